@@ -12,6 +12,7 @@ use crate::fuzz::{Inputs, SECONDS, fuzz};
 use crate::guests::{Mode, guests};
 use crate::hosts::hosts;
 use crate::platforms::platforms;
+use crate::skips::Strictness;
 use crate::test::test;
 use crate::tidy::{members, tidy};
 
@@ -30,7 +31,7 @@ pub(crate) fn ci(tests: Tests) -> Result<()> {
     // Before the tests, which put fresh artifacts in place.
     guests(Mode::Check)?;
     if tests == Tests::Run {
-        test()?;
+        test(Strictness::Fail)?;
     }
     demo()?;
     hosts()?;

@@ -1,13 +1,15 @@
-//! Runs all tests; as root, those that touch the system once more as nobody.
+//! Runs all tests; as root, those that touch the system once more as an unprivileged user; then counts what they skipped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use skills_test_support::RECORD;
 
-use crate::command::{cargo, output, run, workspace};
+use crate::command::{cargo, output, run, target_directory, workspace};
 use crate::guests::{Mode, guests};
+use crate::skips::{self, Skips, Strictness, User};
 
 /// The crates whose behaviour depends on who the user is.
 const TOUCH_THE_SYSTEM: [&str; 9] = [
@@ -23,30 +25,46 @@ const TOUCH_THE_SYSTEM: [&str; 9] = [
 ];
 const NOBODY: u32 = 65_534;
 
-pub(crate) fn test() -> Result<()> {
+/// Fails, in CI at least, on a skip that is not expected.
+pub(crate) fn test(strictness: Strictness) -> Result<()> {
+    let is_ci = std::env::var_os("CI").is_some();
     // In CI a guest whose sources changed must have come with its artifact, so nothing is put in place there.
-    guests(if std::env::var_os("CI").is_some() { Mode::Check } else { Mode::Update })?;
-    run(cargo(&["test", "--workspace", "--locked"]).env("INSTA_UPDATE", "no"))?;
-    if is_root() { unprivileged() } else { Ok(()) }
+    guests(if is_ci { Mode::Check } else { Mode::Update })?;
+    let directory = target_directory()?.join("test-skips");
+    if directory.exists() {
+        fs::remove_dir_all(&directory)?;
+    }
+    fs::create_dir_all(&directory)?;
+    let user = if is_root() { User::Root } else { User::Unprivileged };
+    let file = directory.join(format!("{user}.txt"));
+    run(cargo(&["test", "--workspace", "--locked"]).env("INSTA_UPDATE", "no").env(RECORD, &file))?;
+    let mut runs = vec![Skips::read(user, &file)?];
+    if user == User::Root {
+        if output(Command::new("setpriv").arg("--version")).is_ok() {
+            let file = directory.join(format!("{}.txt", User::Unprivileged));
+            unprivileged(&file)?;
+            runs.push(Skips::read(User::Unprivileged, &file)?);
+        } else {
+            runs[0].add("xtask unprivileged: no `setpriv` (package util-linux)");
+        }
+    }
+    skips::report(&runs, if is_ci { Strictness::Fail } else { strictness })
 }
 
 fn is_root() -> bool {
     output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
 }
 
-/// Users are not root: copies the test programs to where nobody can read them and runs them there as nobody.
-fn unprivileged() -> Result<()> {
-    if output(Command::new("setpriv").arg("--version")).is_err() {
-        eprintln!("skipped the tests as an unprivileged user: no `setpriv` (package util-linux)");
-        return Ok(());
-    }
+/// Users are not root: copies the test programs to where an unprivileged user can read them, runs them there as one, and writes what they skip
+/// to a file.
+fn unprivileged(skips: &Path) -> Result<()> {
     let stage = tempfile::Builder::new().prefix("skills-test-").tempdir_in("/tmp")?;
     let (tree, home) = (stage.path().join("tree"), stage.path().join("home"));
     run(Command::new("chmod").arg("0755").arg(stage.path()))?;
     copy_tree(&tree)?;
     fs::create_dir(&home)?;
     run(Command::new("chown").arg(format!("{NOBODY}:{NOBODY}")).arg(&home))?;
-    let binary = stage.path().join("skills");
+    let (binary, record) = (stage.path().join("skills"), home.join("skips"));
     let (commands, tests): (Vec<PathBuf>, Vec<PathBuf>) = artifacts()?.into_iter().partition(|path| path.ends_with("skills"));
     ensure!(commands.len() == 1 && tests.len() == TOUCH_THE_SYSTEM.len(), "cargo built {commands:?} and {tests:?}");
     fs::copy(&commands[0], &binary)?;
@@ -57,8 +75,12 @@ fn unprivileged() -> Result<()> {
         let mut command = Command::new("setpriv");
         command.args(ids).args(["--clear-groups", "--inh-caps=-all", "--"]).arg(&copy);
         command.current_dir(&tree).env("HOME", &home).env("TMPDIR", &home).env("INSTA_UPDATE", "no");
+        command.env(RECORD, &record);
         command.env("INSTA_WORKSPACE_ROOT", &tree).env("SKILLS_TEST_TREE", &tree).env("SKILLS_TEST_BINARY", &binary);
         run(&mut command)?;
+    }
+    if record.exists() {
+        fs::copy(&record, skips)?;
     }
     Ok(())
 }

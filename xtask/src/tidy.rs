@@ -44,7 +44,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("host-everything", &["skills-runtime"]),
     ("host-middleware", &["skills-runtime", "skills-tools"]),
     ("host-policy-and-sandbox", &["skills-policy", "skills-sandbox", "skills-sandbox-linux"]),
-    ("xtask", &[]),
+    ("skills-test-support", &[]),
+    ("xtask", &["skills-test-support"]),
 ];
 
 /// A crate of this workspace.

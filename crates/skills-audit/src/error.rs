@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Says why a record could not be kept or read.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +21,7 @@ impl AuditError {
     pub fn kind(&self) -> ErrorKind {
         match &self.0 {
             Repr::Io { .. } => ErrorKind::Io,
+            Repr::Locked { .. } => ErrorKind::Locked,
             Repr::TooLarge { .. } => ErrorKind::TooLarge,
             Repr::Json(_) | Repr::Other(_) => ErrorKind::Other,
         }
@@ -36,6 +38,8 @@ impl AuditError {
 pub enum ErrorKind {
     /// A file could not be used.
     Io,
+    /// Another process held the lock of the log until the timeout.
+    Locked,
     /// The record is longer than any may be.
     TooLarge,
     /// Something else.
@@ -46,6 +50,8 @@ pub enum ErrorKind {
 pub(crate) enum Repr {
     #[error("cannot use the audit log {}", path.display())]
     Io { path: PathBuf, source: io::Error },
+    #[error("cannot lock the audit log: another process holds `{}` and did not release it within {timeout:?}", path.display())]
+    Locked { path: PathBuf, timeout: Duration },
     #[error("the record has {bytes} bytes, at most {limit} are kept")]
     TooLarge { bytes: usize, limit: usize },
     #[error("the record cannot be written as JSON")]

@@ -7,16 +7,21 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::chain::Link;
-use crate::{AuditError, AuditSink, ErrorKind, Event};
+use crate::error::Repr;
+use crate::{AuditError, AuditSink, Event};
 
 /// Records in a file, one line of JSON each.
 ///
 /// Several processes may write at the same time: each takes a lock on a file beside the log, reads the last line and writes the next. A line that
 /// was torn by a crash stays where it is; the next record begins on a line of its own and follows the last whole one.
+///
+/// A process that holds the lock and does not release it cannot block the others for ever: they wait for [`lock_timeout`](Self::lock_timeout),
+/// then fail with [`ErrorKind::Locked`](crate::ErrorKind::Locked).
 #[derive(Debug, Clone)]
 pub struct Log {
     path: PathBuf,
     rotation: Rotation,
+    lock_timeout: Duration,
 }
 
 /// When a file is put aside, and how many of them are kept.
@@ -40,7 +45,7 @@ impl Log {
     /// # Errors
     /// When the file cannot be opened for appending.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, AuditError> {
-        let log = Self { path: path.into(), rotation: Rotation::default() };
+        let log = Self::at(path);
         log.append()?;
         Ok(log)
     }
@@ -51,10 +56,16 @@ impl Log {
         Self { rotation, ..self }
     }
 
+    /// Sets how long a writer waits for the lock while another one holds it. Default: 3 seconds.
+    #[must_use]
+    pub fn lock_timeout(self, lock_timeout: Duration) -> Self {
+        Self { lock_timeout, ..self }
+    }
+
     /// Names a log that is only read, wherever it lies and whoever may write there.
     #[must_use]
     pub fn at(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), rotation: Rotation::default() }
+        Self { path: path.into(), rotation: Rotation::default(), lock_timeout: LOCK_TIMEOUT }
     }
 
     /// Returns the files of the log, oldest first.
@@ -91,26 +102,36 @@ impl Log {
         options.open(&self.path).map_err(|error| AuditError::io(&self.path, error))
     }
 
-    /// Waits for its turn among all writers; the lock goes with the file.
-    #[expect(clippy::disallowed_methods, reason = "the lock is the host's own file, not a skill's")]
+    /// Takes the lock that all writers share; it is released with the file.
     fn lock(&self) -> Result<File, AuditError> {
+        let begun = Instant::now();
+        self.lock_while(|| pauses(begun.elapsed(), self.lock_timeout))
+    }
+
+    /// Takes the lock; as long as another writer holds it, `wait` decides whether to try again.
+    #[expect(clippy::disallowed_methods, reason = "the lock is the host's own file, not a skill's")]
+    fn lock_while(&self, mut wait: impl FnMut() -> bool) -> Result<File, AuditError> {
         let path = with_ending(&self.path, "lock");
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
         owner_only(&mut options);
         let file = options.open(&path).map_err(|error| AuditError::io(&path, error))?;
-        // Whoever holds it writes one line; one that holds it longer is stuck, and must not make everybody so.
-        let until = Instant::now() + PATIENCE;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(PAUSE),
-                Err(error) => return Err(AuditError::io(&path, error.into())),
+                Err(TryLockError::WouldBlock) if wait() => {}
+                Err(TryLockError::WouldBlock) => return Err(Repr::Locked { path, timeout: self.lock_timeout }.into()),
+                Err(TryLockError::Error(error)) => return Err(AuditError::io(&path, error)),
             }
         }
     }
 
-    /// Puts a file that is long enough aside; the chain goes on in the next.
+    /// Whether a file of so many bytes is put aside before the next record; an empty one never is.
+    fn is_full(&self, bytes: u64) -> bool {
+        bytes >= self.rotation.max_bytes.max(1)
+    }
+
+    /// Puts the file aside; the chain goes on in the next.
     fn rotate(&self) -> Result<(), AuditError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
@@ -159,7 +180,7 @@ impl AuditSink for Log {
         let _lock = self.lock()?;
         let file = self.append()?;
         let bytes = file.metadata().map_err(|error| AuditError::io(&self.path, error))?.len();
-        if bytes > 0 && bytes >= self.rotation.max_bytes {
+        if self.is_full(bytes) {
             self.rotate()?;
             self.append()?;
         }
@@ -170,26 +191,34 @@ impl AuditSink for Log {
         let _lock = self.lock()?;
         let mut file = self.append()?;
         let last = self.last(&mut file)?;
-        let line = match Link::line(event, last.link.as_ref()) {
-            // A record that says less is better than none.
-            Err(error) if error.kind() == ErrorKind::TooLarge => Link::line(&event.shortened(), last.link.as_ref())?,
-            line => line?,
-        };
-        if last.bytes > 0 && last.bytes >= self.rotation.max_bytes {
+        // A record that says less is better than none.
+        let line = Link::line(event, last.link.as_ref()).or_else(|_| Link::line(&event.shortened(), last.link.as_ref()))?;
+        let is_full = self.is_full(last.bytes);
+        if is_full {
             self.rotate()?;
             file = self.append()?;
         }
-        let torn = if last.is_torn && last.bytes < self.rotation.max_bytes { "\n" } else { "" };
+        let torn = if last.is_torn && !is_full { "\n" } else { "" };
         // One write: a reader sees all of it or, after a crash, a torn line.
         file.write_all(format!("{torn}{line}\n").as_bytes()).map_err(|error| AuditError::io(&self.path, error))
     }
 }
 
-/// How long another writer is waited for.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How long a writer waits for the lock, unless the caller chooses otherwise. A writer holds it for one line only.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long a writer waits between two attempts to take the lock.
 const PAUSE: Duration = Duration::from_millis(5);
 /// So much of the end of a file is read first: a few records.
 const FIRST_LOOK: u64 = 4 * 1024;
+
+/// Pauses before the next attempt, unless the time is up; says which.
+fn pauses(elapsed: Duration, timeout: Duration) -> bool {
+    let has_time = elapsed < timeout;
+    if has_time {
+        std::thread::sleep(PAUSE);
+    }
+    has_time
+}
 
 /// The end of a file.
 struct Last {
@@ -209,9 +238,12 @@ fn last_of(file: &mut File) -> std::io::Result<Last> {
         let mut end = Vec::new();
         file.take(wanted).read_to_end(&mut end)?;
         let is_torn = end.last().is_some_and(|b| *b != b'\n');
-        // The first of these lines may have begun before.
-        let whole = if start == 0 { end.as_slice() } else { end.iter().position(|b| *b == b'\n').map_or(&[][..], |at| &end[at + 1..]) };
-        let link = whole.split(|b| *b == b'\n').rev().find_map(Link::read);
+        let mut lines = end.split(|b| *b == b'\n');
+        if start > 0 {
+            // The first of these lines may have begun before; what looks like a record in the middle of a line is none.
+            lines.next();
+        }
+        let link = lines.rev().find_map(Link::read);
         if link.is_some() || start == 0 {
             return Ok(Last { link, bytes, is_torn });
         }
@@ -234,3 +266,31 @@ fn owner_only(options: &mut OpenOptions) {
 
 #[cfg(not(unix))]
 fn owner_only(_options: &mut OpenOptions) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_writer_tries_until_the_lock_is_released() {
+        let directory = tempfile::tempdir().unwrap();
+        let log = Log::open(directory.path().join("audit.jsonl")).unwrap();
+        let mut held = Some(log.lock().unwrap());
+        let mut attempts = 0;
+        let lock = log.lock_while(|| {
+            attempts += 1;
+            if attempts == 3 {
+                held = None;
+            }
+            true
+        });
+        assert_eq!((lock.is_ok(), attempts), (true, 3));
+    }
+
+    #[test]
+    fn a_writer_waits_until_the_timeout_and_no_longer() {
+        let timeout = Duration::from_secs(3);
+        assert!(pauses(Duration::ZERO, timeout) && pauses(timeout - Duration::from_nanos(1), timeout));
+        assert!(!pauses(timeout, timeout) && !pauses(timeout * 2, timeout));
+    }
+}

@@ -66,14 +66,13 @@ impl DigestCache {
         self.hits
     }
 
-    fn of(&mut self, directory: &Dir, path: &Path, moment: Moment, budget: &mut u64) -> Result<[u8; 32], DiscoveryError> {
-        let (mut file, stamp) = open_regular(directory, path, *budget)?;
-        *budget -= stamp.bytes();
+    fn of(&mut self, directory: &Dir, path: &Path, moment: Moment, budget: &mut ByteBudget) -> Result<[u8; 32], DiscoveryError> {
+        let (file, stamp) = budget.open(directory, path)?;
         if let Some(known) = self.known(stamp) {
             self.hits += 1;
             return Ok(known);
         }
-        let digest = hashed(&mut file, stamp.bytes(), |_| Ok(()))?;
+        let digest = hashed(&file, stamp.bytes(), |_| Ok(()))?;
         self.keep_settled(stamp.at(moment), digest);
         Ok(digest)
     }
@@ -115,8 +114,12 @@ impl SkillFiles {
     /// When a file cannot be read, when the skill has more than 10,000 files or 256 MiB, when it nests deeper than 32 directories, or when a
     /// file is neither a regular file, a directory nor a symlink.
     pub fn digest(&self, cache: &mut DigestCache) -> Result<Digest, DiscoveryError> {
+        self.digest_at(cache, Moment::now())
+    }
+
+    fn digest_at(&self, cache: &mut DigestCache, moment: Moment) -> Result<Digest, DiscoveryError> {
         let found = Found::below(self.directory())?;
-        let (moment, mut budget) = (Moment::now(), MAX_BYTES);
+        let mut budget = ByteBudget::default();
         self.digest_of(&found, |path| cache.of(self.directory(), path, moment, &mut budget))
     }
 
@@ -126,10 +129,9 @@ impl SkillFiles {
     /// As [`digest`](Self::digest).
     pub fn known_digest(&self, cache: &mut DigestCache) -> Result<Option<Digest>, DiscoveryError> {
         let found = Found::below(self.directory())?;
-        let (mut budget, mut is_known) = (MAX_BYTES, true);
+        let (mut budget, mut is_known) = (ByteBudget::default(), true);
         let digest = self.digest_of(&found, |path| {
-            let (_, stamp) = open_regular(self.directory(), path, budget)?;
-            budget -= stamp.bytes();
+            let (_, stamp) = budget.open(self.directory(), path)?;
             let known = cache.known(stamp).filter(|_| is_known);
             is_known = known.is_some();
             Ok(known.unwrap_or_default())
@@ -144,27 +146,31 @@ impl SkillFiles {
     /// As [`digest`](Self::digest), and when the copy cannot be written.
     #[cfg(unix)]
     pub fn copy_to(&self, target: &Path, cache: &mut DigestCache) -> Result<(Digest, u64), DiscoveryError> {
+        self.copy_at(target, cache, Moment::now())
+    }
+
+    #[cfg(unix)]
+    fn copy_at(&self, target: &Path, cache: &mut DigestCache, moment: Moment) -> Result<(Digest, u64), DiscoveryError> {
         let target = open_root(target)?;
         let found = Found::below(self.directory())?;
         for directory in &found.directories {
             target.create_dir(directory).map_err(DiscoveryError::from_io)?;
         }
-        let (moment, mut budget) = (Moment::now(), MAX_BYTES);
         for (path, link) in &found.entries {
             if let Some(link) = link {
                 target.symlink_contents(link, path).map_err(DiscoveryError::from_io)?;
             }
         }
+        let mut budget = ByteBudget::default();
         let digest = self.digest_of(&found, |path| {
-            let (mut file, stamp) = open_regular(self.directory(), path, budget)?;
-            budget -= stamp.bytes();
+            let (file, stamp) = budget.open(self.directory(), path)?;
             let mut copy = copy::create(&target, path)?;
-            let digest = hashed(&mut file, stamp.bytes(), |bytes| copy.write_all(bytes))?;
+            let digest = hashed(&file, stamp.bytes(), |bytes| copy.write_all(bytes))?;
             copy::finish(&file, &copy)?;
             cache.keep_settled(stamp.at(moment), digest);
             Ok(digest)
         })?;
-        Ok((digest, MAX_BYTES - budget))
+        Ok((digest, budget.used()))
     }
 
     /// Puts the digest together from those of the files.
@@ -192,6 +198,29 @@ impl SkillFiles {
             hasher.update(Sha256::digest(self.text()?));
         }
         Ok(Digest(hasher.finalize().into()))
+    }
+}
+
+/// How many bytes of a skill may still be read for its digest.
+struct ByteBudget(u64);
+
+impl Default for ByteBudget {
+    fn default() -> Self {
+        Self(MAX_BYTES)
+    }
+}
+
+impl ByteBudget {
+    /// Opens a file of the skill, and takes its length off.
+    fn open(&mut self, directory: &Dir, path: &Path) -> Result<(File, Stamp), DiscoveryError> {
+        let (file, stamp) = open_regular(directory, path, self.0)?;
+        self.0 -= stamp.bytes();
+        Ok((file, stamp))
+    }
+
+    #[cfg(unix)]
+    fn used(&self) -> u64 {
+        MAX_BYTES - self.0
     }
 }
 
@@ -242,21 +271,18 @@ impl Found {
 }
 
 /// Hashes the first `length` bytes of a file, and hands them on. A file that grows is not read for ever.
-fn hashed(file: &mut File, length: u64, mut each: impl FnMut(&[u8]) -> io::Result<()>) -> Result<[u8; 32], DiscoveryError> {
+fn hashed(file: &File, length: u64, mut each: impl FnMut(&[u8]) -> io::Result<()>) -> Result<[u8; 32], DiscoveryError> {
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 64 * 1024];
-    let mut left = length;
-    while left > 0 {
-        let wanted = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        let read = file.read(&mut buffer[..wanted]).map_err(DiscoveryError::from_io)?;
+    let mut file = file.take(length);
+    loop {
+        let read = file.read(&mut buffer).map_err(DiscoveryError::from_io)?;
         if read == 0 {
-            break;
+            return Ok(hasher.finalize().into());
         }
         hasher.update(&buffer[..read]);
         each(&buffer[..read]).map_err(DiscoveryError::from_io)?;
-        left -= read as u64;
     }
-    Ok(hasher.finalize().into())
 }
 
 /// The files of a copy.
@@ -286,27 +312,7 @@ mod copy {
     }
 }
 
-#[cfg(all(test, unix))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_that_changes_for_ever_does_not_fill_the_memory() {
-        let directory = tempfile::tempdir().unwrap();
-        let mut stat = rustix::fs::stat(directory.path()).unwrap();
-        let mut stamp = |number: usize| {
-            stat.st_size = number.try_into().unwrap();
-            Stamp::of(&stat)
-        };
-        let (mut cache, lasting) = (DigestCache::default(), stamp(0));
-        cache.keep(lasting, [7; 32]);
-        for number in 1..10 * MAX_KEPT {
-            cache.keep(stamp(number), [0; 32]);
-            if number % MAX_KEPT == 0 {
-                assert_eq!(cache.known(lasting), Some([7; 32]), "what is asked for stays");
-            }
-        }
-        assert!(cache.files.len() + cache.older.len() <= 2 * MAX_KEPT);
-        assert_eq!(cache.known(stamp(1)), None);
-    }
-}
+#[cfg(test)]
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "tests make their own files")]
+mod tests;

@@ -1,5 +1,6 @@
 //! How to look: roots, limits, rules.
 
+use crate::stamp::Moment;
 use crate::{Catalog, Limits, Precedence, Root, Rule};
 
 /// Finds the skills below `roots` with the defaults of [`Discovery`].
@@ -87,7 +88,7 @@ impl Discovery {
     /// Never fails: what cannot be read is in [`Catalog::skipped`].
     #[must_use]
     pub fn scan(&self) -> Catalog {
-        crate::walk::walk(self, None)
+        crate::walk::walk(self, None, Moment::now())
     }
 
     /// Finds the skills again; nothing when `known` was found in the same way and the disk looks as it did then, which costs one look at each file's metadata. Else skills
@@ -97,7 +98,7 @@ impl Discovery {
         if !known.is_of(self) {
             return Some(self.scan());
         }
-        if known.fingerprint().is_current(self.thread_count()) { None } else { Some(crate::walk::walk(self, Some(known))) }
+        if known.fingerprint().is_current(self.thread_count()) { None } else { Some(crate::walk::walk(self, Some(known), Moment::now())) }
     }
 
     /// Whether both look in the same way; how many threads do it does not matter.
@@ -108,5 +109,31 @@ impl Discovery {
 
     pub(crate) fn thread_count(&self) -> usize {
         self.threads.unwrap_or_else(crate::parallel::cores)
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "tests make their own files")]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::Scope;
+
+    /// A second write in the same tick of the file system's clock would not show.
+    #[test]
+    fn a_catalog_is_current_only_when_its_files_were_written_before_the_last_tick() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a").join("SKILL.md");
+        std::fs::create_dir(directory.path().join("a")).unwrap();
+        std::fs::write(&path, "---\nname: a\ndescription: d\n---\n").unwrap();
+        let discovery = Discovery::new([Root::new(directory.path(), Scope::Repo)]);
+        for (age, is_current) in [(Duration::ZERO, false), (Duration::from_secs(4), true)] {
+            let known = crate::walk::walk(&discovery, None, Moment::after_writing(&path, age));
+            assert_eq!(known.fingerprint().is_current(1), is_current, "{age:?}");
+            assert_eq!(discovery.rescan(&known).is_none(), is_current, "{age:?}");
+            assert_eq!(known.entries()[0].stamp().is_settled(), is_current, "{age:?}");
+        }
     }
 }

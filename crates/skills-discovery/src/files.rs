@@ -183,7 +183,10 @@ impl SkillFiles {
     /// # Errors
     /// When the skill's directory cannot be read.
     pub fn stamped(&self) -> Result<StampedListing, DiscoveryError> {
-        let moment = Moment::now();
+        self.stamped_at(Moment::now())
+    }
+
+    fn stamped_at(&self, moment: Moment) -> Result<StampedListing, DiscoveryError> {
         let Found { mut files, cut, .. } = self.walk("", SkillFile::Listed)?;
         let truncated = cut || files.len() > MAX_LISTED;
         files.truncate(MAX_LISTED);
@@ -313,4 +316,40 @@ struct Found {
 
 fn slashes(path: &Path) -> String {
     path.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "tests make their own files")]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_directory_with_the_last_entry_that_is_looked_at_is_listed_whole_or_not_at_all() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("data")).unwrap();
+        for path in ["SKILL.md", "data/a", "data/b", "data/c"] {
+            std::fs::write(directory.path().join(path), "").unwrap();
+        }
+        let files = SkillFiles::at(directory.path()).unwrap();
+        for (seen, expected) in [(MAX_SEEN - 3, (3, false)), (MAX_SEEN - 2, (0, true))] {
+            let mut found = Found { seen, ..Found::default() };
+            files.list_one(Path::new("data"), SkillFile::LeftOut, &mut found).unwrap();
+            assert_eq!((found.files.len(), found.cut), expected);
+        }
+    }
+
+    #[test]
+    fn a_listed_file_is_still_the_same_only_when_it_was_written_before_the_last_tick() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("SKILL.md");
+        std::fs::write(&path, "").unwrap();
+        let files = SkillFiles::at(directory.path()).unwrap();
+        for (age, is_still) in [(Duration::ZERO, false), (Duration::from_secs(4), true)] {
+            let listing = files.stamped_at(Moment::after_writing(&path, age)).unwrap();
+            assert_eq!(listing.files[0].stamp.is_still(Stamp::of_path(&path)), is_still, "{age:?}");
+        }
+    }
 }

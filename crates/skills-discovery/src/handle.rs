@@ -122,22 +122,23 @@ fn open_plain(_directory: &Dir, _path: &Path, _way: Way) -> Option<Result<File, 
     None
 }
 
-/// Reads `file` until `buffer` holds `length` bytes or the file ends; says whether it ended.
-pub(crate) fn fill(file: &mut File, buffer: &mut Vec<u8>, length: usize) -> Result<End, DiscoveryError> {
+/// Reads `file` until `buffer` holds `length` bytes or the file ends.
+pub(crate) fn fill(file: &mut File, buffer: &mut Vec<u8>, length: usize) -> Result<(), DiscoveryError> {
     let wanted = length.saturating_sub(buffer.len()) as u64;
-    let read = file.take(wanted).read_to_end(buffer).map_err(DiscoveryError::from_io)? as u64;
-    Ok(if read < wanted { End::Reached } else { End::NotReached })
+    file.take(wanted).read_to_end(buffer).map_err(DiscoveryError::from_io)?;
+    Ok(())
 }
 
-/// Reads the first `length` bytes of a file of `bytes` bytes by one call where that is enough.
+/// Reads the first `length` bytes of a file of `bytes` bytes by one call where that is enough; says whether these are all of it.
 pub(crate) fn head(file: &mut File, bytes: u64, buffer: &mut Vec<u8>, length: usize) -> Result<End, DiscoveryError> {
     buffer.resize(length, 0);
     let read = file.read(buffer).map_err(DiscoveryError::from_io)?;
     buffer.truncate(read);
-    if read as u64 == bytes && read < length {
+    if read as u64 == bytes {
         return Ok(End::Reached);
     }
-    fill(file, buffer, length)
+    fill(file, buffer, length)?;
+    Ok(End::NotReached)
 }
 
 /// Whether a file was read to its end.
@@ -156,3 +157,47 @@ fn never_block(options: &mut OpenOptions) {
 
 #[cfg(not(unix))]
 fn never_block(_options: &mut OpenOptions) {}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+#[expect(clippy::disallowed_methods, reason = "tests make their own files")]
+mod tests {
+    use std::fs;
+    use std::os::fd::AsFd;
+
+    use rustix::io::{FdFlags, fcntl_getfd};
+
+    use super::*;
+    use crate::error::ErrorKind;
+
+    /// Programs that are started meanwhile must not inherit the files of a skill.
+    #[test]
+    fn what_is_opened_is_closed_in_programs_that_are_started() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().canonicalize().unwrap();
+        fs::write(path.join("file"), "").unwrap();
+        let is_closed = |handle: &dyn AsFd| fcntl_getfd(handle.as_fd()).unwrap().contains(FdFlags::CLOEXEC);
+        let handle = open_canonical(&path).unwrap();
+        assert!(is_closed(&handle) && is_closed(&open_root(&path).unwrap()));
+        assert!(is_closed(&open_regular(&handle, Path::new("file"), 0).unwrap().0));
+        let listed = open_listed_regular(&handle, Path::new("file"), 0).unwrap();
+        assert!(is_closed(&listed.unwrap().0));
+    }
+
+    #[test]
+    fn a_canonical_path_has_no_symlink_and_leads_to_a_directory() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().canonicalize().unwrap();
+        fs::create_dir_all(path.join("real/skill")).unwrap();
+        fs::write(path.join("real/file"), "").unwrap();
+        std::os::unix::fs::symlink(path.join("real"), path.join("link")).unwrap();
+        for open in [open_canonical, open_compared] {
+            let kind = |below: &str| open(&path.join(below)).map(|_| ()).map_err(|error| error.kind());
+            assert_eq!(kind("real/skill"), Ok(()));
+            assert_eq!(kind("link/skill"), Err(ErrorKind::Outside));
+            assert_eq!(kind("link"), Err(ErrorKind::Outside));
+            assert_eq!(kind("real/file"), Err(ErrorKind::Io));
+            assert_eq!(kind("absent"), Err(ErrorKind::Missing));
+        }
+    }
+}

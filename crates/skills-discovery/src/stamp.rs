@@ -31,6 +31,14 @@ impl Moment {
     pub(crate) fn now() -> Self {
         Self(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
     }
+
+    /// The moment `age` after the file was written.
+    #[cfg(test)]
+    #[cfg(unix)]
+    pub(crate) fn after_writing(path: &std::path::Path, age: Duration) -> Self {
+        let changed = Stamp::of_path(path).unwrap_or_default().look.changed;
+        Self(Duration::new(changed.0.unsigned_abs(), u32::try_from(changed.1).unwrap_or_default()) + age)
+    }
 }
 
 impl Stamp {
@@ -133,5 +141,64 @@ impl Stamp {
         let age = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
         let modified = (i64::try_from(age.as_secs()).unwrap_or_default(), i64::from(age.subsec_nanos()));
         Self { look: Look { bytes, modified, ..Look::default() }, settled: false }
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+
+    const SECOND: i64 = 1_000_000_000;
+
+    /// Says whether a file with these times, in nanoseconds since 1970, is settled at `now`.
+    fn is_settled(modified: i64, changed: i64, now: i64) -> bool {
+        let look = Look { modified: parts(modified), changed: parts(changed), ..Look::default() };
+        let now = Moment(Duration::from_nanos(now.unsigned_abs()));
+        Stamp { look, settled: false }.at(now).is_settled()
+    }
+
+    fn parts(time: i64) -> (i64, i64) {
+        (time.div_euclid(SECOND), time.rem_euclid(SECOND))
+    }
+
+    #[test]
+    fn a_file_is_settled_once_the_tick_in_which_it_was_written_is_over() {
+        let (written, tick) = (100 * SECOND + 7, 50_000_000);
+        assert!(!is_settled(written, written, written));
+        assert!(!is_settled(written, written, written + tick));
+        assert!(is_settled(written, written, written + tick + 1));
+        assert!(!is_settled(written, written, written - 1), "a clock that was set back decides nothing");
+    }
+
+    #[test]
+    fn a_clock_of_whole_seconds_has_longer_ticks() {
+        let (written, tick) = (100 * SECOND, 3 * SECOND);
+        assert!(!is_settled(written, written, written + tick));
+        assert!(is_settled(written, written, written + tick + 1));
+    }
+
+    /// A program can set the time of modification to any value, but not the time of change.
+    #[test]
+    fn the_time_of_change_decides_where_there_is_one() {
+        let (old, new) = (100 * SECOND + 7, 200 * SECOND + 7);
+        assert!(!is_settled(old, new, new));
+        assert!(is_settled(new, old, new));
+        assert!(!is_settled(new, 0, new));
+        assert!(is_settled(old, 0, new));
+        assert!(is_settled(-old, 0, 4 * SECOND), "what was written before 1970 is old");
+    }
+
+    #[test]
+    fn an_unchanged_file_is_still_the_same_only_when_it_is_settled() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let stamp = Stamp::of_path(file.path());
+        let young = stamp.unwrap().at(Moment::after_writing(file.path(), Duration::ZERO));
+        let old = stamp.unwrap().at(Moment::after_writing(file.path(), Duration::from_secs(4)));
+        assert!(young == old, "a stamp is what the file system says");
+        assert!(!young.is_still(stamp) && old.is_still(stamp));
+        assert!(!old.is_still(None));
+        let longer = Stamp { look: Look { bytes: 1, ..old.look }, ..old };
+        assert!(!old.is_still(Some(longer)));
     }
 }

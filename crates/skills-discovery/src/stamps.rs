@@ -14,7 +14,10 @@ pub struct Stamps(Vec<(PathBuf, Option<Stamp>)>);
 impl Stamps {
     /// Looks at one more path; a missing one is noted as missing. Whoever reads a directory looks first, so that what changes in between is a change.
     pub fn add(&mut self, path: impl Into<PathBuf>) -> Option<Stamp> {
-        let (path, moment) = (path.into(), Moment::now());
+        self.add_at(path.into(), Moment::now())
+    }
+
+    fn add_at(&mut self, path: PathBuf, moment: Moment) -> Option<Stamp> {
         let stamp = Stamp::of_path(&path).map(|stamp| stamp.at(moment));
         self.0.push((path, stamp));
         stamp
@@ -32,4 +35,28 @@ impl Stamps {
 fn is_current(path: &Path, stamp: Option<Stamp>) -> bool {
     let now = Stamp::of_path(path);
     stamp.map_or(now.is_none(), |stamp| stamp.is_still(now))
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "tests make their own files")]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// What was written in the tick in which it was looked at may be written again unseen.
+    #[test]
+    fn only_files_that_were_written_before_the_last_tick_are_current() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a");
+        std::fs::write(&path, "one").unwrap();
+        for (age, is_current) in [(Duration::ZERO, false), (Duration::from_secs(4), true)] {
+            let mut stamps = Stamps::default();
+            let stamp = stamps.add_at(path.clone(), Moment::after_writing(&path, age));
+            assert_eq!(stamp.map(|stamp| stamp.bytes()), Some(3));
+            assert_eq!(stamps.add(directory.path().join("b")), None);
+            assert_eq!(stamps.are_current(), is_current, "{age:?}");
+        }
+    }
 }

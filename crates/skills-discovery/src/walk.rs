@@ -16,8 +16,8 @@ use crate::stamp::Moment;
 use crate::visit::{Child, Visited, Visitor};
 use crate::{Catalog, Discovery, Entry, Namespace, Root, SkipReason, Skipped, Stamp, Symlinks, parallel};
 
-/// Walks all roots; entries of `known` whose files look as before are not read again.
-pub(crate) fn walk(discovery: &Discovery, known: Option<&Catalog>) -> Catalog {
+/// Walks all roots; entries of `known` whose files look as before are not read again. `moment` is when the walk begins.
+pub(crate) fn walk(discovery: &Discovery, known: Option<&Catalog>, moment: Moment) -> Catalog {
     let mut walk = Walk {
         discovery,
         known: HashMap::new(),
@@ -25,12 +25,9 @@ pub(crate) fn walk(discovery: &Discovery, known: Option<&Catalog>) -> Catalog {
         found: Found::default(),
         roots: HashSet::new(),
         claimed: HashSet::new(),
-        moment: Moment::now(),
+        moment,
     };
     walk.known = known.into_iter().flat_map(Catalog::all).map(|entry| (entry.directory(), entry)).collect();
-    if discovery.roots.len() > 1 {
-        walk.seen.expect_returns();
-    }
     // What nobody has agreed to must not claim a directory that a trusted root leads to as well.
     let (trusted, untrusted): (Vec<&Root>, Vec<&Root>) = discovery.roots.iter().partition(|root| root.is_trusted());
     for root in trusted.into_iter().chain(untrusted) {
@@ -128,9 +125,6 @@ impl Walk<'_> {
         for place in level {
             if spent.directories == limit {
                 self.skip(root_path, SkipReason::Directories { limit });
-                spent.directories += 1;
-            }
-            if spent.directories > limit {
                 break;
             }
             if !self.seen.insert(&place.full) {
@@ -178,7 +172,7 @@ impl Walk<'_> {
         places.filter_map(|(plain, child)| plain.or_else(|| self.below(root, root_path, place, child))).collect()
     }
 
-    /// Decides whether to enter a directory.
+    /// Decides whether to enter a directory that is a symlink or has a name or a depth that is refused.
     fn below(&mut self, root: &Root, root_path: &Path, place: &Place, child: &Child) -> Option<Place> {
         let name = Path::new(&child.name);
         match self.refusal(root, name, place.depth) {
@@ -187,11 +181,10 @@ impl Walk<'_> {
                 self.skip(place.full.join(name), reason);
                 None
             }
-            None if child.is_symlink => {
+            None => {
                 let base = self.behind_symlink(root, root_path, place.full.join(name))?;
                 Some(Place::at(Arc::new(base), place.depth + 1))
             }
-            None => Some(place.below(name)),
         }
     }
 

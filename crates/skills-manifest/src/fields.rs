@@ -67,11 +67,14 @@ pub(crate) struct Fields<'a> {
     /// Fields and the spellings in which they stand in the file.
     written: Vec<(&'static str, String)>,
     places: Vec<(String, Option<Position>)>,
+    /// The first key below which an escape writes a hidden character, and what is reported of it.
+    escaped: Option<(String, WarningKind)>,
 }
 
 impl<'a> Fields<'a> {
     pub(crate) fn new(map: Map<String, Value>, frontmatter: &'a Frontmatter<'a>, warnings: Vec<Warning>) -> Self {
-        let mut fields = Self { map, warnings, unread: Vec::new(), frontmatter, written: Vec::new(), places: Vec::new() };
+        let escaped = escaped_hidden_text(&map, frontmatter.yaml());
+        let mut fields = Self { map, warnings, unread: Vec::new(), frontmatter, written: Vec::new(), places: Vec::new(), escaped };
         fields.respell();
         fields
     }
@@ -186,13 +189,17 @@ impl<'a> Fields<'a> {
 
     /// Notes invisible characters that stand in none of the fields that were checked by themselves.
     pub(crate) fn check_hidden(&mut self, text: &str) {
-        let is_told = self.warnings.iter().any(|warning| matches!(warning.kind(), WarningKind::HiddenText { .. }));
-        if let Some((at, code_point)) = hidden::first(text).filter(|_| !is_told) {
+        if self.warnings.iter().any(|warning| matches!(warning.kind(), WarningKind::HiddenText { .. })) {
+            return;
+        }
+        if let Some((at, code_point)) = hidden::first(text) {
             let before = &text[..at];
             let start = before.rfind('\n').map_or(0, |end| end + 1);
             let position = self.frontmatter.position(before.matches('\n').count() + 1, before[start..].chars().count() + 1);
             let kind = WarningKind::HiddenText { field: "frontmatter", code_point, spelled: hidden::spelled(text) };
             self.warnings.push(Warning::new(kind, Some(position)));
+        } else if let Some((key, kind)) = self.escaped.take() {
+            self.warn_at(&key, kind);
         }
     }
 
@@ -297,6 +304,16 @@ impl Flag {
     fn of(flag: bool) -> Self {
         if flag { Self::Yes } else { Self::No }
     }
+}
+
+/// Finds invisible characters that the frontmatter writes as escapes, of which only the values know.
+fn escaped_hidden_text(map: &Map<String, Value>, yaml: &str) -> Option<(String, WarningKind)> {
+    if !yaml.contains('\\') {
+        return None;
+    }
+    let (key, text) = map.iter().find_map(|(key, value)| Some((key, hidden::first_text(value)?)))?;
+    let (_, code_point) = hidden::first(text)?;
+    Some((key.clone(), WarningKind::HiddenText { field: "frontmatter", code_point, spelled: hidden::spelled(text) }))
 }
 
 /// Reads a scalar as a word.

@@ -1,5 +1,7 @@
 //! Characters that a reader cannot see.
 
+use serde_json::Value;
+
 /// Says whether a reader cannot see `c`: control characters, bidirectional controls, zero-width and blank characters, tags, line and paragraph
 /// separators. They hide text from people that models read, or change how text around them looks.
 ///
@@ -49,6 +51,16 @@ pub(crate) fn first(text: &str) -> Option<(usize, u32)> {
         before = if c == '\u{FE0F}' { before } else { c };
     }
     None
+}
+
+/// Finds the first text of a value, keys included, that holds a hidden character.
+pub(crate) fn first_text(value: &Value) -> Option<&str> {
+    match value {
+        Value::String(text) => first(text).map(|_| text.as_str()),
+        Value::Array(items) => items.iter().find_map(first_text),
+        Value::Object(map) => map.iter().find_map(|(key, value)| first(key).map(|_| key.as_str()).or_else(|| first_text(value))),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
 }
 
 /// Returns what tag characters spell, at most 200 letters; people do not see them and models read them.

@@ -58,6 +58,11 @@ mod tests {
             assert_eq!(read(&text), None);
         }
         assert_eq!(depth("{a: '[[[', b: [1, {c: 2}]} // ]"), 3);
+        for (text, deepest) in
+            [(r#"{a: "\"[["}"#, 1), (r"{a: '\'[['}", 1), ("/* * [[ / [ */ [", 1), ("/ [[", 2), ("/*/ [ */", 0), ("// [\r[", 1)]
+        {
+            assert_eq!(depth(text), deepest, "{text}");
+        }
         assert!(read("{a: 'x', /* why */ b: [1, 2,],}").is_some());
     }
 }

@@ -146,10 +146,18 @@ mod tests {
             ("Bash(git add *)", "Prefix(\"git add\")"),
             ("Bash(npm test)", "Exact(\"npm test\")"),
             ("Read(src/**/*.rs)", "Glob(\"src/**/*.rs\")"),
+            ("Bash(git * push:*)", "Glob(\"git * push:*\")"),
             ("WebFetch(domain:example.com)", "Exact(\"domain:example.com\")"),
         ] {
             assert_eq!(matcher(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_rule_is_a_tool_and_perhaps_a_pattern() {
+        let (rules, _) = ToolRule::parse_list("Read Bash( git:* )");
+        let parts: Vec<_> = rules.iter().map(|rule| (rule.tool(), rule.pattern())).collect();
+        assert_eq!(parts, [("Read", None), ("Bash", Some("git:*"))]);
     }
 
     #[test]

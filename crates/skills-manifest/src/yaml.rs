@@ -16,6 +16,7 @@ use serde_json::{Map, Number, Value};
 
 use crate::MAX_FRONTMATTER_BYTES;
 pub(crate) use emit::{Field, write};
+pub(crate) use simple::{glance, mapping as simple};
 
 /// The most brackets that may be open at once, quoted ones included.
 const MAX_OPEN_BRACKETS: usize = 500;
@@ -67,17 +68,6 @@ pub(crate) enum Failure {
     Key { found: &'static str, line: usize, column: usize },
     /// Nesting, brackets or aliases are beyond all measure.
     Budget { message: String, line: usize },
-}
-
-/// Reads a mapping that has the usual simple form; nothing says that the library must decide.
-pub(crate) fn simple(yaml: &str) -> Option<Map<String, Value>> {
-    simple::mapping(yaml)
-}
-
-/// Returns the name when the text has the usual simple form and is certainly a readable manifest.
-#[expect(clippy::option_option, reason = "a manifest without a name is none the less one")]
-pub(crate) fn glance(yaml: &str) -> Option<Option<&str>> {
-    simple::glance(yaml)
 }
 
 /// Reads one document.
@@ -264,6 +254,7 @@ impl<'de> Visitor<'de> for Json<'_> {
         self.scalar(Value::Null)
     }
 
+    /// A text without any document is none.
     fn visit_none<E: Error>(self) -> Result<Value, E> {
         self.scalar(Value::Null)
     }
@@ -297,10 +288,6 @@ impl<'de> Visitor<'de> for Json<'_> {
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {
         self.text(text)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        self.deserialize(deserializer)
     }
 
     fn visit_enum<A: serde::de::EnumAccess<'de>>(self, tagged: A) -> Result<Value, A::Error> {
@@ -347,47 +334,7 @@ impl<'de> Visitor<'de> for Json<'_> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-
-    /// Pieces that make the fast reader and the library disagree, if anything does.
-    fn yaml() -> impl Strategy<Value = String> {
-        let key = prop_oneof!["[a-z][a-z-]{0,6}", Just("true".to_owned()), Just("a b".to_owned())];
-        let scalar = prop_oneof![
-            "[ -~]{0,12}",
-            "[a-z0-9 .:#'\"-]{0,12}",
-            "[0-9.e+-]{1,6}",
-            Just("true".to_owned()),
-            Just("Null".to_owned()),
-            Just("'it''s'".to_owned()),
-            Just("\"a b\"".to_owned()),
-            "[|>][-+ ]{0,2}",
-            Just(String::new()),
-        ];
-        let line = prop_oneof![
-            4 => (key.clone(), scalar.clone()).prop_map(|(key, scalar)| format!("{key}: {scalar}")),
-            1 => key.clone().prop_map(|key| format!("{key}:")),
-            2 => ("[ ]{0,3}", key, scalar.clone()).prop_map(|(indent, key, scalar)| format!("{indent}{key}: {scalar}")),
-            2 => ("[ ]{0,3}-[ ]{0,2}", scalar.clone()).prop_map(|(dash, scalar)| format!("{dash}{scalar}")),
-            2 => ("[ ]{0,3}", scalar).prop_map(|(indent, text)| format!("{indent}{text}")),
-            1 => "[ ]{0,3}(#[ a-z]{0,4})?",
-        ];
-        proptest::collection::vec(line, 1..7).prop_map(|lines| lines.join("\n") + "\n")
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig { cases: 4_000, failure_persistence: None, ..ProptestConfig::default() })]
-
-        #[test]
-        fn the_fast_reader_agrees_with_the_library(yaml in yaml()) {
-            if let Some(map) = simple(&yaml) {
-                let read = read(&yaml).map_err(|failure| TestCaseError::fail(format!("{yaml:?}: {map:?} but {failure:?}")))?;
-                prop_assert_eq!(Value::Object(map), read.value, "{:?}", yaml);
-                prop_assert!(read.repeated.is_empty());
-            }
-        }
-    }
 
     #[test]
     fn numbers_keep_their_written_form() {

@@ -51,8 +51,9 @@ impl HostPattern {
     }
 }
 
+/// No part of a [`name`] is empty, so that there is a name before the dot.
 fn is_below(host: &str, domain: &str) -> bool {
-    host.strip_suffix(domain).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.'))
+    host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'))
 }
 
 /// Returns the name in lower case without a final dot; nothing when it is none.

@@ -359,7 +359,7 @@ pub(crate) fn innermost_protected(path: &Path, base: &Path, paths: &BTreeSet<Pat
 
 impl Wanted {
     /// Who asks twice has the better of both claims.
-    fn add(&mut self, by: String, claim: Claim) {
+    pub(crate) fn add(&mut self, by: String, claim: Claim) {
         if !self.asked_by.contains(&by) {
             self.asked_by.push(by);
         }

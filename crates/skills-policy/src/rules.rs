@@ -185,8 +185,8 @@ impl Rules {
             hosts.filter_map(|rule| if let Kind::Host(pattern) = &rule.target.0 { Some(pattern.clone()) } else { None }).collect()
         };
         let (listed_hosts, denied_hosts): (BTreeSet<HostPattern>, BTreeSet<HostPattern>) = (hosts(Effect::Allow), hosts(Effect::Deny));
-        let wanted = request.wanted().into_iter().flat_map(|wanted| in_full(wanted, &listed_hosts));
-        let verdicts = wanted.map(|wanted| self.verdict(request, wanted)).collect();
+        let wanted = in_full(request.wanted(), &listed_hosts);
+        let verdicts = wanted.into_iter().map(|wanted| self.verdict(request, wanted)).collect();
         Ruling { verdicts, denied_hosts }
     }
 
@@ -226,7 +226,8 @@ impl Rules {
         }
     }
 
-    /// Finds, in one pass, the rules that decide on something; of several the one of the most general layer is named.
+    /// Finds, in one pass, the rules that decide on something; of several the one of the most general layer is named, the first of
+    /// these.
     fn find(&self, directory: &Path, permission: &Permission) -> Found<'_> {
         let mut found = Found::default();
         for rule in self.rules.iter().filter(|rule| rule.is_about(directory)) {
@@ -301,13 +302,24 @@ fn never(request: &Request, wanted: &Wanted) -> Option<&'static str> {
     }
 }
 
-/// Whoever wants the hosts that rules list wants each of them, and all hosts when there are none: what is approved must not mean more later.
-fn in_full(wanted: Wanted, listed: &BTreeSet<HostPattern>) -> Vec<Wanted> {
-    if wanted.permission != Permission::ListedHosts {
-        return vec![wanted];
+/// Replaces a request for listed hosts by each host that rules list, or by all hosts if there are none, so that an approval cannot mean more later. A host
+/// that is requested by name as well appears once.
+fn in_full(wanted: Vec<Wanted>, listed: &BTreeSet<HostPattern>) -> Vec<Wanted> {
+    let mut all: Vec<Wanted> = Vec::with_capacity(wanted.len());
+    for wanted in wanted {
+        let permissions = match &wanted.permission {
+            Permission::ListedHosts if listed.is_empty() => vec![Permission::Host(HostPattern::ANY)],
+            Permission::ListedHosts => listed.iter().cloned().map(Permission::Host).collect(),
+            permission => vec![permission.clone()],
+        };
+        for permission in permissions {
+            match all.iter_mut().find(|known| known.permission == permission) {
+                Some(known) => wanted.asked_by.iter().for_each(|by| known.add(by.clone(), wanted.claim)),
+                None => all.push(Wanted { permission, ..wanted.clone() }),
+            }
+        }
     }
-    let with = |pattern: HostPattern| Wanted { permission: Permission::Host(pattern), ..wanted.clone() };
-    if listed.is_empty() { vec![with(HostPattern::ANY)] } else { listed.iter().cloned().map(with).collect() }
+    all
 }
 
 fn by(rule: &Rule) -> Reason {

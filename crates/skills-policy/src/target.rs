@@ -89,7 +89,6 @@ impl Target {
                 path.starts_with(prefix) && prefix.starts_with(protected)
             }
             (Kind::Host(pattern), Permission::Host(wanted)) => pattern.covers(wanted),
-            (Kind::Host(_), Permission::ListedHosts) => true,
             (Kind::Program(name), Permission::Program(wanted)) => name == wanted,
             (Kind::Variable(pattern), Permission::Variable(name)) => pattern.matches(name),
             _ => false,
@@ -107,7 +106,6 @@ impl Target {
             (Kind::Read(prefix), Permission::Read(path) | Permission::Write(path) | Permission::WriteProtected { path, .. })
             | (Kind::Write(prefix), Permission::Write(path) | Permission::WriteProtected { path, .. }) => overlap(prefix, path),
             (Kind::Host(pattern), Permission::Host(wanted)) => pattern.covers(wanted),
-            (Kind::Host(pattern), Permission::ListedHosts) => *pattern == HostPattern::ANY,
             (Kind::Program(name), Permission::Program(wanted)) => name == wanted,
             (Kind::Program(_), Permission::AnyProgram) => true,
             (Kind::Variable(pattern), Permission::Variable(name)) => pattern.matches(name),
@@ -119,7 +117,6 @@ impl Target {
     pub(crate) fn concerns(&self, permission: &Permission) -> bool {
         match (&self.0, permission) {
             (Kind::Host(pattern), Permission::Host(wanted)) => pattern.covers(wanted) || wanted.covers(pattern),
-            (Kind::Host(_), Permission::ListedHosts) => true,
             _ => self.forbids(permission),
         }
     }

@@ -121,6 +121,9 @@ mod tests {
         );
         check(&format!("a{}b", "\u{301}".repeat(900)), &format!("a{}b", "\u{301}".repeat(8)));
         check("two  spaces", "two spaces");
+        check("two  spaces  twice", "two spaces twice");
+        check(" one at the start", "one at the start");
+        check("one at the end ", "one at the end");
         check("", "");
     }
 

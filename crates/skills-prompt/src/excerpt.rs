@@ -75,6 +75,9 @@ mod tests {
         assert_eq!((left_out.bytes, left_out.headings), (text.len() - 8, vec!["Three".to_owned(), "Four".to_owned()]));
         assert_eq!(excerpt("```\nlong line\n# code\n```\n# Real", 1, 14).1.unwrap().headings, ["Real"]);
         assert_eq!(excerpt("\nxxxxxxxxxxxxxxxxxxxx", 1, 10).0, "\nxxxxxxxxx");
+        // Of what is wanted more than half has to stay.
+        assert_eq!(excerpt("xxxx\nxxxxxxxxxxxxx", 1, 10).0, "xxxx\nxxxxx");
+        assert_eq!(excerpt("xxxxx\nxxxxxxxxxxxx", 1, 10).0, "xxxxx\n");
         assert_eq!(excerpt("日本語", 1, 4).0, "日");
         assert_eq!(excerpt("日本語", 1, 0).0, "");
     }

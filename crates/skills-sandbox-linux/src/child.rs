@@ -94,8 +94,26 @@ fn session(prepared: &Prepared, reach: &impl Fn(Step) -> Result<(), Step>) -> Re
         check(libc::syscall(libc::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL as c_ulong, 0, 0, 0), Step::Lifetime)?;
         // The host may have ended before the signal was asked for. Then nobody holds the reading end of the status pipe, once our own copy
         // of it is closed, and saying that all is ready fails.
-        check(libc::syscall(libc::SYS_close, prepared.status_reader), Step::Lifetime).map(drop)
+        check(libc::syscall(libc::SYS_close, prepared.status_reader), Step::Lifetime)?;
     }
+    prepared.guardian.map_or(Ok(()), |(pipe, _)| announce(pipe))
+}
+
+/// Tells the guardian to kill this group should the host be killed.
+fn announce(guardian: c_int) -> Result<(), Step> {
+    // SAFETY: takes no memory.
+    let mut number = unsafe { libc::syscall(libc::SYS_getpid) };
+    // A sign, a space, at most ten digits and the end of the line, written from the end on.
+    let mut line = [b'\n'; 13];
+    let mut at = line.len() - 1;
+    while number > 0 && at > 2 {
+        at -= 1;
+        line[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+    }
+    line[at - 1] = b' ';
+    line[at - 2] = b'+';
+    write(guardian, &line[at - 2..], Step::Lifetime)
 }
 
 /// Our three streams and no other descriptor; the working directory.

@@ -3,9 +3,12 @@
 //! A script dies with its host, but what it started would live on. So one process for all runs, outside every sandbox, reads from a pipe whose
 //! other end only the host holds. When the pipe ends, because the host has ended in whatever way, it kills the groups that it was told of. It is a
 //! shell with a constant program, so there is no helper to ship; scripts cannot reach it, since it is in no sandbox.
+//!
+//! A child names its group itself, before it executes its program: the host may be killed before it could do so for a child that runs already.
 #![expect(clippy::disallowed_methods, reason = "this crate starts processes")]
 
 use std::io::Write;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -47,17 +50,45 @@ pub(crate) struct Guarded {
     is_told: bool,
 }
 
-/// Starts the guardian, so that no group has to wait for it.
-pub(crate) fn prepare() {
-    GUARDIAN.lock().unwrap_or_else(PoisonError::into_inner).is_running();
+/// What a child writes the line `+ GROUP` to.
+#[derive(Debug)]
+pub(crate) struct Announcement {
+    pub(crate) pipe: OwnedFd,
+    /// The process that reads it.
+    pub(crate) guardian: u32,
 }
 
-/// Has a group guarded until what this returns is released or dropped.
-pub(crate) fn guard(group: i32) -> Guarded {
+/// Starts the guardian, so that a child can name its group; returns `None` when there is no shell that could be one.
+pub(crate) fn prepare() -> Option<Announcement> {
     let mut guardian = GUARDIAN.lock().unwrap_or_else(PoisonError::into_inner);
+    let has_ended = |running: &mut Running| running.host == std::process::id() && !matches!(running.process.try_wait(), Ok(None));
+    if guardian.running.as_mut().is_some_and(has_ended) {
+        guardian.stop();
+    }
+    if !guardian.is_running() {
+        return None;
+    }
+    let running = guardian.running.as_ref()?;
+    Some(Announcement { pipe: running.pipe.as_fd().try_clone_to_owned().ok()?, guardian: running.process.id() })
+}
+
+/// Has a group, which named itself to this guardian, guarded until what this returns is released or dropped.
+pub(crate) fn guard(group: i32, announced_to: u32) -> Guarded {
+    let mut guardian = GUARDIAN.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_known = guardian.running.as_ref().is_some_and(|running| running.process.id() == announced_to);
+    let is_told = is_known || guardian.tell(&format!("+ {group}\n"));
+    // Only now, since a guardian that is started anew is told all of these.
     guardian.groups.push(group);
-    let is_told = guardian.tell(&format!("+ {group}\n"));
     Guarded { group: Some(group), is_told }
+}
+
+/// Takes back what a child named that never ran its program.
+pub(crate) fn withdraw(group: i32) {
+    let mut guardian = GUARDIAN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(running) = guardian.running.as_mut().filter(|running| running.host == std::process::id()) {
+        // One that has died guards nothing.
+        let _ = running.pipe.write_all(format!("- {group}\n").as_bytes());
+    }
 }
 
 impl Guarded {
@@ -84,11 +115,13 @@ fn take_back(group: i32) -> bool {
 impl Guardian {
     /// Tells it something; when it has died meanwhile, another is started, which is told all groups.
     fn tell(&mut self, message: &str) -> bool {
-        if self.is_running() && self.running.as_mut().is_some_and(|running| running.pipe.write_all(message.as_bytes()).is_ok()) {
-            return true;
+        for _ in 0..2 {
+            if self.is_running() && self.running.as_mut().is_some_and(|running| running.pipe.write_all(message.as_bytes()).is_ok()) {
+                return true;
+            }
+            self.stop();
         }
-        self.stop();
-        self.is_running()
+        false
     }
 
     fn is_running(&mut self) -> bool {

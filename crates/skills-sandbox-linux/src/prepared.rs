@@ -15,6 +15,7 @@ use skills_sandbox::SandboxError;
 use skills_sandbox::interpreter::MemoryRlimit;
 
 use crate::child::Listener;
+use crate::guardian::Announcement;
 use crate::identity::User;
 use crate::kernel::LandlockVersion;
 use crate::plan::Plan;
@@ -43,6 +44,8 @@ pub(crate) struct Prepared {
     pub(crate) status_reader: RawFd,
     /// The lists of processes of control groups to join.
     pub(crate) control_groups: Vec<RawFd>,
+    /// Where the child names its group, and the process that reads it.
+    pub(crate) guardian: Option<(RawFd, u32)>,
     /// A step that fails as if the kernel had refused it: for tests of what happens then.
     pub(crate) fault: Option<Step>,
     /// Keeps the descriptors above open.
@@ -91,12 +94,13 @@ pub(crate) struct Ours {
 pub(crate) struct Extras<'a> {
     pub(crate) landlock: Option<LandlockVersion>,
     pub(crate) control_groups: &'a [OwnedFd],
+    pub(crate) announcement: Option<Announcement>,
     pub(crate) fault: Option<Step>,
 }
 
 impl Prepared {
     /// Does all that can be done before the child exists.
-    pub(crate) fn new(plan: &Plan, extras: &Extras<'_>) -> Result<(Self, Ours), SandboxError> {
+    pub(crate) fn new(plan: &Plan, extras: Extras<'_>) -> Result<(Self, Ours), SandboxError> {
         let failed = |error| SandboxError::setup("pipes", error);
         let sources = open_all(plan.paths(), &plan.moved)?;
         let mut owned = Vec::new();
@@ -124,6 +128,7 @@ impl Prepared {
         // Their numbers must stay theirs even if the run is cancelled while the child waits to be made.
         let copies = extras.control_groups.iter().map(OwnedFd::try_clone).collect::<Result<Vec<_>, _>>().map_err(failed)?;
         let control_groups = copies.into_iter().map(&mut keep).collect();
+        let guardian = extras.announcement.map(|Announcement { pipe, guardian }| (keep(pipe), guardian));
         let prepared = Self {
             program: plan.executable.as_ref().map(|executable| Program::new(executable.as_os_str().as_bytes(), plan)).transpose()?,
             directory: string(plan.directory.as_os_str().as_bytes())?,
@@ -138,6 +143,7 @@ impl Prepared {
             status: keep(status),
             status_reader: our_status.as_raw_fd(),
             control_groups,
+            guardian,
             fault: extras.fault,
             owned,
         };

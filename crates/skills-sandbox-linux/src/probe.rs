@@ -111,7 +111,7 @@ fn ground(tier: Tier, processes: bool) -> Ground {
 }
 
 fn attempt(plan: &Plan, landlock: Option<LandlockVersion>) -> Result<Result<(), Failure>, SandboxError> {
-    let (prepared, ours) = Prepared::new(plan, &Extras { landlock, ..Extras::default() })?;
+    let (prepared, ours) = Prepared::new(plan, Extras { landlock, ..Extras::default() })?;
     match spawner::spawn_blocking(prepared, ours)? {
         Ok(_ended) => Ok(Ok(())),
         // Nothing is learnt about the machine from a moment in which it had nothing left.

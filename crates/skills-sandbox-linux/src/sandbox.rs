@@ -123,20 +123,18 @@ impl LinuxSandbox {
         let group = ControlGroup::new(&plan.limits);
         let control_groups = group.as_ref().map_or(&[][..], ControlGroup::joins);
         let landlock = machine.landlock.clone().ok();
-        let (prepared, ours) = Prepared::new(&plan, &Extras { landlock, control_groups, fault: self.fault })?;
         let leaves_processes = plan.tier != Tier::Isolated && plan.spawn != Spawn::None;
-        if leaves_processes {
-            guardian::prepare();
-        }
+        let announcement = if leaves_processes { guardian::prepare() } else { None };
+        let (prepared, ours) = Prepared::new(&plan, Extras { landlock, control_groups, announcement, fault: self.fault })?;
         let made = timeout(plan.limits.wall_time, spawner::spawn(prepared, ours)).await;
         drop(turn);
-        let spawned = made.map_err(late)??;
-        let guarded = leaves_processes.then(|| guardian::guard(spawned.pid()));
+        let mut spawned = made.map_err(late)??;
+        let guarded = spawned.guarded.take();
         let counts_memory = group.as_ref().is_some_and(|group| group.counts_memory);
         let watch = (!counts_memory).then(|| Watch::new(&spawned, &plan)).flatten();
         let (ended, has_exceeded) = watched(self.watch_over(spawned, &job, &bounds), watch.as_ref()).await;
         let (supervised, log) = ended?;
-        let is_guarded = guarded.is_none_or(guardian::Guarded::release);
+        let is_guarded = !leaves_processes || guarded.is_some_and(guardian::Guarded::release);
         let mut ending = supervised.termination;
         let ran_out = has_exceeded || group.as_ref().is_some_and(ControlGroup::ran_out_of_memory);
         if matches!(ending, Termination::Signaled { .. }) && ran_out {

@@ -11,6 +11,7 @@ use nix::unistd::Pid;
 use skills_sandbox::SandboxError;
 
 use crate::child;
+use crate::guardian::{self, Guarded};
 use crate::prepared::{Namespaces, Ours, Prepared};
 use crate::stack::Stack;
 use crate::step::{Failure, Message, READY, Step};
@@ -20,6 +21,8 @@ pub(crate) struct Spawned {
     pid: i32,
     held: Option<(OwnedFd, Streams)>,
     pub(crate) listener: Option<OwnedFd>,
+    /// Dropped after the child was killed.
+    pub(crate) guarded: Option<Guarded>,
 }
 
 /// Our ends of its standard streams.
@@ -96,9 +99,14 @@ pub(crate) fn spawn(prepared: Prepared, ours: Ours) -> Result<Spawned, NoChild> 
     let length = File::from(status).read(&mut said).unwrap_or(0);
     let messages: Vec<Message> = said[..length].chunks_exact(size_of::<Message>()).map(words).collect();
     if messages.as_slice() == [READY] {
+        let guarded = prepared.guardian.map(|(_, guardian)| guardian::guard(pid, guardian));
         prepared.close();
         let listener = channel.and_then(|channel| received(&channel));
-        return Ok(Spawned { pid, held: Some((pidfd, Streams { stdin, stdout, stderr })), listener });
+        return Ok(Spawned { pid, held: Some((pidfd, Streams { stdin, stdout, stderr })), listener, guarded });
+    }
+    // While the number is still the child's.
+    if prepared.guardian.is_some() {
+        guardian::withdraw(pid);
     }
     kill(pid, &pidfd);
     let failed = messages.last().filter(|message| **message != READY).map_or([0, 0, -1], |message| *message);

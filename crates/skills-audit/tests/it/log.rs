@@ -1,6 +1,8 @@
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use insta::assert_snapshot;
 use skills_audit::{AuditSink, Content, Decision, ErrorKind, Event, Layer, Line, Log, Rotation, read, tail, verify};
@@ -214,6 +216,39 @@ fn a_record_follows_from_the_last_whole_one_however_far_back_it_lies() {
     }
 }
 
+/// A line of its own is not needed in a new file.
+#[test]
+fn a_torn_line_goes_aside_with_its_file() {
+    let (directory, log) = log();
+    log.record(&event("a")).unwrap();
+    let mut file = fs::OpenOptions::new().append(true).open(path(&directory)).unwrap();
+    file.write_all(b"{\"sequence\":2,\"ti").unwrap();
+    let bytes = fs::metadata(path(&directory)).unwrap().len();
+    log.clone().rotation(Rotation { max_bytes: bytes, keep: 1 }).record(&event("b")).unwrap();
+    assert!(fs::read_to_string(path(&directory)).unwrap().starts_with("{\"sequence\":2,"));
+    assert_eq!(verify(&log.files().unwrap()).unwrap().records, 2);
+}
+
+/// The end of a file is read in steps, which may begin anywhere in a line.
+#[test]
+fn a_record_inside_of_a_broken_line_is_not_the_last_one() {
+    let (directory, forger) = log();
+    (0..2).for_each(|_| forger.record(&event("")).unwrap());
+    let base = last_line(&directory);
+    forger.record(&event(&"x".repeat(4_095 - base))).unwrap();
+    let text = fs::read_to_string(path(&directory)).unwrap();
+    let forged = text.lines().last().unwrap();
+    assert_eq!(forged.len() + 1, 4_096, "a step begins at its first byte");
+
+    let (directory, log) = log();
+    log.record(&event("a")).unwrap();
+    let mut file = fs::OpenOptions::new().append(true).open(path(&directory)).unwrap();
+    file.write_all(format!("torn{forged}\n").as_bytes()).unwrap();
+    log.record(&event("b")).unwrap();
+    let lines = tail(&log.files().unwrap(), 2).unwrap();
+    assert!(matches!(lines.as_slice(), [Line::Broken { line: 2 }, Line::Record { sequence: 2, .. }]), "{lines:?}");
+}
+
 #[test]
 fn a_file_is_put_aside_from_its_limit_on() {
     let (directory, log) = log();
@@ -275,22 +310,33 @@ fn the_end_of_a_file_is_read_without_a_line_end() {
     assert_eq!(read_with(&format!("{}\n{whole}", "x".repeat(700_000))), "Broken { line: 1 }, record 1, record 2");
 }
 
-/// Another writer holds the lock for a while: its turn is waited for.
+/// Whether the holder is another process or another open file makes no difference to the lock.
 #[test]
-fn a_writer_waits_for_another_one() {
+fn a_lock_that_is_not_released_ends_an_attempt_with_an_error() {
     let (directory, log) = log();
-    log.ready().unwrap();
-    let lock = fs::File::options().write(true).open(directory.path().join("audit.jsonl.lock")).unwrap();
+    let log = log.lock_timeout(Duration::from_millis(1));
+    log.record(&event("a")).unwrap();
+    let before = fs::read(path(&directory)).unwrap();
+    let lock_file = directory.path().join("audit.jsonl.lock");
+    let lock = fs::File::options().write(true).open(&lock_file).unwrap();
     lock.lock().unwrap();
-    std::thread::scope(|scope| {
-        let writer = scope.spawn(|| log.record(&event("a")));
-        // Without this the writer may come after the lock is free, which proves nothing and fails nothing.
-        std::thread::sleep(std::time::Duration::from_millis(50));
-        assert_eq!(fs::metadata(path(&directory)).unwrap().len(), 0, "nothing is written while another one holds the lock");
-        drop(lock);
-        writer.join().unwrap().unwrap();
-    });
-    assert_eq!(verify(&log.files().unwrap()).unwrap().records, 1);
+
+    let (sender, receiver) = mpsc::channel();
+    let writer = log.clone();
+    std::thread::spawn(move || sender.send((writer.ready(), writer.record(&event("b")))));
+    // The limit is for a writer that never returns; one that returns is not measured.
+    let (ready, recorded) = receiver.recv_timeout(Duration::from_secs(60)).expect("a writer waits without end");
+    for error in [ready.unwrap_err(), recorded.unwrap_err()] {
+        assert_eq!(error.kind(), ErrorKind::Locked);
+        let expected =
+            format!("cannot lock the audit log: another process holds `{}` and did not release it within 1ms", lock_file.display());
+        assert_eq!(error.to_string(), expected);
+    }
+    assert_eq!(fs::read(path(&directory)).unwrap(), before, "nothing is written without the lock");
+
+    drop(lock);
+    log.record(&event("b")).unwrap();
+    assert_eq!(verify(&log.files().unwrap()).unwrap().records, 2);
 }
 
 #[test]

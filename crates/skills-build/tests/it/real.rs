@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use skills_build::{
     BuildErrorKind, BuildMode, BuildRequest, BuildStatus, Language, ToolFinder, build, template,
 };
+use skills_test_support::skip;
 
 use crate::place::Place;
 
@@ -35,10 +36,10 @@ fn header(language: Language) -> Option<[u8; 8]> {
     let built = match build(&request, BuildMode::IfStale, &mut |_| {}) {
         Ok(built) => built,
         Err(error) if error.kind() == BuildErrorKind::MissingTool => {
-            return skipped(language, &error.to_string());
+            return skipped(&format!("no tools: {error}"));
         }
         Err(error) if language == Language::Rust && error.to_string().contains("offline") => {
-            return skipped(language, "no serde_json here");
+            return skipped("no package serde_json without a network");
         }
         Err(error) => panic!("{error}"),
     };
@@ -63,8 +64,9 @@ fn header(language: Language) -> Option<[u8; 8]> {
     fs::read(built.path).unwrap().first_chunk().copied()
 }
 
-fn skipped(language: Language, reason: &str) -> Option<[u8; 8]> {
-    eprintln!("skipped the template of {language}: {reason}");
+#[track_caller]
+fn skipped(reason: &str) -> Option<[u8; 8]> {
+    skip(reason);
     None
 }
 

@@ -377,7 +377,7 @@ fn doctor_finds_what_hinders() {
 #[cfg(target_os = "linux")]
 #[test]
 fn doctor_is_content_with_a_good_root() {
-    if crate::skills::lacks_walls() {
+    if skills_test_support::skip_without_sandbox() {
         return;
     }
     let place = Place::new();

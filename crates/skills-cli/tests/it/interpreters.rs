@@ -4,10 +4,12 @@
 use std::path::Path;
 
 use insta::assert_snapshot;
-
-use crate::skills::examples;
 #[cfg(target_os = "linux")]
-use crate::skills::{command, lacks_walls};
+use skills_test_support::{skip, skip_without_sandbox};
+
+#[cfg(target_os = "linux")]
+use crate::skills::command;
+use crate::skills::examples;
 
 /// Calls the command in a directory of its own, with a `PATH`; returns the exit code and both
 /// outputs.
@@ -52,7 +54,7 @@ fn skill_in(directory: &Path, name: &str, text: &str) {
 #[cfg(target_os = "linux")]
 #[test]
 fn scripts_run_by_the_interpreter_that_is_named() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let temporary = tempfile::tempdir().unwrap();
@@ -81,7 +83,7 @@ fn scripts_run_by_the_interpreter_that_is_named() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_path_serves_interpreters_that_are_nowhere_else() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let is_nowhere = |name: &&&str| {
@@ -90,8 +92,7 @@ fn the_path_serves_interpreters_that_are_nowhere_else() {
             .all(|place| !Path::new(place).join(name).exists())
     };
     let Some(name) = ["ruby", "deno", "perl"].iter().find(is_nowhere) else {
-        eprintln!("skipped the PATH as a fallback: this machine has every interpreter");
-        return;
+        return skip("this host has every interpreter");
     };
     let ending = [("ruby", "rb"), ("deno", "ts"), ("perl", "pl")]
         .iter()

@@ -306,10 +306,7 @@ fn over_http_a_client_shows_the_token_of_its_user() {
 #[test]
 fn whoever_ends_the_server_is_told_that_all_is_well() {
     if !Path::new("/bin/kill").exists() {
-        eprintln!(
-            "skipped whoever_ends_the_server_is_told_that_all_is_well: no /bin/kill (package procps or util-linux)"
-        );
-        return;
+        return skills_test_support::skip("no /bin/kill (package procps or util-linux)");
     }
     let mut server = HttpServer::start(&["--no-token"]);
     assert!(server.list(None).starts_with("HTTP/1.1 200 "));

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use insta::assert_snapshot;
 use serde_json::json;
-
 #[cfg(target_os = "linux")]
-use crate::skills::lacks_walls;
+use skills_test_support::skip_without_sandbox;
+
 use crate::skills::{Done, skills_in};
 
 /// One skill and a place for state.
@@ -154,7 +154,7 @@ fn wrong_permissions_and_names_are_wrong_usage() {
 #[cfg(target_os = "linux")]
 #[test]
 fn yes_and_deny_answer_for_whoever_is_not_there() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let place = Place::new("allowed-tools: Bash\n", "x=$(echo spawned); echo $x\n");
@@ -167,7 +167,7 @@ fn yes_and_deny_answer_for_whoever_is_not_there() {
 #[cfg(target_os = "linux")]
 #[test]
 fn trust_holds_until_the_content_changes() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let place = Place::new(
@@ -237,7 +237,7 @@ fn trust_holds_until_the_content_changes() {
 #[cfg(target_os = "linux")]
 #[test]
 fn every_run_is_recorded_and_edits_show() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let place = Place::new(
@@ -338,7 +338,7 @@ fn without_a_place_for_records_nothing_runs() {
 #[cfg(target_os = "linux")]
 #[test]
 fn files_go_in_and_come_out() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let place = Place::new(
@@ -377,7 +377,7 @@ fn files_go_in_and_come_out() {
 #[cfg(target_os = "linux")]
 #[test]
 fn secrets_come_from_a_file_and_go_nowhere_else() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let place = Place::new(
@@ -426,7 +426,7 @@ fn secrets_come_from_a_file_and_go_nowhere_else() {
 #[test]
 fn a_terminal_is_asked() {
     use std::io::{Read, Write};
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let answer_to = |place: &Place, command: &[&str], answer: &str| {
@@ -575,7 +575,7 @@ fn doctor_sees_rules_that_cannot_be_read() {
 #[cfg(target_os = "linux")]
 #[test]
 fn strict_mode_runs_what_was_approved() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let place = Place::new("allowed-tools: Bash\n", "x=$(echo spawned); echo $x\n");

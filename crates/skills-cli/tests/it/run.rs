@@ -2,9 +2,9 @@ use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
 use serde_json::json;
-
 #[cfg(target_os = "linux")]
-use crate::skills::lacks_walls;
+use skills_test_support::skip_without_sandbox;
+
 use crate::skills::{EXAMPLES, examples, skills, skills_with};
 
 const TAX: [&str; 4] = ["run", "tax_calculator", "--script", "calculate_duty.py"];
@@ -27,7 +27,7 @@ fn script(frontmatter: &str, name: &str, text: &str, arguments: &[&str]) -> crat
 #[cfg(target_os = "linux")]
 #[test]
 fn input_comes_from_the_argument_a_file_or_standard_input() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let input = "{\"cif_price\":10000,\"hs_code\":\"85423100\"}";
@@ -97,7 +97,7 @@ fn input_that_is_no_json_is_wrong_usage() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_broken_script_is_a_result() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let done = examples(&["run", "tax_calculator", "--script", "broken.py"]);
@@ -172,7 +172,7 @@ fn what_the_policy_denies_is_exit_code_three() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_denied_capability_can_be_allowed_or_given_up() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let text = "if x=$(echo spawned); then echo $x; else echo alone; fi\n";
@@ -200,7 +200,7 @@ fn a_denied_capability_can_be_allowed_or_given_up() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_workspace_is_written_when_both_sides_want_it() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let workspace = tempfile::tempdir().unwrap();
@@ -230,7 +230,7 @@ fn a_workspace_is_written_when_both_sides_want_it() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_timeout_is_exit_code_four_and_keeps_what_was_written() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let started = Instant::now();
@@ -256,7 +256,7 @@ fn a_timeout_is_exit_code_four_and_keeps_what_was_written() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_flood_is_stopped_and_said() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let done = script(
@@ -286,7 +286,7 @@ fn a_flood_is_stopped_and_said() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_walls_are_named_on_demand() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let done = script("", "main.sh", "echo hi\n", &["--verbose"]);
@@ -357,7 +357,7 @@ fn a_module_that_is_none_fails_with_its_reason() {
 #[cfg(target_os = "linux")]
 #[test]
 fn patterns_of_a_skill_do_not_lift_protection() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let workspace = tempfile::tempdir().unwrap();
@@ -447,7 +447,7 @@ fn patterns_of_a_skill_do_not_lift_protection() {
 #[cfg(target_os = "linux")]
 #[test]
 fn new_protected_paths_are_reported_after_the_run() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let workspace = tempfile::tempdir().unwrap();
@@ -480,7 +480,7 @@ fn new_protected_paths_are_reported_after_the_run() {
 #[cfg(target_os = "linux")]
 #[test]
 fn roots_of_skills_stay_as_they_are_in_a_writable_workspace() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let workspace = tempfile::tempdir().unwrap();
@@ -519,7 +519,7 @@ fn roots_of_skills_stay_as_they_are_in_a_writable_workspace() {
 #[cfg(target_os = "linux")]
 #[test]
 fn state_and_rules_are_hidden_in_a_wider_directory() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let home = tempfile::tempdir().unwrap();
@@ -568,7 +568,7 @@ fn state_and_rules_are_hidden_in_a_wider_directory() {
 #[cfg(target_os = "linux")]
 #[test]
 fn results_are_not_saved_under_protected_names() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let out = tempfile::tempdir().unwrap();

@@ -1,10 +1,11 @@
 //! What a signal to the command does to the programs it runs.
 
+use skills_test_support::{skip, skip_part, skip_without_sandbox};
 use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use crate::skills::{command, lacks_walls};
+use crate::skills::command;
 
 /// A script that starts a daemon, which appends to a file of the workspace for as long as it lives.
 const DAEMON: &str =
@@ -92,19 +93,17 @@ fn is_ignored(signal: u32) -> bool {
 
 #[test]
 fn a_signal_ends_the_command_and_all_it_started() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     if !Path::new("/bin/kill").exists() {
-        eprintln!(
-            "skipped a_signal_ends_the_command_and_all_it_started: no /bin/kill (package procps or util-linux)"
-        );
-        return;
+        return skip("no /bin/kill (package procps or util-linux)");
     }
     for (signal, number) in [("-INT", 2), ("-TERM", 15), ("-HUP", 1)] {
         if is_ignored(number) {
-            eprintln!(
-                "skipped a_signal_ends_the_command_and_all_it_started for {signal}: whoever started the tests has it ignored"
+            skip_part(
+                signal,
+                "the process that started the tests ignores this signal",
             );
             continue;
         }

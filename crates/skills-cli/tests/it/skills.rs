@@ -104,19 +104,3 @@ pub(crate) fn skills_in(arguments: &[&str], input: &str, state: &Path) -> Done {
 pub(crate) fn examples(arguments: &[&str]) -> Done {
     skills(&[arguments, &EXAMPLES].concat())
 }
-
-/// Says, with a line on standard error, that this machine cannot serve the running test, since it
-/// has no walls for scripts.
-#[cfg(target_os = "linux")]
-pub(crate) fn lacks_walls() -> bool {
-    let skip = |error: &_| {
-        eprintln!(
-            "skipped {}: {error}",
-            std::thread::current().name().unwrap_or("a test")
-        )
-    };
-    let sandbox = skills_sandbox_linux::LinuxSandbox::new("/");
-    skills_runtime::Sandbox::probe(&sandbox)
-        .inspect_err(skip)
-        .is_err()
-}

@@ -3,9 +3,9 @@
 use std::fs;
 
 use insta::assert_snapshot;
-
 #[cfg(target_os = "linux")]
-use crate::skills::lacks_walls;
+use skills_test_support::skip_without_sandbox;
+
 use crate::skills::{examples, skills_in};
 
 #[test]
@@ -56,7 +56,7 @@ fn the_tools_are_listed_for_people_and_for_hosts() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_tool_is_called_as_a_model_calls_it() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let run = [

@@ -1,6 +1,8 @@
-use skills_discovery::{Entry, ErrorKind, Limits, Root, Scope, Stamp, discover};
+use std::fs;
 
-use crate::tree::Tree;
+use skills_discovery::{Entry, ErrorKind, Limits, Listing, Root, Scope, SkillFiles, Stamp, discover};
+
+use crate::tree::{Tree, is_denied, without_privileges};
 
 fn only(tree: &Tree) -> Entry {
     let catalog = discover(&[Root::new(tree.path("skills"), Scope::Repo)], &Limits::default());
@@ -23,7 +25,10 @@ fn reads_inside_and_nowhere_else() {
     }
     assert_eq!(kind("references"), Err(ErrorKind::NotRegular));
     assert_eq!(kind("absent"), Err(ErrorKind::Missing));
+    assert_eq!(files.read("references/r.md", 4).unwrap(), b"text");
     assert_eq!(files.read("references/r.md", 3).map_err(|error| error.kind()), Err(ErrorKind::TooLarge));
+    assert!(files.contains("references/r.md") && files.contains("inner.md"));
+    assert!(!files.contains("leak.txt") && !files.contains("references") && !files.contains("absent"));
 }
 
 #[test]
@@ -40,15 +45,149 @@ fn lists_regular_files_in_order() {
     assert_eq!(files.list("..").map_err(|error| error.kind()), Err(ErrorKind::Outside));
 }
 
+fn paths(listing: &Listing) -> Vec<&str> {
+    listing.resources.iter().map(|file| file.path.as_str()).collect()
+}
+
+#[test]
+fn only_the_skill_file_itself_is_left_out() {
+    let tree = Tree::new();
+    tree.skill("skills/a", "a").skill("skills/a/assets", "template").file("skills/a/assets/x/SKILL.md", "deeper");
+    tree.file("skills/a/b.md", "12").file("skills/a/ev\u{200B}il.md", "").file("skills/a/assets/.hidden", "");
+    let files = only(&tree).open().unwrap();
+    assert_eq!(paths(&files.list("").unwrap()), ["assets/SKILL.md", "assets/x/SKILL.md", "b.md"]);
+    assert_eq!(paths(&files.list("assets").unwrap()), ["assets/SKILL.md", "assets/x/SKILL.md"]);
+    let direct = |directory: &str| files.files_in(directory).unwrap().into_iter().map(|file| (file.path, file.bytes)).collect::<Vec<_>>();
+    assert_eq!(direct(""), [("b.md".to_owned(), 2)]);
+    assert_eq!(direct("assets"), [("assets/SKILL.md".to_owned(), 57)]);
+    assert_eq!(direct("absent"), []);
+    assert_eq!(files.files_in("..").map_err(|error| error.kind()), Err(ErrorKind::Outside));
+}
+
+#[test]
+fn the_files_of_one_directory_are_ordered() {
+    let tree = Tree::new();
+    tree.skill("skills/a", "a");
+    let names: Vec<String> = (10..40).map(|index| format!("scripts/{index}.py")).collect();
+    for name in names.iter().rev() {
+        tree.file(&format!("skills/a/{name}"), "");
+    }
+    let files = only(&tree).open().unwrap();
+    let listed: Vec<String> = files.files_in("scripts").unwrap().into_iter().map(|file| file.path).collect();
+    assert_eq!(listed, names);
+}
+
 #[test]
 fn a_long_listing_says_that_there_is_more() {
     let tree = Tree::new();
     tree.skill("skills/a", "a");
-    for index in 0..1_001 {
+    for index in 0..1_000 {
         tree.file(&format!("skills/a/assets/{index}"), "");
     }
-    let listing = only(&tree).open().unwrap().list("").unwrap();
-    assert_eq!((listing.resources.len(), listing.truncated), (1_000, true));
+    let files = only(&tree).open().unwrap();
+    let length = || {
+        let (listing, stamped) = (files.list("").unwrap(), files.stamped().unwrap());
+        ((listing.resources.len(), listing.truncated), (stamped.files.len(), stamped.truncated))
+    };
+    assert_eq!(length(), ((1_000, false), (1_000, true)), "a stamped listing has the skill file as well");
+    fs::remove_file(tree.path("skills/a/assets/0")).unwrap();
+    assert_eq!(length(), ((999, false), (1_000, false)));
+    tree.file("skills/a/b", "").file("skills/a/c", "");
+    assert_eq!(length(), ((1_000, true), (1_000, true)));
+}
+
+#[test]
+fn a_deep_listing_says_that_there_is_more() {
+    let tree = Tree::new();
+    tree.skill("skills/a", "a").file("skills/a/1/2/3/4/5/6/7/8/deep", "");
+    let files = only(&tree).open().unwrap();
+    let lists = || {
+        let (listing, stamped) = (files.list("").unwrap(), files.stamped().unwrap());
+        (paths(&listing).join(" "), listing.truncated, stamped.truncated)
+    };
+    assert_eq!(lists(), ("1/2/3/4/5/6/7/8/deep".to_owned(), false, false));
+    tree.file("skills/a/1/2/3/4/5/6/7/8/9/deeper", "");
+    assert_eq!(lists(), ("1/2/3/4/5/6/7/8/deep".to_owned(), true, true));
+}
+
+#[test]
+fn what_cannot_be_read_is_left_out_of_a_listing_and_said() {
+    let tree = Tree::new();
+    tree.skill("skills/a", "a").file("skills/a/locked/x", "").file("skills/a/names-only/y", "").file("skills/a/open/z", "");
+    tree.mode("skills/a/locked", 0o000);
+    if !is_denied(&tree.path("skills/a/locked")) {
+        eprintln!("skipped what_cannot_be_read_is_left_out_of_a_listing_and_said: this user may read everything");
+        return;
+    }
+    let files = only(&tree).open().unwrap();
+    let list = |directory: &str| without_privileges(|| files.list(directory).map_err(|error| error.kind()));
+    let locked = (list("").unwrap(), list("locked"));
+    tree.mode("skills/a/locked", 0o755).mode("skills/a/names-only", 0o444);
+    let names_only = list("").unwrap();
+    tree.mode("skills/a/names-only", 0o755);
+    assert_eq!((paths(&locked.0), locked.0.truncated), (vec!["names-only/y", "open/z"], true));
+    assert_eq!(locked.1, Err(ErrorKind::Io));
+    assert_eq!((paths(&names_only), names_only.truncated), (vec!["locked/x", "open/z"], true));
+}
+
+#[test]
+fn links_to_what_a_skill_does_not_have_are_broken() {
+    let tree = Tree::new();
+    let body = "[a](b.md) [b](a%20b.md) [c](100%.md) [d](100%zz.md) [e](assets/) [f](absent.md) [g](a%20c.md) [h](%41.md)";
+    tree.file("skills/a/SKILL.md", format!("---\nname: a\ndescription: d\n---\n{body}\n"));
+    for name in ["b.md", "a b.md", "100%.md", "100%zz.md", "assets/x", "A.md"] {
+        tree.file(&format!("skills/a/{name}"), "");
+    }
+    let files = only(&tree).open().unwrap();
+    let broken = files.broken_links(&files.document().unwrap().outline());
+    let targets: Vec<&str> = broken.iter().map(|link| link.target.as_str()).collect();
+    assert_eq!(targets, ["absent.md", "a%20c.md"]);
+}
+
+#[test]
+fn a_directory_is_opened_as_a_skill_in_whatever_spelling() {
+    let tree = Tree::new();
+    tree.file("lower/skill.md", "lower").file("mixed/Skill.md", "mixed").file("none/readme.md", "");
+    tree.file("both/skill.md", "lower").file("both/SKILL.md", "upper").file("out.md", "out");
+    tree.file("linked/readme.md", "").symlink("../out.md", "linked/SKILL.md");
+    let check = |open: fn(&std::path::Path) -> Result<SkillFiles, skills_discovery::DiscoveryError>, directory: &str| {
+        let files = open(&tree.path(directory)).map_err(|error| error.kind())?;
+        let text = String::from_utf8(files.text().map_err(|error| error.kind())?).unwrap();
+        Ok(format!("{} {text}", files.file_name()))
+    };
+    let at = |directory: &str| check(SkillFiles::at, directory);
+    assert_eq!(at("lower"), Ok("skill.md lower".to_owned()));
+    assert_eq!(at("mixed"), Ok("Skill.md mixed".to_owned()));
+    assert_eq!(at("both"), Ok("SKILL.md upper".to_owned()));
+    assert_eq!(at("linked"), Err(ErrorKind::Outside));
+    assert_eq!(at("none"), Err(ErrorKind::Missing));
+    let as_reference_tool = |directory: &str| check(SkillFiles::as_reference_tool, directory);
+    assert_eq!(as_reference_tool("lower"), Ok("skill.md lower".to_owned()));
+    assert_eq!(as_reference_tool("both"), Ok("SKILL.md upper".to_owned()));
+    assert_eq!(as_reference_tool("linked"), Ok("SKILL.md out".to_owned()));
+    assert_eq!(as_reference_tool("mixed"), Err(ErrorKind::Missing));
+    assert_eq!(as_reference_tool("none"), Err(ErrorKind::Missing));
+}
+
+#[test]
+fn a_document_and_its_text_come_from_one_reading() {
+    let tree = Tree::new();
+    let text = "---\nname: a\ndescription: d\n---\nBody\n";
+    tree.file("skills/a/SKILL.md", format!("\u{FEFF}{text}"));
+    let (document, read) = only(&tree).open().unwrap().document_and_text().unwrap();
+    assert_eq!((document.body(), read.as_str()), ("Body\n", text));
+}
+
+#[test]
+fn host_metadata_is_read_with_what_was_dropped_of_it() {
+    let tree = Tree::new();
+    tree.skill("skills/a", "a");
+    let files = only(&tree).open().unwrap();
+    assert_eq!(files.host_metadata(), Default::default());
+    tree.file("skills/a/agents/openai.yaml", "interface:\n  display_name: 7\npolicy:\n  allow_implicit_invocation: false\n");
+    let (metadata, notes) = files.host_metadata();
+    assert!(!metadata.policy.allows_implicit_invocation());
+    assert_eq!(notes.iter().map(|note| note.field.as_str()).collect::<Vec<_>>(), ["interface.display_name"]);
 }
 
 #[test]
@@ -65,16 +204,6 @@ fn a_stamped_listing_has_the_skill_file_and_shows_changes() {
     assert_eq!(files.stamped().unwrap(), listing);
     tree.file("skills/a/data/x", "12");
     assert_ne!(files.stamped().unwrap(), listing);
-
-    // Files that are this young may change unseen, until they are old enough.
-    let settled = std::iter::repeat_with(|| files.stamped().unwrap()).find(|listing| {
-        let now = files.stamped().unwrap();
-        listing.files.iter().zip(&now.files).all(|(before, now)| before.stamp.is_still(Some(now.stamp)))
-    });
-    tree.file("skills/a/data/x", "34");
-    let (before, now) = (settled.unwrap(), files.stamped().unwrap());
-    let still: Vec<bool> = before.files.iter().zip(&now.files).map(|(before, now)| before.stamp.is_still(Some(now.stamp))).collect();
-    assert_eq!(still, [true, false]);
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod codex;
 mod digest;
 mod explain;
 mod files;
+mod lookup;
 mod profiles;
 mod property;
 mod rescan;

@@ -1,10 +1,14 @@
 use std::fs;
+use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
 use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
 use insta::assert_snapshot;
-use skills_discovery::{Limits, Lookup, Root, Scope, Symlinks, discover};
+use skills_discovery::{FileLinks, Limits, Lookup, Root, Scope, Symlinks, discover};
 
-use crate::tree::Tree;
+use crate::tree::{Tree, without_privileges};
 
 #[test]
 fn finds_skills_in_order_and_reports_the_rest() {
@@ -115,6 +119,85 @@ fn limits_bite_from_the_deep_end_and_say_so() {
     "#);
 }
 
+/// Scans with limits of a root; says which skills there are and which limit cut the scan.
+fn scan_within(tree: &Tree, max_directories: usize, max_entries: usize) -> (String, String) {
+    let mut limits = Limits::default();
+    (limits.max_directories, limits.max_entries) = (max_directories, max_entries);
+    let catalog = discover(&[Root::new(tree.path("skills"), Scope::User)], &limits);
+    let names: Vec<&str> = catalog.entries().iter().map(|entry| entry.name().as_str()).collect();
+    let cuts: Vec<&str> = catalog.skipped().iter().map(|skipped| skipped.reason().code()).collect();
+    (names.join(" "), cuts.join(" "))
+}
+
+#[test]
+fn a_limit_that_is_reached_exactly_cuts_nothing() {
+    let tree = Tree::new();
+    // Seven directories with their root; the root has two entries, and both groups have two more.
+    tree.skill("skills/one/a", "a").skill("skills/one/b", "b").skill("skills/two/c", "c").skill("skills/two/d", "d");
+    let all = "a b c d".to_owned();
+    assert_eq!(scan_within(&tree, 7, 6), (all.clone(), String::new()));
+    assert_eq!(scan_within(&tree, 6, 6), ("a b c".to_owned(), "directory-limit".to_owned()));
+    assert_eq!(scan_within(&tree, 3, 6), (String::new(), "directory-limit".to_owned()));
+    assert_eq!(scan_within(&tree, 0, 6), (String::new(), "directory-limit".to_owned()));
+    // The directory that exceeds the limit is left out, those before it are not.
+    assert_eq!(scan_within(&tree, 7, 5), ("a b".to_owned(), "entry-limit".to_owned()));
+    assert_eq!(scan_within(&tree, 7, 4), ("a b".to_owned(), "entry-limit".to_owned()));
+    assert_eq!(scan_within(&tree, 7, 3), (String::new(), "entry-limit".to_owned()));
+}
+
+#[test]
+fn names_of_other_languages_are_shown_and_invisible_characters_are_not() {
+    let tree = Tree::new();
+    // Persian and some emoji need the joiners.
+    for name in ["na\u{EF}ve", "\u{645}\u{6CC}\u{200C}\u{62E}", "\u{65E5}\u{672C}", "ev\u{200B}il", "b\u{EF}d\u{202E}i", "tab\t"] {
+        tree.skill(&format!("skills/{name}"), "skill");
+    }
+    let catalog = discover(&[Root::new(tree.path("skills"), Scope::User)], &Limits::default());
+    let directories: Vec<&Path> = catalog.entries().iter().map(|entry| entry.directory()).collect();
+    let expected = ["na\u{EF}ve", "\u{645}\u{6CC}\u{200C}\u{62E}", "\u{65E5}\u{672C}"].map(|name| tree.path("skills").join(name));
+    assert_eq!(directories, expected);
+    assert!(catalog.skipped().iter().all(|skipped| skipped.reason().code() == "unprintable"));
+    assert_eq!(catalog.skipped().len(), 3);
+}
+
+/// A symlink is reported as the directory is that it leads to; one that leads to a file is a resource.
+#[test]
+fn only_refused_links_to_directories_are_reported() {
+    let tree = Tree::new();
+    tree.skill("skills/a", "a").skill("store/b", "b").skill("store/b/nested", "nested").file("store/file", "");
+    tree.symlink(tree.path("store"), "skills/.directory").symlink(tree.path("store/file"), "skills/.file");
+    tree.symlink(tree.path("store/file"), "skills/file").symlink(tree.path("store/b"), "skills/linked");
+    assert_snapshot!(tree.print(&discover(&[Root::new(tree.path("skills"), Scope::User)], &Limits::default())), @r#"
+    user a skills/a/SKILL.md
+    user b store/b/SKILL.md
+    skipped "skills/.directory" hidden: hidden
+    "#);
+}
+
+#[test]
+fn a_root_may_ignore_links_to_directories() {
+    let tree = Tree::new();
+    tree.skill("skills/a", "a").skill("store/b", "b").symlink(tree.path("store/b"), "skills/b");
+    let root = Root::new(tree.path("skills"), Scope::User).symlinks(Symlinks::Ignore);
+    assert_snapshot!(tree.print(&discover(&[root], &Limits::default())), @r#"
+    user a skills/a/SKILL.md
+    skipped "skills/b" symlink-ignored: symlinks to directories are ignored in this root
+    "#);
+}
+
+#[test]
+fn a_directory_behind_a_link_is_as_deep_as_the_link() {
+    let tree = Tree::new();
+    tree.skill("store/one/two", "two").skill("store/one/two-b/three", "three").file("skills/readme", "");
+    tree.symlink(tree.path("store"), "skills/linked");
+    let mut limits = Limits::default();
+    limits.max_depth = 3;
+    assert_snapshot!(tree.print(&discover(&[Root::new(tree.path("skills"), Scope::User)], &limits)), @r#"
+    user two store/one/two/SKILL.md
+    skipped "store/one/two-b/three" depth-limit: deeper than 3 directories below its root
+    "#);
+}
+
 #[test]
 fn symlinks_are_followed_once_and_cycles_end() {
     let tree = Tree::new();
@@ -164,6 +247,50 @@ fn a_skill_file_must_be_a_regular_file_of_its_skill() {
     "#);
 }
 
+/// Runs `scan` on a thread of its own. A scan that waits at the FIFO until a program writes into it fails the test.
+fn scan_that_ends(fifo: &Path, scan: impl FnOnce() -> String + Send) -> String {
+    const MORE_THAN_ENOUGH: Duration = Duration::from_secs(30);
+    let (send, receive) = mpsc::channel();
+    let mut writer = None;
+    let text = thread::scope(|scope| {
+        scope.spawn(move || send.send(scan()));
+        let text = receive.recv_timeout(MORE_THAN_ENOUGH);
+        if text.is_err() {
+            // With a writer the thread goes on, and the test can end.
+            writer = fs::File::options().write(true).open(fifo).ok();
+        }
+        text
+    });
+    drop(writer);
+    let Ok(text) = text else { panic!("the scan waits at the FIFO") };
+    text
+}
+
+#[test]
+fn a_skill_file_that_leads_to_a_fifo_does_not_stop_the_scan() {
+    let tree = Tree::new();
+    tree.skill("skills/plain", "plain").file("skills/inside/readme", "").file("skills/outside/readme", "");
+    tree.symlink("pipe", "skills/inside/SKILL.md").symlink(tree.path("pipe"), "skills/outside/SKILL.md");
+    let fifos = [tree.path("skills/inside/pipe"), tree.path("pipe")];
+    for fifo in &fifos {
+        nix::unistd::mkfifo(fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    }
+    let root = Root::new(tree.path("skills"), Scope::User);
+    let within = scan_that_ends(&fifos[0], || tree.print(&discover(std::slice::from_ref(&root), &Limits::default())));
+    assert_snapshot!(within, @r#"
+    user plain skills/plain/SKILL.md
+    skipped "skills/inside/SKILL.md" not-regular-file: not a regular file
+    skipped "skills/outside/SKILL.md" outside-skill: the path leaves the skill
+    "#);
+    let follow = [root.clone().file_links(FileLinks::Follow)];
+    let followed = scan_that_ends(&fifos[1], || tree.print(&discover(&follow, &Limits::default())));
+    assert_snapshot!(followed, @r#"
+    user plain skills/plain/SKILL.md
+    skipped "skills/inside/SKILL.md" not-regular-file: not a regular file
+    skipped "skills/outside/SKILL.md" not-regular-file: not a regular file
+    "#);
+}
+
 #[test]
 fn long_frontmatter_is_read_on() {
     let tree = Tree::new();
@@ -183,11 +310,10 @@ fn an_unreadable_directory_hides_nobody_else() {
     let locked = tree.path("locked");
     fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
     if fs::read_dir(&locked).is_ok() {
-        eprintln!("skipped an_unreadable_directory_hides_nobody_else: this user may read everything");
-        return;
+        return skills_test_support::skip("this user may read everything");
     }
-    let text = tree.scan(&Limits::default());
-    fs::set_permissions(&locked, fs::Permissions::from_mode(0o755)).unwrap();
+    let text = without_privileges(|| tree.scan(&Limits::default()));
+    tree.mode("locked", 0o755);
     assert_snapshot!(text, @r#"
     repo open open/SKILL.md
     skipped "locked/SKILL.md" io: the operating system refused: Permission denied (os error 13)
@@ -274,6 +400,7 @@ fn a_root_is_known_by_the_path_it_was_given_and_by_its_own() {
     let roots = ["empty", "link", "other"].map(|path| Root::new(tree.path(path), Scope::Repo));
     let catalog = discover(&roots, &Limits::default());
     assert_eq!(catalog.used_roots(), [tree.path("real"), tree.path("other")]);
+    assert_eq!(catalog.links(), [(tree.path("link"), tree.path("real"))]);
     let entry = &catalog.entries()[0];
     assert_eq!((entry.root(), catalog.root_of(entry)), (tree.path("link").as_path(), tree.path("real").as_path()));
 }

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use skills_discovery::{Catalog, Limits, Root, Scope, discover};
 use tempfile::TempDir;
@@ -58,7 +60,40 @@ impl Tree {
         out.replace(&format!("{}/", self.path("").display().to_string().trim_end_matches('/')), "")
     }
 
+    /// Sets the permissions of a file or directory.
+    pub(crate) fn mode(&self, path: &str, mode: u32) -> &Self {
+        fs::set_permissions(self.path(path), fs::Permissions::from_mode(mode)).unwrap();
+        self
+    }
+
     fn below(&self, path: &Path) -> String {
         path.strip_prefix(self.path("")).unwrap_or(path).display().to_string()
     }
 }
+
+/// Does `work` on a thread that permissions of files apply to, even when the tests run as root.
+pub(crate) fn without_privileges<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            drop_privileges();
+            work()
+        });
+        thread.join().unwrap()
+    })
+}
+
+/// Says whether a directory cannot be listed without privileges.
+pub(crate) fn is_denied(directory: &Path) -> bool {
+    without_privileges(|| fs::read_dir(directory).is_err())
+}
+
+#[cfg(target_os = "linux")]
+fn drop_privileges() {
+    use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
+    let mut sets = capabilities(None).unwrap();
+    sets.effective.remove(CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH);
+    set_capabilities(None, sets).unwrap();
+}
+
+#[cfg(not(target_os = "linux"))]
+fn drop_privileges() {}

@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use skills_discovery::{Change, Discovery, Look, Root, Scope, WatchOptions, Watcher};
+use skills_test_support::skip_without_file_events;
 
 use crate::tree::Tree;
 
@@ -58,11 +59,10 @@ fn follows_all_changes(only_poll: bool) {
 
 #[test]
 fn events_lead_to_a_correct_catalogue() {
-    let tree = Tree::new();
-    if !watch(&tree, false).watcher.reports_events() {
-        eprintln!("skipped events_lead_to_a_correct_catalogue: this system reports no events");
+    if skip_without_file_events() {
         return;
     }
+    assert!(watch(&Tree::new(), false).watcher.reports_events());
     follows_all_changes(false);
 }
 
@@ -82,13 +82,13 @@ fn a_dropped_watcher_ends() {
 /// A root that another directory was put in the place of is watched anew.
 #[test]
 fn a_replaced_root_is_watched_on() {
+    if skip_without_file_events() {
+        return;
+    }
     let tree = Tree::new();
     tree.skill("skills/a", "a").skill("next/b", "b");
     let watched = watch(&tree, false);
-    if !watched.watcher.reports_events() {
-        eprintln!("skipped a_replaced_root_is_watched_on: this system reports no events");
-        return;
-    }
+    assert!(watched.watcher.reports_events());
     std::fs::rename(tree.path("skills"), tree.path("old")).unwrap();
     std::fs::rename(tree.path("next"), tree.path("skills")).unwrap();
     watched.until(&["b"]);
@@ -99,6 +99,9 @@ fn a_replaced_root_is_watched_on() {
 /// What no catalogue is made of changes the catalogue of nobody, and whoever wants to know of it is told that it was looked.
 #[test]
 fn a_look_is_told_when_a_script_changes() {
+    if skip_without_file_events() {
+        return;
+    }
     let tree = Tree::new();
     tree.skill("skills/a", "a").file("skills/a/scripts/run.py", "1");
     let discovery = Discovery::new([Root::new(tree.path("skills"), Scope::Repo)]);
@@ -107,10 +110,7 @@ fn a_look_is_told_when_a_script_changes() {
     (options.quiet, options.poll) = (Duration::from_millis(20), Some(PATIENCE * 10));
     let (sender, looks) = channel();
     let watcher = Watcher::looking(discovery, known, options, move |look| sender.send(look).unwrap_or_default());
-    if !watcher.reports_events() {
-        eprintln!("skipped a_look_is_told_when_a_script_changes: this system reports no events");
-        return;
-    }
+    assert!(watcher.reports_events());
     // The first look may find watches that are new; one of the next knows that all stood before it.
     while !looks.recv_timeout(PATIENCE).unwrap().reports_events {}
     tree.file("skills/a/scripts/run.py", "22");
@@ -133,17 +133,18 @@ fn who_only_polls_is_told_that_nothing_is_reported() {
 }
 
 /// Watches with hardly any look but those that events lead to; nothing where the system reports none.
+#[track_caller]
 fn by_events(tree: &Tree) -> Option<(Watcher, Receiver<Look>)> {
+    if skip_without_file_events() {
+        return None;
+    }
     let discovery = Discovery::new([Root::new(tree.path("skills"), Scope::Repo)]);
     let known = Arc::new(discovery.scan());
     let mut options = WatchOptions::default();
     (options.quiet, options.poll) = (Duration::from_millis(20), Some(PATIENCE * 10));
     let (sender, looks) = channel();
     let watcher = Watcher::looking(discovery, known, options, move |look| sender.send(look).unwrap_or_default());
-    if !watcher.reports_events() {
-        eprintln!("skipped {}: this system reports no events", std::thread::current().name().unwrap_or("a test"));
-        return None;
-    }
+    assert!(watcher.reports_events());
     Some((watcher, looks))
 }
 

@@ -84,7 +84,7 @@ impl Opening {
                     // Whether a heading or an empty line ends the fields shows only behind it: nothing but a fence is sure.
                     lines.clone().find(Line::is_fence).filter(|line| line.ended)?;
                 }
-                (lines.bytes.len() > start).then(|| behind_fields(lines, start))
+                Some(behind_fields(lines, start))
             }
         }
     }

@@ -17,7 +17,7 @@ fn is_for_all(scalar: &str) -> bool {
         return exponent.is_none() && is_usual(mantissa) && (scalar.parse::<i64>().is_ok() || scalar.parse::<u64>().is_ok());
     };
     let has_whole = if whole.is_empty() { !fraction.is_empty() && unsigned == scalar } else { is_usual(whole) };
-    let has_sign = |exponent: &str| exponent.strip_prefix(['-', '+']).is_some_and(|digits| !digits.is_empty() && is_digits(digits));
+    let has_sign = |exponent: &str| exponent.starts_with(['-', '+']);
     has_whole && is_digits(fraction) && exponent.is_none_or(has_sign) && scalar.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
@@ -105,6 +105,11 @@ mod tests {
             "2024-01-01",
             "12:60",
             "a:30",
+            "1a:30",
+            "12:+5",
+            "12:30.x",
+            "1.5e+",
+            "1.5e+x",
             "0b12",
             "0o8",
             "0xg",

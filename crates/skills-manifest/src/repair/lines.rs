@@ -1,7 +1,6 @@
 //! Reads `name:` and `description:` off their lines, when nothing else can be read.
 
-use crate::fields::is_spelling_of;
-use crate::is_hidden;
+use crate::fields::{is_spelling_of, is_visible};
 use crate::manifest::RESTRICTIONS;
 
 /// What stands on the lines.
@@ -14,11 +13,8 @@ pub(super) struct Found {
     pub(super) unread: Vec<&'static str>,
 }
 
-/// Reads the lines; nothing when there is no description, or when the text is no text (it holds NUL).
+/// Reads the lines; nothing when there is no description.
 pub(super) fn read(text: &str) -> Option<Found> {
-    if text.contains('\0') {
-        return None;
-    }
     let lines: Vec<&str> = text.lines().collect();
     let mut name = value(&lines, "name");
     let mut found = value(&lines, "description");
@@ -59,7 +55,7 @@ fn cleaned(text: &str) -> Option<String> {
     let text = text.trim();
     let text = text.strip_prefix(['|', '>']).map_or(text, |rest| rest.trim_start_matches(['-', '+']).trim_start());
     let text: String = unquoted(text).chars().filter(|c| !c.is_control()).collect();
-    text.chars().any(|c| !c.is_whitespace() && !is_hidden(c)).then_some(text)
+    is_visible(&text).then_some(text)
 }
 
 /// Returns what stands behind `field:`, in any spelling of the field, a heading's or a list's sign before it.

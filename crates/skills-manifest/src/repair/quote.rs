@@ -117,9 +117,6 @@ impl<'a> Place<'a> {
     fn of(line: &'a str) -> Option<Self> {
         let text = line.trim_start();
         let indent = line.len() - text.len();
-        if text.is_empty() || text.starts_with('#') {
-            return None;
-        }
         let item = text.strip_prefix("- ").map(str::trim_start);
         let rest = item.unwrap_or(text);
         let start = line.len() - rest.len();
@@ -166,15 +163,23 @@ fn meant(value: &str) -> String {
     let line = value.split_whitespace().collect::<Vec<_>>().join(" ");
     for quote in ['"', '\''] {
         let Some(rest) = line.strip_prefix(quote) else { continue };
-        match rest.strip_suffix(quote) {
-            Some(inner) => return if quote == '"' { inner.replace("\\\"", "\"") } else { inner.to_owned() },
+        return match rest.strip_suffix(quote) {
+            Some(inner) if is_quoted_twice(inner, quote) => line,
+            Some(inner) if quote == '"' => inner.replace("\\\"", "\""),
+            Some(inner) => inner.to_owned(),
             // A quote that is never closed.
-            None if !rest.contains(quote) => return rest.to_owned(),
-            None => return line,
-        }
+            None if !rest.contains(quote) => rest.to_owned(),
+            None => line,
+        };
     }
     // A block scalar's sign with the text behind it instead of below.
     let text = line.strip_prefix(['|', '>']).map_or(line.as_str(), |rest| rest.trim_start_matches(['-', '+']).trim_start());
     // What stands behind ` #` is a comment, as in YAML.
     text.split(" #").next().unwrap_or(text).to_owned()
+}
+
+/// Whether the first quote within `inner` closes and the last one opens: its ends are quoted words then, as in `"a" or "b"`.
+fn is_quoted_twice(inner: &str, quote: char) -> bool {
+    let opens = |at: usize| inner[..at].ends_with(' ');
+    inner.find(quote).zip(inner.rfind(quote)).is_some_and(|(first, last)| !opens(first) && opens(last))
 }

@@ -5,9 +5,11 @@
 
 mod build;
 mod glance;
+#[cfg(test)]
+mod tests;
 
-pub(super) use build::mapping;
-pub(super) use glance::glance;
+pub(crate) use build::mapping;
+pub(crate) use glance::glance;
 
 /// The longest key; YAML has a limit of its own beyond it.
 const MAX_KEY_BYTES: usize = 1_000;
@@ -66,13 +68,8 @@ fn read<'a>(yaml: &'a str, sink: &mut impl Sink<'a>) -> Option<()> {
         match value.as_bytes().first() {
             Some(sign @ (b'|' | b'>')) => block(&mut lines, *sign == b'>', &value[1..], sink)?,
             None => nested(&mut lines, sink)?,
-            Some(_) => {
-                // A deeper line goes on with the value.
-                if lines.goes_on() {
-                    return None;
-                }
-                sink.scalar(scalar(value)?)?;
-            }
+            // A deeper line would continue the value; no key begins with its space, so the next round gives up.
+            Some(_) => sink.scalar(scalar(value)?)?,
         }
     }
     any.then_some(())
@@ -113,9 +110,6 @@ fn nested<'a>(lines: &mut Lines<'a>, sink: &mut impl Sink<'a>) -> Option<()> {
     sink.nest(Nest::Mapping)?;
     while let Some(text) = lines.next_at(indent)? {
         let (key, value) = entry(text)?;
-        if value.is_empty() || value.starts_with(['|', '>']) {
-            return None;
-        }
         sink.nested_entry(key, scalar(value)?)?;
     }
     Some(())
@@ -138,16 +132,16 @@ fn scalar(text: &str) -> Option<Scalar<'_>> {
     let bytes = text.as_bytes();
     match bytes.first()? {
         quote @ (b'"' | b'\'') => {
-            let inner = text.get(1..text.len().checked_sub(1)?).filter(|_| text.len() > 1 && bytes.last() == Some(quote))?;
+            let inner = text.get(1..text.len() - 1).filter(|_| bytes.last() == Some(quote))?;
             let is_plain = |b: u8| b != *quote && (b != b'\\' || *quote == b'\'');
             inner.bytes().all(is_plain).then_some(Scalar::Text(inner))
         }
         first => {
             let is_plain = first.is_ascii_alphanumeric() || *first >= 0x80 || matches!(first, b'(' | b'/' | b'_' | b'$');
-            // `: ` makes a mapping, ` #` a comment.
+            // `: ` makes a mapping, ` #` a comment; neither sign begins a plain scalar.
             let is_sign = |at: usize| match bytes[at] {
                 b':' => bytes.get(at + 1).is_none_or(|b| *b == b' '),
-                _ => at > 0 && bytes[at - 1] == b' ',
+                _ => bytes[at - 1] == b' ',
             };
             if !is_plain || memchr::memchr2_iter(b':', b'#', bytes).any(is_sign) {
                 return None;
@@ -278,16 +272,5 @@ impl<'a> Lines<'a> {
         }
         self.pass(line);
         Some(Some(&line[indent..]))
-    }
-
-    /// Whether a deeper line follows, at once or behind empty ones, which would belong to the value before it.
-    fn goes_on(&self) -> bool {
-        match self.rest.as_bytes().first() {
-            Some(b' ' | b'\n') => {
-                let mut lines = self.rest.split('\n').skip_while(|line| line.is_empty());
-                lines.next().is_some_and(|line| line.starts_with(' '))
-            }
-            _ => false,
-        }
     }
 }

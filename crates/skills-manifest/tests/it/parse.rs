@@ -1,7 +1,7 @@
 use std::fmt::Write;
 
 use insta::assert_snapshot;
-use skills_manifest::Document;
+use skills_manifest::{Document, Fence, Manifest};
 
 /// Renders everything that was read, one fact a line.
 pub(crate) fn read(bytes: impl AsRef<[u8]>) -> String {
@@ -176,4 +176,17 @@ fn outline_lists_headings_and_relative_links() {
     let text = "---\nname: a\ndescription: b\n---\n# One `x`\n\n[ref](references/a.md#part) ![p](assets/p.png)\n\n## Two\n\
                 [web](https://example.com/a) [mail](mailto:a@b) [abs](/etc/passwd) [frag](#one)\n";
     insta::assert_debug_snapshot!(Document::parse(text.as_bytes()).unwrap().outline());
+}
+
+#[test]
+fn a_glance_sees_the_name_of_a_plain_file() {
+    let glance = |fields: &str| {
+        let file = format!("---\n{fields}---\n");
+        let glance = Manifest::glance(&Fence::of_file(file.as_bytes()).unwrap());
+        glance.map(|glance| glance.name.map(|name| name.to_string()))
+    };
+    assert_eq!(glance("name: greet\ndescription: Says hello.\n"), Some(Some("greet".to_owned())));
+    assert_eq!(glance("description: Says hello.\n"), Some(None));
+    assert_eq!(glance("name: a/b\ndescription: Says hello.\n"), Some(None));
+    assert_eq!(glance("name: greet\n"), None);
 }

@@ -1,5 +1,26 @@
 use proptest::prelude::*;
-use skills_manifest::{Document, Fence, Manifest};
+use serde_json::{Map, Value, json};
+use skills_manifest::{Document, Fence, Frontmatter, Manifest};
+
+/// Values without what readers of YAML take differently.
+fn json() -> impl Strategy<Value = Value> {
+    let text = "[ -~é漢😀\n\t]{0,12}";
+    let scalar = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        text.prop_map(Value::from),
+    ];
+    let key = text.prop_filter("a merge key is refused", |key| key != "<<");
+    scalar.prop_recursive(3, 12, 4, move |value| {
+        let map = proptest::collection::btree_map(key.clone(), value.clone(), 0..4);
+        prop_oneof![
+            proptest::collection::vec(value, 0..4).prop_map(Value::from),
+            map.prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
 
 fn yaml_text(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
@@ -21,34 +42,23 @@ proptest! {
         let _ = Document::parse(format!("---\ndescription: d\n{text}\n---\n").as_bytes()).map(|document| document.outline());
     }
 
-    /// What a glance promises, the full reading keeps.
+    /// JSON is YAML: what was written as JSON is read as the same values, by both readings.
     #[test]
-    fn a_glance_keeps_its_word(text in "((name|description|Name|x): ?[ -~]{0,12}\n|(name|description): [|>]-?\n  [a-z]{0,3}\n| {0,2}- ?[a-z:]{0,4}\n){1,5}") {
-        let file = format!("---\n{text}---\n");
-        let frontmatter = Fence::of_file(file.as_bytes()).unwrap();
-        if let Some(glance) = Manifest::glance(&frontmatter) {
-            let (manifest, _) = Manifest::from_frontmatter(&frontmatter).unwrap();
-            prop_assert_eq!(glance.name.as_ref(), manifest.name());
-        }
-    }
-
-    /// What is plain to everybody is what is loaded.
-    #[test]
-    fn plain_fields_are_those_that_are_loaded(
-        text in "((name|x|name|metadata): ?[ -~]{0,12}\n| {0,2}- ?[a-z:&*!<{}]{0,6}\n| {1,2}[a-z]: [a-z&*.0-9]{0,4}\n){0,5}",
-        description in "[ -~]{1,20}",
+    fn values_written_as_json_are_read(
+        description in "[ -~é漢]{0,20}[!-~]",
+        extra in proptest::collection::btree_map("x-[a-z]{1,6}", json(), 0..5),
     ) {
-        let file = format!("---\ndescription: {description}\n{text}---\n");
-        let frontmatter = Fence::of_file(file.as_bytes()).unwrap();
-        if let (Ok(fields), Ok((manifest, _))) = (frontmatter.plain(), Manifest::from_frontmatter(&frontmatter)) {
-            let written = |field: &str| fields.get(field).and_then(serde_json::Value::as_str);
-            if let Some(text) = written("description") {
-                prop_assert_eq!(text, manifest.description());
-            }
-            if let (Some(text), Some(name)) = (written("name"), manifest.name()) {
-                prop_assert_eq!(text.trim(), name.as_str());
-            }
+        let mut file = format!("---\ndescription: {}\n", json!(description));
+        for (key, value) in &extra {
+            file.push_str(&format!("{key}: {value}\n"));
         }
+        file.push_str("---\n");
+        let frontmatter = Fence::of_file(file.as_bytes()).unwrap();
+        let mut expected: Map<String, Value> = extra.into_iter().collect();
+        let (manifest, _) = Manifest::from_frontmatter(&frontmatter).unwrap();
+        prop_assert_eq!((manifest.description(), manifest.extra()), (description.as_str(), &expected));
+        expected.insert("description".to_owned(), description.into());
+        prop_assert_eq!(frontmatter.plain(), Ok(expected), "{}", file);
     }
 
     #[test]
@@ -61,18 +71,35 @@ proptest! {
         prop_assert!(document.warnings().is_empty());
     }
 
-    /// A prefix never gives another answer than the whole file: it gives the same one, or asks for more.
+    /// The frontmatter is what is between the first line, `---`, and the next such line, and a prefix of the file is enough or asks for more.
     #[test]
-    fn a_prefix_agrees_with_the_file(body in "[-a-z\n ]{0,80}", cut in 0usize..200) {
-        let file = format!("---\nname: a\ndescription: b\n---\n{body}");
-        let whole = Fence::of_file(file.as_bytes()).unwrap();
-        let prefix = &file.as_bytes()[..cut.min(file.len())];
-        match Fence::find(prefix).unwrap() {
+    fn frontmatter_is_what_is_between_the_fences(
+        lines in proptest::collection::vec("[ -]{0,2}[a-z]{0,4}:? ?(---|----)?[a-z]?( {0,2}|\t)", 0..8),
+        closing in "---[ \t]{0,2}",
+        line_end in proptest::sample::select(&["\n", "\r\n", "\r"][..]),
+        mark in proptest::sample::select(&["", "\u{FEFF}"][..]),
+        body in "(a|---\n|-|\n){0,8}",
+        cut in any::<proptest::sample::Index>(),
+    ) {
+        let yaml: String = lines.iter().filter(|line| line.trim_end() != "---").map(|line| format!("{line}{line_end}")).collect();
+        let head = format!("{mark}---{line_end}{yaml}{closing}{line_end}");
+        let file = format!("{head}{body}");
+        let check = |found: &Frontmatter<'_>| {
+            prop_assert_eq!((found.yaml(), found.body_offset()), (yaml.as_str(), head.len()));
+            prop_assert_eq!((found.first_line(), found.body_line()), (2, 3 + yaml.matches(line_end).count()));
+            Ok(())
+        };
+        // A body that begins with LF would make CRLF of a fence that ends in CR.
+        prop_assume!(line_end != "\r" || !body.starts_with('\n'));
+        check(&Fence::of_file(file.as_bytes()).unwrap())?;
+        let cut = cut.index(file.len() + 1);
+        match Fence::find(&file.as_bytes()[..cut]).unwrap() {
             Fence::Closed(found) => {
-                prop_assert_eq!(found.yaml(), whole.yaml());
-                prop_assert_eq!(found.body_offset(), whole.body_offset());
+                prop_assert!(cut >= head.len(), "{} of {:?}", cut, file);
+                check(&found)?;
             }
-            Fence::Open => prop_assert!(prefix.len() < whole.body_offset()),
+            // The LF of a CRLF may be behind the prefix.
+            Fence::Open => prop_assert!(cut < head.len() || (line_end == "\r" && cut == head.len()), "{} of {:?}", cut, file),
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 use skills_mcp::Server;
+use skills_test_support::skip_without_sandbox;
 
 use crate::client::{Client, Era};
-use crate::fixture::{Host, lacks_walls};
+use crate::fixture::Host;
 
 const FORMS: &str = r#"{"elicitation": {"form": {}}}"#;
 
@@ -33,7 +34,7 @@ fn code(result: &Value) -> &Value {
 
 #[tokio::test]
 async fn an_older_client_is_asked_while_the_call_waits() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = host();
@@ -107,7 +108,7 @@ async fn an_older_client_is_asked_while_the_call_waits() {
 
 #[tokio::test]
 async fn an_answer_that_cannot_be_read_is_none() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = host();
@@ -158,7 +159,7 @@ fn again(state: &Value, answer: Value) -> Value {
 
 #[tokio::test]
 async fn a_newer_client_is_asked_by_the_result() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = host();
@@ -193,7 +194,7 @@ async fn a_newer_client_is_asked_by_the_result() {
 
 #[tokio::test]
 async fn state_of_another_call_starts_nothing() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = host();
@@ -249,7 +250,7 @@ async fn state_of_another_call_starts_nothing() {
 
 #[tokio::test]
 async fn servers_that_share_a_key_stand_for_each_other() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = host();
@@ -275,7 +276,7 @@ async fn servers_that_share_a_key_stand_for_each_other() {
 
 #[tokio::test]
 async fn a_client_that_cannot_be_asked_is_told_what_allows_it() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = host();
@@ -306,7 +307,7 @@ async fn a_client_that_cannot_be_asked_is_told_what_allows_it() {
 
 #[tokio::test]
 async fn several_callers_do_not_decide_for_each_other() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = host();
@@ -327,7 +328,7 @@ async fn several_callers_do_not_decide_for_each_other() {
 
 #[tokio::test]
 async fn a_question_that_nobody_waits_for_is_taken_away() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = host();

@@ -1,9 +1,10 @@
 //! `tools/call`.
 
 use serde_json::{Value, json};
+use skills_test_support::skip_without_sandbox;
 
 use crate::client::{Client, Era};
-use crate::fixture::{Host, lacks_walls};
+use crate::fixture::Host;
 
 #[tokio::test]
 async fn results_are_text_data_and_links() {
@@ -71,7 +72,7 @@ async fn results_are_text_data_and_links() {
 
 #[tokio::test]
 async fn scripts_run_and_whoever_cancels_ends_them() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = Host::new();
@@ -141,7 +142,7 @@ async fn scripts_run_and_whoever_cancels_ends_them() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_client_that_goes_takes_its_programs_with_it() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = Host::new();
@@ -193,7 +194,7 @@ fn running(words: &str) -> usize {
 
 #[tokio::test]
 async fn calls_that_are_given_up_say_what_was_written() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = Host::new();
@@ -219,7 +220,7 @@ async fn calls_that_are_given_up_say_what_was_written() {
 
 #[tokio::test]
 async fn one_client_has_so_many_calls_at_a_time() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = Host::new();

@@ -372,8 +372,7 @@ async fn what_was_asked_before_the_client_closed_its_end_is_answered() {
     serving.await.unwrap();
 }
 
-/// Paused time moves on only when all tasks wait: the server for its client, and this test.
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn a_client_that_closed_its_end_reads_at_its_own_pace() {
     let host = Host::new();
     let server = host.server(&[]);
@@ -408,7 +407,7 @@ async fn a_client_that_closed_its_end_reads_at_its_own_pace() {
     serving.await.unwrap();
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn a_client_that_takes_nothing_does_not_keep_a_server_that_is_to_stop() {
     let host = Host::new();
     let server = host.server(&[]);
@@ -431,7 +430,7 @@ async fn a_client_that_takes_nothing_does_not_keep_a_server_that_is_to_stop() {
 
 #[tokio::test]
 async fn an_id_that_is_in_use_disturbs_nobody() {
-    if crate::fixture::lacks_walls() {
+    if skills_test_support::skip_without_sandbox() {
         return;
     }
     let host = Host::new();

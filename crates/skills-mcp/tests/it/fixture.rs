@@ -68,16 +68,3 @@ impl Host {
         Server::builder(self.tools(allowed)).build().unwrap()
     }
 }
-
-/// Says, with a line on standard error, that this machine cannot serve the running test, since it
-/// has no walls for scripts.
-pub(crate) fn lacks_walls() -> bool {
-    let skip = |error: &_| {
-        eprintln!(
-            "skipped {}: {error}",
-            std::thread::current().name().unwrap_or("a test")
-        )
-    };
-    let [(_, scripts), _] = SkillRuntime::builder().build().probe_backends();
-    scripts.inspect_err(skip).is_err()
-}

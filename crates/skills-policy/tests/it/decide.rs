@@ -94,6 +94,8 @@ fn of_several_rules_the_one_of_the_most_general_source_is_named() {
         }
         let decision = rules(&[Project, User].map(|layer| (effect, layer, "spawn:git"))).decide(&request(&[("Bash", Some("git:*"))]));
         assert!(decision.verdicts()[0].because().contains("(user)"), "{effect}");
+        let alike = rules(&[(effect, User, "spawn:git"), (effect, User, "spawn")]).decide(&request(&[("Bash", Some("git:*"))]));
+        assert!(alike.verdicts()[0].because().contains(&format!("`{effect} spawn:git (user)`")), "the first of one source, {effect}");
     }
 }
 
@@ -271,6 +273,15 @@ fn each_thing_is_asked_for_once_and_in_order() {
     assert_eq!(permissions, ["read /w", "start git", "see the variable KEY"]);
 }
 
+/// A host that rules list and that is wanted by name as well is one thing.
+#[test]
+fn a_listed_host_is_wanted_once() {
+    let both = request(&[("WebFetch", Some("domain:*.example")), ("WebSearch", None)]);
+    let decision = allow(&["network:*.example", "network:b.test"]).decide(&both);
+    let lines: Vec<String> = decision.verdicts().iter().map(|verdict| format!("{}: {}", verdict.permission(), verdict.asked())).collect();
+    assert_eq!(lines, ["reach *.example: WebFetch(domain:*.example), WebSearch", "reach b.test: WebSearch"]);
+}
+
 /// A caller that asks for what the skill declares takes nothing away from it.
 #[test]
 fn who_asks_for_the_same_is_named_and_the_better_claim_counts() {
@@ -283,6 +294,18 @@ fn who_asks_for_the_same_is_named_and_the_better_claim_counts() {
     for origins in [[Origin::Secret, Origin::Undeclared], [Origin::Undeclared, Origin::Secret]] {
         assert_eq!(decide(&trusted, &variable(origins)), "/skill=/skills/a:ro variable KEY", "{origins:?}");
     }
+}
+
+/// Of many entries that want the same, a message names the first three.
+#[test]
+fn a_message_names_the_first_of_many_who_ask() {
+    let asked = |count: usize| {
+        let patterns: Vec<String> = (0..count).map(|number| format!("git {number}")).collect();
+        let tools: Vec<_> = patterns.iter().map(|pattern| ("Bash", Some(pattern.as_str()))).collect();
+        Rules::default().decide(&request(&tools)).verdicts()[0].asked()
+    };
+    assert_eq!(asked(3), "Bash(git 0), Bash(git 1), Bash(git 2)");
+    assert_eq!(asked(5), "Bash(git 0), Bash(git 1), Bash(git 2) and 2 more");
 }
 
 #[test]

@@ -49,6 +49,20 @@ fn the_innermost_grant_decides_about_a_path() {
     }
 }
 
+/// What is granted for reading in a directory that may be written takes nothing away.
+#[test]
+fn the_innermost_writable_grant_is_found() {
+    let request = Request::new("/s").read("/w").write("/w/out").write("/w/out/deep").read("/w/out/deep/in");
+    let grants = granted(&["write"], &request);
+    let writable = |path: &str| grants.writable_around(Path::new(path)).map(|file| file.path().to_str().unwrap());
+    assert_eq!(writable("/w/out/deep/in/x"), Some("/w/out/deep"));
+    assert_eq!(writable("/w/out/deep"), Some("/w/out/deep"));
+    assert_eq!(writable("/w/out/deeper"), Some("/w/out"));
+    for none in ["/w", "/w/x", "/w/outer", "/s/x", "/"] {
+        assert_eq!(writable(none), None, "{none}");
+    }
+}
+
 #[test]
 fn a_path_that_is_granted_twice_keeps_the_wider_access() {
     let both = Request::new("/s").private_workspace("/run").read("/run");

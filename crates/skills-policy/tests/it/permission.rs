@@ -1,5 +1,6 @@
 //! What permissions, targets and limits include.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -76,6 +77,12 @@ fn a_question_about_hosts_says_when_it_is_about_all() {
 }
 
 #[test]
+fn capabilities_have_names_of_their_own() {
+    let names: BTreeSet<&str> = Capability::ALL.iter().map(|capability| capability.as_str()).collect();
+    assert_eq!(names, ["environment", "network", "read", "spawn", "write"].into());
+}
+
+#[test]
 fn paths_of_permissions_and_targets_are_known() {
     for permission in [read("/w"), write("/w"), write_protected("/w", "/w")] {
         assert_eq!(permission.path(), Some(Path::new("/w")), "{permission:?}");
@@ -127,4 +134,35 @@ fn names_are_as_long_as_their_bounds_and_no_longer() {
     let labels = |last: usize| format!("{0}.{0}.{0}.{1}", name(63), name(last));
     assert_eq!((labels(61).len(), labels(62).len()), (253, 254));
     assert!(is_host(&labels(61)) && !is_host(&labels(62)));
+}
+
+#[test]
+fn names_of_programs_are_bare() {
+    for name in ["git", "g++", "python3.12", "x86_64-gcc@2", ".hidden", "..."] {
+        assert!(Target::program(name).is_ok(), "{name}");
+    }
+    for name in [".", "..", "-rf", "bin/git", "bin\\git", "a b", "a;b", "$(id)", "g\u{ef}t"] {
+        assert!(Target::program(name).is_err(), "{name}");
+    }
+}
+
+/// What a skill wrote is cut to sixty characters, not bytes.
+#[test]
+fn long_texts_are_cut() {
+    let shown = |characters: usize| Permission::Unreadable(Capability::Network, "\u{e4}".repeat(characters)).to_string();
+    assert_eq!(shown(60), format!("reach {:?}", "\u{e4}".repeat(60)));
+    assert_eq!(shown(61), format!("reach {:?}", "\u{e4}".repeat(60) + "\u{2026}"));
+}
+
+#[test]
+fn the_ceiling_is_a_multiple_of_the_defaults() {
+    let (ceiling, default) = (Limits::ceiling(), Limits::default());
+    assert_eq!((ceiling.wall_time, default.wall_time), (Duration::from_secs(600), Duration::from_secs(30)));
+    assert_eq!((ceiling.memory_bytes, default.memory_bytes), (2_147_483_648, 268_435_456));
+    assert_eq!((ceiling.output_bytes, default.output_bytes), (8_388_608, 1_048_576));
+    assert_eq!((ceiling.flood_bytes, default.flood_bytes), (536_870_912, 67_108_864));
+    assert_eq!((ceiling.file_bytes, default.file_bytes), (536_870_912, 67_108_864));
+    assert_eq!((ceiling.open_files, default.open_files), (2_048, 256));
+    assert_eq!((ceiling.processes, default.processes), (1_024, 128));
+    assert_eq!((ceiling.scratch_bytes, default.scratch_bytes), (2_147_483_648, 268_435_456));
 }

@@ -1,149 +1,180 @@
+//! Properties of all rules and all requests, checked against a [model](crate::model) that decides by enumeration.
+//!
+//! Each property classifies its cases and fails when one of its classes is rare, so that none passes because nothing happens.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
 use proptest::prelude::*;
-use skills_policy::{
-    Access, Answer, Capability, Decision, Effect, HostPattern, Layer, Network, NewContent, Origin, PermissionManager, Request, Rule, Rules,
-    Spawn,
-};
+use proptest::sample::select;
+use proptest::test_runner::{Config, TestRunner};
+use skills_policy::{Answer, Decision, Effect, Fate, HostPattern, Mode, NewContent, Origin, PermissionManager, Reason, Request, Rules};
 
-use crate::approve::block_on;
+use crate::approve::{Host, block_on};
+use crate::model::{Act, Case, Outcome, RuleSpec, UNIVERSE, any_case, any_rule, possible};
 
-fn any_layer() -> impl Strategy<Value = Layer> {
-    proptest::sample::select(vec![Layer::Admin, Layer::User, Layer::Project, Layer::Session])
-}
+const CASES: u32 = 600;
+/// The fewest cases of each class.
+const MIN_CASES: u32 = CASES / 12;
 
-fn any_rule(effect: impl Strategy<Value = Effect>) -> impl Strategy<Value = Rule> {
-    let target = proptest::sample::select(vec![
-        "read",
-        "write",
-        "write:/w",
-        "write:/w/sub",
-        "read:/w",
-        "spawn",
-        "spawn:git",
-        "spawn:rm",
-        "network:*",
-        "network:a.example",
-        "network:*.example",
-        "env:*",
-        "env:KEY",
-    ]);
-    let within = proptest::sample::select(vec![None, Some("/skills"), Some("/other")]);
-    (effect, any_layer(), target, within).prop_map(|(effect, layer, target, within)| {
-        let rule = Rule::parse(effect, layer, target).unwrap();
-        within.map_or(rule.clone(), |within| rule.within(within))
-    })
-}
-
-fn any_effect() -> impl Strategy<Value = Effect> {
-    proptest::sample::select(vec![Effect::Allow, Effect::Ask, Effect::Deny])
-}
-
-/// Whatever a skill may write into its frontmatter.
-fn any_request() -> impl Strategy<Value = Request> {
-    let tool = prop_oneof!["(Read|Write|Bash|WebFetch|WebSearch|Terminal|LS|Edit)", "[A-Za-z_*]{1,12}", ".{0,8}"];
-    let pattern = proptest::option::of(prop_oneof!["[a-z:* /.]{0,12}", "domain:[a-z.*]{1,12}", "(git|rm|curl):\\*", ".{0,10}"]);
-    let variables = proptest::collection::vec(
-        ("(KEY|LD_PRELOAD|[A-Z_=]{0,8})", proptest::sample::select(vec![Origin::Secret, Origin::Undeclared])),
-        0..3,
-    );
-    (proptest::collection::vec((tool, pattern), 0..6), variables, any::<bool>()).prop_map(|(tools, variables, offers)| {
-        let request = tools.iter().fold(Request::new("/skills/s"), |request, (tool, pattern)| request.tool(tool, pattern.as_deref()));
-        let request = variables.into_iter().fold(request, |request, (name, origin)| request.variable(name, origin)).workspace("/w");
-        if offers { request.write("/elsewhere") } else { request }
-    })
-}
-
-fn allows(rules: &[Rule], text: &str) -> bool {
-    rules.iter().any(|rule| rule.to_string().starts_with(text))
-}
-
-proptest! {
-    /// Whatever a skill asks for, it gets nothing that no rule allows, and nothing that makes itself writable.
-    #[test]
-    fn nothing_beyond_the_rules(request in any_request(), rules in proptest::collection::vec(any_rule(any_effect()), 0..5)) {
-        let decider = Rules::default().with_rules(rules.clone());
-        if let Decision::Granted(grants) = decider.decide(&request) {
-            prop_assert!(allows(&rules, "allow spawn") || *grants.spawn() == Spawn::None);
-            prop_assert!(allows(&rules, "allow network") || *grants.network() == Network::None);
-            prop_assert!(allows(&rules, "allow env") || grants.variables().is_empty());
-            prop_assert!(allows(&rules, "allow write") || grants.files().iter().all(|file| file.access() == Access::ReadOnly));
-            prop_assert!(grants.variables().iter().all(|name| !name.starts_with("LD_")));
-            for file in grants.files() {
-                let holds_skill = file.path().starts_with("/skills/s") || std::path::Path::new("/skills/s").starts_with(file.path());
-                prop_assert!(file.access() == Access::ReadOnly || !holds_skill);
-                prop_assert!(["/skills/s", "/w", "/elsewhere"].iter().any(|may| file.path().starts_with(may)));
-            }
-        }
+/// Checks a property that returns the class of its case.
+fn check<S: Strategy>(cases: S, classes: &[&str], property: impl Fn(S::Value) -> Result<&'static str, TestCaseError>) {
+    let counts = RefCell::new(BTreeMap::<&str, u32>::new());
+    let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
+    let result = TestRunner::new(config).run(&cases, |case| {
+        *counts.borrow_mut().entry(property(case)?).or_default() += 1;
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
     }
-
-    /// The order of rules decides nothing.
-    #[test]
-    fn order_does_not_matter(request in any_request(), rules in proptest::collection::vec(any_rule(any_effect()), 0..6), seed in any::<u64>()) {
-        let mut shuffled = rules.clone();
-        shuffled.sort_by_key(|rule| {
-            use std::hash::{DefaultHasher, Hash, Hasher};
-            let mut hasher = DefaultHasher::new();
-            (seed, rule.to_string()).hash(&mut hasher);
-            hasher.finish()
-        });
-        let fates = |rules: Vec<Rule>| {
-            let decision = Rules::default().with_rules(rules).decide(&request);
-            decision.verdicts().iter().map(|verdict| (verdict.permission().clone(), verdict.fate())).collect::<Vec<_>>()
-        };
-        prop_assert_eq!(fates(rules), fates(shuffled));
-    }
-
-    /// One more deny or ask, or one more allow of an untrusted project, never gives more; nor does anything that a skill asks for in addition.
-    #[test]
-    fn narrowing_never_widens(
-        request in any_request(),
-        rules in proptest::collection::vec(any_rule(any_effect()), 0..5),
-        more in prop_oneof![any_rule(Just(Effect::Deny)), any_rule(Just(Effect::Ask))],
-        tool in "(Read|Write|Bash|WebFetch|[a-z]{3})",
-    ) {
-        let decider = Rules::default().with_rules(rules);
-        let before = decider.decide(&request);
-        let is_denied = |decision: &Decision| matches!(decision, Decision::Denied(_));
-        let narrowed = decider.clone().rule(more).decide(&request);
-        prop_assert!(!is_denied(&before) || is_denied(&narrowed));
-        let project = Rule::parse(Effect::Allow, Layer::Project, "spawn").unwrap();
-        prop_assert_eq!(is_denied(&before), is_denied(&decider.clone().rule(project).decide(&request)));
-        if let Decision::Granted(after) = decider.decide(&request.clone().tool(&tool, None)) {
-            for verdict in after.verdicts() {
-                let alone = decider.decide(&Request::new("/skills/s").tool(&tool, None).workspace("/w"));
-                let known = before.verdicts().iter().chain(alone.verdicts()).any(|v| v.permission() == verdict.permission());
-                prop_assert!(known);
-            }
-        }
-    }
-
-    /// What one person says no to is denied, and no answer, however often, passes a deny.
-    #[test]
-    fn answers_never_pass_a_deny(request in any_request(), rules in proptest::collection::vec(any_rule(any_effect()), 0..4), denied in any_rule(Just(Effect::Deny))) {
-        let rules = Rules::default().with_rules(rules).new_content(NewContent::Ask).rule(denied);
-        let strictly = rules.decide(&request);
-        let yes = PermissionManager::new(rules.clone()).approver(std::sync::Arc::new(Answer::Once));
-        if let Decision::Granted(grants) = block_on(yes.decide(&request, None)) {
-            for verdict in strictly.verdicts() {
-                let by_rule = verdict.reason().to_string().contains("`deny ");
-                prop_assert!(!by_rule || !grants.verdicts().iter().any(|granted| granted.permission() == verdict.permission()));
-            }
-        }
-        let no = PermissionManager::new(rules).approver(std::sync::Arc::new(Answer::Deny));
-        prop_assert!(matches!(block_on(no.decide(&request, None)), Decision::Denied(_)));
-    }
-
-    /// Reading a pattern gives a pattern that covers itself, or an error.
-    #[test]
-    fn hosts_are_read_or_refused(text in ".{0,20}") {
-        if let Ok(pattern) = text.parse::<HostPattern>() {
-            prop_assert!(pattern.covers(&pattern));
-            prop_assert_eq!(pattern.to_string().parse::<HostPattern>().unwrap(), pattern);
-        }
+    let counts = counts.into_inner();
+    for class in classes {
+        assert!(counts.get(class).is_some_and(|count| *count >= MIN_CASES), "too few cases are {class}: {counts:?}");
     }
 }
 
+fn class(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Allowed => "allowed",
+        Outcome::Asked => "asked",
+        Outcome::Denied => "denied",
+    }
+}
+
+/// Returns what a decision makes possible, when it grants.
+fn granted(decision: &Decision) -> Option<Vec<Act>> {
+    match decision {
+        Decision::Granted(grants) => Some(possible(grants)),
+        Decision::Denied(_) => None,
+    }
+}
+
+/// The model has no order, so neither the order of rules nor that of entries decides anything.
 #[test]
-fn capabilities_have_names_of_their_own() {
-    let names: std::collections::BTreeSet<&str> = Capability::ALL.iter().map(|capability| capability.as_str()).collect();
-    assert_eq!(names.len(), Capability::ALL.len());
+fn rules_decide_as_the_model_does() {
+    check(any_case(), &["allowed", "asked", "denied"], |case| {
+        let decision = case.rules().decide(&case.request());
+        let outcomes = decision.verdicts().iter().map(|verdict| {
+            let outcome = match (verdict.fate(), verdict.reason()) {
+                (Fate::Granted, _) => Outcome::Allowed,
+                (_, Reason::NobodyAsked | Reason::Strict) => Outcome::Asked,
+                _ => Outcome::Denied,
+            };
+            (verdict.permission().to_string(), outcome)
+        });
+        prop_assert_eq!(outcomes.collect::<BTreeMap<_, _>>(), case.outcomes());
+        prop_assert_eq!(decision.verdicts().len(), case.outcomes().len(), "each thing is decided once");
+        prop_assert_eq!(granted(&decision), (case.worst() == Outcome::Allowed).then(|| case.acts()));
+        if let Decision::Granted(grants) = decision {
+            prop_assert_eq!(grants.limits().memory_bytes, case.memory.0.min(case.memory.1));
+        }
+        Ok(class(case.worst()))
+    });
+}
+
+/// An approver is asked when rules leave something open and deny nothing, and a yes grants the request without what is denied.
+#[test]
+fn answers_never_pass_a_deny() {
+    check(any_case(), &["allowed", "asked", "denied"], |case| {
+        let answered = |answer: Answer| {
+            let host = Host::new(answer);
+            let manager = PermissionManager::new(case.rules().new_content(NewContent::Allow)).approver(host.clone());
+            (granted(&block_on(manager.decide(&case.request(), None))), host.asked())
+        };
+        let is_strict = case.mode == Mode::Strict;
+        let (yes, no, asked) = match case.worst() {
+            Outcome::Allowed => (true, true, 0),
+            Outcome::Asked => (!is_strict, false, usize::from(!is_strict)),
+            Outcome::Denied => (false, false, 0),
+        };
+        prop_assert_eq!(answered(Answer::Once), (yes.then(|| case.acts()), asked));
+        prop_assert_eq!(answered(Answer::Deny), (no.then(|| case.acts()), asked));
+        for act in answered(Answer::Once).0.unwrap_or_default() {
+            prop_assert!(!case.rules.iter().any(|rule| rule.denies(act)), "{:?} is denied", act);
+        }
+        Ok(class(case.worst()))
+    });
+}
+
+/// One more deny or ask, and one more allow of a project that is not trusted, take something away or change nothing, with and without answers.
+#[test]
+fn narrowing_never_widens() {
+    let narrowing = any_case().prop_flat_map(|case| {
+        let acts = if case.acts().is_empty() { UNIVERSE.to_vec() } else { case.acts() };
+        let of_project = any_rule(vec![Effect::Allow], &acts).prop_map(RuleSpec::of_project);
+        let more = prop_oneof![3 => any_rule(vec![Effect::Ask, Effect::Deny], &acts), 1 => of_project];
+        (Just(Case { is_project_trusted: false, ..case }), more)
+    });
+    check(narrowing, &["narrower", "the same"], |(case, more)| {
+        let acts = |case: &Case| {
+            let yes = PermissionManager::new(case.rules().new_content(NewContent::Allow)).approver(Arc::new(Answer::Once));
+            let decisions = [case.rules().decide(&case.request()), block_on(yes.decide(&case.request(), None))];
+            decisions.map(|decision| granted(&decision).unwrap_or_default())
+        };
+        let narrowed = Case { rules: [&case.rules[..], &[more]].concat(), ..case.clone() };
+        let (before, after) = (acts(&case), acts(&narrowed));
+        for (before, after) in before.iter().zip(&after) {
+            prop_assert!(after.iter().all(|act| before.contains(act)), "{:?} {:?}", before, after);
+            prop_assert!(!after.iter().any(|act| more.denies(*act)));
+        }
+        Ok(if before == after { "the same" } else { "narrower" })
+    });
+}
+
+/// Entries of `allowed-tools` and variables as a skill may write them, most of them in a form that means something.
+fn any_texts() -> impl Strategy<Value = Request> {
+    let entry = |tool: &'static str, pattern: &'static str| (tool, proptest::option::of(pattern));
+    let tools = prop_oneof![
+        3 => entry("Bash|Terminal", "(git|rm|ls)(:\\*| [a-z]{1,3})"),
+        3 => entry("Read|LS|Write|Edit", "(\\./)?(sub|\\.\\.|a/b)?/?\\*{0,2}"),
+        3 => entry("WebFetch|WebSearch", "domain:(\\*|(\\*\\.)?([a-c]\\.)?(example|test))"),
+        1 => entry("Bash|Write|WebFetch|Task|[A-Za-z_*]{1,12}|.{0,8}", "[a-z:* /.]{0,12}|.{0,10}"),
+    ];
+    let tools = proptest::collection::vec(tools, 0..3);
+    let name = prop_oneof![8 => "KEY|AWS_ID", 1 => "PATH|LD_PRELOAD", 1 => "[A-Z_=]{0,8}"];
+    let variables = proptest::collection::vec((name, select(vec![Origin::Secret, Origin::Undeclared])), 0..2);
+    (tools, variables).prop_map(|(tools, variables)| {
+        let request = Request::new("/skills/s").content("1").workspace("/w");
+        let request = tools.iter().fold(request, |request, (tool, pattern)| request.tool(tool, pattern.as_deref()));
+        variables.into_iter().fold(request, |request, (name, origin)| request.variable(name, origin))
+    })
+}
+
+/// Whatever a skill writes, it can do what one rule allows and none denies, and it cannot change itself.
+#[test]
+fn no_request_text_gets_more_than_rules_allow() {
+    let effects = || [&[Effect::Allow; 19][..], &[Effect::Deny]].concat();
+    let cases = (any_texts(), proptest::collection::vec(any_rule(effects(), UNIVERSE), 0..20));
+    check(cases, &["with power", "denied"], |(request, rules)| {
+        let decision = Rules::default().with_rules(rules.iter().map(RuleSpec::rule)).decide(&request);
+        let Decision::Granted(grants) = &decision else { return Ok("denied") };
+        let acts = possible(grants);
+        for act in &acts {
+            prop_assert!(matches!(act, Act::Read(_)) || rules.iter().any(|rule| rule.allows(*act, false)), "{:?} is not allowed", act);
+            prop_assert!(!rules.iter().any(|rule| rule.denies(*act)), "{:?} is denied", act);
+        }
+        prop_assert!(grants.variables().iter().all(|name| !name.starts_with("LD_")));
+        prop_assert!(grants.files().iter().all(|file| file.path().starts_with("/w") || file.path() == Path::new("/skills/s")));
+        prop_assert!(grants.writable_around("/skills/s/SKILL.md".as_ref()).is_none());
+        Ok(if acts.iter().all(|act| matches!(act, Act::Read(_))) { "read only" } else { "with power" })
+    });
+}
+
+/// A text that parses is displayed in a form that parses to the same pattern, and it covers itself and each host that it names.
+#[test]
+fn host_patterns_are_parsed_and_displayed() {
+    let text = prop_oneof![3 => "(\\*\\.)?([A-Za-z0-9-]{1,3}\\.){0,2}[A-Za-z]{1,3}\\.?", 1 => ".{0,20}"];
+    check(text, &["a pattern", "refused"], |text| {
+        let Ok(pattern) = text.parse::<HostPattern>() else { return Ok("refused") };
+        prop_assert!(pattern.covers(&pattern));
+        prop_assert_eq!(&pattern.to_string().parse::<HostPattern>().unwrap(), &pattern);
+        let host = text.replace('*', "x");
+        prop_assert!(pattern.matches(&host) && pattern.matches(&host.to_uppercase()));
+        let other = host.trim_end_matches('.').to_owned() + "x";
+        prop_assert_eq!(pattern.matches(&other), pattern == HostPattern::ANY);
+        Ok("a pattern")
+    });
 }

@@ -4,6 +4,44 @@ use skills_policy::{Approval, Decision, Effect, Layer, Mode, PROTECTED, Permissi
 
 use crate::decide::{LEAST, allow, decide, request, rules};
 
+/// Each of these makes another program run, obey or trust what lies there.
+#[test]
+fn what_other_programs_run_or_obey_is_protected() {
+    let paths = [
+        ".git/hooks/pre-commit",
+        ".git/config",
+        ".gitmodules",
+        ".husky/pre-push",
+        ".github/workflows/ci.yml",
+        ".gitlab-ci.yml",
+        ".bashrc",
+        ".zshenv",
+        ".profile",
+        ".envrc",
+        ".config/fish/config.fish",
+        ".config/systemd/user/x.service",
+        ".config/autostart/x.desktop",
+        ".local/bin/git",
+        ".claude/settings.json",
+        ".codex/config.toml",
+        ".cursor/mcp.json",
+        ".mcp.json",
+        ".agents/skills/x/SKILL.md",
+        ".vscode/tasks.json",
+        ".idea/workspace.xml",
+        ".vimrc",
+        ".npmrc",
+        ".cargo/config.toml",
+        ".ssh/authorized_keys",
+        ".gnupg/gpg.conf",
+        ".netrc",
+    ];
+    for path in paths {
+        let said = decide(&allow(&["write", "write:/w"]), &request(&[]).workspace("/w").write(format!("/w/{path}")));
+        assert!(said.contains("PROTECTED"), "{path}: {said}");
+    }
+}
+
 /// Writing a protected path takes a rule that names it, for requests of skills and callers alike.
 #[test]
 fn no_pattern_and_no_wider_rule_makes_a_protected_path_writable() {

@@ -85,8 +85,8 @@ fn even(lines: &[&Line<'_>], bare: &[usize], meter: &Meter<'_>, rest: usize) -> 
 fn level(lines: &[&Line<'_>], bare: &[usize], meter: &Meter<'_>, rest: usize) -> usize {
     let spent = |level: usize| lines.iter().zip(bare).map(|(line, bare)| line.cost(level, meter).saturating_sub(*bare)).sum::<usize>();
     let longest = lines.iter().map(|line| line.length).max().unwrap_or_default();
-    // The lowest level that does not fit lies in `fits + 1..=over`.
-    let (mut fits, mut over) = (0, longest + 1);
+    // The lowest level that does not fit lies in `fits + 1..=over`; whole descriptions do not, or nothing would be shared out.
+    let (mut fits, mut over) = (0, longest);
     while over - fits > 1 {
         let middle = fits.midpoint(over);
         if spent(middle) <= rest { fits = middle } else { over = middle }

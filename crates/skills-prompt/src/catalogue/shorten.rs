@@ -122,8 +122,12 @@ mod tests {
 
     #[test]
     fn sentences_of_other_scripts_and_abbreviations() {
-        check("处理表格。不要用于扫描件。也能合并。", 13, "处理表格。不要用于扫描件。");
+        check("处理表格。也能合并。不要用于扫描件。", 13, "处理表格。不要用于扫描件。");
+        check("处理！也能；合并？不要用于扫描件。", 11, "处理！不要用于扫描件。");
         assert_eq!(split("Reads e.g. PDF. Writes 1.5 pages; ends"), ["Reads e.g. PDF.", "Writes 1.5 pages;", "ends"]);
         assert_eq!(split(""), Vec::<&str>::new());
+        let many = "Does it. ".repeat(60);
+        let sentences = split(&many);
+        assert_eq!((sentences.len(), sentences[46], sentences[47].len()), (48, "Does it.", many.trim_end().len() - 47 * 9));
     }
 }

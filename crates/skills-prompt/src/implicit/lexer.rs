@@ -282,7 +282,6 @@ impl<'a> Lexer<'a> {
             [b'|', b'|', ..] | [b'&', b'&', ..] | [b';', b';', ..] => (2, Some(Token::End)),
             [b'|', b'&', ..] => (2, Some(Token::Pipe)),
             [b'|', ..] => (1, Some(Token::Pipe)),
-            [b'&', b'>', b'>', ..] => (3, None),
             [b'&', b'>', ..] => (2, None),
             [b'&', ..] => (1, Some(Token::Background)),
             [b';', ..] => (1, Some(Token::End)),
@@ -290,7 +289,6 @@ impl<'a> Lexer<'a> {
             [b')', ..] => (1, Some(Token::Close)),
             [b'<', b'<', b'<', ..] => (3, None),
             [b'<', b'<', b'-', ..] => (3, None),
-            [b'<' | b'>', b'(', ..] => (1, None),
             [b'<', b'<', ..] | [b'<', b'>' | b'&', ..] | [b'>', b'>' | b'&' | b'|', ..] => (2, None),
             _ => (1, None),
         };
@@ -341,7 +339,6 @@ fn closing(text: &str) -> Option<usize> {
             _ if escaped => escaped = false,
             (None | Some('"'), '\\') => escaped = true,
             (Some(open), c) if open == c => quote = None,
-            (Some(_), _) => {}
             (None, '\'' | '"') => quote = Some(c),
             (None, '(') => depth += 1,
             (None, ')') if depth == 1 => return Some(index),

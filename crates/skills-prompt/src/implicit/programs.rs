@@ -158,8 +158,7 @@ fn behind<'w>(name: &str, rest: &'w [Word<'w>], values: &[&str], before: usize) 
         if matches!((name, text), ("command", "-v" | "-V") | ("sudo", "-l" | "-e")) {
             return Next::Found(Program::Other, Vec::new());
         }
-        let is_variable = name == "env" && !text.starts_with('-') && joined.is_some();
-        if !text.starts_with('-') && !is_variable {
+        if !text.starts_with('-') {
             break;
         }
         let takes = values.contains(&option) && joined.is_none();
@@ -199,7 +198,6 @@ fn runner<'w>(name: &str, rest: &'w [Word<'w>]) -> Next<'w> {
         _ if name.starts_with("py") => &["-c", "-m"],
         "node" | "tsx" | "ts-node" | "bun" => &["-e", "-p", "--eval", "--print", "--check"],
         "deno" => &["eval"],
-        "perl" | "ruby" => &["-e", "-c"],
         _ => &["-c", "-e"],
     };
     Next::Found(Program::Runner, plain(rest, values, codes))

@@ -77,7 +77,13 @@ mod tests {
     fn check(text: &str, expected: &[(&str, Option<&str>)]) {
         let found = sigils(text, Alphabet::Ascii);
         assert_eq!(found.iter().map(|sigil| (sigil.name, sigil.path)).collect::<Vec<_>>(), expected, "{text}");
-        assert!(found.iter().all(|sigil| text[sigil.span.clone()].contains(sigil.name)));
+        for sigil in found {
+            let written = &text[sigil.span];
+            match sigil.path {
+                Some(path) => assert!(written.starts_with("[$") && written.ends_with(')') && written.contains(path), "{written}"),
+                None => assert_eq!(written, format!("${}", sigil.name)),
+            }
+        }
     }
 
     #[test]
@@ -96,6 +102,7 @@ mod tests {
         check("[$b](/x/SKILL.md)", &[("b", Some("/x/SKILL.md"))]);
         check("[$b] \t\n( /x )", &[("b", Some("/x"))]);
         check("[$b](skill:///x)", &[("b", Some("skill:///x"))]);
+        check("see [$b](/x) and (that) [$c](/y).", &[("b", Some("/x")), ("c", Some("/y"))]);
         check("[$b] /x [$c]() [$d]( ) [$e](", &[("b", None), ("c", None), ("d", None), ("e", None)]);
         check("[beta](/x)", &[]);
         check("[[$b](/x)", &[("b", Some("/x"))]);

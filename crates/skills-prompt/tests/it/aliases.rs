@@ -37,6 +37,26 @@ fn used_when_more_fits() {
     assert_snapshot!(catalogue.body().split("### Available").next().unwrap());
 }
 
+/// All skills are listed either way; what the shorter paths save goes to the descriptions.
+#[test]
+fn used_when_descriptions_keep_more() {
+    let items = below(LONG, 30);
+    let limit = Catalogue::render(&items, Budget::Characters(100_000)).report().cost - 1;
+    let (plain, aliased) = (Catalogue::render(&items, Budget::Characters(limit)), render(&items, &[LONG], limit));
+    assert_eq!((plain.report().included, plain.report().truncated_characters > 0), (30, true));
+    assert_eq!((aliased.report().included, aliased.report().truncated_characters, aliased.report().aliases), (30, 0, 1));
+}
+
+/// What has to be changed to be shown is no beginning of a path.
+#[test]
+fn a_root_that_cannot_be_shown_as_it_is_has_none() {
+    for odd in ["`", "<", "\n"] {
+        let root = format!("{LONG}/o{odd}dd");
+        let catalogue = render(&below(&root, 30), &[&root], 3_000);
+        assert_eq!((catalogue.report().aliases, roots(&catalogue).as_str()), (0, ""), "{odd:?}");
+    }
+}
+
 #[test]
 fn not_used_when_the_table_costs_more_than_it_saves() {
     let catalogue = render(&below(LONG, 2), &[LONG], 250);

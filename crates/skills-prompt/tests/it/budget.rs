@@ -139,6 +139,18 @@ fn sentences_that_say_when_not_to_use_a_skill_stay() {
     assert_eq!(catalogue.report().shortened, ["s0"]);
 }
 
+/// Fewer characters may be more bytes, and those are what tokens are counted by.
+#[test]
+fn whole_sentences_cost_no_more_than_the_start_that_they_replace() {
+    let items = named(&["Some plain words of a first sentence. Never for 日日日日日日日日日日日日。"]);
+    let least = bare(&items, Budget::Tokens);
+    for extra in 0..30 {
+        let rendering = Rendering::new(Budget::Tokens(least + extra)).shortening(Shortening::Sentences);
+        let list = list(&rendering.render(&items));
+        assert!(list.len().div_ceil(4) <= least + extra, "{extra}: {list}");
+    }
+}
+
 #[test]
 fn what_no_model_is_shown_is_told() {
     let long = format!("{} Never use for scans.", "Does things. ".repeat(90));
@@ -175,6 +187,26 @@ fn a_tokenizer_of_the_caller_counts() {
     assert_eq!(characters.report().cost, list(&characters).len(), "a budget of characters stays one");
 }
 
+/// With a tokenizer all descriptions are given as much as all can have, and what is left goes to the first ones.
+#[test]
+fn what_a_tokenizer_leaves_goes_to_the_first_ones() {
+    let words = |text: &str| text.split_whitespace().count();
+    let items = named(&["one two three d", "one two three d", "e"]);
+    let shown = |extra: usize| {
+        let catalogue = Rendering::new(Budget::Tokens(3 * 4 + extra)).tokenizer(&words).render(&items);
+        assert!(catalogue.report().cost <= 3 * 4 + extra);
+        let list = list(&catalogue);
+        let lines = list.lines().map(|line| line.split_once(':').unwrap().1.rsplit_once(" (file:").unwrap().0);
+        lines.map(|description| description.split_whitespace().count()).collect::<Vec<_>>()
+    };
+    assert_eq!(shown(0), [0, 0, 0]);
+    assert_eq!(shown(3), [1, 1, 1]);
+    assert_eq!(shown(5), [2, 2, 1]);
+    assert_eq!(shown(6), [3, 2, 1]);
+    assert_eq!(shown(8), [4, 3, 1]);
+    assert_eq!(shown(9), [4, 4, 1]);
+}
+
 #[test]
 fn other_forms_have_the_same_budget() {
     let items = named(&["abcdef<", "uvwxyz"]);
@@ -186,22 +218,43 @@ fn other_forms_have_the_same_budget() {
     }
 }
 
+/// A unit of cost, counted here as its documentation says.
+#[derive(Debug, Clone, Copy)]
+enum Unit {
+    Tokens,
+    Characters,
+}
+
+impl Unit {
+    fn budget(self, limit: usize) -> Budget {
+        match self {
+            Self::Tokens => Budget::Tokens(limit),
+            Self::Characters => Budget::Characters(limit),
+        }
+    }
+
+    /// What an entry with the first characters of its description costs.
+    fn entry(self, index: usize, description: &str, shown: usize) -> usize {
+        let text: String = description.chars().take(shown).collect();
+        let space = if text.is_empty() { "" } else { " " };
+        let entry = format!("- s{index}:{space}{text} (file: /s{index}/SKILL.md)\n");
+        match self {
+            Self::Tokens => entry.len().div_ceil(4),
+            Self::Characters => entry.chars().count(),
+        }
+    }
+}
+
 /// Codex's algorithm as its description reads: one character after the other.
-fn to_the_letter(descriptions: &[String], bare: usize, rest: usize, budget: fn(usize) -> Budget) -> Vec<usize> {
-    let line = |index: usize, shown: usize| {
-        let text: String = descriptions[index].chars().take(shown).collect();
-        let space = if shown > 0 { " " } else { "" };
-        budget(bare).cost(&format!("- s{index}:{space}{text} (file: /s{index}/SKILL.md)"))
-    };
+fn to_the_letter(descriptions: &[String], mut rest: usize, unit: Unit) -> Vec<usize> {
     let mut shown = vec![0; descriptions.len()];
-    let mut rest = rest;
     loop {
         let mut changed = false;
-        for index in 0..descriptions.len() {
-            if shown[index] == descriptions[index].chars().count() {
+        for (index, description) in descriptions.iter().enumerate() {
+            if shown[index] == description.chars().count() {
                 continue;
             }
-            let step = line(index, shown[index] + 1) - line(index, shown[index]);
+            let step = unit.entry(index, description, shown[index] + 1) - unit.entry(index, description, shown[index]);
             if step <= rest {
                 (rest, changed) = (rest - step, true);
                 shown[index] += 1;
@@ -216,18 +269,20 @@ fn to_the_letter(descriptions: &[String], bare: usize, rest: usize, budget: fn(u
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]
-    fn sharing_out_is_codexs(descriptions in proptest::collection::vec("[a-zé日]{0,40}", 1..6), extra in 0usize..120, tokens in any::<bool>()) {
-        let budget: fn(usize) -> Budget = if tokens { Budget::Tokens } else { Budget::Characters };
+    fn sharing_out_is_codexs(
+        descriptions in proptest::collection::vec("[a-zé日]{0,40}", 1..6),
+        extra in 0usize..120,
+        unit in prop_oneof![Just(Unit::Tokens), Just(Unit::Characters)],
+    ) {
         let texts: Vec<&str> = descriptions.iter().map(String::as_str).collect();
-        let items = named(&texts);
-        let least = bare(&items, budget);
-        let full = Catalogue::render(&items, budget(100_000)).report().cost;
+        let cost = |shown: usize| -> usize { texts.iter().enumerate().map(|(index, text)| unit.entry(index, text, shown)).sum() };
+        let (least, full) = (cost(0), cost(40));
         prop_assume!(least + extra < full);
-        let catalogue = Catalogue::render(&items, budget(least + extra));
+        let catalogue = Catalogue::render(&named(&texts), unit.budget(least + extra));
         let shown: Vec<usize> = list(&catalogue)
             .lines()
             .map(|line| line.split_once(':').unwrap().1.rsplit_once(" (file:").unwrap().0.trim_start().chars().count())
             .collect();
-        prop_assert_eq!(shown, to_the_letter(&descriptions, least, extra, budget));
+        prop_assert_eq!(shown, to_the_letter(&descriptions, extra, unit));
     }
 }

@@ -1,7 +1,5 @@
 //! Implicit use of skills: Codex's conformance cases I1 to I7, and what it does not see.
 
-use std::path::Path;
-
 use proptest::prelude::*;
 use skills_discovery::{Rule, Selector};
 use skills_prompt::{CommandLine, ImplicitIndex, Turn, UseKind};
@@ -64,10 +62,18 @@ fn what_codex_does_not_see() {
         ("cd S/y && cat SKILL.md", &["reads y"]),
         ("cd ../y; python3 scripts/x.py", &["runs y"]),
         ("(cd ../y; true) && cat SKILL.md", &["reads x"]),
+        ("cd scripts && python3 x.py", &["runs x"]),
         ("cd ../y | true; cat SKILL.md", &["reads x"]),
+        ("true | cd ../y; cat SKILL.md", &["reads x"]),
+        ("true; cd ../y; cat SKILL.md", &["reads y"]),
+        ("cd ../y & cat SKILL.md", &["reads x"]),
         ("cd - && cat SKILL.md", &[]),
         ("cd $DIR && cat SKILL.md; cat S/x/SKILL.md", &["reads x"]),
         ("A=1 B=2 python3 scripts/x.py", &["runs x"]),
+        ("A_1= _B=x python3 scripts/x.py", &["runs x"]),
+        ("1A=2 python3 scripts/x.py; =x python3 scripts/x.py; A-B=1 python3 scripts/x.py", &[]),
+        ("cat a#b ../a~/../x/SKILL.md # ../y/SKILL.md", &["reads x"]),
+        ("kill 1; cat SKILL.md; cat skill.MD", &["reads x"]),
         ("env -i A=1 python3 scripts/x.py", &["runs x"]),
         ("env -C ../y cat SKILL.md && cat SKILL.md", &["reads y", "reads x"]),
         ("sudo -u nobody timeout -k 1 5s nice -n 3 python3 scripts/x.py", &["runs x"]),
@@ -87,6 +93,33 @@ fn what_codex_does_not_see() {
         ("if false; then :; elif cat SKILL.md; then :; fi", &["reads x"]),
         ("cat <<EOF\n\tEOF\npython3 scripts/x.py\nEOF", &[]),
         ("echo $(( 4/2 )) $'it\\'s' && cat SKILL.md", &["reads x"]),
+        ("cat SKILL.md>out", &["reads x"]),
+        ("cat SKILL.md &>>out; cat ../y/SKILL.md >&2", &["reads x", "reads y"]),
+        ("cat ../y/x 'SKILL.md' >(cat) <(cat)", &["reads x"]),
+        ("env A=1 B=2 python3 scripts/x.py; env -i -- A=1 cat ../y/SKILL.md", &["runs x", "reads y"]),
+        ("ruby -c scripts/x.rb; perl -e1 scripts/x.pl", &[]),
+        ("cat 2>/dev/null SKILL.md", &["reads x"]),
+        ("true |& cd ../y; cat SKILL.md", &["reads x"]),
+        ("cat <<<SKILL.md ../y/SKILL.md", &["reads y"]),
+        ("cat <<-EOF\nx\ncat ../y/SKILL.md\n\tEOF\ncat SKILL.md", &["reads x"]),
+        ("diff <(cat SKILL.md) x", &["reads x"]),
+        ("echo $\"a; cat ../y/SKILL.md\"; cat SKILL.md", &["reads x"]),
+        ("echo $(echo \\( ) ; cat SKILL.md", &["reads x"]),
+        ("echo $(echo \"(\") ; cat SKILL.md", &["reads x"]),
+        ("echo $(echo ')' \"a\") ; cat SKILL.md", &["reads x"]),
+        ("cd scripts && uv run x.py", &["runs x"]),
+        ("cd scripts && poetry run x.py", &[]),
+        ("uv run --with=requests python scripts/x.py", &["runs x"]),
+        ("sudo -E cat SKILL.md", &["reads x"]),
+        ("python3 run scripts/x.py; python3 - scripts/x.py; python-config scripts/x.py", &[]),
+        ("node -r ts-node/register scripts/x.js", &["runs x"]),
+        ("deno run -c deno.json scripts/x.ts", &["runs x"]),
+        ("deno eval scripts/x.ts", &[]),
+        ("ruby -I lib scripts/x.rb", &["runs x"]),
+        ("perl -W scripts/x.pl", &["runs x"]),
+        ("pwsh -ExecutionPolicy Bypass scripts/x.ps1", &["runs x"]),
+        ("/usr/bin/Python3 scripts/x.py", &["runs x"]),
+        ("python3.exe scripts/x.py", &["runs x"]),
         ("scripts/node_modules/.bin/tsc", &[]),
         ("npx -y tsx S/x/scripts/x.ts", &["runs x"]),
         ("npm exec -- node S/x/scripts/x.js", &["runs x"]),
@@ -107,6 +140,20 @@ fn what_codex_does_not_see() {
         ("cat S/x/SKILL.md 'x", &["reads x"]),
         ("cat *.md ~/SKILL.md", &[]),
     ]);
+}
+
+/// Work is bounded: commands in commands are followed three levels deep, and a script of more than 256 KiB is not read.
+#[test]
+fn deep_and_long_commands_are_left_alone() {
+    let (tree, index) = index();
+    let count = |text: &str| index.detect(CommandLine::Shell(text), &tree.path("repo/x")).len();
+    let nested = |levels: usize| format!("{}cat SKILL.md{}", "echo $(".repeat(levels), ")".repeat(levels));
+    assert_eq!([0, 1, 3, 4].map(|levels| count(&nested(levels))), [1, 1, 1, 0]);
+    let side_by_side = format!("{}echo $(cat SKILL.md)", "echo $(echo SKILL.md); ".repeat(9));
+    assert_eq!(count(&side_by_side), 1, "what stands side by side is not deep");
+
+    let padded = |bytes: usize| format!("cat SKILL.md #{}", "x".repeat(bytes - 14));
+    assert_eq!([1_000, 256 * 1024, 256 * 1024 + 1].map(|bytes| count(&padded(bytes))), [1, 1, 0]);
 }
 
 #[test]
@@ -143,10 +190,29 @@ fn once_in_a_turn() {
     assert_eq!(again.len(), 1, "a new turn counts anew");
 }
 
-proptest! {
-    #[test]
-    fn any_command(text in "(cat|bash|-c|SKILL.md|cd|[ '\"$(){}`|&;<>\n#~*é\\\\-]|env|uv run|A=1){0,30}") {
-        let (_tree, index) = index();
-        let _ = index.detect(CommandLine::Shell(&text), Path::new("/"));
-    }
+/// Text of a shell, hostile and broken; what no shell would run is never a use, and what stands before it always is.
+#[test]
+fn only_what_a_shell_would_run_is_a_use() {
+    let (tree, index) = index();
+    let directory = tree.path("repo/x");
+    let detect = |text: &str| index.detect(CommandLine::Shell(text), &directory);
+    let command = "(cat|bash|-c|SKILL\\.md|scripts/x\\.py|cd|\\.\\./y|[ '\"$(){}`|&;<>\n#~*é\\\\-]|env|uv run|A=1){0,30}";
+    proptest!(|(text in command)| {
+        let uses = detect(&text);
+        let files = text.matches("SKILL.md").count() + text.matches("scripts/x.py").count();
+        prop_assert!(uses.len() <= files, "{} uses of {} files", uses.len(), files);
+        for found in &uses {
+            prop_assert!(matches!(found.entry.name().as_str(), "x" | "y"));
+            prop_assert!(found.path.starts_with(found.entry.directory()));
+        }
+
+        let first = detect(&format!("cat ../y/SKILL.md\n{text}"));
+        prop_assert_eq!(first[0].entry.name().as_str(), "y");
+        let commented: String = text.lines().map(|line| format!("# {line}\n")).collect();
+        prop_assert_eq!(detect(&commented).len(), 0);
+        prop_assert_eq!(detect(&format!("echo '{}'", text.replace('\'', ""))).len(), 0);
+        let words = text.split_whitespace().map(str::to_owned);
+        let words: Vec<String> = ["echo".to_owned()].into_iter().chain(words).collect();
+        prop_assert_eq!(index.detect(CommandLine::Words(&words), &directory).len(), 0);
+    });
 }

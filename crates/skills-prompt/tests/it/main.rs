@@ -5,6 +5,8 @@ mod active;
 mod aliases;
 mod budget;
 mod catalogue;
+mod explain;
+mod forms;
 mod implicit;
 mod injection;
 mod mentions;

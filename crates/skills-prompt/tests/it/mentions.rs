@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use skills_discovery::{Catalog, Rule, Selector};
-use skills_prompt::{Confidence, Input, MentionIndex, MentionOptions, Mentions, Mode, Modes, Outcome};
+use skills_prompt::{Confidence, Doubt, Input, MentionIndex, MentionOptions, Mentions, Mode, Modes, Outcome, Way};
 
 use crate::tree::Tree;
 
@@ -132,6 +132,27 @@ fn structured_input_comes_first_and_decides_on_its_name() {
     assert_eq!(find(&[("doc", &doc), ("doc", &doc)], "").0, ["doc"]);
 }
 
+/// What structured input or a link decides on is decided for words as well.
+#[test]
+fn words_do_not_decide_again() {
+    let tree = tree();
+    let index = MentionIndex::new(catalog(&tree));
+    let find = |inputs: &[Input<'_>]| {
+        let mentions = index.find(inputs, &MentionOptions::default());
+        (names(&mentions), told(&mentions))
+    };
+    let words = Input::Text("use the pdf-tools skill");
+    assert_eq!(find(&[words]), (to_owned(&["pdf-tools"]), to_owned(&["pdf-tools selected"])));
+    let chosen = Input::Skill { name: "pdf-tools", path: "/nowhere/SKILL.md" };
+    assert_eq!(find(&[chosen, words]), (vec![], to_owned(&["pdf-tools unknown", "pdf-tools settled"])));
+    assert_eq!(find(&[Input::Text("use the twin skill")]).1, ["twin ambiguous"]);
+    let link = format!("[$twin]({})", tree.text("user/twin/SKILL.md"));
+    assert_eq!(
+        find(&[Input::Text(&link), Input::Text("use the twin skill")]),
+        (to_owned(&["twin"]), to_owned(&["twin selected", "twin settled"]))
+    );
+}
+
 #[test]
 fn several_texts_are_read_in_turn() {
     let tree = tree();
@@ -140,6 +161,8 @@ fn several_texts_are_read_in_turn() {
     assert_eq!(names(&mentions), ["doc", "alpha"]);
     assert_eq!(mentions.all.iter().map(|mention| mention.input).collect::<Vec<_>>(), [0, 1, 1]);
     assert_eq!(mentions.all[0].confidence, Confidence::High);
+    let words = index.find(&[Input::Text("Hello."), Input::Text("use the pdf-tools skill")], &MentionOptions::default());
+    assert_eq!(words.all.iter().map(|mention| (mention.input, mention.way)).collect::<Vec<_>>(), [(1, Way::Words)]);
 }
 
 #[test]
@@ -170,5 +193,49 @@ fn the_nearest_names_are_offered() {
     assert_eq!(index.nearest("pfd-tools"), ["pdf-tools"]);
     assert_eq!(index.nearest("PDF Tool"), ["pdf-tools"]);
     assert_eq!(index.nearest("zzz"), Vec::<&str>::new());
+    // A name that is much shorter is not alike, even where it begins the same.
+    assert_eq!(index.nearest("pdf"), Vec::<&str>::new());
+    assert_eq!(index.nearest("pdf-to"), ["pdf-tools"]);
+    let tree = Tree::new();
+    tree.skill("repo/a", "pdf-ab")
+        .skill("repo/b", "code-review")
+        .skill("repo/c", "code-reviews")
+        .skill("repo/d", "code-reviewed")
+        .skill("repo/e", "code-review-x");
+    let index = MentionIndex::new(tree.catalog());
+    assert_eq!(index.nearest("pdf"), ["pdf-ab"]);
+    assert_eq!(index.nearest("code-rev"), ["code-review", "code-reviews", "code-review-x"], "the best three");
     assert!(matches!(index.find(&[Input::Text("$pfd-tools")], &MentionOptions::codex()).all[0].outcome, Outcome::Unknown));
+}
+
+/// What JSON shows, and what users read.
+#[test]
+fn ways_and_outcomes_have_stable_words() {
+    let ways = [Way::Structured, Way::Link, Way::Sigil, Way::Command, Way::Words].map(Way::as_str);
+    assert_eq!(ways, ["structured", "link", "sigil", "command", "words"]);
+    let confidences = [Confidence::Low, Confidence::Medium, Confidence::High, Confidence::Certain].map(Confidence::as_str);
+    assert_eq!(confidences, ["low", "medium", "high", "certain"]);
+    let tree = tree();
+    let index = MentionIndex::new(catalog(&tree));
+    let options = MentionOptions::default().connectors(["beta"]);
+    let text = "$alpha $twin $nobody $gone $hidden $beta. Don't use the pdf-tools skill.";
+    let shown: Vec<String> = index.find(&[Input::Text(text)], &options).all.iter().map(|mention| mention.outcome.to_string()).collect();
+    insta::assert_snapshot!(shown.join("\n"), @r#"
+    selected
+    ambiguous: 2 skills have this name; name one by its path
+    no skill has this name
+    not used: disabled by the rule: disable "gone" (test)
+    not used: the skill says that users cannot call it
+    not used: a connector has the same name; name the skill by its path
+    not used, the text says not to: the skill pdf-tools
+    "#);
+    let doubts = [Doubt::Negated, Doubt::Question, Doubt::Condition, Doubt::Quoted, Doubt::Ordinary, Doubt::LookAlike];
+    insta::assert_snapshot!(doubts.map(|doubt| format!("{}: {doubt}", doubt.as_str())).join("\n"), @"
+    negated: the text says not to
+    question: the text asks about it
+    condition: the text speaks of when or who, not of now
+    quoted: the text quotes it
+    ordinary: nothing says that a skill is meant
+    look-alike: the name only looks like it
+    ");
 }

@@ -59,6 +59,7 @@ fn a_server_is_known_by_where_it_is() {
     assert_eq!(shown, ["docs mcp__streamable_http__https://docs.example/mcp [\"a\", \"c\"]", "local mcp__stdio__local-mcp [\"b\"]",]);
     let here = Here { servers: BTreeSet::from(["mcp__streamable_http__https://docs.example/mcp"]), ..Here::default() };
     assert!(needs(&[("a", &tools(DOCS))], &here).is_empty(), "installed under whatever name");
+    assert!(!needs(&[("a", &tools(DOCS))], &Here::default()).is_empty());
 }
 
 #[test]
@@ -94,8 +95,46 @@ fn openclaw() {
     let variables: Vec<(&str, bool)> = found.variables.iter().map(|variable| (variable.name.as_str(), variable.is_required)).collect();
     assert_eq!(variables, [("EXTRA", false), ("TOKEN", true)]);
     assert_eq!(found.settings, [("a".to_owned(), "browser.enabled".to_owned())]);
+    assert_eq!(found.unusable, [], "it is for this system too");
+    let asked: Vec<String> = Session::default().questions(&found, "1").into_iter().map(|question| question.id).collect();
+    assert_eq!(asked, ["TOKEN"], "what is not required is not asked for");
     let other = needs(&[("a", "metadata:\n  openclaw: {os: [darwin], always: true, requires: {bins: [jq]}}")], &here);
     assert_eq!((other.programs.len(), other.unusable[0].reason.as_str()), (0, "is for darwin only"));
+}
+
+/// Whichever skill comes first: a variable is required when one of them requires it, and ways to install are named once.
+#[test]
+fn needs_of_several_skills_are_joined() {
+    let skill = |required: bool, install: &str| {
+        format!(
+            "metadata:\n  openclaw:\n    envVars:\n      - {{name: TOKEN, required: {required}}}\n    requires: {{bins: [jq]}}\n    \
+             install:\n      - {{kind: brew, formula: jq, bins: [jq]}}\n      - {{kind: go, module: {install}, bins: [jq]}}"
+        )
+    };
+    for (first, second) in [(true, false), (false, true)] {
+        let found = needs(&[("a", &skill(first, "x")), ("b", &skill(second, "y"))], &Here::default());
+        let variables: Vec<_> = found.variables.iter().map(|variable| (variable.is_required, variable.skills.join(" "))).collect();
+        assert_eq!(variables, [(true, "a b".to_owned())]);
+        let programs: Vec<_> = found.programs.iter().map(|program| (program.installs.len(), program.skills.join(" "))).collect();
+        assert_eq!(programs, [(3, "a b".to_owned())]);
+    }
+    let found = needs(&[("a", &skill(false, "x")), ("b", &skill(false, "x"))], &Here::default());
+    assert_eq!((found.variables[0].is_required, found.programs[0].installs.len()), (false, 2));
+}
+
+/// A name that a question shows has no room for other words.
+#[test]
+fn names_of_variables_and_servers_are_bounded() {
+    let variable = |name: &str| tools(&format!("    - {{type: env_var, value: '{name}'}}\n"));
+    for (name, is_one) in [("A_1", true), ("_a", true), ("1A", false), ("A-B", false), ("é", false)] {
+        let found = needs(&[("a", &variable(name))], &Here::default());
+        assert_eq!((found.variables.len() == 1, found.unusable.is_empty()), (is_one, is_one), "{name}");
+    }
+    let server = |name: &str| tools(&format!("    - {{type: mcp, value: '{name}', url: 'https://x'}}\n"));
+    for (length, is_one) in [(1, true), (64, true), (65, false)] {
+        let found = needs(&[("a", &server(&"é".repeat(length)))], &Here::default());
+        assert_eq!((found.servers.len() == 1, found.unusable.is_empty()), (is_one, is_one), "{length}");
+    }
 }
 
 /// A user who answers everything the same way.

@@ -71,6 +71,41 @@ fn requests() {
         ("Use these skills: pdf-tools, code-review and k8s.", &["pdf-tools selected", "code-review selected", "k8s selected"]),
         ("Use the pdf/weather skills", &["pdf selected", "weather selected"]),
         ("use the code\u{2011}review skill", &["code\u{2011}review selected"]),
+        ("use the pdf-tools skills", &["pdf-tools selected"]),
+        ("use the weather and pdf skills", &["weather selected", "pdf selected"]),
+        ("use skills `weather`, `pdf-tools`", &["weather selected", "pdf-tools selected"]),
+        ("use skills \"weather\" and \"pdf-tools\"", &["weather selected", "pdf-tools selected"]),
+        ("use the pdf-tools or \"weather\" skill", &["pdf-tools selected", "weather selected"]),
+        ("use the \"weather\" skill", &["weather selected"]),
+        ("use the new weather skill", &["weather selected"]),
+        ("use pdf-tools, and nothing else", &["pdf-tools selected"]),
+        ("use pdf-tools.", &["pdf-tools selected"]),
+        ("use pdf-tools: merge these", &["pdf-tools selected"]),
+        ("use the weather skill now", &["weather selected"]),
+        ("use the weather skill instead", &["weather selected"]),
+        ("using the weather skill, find the temperature", &["weather selected"]),
+        ("Stop. Use the weather skill", &["weather selected"]),
+        ("Don't stop! Use the weather skill", &["weather selected"]),
+        ("Don't do it - use the weather skill", &["weather selected"]),
+        ("- use the weather skill", &["weather selected"]),
+        ("- item\n- use the weather skill", &["weather selected"]),
+        ("\u{2022} use the weather skill", &["weather selected"]),
+        ("+ use the weather skill", &["weather selected"]),
+        ("* use the weather skill", &["weather selected"]),
+        ("1. use the weather skill", &["weather selected"]),
+        ("2) use the weather skill", &["weather selected"]),
+        ("don't guess but use the weather skill", &["weather selected"]),
+        ("please read it and then use the weather skill", &["weather selected"]),
+        ("use the weather skill! Thanks", &["weather selected"]),
+        ("use pdf-tools & code-review", &["pdf-tools selected", "code-review selected"]),
+        ("Café closed. Use pdf-tools", &["pdf-tools selected"]),
+        ("-use pdf-tools", &["pdf-tools selected"]),
+        ("-user pdf-tools", &[]),
+        ("use the pdf and the weather skills", &["pdf selected", "weather selected"]),
+        ("use the weather skill, not the pdf skill", &["weather selected"]),
+        ("use pdf-tools. Then stop", &["pdf-tools selected"]),
+        ("explain using the weather skill", &["weather selected"]),
+        ("call the weather skill", &["weather selected"]),
         ("It's not about that, but use the weather skill", &["weather selected"]),
     ]);
 }
@@ -91,6 +126,21 @@ fn requests_in_chinese() {
         ("可以用 weather skill 帮我查吗？", &["weather selected"]),
         ("别忘了使用 weather 技能", &["weather selected"]),
         ("使用最新的数据分析技能", &["数据分析 selected"]),
+        ("以 weather 技能查天气", &["weather selected"]),
+        ("请 use the weather skill", &["weather selected"]),
+        ("用 weather 技能吧", &["weather selected"]),
+        ("用 weather 技能来查", &["weather selected"]),
+        ("请问能用 weather 技能吗？", &["weather selected"]),
+        ("不要猜测数据，用 weather 技能", &["weather selected"]),
+        ("应用 weather 技能", &["weather selected"]),
+        ("按 weather 技能做", &["weather selected"]),
+        ("按照 weather 技能做", &["weather selected"]),
+        ("通过 weather 技能查天气", &["weather selected"]),
+        ("启用 weather 技能", &["weather selected"]),
+        ("运行 weather 技能", &["weather selected"]),
+        ("加载 weather 技能", &["weather selected"]),
+        ("用一下 weather 技能", &["weather selected"]),
+        ("用 weather 技能查天气，谢谢", &["weather selected"]),
         ("請使用 weather 技能", &["weather selected"]),
     ]);
 }
@@ -104,6 +154,11 @@ fn negation_is_no_request() {
         ("Do it without using the pdf-tools skill", &["pdf-tools (negated)"]),
         ("instead of using the pdf-tools skill write it yourself", &["pdf-tools (negated)"]),
         ("Never run the weather skill, use the pdf-tools skill", &["weather (negated)", "pdf-tools selected"]),
+        ("use pdf-tools - not now", &["pdf-tools (negated)"]),
+        ("Do not do it-now use the weather skill", &["weather (negated)"]),
+        ("use the weather skill - no, wait", &["weather (negated)"]),
+        ("never but use the weather skill", &["weather (negated)"]),
+        ("不要 use the weather skill", &["weather (negated)"]),
         ("不要用 pdf-tools 技能", &["pdf-tools (negated)"]),
         ("别用 weather 技能", &["weather (negated)"]),
         ("不使用 weather 技能", &["weather (negated)"]),
@@ -137,6 +192,32 @@ fn questions_and_talk_are_no_request() {
         ("如果使用 weather 技能就会失败", &["weather (condition)"]),
         ("He said \"use the weather skill\" to me", &["weather (quoted)"]),
         ("The line `use the weather skill` is wrong", &["weather (quoted)"]),
+        ("say 'use the weather skill' and stop", &["weather (quoted)"]),
+        ("``use the weather skill`` is what he wrote", &["weather (quoted)"]),
+        ("(\u{201C}use the weather skill\u{201D})", &["weather (quoted)"]),
+        ("use \"the weather skill\"", &["weather (quoted)"]),
+        ("「使用 weather 技能」是什么意思", &["weather (quoted)"]),
+        ("Using the weather skill?", &["weather (question)"]),
+        ("Using the weather skill is fun", &["weather (condition)"]),
+        ("use pdf-tools?", &["pdf-tools (question)"]),
+        ("tell me how and use the weather skill", &["weather (question)"]),
+        ("use pdf-tools is bad", &["pdf-tools (condition)"]),
+        ("use the weather skill when ready", &["weather (condition)"]),
+        ("use the weather skill, but only if asked", &["weather (condition)"]),
+        ("use the \"weather and more\" skill", &["weather (quoted)"]),
+        ("('use the weather skill')", &["weather (quoted)"]),
+        ("say 'don't use the weather skill' now", &["weather (quoted)"]),
+        ("John was using the weather skill, find the bug", &["weather (condition)"]),
+        ("a. use the weather skill", &["weather (condition)"]),
+        ("你用 weather 技能吗", &["weather (question)"]),
+        ("use the weather skill later", &["weather (condition)"]),
+        ("later use the weather skill", &["weather (condition)"]),
+        ("用 weather 技能了吗", &["weather (question)"]),
+        ("用 weather 技能吗？", &["weather (question)"]),
+        ("为什么用 weather 技能", &["weather (question)"]),
+        ("使用者 weather 技能", &["weather (condition)"]),
+        ("作用 weather 技能", &[]),
+        ("费用 weather 技能", &[]),
         ("他说「使用 weather 技能」", &["weather (quoted)"]),
     ]);
 }
@@ -265,6 +346,27 @@ fn ordinary_words_files_and_code_are_no_request() {
         ("use the pdf I sent", &["pdf (ordinary)"]),
         ("Open the pdf", &[]),
         ("use code review to find it", &["code-review (ordinary)"]),
+        ("call this the weather skill", &[]),
+        ("call that the weather skill", &[]),
+        ("use skill weather/x", &[]),
+        ("use pdf-tools or not", &["pdf-tools (ordinary)"]),
+        ("use the weather skill as an example", &["weather (ordinary)"]),
+        ("use skills weather pdf-tools", &["weather (ordinary)"]),
+        ("使用最好的数据分析技能", &["数据分析 (ordinary)"]),
+        ("用神奇的数据分析技能", &["数据分析 (ordinary)"]),
+        ("用 python 而不是 weather 技能", &[]),
+        ("按键 weather 技能", &[]),
+        ("按钮 weather 技能", &[]),
+        ("通过测试 weather 技能", &[]),
+        ("通过了 weather 技能", &[]),
+        ("使用了 weather 技能", &[]),
+        ("以后 weather 技能", &[]),
+        ("use the weather skills", &["weather (ordinary)"]),
+        ("use your search and weather skills", &["weather (ordinary)"]),
+        ("use the shiny pdf-tools skill", &["pdf-tools (ordinary)"]),
+        ("use the very good pdf-tools skill", &["pdf-tools (ordinary)"]),
+        ("use pdf-tools, which is broken", &["pdf-tools (ordinary)"]),
+        ("use pdf-tools:merge", &[]),
         ("use pdf-tools.md as a base", &[]),
         ("use pdf-tools/SKILL.md", &[]),
         ("use ./pdf-tools", &[]),
@@ -298,6 +400,10 @@ fn other_outcomes() {
     check(&[
         ("use the twin set skill", &["twin set ambiguous"]),
         ("use the gone-skill skill", &["gone-skill disabled"]),
+        ("use twin-set", &["twin-set ambiguous"]),
+        ("do not use twin-set", &[]),
+        ("use gone-skill", &["gone-skill disabled"]),
+        ("do not use the gone-skill skill", &[]),
         ("/weather in Oslo", &["weather selected"]),
         ("/pdf-tools: merge", &["pdf-tools selected"]),
         ("Paths:\n/weather\n/pdf-tools", &[]),
@@ -339,17 +445,24 @@ fn a_name_behind_a_sigil_is_not_said_twice() {
     let (_tree, index) = index();
     let mentions = index.find(&[Input::Text("use the $weather skill")], &MentionOptions::default());
     assert_eq!((mentions.all.len(), mentions.selected.len()), (1, 1));
+    let mentions = index.find(&[Input::Text("[$x](use the weather skill), please")], &MentionOptions::default());
+    assert_eq!((mentions.all.len(), mentions.selected.len()), (1, 0), "what a link says is its path");
 }
 
-proptest! {
-    /// Whatever is written, nothing panics, spans are places in the text, and a negation before the verb never selects.
-    #[test]
-    fn any_text(text in "(use|the|pdf-tools|skill|,|。|用|技能|不要|「|\"|`| |\n|/|@|数据分析|\u{200B}|-|_|:|\\$|é){0,40}") {
-        let (_tree, index) = index();
+/// Every mention is a place in the text that holds the name, and a negation before the verb never selects.
+#[test]
+fn any_text() {
+    let (_tree, index) = index();
+    let part = "(use|the|pdf-tools|skill|,|。|用|技能|不要|「|\"|`| |\n|/|@|数据分析|\u{200B}|-|_|:|\\$|é){0,40}";
+    proptest!(|(text in part)| {
         for options in [MentionOptions::default(), MentionOptions::codex().unicode_names()] {
             let mentions = index.find(&[Input::Text(&text)], &options);
+            let mut end = 0;
             for mention in &mentions.all {
-                prop_assert!(text.get(mention.span.clone()).is_some());
+                prop_assert!(mention.span.start >= end, "mentions stand one after the other: {:?}", mentions.all);
+                end = mention.span.end;
+                let written = text.get(mention.span.clone());
+                prop_assert!(written.is_some_and(|written| written.contains(&mention.name)), "{:?}", mention);
             }
         }
         // Within a sentence nothing takes a negation back but a new clause.
@@ -358,5 +471,5 @@ proptest! {
         let mentions = index.find(&[Input::Text(&sentence)], &MentionOptions::default());
         let in_words = mentions.all.iter().filter(|mention| mention.way == Way::Words && mention.outcome.selected().is_some());
         prop_assert_eq!(in_words.count(), 0, "{}", sentence);
-    }
+    });
 }

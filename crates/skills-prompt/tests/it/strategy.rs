@@ -19,3 +19,12 @@ fn names_the_scripts() {
     ];
     assert_snapshot!(script_strategy("run_skill_script", &skills));
 }
+
+#[test]
+fn more_skills_than_are_named_are_counted() {
+    let skills = |count: usize| vec![Scripts { skill: "a", scripts: &["a.py"] }; count];
+    assert!(!script_strategy("run", &skills(50)).contains("more skills"));
+    let text = script_strategy("run", &skills(52));
+    assert_eq!(text.matches("- a: a.py\n").count(), 50);
+    assert!(text.contains("\n(2 more skills have scripts; their instructions name them)\n"));
+}

@@ -3,9 +3,9 @@
 use insta::{assert_json_snapshot, assert_snapshot};
 use serde_json::{Value, json};
 use skills_runtime::{ExecutionArtifacts, ExecutionOptions, Root, Scope, SkillRuntime};
-
 #[cfg(target_os = "linux")]
-use crate::fixture::lacks_walls;
+use skills_test_support::skip_without_sandbox;
+
 use crate::fixture::tree;
 
 fn runtime() -> (SkillRuntime, tempfile::TempDir) {
@@ -92,7 +92,7 @@ fn all_are_found_and_one_breaks_the_name_rule_on_purpose() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn tax_calculator_uses_the_exact_formulas() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let chips = json!({"cif_price": 10_000, "hs_code": "85423100"});
@@ -125,7 +125,7 @@ async fn tax_calculator_uses_the_exact_formulas() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn weather_reads_its_assets() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let forecast = script(
@@ -148,7 +148,7 @@ async fn weather_reads_its_assets() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn text_stats_needs_no_second_process() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let text = "one two\nthree \"four\" \\ *\t\u{e9}";
@@ -168,7 +168,7 @@ async fn text_stats_needs_no_second_process() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn every_attempt_of_the_probe_is_denied() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     assert_json_snapshot!(script("sandbox-probe", "probe.py", json!({})).await);

@@ -239,7 +239,7 @@ async fn one_question_at_a_time() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_dropped_run_leaves_no_process() {
-    if crate::fixture::lacks_walls() {
+    if skills_test_support::skip_without_sandbox() {
         return;
     }
     let fixture = Fixture::new();

@@ -1,12 +1,13 @@
 //! Interpreters of the host's choice reach the backend of the system.
 
 use skills_runtime::{ExecutionOptions, ProgramFinder, SandboxErrorKind, ScriptType};
+use skills_test_support::skip_without_sandbox;
 
-use crate::fixture::{Fixture, lacks_walls};
+use crate::fixture::Fixture;
 
 #[tokio::test]
 async fn the_backend_looks_where_the_host_says() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let fixture = Fixture::new();

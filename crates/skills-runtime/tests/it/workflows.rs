@@ -5,9 +5,9 @@ use skills_runtime::policy::Verdict;
 use skills_runtime::{
     ErrorKind, ExecutionMode, ExecutionOptions, Root, Scope, ScriptType, SessionEnd, SkillRuntime,
 };
-
 #[cfg(target_os = "linux")]
-use crate::fixture::lacks_walls;
+use skills_test_support::skip_without_sandbox;
+
 use crate::fixture::{Fixture, tree};
 
 /// Workflow 1: a skill in WebAssembly, found, matched, activated and run.
@@ -159,7 +159,7 @@ fn pdf() -> Fixture {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn pdf_in_the_operating_systems_sandbox() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let fixture = pdf();

@@ -8,8 +8,9 @@ use skills_runtime::{
     Answer, ErrorKind, ExecutionOptions, ExecutionStatus, InputFile, OutputFiles, Termination,
     Workspace,
 };
+use skills_test_support::skip_without_sandbox;
 
-use crate::fixture::{Fixture, lacks_walls};
+use crate::fixture::Fixture;
 
 fn list(artefacts: &OutputFiles) -> String {
     let line = |file: &skills_runtime::OutputFile| {
@@ -302,7 +303,7 @@ async fn a_workspace_of_the_programs_own_has_the_quota_of_its_scratch_space() {
 
 #[tokio::test]
 async fn a_private_workspace_over_its_quota_ends_the_run_and_says_what_is_missing() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let fixture = Fixture::new();

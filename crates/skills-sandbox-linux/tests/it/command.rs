@@ -6,7 +6,7 @@ use skills_policy::{Capability, Decision, Layer, Request, Rules};
 use skills_sandbox::{Termination, Job, Program, Sandbox};
 use skills_sandbox_linux::Isolation;
 
-use crate::skill::{Skill, tiers};
+use crate::skill::{Skill, isolations};
 
 /// A job that works on the workspace, which may be written, and may start what `ask` asks for.
 fn job(skill: &Skill, name: &str, ask: impl FnOnce(Request) -> Request) -> Job {
@@ -19,7 +19,7 @@ fn job(skill: &Skill, name: &str, ask: impl FnOnce(Request) -> Request) -> Job {
 
 #[tokio::test]
 async fn a_command_gets_its_words_as_they_are_and_works_on_the_workspace() {
-    for tier in tiers() {
+    for tier in isolations() {
         let skill = Skill::new(tier);
         let odd = "-n a; $(id) 'b' \"c\"\n";
         let outcome = skill.run(job(&skill, "printf", |request| request.start("printf")).arg("%s|").arg(odd)).await;
@@ -32,7 +32,7 @@ async fn a_command_gets_its_words_as_they_are_and_works_on_the_workspace() {
 
 #[tokio::test]
 async fn only_what_was_granted_starts() {
-    for tier in tiers() {
+    for tier in isolations() {
         let skill = Skill::new(tier);
         let error = skill.sandbox().run(job(&skill, "ls", |request| request.start("cat"))).await.unwrap_err();
         assert_eq!(error.to_string(), "the linux sandbox refuses: the program \"ls\" was not granted");
@@ -50,7 +50,7 @@ async fn only_what_was_granted_starts() {
 
 #[tokio::test]
 async fn a_directory_to_start_in_is_one_that_was_granted() {
-    for tier in tiers() {
+    for tier in isolations() {
         let skill = Skill::new(tier);
         let below = skill.path("workspace").join("below");
         fs::create_dir(&below).unwrap();
@@ -64,7 +64,7 @@ async fn a_directory_to_start_in_is_one_that_was_granted() {
 
 #[tokio::test]
 async fn a_tree_of_its_own_has_other_names_as_well() {
-    if !tiers().contains(&Isolation::Isolated) {
+    if !isolations().contains(&Isolation::Isolated) {
         return;
     }
     let skill = Skill::new(Isolation::Isolated);

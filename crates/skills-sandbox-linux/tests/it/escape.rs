@@ -2,11 +2,11 @@ use insta::assert_snapshot;
 use skills_sandbox::Termination;
 use skills_sandbox_linux::Isolation;
 
-use crate::skill::{Skill, lacks};
+use crate::skill::{Skill, skip_without};
 
 #[tokio::test]
 async fn files_outside_the_grants_cannot_be_read_changed_or_listed() {
-    if lacks(Isolation::Landlock) {
+    if skip_without(Isolation::Landlock) {
         return;
     }
     let skill = Skill::new(Isolation::Landlock);
@@ -42,7 +42,7 @@ async fn files_outside_the_grants_cannot_be_read_changed_or_listed() {
 
 #[tokio::test]
 async fn metadata_of_other_files_cannot_be_changed() {
-    if lacks(Isolation::Landlock) {
+    if skip_without(Isolation::Landlock) {
         return;
     }
     let skill = Skill::new(Isolation::Landlock);
@@ -74,7 +74,7 @@ async fn metadata_of_other_files_cannot_be_changed() {
 
 #[tokio::test]
 async fn copying_files_works_although_modes_and_times_are_ignored() {
-    if lacks(Isolation::Landlock) {
+    if skip_without(Isolation::Landlock) {
         return;
     }
     let script = "import os, shutil\nhome = os.environ['HOME']\nshutil.copy('main.py', home)\nshutil.copy2('main.py', home + '/two')\n\
@@ -85,7 +85,7 @@ async fn copying_files_works_although_modes_and_times_are_ignored() {
 
 #[tokio::test]
 async fn no_socket_of_any_kind() {
-    if lacks(Isolation::Landlock) {
+    if skip_without(Isolation::Landlock) {
         return;
     }
     let outcome = Skill::new(Isolation::Landlock)
@@ -125,7 +125,7 @@ async fn no_socket_of_any_kind() {
 
 #[tokio::test]
 async fn no_second_process_without_a_grant() {
-    if lacks(Isolation::Landlock) {
+    if skip_without(Isolation::Landlock) {
         return;
     }
     let statements =
@@ -144,7 +144,7 @@ async fn no_second_process_without_a_grant() {
 
 #[tokio::test]
 async fn a_grant_for_one_program_is_for_that_program() {
-    if lacks(Isolation::Landlock) {
+    if skip_without(Isolation::Landlock) {
         return;
     }
     let skill = Skill::new(Isolation::Landlock).tool("Bash(true:*)");
@@ -164,7 +164,7 @@ async fn a_grant_for_one_program_is_for_that_program() {
 #[cfg(target_arch = "x86_64")]
 #[tokio::test]
 async fn other_processes_and_the_kernel_are_out_of_reach() {
-    if lacks(Isolation::Landlock) {
+    if skip_without(Isolation::Landlock) {
         return;
     }
     let prelude = "libc = ctypes.CDLL(None, use_errno=True)\n\
@@ -208,7 +208,7 @@ async fn other_processes_and_the_kernel_are_out_of_reach() {
 
 #[tokio::test]
 async fn nothing_is_inherited_and_no_privilege_is_left() {
-    if lacks(Isolation::Landlock) {
+    if skip_without(Isolation::Landlock) {
         return;
     }
     // A host that leaks a descriptor without the flag that closes it.
@@ -223,7 +223,7 @@ async fn nothing_is_inherited_and_no_privilege_is_left() {
 
 #[tokio::test]
 async fn a_script_cannot_signal_its_host() {
-    if lacks(Isolation::Landlock) {
+    if skip_without(Isolation::Landlock) {
         return;
     }
     let outcome = Skill::new(Isolation::Landlock)

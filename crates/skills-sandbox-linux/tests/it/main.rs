@@ -5,6 +5,7 @@
 mod command;
 mod conformance;
 mod escape;
+mod lifeline;
 mod lifetime;
 mod network;
 mod outside;

@@ -7,11 +7,11 @@ use skills_sandbox::Sandbox;
 use skills_sandbox_linux::Isolation;
 
 use crate::outside::{Made, PUBLIC};
-use crate::skill::{Skill, lacks};
+use crate::skill::{Skill, skip_without};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn listed_hosts_are_reached_through_the_proxy_and_nothing_else_is() {
-    if lacks(Isolation::Isolated) {
+    if skip_without(Isolation::Isolated) {
         return;
     }
     let outside = Made::new(|host, _| if host == "inside.test" { Ipv4Addr::LOCALHOST.into() } else { PUBLIC.into() });

@@ -5,8 +5,9 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use skills_sandbox_linux::Isolation;
+use skills_test_support::skip;
 
-use crate::skill::{Skill, lacks};
+use crate::skill::{Skill, skip_without};
 
 /// Makes files, each with the same content, in the workspace.
 fn make(workspace: &Path, names: &[&str]) {
@@ -33,7 +34,7 @@ async fn changed(skill: &Skill, names: &[&str]) -> Vec<String> {
 /// A directory in the workspace that is granted for reading as well is no less protected.
 #[tokio::test]
 async fn a_grant_for_reading_lifts_nothing() {
-    if lacks(Isolation::Isolated) {
+    if skip_without(Isolation::Isolated) {
         return;
     }
     let skill = Skill::new(Isolation::Isolated).tool("Write").tool("Read(.git/**)").tool("Read(sub/**)").tool("Read(.claude/**)");
@@ -47,7 +48,7 @@ async fn a_grant_for_reading_lifts_nothing() {
 /// The link is held in its place, and what it leads to is protected.
 #[tokio::test]
 async fn protected_links_and_their_targets_stay() {
-    if lacks(Isolation::Isolated) {
+    if skip_without(Isolation::Isolated) {
         return;
     }
     let skill = Skill::new(Isolation::Isolated).tool("Write");
@@ -66,12 +67,11 @@ async fn protected_links_and_their_targets_stay() {
 /// What cannot be listed cannot be searched for protected names, so nothing in it is written.
 #[tokio::test]
 async fn a_directory_that_cannot_be_listed_is_not_written() {
-    if lacks(Isolation::Isolated) {
+    if skip_without(Isolation::Isolated) {
         return;
     }
     if nix::unistd::geteuid().is_root() {
-        eprintln!("skipped a_directory_that_cannot_be_listed_is_not_written: root lists every directory");
-        return;
+        return skip("root lists every directory");
     }
     let skill = Skill::new(Isolation::Isolated).tool("Write");
     let workspace = skill.path("workspace");

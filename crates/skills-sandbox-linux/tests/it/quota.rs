@@ -2,7 +2,8 @@
 
 use skills_sandbox::{Termination, QuotaPart, RunOutput, Quota, QuotaExceeded, QuotaMonitor, EnforcementStatus};
 
-use crate::skill::{Skill, tiers};
+use crate::lifeline::PATIENCE;
+use crate::skill::{Skill, isolations};
 
 const MIB: u64 = 1 << 20;
 /// The quota of these tests.
@@ -23,7 +24,10 @@ async fn run(skill: &Skill, script: &str) -> (RunOutput, u64) {
 }
 
 fn skill(tier: skills_sandbox_linux::Isolation) -> Skill {
-    Skill::new(tier).tool("Write").tool("Bash")
+    let mut skill = Skill::new(tier).tool("Write").tool("Bash");
+    // Only a test that fails runs for so long: the quota ends the run.
+    skill.limits.wall_time = PATIENCE * 10;
+    skill
 }
 
 fn over(excess: QuotaPart) -> Termination {
@@ -48,7 +52,7 @@ async fn a_workspace_that_is_filled_in_any_way_ends_the_run() {
         // Without a name or a descriptor.
         "held = []\nfor n in range(40):\n    with open('gone', 'w+b') as f:\n        f.write(b'x' * 1_000_000)\n        f.flush()\n        held.append(mmap.mmap(f.fileno(), 4096))\n    os.unlink('gone')\nos.closerange(3, 200)\nwhile True: pass",
     ];
-    for tier in tiers() {
+    for tier in isolations() {
         for attempt in attempts {
             let skill = skill(tier);
             let (outcome, left) = run(&skill, attempt).await;
@@ -62,7 +66,7 @@ async fn a_workspace_that_is_filled_in_any_way_ends_the_run() {
 
 #[tokio::test]
 async fn entries_count_as_well() {
-    for tier in tiers() {
+    for tier in isolations() {
         let (outcome, _) = run(&skill(tier), "n = 0\nwhile True:\n    os.mkdir(str(n % 200)) if n < 200 else None\n    os.close(os.open(f'{n % 200}/{n}', os.O_CREAT | os.O_WRONLY))\n    n += 1").await;
         let Termination::DiskLimit(exceeded) = outcome.termination else { panic!("{:?} {}", outcome.termination, outcome.stderr.text()) };
         assert!(matches!(exceeded.part, QuotaPart::Entries | QuotaPart::Bytes), "{exceeded:?}");
@@ -75,7 +79,7 @@ async fn entries_count_as_well() {
 async fn what_takes_no_space_is_no_excess() {
     let script = "open('f', 'wb').write(b'x' * (5 << 20))\nfor n in range(50): os.link('f', f'l{n}')\nopen('sparse', 'wb').truncate(8 << 20)\n\
                   os.symlink('/usr', 'usr')\nfor n in range(30):\n    open('again', 'wb').write(b'x' * (1 << 20))\n    os.rename('again', 'other')\nprint('done')";
-    for tier in tiers() {
+    for tier in isolations() {
         let (outcome, left) = run(&skill(tier), script).await;
         assert!(outcome.termination.is_success(), "{tier:?} {:?} {}", outcome.termination, outcome.stderr.text());
         assert!((5 * MIB..=LIMIT).contains(&left), "{left}");
@@ -91,7 +95,7 @@ async fn space_is_allocated_by_writing_alone() {
                   for command in (0x40305828, 0x4030582a, 0x40305839):\n    try: fcntl.ioctl(fd, command, bytes(reserve)); print('allowed')\n    except OSError as e: print(e.errno == 95)\n\
                   os.posix_fallocate(fd, 0, 1 << 20)\nprint(os.fstat(fd).st_size)\n\
                   try: os.ftruncate(fd, (8 << 20) + 1)\n    \nexcept OSError as e: print(e.errno == 27)";
-    for tier in tiers() {
+    for tier in isolations() {
         let (outcome, _) = run(&skill(tier), script).await;
         assert_eq!(outcome.stdout.text(), "-1 True\nTrue\nTrue\nTrue\n1048576\nTrue\n", "{tier:?} {}", outcome.stderr.text());
     }
@@ -100,7 +104,7 @@ async fn space_is_allocated_by_writing_alone() {
 /// What earlier runs left counts.
 #[tokio::test]
 async fn a_full_workspace_lets_nothing_run_for_long() {
-    for tier in tiers() {
+    for tier in isolations() {
         let skill = skill(tier);
         std::fs::write(skill.path("workspace/old"), vec![b'x'; 9 << 20]).unwrap();
         let (outcome, _) = run(&skill, "while True: pass").await;

@@ -1,14 +1,14 @@
 use insta::assert_snapshot;
 use skills_policy::{Capability, Decision, Layer, Request, Rules};
-use skills_sandbox::interpreter::ProgramFinder;
-use skills_sandbox::{Termination, Job, Program, Sandbox, ScriptType};
-use skills_sandbox_linux::Isolation;
+use skills_sandbox::{Termination, Job, Program, Sandbox, ScriptType, EnforcementStatus};
+use skills_sandbox_linux::{Isolation, LinuxSandbox};
+use skills_test_support::{host, skip};
 
-use crate::skill::{Skill, lacks, tiers};
+use crate::skill::{Skill, isolations, offered, skip_without};
 
 #[tokio::test]
 async fn input_arguments_and_environment_reach_the_program_unchanged() {
-    for tier in tiers() {
+    for tier in isolations() {
         let skill = Skill::new(tier);
         let job = skill.job("main.py", "import os, sys\nprint(sys.stdin.read(), sys.argv[1:], os.environ['SKILL_NAME'], os.getcwd())");
         let odd = "a 'b' \"c\" $(id) `id` ; \\ \n{}";
@@ -23,7 +23,7 @@ async fn input_arguments_and_environment_reach_the_program_unchanged() {
 
 #[tokio::test]
 async fn the_environment_is_exactly_the_documented_one() {
-    for tier in tiers() {
+    for tier in isolations() {
         let skill = Skill::new(tier);
         let script = "import os\nfor name in sorted(os.environ): print(name + '=' + os.environ[name])";
         let job = skill.job("main.py", script).env("SKILL_ID", "pdf").env("PATH", "/evil").env("HOME", "/evil");
@@ -36,7 +36,7 @@ async fn the_environment_is_exactly_the_documented_one() {
 
 #[tokio::test]
 async fn shell_scripts_run_with_what_the_shell_has_built_in() {
-    for tier in tiers() {
+    for tier in isolations() {
         let skill = Skill::new(tier);
         let script = "read -r line\nwhile [ ${#line} -gt 0 ]; do printf '%s.' \"${line%\"${line#?}\"}\"; line=${line#?}; done\nexit 3\n";
         let outcome = skill.run(skill.job("main.sh", script).stdin(b"abc\n".to_vec())).await;
@@ -46,7 +46,7 @@ async fn shell_scripts_run_with_what_the_shell_has_built_in() {
 
 #[tokio::test]
 async fn a_crash_is_an_outcome_with_its_message() {
-    for tier in tiers() {
+    for tier in isolations() {
         let skill = Skill::new(tier);
         let outcome = skill.python("print('before')\n1/0").await;
         assert_eq!(outcome.termination, Termination::Exited { code: 1 });
@@ -61,7 +61,7 @@ async fn a_crash_is_an_outcome_with_its_message() {
 
 #[tokio::test]
 async fn scratch_is_private_writable_and_gone_afterwards() {
-    for tier in tiers() {
+    for tier in isolations() {
         let skill = Skill::new(tier);
         let script = "import os, stat, tempfile\nopen(os.path.join(os.environ['HOME'], 'a'), 'w').write('x')\n\
                   print(oct(stat.S_IMODE(os.stat(os.environ['TMPDIR']).st_mode)), tempfile.mkdtemp().startswith(os.environ['TMPDIR']))";
@@ -74,7 +74,7 @@ async fn scratch_is_private_writable_and_gone_afterwards() {
 
 #[tokio::test]
 async fn no_scratch_directory_is_too_odd_to_remove() {
-    for tier in tiers() {
+    for tier in isolations() {
         let script = "import os\nos.umask(0)\nhome = os.environ['HOME']\nos.mkdir(home + '/closed', 0)\nos.symlink('/', home + '/root')\n\
                   os.mkdir(home + '/half')\nopen(home + '/half/file', 'w')\nos.mkdir(home + '/half/closed', 0)\nos.chdir(home)\n\
                   for _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\nprint('made')";
@@ -89,7 +89,7 @@ async fn no_scratch_directory_is_too_odd_to_remove() {
 
 #[tokio::test]
 async fn a_signal_without_a_name_is_an_outcome_too() {
-    if lacks(Isolation::Landlock) {
+    if skip_without(Isolation::Landlock) {
         return;
     }
     let skill = Skill::new(Isolation::Landlock);
@@ -99,7 +99,7 @@ async fn a_signal_without_a_name_is_an_outcome_too() {
 
 #[tokio::test]
 async fn a_workspace_is_written_only_with_the_grant() {
-    for tier in tiers() {
+    for tier in isolations() {
         let script =
             "import os\nopen('../workspace/out.txt', 'w').write('result')\nos.rename('../workspace/out.txt', '../workspace/final.txt')";
         let skill = Skill::new(tier).tool("Read");
@@ -115,10 +115,9 @@ async fn a_workspace_is_written_only_with_the_grant() {
 async fn a_skill_and_its_workspace_may_lie_in_shared_memory() {
     let shared = std::path::Path::new("/dev/shm");
     if tempfile::tempdir_in(shared).is_err() {
-        eprintln!("skipped a_skill_and_its_workspace_may_lie_in_shared_memory: /dev/shm cannot be written here");
-        return;
+        return skip("/dev/shm cannot be written");
     }
-    for tier in tiers() {
+    for tier in isolations() {
         let skill = Skill::below(shared, tier).tool("Write");
         let script = "import os\nopen('../workspace/out.txt', 'w').write('result')\n\
                   try: open('main.py', 'a')\nexcept OSError: print('read-only')\n\
@@ -141,7 +140,7 @@ async fn a_skill_and_its_workspace_may_lie_in_shared_memory() {
 
 #[tokio::test]
 async fn a_single_file_is_written_with_the_grant() {
-    for tier in tiers() {
+    for tier in isolations() {
         let skill = Skill::new(tier);
         let file = skill.path("workspace").join("out.txt");
         std::fs::write(&file, "").unwrap();
@@ -158,7 +157,7 @@ async fn a_single_file_is_written_with_the_grant() {
 
 #[tokio::test]
 async fn ten_megabytes_of_unread_input_do_not_block() {
-    for tier in tiers() {
+    for tier in isolations() {
         let skill = Skill::new(tier);
         let outcome = skill.run(skill.job("main.py", "print('done')").stdin(vec![b'x'; 10 << 20])).await;
         assert_eq!((outcome.stdout.text().as_str(), outcome.termination.is_success()), ("done\n", true));
@@ -167,7 +166,7 @@ async fn ten_megabytes_of_unread_input_do_not_block() {
 
 #[tokio::test]
 async fn output_is_kept_up_to_its_limit_and_a_flood_is_stopped() {
-    for tier in tiers() {
+    for tier in isolations() {
         let mut skill = Skill::new(tier);
         skill.limits.output_bytes = 1_000;
         let outcome = skill.python("import sys\nsys.stdout.write('o' * 5000)\nsys.stderr.write('e' * 10)").await;
@@ -185,7 +184,7 @@ async fn output_is_kept_up_to_its_limit_and_a_flood_is_stopped() {
 
 #[tokio::test]
 async fn limits_of_memory_files_and_descriptors_hold() {
-    for tier in tiers() {
+    for tier in isolations() {
         let skill = Skill::new(tier);
         let outcome = skill.python("x = bytearray(400 << 20)").await;
         assert!(outcome.stderr.text().contains("MemoryError"), "{}", outcome.stderr.text());
@@ -202,9 +201,8 @@ async fn limits_of_memory_files_and_descriptors_hold() {
 /// What bounds the memory of Node must not be in the way of what scripts do with memory.
 #[tokio::test]
 async fn node_shares_memory_with_workers_and_runs_webassembly() {
-    if let Err(error) = ProgramFinder::default().find_interpreter(ScriptType::Node) {
-        eprintln!("skipped node_shares_memory_with_workers_and_runs_webassembly: {error}");
-        return;
+    if let Err(reason) = host::program("node") {
+        return skip(reason);
     }
     let script = "const { Worker } = require('worker_threads');\n\
                   const shared = new Int32Array(new SharedArrayBuffer(16 << 20));\n\
@@ -212,7 +210,7 @@ async fn node_shares_memory_with_workers_and_runs_webassembly() {
                   memories[1].grow(256);\n\
                   const worker = new Worker(\"const { workerData } = require('worker_threads'); Atomics.store(workerData, 0, 7);\", { eval: true, workerData: shared });\n\
                   worker.on('exit', () => console.log(shared[0], memories.length));";
-    for tier in tiers() {
+    for tier in isolations() {
         let skill = Skill::new(tier);
         let outcome = skill.run(skill.job("main.js", script)).await;
         assert_eq!((outcome.stdout.text().as_str(), outcome.stderr.text().as_str()), ("7 8\n", ""), "{:?}", outcome.termination);
@@ -221,7 +219,7 @@ async fn node_shares_memory_with_workers_and_runs_webassembly() {
 
 #[tokio::test]
 async fn the_report_names_every_wall() {
-    for tier in tiers() {
+    for tier in isolations() {
         let skill = Skill::new(tier).tool("Write");
         let report = skill.python("pass").await.enforcement;
         let facts = report.fields().iter().map(|fact| format!("{}: {}", fact.name, fact.value));
@@ -236,14 +234,35 @@ async fn the_report_names_every_wall() {
     }
 }
 
+/// What the sandbox finds out about the host is what tests find out without it.
+#[tokio::test]
+async fn the_probe_agrees_with_the_host() {
+    for isolation in [Isolation::Strongest, Isolation::Isolated, Isolation::Landlock] {
+        let probed = LinuxSandbox::new("/").isolation(isolation).probe();
+        assert_eq!(probed.is_ok(), offered(isolation).is_ok(), "{isolation:?}: {probed:?}, {:?}", offered(isolation));
+    }
+}
+
+#[tokio::test]
+async fn memory_and_processes_are_counted_where_the_host_has_control_groups() {
+    let groups = host::control_groups();
+    for tier in isolations() {
+        let report = Skill::new(tier).tool("Bash").python("pass").await.enforcement;
+        let is_enforced = |name: &str| report.restrictions().iter().any(|layer| layer.name() == name && layer.status() == EnforcementStatus::Enforced);
+        assert_eq!(is_enforced("memory"), groups.memory, "{tier:?} {groups:?} {report:?}");
+        // A user namespace counts processes by itself.
+        assert_eq!(is_enforced("processes"), groups.processes || tier == Isolation::Isolated, "{tier:?} {groups:?} {report:?}");
+    }
+}
+
 #[tokio::test]
 async fn what_cannot_be_enforced_or_loaded_is_refused() {
-    for tier in tiers() {
+    for tier in isolations() {
         let skill = Skill::new(tier);
         let nul = skill.sandbox().run(skill.job("main.py", "").arg("a\0b")).await.unwrap_err();
         assert_eq!(nul.to_string(), "the linux sandbox refuses: a path, argument or variable holds a NUL byte");
     }
-    if !lacks(Isolation::Landlock) {
+    if !skip_without(Isolation::Landlock) {
         let skill = Skill::new(Isolation::Landlock).tool("WebFetch");
         let refused = skill.sandbox().run(skill.job("main.py", "")).await.unwrap_err();
         assert_snapshot!(refused, @"the linux sandbox refuses: it can open the network to named hosts only in a network of the program's own, which takes user namespaces");
@@ -257,13 +276,13 @@ async fn a_host_may_ask_for_no_walls_and_is_told_that_there_are_none() {
     assert_eq!((outcome.stdout.text().as_str(), outcome.termination.is_success()), ("True True True\n", true), "{}", outcome.stderr.text());
     assert_eq!(outcome.enforcement.field_value("tier"), Some("none"));
     assert_eq!(outcome.enforcement.degraded_reason(), Some("the host asked for no walls"));
-    assert!(outcome.enforcement.restrictions().iter().all(|layer| layer.status() != skills_sandbox::EnforcementStatus::Enforced), "{:?}", outcome.enforcement);
+    assert!(outcome.enforcement.restrictions().iter().all(|layer| layer.status() != EnforcementStatus::Enforced), "{:?}", outcome.enforcement);
 }
 
 /// The copy that was decided on runs, and what lies at the path of the skill meanwhile does not; only the isolated tier can show it there.
 #[tokio::test]
 async fn a_copy_runs_in_place_of_the_skill() {
-    for tier in tiers() {
+    for tier in isolations() {
         let skill = Skill::new(tier);
         let (live, copy) = (skill.path("skill"), skill.path("copy"));
         std::fs::create_dir(&copy).unwrap();

@@ -7,6 +7,7 @@ use std::time::Duration;
 use skills_policy::{Capability, Decision, Grants, HostPattern, Layer, Limits, Request, Rules};
 use skills_sandbox::{Job, RunOutput, Program, Sandbox, ScriptType};
 use skills_sandbox_linux::{Isolation, LinuxSandbox};
+use skills_test_support::{host, skip_part};
 use tempfile::TempDir;
 
 pub(crate) struct Skill {
@@ -29,7 +30,8 @@ impl Skill {
         fs::create_dir(directory.path().join("scratch")).unwrap();
         fs::create_dir(directory.path().join("workspace")).unwrap();
         let mut limits = Limits::default();
-        limits.wall_time = Duration::from_secs(20);
+        // Only a test that fails runs for so long.
+        limits.wall_time = Duration::from_secs(120);
         Self { directory, limits, tools: Vec::new(), isolation, workspace: None }
     }
 
@@ -105,13 +107,39 @@ fn serde_like(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
 }
 
-/// Says, with a line on standard error, that this machine cannot serve the running test.
-pub(crate) fn lacks(isolation: Isolation) -> bool {
-    let skip = |error: &_| eprintln!("skipped {} ({isolation:?}): {error}", std::thread::current().name().unwrap_or("a test"));
-    LinuxSandbox::new("/").isolation(isolation).probe().inspect_err(skip).is_err()
+/// Returns `true` and records a skip where this host cannot serve an isolation.
+///
+/// # Panics
+/// When the host can serve it and the sandbox cannot start all the same.
+#[track_caller]
+pub(crate) fn skip_without(isolation: Isolation) -> bool {
+    match offered(isolation) {
+        Ok(()) => {
+            if let Err(error) = LinuxSandbox::new("/").isolation(isolation).probe() {
+                panic!("this host can serve {isolation:?}, but the sandbox cannot start: {error}");
+            }
+            false
+        }
+        Err(reason) => {
+            skip_part(format!("{isolation:?}"), reason);
+            true
+        }
+    }
 }
 
-/// Returns the tiers that this machine has; of the others each test says that it skips them.
-pub(crate) fn tiers() -> Vec<Isolation> {
-    [Isolation::Isolated, Isolation::Landlock].into_iter().filter(|isolation| !lacks(*isolation)).collect()
+/// Returns the isolations that this host can serve, and records a skip for each other one.
+#[track_caller]
+pub(crate) fn isolations() -> Vec<Isolation> {
+    let mut served = vec![Isolation::Isolated, Isolation::Landlock];
+    served.retain(|isolation| !skip_without(*isolation));
+    served
+}
+
+/// Says what this host offers, by attempts that share nothing with the sandbox.
+pub(crate) fn offered(isolation: Isolation) -> Result<(), String> {
+    match isolation {
+        Isolation::Isolated => host::namespaces(),
+        Isolation::Landlock => host::landlock(),
+        _ => host::sandbox(),
+    }
 }

@@ -109,11 +109,7 @@ fn without_port(bench: &Bench, text: &str) -> (String, u16) {
 #[tokio::test]
 async fn listed_hosts_are_reached_through_the_proxy_and_others_are_refused() {
     if !Path::new("/usr/bin/python3").is_file() {
-        let _ = writeln!(
-            io::stderr(),
-            "skipped hosts through the proxy: no /usr/bin/python3"
-        );
-        return;
+        return skills_test_support::skip("no /usr/bin/python3");
     }
     let bench = Bench::new("", EXECUTE);
     let outcome = run(&bench, "run.py", FETCH).await;
@@ -150,11 +146,7 @@ async fn listed_hosts_are_reached_through_the_proxy_and_others_are_refused() {
 #[tokio::test]
 async fn who_used_the_proxy_has_run() {
     if !Path::new("/usr/bin/python3").is_file() {
-        let _ = writeln!(
-            io::stderr(),
-            "skipped hosts through the proxy: no /usr/bin/python3"
-        );
-        return;
+        return skills_test_support::skip("no /usr/bin/python3");
     }
     let script = "\
 import urllib.error, urllib.request, sys

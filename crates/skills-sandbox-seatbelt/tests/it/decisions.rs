@@ -515,6 +515,8 @@ fn the_profile_conforms() {
             AttemptResult::Denied
         }),
     );
+    let skipped = answers.values().filter(|answer| answer.is_err()).count();
+    skills_test_support::skip_part(format!("{skipped} cases of the table"), "they need macOS");
     assert_conforms(BackendVariant::Seatbelt, &answers);
 }
 

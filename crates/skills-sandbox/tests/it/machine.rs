@@ -1,5 +1,4 @@
-//! Interpreters of this machine, called as a backend would call them; what is not there is skipped,
-//! loudly.
+//! Interpreters of this machine, called as a backend would call them; what is not there is skipped.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -13,6 +12,7 @@ use std::process::{Command, Stdio};
 
 use skills_sandbox::ScriptType;
 use skills_sandbox::interpreter::{ProgramFinder, ResolvedProgram};
+use skills_test_support::{host, skip, skip_part};
 
 /// Runs a script by an interpreter and returns what it prints.
 fn run(found: &ResolvedProgram, script: &str) -> String {
@@ -35,32 +35,34 @@ fn run(found: &ResolvedProgram, script: &str) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-/// Says what is not tried here, and why. Written past the capture of tests.
-fn skip(what: &str, why: &dyn std::fmt::Display) {
-    let _ = writeln!(std::io::stderr(), "skipped {what}: {why}");
-}
-
-fn or_skip(search: &ProgramFinder, kind: ScriptType) -> Option<ResolvedProgram> {
-    search
-        .find_interpreter(kind)
-        .inspect_err(|error| skip(&format!("{kind:?}"), error))
-        .ok()
+/// Finds an interpreter, which must be found where this host has its program; else a skip is
+/// recorded.
+#[track_caller]
+fn or_skip(search: &ProgramFinder, kind: ScriptType, program: &str) -> Option<ResolvedProgram> {
+    match host::program(program) {
+        Ok(_) => Some(search.find_interpreter(kind).unwrap()),
+        Err(reason) => {
+            skip_part(format!("{kind:?}"), reason);
+            None
+        }
+    }
 }
 
 #[test]
 fn interpreters_of_the_system() {
     let search = ProgramFinder::default();
-    for (kind, script, expected) in [
-        (ScriptType::Shell, "echo $((6 * 7))", "42"),
+    for (kind, program, script, expected) in [
+        (ScriptType::Shell, "sh", "echo $((6 * 7))", "42"),
         (
             ScriptType::Python,
+            "python3",
             "import json, ssl, sqlite3; print(6 * 7)",
             "42",
         ),
-        (ScriptType::Perl, "use strict; print 6 * 7;", "42"),
-        (ScriptType::Ruby, "require 'json'; puts 6 * 7", "42"),
+        (ScriptType::Perl, "perl", "use strict; print 6 * 7;", "42"),
+        (ScriptType::Ruby, "ruby", "require 'json'; puts 6 * 7", "42"),
     ] {
-        let Some(found) = or_skip(&search, kind) else {
+        let Some(found) = or_skip(&search, kind, program) else {
             continue;
         };
         assert_eq!(run(&found, script), expected);
@@ -71,7 +73,7 @@ fn interpreters_of_the_system() {
             "{found:?}"
         );
     }
-    let Some(mut node) = or_skip(&search, ScriptType::Node) else {
+    let Some(mut node) = or_skip(&search, ScriptType::Node, "node") else {
         return;
     };
     node.leading_args.extend(node.heap_argument(64 << 20));
@@ -80,7 +82,7 @@ fn interpreters_of_the_system() {
 
 #[test]
 fn a_virtual_environment_of_the_systems_python() {
-    let Some(system) = or_skip(&ProgramFinder::default(), ScriptType::Python) else {
+    let Some(system) = or_skip(&ProgramFinder::default(), ScriptType::Python, "python3") else {
         return;
     };
     let directory = tempfile::tempdir().unwrap();
@@ -91,10 +93,10 @@ fn a_virtual_environment_of_the_systems_python() {
         .output()
         .unwrap();
     if !made.status.success() {
-        return skip(
-            "a virtual environment",
-            &String::from_utf8_lossy(&made.stderr),
-        );
+        return skip(format!(
+            "no virtual environment: {}",
+            String::from_utf8_lossy(&made.stderr)
+        ));
     }
     let mut found = ProgramFinder::with_search_path([place.join("bin")])
         .find_interpreter(ScriptType::Python)
@@ -126,7 +128,7 @@ fn shims_of_pyenv() {
         .into_iter()
         .find(|root| root.join("shims/python3").exists())
     else {
-        return skip("pyenv", &format!("there is none in {places:?}"));
+        return skip("no pyenv in /root or /opt");
     };
     let found = ProgramFinder::with_search_path([root.join("shims")])
         .find_interpreter(ScriptType::Python)

@@ -9,9 +9,10 @@ use skills_runtime::discovery::Trust;
 use skills_runtime::policy::Question;
 use skills_runtime::prompt::{Mode, Modes};
 use skills_runtime::{Answer, Root, Scope, SkillRuntime};
+use skills_test_support::skip_without_sandbox;
 use skills_tools::{CallContext, Mount, SkillWrites, ToolErrorCode, ToolSet};
 
-use crate::fixture::{Host, lacks_walls};
+use crate::fixture::Host;
 
 fn refusal(
     host: &Host,
@@ -261,7 +262,7 @@ async fn what_the_host_hides_is_neither_read_nor_listed_nor_written() {
 #[cfg(unix)]
 #[tokio::test]
 async fn a_mount_that_was_exchanged_leads_nowhere() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = Host::new();
@@ -326,7 +327,7 @@ async fn a_link_to_a_script_is_no_script() {
 
 #[tokio::test]
 async fn an_answer_to_a_command_is_for_just_its_words_and_input() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = Host::new();
@@ -377,7 +378,7 @@ async fn an_answer_to_a_command_is_for_just_its_words_and_input() {
 
 #[tokio::test]
 async fn words_that_look_like_places_stay_words() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = Host::new();
@@ -406,24 +407,9 @@ async fn words_that_look_like_places_stay_words() {
         "{}",
         isolated.text
     );
-    if is_isolated() {
+    if crate::run::sees_virtual_paths() {
         assert_eq!(found, "./notes.txt:1:see /workspace/data here");
-    } else {
-        eprintln!(
-            "skipped a part of words_that_look_like_places_stay_words: no file tree of its own here"
-        );
     }
-}
-
-/// Whether programs have a file tree of their own here.
-fn is_isolated() -> bool {
-    let [(_, scripts), _] = SkillRuntime::builder().build().probe_backends();
-    scripts.is_ok_and(|report| {
-        report
-            .to_lines()
-            .iter()
-            .any(|line| line.contains("isolated"))
-    })
 }
 
 #[tokio::test]
@@ -465,7 +451,7 @@ async fn a_skill_that_the_host_keeps_from_models_is_told_by_no_tool() {
 
 #[tokio::test]
 async fn calls_of_no_conversation_share_nothing() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = Host::new();
@@ -495,7 +481,7 @@ async fn calls_of_no_conversation_share_nothing() {
 
 #[tokio::test]
 async fn what_is_answered_for_one_conversation_is_asked_again_in_another() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = Host::new();

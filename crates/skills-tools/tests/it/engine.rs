@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use skills_test_support::skip_without_sandbox;
 use skills_tools::{CallContext, ScriptExecutor, ToolErrorCode, ToolOutput};
 
-use crate::fixture::{Host, Tools, lacks_walls};
+use crate::fixture::{Host, Tools};
 
 /// Prints how many words it was given and the first of them, as JSON.
 const ECHO: &str = "import json, sys\nprint(json.dumps([len(sys.argv) - 1, sys.argv[1]]))\n";
@@ -39,7 +40,7 @@ async fn failure(source: &str) -> (ToolOutput, String) {
 
 #[tokio::test]
 async fn arguments_arrive_as_one_word_byte_for_byte() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = host(ECHO);
@@ -64,7 +65,7 @@ async fn arguments_arrive_as_one_word_byte_for_byte() {
 
 #[tokio::test]
 async fn what_one_word_cannot_hold_is_refused_and_standard_input_takes_it() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = host("import json, sys\nprint(json.dumps(len(sys.stdin.read())))\n");
@@ -86,7 +87,7 @@ async fn what_one_word_cannot_hold_is_refused_and_standard_input_takes_it() {
 
 #[tokio::test]
 async fn output_that_is_not_one_json_value_is_text() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     for (printed, result) in [
@@ -140,7 +141,7 @@ async fn output_that_is_not_one_json_value_is_text() {
 
 #[tokio::test]
 async fn bytes_that_are_no_text_and_endless_output_are_bounded_text() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let bytes = run(
@@ -172,7 +173,7 @@ async fn bytes_that_are_no_text_and_endless_output_are_bounded_text() {
 
 #[tokio::test]
 async fn scripts_that_fail_are_results_with_what_they_said() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let (outcome, message) = failure("print(1/0)\n").await;
@@ -216,7 +217,7 @@ async fn scripts_that_fail_are_results_with_what_they_said() {
 
 #[tokio::test]
 async fn a_script_that_does_not_end_is_stopped_at_its_deadline() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = host("print('begun', flush=True)\nwhile True: pass\n");
@@ -385,7 +386,7 @@ async fn names_that_are_nearly_right_are_put_right() {
 
 #[tokio::test]
 async fn rust_code_gets_failures_as_results_and_errors_when_nothing_ran() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = host(

@@ -8,15 +8,16 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use skills_runtime::policy::{Effect, Layer, Rule};
 use skills_runtime::{Rules, Secrets};
+use skills_test_support::skip_without_sandbox;
 
-use crate::fixture::{Host, Tools, lacks_walls};
+use crate::fixture::{Host, Tools};
 use crate::run::{SHOW, bash, kit, printed, run};
 
 const ENVIRONMENT: &str = "import json, os\nprint(json.dumps(sorted(os.environ)))\n";
 
 #[tokio::test]
 async fn a_program_sees_the_documented_variables_alone() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = kit(&[("env.py", ENVIRONMENT)]);
@@ -91,7 +92,7 @@ async fn only_what_the_skill_declares_is_taken_from_a_model() {
 
 #[tokio::test]
 async fn a_declared_variable_of_a_model_is_given() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = Host::new();
@@ -107,7 +108,7 @@ async fn a_declared_variable_of_a_model_is_given() {
 
 #[tokio::test]
 async fn a_secret_of_the_host_is_taken_out_of_what_is_told() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = Host::new();
@@ -223,7 +224,7 @@ attempt('environments', environments)";
 
 #[tokio::test]
 async fn files_of_others_are_not_read() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = Host::new();
@@ -287,7 +288,7 @@ fn python(text: &str) -> String {
 
 #[tokio::test]
 async fn nothing_is_written_outside_of_the_workspace() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = Host::new();
@@ -331,7 +332,7 @@ async fn nothing_is_written_outside_of_the_workspace() {
 
 #[tokio::test]
 async fn nobody_is_reached_without_a_grant() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -361,7 +362,7 @@ async fn nobody_is_reached_without_a_grant() {
 
 #[tokio::test]
 async fn a_run_leaves_its_skill_as_it_was() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let lines = [

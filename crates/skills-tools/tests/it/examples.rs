@@ -3,9 +3,10 @@
 use insta::assert_snapshot;
 use serde_json::json;
 use skills_runtime::{Root, Scope, SkillRuntime};
+use skills_test_support::skip_without_sandbox;
 use skills_tools::{ScriptExecutor, ToolSet};
 
-use crate::fixture::{Host, lacks_walls, tree};
+use crate::fixture::{Host, tree};
 
 fn examples(host: &Host) -> crate::fixture::Tools {
     let root = Root::new(tree().join("examples/skills"), Scope::Custom);
@@ -18,7 +19,7 @@ fn examples(host: &Host) -> crate::fixture::Tools {
 
 #[tokio::test]
 async fn the_weather_is_three_tools_that_a_model_calls() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = Host::new();
@@ -45,7 +46,7 @@ async fn the_weather_is_three_tools_that_a_model_calls() {
 
 #[tokio::test]
 async fn a_chip_of_ten_thousand_pays_no_duty_and_thirteen_hundred_of_tax() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = Host::new();

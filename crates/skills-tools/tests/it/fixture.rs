@@ -163,16 +163,3 @@ pub(crate) fn tree() -> PathBuf {
     let built_in = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     std::env::var_os("SKILLS_TEST_TREE").map_or_else(built_in, PathBuf::from)
 }
-
-/// Says, with a line on standard error, that this machine cannot serve the running test, since it
-/// has no walls for scripts.
-pub(crate) fn lacks_walls() -> bool {
-    let skip = |error: &_| {
-        eprintln!(
-            "skipped {}: {error}",
-            std::thread::current().name().unwrap_or("a test")
-        )
-    };
-    let [(_, scripts), _] = SkillRuntime::builder().build().probe_backends();
-    scripts.inspect_err(skip).is_err()
-}

@@ -7,12 +7,13 @@ use std::thread;
 use serde_json::json;
 use skills_runtime::discovery::Trust;
 use skills_runtime::{Root, Scope, SkillRuntime};
+use skills_test_support::skip_without_sandbox;
 use skills_tools::{
     CallContext, DefaultScriptState, OverrideError, OverrideStore, ToolErrorCode, ToolOverride,
     ToolSet,
 };
 
-use crate::fixture::{Host, lacks_walls};
+use crate::fixture::Host;
 
 const SAYS_A: &str = "\"\"\"Says a.\"\"\"\nprint('a')\n";
 
@@ -171,7 +172,7 @@ async fn descriptions_and_deadlines_are_changed_one_by_one() {
     let mut change = ToolOverride::default();
     change.timeout_ms = Some(1500);
     set.set_override("skill__demo__slow", change).unwrap();
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let outcome = host

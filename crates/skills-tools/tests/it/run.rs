@@ -8,7 +8,6 @@ mod words;
 mod workspace;
 
 use serde_json::{Value, json};
-use skills_runtime::SkillRuntime;
 use skills_tools::ToolOutput;
 
 use crate::fixture::{Host, Tools};
@@ -51,21 +50,19 @@ pub(crate) fn printed(outcome: &ToolOutput) -> Value {
     serde_json::from_str(stdout).unwrap_or_else(|error| panic!("{error}: {}", outcome.text))
 }
 
-/// Whether programs see a file tree of their own here, where virtual paths lead somewhere; says so
-/// when they do not.
+/// Returns whether programs have a file tree of their own here, where virtual paths lead somewhere;
+/// records a skip when they do not.
+#[track_caller]
 pub(crate) fn sees_virtual_paths() -> bool {
-    let [(_, scripts), _] = SkillRuntime::builder().build().probe_backends();
-    let is_there = scripts.is_ok_and(|report| {
-        report
-            .restrictions()
-            .iter()
-            .any(|layer| layer.name() == "signals" && layer.detail().contains("do not exist"))
-    });
-    if !is_there {
-        eprintln!(
-            "skipped virtual paths in {}: no file tree of their own for programs",
-            std::thread::current().name().unwrap_or("a test")
-        );
-    }
-    is_there
+    #[cfg(target_os = "linux")]
+    let file_tree = skills_test_support::host::namespaces();
+    #[cfg(not(target_os = "linux"))]
+    let file_tree = Err("this system has none".to_owned());
+    let reason = |error: String| {
+        skills_test_support::skip_part(
+            "virtual paths",
+            format!("no file tree of its own for a program: {error}"),
+        )
+    };
+    file_tree.map_err(reason).is_ok()
 }

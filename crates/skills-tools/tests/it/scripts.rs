@@ -8,9 +8,10 @@ use std::os::unix::fs::symlink;
 use serde_json::{Value, json};
 use skills_runtime::discovery::Precedence;
 use skills_runtime::{Root, Scope, is_hidden};
+use skills_test_support::skip_without_sandbox;
 use skills_tools::{CallContext, ToolDefinition, ToolErrorCode, ToolOutput};
 
-use crate::fixture::{Host, Tools, lacks_walls};
+use crate::fixture::{Host, Tools};
 
 /// Prints its words and its standard input as JSON.
 const ECHO: &str =
@@ -262,7 +263,7 @@ fn descriptions_are_one_short_line_that_people_can_read() {
 
 #[tokio::test]
 async fn arguments_are_words_as_the_block_lists_them() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let args = "args: [{name: city, required: true}, {name: days, type: integer}, \
@@ -348,7 +349,7 @@ async fn what_cannot_be_passed_is_refused_before_anything_starts() {
 
 #[tokio::test]
 async fn without_a_list_arguments_are_json_on_standard_input() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = host("", "main.py", ECHO);
@@ -366,7 +367,7 @@ async fn without_a_list_arguments_are_json_on_standard_input() {
 
 #[tokio::test]
 async fn arguments_that_a_script_parses_itself_are_known() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let source = "import argparse
@@ -401,7 +402,7 @@ print(args.place, args.days, args.loud)
 
 #[tokio::test]
 async fn output_is_the_result_and_errors_are_what_the_script_says() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let check = async |source: &str, is_error: bool, text: &str| {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use skills_runtime::Rules;
 use skills_runtime::discovery::WatchOptions;
+use skills_test_support::skip_without_file_events;
 use skills_tools::{SkillWrites, WatchHandle};
 
 use crate::fixture::{Host, Tools};
@@ -15,20 +16,18 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Watches with such a quiet time, and waits until calls rely on it; nothing where the system does
 /// not report all that happens.
+#[track_caller]
 fn watch(tools: &Tools, quiet: Duration) -> Option<(WatchHandle, Receiver<()>)> {
+    if skip_without_file_events() {
+        return None;
+    }
     let (sender, changes) = channel();
     let mut options = WatchOptions::default();
     (options.quiet, options.poll) = (quiet, Some(PATIENCE * 10));
     let watching = tools
         .set
         .watch_with(options, move || sender.send(()).unwrap_or_default());
-    if !watching.reports_events() {
-        eprintln!(
-            "skipped {}: this system reports no events",
-            std::thread::current().name().unwrap_or("a test")
-        );
-        return None;
-    }
+    assert!(watching.reports_events());
     Some((watching, changes))
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{Nest, Scalar, Sink, read};
 
 /// Reads `yaml`, or gives up.
-pub(in crate::yaml) fn mapping(yaml: &str) -> Option<Map<String, Value>> {
+pub(crate) fn mapping(yaml: &str) -> Option<Map<String, Value>> {
     let mut builder = Builder { map: Map::with_capacity(8), key: String::new() };
     read(yaml, &mut builder)?;
     Some(builder.map)

@@ -8,7 +8,7 @@ const MAX_KEYS: usize = 24;
 
 /// Returns `name` as it stands there, when the text is certainly a readable manifest; nothing when only a full reading can tell.
 #[expect(clippy::option_option, reason = "a manifest without a name is none the less one")]
-pub(in crate::yaml) fn glance(yaml: &str) -> Option<Option<&str>> {
+pub(crate) fn glance(yaml: &str) -> Option<Option<&str>> {
     let mut glance = Glance { keys: [""; MAX_KEYS], count: 0, field: Field::Other, name: None, described: false };
     read(yaml, &mut glance)?;
     glance.described.then_some(glance.name)

@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 
 use serde_json::{Value, json};
 use skills_mcp::{BearerToken, DirectoryReplayCache, HttpServer, Server};
+use skills_test_support::skip_without_sandbox;
 
 use super::client::{Call, Open};
-use crate::fixture::{Host, lacks_walls};
+use crate::fixture::Host;
 
 /// Serves until the test ends.
 async fn serve(server: Server, tokens: &[BearerToken]) -> SocketAddr {
@@ -53,7 +54,7 @@ fn with_answer(mut params: Value, state: &Value) -> Value {
 
 #[tokio::test]
 async fn a_question_finds_its_answer_at_any_server_and_for_its_caller_alone() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = host();
@@ -113,7 +114,7 @@ async fn a_question_finds_its_answer_at_any_server_and_for_its_caller_alone() {
 
 #[tokio::test]
 async fn a_client_with_a_session_is_asked_on_the_stream_of_its_call() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = host();

@@ -13,7 +13,7 @@ use skills_sandbox::{Job, Program, ScriptType};
 use super::answers::Answers;
 use super::attempts::{node, of_case, python, shell};
 use super::host;
-use super::scene::{has, planted};
+use super::scene::{has_node, planted};
 
 pub(crate) async fn answer(answers: &mut Answers) {
     of_the_host(answers);
@@ -111,7 +111,7 @@ async fn descriptors(answers: &mut Answers) {
     // bash keeps the script itself at 255.
     let numbers: Vec<(u8, String)> = (3..200).map(|number| (70, format!(": <&{number} || : >&{number}"))).collect();
     answers.denied(&shell(&skill, &numbers).await);
-    if has(ScriptType::Node) {
+    if has_node() {
         let found = secret.metadata().unwrap();
         let code = format!(
             "(() => {{ for (let fd = 3; fd < 1024; fd++) {{ let s; try {{ s = fs.fstatSync(fd); }} catch {{ continue; }} \

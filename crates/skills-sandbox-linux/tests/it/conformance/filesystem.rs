@@ -3,12 +3,11 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-use skills_sandbox::ScriptType;
 use skills_sandbox::conformance::AttemptResult;
 
 use super::answers::Answers;
 use super::attempts::{Tried, node, of_case, python, shell};
-use super::scene::{fingerprint, has, places, planted};
+use super::scene::{fingerprint, has_node, places, planted};
 use crate::skill::Skill;
 
 pub(crate) async fn answer(answers: &mut Answers) {
@@ -122,7 +121,7 @@ async fn other_languages(answers: &mut Answers) {
     .await;
     answers.denied(&tried);
     fs::remove_file(skill.path("skill/main.sh")).unwrap();
-    if has(ScriptType::Node) {
+    if has_node() {
         let tried = node(
             &skill,
             &[

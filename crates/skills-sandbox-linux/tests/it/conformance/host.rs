@@ -11,7 +11,7 @@ use skills_policy::{Capability, Decision, Layer, Request, Rules};
 use skills_sandbox::{Job, Program, Sandbox, ScriptType};
 use skills_sandbox_linux::{Isolation, LinuxSandbox};
 
-use super::scene::{has, planted};
+use super::scene::{has_node, planted};
 use crate::skill::Skill;
 
 /// What stands before a line that a host says.
@@ -56,7 +56,7 @@ async fn environment(tier: Isolation) {
     let skill = planted(tier);
     let mut scripts =
         vec![("main.py", "import os\nfor name in os.environ: print(name + '=' + os.environ[name])"), ("main.sh", "export -p")];
-    if has(ScriptType::Node) {
+    if has_node() {
         scripts.push(("main.js", "for (const name in process.env) console.log(`${name}=${process.env[name]}`)"));
     }
     for (name, script) in scripts {
@@ -66,7 +66,7 @@ async fn environment(tier: Isolation) {
     }
 }
 
-/// Runs a script that beats, and a daemon that does, until somebody kills this host.
+/// Runs a script that holds the pipe `script`, and a daemon that holds `alive`, until the test kills this host.
 async fn killed(tier: Isolation) {
     let root = std::env::var("SKILLS_TEST_ROOT").unwrap();
     let root = Path::new(&root);
@@ -74,8 +74,8 @@ async fn killed(tier: Isolation) {
     let request = Request::new(root.join("skill")).workspace(root.join("workspace")).tool("Bash", None).tool("Write", None);
     let Decision::Granted(grants) = rules.decide(&request) else { panic!("granted") };
     let path = root.join("skill/main.py");
-    let script = "import os, time\nname = '../workspace/heart' if os.fork() == 0 else '../workspace/script'\n\
-                  while True:\n    open(name, 'a').write('x')\n    time.sleep(0.02)";
+    let script = "import os, signal\nname = '../workspace/alive' if os.fork() == 0 else '../workspace/script'\n\
+                  os.write(os.open(name, os.O_WRONLY), b'beat')\nwhile True: signal.pause()";
     fs::write(&path, script).unwrap();
     let sandbox = LinuxSandbox::new(root.join("scratch")).isolation(tier);
     let _ = sandbox.run(Job::new(grants, Program::script(ScriptType::Python, path))).await;

@@ -3,11 +3,11 @@
 use std::net::{TcpListener, UdpSocket};
 
 use skills_sandbox::conformance::AttemptResult;
-use skills_sandbox::{ErrorKind, Sandbox, ScriptType};
+use skills_sandbox::{ErrorKind, Sandbox};
 
 use super::answers::Answers;
 use super::attempts::{node, of_case, python, shell};
-use super::scene::{Visits, has, planted};
+use super::scene::{Visits, has_node, planted};
 
 /// The port at which the proxy listens inside.
 const PROXY_PORT: u16 = 3_128;
@@ -87,7 +87,7 @@ async fn nothing(answers: &mut Answers) {
     let by_shell =
         [(32, device("127.0.0.1", tcp_port)), (33, format!("echo x > /dev/udp/127.0.0.1/{udp_port}")), (36, device("::1", six_port))];
     answers.denied(&shell(&skill, &by_shell).await);
-    if has(ScriptType::Node) {
+    if has_node() {
         let tried = node(
             &skill,
             &[

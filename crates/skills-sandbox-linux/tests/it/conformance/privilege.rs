@@ -6,11 +6,13 @@ use std::path::Path;
 
 use skills_sandbox::conformance::AttemptResult;
 use skills_sandbox::{Termination, RunOutput};
+use skills_test_support::host::landlock_version;
 
 use super::answers::Answers;
 use super::attempts::{of_case, python, quoted};
 use super::host;
-use super::scene::{heart, places, planted, stops};
+use super::scene::{places, planted};
+use crate::lifeline::Lifeline;
 use crate::skill::Skill;
 
 pub(crate) async fn answer(answers: &mut Answers) {
@@ -215,6 +217,7 @@ async fn setuid(answers: &mut Answers) {
 /// Programs and libraries that the script brought run, behind the walls that it is behind itself.
 async fn own_code(answers: &mut Answers) {
     let skill = planted(answers.tier).tool("Write").tool("Bash");
+    let mut daemon = Lifeline::new(&skill);
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let prelude = format!(
@@ -246,7 +249,7 @@ async fn own_code(answers: &mut Answers) {
         (88, "runs('cat', 'SKILL.md', LD_PRELOAD=workspace + '/own.so')"),
         (
             87,
-            "subprocess.Popen([loader, workspace + '/bash', '-c', '(setsid true; while :; do echo x >> ../workspace/heart; sleep 0.05; done) & while [ ! -s ../workspace/heart ]; do :; done']).wait()",
+            "subprocess.Popen([loader, workspace + '/bash', '-c', '(setsid true; echo beat >&3; : > ../workspace/up; exec sleep 600) 3> ../workspace/alive & while [ ! -e ../workspace/up ]; do :; done']).wait()",
         ),
     ];
     let (tried, _) = python(&skill, &prelude, &works).await;
@@ -258,7 +261,7 @@ async fn own_code(answers: &mut Answers) {
             tried.result.as_ref().is_ok_and(|text| ["'skill'", "0"].contains(&text.as_str())),
         );
     }
-    answers.holds(87, "its daemon", AttemptResult::Contained, heart(&skill) > 0 && stops(&skill).await);
+    answers.holds(87, "its daemon", AttemptResult::Contained, daemon.is_released().await);
     answers.holds(87, "visits", AttemptResult::Contained, super::scene::Visits::visits(&listener) == 0);
 }
 
@@ -296,7 +299,7 @@ async fn narrower(answers: &mut Answers) {
     ];
     let (tried, _) = python(&skill, &prelude, &attempts).await;
     match &tried[0].result {
-        Err(error) if ["ENOSYS", "EOPNOTSUPP"].contains(&error.as_str()) => answers.skip(91, "the kernel has no Landlock"),
+        Err(_) if landlock_version() == 0 => answers.skip(91, "the kernel has no Landlock"),
         result => {
             answers.holds(91, &format!("{tried:?}"), AttemptResult::Succeeded, result.is_ok() && tried[1..].iter().all(|tried| tried.result.is_err()))
         }

@@ -2,12 +2,11 @@
 
 use std::fs;
 
-use skills_sandbox::ScriptType;
 use skills_sandbox::conformance::AttemptResult;
 
 use super::answers::Answers;
 use super::attempts::{node, of_case, python, shell};
-use super::scene::{Victim, has, places, planted};
+use super::scene::{Victim, has_node, places, planted};
 
 pub(crate) async fn answer(answers: &mut Answers) {
     others(answers).await;
@@ -51,7 +50,7 @@ async fn others(answers: &mut Answers) {
     answers.denied(&tried);
     let path = |file: &str| format!("/proc/{}/{file}", numbers[1]);
     answers.denied(&shell(&skill, &[(26, format!("read -r line < {}", path("status"))), (26, format!("cd {}", path("root")))]).await);
-    if has(ScriptType::Node) {
+    if has_node() {
         let file = path("environ");
         answers.denied(
             &node(&skill, &[(26, format!("fs.readFileSync('{file}')")), (27, "fs.readFileSync('/proc/self/root/etc/shadow')".into())])

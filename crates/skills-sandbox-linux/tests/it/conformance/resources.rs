@@ -4,11 +4,13 @@ use std::fs;
 use std::time::Duration;
 
 use skills_sandbox::conformance::AttemptResult;
-use skills_sandbox::{Termination, Job, Sandbox, ScriptType};
+use skills_sandbox::{Termination, Job, Sandbox};
+use tokio::time::timeout;
 
 use super::answers::Answers;
 use super::attempts::python;
-use super::scene::{alive, has, planted};
+use super::scene::{alive, has_node, planted};
+use crate::lifeline::PATIENCE;
 use crate::skill::Skill;
 
 pub(crate) async fn answer(answers: &mut Answers) {
@@ -35,13 +37,14 @@ async fn processes(answers: &mut Answers) {
     } else {
         answers.reported(60, &outcome.enforcement, "processes");
     }
-    for _ in 0..10 {
-        if alive(&skill).is_empty() {
-            return;
+    let all_dead = async {
+        while !alive(&skill).is_empty() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        tokio::time::sleep(Duration::from_millis(100)).await;
+    };
+    if timeout(PATIENCE, all_dead).await.is_err() {
+        answers.observe(60, "processes are left after the end", AttemptResult::Succeeded);
     }
-    answers.observe(60, "processes are left a second after the end", AttemptResult::Succeeded);
 }
 
 /// How much memory the hog takes unless something stops it.
@@ -93,7 +96,7 @@ async fn memory(answers: &mut Answers) {
         skill.limits.scratch_bytes = 64 << 20;
         hog(answers, &skill, skill.job("main.py", HOG).arg("hog").arg(way)).await;
     }
-    if has(ScriptType::Node) {
+    if has_node() {
         // What Node can take by itself, and what a program can in its place: that is under the same limits and the same filter.
         let takes = ["Buffer.alloc(step, 1)", "new Uint8Array(new SharedArrayBuffer(step)).fill(1)"];
         for take in takes.into_iter().chain(WAYS) {
@@ -195,6 +198,8 @@ async fn together(answers: &mut Answers) {
 async fn disk(answers: &mut Answers) {
     let mut skill = planted(answers.tier);
     (skill.limits.scratch_bytes, skill.limits.file_bytes) = (8 << 20, 3 << 20);
+    // The limits end the run, however slow the disk is.
+    skill.limits.wall_time = PATIENCE * 10;
     let prelude = "def fill():\n    for number in range(6):\n        with open(home + '/big%d' % number, 'wb') as file: file.write(b'x' * (2 << 20))\n\
                    def many():\n    for number in range(70_000): os.close(os.open(home + '/f%d' % number, os.O_CREAT | os.O_WRONLY))";
     if answers.is_isolated() {
@@ -240,16 +245,16 @@ async fn time(answers: &mut Answers) {
     for job in
         [skill.job("main.py", threads), skill.job("main.sh", "for i in 1 2 3 4; do (while :; do :; done) & done; while :; do :; done")]
     {
-        let outcome = skill.run(job).await;
-        let is_late = outcome.termination == Termination::TimedOut { limit_ms: 800 } && outcome.duration < Duration::from_secs(10);
-        answers.holds(65, &format!("{:?}", outcome.termination), AttemptResult::Contained, is_late);
+        let outcome = timeout(PATIENCE, skill.run(job)).await.unwrap();
+        answers.holds(65, &format!("{:?}", outcome.termination), AttemptResult::Contained, outcome.termination == Termination::TimedOut { limit_ms: 800 });
     }
     skill.limits.wall_time = Duration::from_millis(1_000);
-    let outcome = skill.python("import time\ntime.sleep(3600)").await;
-    // A fifth of a second is the contract; a machine that does other things too may be later, but never earlier.
-    let is_timely = (Duration::from_millis(1_000)..Duration::from_millis(2_500)).contains(&outcome.duration);
+    let sleeping = timeout(PATIENCE, skill.python("import time\ntime.sleep(3600)")).await;
+    let outcome = sleeping.unwrap();
+    // How late depends on what else the machine does, but it is never early.
+    let is_not_early = outcome.duration >= Duration::from_millis(1_000);
     let shown = format!("{:?} after {:?}", outcome.termination, outcome.duration);
-    answers.holds(66, &shown, AttemptResult::Contained, outcome.termination == Termination::TimedOut { limit_ms: 1_000 } && is_timely);
+    answers.holds(66, &shown, AttemptResult::Contained, outcome.termination == Termination::TimedOut { limit_ms: 1_000 } && is_not_early);
 }
 
 async fn core(answers: &mut Answers) {

@@ -9,10 +9,11 @@ use skills_sandbox::conformance::AttemptResult;
 use skills_sandbox::interpreter::ProgramFinder;
 use skills_sandbox::{ErrorKind, EnforcementReport, Sandbox, ScriptType, EnforcementStatus};
 use skills_sandbox_linux::{Isolation, Step};
+use skills_test_support::skip_part;
 
 use super::answers::Answers;
 use super::host;
-use super::scene::{has, planted};
+use super::scene::{has_node, planted};
 use crate::skill::Skill;
 
 pub(crate) async fn answer(answers: &mut Answers) {
@@ -142,7 +143,7 @@ async fn interpreters(answers: &mut Answers) {
     let made = Command::new("/usr/bin/python3").args(["-m", "venv", "--without-pip"]).arg(&venv).stderr(Stdio::null()).status();
     match made.is_ok_and(|made| made.success()) {
         true => pythons.push(venv.join("bin/python3")),
-        false => eprintln!("skipped the virtual environment: /usr/bin/python3 -m venv fails"),
+        false => skip_part("virtual environment", "/usr/bin/python3 -m venv fails"),
     }
     assert!(!pythons.is_empty(), "there is no Python at all");
     for python in &pythons {
@@ -157,7 +158,7 @@ async fn interpreters(answers: &mut Answers) {
         answers.holds(99, &format!("{}: {said:?}", python.display()), AttemptResult::Succeeded, is_so);
     }
     let skill = Skill::new(answers.tier);
-    if has(ScriptType::Node) {
+    if has_node() {
         let outcome =
             skill.run(skill.job("main.js", "console.log(require('crypto').createHash('sha256').update('x').digest('hex').length)")).await;
         answers.holds(99, &format!("{outcome:?}"), AttemptResult::Succeeded, outcome.stdout.text() == "64\n");

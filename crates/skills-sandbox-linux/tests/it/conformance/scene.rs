@@ -8,9 +8,8 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Child, Command};
 
-use skills_sandbox::ScriptType;
-use skills_sandbox::interpreter::ProgramFinder;
 use skills_sandbox_linux::Isolation;
+use skills_test_support::{host, skip_part};
 
 use crate::skill::Skill;
 
@@ -58,9 +57,10 @@ pub(crate) fn fingerprint(path: &Path) -> String {
     format!("{what} {content:?}\n")
 }
 
-/// Says whether this machine runs such scripts; if not, on standard error.
-pub(crate) fn has(kind: ScriptType) -> bool {
-    ProgramFinder::default().find_interpreter(kind).inspect_err(|error| eprintln!("skipped the attempts by {kind:?}: {error}")).is_ok()
+/// Returns `false` and records a skip where this host has no Node.
+#[track_caller]
+pub(crate) fn has_node() -> bool {
+    host::program("node").inspect_err(|reason| skip_part("attempts by Node", reason)).is_ok()
 }
 
 /// A process of the host's.
@@ -119,23 +119,6 @@ fn came<T>(result: std::io::Result<T>) -> Option<T> {
         Err(error) if error.kind() == ErrorKind::WouldBlock => None,
         Err(error) => panic!("{error}"),
     }
-}
-
-/// How often a heart in the workspace has beaten.
-pub(crate) fn heart(skill: &Skill) -> u64 {
-    fs::metadata(skill.path("workspace/heart")).map_or(0, |file| file.len())
-}
-
-/// Says whether the heart stands still within a second.
-pub(crate) async fn stops(skill: &Skill) -> bool {
-    for _ in 0..4 {
-        let before = heart(skill);
-        tokio::time::sleep(std::time::Duration::from_millis(250)).await;
-        if heart(skill) == before {
-            return true;
-        }
-    }
-    false
 }
 
 /// The report of a run of a skill like this one.

@@ -3,12 +3,11 @@
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-use skills_sandbox::ScriptType;
 use skills_sandbox::conformance::AttemptResult;
 
 use super::answers::Answers;
 use super::attempts::{node, of_case, python};
-use super::scene::{Visits, has, places, planted};
+use super::scene::{Visits, has_node, places, planted};
 
 /// What a script tries, by case.
 const CONNECTS: &[(u8, &[&str])] = &[
@@ -59,7 +58,7 @@ pub(crate) async fn answer(answers: &mut Answers) {
     answers.denied(&others);
     let talked = format!("{:?}", talk[0].result);
     answers.holds(49, &talked, AttemptResult::Succeeded, talked == "Ok(\"b'hello'\")");
-    if has(ScriptType::Node) {
+    if has_node() {
         let (agent, helper) = (skill.path("outside/agent"), skill.path("workspace/helper"));
         let connect = |path: &std::path::Path| format!("connect({{ path: '{}' }})", path.display());
         answers.denied(&node(&skill, &[(47, connect(&agent)), (48, connect(&helper))]).await);

@@ -1,5 +1,6 @@
 //! Files and directories that are not what they should be.
 
+use skills_test_support::{skip, skip_part};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, chown, symlink};
 use std::path::Path;
@@ -42,10 +43,11 @@ fn refused(cache: &CodeCache, reason: &str) {
     }
 }
 
-fn is_root(test: &str) -> bool {
+#[track_caller]
+fn is_root() -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
-        eprintln!("skipped {test}: only root can give files to somebody else");
+        skip("only root can give files to another user");
     }
     root
 }
@@ -273,7 +275,7 @@ fn a_key_of_another_length_is_refused() {
 
 #[test]
 fn things_of_other_users_are_refused() {
-    if !is_root("things_of_other_users_are_refused") {
+    if !is_root() {
         return;
     }
     let fault = TrustFault::Owner {
@@ -301,8 +303,7 @@ fn things_of_other_users_are_refused() {
 #[test]
 fn a_directory_of_root_is_refused_to_others() {
     if rustix::process::geteuid().is_root() {
-        eprintln!("skipped a_directory_of_root_is_refused_to_others: this is root");
-        return;
+        return skip("this is root");
     }
     refused(&CodeCache::open("/").unwrap(), "it belongs to user 0");
 }
@@ -321,9 +322,7 @@ fn a_read_only_directory_still_serves_what_it_has() {
     set_mode(place.cache.directory(), 0o500);
     assert_eq!(payload(place.another().load(&one)), PAYLOAD);
     if rustix::process::geteuid().is_root() {
-        eprintln!(
-            "skipped a part of a_read_only_directory_still_serves_what_it_has: root may write everywhere"
-        );
+        skip_part("writing", "root may write everywhere");
     } else {
         for error in [
             place.another().store(&key("two"), PAYLOAD).unwrap_err(),

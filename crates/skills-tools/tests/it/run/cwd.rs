@@ -2,10 +2,11 @@
 
 use serde_json::json;
 use skills_runtime::Rules;
+use skills_test_support::skip_without_sandbox;
 use skills_tools::Mount;
 
 use super::{bash, kit};
-use crate::fixture::{Host, lacks_walls};
+use crate::fixture::Host;
 
 fn host() -> Host {
     let host = kit(&[]);
@@ -23,7 +24,7 @@ fn host() -> Host {
 
 #[tokio::test]
 async fn a_command_starts_where_it_is_told_to() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = host();
@@ -46,7 +47,7 @@ async fn a_command_starts_where_it_is_told_to() {
 
 #[tokio::test]
 async fn another_mount_is_a_place_too() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = host();
@@ -178,7 +179,7 @@ async fn without_a_workspace_only_named_places_are_left() {
             "{cwd:?}"
         );
     }
-    if !lacks_walls() {
+    if !skip_without_sandbox() {
         assert_eq!(bash(&tools, "pwd", "skills/kit").await.text, "/skills/kit");
     }
 }

@@ -1,10 +1,10 @@
 //! What does not run, whoever asks.
 
 use serde_json::json;
+use skills_test_support::skip_without_sandbox;
 use skills_tools::ToolOverride;
 
 use super::{SHOW, bash, kit, run};
-use crate::fixture::lacks_walls;
 
 /// Names that are none.
 const NAMES: &[&str] = &[
@@ -181,7 +181,7 @@ async fn a_script_that_is_turned_off_runs_by_no_name() {
             .await
             .is_err()
     );
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     assert_eq!(run(&tools, "scripts/on.py").await.text, "on");
@@ -229,7 +229,7 @@ async fn nothing_of_a_draft_runs() {
         );
     }
     // Nor is it within reach of what does run.
-    if !lacks_walls() {
+    if !skip_without_sandbox() {
         let outcome = run(&tools, "cat /skills/fresh/scripts/run.py ../fresh/SKILL.md ../../drafts/fresh/SKILL.md; ls ../../drafts").await;
         assert!(
             outcome.is_error && !outcome.text.contains("ran") && !outcome.text.contains("New."),
@@ -333,7 +333,7 @@ async fn what_needs_packages_is_not_started_without_them() {
 
 #[tokio::test]
 async fn what_needs_no_packages_is_started() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = kit(&[("run.py", "print('ran')\n")]);

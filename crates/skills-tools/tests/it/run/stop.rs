@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use skills_runtime::CancellationToken;
+use skills_test_support::skip_without_sandbox;
 use skills_tools::{CallContext, ToolOutput};
 
 use super::{kit, run};
-use crate::fixture::{Host, Tools, lacks_walls};
+use crate::fixture::{Host, Tools};
 
 /// Whatever is stopped is gone after so long, however slow the machine.
 const SOON: Duration = Duration::from_secs(20);
@@ -60,7 +61,7 @@ async fn limited(tools: &Tools, command: &str) -> ToolOutput {
 
 #[tokio::test]
 async fn at_the_deadline_all_processes_die_however_they_hide() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let cases = [
@@ -122,7 +123,7 @@ async fn at_the_deadline_all_processes_die_however_they_hide() {
 /// A program that ends leaves nobody behind either.
 #[tokio::test]
 async fn when_the_program_ends_its_children_die() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let wait = "while not os.path.exists(work + '/a'):\n    time.sleep(0.01)\n";
@@ -147,7 +148,7 @@ async fn when_the_program_ends_its_children_die() {
 
 #[tokio::test]
 async fn without_leave_there_is_no_second_process() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = kit(&[(
@@ -163,7 +164,7 @@ async fn without_leave_there_is_no_second_process() {
 
 #[tokio::test]
 async fn what_is_cancelled_is_stopped_and_shows_what_it_wrote() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = holding("if os.fork() == 0:\n    attempt(os.setsid)\n    linger('a')\nlinger('b')");
@@ -211,7 +212,7 @@ async fn what_is_cancelled_is_stopped_and_shows_what_it_wrote() {
 
 #[tokio::test]
 async fn output_without_end_is_cut_and_stopped() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = kit(&[(
@@ -249,7 +250,7 @@ async fn output_without_end_is_cut_and_stopped() {
 
 #[tokio::test]
 async fn of_much_output_the_beginning_and_the_end_are_kept() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let much = "import sys\nsys.stderr.write('begin\\n' + 'e' * 2000000 + '\\nend\\n')\nsys.stdout.write('done\\n')\n";
@@ -290,7 +291,7 @@ async fn of_much_output_the_beginning_and_the_end_are_kept() {
 
 #[tokio::test]
 async fn nothing_that_is_printed_steers_a_terminal() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let source = r"import sys

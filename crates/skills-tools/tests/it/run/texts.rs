@@ -4,10 +4,11 @@ use insta::assert_snapshot;
 use serde_json::json;
 use skills_runtime::policy::{Effect, Layer, Rule};
 use skills_runtime::{Answer, FileApprovalStore, Rules};
+use skills_test_support::skip_without_sandbox;
 use skills_tools::ToolOutput;
 
 use super::{SHOW, bash, kit, run};
-use crate::fixture::{Host, Tools, lacks_walls};
+use crate::fixture::{Host, Tools};
 
 const BOTH: &str = "echo out\necho err >&2\n";
 
@@ -29,7 +30,7 @@ fn with_shell_files() -> (Host, Tools) {
 
 #[tokio::test]
 async fn the_two_streams_are_put_together() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let (_host, tools) = with_shell_files();
@@ -54,7 +55,7 @@ async fn the_two_streams_are_put_together() {
 
 #[tokio::test]
 async fn an_exit_code_comes_first() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let (_host, tools) = with_shell_files();
@@ -79,7 +80,7 @@ async fn an_exit_code_comes_first() {
 
 #[tokio::test]
 async fn standard_input_is_empty_unless_given() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = kit(&[("read.py", "import sys\nprint(repr(sys.stdin.read()))\n")]);

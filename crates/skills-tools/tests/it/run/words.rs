@@ -1,9 +1,9 @@
 //! Words reach a program as they are.
 
 use serde_json::json;
+use skills_test_support::skip_without_sandbox;
 
 use super::{SHOW, kit, printed, quoted, run};
-use crate::fixture::lacks_walls;
 
 /// Words that a shell or a careless program would do something with.
 const WORDS: &[&str] = &[
@@ -65,7 +65,7 @@ const WORDS: &[&str] = &[
 
 #[tokio::test]
 async fn each_word_arrives_as_it_was_written() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = kit(&[("show.py", SHOW)]);
@@ -81,7 +81,7 @@ async fn each_word_arrives_as_it_was_written() {
 
 #[tokio::test]
 async fn the_first_word_after_the_script_is_no_option_of_the_interpreter() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = kit(&[("show.py", SHOW), ("show.sh", "printf '%s\\n' \"$@\"\n")]);
@@ -100,7 +100,7 @@ async fn the_first_word_after_the_script_is_no_option_of_the_interpreter() {
 
 #[tokio::test]
 async fn a_long_word_is_passed_and_a_longer_command_is_not_taken() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = kit(&[(
@@ -125,7 +125,7 @@ async fn a_long_word_is_passed_and_a_longer_command_is_not_taken() {
 /// The same script by each of its names.
 #[tokio::test]
 async fn a_script_has_several_names_and_needs_no_leave() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = kit(&[("show.py", SHOW), ("say.sh", "echo \"$1\"\n")]);
@@ -187,7 +187,7 @@ async fn text_for_a_shell_needs_leave_for_any_program() {
             }
         }
     }
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let tools = host.allowing(&["spawn"]);

@@ -1,9 +1,9 @@
 //! Files of the workspace, as programs see them.
 
 use serde_json::json;
+use skills_test_support::skip_without_sandbox;
 
 use super::{bash, kit, printed, run, sees_virtual_paths};
-use crate::fixture::lacks_walls;
 
 /// Copies a file in upper case.
 const COPY: &str = "import sys
@@ -15,7 +15,7 @@ print('wrote', len(text))
 
 #[tokio::test]
 async fn a_program_writes_the_workspace_where_a_rule_allows_it() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     for target in [
@@ -57,7 +57,7 @@ async fn a_program_writes_the_workspace_where_a_rule_allows_it() {
 
 #[tokio::test]
 async fn without_a_rule_the_workspace_is_read_and_not_written() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = kit(&[
@@ -111,7 +111,7 @@ async fn without_a_rule_the_workspace_is_read_and_not_written() {
 
 #[tokio::test]
 async fn what_a_command_changes_is_named_from_the_workspace() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = kit(&[]);
@@ -144,7 +144,7 @@ async fn what_a_command_changes_is_named_from_the_workspace() {
 
 #[tokio::test]
 async fn text_for_a_shell_knows_virtual_paths() {
-    if lacks_walls() || !sees_virtual_paths() {
+    if skip_without_sandbox() || !sees_virtual_paths() {
         return;
     }
     let host = kit(&[("say.sh", "echo said\n")]);
@@ -170,7 +170,7 @@ async fn text_for_a_shell_knows_virtual_paths() {
 
 #[tokio::test]
 async fn a_program_is_told_where_the_workspace_is() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = kit(&[(
@@ -188,7 +188,7 @@ async fn a_program_is_told_where_the_workspace_is() {
 /// Wherever a command starts, what it changes in the workspace is named.
 #[tokio::test]
 async fn what_a_command_changes_from_elsewhere_is_named_too() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let host = kit(&[]);

@@ -6,10 +6,11 @@ use std::fs;
 use serde_json::json;
 use skills_runtime::policy::{Effect, Layer, Rule};
 use skills_runtime::{Limits, Rules, Secrets};
+use skills_test_support::skip_without_sandbox;
 use skills_tools::{CallContext, MissingEnv, ToolErrorCode};
 
 use super::{ECHO, block, data, host, names, run};
-use crate::fixture::{Host, Tools, lacks_walls};
+use crate::fixture::{Host, Tools};
 
 /// Prints its variables as JSON, with how its skill's directory looks from inside.
 const VARIABLES: &str = "import json, os
@@ -22,7 +23,7 @@ print(json.dumps(seen))
 
 #[tokio::test]
 async fn the_deadline_of_the_block_stops_a_script() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let outcome = run(
@@ -52,7 +53,7 @@ async fn the_deadline_of_the_block_stops_a_script() {
 
 #[tokio::test]
 async fn children_that_linger_do_not_keep_a_call() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let source = "import os, time\nif os.fork() == 0:\n    os.setsid()\n    time.sleep(600)\nprint('done')\n";
@@ -77,7 +78,7 @@ async fn children_that_linger_do_not_keep_a_call() {
 
 #[tokio::test]
 async fn endless_output_is_cut_and_says_so() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let outcome = run(
@@ -100,7 +101,7 @@ async fn endless_output_is_cut_and_says_so() {
 
 #[tokio::test]
 async fn a_script_sees_the_documented_variables_and_no_others() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let seen = data(&run(&host("", "main.py", VARIABLES).tools(), json!({})).await);
@@ -153,7 +154,7 @@ fn with_keys(host: &Host, allowed: &[&str]) -> Tools {
 
 #[tokio::test]
 async fn declared_keys_arrive_where_they_are_allowed_and_are_not_told() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let declares = "metadata:\n  openclaw:\n    requires:\n      env: [API_TOKEN]\n";
@@ -192,7 +193,7 @@ async fn declared_keys_arrive_where_they_are_allowed_and_are_not_told() {
 
 #[tokio::test]
 async fn variables_that_change_what_runs_are_never_passed() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let declares = "metadata:\n  openclaw:\n    requires:\n      env: [LD_PRELOAD, PATH]\n";
@@ -255,7 +256,7 @@ fn a_key_that_is_needed_most_and_missing_is_noted() {
 
 #[tokio::test]
 async fn the_working_directory_belongs_to_one_conversation() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let source = "import os\nprint(os.getcwd(), sorted(os.listdir('.')))\nopen('note.txt', 'a').write('x')\n";
@@ -290,7 +291,7 @@ async fn the_working_directory_belongs_to_one_conversation() {
 /// it there.
 #[tokio::test]
 async fn a_conversation_that_fills_its_directory_is_stopped() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let source = "import sys\nif 'fill' in sys.stdin.read():\n    n = 0\n    while True:\n        open(str(n), 'wb').write(b'x' * 100_000)\n        n += 1\nprint('done')\n";
@@ -328,7 +329,7 @@ async fn a_conversation_that_fills_its_directory_is_stopped() {
 
 #[tokio::test]
 async fn other_skills_the_workspace_and_the_machine_are_out_of_reach() {
-    if lacks_walls() {
+    if skip_without_sandbox() {
         return;
     }
     let source = "import sys

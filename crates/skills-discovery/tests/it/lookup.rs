@@ -1,0 +1,67 @@
+//! Skills that are looked up by name and by path.
+
+use skills_discovery::{Catalog, Discovery, Lookup, Root, Scope, Trust};
+
+use crate::tree::Tree;
+
+fn catalog(tree: &Tree) -> Catalog {
+    let user = Root::new(tree.path("user"), Scope::User);
+    let repo = Root::new(tree.path("repo"), Scope::Repo).trust(Trust::Untrusted);
+    Discovery::new([user, repo]).scan()
+}
+
+/// Prints what is found at a path below the tree.
+fn found_at(tree: &Tree, catalog: &Catalog, path: &str) -> String {
+    match catalog.find(&tree.path(path).display().to_string()) {
+        Lookup::Found(entry) => format!("used {}", entry.name()),
+        Lookup::Inactive(inactive) => format!("inactive {}", inactive.entry().name()),
+        Lookup::Ambiguous(_) => "ambiguous".to_owned(),
+        Lookup::Unknown(_) => "unknown".to_owned(),
+    }
+}
+
+#[test]
+fn a_path_leads_to_the_skill_that_has_it_as_directory_or_skill_file() {
+    let tree = Tree::new();
+    tree.skill("user/pdf", "pdf").skill("user/docx", "docx").file("user/pdf/other.md", "");
+    tree.skill("repo/secret", "secret").file("repo/lower/skill.md", "---\nname: lower\ndescription: d\n---\n");
+    let catalog = catalog(&tree);
+    let at = |path: &str| found_at(&tree, &catalog, path);
+    assert_eq!((at("user/pdf"), at("user/pdf/SKILL.md")), ("used pdf".to_owned(), "used pdf".to_owned()));
+    assert_eq!((at("repo/secret"), at("repo/secret/SKILL.md")), ("inactive secret".to_owned(), "inactive secret".to_owned()));
+    assert_eq!((at("repo/lower/skill.md"), at("repo/lower/SKILL.md")), ("inactive lower".to_owned(), "unknown".to_owned()));
+    for path in ["user", "user/pdf/other.md", "user/SKILL.md", "user/absent/SKILL.md"] {
+        assert_eq!(at(path), "unknown", "{path}");
+    }
+}
+
+/// A model must not learn where skills lie, so it looks them up by their names alone.
+#[test]
+fn a_name_alone_is_not_a_path() {
+    let tree = Tree::new();
+    tree.skill("user/pdf", "pdf").skill("repo/secret", "secret");
+    let catalog = catalog(&tree);
+    assert!(matches!(catalog.named("pdf"), Lookup::Found(entry) if entry.name().as_str() == "pdf"));
+    assert!(matches!(catalog.named("secret"), Lookup::Inactive(inactive) if inactive.entry().name().as_str() == "secret"));
+    for path in ["user/pdf", "user/pdf/SKILL.md", "repo/secret"] {
+        assert!(matches!(catalog.named(&tree.path(path).display().to_string()), Lookup::Unknown(_)), "{path}");
+    }
+}
+
+#[test]
+fn an_unknown_name_is_answered_with_the_three_nearest_names() {
+    let tree = Tree::new();
+    tree.skill("user/one/alpha", "alpha").skill("user/two/alpha", "alpha").skill("user/zebra", "zebra");
+    for name in ["alphe", "alphd", "alphc"] {
+        tree.skill(&format!("user/{name}"), name);
+    }
+    let catalog = catalog(&tree);
+    let nearest = |name: &str| match catalog.find(name) {
+        Lookup::Unknown(nearest) => nearest.join(" "),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(nearest("alphaa"), "alpha alphc alphd");
+    assert_eq!(nearest("ALPHAA"), "alpha alphc alphd", "upper and lower case do not count");
+    assert_eq!(nearest("zebar"), "zebra");
+    assert_eq!(nearest("unrelated-words"), "");
+}

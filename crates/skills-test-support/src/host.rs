@@ -1,0 +1,89 @@
+//! What this host offers to a sandbox, tried by doing it.
+
+#[cfg(target_os = "linux")]
+mod attempt;
+#[cfg(target_os = "linux")]
+mod control_groups;
+#[cfg(target_os = "linux")]
+mod events;
+#[cfg(target_os = "linux")]
+mod linux;
+
+use std::path::{Path, PathBuf};
+
+#[cfg(target_os = "linux")]
+pub use control_groups::{ControlGroups, control_groups};
+#[cfg(target_os = "linux")]
+pub use linux::{landlock, landlock_version, namespaces};
+
+/// Where programs of the system are: what a script can be run by.
+const PROGRAMS: [&str; 3] = ["/usr/bin", "/bin", "/usr/local/bin"];
+
+/// Succeeds where scripts can be confined: with user namespaces or Landlock on Linux, with
+/// `sandbox-exec` on macOS.
+///
+/// # Errors
+/// With what is missing.
+pub fn sandbox() -> Result<(), String> {
+    #[cfg(target_os = "linux")]
+    return namespaces().or_else(|namespaces| {
+        landlock().map_err(|landlock| format!("no sandbox: user namespaces do not work ({namespaces}), nor does Landlock ({landlock})"))
+    });
+    #[cfg(target_os = "macos")]
+    return sandbox_exec();
+    #[cfg(not(any(target_os = "linux", target_os = "macos")))]
+    return Err("no sandbox: this system has none for scripts".to_owned());
+}
+
+#[cfg(target_os = "macos")]
+fn sandbox_exec() -> Result<(), String> {
+    let tried = std::process::Command::new("/usr/bin/sandbox-exec")
+        .args(["-p", "(version 1)(allow default)", "/usr/bin/true"])
+        .output();
+    match tried {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => Err(format!(
+            "no sandbox: {}",
+            String::from_utf8_lossy(&output.stderr)
+        )),
+        Err(error) => Err(format!("no sandbox: /usr/bin/sandbox-exec: {error}")),
+    }
+}
+
+/// Succeeds where the system reports changes of files: with inotify on Linux, always on other
+/// systems.
+///
+/// # Errors
+/// With what is missing.
+pub fn file_events() -> Result<(), String> {
+    #[cfg(target_os = "linux")]
+    return events::inotify().map_err(|error| format!("no file events: {error}"));
+    #[cfg(not(target_os = "linux"))]
+    return Ok(());
+}
+
+/// Finds a program of the system by its name, in `/usr/bin`, `/bin` and `/usr/local/bin`.
+///
+/// # Errors
+/// With the reason of a skip when it is not there.
+pub fn program(name: &str) -> Result<PathBuf, String> {
+    let found = PROGRAMS
+        .iter()
+        .map(|directory| Path::new(directory).join(name))
+        .find(|path| path.is_file());
+    found.ok_or_else(|| format!("no program `{name}` in {}", PROGRAMS.join(", ")))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_found_by_name() {
+        assert!(program("sh").is_ok());
+        assert_eq!(
+            program("no-such-program").unwrap_err(),
+            "no program `no-such-program` in /usr/bin, /bin, /usr/local/bin"
+        );
+    }
+}
