@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use crate::command::{cargo, output};
 
-/// The benchmarks: crate, target. In each, `floor` is the least that the machine needs for the same work.
+/// The benchmarks: crate, target. In each, `floor` is the least that the machine needs for the same
+/// work.
 const BENCHES: [(&str, &str); 9] = [
     ("skills-manifest", "parse"),
     ("skills-discovery", "scan"),
@@ -18,8 +19,8 @@ const BENCHES: [(&str, &str); 9] = [
     ("skills-mcp", "serve"),
 ];
 const FLOOR: &str = "floor";
-/// How often each program runs. A machine that others use changes its pace between a bench and its floor; of several rounds the one with
-/// the median ratio counts.
+/// How often each program runs. A machine that others use changes its pace between a bench and its
+/// floor; of several rounds the one with the median ratio counts.
 const ROUNDS: usize = 5;
 
 /// How the table is printed.
@@ -38,7 +39,10 @@ struct Row {
 }
 
 pub(crate) fn bench(only: Option<&str>, format: Format) -> Result<()> {
-    let chosen: Vec<_> = BENCHES.into_iter().filter(|(package, _)| only.is_none_or(|only| only == *package)).collect();
+    let chosen: Vec<_> = BENCHES
+        .into_iter()
+        .filter(|(package, _)| only.is_none_or(|only| only == *package))
+        .collect();
     ensure!(
         !chosen.is_empty(),
         "no benchmarks in {}: there are some in {}",
@@ -50,26 +54,46 @@ pub(crate) fn bench(only: Option<&str>, format: Format) -> Result<()> {
         eprintln!("{package} {target}");
         let mut rounds = Vec::new();
         for _ in 0..ROUNDS {
-            let text = output(&mut cargo(&["bench", "--quiet", "--locked", "--package", package, "--bench", target]))?;
-            rounds.push(pair(package, target, &medians(&text))?);
+            let text = output(&mut cargo(&[
+                "bench",
+                "--quiet",
+                "--locked",
+                "--package",
+                package,
+                "--bench",
+                target,
+            ]))?;
+            rounds.push(pair_with_floor(package, target, &parse_medians(&text))?);
         }
-        rows.extend(typical(rounds));
+        rows.extend(median_rounds(rounds));
     }
     if format == Format::Json {
         println!("{}", serde_json::to_string_pretty(&rows)?);
         return Ok(());
     }
-    println!("{:<36} {:>12} {:>12} {:>7}", "bench", "median", "floor", "ratio");
+    println!(
+        "{:<36} {:>12} {:>12} {:>7}",
+        "bench", "median", "floor", "ratio"
+    );
     for row in rows {
-        println!("{:<36} {:>12} {:>12} {:>7.2}", row.bench, time(row.median_ns), time(row.floor_ns), row.ratio);
+        println!(
+            "{:<36} {:>12} {:>12} {:>7.2}",
+            row.bench,
+            format_time(row.median_ns),
+            format_time(row.floor_ns),
+            row.ratio
+        );
     }
     Ok(())
 }
 
 /// Takes of each bench the round with the median ratio.
-fn typical(rounds: Vec<Vec<Row>>) -> Vec<Row> {
+fn median_rounds(rounds: Vec<Vec<Row>>) -> Vec<Row> {
     let mut by_bench: Vec<Vec<Row>> = Vec::new();
-    for (index, row) in rounds.into_iter().flat_map(|round| round.into_iter().enumerate()) {
+    for (index, row) in rounds
+        .into_iter()
+        .flat_map(|round| round.into_iter().enumerate())
+    {
         match by_bench.get_mut(index) {
             Some(rows) => rows.push(row),
             None => by_bench.push(vec![row]),
@@ -83,38 +107,65 @@ fn typical(rounds: Vec<Vec<Row>>) -> Vec<Row> {
 }
 
 /// One measurement: the bench, its argument if it has several, its median.
-type Median = (String, Option<String>, f64);
+type Measurement = (String, Option<String>, f64);
 
-fn pair(package: &str, target: &str, medians: &[Median]) -> Result<Vec<Row>> {
-    let row = |(name, argument, median_ns): &Median| {
-        let is_floor = |(name, of, _): &&Median| name == FLOOR && of == argument;
-        let floor_ns = medians.iter().find(is_floor).map(|(.., nanoseconds)| *nanoseconds);
+fn pair_with_floor(package: &str, target: &str, medians: &[Measurement]) -> Result<Vec<Row>> {
+    let row = |(name, argument, median_ns): &Measurement| {
+        let is_floor = |(name, of, _): &&Measurement| name == FLOOR && of == argument;
+        let floor_ns = medians
+            .iter()
+            .find(is_floor)
+            .map(|(.., nanoseconds)| *nanoseconds);
         let floor_ns = floor_ns.with_context(|| format!("{package} {target} has no `{FLOOR}`"))?;
-        let argument = argument.as_deref().map(|argument| format!(" {argument}")).unwrap_or_default();
-        Ok(Row { bench: format!("{package} {target} {name}{argument}"), median_ns: *median_ns, floor_ns, ratio: median_ns / floor_ns })
+        let argument = argument
+            .as_deref()
+            .map(|argument| format!(" {argument}"))
+            .unwrap_or_default();
+        Ok(Row {
+            bench: format!("{package} {target} {name}{argument}"),
+            median_ns: *median_ns,
+            floor_ns,
+            ratio: median_ns / floor_ns,
+        })
     };
-    medians.iter().filter(|(name, ..)| name != FLOOR).map(row).collect()
+    medians
+        .iter()
+        .filter(|(name, ..)| name != FLOOR)
+        .map(row)
+        .collect()
 }
 
-/// Reads names and medians out of divan's tree: `├─ name  fastest │ slowest │ median │ mean │ …`. Below a bench stand its arguments, which
-/// are numbers; below a module its benches.
-fn medians(text: &str) -> Vec<Median> {
+/// Reads names and medians out of divan's tree: `├─ name  fastest │ slowest │ median │ mean │ …`.
+/// Below a bench stand its arguments, which are numbers; below a module its benches.
+fn parse_medians(text: &str) -> Vec<Measurement> {
     let mut medians = Vec::new();
     let mut parent = String::new();
     for line in text.lines() {
         let row = line.trim_start_matches(['├', '╰', '─', '│', ' ']);
-        let Some(name) = row.split_whitespace().next() else { continue };
+        let Some(name) = row.split_whitespace().next() else {
+            continue;
+        };
         let is_argument = name.parse::<f64>().is_ok();
         if !is_argument {
             parent = name.to_owned();
         }
-        let Some(median) = row.split('│').nth(2).and_then(|column| nanoseconds(column.trim())) else { continue };
-        medians.push(if is_argument { (parent.clone(), Some(name.to_owned()), median) } else { (name.to_owned(), None, median) });
+        let Some(median) = row
+            .split('│')
+            .nth(2)
+            .and_then(|column| parse_nanoseconds(column.trim()))
+        else {
+            continue;
+        };
+        medians.push(if is_argument {
+            (parent.clone(), Some(name.to_owned()), median)
+        } else {
+            (name.to_owned(), None, median)
+        });
     }
     medians
 }
 
-fn nanoseconds(text: &str) -> Option<f64> {
+fn parse_nanoseconds(text: &str) -> Option<f64> {
     let (number, unit) = text.split_once(' ')?;
     let factor = match unit {
         "ns" => 1.0,
@@ -126,7 +177,7 @@ fn nanoseconds(text: &str) -> Option<f64> {
     Some(number.parse::<f64>().ok()? * factor)
 }
 
-fn time(nanoseconds: f64) -> String {
+fn format_time(nanoseconds: f64) -> String {
     match nanoseconds {
         n if n < 1e3 => format!("{n:.0} ns"),
         n if n < 1e6 => format!("{:.1} µs", n / 1e3),
@@ -143,7 +194,13 @@ mod tests {
         let text = "scan      fastest       │ slowest       │ median        │ mean          │ samples │ iters\n\
                     ├─ floor  5.1 ms        │ 6.2 ms        │ 5.5 ms        │ 5.6 ms        │ 30      │ 30\n\
                     ╰─ scan   11.4 µs       │ 8.0 ms        │ 12.5 µs       │ 7.2 ms        │ 30      │ 30\n";
-        assert_eq!(medians(text), [("floor".to_owned(), None, 5.5e6), ("scan".to_owned(), None, 12.5e3)]);
+        assert_eq!(
+            parse_medians(text),
+            [
+                ("floor".to_owned(), None, 5.5e6),
+                ("scan".to_owned(), None, 12.5e3)
+            ]
+        );
     }
 
     #[test]
@@ -154,6 +211,9 @@ mod tests {
                     ╰─ scan                      │               │               │               │         │\n\
                     \u{20}  ╰─ 1000     1.1 ms        │ 1.6 ms        │ 1.2 ms        │ 1.2 ms        │ 30      │ 30\n";
         let row = |name: &str, median| (name.to_owned(), Some("1000".to_owned()), median);
-        assert_eq!(medians(text), [row("floor", 2.6e6), row("scan", 1.2e6)]);
+        assert_eq!(
+            parse_medians(text),
+            [row("floor", 2.6e6), row("scan", 1.2e6)]
+        );
     }
 }

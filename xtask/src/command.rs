@@ -7,50 +7,83 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 /// Returns the directory of the workspace.
-pub(crate) fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(|| PathBuf::from("."), Path::to_owned)
+pub(crate) fn workspace_dir() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .map_or_else(|| PathBuf::from("."), Path::to_owned)
 }
 
 /// Prepares a call of this toolchain's cargo in the workspace.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(workspace()).args(arguments);
+    command.current_dir(workspace_dir()).args(arguments);
     command
 }
 
 /// Returns the directory in which cargo builds.
-pub(crate) fn target_directory() -> Result<PathBuf> {
-    let metadata: Value = serde_json::from_str(&output(&mut cargo(&["metadata", "--format-version=1", "--no-deps"]))?)?;
-    Ok(metadata["target_directory"].as_str().context("cargo names a target directory")?.into())
+pub(crate) fn target_dir() -> Result<PathBuf> {
+    let metadata: Value = serde_json::from_str(&output(&mut cargo(&[
+        "metadata",
+        "--format-version=1",
+        "--no-deps",
+    ]))?)?;
+    Ok(metadata["target_directory"]
+        .as_str()
+        .context("cargo names a target directory")?
+        .into())
 }
 
 /// Builds what the arguments choose, and returns where the last program of it is.
-pub(crate) fn built(choice: &[&str]) -> Result<PathBuf> {
-    let messages = output(cargo(&["build", "--locked", "--quiet", "--message-format=json"]).args(choice).stderr(Stdio::inherit()))?;
-    let executable = |line: &str| serde_json::from_str::<Value>(line).ok()?["executable"].as_str().map(PathBuf::from);
-    messages.lines().filter_map(executable).next_back().context("cargo names what it built")
+pub(crate) fn build_executable(choice: &[&str]) -> Result<PathBuf> {
+    let messages = output(
+        cargo(&["build", "--locked", "--quiet", "--message-format=json"])
+            .args(choice)
+            .stderr(Stdio::inherit()),
+    )?;
+    let executable = |line: &str| {
+        serde_json::from_str::<Value>(line).ok()?["executable"]
+            .as_str()
+            .map(PathBuf::from)
+    };
+    messages
+        .lines()
+        .filter_map(executable)
+        .next_back()
+        .context("cargo names what it built")
 }
 
 /// Says what is run, runs it, and fails when it fails.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
-    eprintln!("$ {}", shown(command));
-    let status = command.status().with_context(|| shown(command))?;
+    eprintln!("$ {}", display_command(command));
+    let status = command.status().with_context(|| display_command(command))?;
     if !status.success() {
-        bail!("`{}` ended with {status}", shown(command));
+        bail!("`{}` ended with {status}", display_command(command));
     }
     Ok(())
 }
 
 /// Runs a program and returns what it prints.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
-    let output = command.output().with_context(|| shown(command))?;
+    let output = command.output().with_context(|| display_command(command))?;
     if !output.status.success() {
-        bail!("`{}` ended with {}\n{}", shown(command), output.status, String::from_utf8_lossy(&output.stderr));
+        bail!(
+            "`{}` ended with {}\n{}",
+            display_command(command),
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
     Ok(String::from_utf8(output.stdout)?)
 }
 
-fn shown(command: &Command) -> String {
-    let program = Path::new(command.get_program()).file_name().unwrap_or_default();
-    [program].into_iter().chain(command.get_args()).map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+fn display_command(command: &Command) -> String {
+    let program = Path::new(command.get_program())
+        .file_name()
+        .unwrap_or_default();
+    [program]
+        .into_iter()
+        .chain(command.get_args())
+        .map(|word| word.to_string_lossy())
+        .collect::<Vec<_>>()
+        .join(" ")
 }

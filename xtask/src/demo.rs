@@ -7,62 +7,90 @@ use std::process::{Output, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use crate::command::workspace;
-use crate::guests::{Mode, guests};
-use crate::skills::Skills;
+use crate::command::workspace_dir;
+use crate::guests::{GuestMode, guests};
+use crate::skills_command::SkillsCommand;
 
 /// A source file of this project in which a review finds something.
-const REVIEWED: &str = "crates/skills-sandbox-wasm/tests/guest/src/main.rs";
+const REVIEW_INPUT: &str = "crates/skills-sandbox-wasm/tests/guest/src/main.rs";
 
 /// The arguments that name the example skills as the only root.
-const EXAMPLES: [&str; 2] = ["--root", "examples/skills"];
+const EXAMPLE_ARGUMENTS: [&str; 2] = ["--root", "examples/skills"];
 
 pub(crate) fn demo() -> Result<()> {
-    guests(Mode::Update)?;
-    let skills = Skills::build()?;
+    guests(GuestMode::Update)?;
+    let skills = SkillsCommand::build()?;
 
-    heading("1. Find: the skills in examples/skills");
+    print_heading("1. Find: the skills in examples/skills");
     skills.show(&["list"])?;
-    heading("2. Show: what a model is told, within a budget");
+    print_heading("2. Show: what a model is told, within a budget");
     skills.show(&["prompt", "--context-window", "200000"])?;
-    heading("3. Load: one skill's instructions, in a frame that they cannot close, when a user names it");
+    print_heading(
+        "3. Load: one skill's instructions, in a frame that they cannot close, when a user names it",
+    );
     skills.show(&["load", "incident-handbook", "--fenced"])?;
     skills.show(&["mentions", "Use the incident handbook skill, not $wether."])?;
 
-    heading(&format!("4. Run in WebAssembly: code-review looks at {REVIEWED}"));
-    let input = json!({"code": fs::read_to_string(workspace().join(REVIEWED))?, "file": REVIEWED});
+    print_heading(&format!(
+        "4. Run in WebAssembly: code-review looks at {REVIEW_INPUT}"
+    ));
+    let input = json!({"code": fs::read_to_string(workspace_dir().join(REVIEW_INPUT))?, "file": REVIEW_INPUT});
     let review = skills.run(&["run", "code-review", "--input", "-"], &input.to_string())?;
-    show_review(&review["output"])?;
-    show_layers(&review)?;
+    print_review(&review["output"])?;
+    print_restrictions(&review)?;
 
-    heading("5. Run natively: tax_calculator in the operating system's sandbox");
+    print_heading("5. Run natively: tax_calculator in the operating system's sandbox");
     let input = json!({"cif_price": 10_000, "hs_code": "85423100"});
-    let tax = skills.run(&["run", "tax_calculator", "--script", "calculate_duty.py", "--input", "-"], &input.to_string())?;
+    let tax = skills.run(
+        &[
+            "run",
+            "tax_calculator",
+            "--script",
+            "calculate_duty.py",
+            "--input",
+            "-",
+        ],
+        &input.to_string(),
+    )?;
     println!("{input} -> {}", tax["output"]);
-    ensure!(tax["output"]["duty"] == 0 && tax["output"]["vat"] == 1_300, "the calculation is wrong: {tax:#}");
-    show_layers(&tax)?;
+    ensure!(
+        tax["output"]["duty"] == 0 && tax["output"]["vat"] == 1_300,
+        "the calculation is wrong: {tax:#}"
+    );
+    print_restrictions(&tax)?;
 
-    heading("6. Denied: a script that reads /etc/shadow");
+    print_heading("6. Denied: a script that reads /etc/shadow");
     let denied = skills.run(&["run", "sandbox-probe", "--script", "read_shadow.py"], "")?;
-    let reason = denied["stderr"]["text"].as_str().and_then(|text| text.trim().lines().last()).unwrap_or_default();
+    let reason = denied["stderr"]["text"]
+        .as_str()
+        .and_then(|text| text.trim().lines().last())
+        .unwrap_or_default();
     println!("{} -> {reason}", denied["status"]);
     // Where scripts have a file tree of their own, it is not there at all.
-    let is_denied = ["Permission denied", "No such file or directory"].iter().any(|text| reason.contains(text));
+    let is_denied = ["Permission denied", "No such file or directory"]
+        .iter()
+        .any(|text| reason.contains(text));
     ensure!(is_denied, "the attempt was not denied: {denied:#}");
     println!("\nAll as it should be. Next: `cargo xtask test`, and the tour in README.md.");
     Ok(())
 }
 
-fn heading(text: &str) {
+fn print_heading(text: &str) {
     println!("\n== {text}\n");
 }
 
-fn show_review(review: &Value) -> Result<()> {
+fn print_review(review: &Value) -> Result<()> {
     println!("{}", review["review"].as_str().context("a review")?);
     let issues = review["issues"].as_array().context("issues")?;
     ensure!(!issues.is_empty(), "the review found nothing");
     for issue in issues.iter().take(5) {
-        println!("  line {}: {} {}: {}", issue["line"], text(&issue["severity"]), text(&issue["rule"]), text(&issue["message"]));
+        println!(
+            "  line {}: {} {}: {}",
+            issue["line"],
+            string_or_empty(&issue["severity"]),
+            string_or_empty(&issue["rule"]),
+            string_or_empty(&issue["message"])
+        );
     }
     if issues.len() > 5 {
         println!("  … and {} more", issues.len() - 5);
@@ -70,33 +98,60 @@ fn show_review(review: &Value) -> Result<()> {
     Ok(())
 }
 
-fn show_layers(run: &Value) -> Result<()> {
-    println!("sandbox {}:", text(&run["sandbox"]["backend"]));
+fn print_restrictions(run: &Value) -> Result<()> {
+    println!("sandbox {}:", string_or_empty(&run["sandbox"]["backend"]));
     for layer in run["sandbox"]["layers"].as_array().context("layers")? {
-        println!("  {:<13} {:<9} {}", text(&layer["name"]), text(&layer["status"]), text(&layer["detail"]));
+        println!(
+            "  {:<13} {:<9} {}",
+            string_or_empty(&layer["name"]),
+            string_or_empty(&layer["status"]),
+            string_or_empty(&layer["detail"])
+        );
     }
     Ok(())
 }
 
-fn text(value: &Value) -> &str {
+fn string_or_empty(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-impl Skills {
+impl SkillsCommand {
     /// Runs a subcommand whose text the reader sees.
     fn show(&self, arguments: &[&str]) -> Result<()> {
         println!("$ skills {} --root examples/skills", arguments.join(" "));
-        let status = self.command(arguments).args(EXAMPLES).status()?;
-        ensure!(status.success(), "`skills {}` ended with {status}", arguments.join(" "));
+        let status = self.command(arguments).args(EXAMPLE_ARGUMENTS).status()?;
+        ensure!(
+            status.success(),
+            "`skills {}` ended with {status}",
+            arguments.join(" ")
+        );
         Ok(())
     }
 
     /// Runs a skill and returns the JSON document; a skill that fails is no failure of the demo.
     fn run(&self, arguments: &[&str], input: &str) -> Result<Value> {
-        println!("$ skills {} --root examples/skills --json", arguments.join(" "));
-        let mut child = self.command(arguments).args(EXAMPLES).arg("--json").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        child.stdin.take().context("a pipe")?.write_all(input.as_bytes())?;
+        println!(
+            "$ skills {} --root examples/skills --json",
+            arguments.join(" ")
+        );
+        let mut child = self
+            .command(arguments)
+            .args(EXAMPLE_ARGUMENTS)
+            .arg("--json")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        child
+            .stdin
+            .take()
+            .context("a pipe")?
+            .write_all(input.as_bytes())?;
         let Output { stdout, status, .. } = child.wait_with_output()?;
-        serde_json::from_slice(&stdout).with_context(|| format!("the command ended with {status}: {}", String::from_utf8_lossy(&stdout)))
+        serde_json::from_slice(&stdout).with_context(|| {
+            format!(
+                "the command ended with {status}: {}",
+                String::from_utf8_lossy(&stdout)
+            )
+        })
     }
 }

@@ -11,18 +11,18 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::command::{output, target_directory, workspace};
-use crate::skills::Skills;
+use crate::command::{output, target_dir, workspace_dir};
+use crate::skills_command::SkillsCommand;
 
 /// The largest artifact that is committed, in bytes.
 const MAX_BYTES: u64 = 200_000;
 /// Where the guests of tests lie: directories that begin with `guest`.
-const TESTS: &str = "crates/skills-sandbox-wasm/tests";
-const EXAMPLES: &str = "examples/skills";
+const TEST_GUESTS_DIR: &str = "crates/skills-sandbox-wasm/tests";
+const EXAMPLE_GUESTS_DIR: &str = "examples/skills";
 
 /// What to do about committed artifacts.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Mode {
+pub(crate) enum GuestMode {
     /// Build what changed and put it in place.
     Update,
     /// Build everything and compare.
@@ -36,13 +36,13 @@ struct Guest {
     artifact: PathBuf,
 }
 
-pub(crate) fn guests(mode: Mode) -> Result<()> {
+pub(crate) fn guests(mode: GuestMode) -> Result<()> {
     eprintln!("building the `skills` command; the first time this takes some minutes");
-    let skills = Skills::build()?;
-    let target = target_directory()?.join("guests");
-    for guest in find()? {
+    let skills = SkillsCommand::build()?;
+    let target = target_dir()?.join("guests");
+    for guest in find_guests()? {
         // What is not committed is not the same everywhere, so there is nothing to hold it against.
-        if mode == Mode::Check && !guest.is_committed()? {
+        if mode == GuestMode::Check && !guest.is_committed()? {
             eprintln!("passed over {}: its artifact is not committed", guest.name);
             continue;
         }
@@ -52,76 +52,123 @@ pub(crate) fn guests(mode: Mode) -> Result<()> {
 }
 
 /// Finds the guests of the example skills and of the tests.
-fn find() -> Result<Vec<Guest>> {
+fn find_guests() -> Result<Vec<Guest>> {
     let mut guests = Vec::new();
-    for skill in names(EXAMPLES)? {
-        let directory = Path::new(EXAMPLES).join(&skill).join("guest");
-        if workspace().join(&directory).is_dir() {
-            guests.push(Guest { name: skill.clone(), directory, artifact: Path::new(EXAMPLES).join(skill).join("wasm/skill.wasm") });
+    for skill in directory_names(EXAMPLE_GUESTS_DIR)? {
+        let directory = Path::new(EXAMPLE_GUESTS_DIR).join(&skill).join("guest");
+        if workspace_dir().join(&directory).is_dir() {
+            guests.push(Guest {
+                name: skill.clone(),
+                directory,
+                artifact: Path::new(EXAMPLE_GUESTS_DIR)
+                    .join(skill)
+                    .join("wasm/skill.wasm"),
+            });
         }
     }
-    for name in names(TESTS)? {
-        let directory = Path::new(TESTS).join(&name);
-        if let Some(package) = package(&directory).filter(|_| name.starts_with("guest")) {
-            guests.push(Guest { artifact: directory.join(format!("{package}.wasm")), name: package, directory });
+    for name in directory_names(TEST_GUESTS_DIR)? {
+        let directory = Path::new(TEST_GUESTS_DIR).join(&name);
+        if let Some(package) = package_name(&directory).filter(|_| name.starts_with("guest")) {
+            guests.push(Guest {
+                artifact: directory.join(format!("{package}.wasm")),
+                name: package,
+                directory,
+            });
         }
     }
     Ok(guests)
 }
 
-fn names(directory: &str) -> Result<Vec<String>> {
-    let entries = fs::read_dir(workspace().join(directory))?;
-    let mut names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect::<Result<Vec<_>>>()?;
+fn directory_names(directory: &str) -> Result<Vec<String>> {
+    let entries = fs::read_dir(workspace_dir().join(directory))?;
+    let mut names = entries
+        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+        .collect::<Result<Vec<_>>>()?;
     names.sort();
     Ok(names)
 }
 
 /// Returns the name of the package in a directory; nothing when there is none.
-fn package(directory: &Path) -> Option<String> {
-    let text = fs::read_to_string(workspace().join(directory).join("Cargo.toml")).ok()?;
-    text.lines().find_map(|line| Some(line.strip_prefix("name = \"")?.trim_end_matches('"').to_owned()))
+fn package_name(directory: &Path) -> Option<String> {
+    let text = fs::read_to_string(workspace_dir().join(directory).join("Cargo.toml")).ok()?;
+    text.lines().find_map(|line| {
+        Some(
+            line.strip_prefix("name = \"")?
+                .trim_end_matches('"')
+                .to_owned(),
+        )
+    })
 }
 
 impl Guest {
-    fn build(&self, skills: &Skills, mode: Mode, target: &Path) -> Result<()> {
-        let is_rust = workspace().join(&self.directory).join("Cargo.toml").is_file();
+    fn build(&self, skills: &SkillsCommand, mode: GuestMode, target: &Path) -> Result<()> {
+        let is_rust = workspace_dir()
+            .join(&self.directory)
+            .join("Cargo.toml")
+            .is_file();
         let mut command = skills.command(&["build", "--json"]);
-        command.arg(&self.directory).arg("--output").arg(&self.artifact).env("CARGO_TARGET_DIR", target).stderr(Stdio::inherit());
+        command
+            .arg(&self.directory)
+            .arg("--output")
+            .arg(&self.artifact)
+            .env("CARGO_TARGET_DIR", target)
+            .stderr(Stdio::inherit());
         if is_rust {
             // The target is part of the toolchain; other tools are nobody's business to install here.
             command.arg("--install");
         }
-        if mode == Mode::Check {
+        if mode == GuestMode::Check {
             command.arg("--check");
         }
         let done = command.output()?;
-        let said: Value = serde_json::from_slice(&done.stdout).with_context(|| format!("what `skills build` says of {}", self.name))?;
+        let said: Value = serde_json::from_slice(&done.stdout)
+            .with_context(|| format!("what `skills build` says of {}", self.name))?;
         let message = said["error"]["message"].as_str().unwrap_or_default();
         match (said["verdict"].as_str(), said["error"]["code"].as_str()) {
             (Some("fresh"), _) => {}
-            (Some(verdict), _) => eprintln!("{}: {}, {} bytes", self.name, verdict.replace('-', " "), said["bytes"]),
+            (Some(verdict), _) => eprintln!(
+                "{}: {}, {} bytes",
+                self.name,
+                verdict.replace('-', " "),
+                said["bytes"]
+            ),
             // A check comes this far only when the source is the one of the lock.
-            (None, Some("missing-tool")) if mode == Mode::Check && !is_rust => {
+            (None, Some("missing-tool")) if mode == GuestMode::Check && !is_rust => {
                 eprintln!("compared the source of {} only: {message}", self.name)
             }
             // What was never built here is not out of date.
-            (None, Some("missing-tool")) if mode == Mode::Update && !self.is_built() => eprintln!("passed over {}: {message}", self.name),
+            (None, Some("missing-tool")) if mode == GuestMode::Update && !self.is_built() => {
+                eprintln!("passed over {}: {message}", self.name)
+            }
             (None, Some("missing-tool")) => bail!("{} cannot be built: {message}", self.name),
-            _ => bail!("{}: {message}; run `cargo xtask skills` and commit", self.name),
+            _ => bail!(
+                "{}: {message}; run `cargo xtask skills` and commit",
+                self.name
+            ),
         }
         if self.is_committed()? {
-            let bytes = fs::metadata(workspace().join(&self.artifact))?.len();
-            ensure!(bytes <= MAX_BYTES, "{} has {bytes} bytes, at most {MAX_BYTES} are committed", self.name);
+            let bytes = fs::metadata(workspace_dir().join(&self.artifact))?.len();
+            ensure!(
+                bytes <= MAX_BYTES,
+                "{} has {bytes} bytes, at most {MAX_BYTES} are committed",
+                self.name
+            );
         }
         Ok(())
     }
 
     fn is_built(&self) -> bool {
-        workspace().join(&self.artifact).is_file()
+        workspace_dir().join(&self.artifact).is_file()
     }
 
     fn is_committed(&self) -> Result<bool> {
         let mut command = Command::new("git");
-        Ok(!output(command.current_dir(workspace()).args(["ls-files", "--"]).arg(&self.artifact))?.is_empty())
+        Ok(!output(
+            command
+                .current_dir(workspace_dir())
+                .args(["ls-files", "--"])
+                .arg(&self.artifact),
+        )?
+        .is_empty())
     }
 }

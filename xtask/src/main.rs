@@ -1,18 +1,21 @@
 //! Builds, checks and shows this workspace: `cargo xtask COMMAND`.
-#![expect(clippy::disallowed_methods, reason = "a build tool starts programs and reads files and the environment")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a build tool starts programs and reads files and the environment"
+)]
 
 mod bench;
 mod ci;
-mod clients;
 mod command;
 mod conformance;
 mod demo;
+mod example_hosts;
 mod fuzz;
 mod guests;
-mod hosts;
+mod interop;
 mod mutants;
 mod platforms;
-mod skills;
+mod skills_command;
 mod skips;
 mod test;
 mod tidy;
@@ -34,7 +37,8 @@ enum Task {
     Demo,
     /// Build the example WebAssembly skills, then run all tests and count what they skip
     Test {
-        /// Fail on a skip that `xtask/expected-skips.txt` does not list, as in CI (where `CI` is set)
+        /// Fail on a skip that `xtask/expected-skips.txt` does not list, as in CI (where `CI` is
+        /// set)
         #[arg(long)]
         strict: bool,
     },
@@ -56,7 +60,8 @@ enum Task {
     },
     /// Run the fuzzers under limits of memory and time
     Fuzz {
-        /// Only this one of `fuzz/Cargo.toml`; `mcp` runs when it is named, since it takes minutes to compile
+        /// Only this one of `fuzz/Cargo.toml`; `mcp` runs when it is named, since it takes minutes
+        /// to compile
         target: Option<String>,
         /// How long each runs, with other inputs each time
         #[arg(long)]
@@ -70,7 +75,8 @@ enum Task {
         #[arg(long = "file")]
         files: Vec<String>,
     },
-    /// Hold the server against the official conformance suite and the Inspector of the Model Context Protocol, where Node 22 has them
+    /// Hold the server against the official conformance suite and the Inspector of the Model
+    /// Context Protocol, where Node 22 has them
     Conformance,
     /// Check edges between crates, file lengths, crate docs and forgotten test files
     Tidy,
@@ -85,15 +91,44 @@ enum Task {
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().task {
         Task::Demo => demo::demo(),
-        Task::Test { strict } => test::test(if strict { Strictness::Fail } else { Strictness::Report }),
-        Task::Ci { without_tests } => ci::ci(if without_tests { ci::Tests::Skip } else { ci::Tests::Run }),
-        Task::Clients => clients::clients(),
-        Task::Bench { package, json } => bench::bench(package.as_deref(), if json { bench::Format::Json } else { bench::Format::Table }),
-        Task::Fuzz { target, seconds: Some(seconds) } => fuzz::fuzz(target.as_deref(), seconds, fuzz::Inputs::Random),
-        Task::Fuzz { target, seconds: None } => fuzz::fuzz(target.as_deref(), fuzz::SECONDS, fuzz::Inputs::Repeatable),
+        Task::Test { strict } => test::test(if strict {
+            Strictness::Fail
+        } else {
+            Strictness::Report
+        }),
+        Task::Ci { without_tests } => ci::ci(if without_tests {
+            ci::Tests::Skip
+        } else {
+            ci::Tests::Run
+        }),
+        Task::Clients => interop::interop(),
+        Task::Bench { package, json } => bench::bench(
+            package.as_deref(),
+            if json {
+                bench::Format::Json
+            } else {
+                bench::Format::Table
+            },
+        ),
+        Task::Fuzz {
+            target,
+            seconds: Some(seconds),
+        } => fuzz::fuzz(target.as_deref(), seconds, fuzz::InputMode::Random),
+        Task::Fuzz {
+            target,
+            seconds: None,
+        } => fuzz::fuzz(
+            target.as_deref(),
+            fuzz::DEFAULT_SECONDS,
+            fuzz::InputMode::Deterministic,
+        ),
         Task::Mutants { packages, files } => mutants::mutants(&packages, &files),
         Task::Conformance => conformance::conformance(),
         Task::Tidy => tidy::tidy(),
-        Task::Skills { check } => guests::guests(if check { guests::Mode::Check } else { guests::Mode::Update }),
+        Task::Skills { check } => guests::guests(if check {
+            guests::GuestMode::Check
+        } else {
+            guests::GuestMode::Update
+        }),
     }
 }

@@ -6,13 +6,13 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::command::{cargo, output, target_directory};
+use crate::command::{cargo, output, target_dir};
 
-/// The crates that are measured when none is named: their tests are fast, and an error in them is an
-/// error of what programs may do or of what is recorded of it.
+/// The crates that are measured when none is named: their tests are fast, and an error in them is
+/// an error of what programs may do or of what is recorded of it.
 const DEFAULT_PACKAGES: [&str; 2] = ["skills-policy", "skills-audit"];
 /// The share of mutants that the tests must notice, in percent.
-const GOAL: f64 = 95.0;
+const MIN_CAUGHT_PERCENT: f64 = 95.0;
 /// How many cases each property runs for each mutant; a property that needs more finds nothing.
 const PROPERTY_CASES: &str = "64";
 
@@ -24,8 +24,8 @@ struct Score {
     missed: u64,
 }
 
-/// Runs the mutants of the packages, or of those of their files whose paths match a glob, prints one
-/// line for each package, and fails below the goal. What was missed is in `missed.txt` of the
+/// Runs the mutants of the packages, or of those of their files whose paths match a glob, prints
+/// one line for each package, and fails below the goal. What was missed is in `missed.txt` of the
 /// directory that is named at the end.
 pub(crate) fn mutants(packages: &[String], files: &[String]) -> Result<()> {
     if output(&mut cargo(&["mutants", "--version"])).is_err() {
@@ -37,23 +37,26 @@ pub(crate) fn mutants(packages: &[String], files: &[String]) -> Result<()> {
     };
     let mut below = Vec::new();
     for package in packages {
-        let directory = target_directory()?.join("mutants").join(&package);
-        let score = measure(&package, files, &directory)?;
+        let directory = target_dir()?.join("mutants").join(&package);
+        let score = measure_package(&package, files, &directory)?;
         println!(
             "{package}: {score}; {}",
             directory.join("mutants.out").display()
         );
-        if score.percent() < GOAL {
+        if score.percent() < MIN_CAUGHT_PERCENT {
             below.push(package);
         }
     }
     if !below.is_empty() {
-        bail!("less than {GOAL} % caught: {}", below.join(", "));
+        bail!(
+            "less than {MIN_CAUGHT_PERCENT} % caught: {}",
+            below.join(", ")
+        );
     }
     Ok(())
 }
 
-fn measure(package: &str, files: &[String], directory: &Path) -> Result<Score> {
+fn measure_package(package: &str, files: &[String], directory: &Path) -> Result<Score> {
     fs::create_dir_all(directory)?;
     let mut command = cargo(&[
         "mutants",

@@ -1,16 +1,17 @@
-//! Other systems: what has no C code is checked for them, so that a build there does not come as a surprise.
+//! Other systems: what has no C code is checked for them, so that a build there does not come as a
+//! surprise.
 
 use std::process::Command;
 
 use anyhow::Result;
 
-use crate::command::{cargo, output, run, workspace};
+use crate::command::{cargo, output, run, workspace_dir};
 
-const TARGETS: [&str; 2] = ["aarch64-apple-darwin", "x86_64-pc-windows-msvc"];
+const CHECKED_TARGETS: [&str; 2] = ["aarch64-apple-darwin", "x86_64-pc-windows-msvc"];
 /// The heavy features without C code.
-const FEATURES: &str = "skills-runtime/native";
+const HEAVY_FEATURES: &str = "skills-runtime/native";
 /// The crates whose trees hold no C code, without other heavy features.
-const CRATES: [&str; 13] = [
+const PORTABLE_CRATES: [&str; 13] = [
     "host-text-only",
     "skills-audit",
     "skills-build",
@@ -26,14 +27,31 @@ const CRATES: [&str; 13] = [
     "skills-mcp",
 ];
 
-pub(crate) fn platforms() -> Result<()> {
-    for target in TARGETS {
-        if output(Command::new("rustup").current_dir(workspace()).args(["target", "add", target])).is_err() {
+pub(crate) fn check_platforms() -> Result<()> {
+    for target in CHECKED_TARGETS {
+        if output(
+            Command::new("rustup")
+                .current_dir(workspace_dir())
+                .args(["target", "add", target]),
+        )
+        .is_err()
+        {
             eprintln!("skipped the check for {target}: rustup cannot add it");
             continue;
         }
-        let mut check = cargo(&["check", "--locked", "--quiet", "--no-default-features", "--features", FEATURES, "--target", target]);
-        run(CRATES.iter().fold(&mut check, |check, name| check.args(["--package", name])))?;
+        let mut check = cargo(&[
+            "check",
+            "--locked",
+            "--quiet",
+            "--no-default-features",
+            "--features",
+            HEAVY_FEATURES,
+            "--target",
+            target,
+        ]);
+        run(PORTABLE_CRATES
+            .iter()
+            .fold(&mut check, |check, name| check.args(["--package", name])))?;
     }
     Ok(())
 }

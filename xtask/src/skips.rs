@@ -43,8 +43,18 @@ pub(crate) struct Skips {
 impl Skips {
     /// Reads the file to which the tests appended; without a file nothing was skipped.
     pub(crate) fn read(user: User, file: &Path) -> Result<Self> {
-        let text = if file.exists() { fs::read_to_string(file).with_context(|| file.display().to_string())? } else { String::new() };
-        Ok(Self { user, lines: text.lines().map(|line| line.strip_prefix("skipped ").unwrap_or(line).to_owned()).collect() })
+        let text = if file.exists() {
+            fs::read_to_string(file).with_context(|| file.display().to_string())?
+        } else {
+            String::new()
+        };
+        Ok(Self {
+            user,
+            lines: text
+                .lines()
+                .map(|line| line.strip_prefix("skipped ").unwrap_or(line).to_owned())
+                .collect(),
+        })
     }
 
     pub(crate) fn add(&mut self, line: &str) {
@@ -61,17 +71,34 @@ pub(crate) fn report(runs: &[Skips], strictness: Strictness) -> Result<()> {
     let mut unexpected = 0;
     for run in runs {
         let new = unlisted(run, &expected);
-        eprintln!("{} skips as {}, {} of them not in {LIST}", run.lines.len(), run.user, new.len());
+        eprintln!(
+            "{} skips as {}, {} of them not in {LIST}",
+            run.lines.len(),
+            run.user,
+            new.len()
+        );
         for line in &run.lines {
-            eprintln!("  {}{line}", if new.contains(&line.as_str()) { "not expected: " } else { "" });
+            eprintln!(
+                "  {}{line}",
+                if new.contains(&line.as_str()) {
+                    "not expected: "
+                } else {
+                    ""
+                }
+            );
         }
         for entry in unused(run, &expected) {
-            eprintln!("warning: listed in {LIST}, but not skipped as {}: {entry}", run.user);
+            eprintln!(
+                "warning: listed in {LIST}, but not skipped as {}: {entry}",
+                run.user
+            );
         }
         unexpected += new.len();
     }
     if unexpected > 0 && strictness == Strictness::Fail {
-        bail!("{unexpected} skips are not in {LIST}: let this host serve the tests, or add the skips with a reason");
+        bail!(
+            "{unexpected} skips are not in {LIST}: let this host serve the tests, or add the skips with a reason"
+        );
     }
     Ok(())
 }
@@ -89,11 +116,20 @@ impl Entry<'_> {
 }
 
 fn parse(text: &str) -> Result<Vec<Entry<'_>>> {
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let lines = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines
         .map(|line| match line.split_once(' ') {
-            Some(("root", start)) => Ok(Entry { user: Some(User::Root), start }),
-            Some(("user", start)) => Ok(Entry { user: Some(User::Unprivileged), start }),
+            Some(("root", start)) => Ok(Entry {
+                user: Some(User::Root),
+                start,
+            }),
+            Some(("user", start)) => Ok(Entry {
+                user: Some(User::Unprivileged),
+                start,
+            }),
             Some(("any", start)) => Ok(Entry { user: None, start }),
             _ => bail!("{LIST}: `{line}` does not begin with `root`, `user` or `any`"),
         })
@@ -101,13 +137,27 @@ fn parse(text: &str) -> Result<Vec<Entry<'_>>> {
 }
 
 fn unlisted<'a>(run: &'a Skips, expected: &[Entry<'_>]) -> Vec<&'a str> {
-    let is_listed = |line: &str| expected.iter().any(|entry| entry.is_for(run.user) && line.starts_with(entry.start));
-    run.lines.iter().map(String::as_str).filter(|line| !is_listed(line)).collect()
+    let is_listed = |line: &str| {
+        expected
+            .iter()
+            .any(|entry| entry.is_for(run.user) && line.starts_with(entry.start))
+    };
+    run.lines
+        .iter()
+        .map(String::as_str)
+        .filter(|line| !is_listed(line))
+        .collect()
 }
 
 fn unused<'a>(run: &Skips, expected: &[Entry<'a>]) -> Vec<&'a str> {
-    let is_unused = |entry: &&Entry<'_>| entry.is_for(run.user) && !run.lines.iter().any(|line| line.starts_with(entry.start));
-    expected.iter().filter(is_unused).map(|entry| entry.start).collect()
+    let is_unused = |entry: &&Entry<'_>| {
+        entry.is_for(run.user) && !run.lines.iter().any(|line| line.starts_with(entry.start))
+    };
+    expected
+        .iter()
+        .filter(is_unused)
+        .map(|entry| entry.start)
+        .collect()
 }
 
 #[cfg(test)]
@@ -115,7 +165,10 @@ mod tests {
     use super::*;
 
     fn skips(user: User, lines: &[&str]) -> Skips {
-        Skips { user, lines: lines.iter().map(|line| (*line).to_owned()).collect() }
+        Skips {
+            user,
+            lines: lines.iter().map(|line| (*line).to_owned()).collect(),
+        }
     }
 
     #[test]
@@ -127,7 +180,15 @@ mod tests {
     #[test]
     fn an_entry_covers_the_skips_that_begin_with_it() {
         let expected = parse("# why\nroot a one: root\nany b two: no Node\n").unwrap();
-        let run = skips(User::Root, &["a one: root reads all", "b two: no Node in /bin", "b two: other", "c three: x"]);
+        let run = skips(
+            User::Root,
+            &[
+                "a one: root reads all",
+                "b two: no Node in /bin",
+                "b two: other",
+                "c three: x",
+            ],
+        );
         assert_eq!(unlisted(&run, &expected), ["b two: other", "c three: x"]);
         assert_eq!(unused(&run, &expected), [""; 0]);
     }
@@ -142,10 +203,16 @@ mod tests {
 
     #[test]
     fn only_a_strict_report_fails() {
-        let runs = [skips(User::Root, &["a-crate a_test: a reason that no list has"])];
+        let runs = [skips(
+            User::Root,
+            &["a-crate a_test: a reason that no list has"],
+        )];
         assert!(report(&runs, Strictness::Report).is_ok());
         let error = report(&runs, Strictness::Fail).unwrap_err().to_string();
-        assert!(error.starts_with("1 skips are not in xtask/expected-skips.txt"), "{error}");
+        assert!(
+            error.starts_with("1 skips are not in xtask/expected-skips.txt"),
+            "{error}"
+        );
         assert!(report(&[skips(User::Root, &[])], Strictness::Fail).is_ok());
     }
 
@@ -155,6 +222,9 @@ mod tests {
         let file = directory.path().join("skips");
         assert!(Skips::read(User::Root, &file).unwrap().lines.is_empty());
         fs::write(&file, "skipped a b: c\nskipped a b: c\n").unwrap();
-        assert_eq!(Skips::read(User::Root, &file).unwrap().lines, ["a b: c".to_owned()].into());
+        assert_eq!(
+            Skips::read(User::Root, &file).unwrap().lines,
+            ["a b: c".to_owned()].into()
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Runs all tests; as root, those that touch the system once more as an unprivileged user; then counts what they skipped.
+//! Runs all tests; as root, those that touch the system once more as an unprivileged user; then
+//! counts what they skipped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,12 +8,12 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use skills_test_support::RECORD;
 
-use crate::command::{cargo, output, run, target_directory, workspace};
-use crate::guests::{Mode, guests};
+use crate::command::{cargo, output, run, target_dir, workspace_dir};
+use crate::guests::{GuestMode, guests};
 use crate::skips::{self, Skips, Strictness, User};
 
 /// The crates whose behaviour depends on who the user is.
-const TOUCH_THE_SYSTEM: [&str; 9] = [
+const SYSTEM_TEST_CRATES: [&str; 9] = [
     "skills-audit",
     "skills-discovery",
     "skills-sandbox",
@@ -23,26 +24,37 @@ const TOUCH_THE_SYSTEM: [&str; 9] = [
     "skills-mcp",
     "skills-cli",
 ];
-const NOBODY: u32 = 65_534;
+const UNPRIVILEGED_UID: u32 = 65_534;
 
 /// Fails, in CI at least, on a skip that is not expected.
 pub(crate) fn test(strictness: Strictness) -> Result<()> {
     let is_ci = std::env::var_os("CI").is_some();
-    // In CI a guest whose sources changed must have come with its artifact, so nothing is put in place there.
-    guests(if is_ci { Mode::Check } else { Mode::Update })?;
-    let directory = target_directory()?.join("test-skips");
+    // In CI a guest whose sources changed must have come with its artifact, so nothing is put in
+    // place there.
+    guests(if is_ci {
+        GuestMode::Check
+    } else {
+        GuestMode::Update
+    })?;
+    let directory = target_dir()?.join("test-skips");
     if directory.exists() {
         fs::remove_dir_all(&directory)?;
     }
     fs::create_dir_all(&directory)?;
-    let user = if is_root() { User::Root } else { User::Unprivileged };
+    let user = if is_root() {
+        User::Root
+    } else {
+        User::Unprivileged
+    };
     let file = directory.join(format!("{user}.txt"));
-    run(cargo(&["test", "--workspace", "--locked"]).env("INSTA_UPDATE", "no").env(RECORD, &file))?;
+    run(cargo(&["test", "--workspace", "--locked"])
+        .env("INSTA_UPDATE", "no")
+        .env(RECORD, &file))?;
     let mut runs = vec![Skips::read(user, &file)?];
     if user == User::Root {
         if output(Command::new("setpriv").arg("--version")).is_ok() {
             let file = directory.join(format!("{}.txt", User::Unprivileged));
-            unprivileged(&file)?;
+            test_unprivileged(&file)?;
             runs.push(Skips::read(User::Unprivileged, &file)?);
         } else {
             runs[0].add("xtask unprivileged: no `setpriv` (package util-linux)");
@@ -55,28 +67,50 @@ fn is_root() -> bool {
     output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
 }
 
-/// Users are not root: copies the test programs to where an unprivileged user can read them, runs them there as one, and writes what they skip
-/// to a file.
-fn unprivileged(skips: &Path) -> Result<()> {
-    let stage = tempfile::Builder::new().prefix("skills-test-").tempdir_in("/tmp")?;
+/// Users are not root: copies the test programs to where an unprivileged user can read them, runs
+/// them there as one, and writes what they skip to a file.
+fn test_unprivileged(skips: &Path) -> Result<()> {
+    let stage = tempfile::Builder::new()
+        .prefix("skills-test-")
+        .tempdir_in("/tmp")?;
     let (tree, home) = (stage.path().join("tree"), stage.path().join("home"));
     run(Command::new("chmod").arg("0755").arg(stage.path()))?;
     copy_tree(&tree)?;
     fs::create_dir(&home)?;
-    run(Command::new("chown").arg(format!("{NOBODY}:{NOBODY}")).arg(&home))?;
+    run(Command::new("chown")
+        .arg(format!("{UNPRIVILEGED_UID}:{UNPRIVILEGED_UID}"))
+        .arg(&home))?;
     let (binary, record) = (stage.path().join("skills"), home.join("skips"));
-    let (commands, tests): (Vec<PathBuf>, Vec<PathBuf>) = artifacts()?.into_iter().partition(|path| path.ends_with("skills"));
-    ensure!(commands.len() == 1 && tests.len() == TOUCH_THE_SYSTEM.len(), "cargo built {commands:?} and {tests:?}");
+    let (commands, tests): (Vec<PathBuf>, Vec<PathBuf>) = test_executables()?
+        .into_iter()
+        .partition(|path| path.ends_with("skills"));
+    ensure!(
+        commands.len() == 1 && tests.len() == SYSTEM_TEST_CRATES.len(),
+        "cargo built {commands:?} and {tests:?}"
+    );
     fs::copy(&commands[0], &binary)?;
     for (index, artifact) in tests.into_iter().enumerate() {
         let copy = stage.path().join(format!("test-{index}"));
         fs::copy(&artifact, &copy)?;
-        let ids = [format!("--reuid={NOBODY}"), format!("--regid={NOBODY}")];
+        let ids = [
+            format!("--reuid={UNPRIVILEGED_UID}"),
+            format!("--regid={UNPRIVILEGED_UID}"),
+        ];
         let mut command = Command::new("setpriv");
-        command.args(ids).args(["--clear-groups", "--inh-caps=-all", "--"]).arg(&copy);
-        command.current_dir(&tree).env("HOME", &home).env("TMPDIR", &home).env("INSTA_UPDATE", "no");
+        command
+            .args(ids)
+            .args(["--clear-groups", "--inh-caps=-all", "--"])
+            .arg(&copy);
+        command
+            .current_dir(&tree)
+            .env("HOME", &home)
+            .env("TMPDIR", &home)
+            .env("INSTA_UPDATE", "no");
         command.env(RECORD, &record);
-        command.env("INSTA_WORKSPACE_ROOT", &tree).env("SKILLS_TEST_TREE", &tree).env("SKILLS_TEST_BINARY", &binary);
+        command
+            .env("INSTA_WORKSPACE_ROOT", &tree)
+            .env("SKILLS_TEST_TREE", &tree)
+            .env("SKILLS_TEST_BINARY", &binary);
         run(&mut command)?;
     }
     if record.exists() {
@@ -87,10 +121,15 @@ fn unprivileged(skips: &Path) -> Result<()> {
 
 /// Copies the files of the project, as the version control knows them.
 fn copy_tree(to: &Path) -> Result<()> {
-    let files =
-        output(Command::new("git").current_dir(workspace()).args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]))?;
+    let files = output(Command::new("git").current_dir(workspace_dir()).args([
+        "ls-files",
+        "-z",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+    ]))?;
     for file in files.split_terminator('\0') {
-        let (from, to) = (workspace().join(file), to.join(file));
+        let (from, to) = (workspace_dir().join(file), to.join(file));
         if from.is_file() {
             fs::create_dir_all(to.parent().context("a file has a directory")?)?;
             fs::copy(&from, &to)?;
@@ -100,16 +139,27 @@ fn copy_tree(to: &Path) -> Result<()> {
 }
 
 /// Lists the integration tests and the `skills` command, which were built before.
-fn artifacts() -> Result<Vec<PathBuf>> {
-    let mut command = cargo(&["test", "--locked", "--no-run", "--test", "it", "--bin", "skills", "--message-format=json", "--quiet"]);
-    for name in TOUCH_THE_SYSTEM {
+fn test_executables() -> Result<Vec<PathBuf>> {
+    let mut command = cargo(&[
+        "test",
+        "--locked",
+        "--no-run",
+        "--test",
+        "it",
+        "--bin",
+        "skills",
+        "--message-format=json",
+        "--quiet",
+    ]);
+    for name in SYSTEM_TEST_CRATES {
         command.args(["--package", name]);
     }
     let mut paths = Vec::new();
     for line in output(&mut command)?.lines() {
         let message: serde_json::Value = serde_json::from_str(line)?;
         let kind = message["target"]["kind"][0].as_str();
-        let is_wanted = kind == Some("test") || (kind == Some("bin") && message["profile"]["test"] == false);
+        let is_wanted =
+            kind == Some("test") || (kind == Some("bin") && message["profile"]["test"] == false);
         if let (true, Some(path)) = (is_wanted, message["executable"].as_str()) {
             paths.push(PathBuf::from(path));
         }

@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-use crate::command::{cargo, output, workspace};
+use crate::command::{cargo, output, workspace_dir};
 
-/// Which of our crates each crate may depend on. A crate that is not here may depend on none, so a new one fails until its edges are drawn.
-const EDGES: &[(&str, &[&str])] = &[
+/// Which of our crates each crate may depend on. A crate that is not here may depend on none, so a
+/// new one fails until its edges are drawn.
+const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("skills-manifest", &[]),
     ("skills-discovery", &["skills-manifest"]),
     ("skills-prompt", &["skills-manifest", "skills-discovery"]),
@@ -21,7 +22,10 @@ const EDGES: &[(&str, &[&str])] = &[
     ("skills-sandbox", &["skills-policy"]),
     ("skills-sandbox-wasm", &["skills-policy", "skills-sandbox"]),
     ("skills-sandbox-linux", &["skills-policy", "skills-sandbox"]),
-    ("skills-sandbox-seatbelt", &["skills-policy", "skills-sandbox"]),
+    (
+        "skills-sandbox-seatbelt",
+        &["skills-policy", "skills-sandbox"],
+    ),
     (
         "skills-runtime",
         &[
@@ -38,12 +42,23 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     ("skills-tools", &["skills-runtime"]),
     ("skills-mcp", &["skills-tools"]),
-    ("skills-cli", &["skills-build", "skills-mcp", "skills-runtime", "skills-tools"]),
+    (
+        "skills-cli",
+        &[
+            "skills-build",
+            "skills-mcp",
+            "skills-runtime",
+            "skills-tools",
+        ],
+    ),
     ("host-text-only", &["skills-discovery", "skills-prompt"]),
     ("host-wasm-only", &["skills-runtime"]),
     ("host-everything", &["skills-runtime"]),
     ("host-middleware", &["skills-runtime", "skills-tools"]),
-    ("host-policy-and-sandbox", &["skills-policy", "skills-sandbox", "skills-sandbox-linux"]),
+    (
+        "host-policy-and-sandbox",
+        &["skills-policy", "skills-sandbox", "skills-sandbox-linux"],
+    ),
     ("skills-test-support", &[]),
     ("xtask", &["skills-test-support"]),
 ];
@@ -58,10 +73,10 @@ pub(crate) struct Member {
 pub(crate) fn tidy() -> Result<()> {
     let mut problems = Vec::new();
     for member in members()? {
-        problems.extend(forbidden_edges(&member));
+        problems.extend(forbidden_dependencies(&member));
     }
     problems.extend(files::problems()?);
-    problems.extend(translations::problems(&workspace())?);
+    problems.extend(translations::problems(&workspace_dir())?);
     if problems.is_empty() {
         eprintln!("tidy");
         return Ok(());
@@ -69,14 +84,28 @@ pub(crate) fn tidy() -> Result<()> {
     bail!("not tidy:\n  {}", problems.join("\n  "))
 }
 
-fn forbidden_edges(member: &Member) -> Vec<String> {
-    let allowed = EDGES.iter().find(|(name, _)| *name == member.name).map(|(_, allowed)| *allowed);
-    let Some(allowed) = allowed else { return vec![format!("{}: not on the map of edges (xtask/src/tidy.rs)", member.name)] };
-    let forbidden = member.dependencies.iter().filter(|dependency| !allowed.contains(&dependency.as_str()));
-    forbidden.map(|dependency| format!("{} must not depend on {dependency}", member.name)).collect()
+fn forbidden_dependencies(member: &Member) -> Vec<String> {
+    let allowed = ALLOWED_DEPENDENCIES
+        .iter()
+        .find(|(name, _)| *name == member.name)
+        .map(|(_, allowed)| *allowed);
+    let Some(allowed) = allowed else {
+        return vec![format!(
+            "{}: not on the map of edges (xtask/src/tidy.rs)",
+            member.name
+        )];
+    };
+    let forbidden = member
+        .dependencies
+        .iter()
+        .filter(|dependency| !allowed.contains(&dependency.as_str()));
+    forbidden
+        .map(|dependency| format!("{} must not depend on {dependency}", member.name))
+        .collect()
 }
 
-/// Lists the crates of the workspace with their features and their dependencies on each other, those of tests left out.
+/// Lists the crates of the workspace with their features and their dependencies on each other,
+/// those of tests left out.
 pub(crate) fn members() -> Result<Vec<Member>> {
     #[derive(Deserialize)]
     struct Metadata {
@@ -94,11 +123,24 @@ pub(crate) fn members() -> Result<Vec<Member>> {
         kind: Option<String>,
         path: Option<String>,
     }
-    let text = output(&mut cargo(&["metadata", "--format-version=1", "--no-deps", "--locked"]))?;
-    let metadata: Metadata = serde_json::from_str(&text).context("what cargo says of the workspace")?;
+    let text = output(&mut cargo(&[
+        "metadata",
+        "--format-version=1",
+        "--no-deps",
+        "--locked",
+    ]))?;
+    let metadata: Metadata =
+        serde_json::from_str(&text).context("what cargo says of the workspace")?;
     let member = |package: Package| {
-        let ours = package.dependencies.into_iter().filter(|d| d.path.is_some() && d.kind.as_deref() != Some("dev"));
-        Member { name: package.name, features: package.features.into_keys().collect(), dependencies: ours.map(|d| d.name).collect() }
+        let ours = package
+            .dependencies
+            .into_iter()
+            .filter(|d| d.path.is_some() && d.kind.as_deref() != Some("dev"));
+        Member {
+            name: package.name,
+            features: package.features.into_keys().collect(),
+            dependencies: ours.map(|d| d.name).collect(),
+        }
     };
     Ok(metadata.packages.into_iter().map(member).collect())
 }

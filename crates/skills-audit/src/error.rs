@@ -28,7 +28,11 @@ impl AuditError {
     }
 
     pub(crate) fn io(path: &Path, source: io::Error) -> Self {
-        Repr::Io { path: path.to_owned(), source }.into()
+        Repr::Io {
+            path: path.to_owned(),
+            source,
+        }
+        .into()
     }
 }
 

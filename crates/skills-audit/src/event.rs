@@ -7,7 +7,8 @@ use sha2::{Digest, Sha256};
 
 /// What is recorded of one attempt to run something.
 ///
-/// Values of secrets do not belong here, nor do input and output: of these there are sizes and hashes.
+/// Values of secrets do not belong here, nor do input and output: of these there are sizes and
+/// hashes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Event {
@@ -25,7 +26,8 @@ pub struct Event {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requested: Vec<String>,
     /// What came of it.
-    pub decision: Decision,
+    #[serde(alias = "decision")]
+    pub disposition: Disposition,
     /// The rules that decided.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<String>,
@@ -33,23 +35,23 @@ pub struct Event {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend: Option<String>,
     /// The walls that stood.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub layers: Vec<Layer>,
+    #[serde(default, alias = "layers", skip_serializing_if = "Vec::is_empty")]
+    pub restrictions: Vec<RestrictionStatus>,
     /// The limits, by their names with units.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub limits: BTreeMap<String, u64>,
     /// The input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<Content>,
+    pub input: Option<ContentHash>,
     /// What was written to standard output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stdout: Option<Content>,
+    pub stdout: Option<ContentHash>,
     /// What was written to standard error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stderr: Option<Content>,
+    pub stderr: Option<ContentHash>,
     /// How it ended: `exit 0`, `timeout`, `killed`, or why it did not begin.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<String>,
+    #[serde(default, alias = "outcome", skip_serializing_if = "Option::is_none")]
+    pub termination: Option<String>,
     /// How long it took, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
@@ -59,7 +61,7 @@ pub struct Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum Decision {
+pub enum Disposition {
     /// It was allowed and ran.
     Granted,
     /// It was not allowed, and nothing ran.
@@ -70,7 +72,7 @@ pub enum Decision {
 
 /// A wall around a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Layer {
+pub struct RestrictionStatus {
     /// Its name.
     pub name: String,
     /// How well it stood: `enforced`, `partial`, `unavailable`.
@@ -79,7 +81,7 @@ pub struct Layer {
 
 /// Content of which only size and hash are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Content {
+pub struct ContentHash {
     /// How many bytes.
     pub bytes: u64,
     /// The SHA-256 of what there is of it, in lower-case hexadecimal digits.
@@ -89,30 +91,31 @@ pub struct Content {
 impl Event {
     /// Begins an event; everything else is empty.
     #[must_use]
-    pub fn new(time: impl Into<String>, skill: impl Into<String>, decision: Decision) -> Self {
+    pub fn new(time: impl Into<String>, skill: impl Into<String>, decision: Disposition) -> Self {
         Self {
             time: time.into(),
             skill: skill.into(),
             digest: None,
             program: None,
             requested: Vec::new(),
-            decision,
+            disposition: decision,
             rules: Vec::new(),
             backend: None,
-            layers: Vec::new(),
+            restrictions: Vec::new(),
             limits: BTreeMap::new(),
             input: None,
             stdout: None,
             stderr: None,
-            outcome: None,
+            termination: None,
             duration_ms: None,
         }
     }
 }
 
 impl Event {
-    /// What is kept of an event whose record would be too long: its lists and long texts are left out, and that is said.
-    pub(crate) fn shortened(&self) -> Self {
+    /// What is kept of an event whose record would be too long: its lists and long texts are left
+    /// out, and that is said.
+    pub(crate) fn truncated(&self) -> Self {
         const MAX_CHARACTERS: usize = 500;
         let cut = |text: &String| text.chars().take(MAX_CHARACTERS).collect::<String>();
         Self {
@@ -120,18 +123,21 @@ impl Event {
             program: self.program.as_ref().map(cut),
             requested: Vec::new(),
             rules: vec!["left out: the record would be too long".to_owned()],
-            layers: Vec::new(),
-            outcome: self.outcome.as_ref().map(cut),
+            restrictions: Vec::new(),
+            termination: self.termination.as_ref().map(cut),
             ..self.clone()
         }
     }
 }
 
-impl Content {
+impl ContentHash {
     /// Measures what is kept of a content of `total` bytes.
     #[must_use]
-    pub fn of(kept: &[u8], total: u64) -> Self {
-        Self { bytes: total, sha256: hex(&Sha256::digest(kept)) }
+    pub fn from_prefix(kept: &[u8], total: u64) -> Self {
+        Self {
+            bytes: total,
+            sha256: hex(&Sha256::digest(kept)),
+        }
     }
 }
 

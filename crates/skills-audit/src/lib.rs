@@ -5,10 +5,12 @@
 //! files --verify------------> Verified | what is cut, edited or torn, and where
 //! ```
 //!
-//! [`Log`] is the sink that writes files: append-only, for several writers at once, with rotation. Each line carries the hash of the line
-//! before it, so a cut or an edit shows. Whoever may write the file can write a whole new chain: against that, keep the last hash elsewhere.
+//! [`AuditLog`] is the sink that writes files: append-only, for several writers at once, with
+//! rotation. Each line carries the hash of the line before it, so a cut or an edit shows. Whoever
+//! may write the file can write a whole new chain: against that, keep the last hash elsewhere.
 //!
-//! This crate must never know what a skill is, policies or sandboxes: it gets words, numbers and hashes. It reads no clock.
+//! This crate must never know what a skill is, policies or sandboxes: it gets words, numbers and
+//! hashes. It reads no clock.
 //!
 //! ```
 //! use skills_audit::{AuditSink, Decision, Event, Log, verify};
@@ -22,29 +24,30 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod chain;
 mod error;
 mod event;
 mod log;
-mod read;
+mod reader;
+mod record;
 mod verify;
 
 pub use error::{AuditError, ErrorKind};
-pub use event::{Content, Decision, Event, Layer};
-pub use log::{Log, Rotation};
-pub use read::{Line, read, tail};
-pub use verify::{Problem, Verified, verify, verify_since};
+pub use event::{ContentHash, Disposition, Event, RestrictionStatus};
+pub use log::{AuditLog, Rotation};
+pub use reader::{Line, read, tail};
+pub use verify::{Problem, VerifyReport, verify, verify_since};
 
 /// Takes one record for each attempt, denied or not.
 ///
-/// A host that wants its records elsewhere implements this. An attempt whose record cannot be kept must not run: whoever runs something asks the
-/// sink first or treats its error as a failure of the run.
+/// A host that wants its records elsewhere implements this. An attempt whose record cannot be kept
+/// must not run: whoever runs something asks the sink first or treats its error as a failure of the
+/// run.
 pub trait AuditSink: Send + Sync {
     /// Says whether a record could be kept now; nothing is run when not. Default: yes.
     ///
     /// # Errors
     /// When it could not.
-    fn ready(&self) -> Result<(), AuditError> {
+    fn check_writable(&self) -> Result<(), AuditError> {
         Ok(())
     }
 

@@ -1,25 +1,25 @@
-//! What came out of a build.
+//! The result of a build.
 
 use std::path::PathBuf;
 
 use crate::language::Language;
 
-/// How an artifact came to be what it is.
+/// Result of a build or check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BuildStatus {
-    /// Nothing was done: it is what its source built to before.
+    /// Up to date; nothing was built.
     Fresh,
-    /// It was built and put in place.
+    /// It was built and installed.
     Built,
-    /// It was built again, elsewhere, to the same bytes.
+    /// It was built again in a temporary directory, with identical bytes.
     Reproduced,
-    /// Its source is the one that it was built from; its language makes other bytes each time.
+    /// The source is unchanged since it was built; builds of its language are not reproducible.
     SourceUnchanged,
 }
 
 impl BuildStatus {
-    /// Returns the word for programs: `fresh`, `built`, `same-bytes` or `same-source`.
+    /// Returns the stable word for programs: `fresh`, `built`, `same-bytes` or `same-source`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -31,20 +31,20 @@ impl BuildStatus {
     }
 }
 
-/// An artifact, and what it was built with.
+/// A built or checked artifact, with the tools that built it. Returned by [`build`](crate::build).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Artifact {
-    /// How it came to be.
+    /// The result of the build or check.
     pub status: BuildStatus,
     /// The language of its source.
     pub language: Language,
-    /// Where it lies.
+    /// The path.
     pub path: PathBuf,
-    /// Its length in bytes.
+    /// The size in bytes.
     pub bytes: usize,
-    /// Its SHA-256 in hexadecimal.
+    /// The SHA-256 in hexadecimal.
     pub sha256: String,
-    /// The tools it was built with and their versions.
+    /// The names and versions of the tools that it was built with.
     pub tools: Vec<(String, String)>,
 }

@@ -1,4 +1,4 @@
-//! Builds a skill, or holds what is there against its source.
+//! Builds a skill, or checks an artifact against its source.
 
 use std::path::{Path, PathBuf};
 
@@ -14,27 +14,25 @@ use crate::request::BuildRequest;
 use crate::source::Source;
 use crate::tool_finder::LocalTools;
 
-/// What to do when there is an artifact.
+/// When to rebuild an existing artifact.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BuildMode {
-    /// Build when the source is not the one that the artifact was built from.
+    /// Build if the source has changed since the artifact was built.
     #[default]
     IfStale,
-    /// Build in any case.
+    /// Always build.
     Force,
-    /// Change nothing. Where builds are reproducible, build elsewhere and compare the bytes; else
-    /// compare the source with that of the lock.
+    /// Change nothing. If builds are reproducible, build in a temporary directory and compare the
+    /// bytes; otherwise compare the source with that of the lock file.
     Check,
 }
 
-/// Builds a skill, or checks it. `progress` gets a line for each program that is started, and what
-/// these say.
+/// Builds or checks a skill. `progress` receives each command line and its output.
 ///
 /// # Errors
-/// When there is no source, a tool is missing, a compiler fails, files cannot be written, or a
-/// check finds something else than the source builds to. An artifact that was there stays as it
-/// was.
+/// Fails if there is no source, a tool is missing, a compiler fails, files cannot be written, or a
+/// check finds a difference. An existing artifact stays unchanged then.
 pub fn build(
     request: &BuildRequest,
     mode: BuildMode,
@@ -55,7 +53,7 @@ pub fn build(
         BuildMode::Check => return check(request, &source, &sources, &there, &hash, progress),
     }
     let (built, tools) = compile(request, &source, &sources, mode, progress)?;
-    // Cargo makes the lock file of packages when there is none, and it belongs to the source.
+    // Cargo creates a missing `Cargo.lock`, which belongs to the source.
     let hash = if sources.iter().any(|(path, _)| path == "Cargo.lock") {
         hash
     } else {
@@ -161,7 +159,7 @@ fn artifact(verdict: BuildStatus, path: PathBuf, bytes: &[u8], lock: ArtifactLoc
     }
 }
 
-/// What an earlier build left.
+/// The existing artifact and its lock file.
 struct ExistingArtifact<'a> {
     path: &'a Path,
     bytes: Option<Vec<u8>>,
@@ -177,7 +175,7 @@ impl<'a> ExistingArtifact<'a> {
         })
     }
 
-    /// Returns the artifact when it is the one of the lock, and the lock that of the source.
+    /// Returns the artifact if it matches the lock file, and the lock file matches the source.
     fn fresh(&self, sources: &str, language: Language) -> Option<Artifact> {
         let (bytes, lock) = (self.bytes.as_ref()?, self.lock.as_ref()?);
         let is_fresh = lock.sources_sha256 == sources

@@ -1,4 +1,4 @@
-//! What goes wrong.
+//! Errors of builds.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,34 +6,35 @@ use std::path::{Path, PathBuf};
 use crate::language::Language;
 use crate::tool::MissingTool;
 
-/// A skill cannot be built, or what is there is not what its source builds to.
+/// A skill cannot be built, or its artifact does not match its source. [`kind`](Self::kind) is for
+/// branching.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct BuildError(Repr);
 
-/// The kinds of errors.
+/// The kinds of errors. New kinds may be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BuildErrorKind {
     /// There is no source to build.
     NoSource,
-    /// There is source in several languages and none was chosen.
+    /// There is source in several languages and none was selected.
     AmbiguousLanguage,
     /// A tool is missing.
     MissingTool,
-    /// The source, or a file that describes it, is wrong: a compiler said no, it has links in it,
-    /// or it does not lie in the skill.
+    /// The source, or a file that describes it, is invalid: a compiler failed, it contains
+    /// symlinks, or it is outside of the skill.
     CompileFailed,
-    /// What is there was not built, or from other source.
+    /// The artifact was not built, or from other source.
     Stale,
-    /// The same source builds to other bytes than those that are there.
+    /// The same source builds to other bytes.
     NotReproduced,
-    /// A file cannot be read or written, or a program not be started.
+    /// A file cannot be read or written, or a program cannot be started.
     Io,
 }
 
 impl BuildErrorKind {
-    /// Returns a short word for programs, such as `missing-tool`.
+    /// Returns the stable word for programs, such as `missing-tool`.
     #[must_use]
     pub const fn code(self) -> &'static str {
         match self {
@@ -50,12 +51,12 @@ impl BuildErrorKind {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Repr {
-    #[error("{} has no source to build; looked there for {looked_for}", directory.display())]
+    #[error("no source found in {} (looked for {looked_for})", directory.display())]
     NoSource {
         directory: PathBuf,
         looked_for: String,
     },
-    #[error("{} has source in several languages ({}); choose one with --lang", directory.display(), names(languages))]
+    #[error("{} has source in several languages ({}); select one with `--lang`", directory.display(), names(languages))]
     AmbiguousLanguage {
         directory: PathBuf,
         languages: Vec<Language>,
@@ -72,15 +73,15 @@ pub(crate) enum Repr {
     Manifest { path: PathBuf, reason: String },
     #[error("{}: {reason}", path.display())]
     Source { path: PathBuf, reason: String },
-    #[error("{} leads out of the skill, to {}; build it with --output", path.display(), to.display())]
+    #[error("{} is outside of the skill, at {}; pass `--output`", path.display(), to.display())]
     OutsideSource { path: PathBuf, to: PathBuf },
-    #[error("{} was not built yet", artifact.display())]
+    #[error("{} is not built", artifact.display())]
     NotBuilt { artifact: PathBuf },
-    #[error("{} does not belong to its source, one of them changed", artifact.display())]
+    #[error("{} is out of date with its source", artifact.display())]
     Stale { artifact: PathBuf },
-    #[error("{} is not what its source builds to here (built with {tools})", artifact.display())]
+    #[error("{} is not reproducible with these tools (built with {tools})", artifact.display())]
     NotReproduced { artifact: PathBuf, tools: String },
-    #[error("{}: {action}", path.display())]
+    #[error("cannot {action} {}", path.display())]
     Io {
         path: PathBuf,
         action: &'static str,
@@ -105,7 +106,7 @@ impl BuildError {
         })
     }
 
-    /// Returns what kind of error this is.
+    /// Returns the kind of this error.
     #[must_use]
     pub const fn kind(&self) -> BuildErrorKind {
         match self.0 {
@@ -122,7 +123,7 @@ impl BuildError {
         }
     }
 
-    /// Returns the tools that are missing; none for other kinds.
+    /// Returns the missing tools; empty for other kinds.
     #[must_use]
     pub fn missing(&self) -> &[MissingTool] {
         match &self.0 {

@@ -1,7 +1,7 @@
-//! Does what a plan says.
+//! Executes a plan.
 #![expect(
     clippy::disallowed_methods,
-    reason = "starts the compilers of an author's own source"
+    reason = "starts compilers for the author's own source"
 )]
 
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use crate::files;
 use crate::invocation::Invocation;
 use crate::plan::{BuildDirs, Plan};
 
-/// Writes the files, starts the programs, and returns the artifact.
+/// Writes the files, runs the programs, and returns the artifact.
 pub(crate) fn execute(
     plan: &Plan,
     places: &BuildDirs,
@@ -26,11 +26,11 @@ pub(crate) fn execute(
     files::read(&plan.artifact)
 }
 
-/// Says what is started, waits for its end, and passes on what it says.
+/// Runs a command and streams its output to `progress`.
 ///
 /// # Errors
-/// When the program cannot be started or ends badly; then everything that it printed is in the
-/// error.
+/// Fails if the program cannot be started or exits with an error; then the error contains all of
+/// its output.
 pub(crate) fn run_command(
     invocation: &Invocation,
     progress: &mut dyn FnMut(&str),
@@ -44,7 +44,7 @@ pub(crate) fn run_command(
     command.envs(invocation.envs.iter().map(|(name, value)| (name, value)));
     let output = command
         .output()
-        .map_err(|error| BuildError::io(&invocation.program, "cannot be started", error))?;
+        .map_err(|error| BuildError::io(&invocation.program, "start", error))?;
     let told = String::from_utf8_lossy(&output.stderr);
     if output.status.success() {
         told.lines().for_each(progress);

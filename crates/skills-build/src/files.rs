@@ -1,7 +1,7 @@
 //! Reads and writes the author's files.
 #![expect(
     clippy::disallowed_methods,
-    reason = "an author builds a directory of their own; this is no skill that somebody else wrote"
+    reason = "authors build their own directories, which are trusted"
 )]
 
 use std::fs::{self, FileType};
@@ -10,20 +10,20 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{BuildError, Repr};
 
-/// Directories that hold no source: what tools put there.
+/// Directories without source, which tools create.
 const IGNORED_DIRS: [&str; 5] = ["target", "node_modules", ".venv", "__pycache__", ".git"];
 
-/// The most bytes that all files of a source may have.
+/// The maximum total size of a source.
 const MAX_BYTES: u64 = 64 << 20;
-/// The most files that a source may have.
+/// The maximum number of files of a source.
 const MAX_FILES: usize = 10_000;
 
-/// A file of the source: its path below the directory, with `/`, and its content.
+/// A source file: its path below the directory, with `/`, and its content.
 pub(crate) type SourceFile = (String, Vec<u8>);
 
-/// Reads the source: everything but what tools made, in order of the paths. Links and special files
-/// are refused: what they lead to is no part of the source, and could change without it. So are
-/// names that are not the same on every system, see [`is_plain`].
+/// Collects source files in path order. Rejects symlinks and special files: their targets are not
+/// part of the source, and could change without it. Also rejects names that differ between systems,
+/// see [`is_portable_name`].
 pub(crate) fn read_source(directory: &Path) -> Result<Vec<SourceFile>, BuildError> {
     let mut collected = SourceCollector {
         files: Vec::new(),
@@ -50,7 +50,7 @@ impl SourceCollector {
             if !is_portable_name(&path) {
                 return Err(invalid_source(
                     &path,
-                    "its name is not Unicode, or holds `\\`, which other systems read as a path"
+                    "the name is not Unicode, or contains `\\`, a path separator on other systems"
                         .to_owned(),
                 ));
             }
@@ -61,14 +61,11 @@ impl SourceCollector {
             if self.files.len() == MAX_FILES {
                 return Err(invalid_source(
                     root,
-                    format!("the source has more than {MAX_FILES} files"),
+                    format!("source exceeds {MAX_FILES} files"),
                 ));
             }
             let content = read_regular(&path, kind, self.bytes_left)?.ok_or_else(|| {
-                invalid_source(
-                    root,
-                    format!("the source has more than {} MiB", MAX_BYTES >> 20),
-                )
+                invalid_source(root, format!("source exceeds {} MiB", MAX_BYTES >> 20))
             })?;
             self.bytes_left -= content.len() as u64;
             let below = path
@@ -82,9 +79,9 @@ impl SourceCollector {
     }
 }
 
-/// Whether a name in a directory is the same text on every system. With `\` as a separator, the
-/// file `..\x` would be copied to where `../x` leads, and of names that are not Unicode several
-/// would have one text.
+/// Returns true if a name is the same text on every system. With `\` as a separator, the file
+/// `..\x` would be copied to `../x`, and several names that are not Unicode would have the same
+/// text.
 fn is_portable_name(path: &Path) -> bool {
     path.file_name()
         .and_then(|name| name.to_str())
@@ -99,7 +96,7 @@ fn invalid_source(path: &Path, reason: String) -> BuildError {
     .into()
 }
 
-/// Reads a regular file; nothing when it is longer than `max_bytes`.
+/// Reads a regular file; `None` if it is longer than `max_bytes`.
 fn read_regular(
     path: &Path,
     kind: FileType,
@@ -108,13 +105,13 @@ fn read_regular(
     if kind.is_symlink() {
         return Err(invalid_source(
             path,
-            "it is a link, and source is what lies here itself".to_owned(),
+            "is a symlink; source files must be regular files".to_owned(),
         ));
     }
     if !kind.is_file() {
-        return Err(invalid_source(path, "it is no regular file".to_owned()));
+        return Err(invalid_source(path, "not a regular file".to_owned()));
     }
-    let failed = |error| BuildError::io(path, "cannot be read", error);
+    let failed = |error| BuildError::io(path, "read", error);
     let mut content = Vec::new();
     fs::File::open(path)
         .and_then(|file| file.take(max_bytes + 1).read_to_end(&mut content))
@@ -122,17 +119,17 @@ fn read_regular(
     Ok(Some(content).filter(|content| content.len() as u64 <= max_bytes))
 }
 
-/// Reads a file that belongs to the source.
+/// Reads a source file.
 pub(crate) fn source_file(path: &Path) -> Result<Vec<u8>, BuildError> {
     let kind = path
         .symlink_metadata()
-        .map_err(|error| BuildError::io(path, "cannot be read", error))?
+        .map_err(|error| BuildError::io(path, "read", error))?
         .file_type();
     read_regular(path, kind, MAX_BYTES)?
-        .ok_or_else(|| invalid_source(path, format!("it has more than {} MiB", MAX_BYTES >> 20)))
+        .ok_or_else(|| invalid_source(path, format!("exceeds {} MiB", MAX_BYTES >> 20)))
 }
 
-/// Lists the names in a directory, in order; none when there is no such directory.
+/// Lists the names in a directory, sorted; empty if it does not exist.
 pub(crate) fn file_names(directory: &Path) -> Result<Vec<String>, BuildError> {
     if directory.is_dir() {
         Ok(read_entries(directory)?
@@ -151,7 +148,7 @@ struct Entry {
 }
 
 fn read_entries(directory: &Path) -> Result<Vec<Entry>, BuildError> {
-    let failed = |error| BuildError::io(directory, "cannot be listed", error);
+    let failed = |error| BuildError::io(directory, "list", error);
     let entry = |entry: io::Result<fs::DirEntry>| {
         let entry = entry?;
         Ok(Entry {
@@ -170,31 +167,30 @@ fn read_entries(directory: &Path) -> Result<Vec<Entry>, BuildError> {
 }
 
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, BuildError> {
-    fs::read(path).map_err(|error| BuildError::io(path, "cannot be read", error))
+    fs::read(path).map_err(|error| BuildError::io(path, "read", error))
 }
 
-/// Reads a file that may not be there.
+/// Reads a file that may not exist.
 pub(crate) fn read_if_exists(path: &Path) -> Result<Option<Vec<u8>>, BuildError> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(BuildError::io(path, "cannot be read", error)),
+        Err(error) => Err(BuildError::io(path, "read", error)),
     }
 }
 
-/// Writes a file, and the directories above it.
+/// Writes a file, and creates its parent directories.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
-    let failed = |error| BuildError::io(path, "cannot be written", error);
+    let failed = |error| BuildError::io(path, "write", error);
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(failed)?;
     }
     fs::write(path, bytes).map_err(failed)
 }
 
-/// Puts a file in place as a whole, so that nobody reads half of it. A link that lies there is
-/// replaced and not followed.
+/// Replaces a file atomically. A symlink at the path is replaced, not followed.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
-    let failed = |error| BuildError::io(path, "cannot be put in place", error);
+    let failed = |error| BuildError::io(path, "replace", error);
     // The parent of a bare name is the empty path.
     let parent = path
         .parent()
@@ -207,7 +203,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// Makes a file of a name that nobody can foresee, with the rights that new files have.
+/// Creates a temporary file with a random name and default permissions.
 fn new_file(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".new-");
@@ -216,18 +212,18 @@ fn new_file(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
     builder.tempfile_in(directory)
 }
 
-/// Returns where a directory really lies; nothing when there is none.
+/// Returns the canonical path of a directory; `None` if it does not exist.
 pub(crate) fn resolve_directory(directory: &Path) -> Result<Option<PathBuf>, BuildError> {
     match directory.canonicalize() {
         Ok(path) => Ok(Some(path)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(BuildError::io(directory, "cannot be found", error)),
+        Err(error) => Err(BuildError::io(directory, "resolve", error)),
     }
 }
 
-/// Makes a directory that goes away when it is let go.
+/// Creates a staging directory that is removed on drop.
 pub(crate) fn create_stage(within: &Path) -> Result<tempfile::TempDir, BuildError> {
-    let failed = |error| BuildError::io(within, "no scratch directory can be made there", error);
+    let failed = |error| BuildError::io(within, "create a temporary directory in", error);
     fs::create_dir_all(within).map_err(failed)?;
     tempfile::Builder::new()
         .prefix("stage-")
@@ -235,7 +231,7 @@ pub(crate) fn create_stage(within: &Path) -> Result<tempfile::TempDir, BuildErro
         .map_err(failed)
 }
 
-/// Makes a directory and those above it.
+/// Creates a directory and its parents.
 pub(crate) fn make_directory(path: &Path) -> Result<(), BuildError> {
-    fs::create_dir_all(path).map_err(|error| BuildError::io(path, "cannot be made", error))
+    fs::create_dir_all(path).map_err(|error| BuildError::io(path, "create", error))
 }

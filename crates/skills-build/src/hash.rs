@@ -10,8 +10,8 @@ pub(crate) fn hash_bytes(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// Returns the hash of everything that an artifact is made from: the source, and what this crate
-/// adds to it.
+/// Returns the hash of everything that an artifact is built from: the source, and the files that
+/// this crate adds to it.
 pub(crate) fn hash_source_files(files: &[SourceFile], language: Language) -> String {
     let mut hasher = Sha256::new();
     let generated = language

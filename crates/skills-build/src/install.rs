@@ -1,4 +1,4 @@
-//! Gets tools that are missing, when an author asks for it.
+//! Installs missing tools, at the author's request.
 
 use std::path::Path;
 
@@ -9,18 +9,19 @@ use crate::invocation::Invocation;
 use crate::tool::{MissingTool, Tool};
 use crate::tool_finder::{RUST_TARGET, ToolFinder};
 
-/// The versions that are known to work.
+/// Versions that are known to work.
 const ESBUILD_VERSION: &str = "esbuild@0.28.2";
 const COMPONENTIZE_QJS_VERSION: &str = "componentize-qjs@0.4.5";
 const ZIGLANG_VERSION: &str = "ziglang==0.17.1";
 const COMPONENTIZE_PY_VERSION: &str = "componentize-py==0.25.1";
 
-/// Gets missing tools: those of npm and PyPI into a directory of tools, Rust's target with rustup
-/// into the toolchain that is used in `source`. `progress` gets each command before it is started.
+/// Installs missing tools: those of npm and PyPI into a tools directory, the Rust target with
+/// rustup into the toolchain used in `source`. `progress` receives each command before it is
+/// started.
 ///
 /// # Errors
-/// When one of them cannot be had this way (a compiler, node), when npm, python3 or rustup are
-/// missing, or when they fail.
+/// Fails if a tool cannot be installed this way (a compiler, node), if npm, python3 or rustup are
+/// missing, or if they fail.
 pub fn install(
     missing: &[MissingTool],
     tools: &ToolFinder,
@@ -37,7 +38,7 @@ pub fn install(
         .try_for_each(|command| run_command(command, progress))
 }
 
-/// Lists what is to be started.
+/// Lists the commands to run.
 fn plan_installs(
     missing: &[MissingTool],
     tools: &ToolFinder,
@@ -66,7 +67,7 @@ fn plan_installs(
         let program = tools
             .find_program("npm")
             .ok_or_else(|| not_installable(*first))?;
-        // Scripts of packages need not run: both packages bring what they need as files.
+        // Install scripts of packages need not run: both packages contain everything as files.
         let install = Invocation::new(program, into).args([
             "install",
             "--ignore-scripts",
@@ -98,7 +99,7 @@ fn plan_installs(
             "--quiet",
             "--disable-pip-version-check",
         ]);
-        // Without that it would run what a package says about building it.
+        // Otherwise pip would run the build code of packages.
         commands.push(install.args(["--only-binary", ":all:"]).args(pip));
     }
     let search_path = tools.search_path();

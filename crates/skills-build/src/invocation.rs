@@ -1,17 +1,17 @@
-//! A program to be started.
+//! A command line.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 
-/// A call of a program: its path, its arguments, the variables that it gets on top of those of this
-/// process, and where it starts.
+/// A call of a program: its path, its arguments, variables in addition to those of this process,
+/// and the working directory. It is started without a shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invocation {
     /// The path of the program.
     pub program: PathBuf,
-    /// The arguments, which no shell ever sees.
+    /// The arguments, which are never passed through a shell.
     pub args: Vec<OsString>,
     /// Variables and their values.
     pub envs: Vec<(&'static str, OsString)>,
@@ -56,7 +56,7 @@ impl Invocation {
     }
 }
 
-/// For people: the program's path and its arguments, without quotes.
+/// Human-readable: the program's path and its arguments, without quotes.
 impl fmt::Display for Invocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.program.display())?;

@@ -3,28 +3,29 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A language whose source can be built.
+/// A language whose source can be built. It decides the required tools and the form of the
+/// artifact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Language {
-    /// Rust, by cargo: a component of about 70 KB.
+    /// Rust, with cargo: a component of about 70 KB.
     Rust,
-    /// JavaScript, by QuickJS: a component of about 1.7 MB.
+    /// JavaScript, with QuickJS: a component of about 1.7 MB.
     JavaScript,
-    /// TypeScript, whose types are taken out and not checked; then as JavaScript.
+    /// TypeScript, whose types are removed and not checked; then like JavaScript.
     TypeScript,
-    /// C, by zig: a core module for WASI preview 1 of 3 KB and more, which is shipped as it is.
+    /// C, with zig: a core module for WASI preview 1 of at least 3 KB, shipped unchanged.
     C,
-    /// Python, by componentize-py: a component of about 19 MB.
+    /// Python, with componentize-py: a component of about 19 MB.
     Python,
 }
 
-/// A word that names no language.
+/// An unknown name of a language.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownLanguage;
 
 impl Language {
-    /// All languages, in the order in which they are told.
+    /// All languages, in display order.
     pub const ALL: [Self; 5] = [
         Self::Rust,
         Self::JavaScript,
@@ -33,7 +34,7 @@ impl Language {
         Self::Python,
     ];
 
-    /// Returns the short name, as it is typed: `rust`, `js`, `ts`, `c` or `python`.
+    /// Returns the short name: `rust`, `js`, `ts`, `c` or `python`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -45,15 +46,15 @@ impl Language {
         }
     }
 
-    /// Says whether the same source and tools make the same bytes. Where an interpreter's heap is
-    /// stored, as for JavaScript and Python, they do not.
+    /// Returns true if the same source and tools create the same bytes. They do not if the heap of
+    /// an interpreter is stored, as for JavaScript and Python.
     #[must_use]
     pub const fn is_reproducible(self) -> bool {
         matches!(self, Self::Rust | Self::C)
     }
 
-    /// Returns the files of ours that are built together with the source, with their paths in the
-    /// stage.
+    /// Returns the files of this crate that are built together with the source, with their paths in
+    /// the staging directory.
     pub(crate) const fn generated(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Rust | Self::C => &[],
@@ -114,7 +115,7 @@ impl fmt::Display for UnknownLanguage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "no such language; there are: {}",
+            "unknown language; expected one of: {}",
             Language::ALL.map(Language::as_str).join(", ")
         )
     }

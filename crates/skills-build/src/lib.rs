@@ -1,25 +1,24 @@
 //! Compiles a skill's source to a WebAssembly component with the tools of its language.
 //!
 //! ```text
-//! guest/ --Source--> language, entry --\
-//! directories --Tools--> Found ---------+--> Plan --perform--> wasm/skill.wasm, guest/artifact.lock
+//! guest/ --Source--> language, entries ---\
+//! directories --ToolFinder--> Toolchain --+--> Plan --execute--> artifact and lock file
 //! ```
 //!
 //! | source | language | tools |
 //! |---|---|---|
 //! | `guest/Cargo.toml` | Rust | cargo, the target `wasm32-wasip2` |
 //! | `guest/{main,index,skill}.{js,mjs}` | JavaScript | node, esbuild, componentize-qjs |
-//! | `guest/{main,index,skill}.ts` | TypeScript | the same; types are taken out, not checked |
+//! | `guest/{main,index,skill}.ts` | TypeScript | the same; types are removed, not checked |
 //! | `guest/*.c` | C | zig |
 //! | `guest/{app,main}.py` | Python | componentize-py |
 //!
-//! This is for authors. Building runs what the source says (build scripts, packages, compilers)
-//! with the rights of whoever builds, behind no sandbox at all; nobody who only runs skills ever
-//! builds one. Nothing of a skill reaches a shell: programs are started by path, with a list of
-//! arguments.
+//! This is for authors. Building runs code of the source (build scripts, packages, compilers) with
+//! the rights of the current user and without a sandbox; running a skill never builds it. Nothing
+//! of a skill is passed to a shell: programs are started by path, with a list of arguments.
 //!
-//! This crate must never know policies, sandboxes or what a `SKILL.md` says, and it reads no
-//! environment: where tools and scratch space lie is given.
+//! This crate must not know policies, sandboxes or the content of a `SKILL.md`, and it does not
+//! read the environment: the directories of tools and temporary files are arguments.
 //!
 //! ```
 //! use skills_build::Language;
@@ -61,5 +60,5 @@ pub use tool::{MissingTool, Tool};
 pub use tool_finder::{LocalTools, ToolFinder};
 pub use toolchain::{InstalledTool, RustToolchain, Toolchain};
 
-/// The file beside the source that says what the artifact was built from.
+/// The lock file next to the source, which records what the artifact was built from.
 pub const LOCK: &str = "artifact.lock";

@@ -1,4 +1,4 @@
-//! What an artifact was built from.
+//! The lock file of an artifact.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use crate::error::BuildError;
 use crate::files;
 use crate::language::Language;
 
-/// The record beside a source: its hash, that of the artifact, the language, and the tools with
+/// The content of a lock file: hashes of source and artifact, the language, and the tools with
 /// their versions.
 ///
 /// ```text
@@ -23,17 +23,16 @@ pub struct ArtifactLock {
     pub sources_sha256: String,
     /// The SHA-256 of the artifact.
     pub artifact_sha256: String,
-    /// The tools and what they said of their versions.
+    /// The tools with the versions that they report.
     pub tools: Vec<(String, String)>,
 }
 
 impl ArtifactLock {
-    /// Reads a lock; nothing when a line is missing or has no meaning here, as when another version
-    /// wrote it: then it is built again.
+    /// Parses a lock file. `None` if a field is missing or unknown; callers then rebuild.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        // A checkout may end lines with a carriage return; inside of a value, control characters
-        // mean nothing.
+        // A checkout may end lines with a carriage return; control characters within a value are
+        // invalid.
         let lines = || text.lines().filter(|line| !line.contains(char::is_control));
         let field =
             |name: &str| lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -50,7 +49,7 @@ impl ArtifactLock {
         })
     }
 
-    /// Returns the lines of the lock.
+    /// Returns the text of the lock file.
     #[must_use]
     pub fn to_text(&self) -> String {
         let tools = self

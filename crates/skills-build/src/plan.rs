@@ -1,4 +1,4 @@
-//! What a build does, as a value.
+//! The plan of a build, as a value.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,46 +12,46 @@ use crate::tool::Tool;
 use crate::tool_finder::RUST_TARGET;
 use crate::toolchain::{RustToolchain, Toolchain};
 
-/// Where a build may write, and what is on this machine only.
+/// The directories that a build may write, and those of this host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildDirs {
-    /// An empty directory of this build.
+    /// An empty staging directory of this build.
     pub stage_dir: PathBuf,
-    /// A directory that stays, for what compilers keep.
+    /// A persistent directory for caches of compilers.
     pub work_dir: PathBuf,
-    /// Where cargo builds; a directory of its own in `work` when nothing is given.
+    /// Cargo's target directory; by default a directory in `work_dir`.
     pub cargo_target: Option<PathBuf>,
-    /// What may be written into the source.
+    /// What may be written into the source directory.
     pub source: SourceWrites,
-    /// Where cargo keeps the sources of packages, which is taken out of the artifact.
+    /// Cargo's home with the sources of packages; its path is removed from artifacts.
     pub cargo_home: PathBuf,
 }
 
-/// What a build may write where the source lies.
+/// What a build may write in the source directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SourceWrites {
-    /// Nothing, as for checks.
+    /// Nothing, for checks.
     None,
-    /// Cargo's lock file, when there is none.
+    /// Cargo's lock file, if there is none.
     LockFile,
 }
 
-/// What a build does: files to write, programs to start one after the other, and where the artifact
-/// then lies.
+/// The plan of a build: files to write, programs to run in sequence, and the path of the artifact.
+/// Plain data, which can be printed and compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// The language.
     pub language: Language,
-    /// Files to write into the stage first: their paths in it, and their content.
+    /// Files to write into the staging directory first: their paths in it, and their content.
     pub files: Vec<(String, Vec<u8>)>,
-    /// The programs.
+    /// The commands.
     pub commands: Vec<Invocation>,
     /// The artifact.
     pub artifact: PathBuf,
 }
 
 impl Plan {
-    /// Computes how a source is built with the tools that were found. Looks at nothing.
+    /// Computes how a source is built with the given tools. Does not access the file system.
     #[must_use]
     pub fn new(
         source: &Source,
@@ -78,7 +78,7 @@ impl Plan {
     }
 }
 
-/// Lists the files that are not built where they lie.
+/// Lists the files that are copied to the staging directory.
 fn staged_files(source: &Source, sources: &[SourceFile]) -> Vec<(String, Vec<u8>)> {
     let entry = source
         .entries
@@ -96,7 +96,7 @@ fn staged_files(source: &Source, sources: &[SourceFile]) -> Vec<(String, Vec<u8>
         .map(|(path, text)| ((*path).to_owned(), own(text)))
         .collect();
     if source.language == Language::Python {
-        // Built where it lies, Python would leave its caches there.
+        // Built in place, Python would leave its caches in the source.
         files.extend(
             sources
                 .iter()
@@ -123,7 +123,7 @@ fn plan_rust(
     let cargo = || Invocation::new(found.program(Tool::Cargo), &source.directory);
     let mut commands = Vec::new();
     let is_locked = sources.iter().any(|(path, _)| path == "Cargo.lock");
-    // The lock file of a larger workspace is not this skill's to make.
+    // The lock file of a larger workspace does not belong to this skill.
     let is_member = |rust: &RustToolchain| {
         rust.workspace
             .as_ref()
@@ -162,7 +162,7 @@ fn plan_rust(
     )
 }
 
-/// Takes this machine's paths out of the artifact, so that it is the same everywhere.
+/// Remaps absolute paths, so artifacts are reproducible across hosts.
 fn remap_flags(source: &Source, found: &Toolchain, places: &BuildDirs) -> String {
     let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
     let mut flags = vec![
@@ -170,8 +170,8 @@ fn remap_flags(source: &Source, found: &Toolchain, places: &BuildDirs) -> String
         remap(&source.directory, "/guest"),
     ];
     if let Some(rust) = &found.rust {
-        // Where the library's sources are installed, the compiler would name them instead of the
-        // place it was built in.
+        // If the sources of the standard library are installed, the compiler would embed their
+        // path.
         flags.push(remap(
             &rust.sysroot.join("lib/rustlib/src/rust"),
             &format!("/rustc/{}", rust.commit),
@@ -192,7 +192,7 @@ fn plan_script(
         .first()
         .map(String::as_str)
         .unwrap_or_default();
-    // One file, because QuickJS knows neither packages nor TypeScript.
+    // One file, since QuickJS supports neither packages nor TypeScript.
     let bundled = Invocation::new(found.program(Tool::Esbuild), &source.directory)
         .arg(stage.join("entry.js"))
         .args([
@@ -206,8 +206,7 @@ fn plan_script(
         .arg(option("--alias:skill=", stage.join("skill.js")))
         .arg(option("--alias:guest=", source.directory.join(entry)))
         .arg(option("--outfile=", &bundle));
-    // Without `--sync` it needs the asynchronous calls of components, which are no part of WASI
-    // 0.2.
+    // Without `--sync` it imports asynchronous calls of components, which are not part of WASI 0.2.
     let component = Invocation::new(found.program(Tool::ComponentizeQjs), stage)
         .args(["--sync", "--world", "script", "--wit"])
         .arg(stage.join("wit"))
@@ -221,7 +220,7 @@ fn plan_script(
 fn plan_c(source: &Source, found: &Toolchain, places: &BuildDirs) -> (Vec<Invocation>, PathBuf) {
     let product = places.stage_dir.join("skill.wasm");
     let cache = places.work_dir.join("zig");
-    // Relative names, since `assert` stores them; none of them is taken for an option.
+    // Relative names, since `assert` embeds them; with the prefix none is parsed as an option.
     let sources = source.entries.iter().map(|name| format!("./{name}"));
     let compile = Invocation::new(found.program(Tool::Zig), &source.directory)
         .args(["cc", "-target", "wasm32-wasi", "-Os", "-s", "-Wall", "-o"])
@@ -247,7 +246,8 @@ fn plan_python(found: &Toolchain, places: &BuildDirs) -> (Vec<Invocation>, PathB
     (vec![component], product)
 }
 
-/// For people and tests: one line for each file and program, with the variables of programs.
+/// Human-readable plan, also used in snapshots: one line per file and command, with the variables
+/// of commands.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "language {}", self.language)?;

@@ -1,4 +1,4 @@
-//! What an author wants built.
+//! The input of a build.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use crate::language::Language;
 use crate::source::{SOURCE_DIRECTORY, Source};
 use crate::tool_finder::ToolFinder;
 
-/// Where the artifact of a skill lies, below its directory.
+/// The path of the artifact in the skill directory.
 const ARTIFACT_PATH: &str = "wasm/skill.wasm";
 
-/// What is to be built, and with what.
+/// The skill to build, and the tools to build it with.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct BuildRequest {
@@ -25,9 +25,10 @@ pub struct BuildRequest {
 }
 
 impl BuildRequest {
-    /// Asks for the skill in a directory, whose source lies in its `guest`; a directory without one
-    /// is a source itself. What compilers keep goes below `work`. By default the language is told
-    /// by the files, the artifact is `wasm/skill.wasm` of the skill, and cargo builds in `work`.
+    /// Creates a request for a skill directory with its source in `guest`; a directory without
+    /// `guest` is itself the source. Caches of compilers are stored below `work`. By default the
+    /// language is detected from the files, the artifact is `wasm/skill.wasm` in the skill, and
+    /// cargo builds in `work`.
     pub fn new(skill: impl Into<PathBuf>, tools: ToolFinder, work: impl Into<PathBuf>) -> Self {
         Self {
             skill: skill.into(),
@@ -40,25 +41,25 @@ impl BuildRequest {
         }
     }
 
-    /// Chooses the language.
+    /// Sets the language.
     pub fn language(mut self, language: Language) -> Self {
         self.language = Some(language);
         self
     }
 
-    /// Chooses where the artifact goes. The lock of a skill then stays as it is.
+    /// Sets the path of the artifact. The lock file of a skill then stays unchanged.
     pub fn output(mut self, path: impl Into<PathBuf>) -> Self {
         self.output = Some(path.into());
         self
     }
 
-    /// Names cargo's home, whose path is kept out of artifacts.
+    /// Sets cargo's home, whose path is removed from artifacts.
     pub fn cargo_home(mut self, directory: impl Into<PathBuf>) -> Self {
         self.cargo_home = directory.into();
         self
     }
 
-    /// Lets cargo build in a directory that others use too.
+    /// Sets cargo's target directory, which may be shared.
     pub fn cargo_target(mut self, directory: impl Into<PathBuf>) -> Self {
         self.cargo_target = Some(directory.into());
         self
@@ -67,8 +68,8 @@ impl BuildRequest {
     /// Finds the source.
     ///
     /// # Errors
-    /// As [`Source::find`]; and when no output is chosen and the source, or the directory of the
-    /// artifact, is a link that leads out of the skill.
+    /// Like [`Source::find`]; also fails if no output is set and the source, or the directory of
+    /// the artifact, is a symlink out of the skill.
     pub fn source(&self) -> Result<Source, BuildError> {
         let source = Source::find(&self.skill, self.language)?;
         if self.output.is_none() {
@@ -94,14 +95,13 @@ impl BuildRequest {
         .into())
     }
 
-    /// Returns the tools.
+    /// Returns the tool finder.
     #[must_use]
     pub const fn tools(&self) -> &ToolFinder {
         &self.tools
     }
 
-    /// Says whether the lock beside the source is that of the artifact. The lock of a skill speaks
-    /// of the skill's own artifact, and of no other that is built to a named output.
+    /// Returns true if the lock file describes this artifact (not one built with `--output`).
     pub(crate) fn owns_lock(&self, source: &Source) -> bool {
         self.output.is_none()
             || self

@@ -1,4 +1,4 @@
-//! Where a skill's source lies and which language it is in.
+//! Finds the source of a skill and detects its language.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -10,35 +10,35 @@ use crate::language::Language;
 
 /// The directory of a skill that holds its source.
 pub(crate) const SOURCE_DIRECTORY: &str = "guest";
-/// What the main file of a script may be called, the first first.
+/// The possible names of a script's main file, in order of precedence.
 const MAIN_FILE_STEMS: [&str; 3] = ["main", "index", "skill"];
-/// What is looked for, as people read it.
+/// The expected files, for messages.
 const EXPECTED_FILES: &str =
     "guest/Cargo.toml, guest/{main,index,skill}.{js,mjs,ts}, guest/*.c, guest/{app,main}.py";
 
-/// A skill's source.
+/// The source of a skill: its language, its directory and its entry files. [`find`](Self::find)
+/// detects it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     /// The language.
     pub language: Language,
-    /// The directory of the source, absolute and without links.
+    /// The directory of the source, absolute and without symlinks.
     pub directory: PathBuf,
-    /// The files that the build begins with, by their names in the directory; for Rust, the name of
-    /// the program.
+    /// The entry files, by name in the directory; for Rust, the name of the program.
     pub entries: Vec<String>,
 }
 
 impl Source {
-    /// Finds the source of a skill in its `guest` directory, wherever that leads, or in the
-    /// directory itself when it has no such.
+    /// Finds the source of a skill in its `guest` directory (which may be a symlink), or in the
+    /// directory itself if there is none.
     ///
     /// # Errors
-    /// When there is none, when there are several languages and none is chosen, or when a
-    /// `Cargo.toml` names no single program.
+    /// Fails if there is no source, if there are several languages and none is selected, or if a
+    /// `Cargo.toml` does not define exactly one program.
     pub fn find(skill: &Path, chosen: Option<Language>) -> Result<Self, BuildError> {
         let absolute = skill
             .canonicalize()
-            .map_err(|error| BuildError::io(skill, "cannot be found", error))?;
+            .map_err(|error| BuildError::io(skill, "resolve", error))?;
         let guest = absolute.join(SOURCE_DIRECTORY);
         let directory = match files::resolve_directory(&guest)? {
             Some(guest) if guest.is_dir() => guest,
@@ -87,7 +87,7 @@ fn expected_files(chosen: Option<Language>) -> String {
     )
 }
 
-/// Says which languages the names of files speak of, and where each begins.
+/// Returns the languages that the file names indicate, with their entry files.
 fn candidates(names: &[String]) -> Vec<(Language, Vec<String>)> {
     let has = |name: &str| names.iter().any(|known| known == name);
     let first = |candidates: &[String]| candidates.iter().find(|name| has(name)).cloned();
@@ -95,8 +95,8 @@ fn candidates(names: &[String]) -> Vec<(Language, Vec<String>)> {
     if has("Cargo.toml") {
         found.push((Language::Rust, vec!["Cargo.toml".to_owned()]));
     }
-    // A `main.ts` beside a `skill.js` is one program with a helper; two files that could both be
-    // the main one are two languages.
+    // A `main.ts` with a `skill.js` is one program with a helper; two files that could both be the
+    // main one are two languages.
     let scripts = MAIN_FILE_STEMS.map(|stem| {
         (
             first(&[format!("{stem}.js"), format!("{stem}.mjs")]),
@@ -125,7 +125,7 @@ fn candidates(names: &[String]) -> Vec<(Language, Vec<String>)> {
     found
 }
 
-/// Reads which program a Rust package makes.
+/// Reads the name of the program that a Rust package builds.
 fn cargo_program(manifest: &Path) -> Result<String, BuildError> {
     #[derive(Deserialize)]
     struct Manifest {
@@ -149,10 +149,10 @@ fn cargo_program(manifest: &Path) -> Result<String, BuildError> {
     let name = match (parsed.bin.as_slice(), parsed.package) {
         ([one], _) => one.name.clone(),
         ([], Some(package)) => package.name,
-        ([], None) => return Err(wrong("it describes no package".to_owned())),
+        ([], None) => return Err(wrong("no `[package]` section".to_owned())),
         _ => {
             return Err(wrong(
-                "it makes several programs, and a skill is one".to_owned(),
+                "the package has several programs, expected one".to_owned(),
             ));
         }
     };
@@ -160,13 +160,13 @@ fn cargo_program(manifest: &Path) -> Result<String, BuildError> {
         Ok(name)
     } else {
         Err(wrong(format!(
-            "the program's name {name:?} is not the name of a file"
+            "invalid program name {name:?}: expected a file name"
         )))
     }
 }
 
-/// Whether a name leads to a file in the directory in which it is looked for. Cargo refuses others
-/// only when it builds.
+/// Returns true if a name refers to a file in the given directory. Cargo rejects others only when
+/// it builds.
 fn is_file_name(name: &str) -> bool {
     let mut parts = Path::new(name).components();
     matches!((parts.next(), parts.next()), (Some(Component::Normal(part)), None) if part == name)

@@ -1,13 +1,13 @@
-//! The source that a new skill begins with.
+//! The source of a new skill.
 
 use crate::language::Language;
 
-/// A file of a new skill.
+/// A file of a new skill. See [`template`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TemplateFile {
-    /// Its path below the skill, with `/`.
+    /// The path in the skill directory, with `/`.
     pub path: &'static str,
-    /// Its content.
+    /// The content.
     pub text: &'static str,
 }
 
@@ -61,8 +61,8 @@ const PYTHON: &[TemplateFile] = &[
     WORDS,
 ];
 
-/// Returns the files of a new skill but its `SKILL.md`: a program that takes `{"text": …}`, reads a
-/// list of words from the skill, and prints `{"counts": …}`, the same in each language.
+/// Returns the files of a new skill except its `SKILL.md`: a program that takes `{"text": …}`,
+/// reads a list of words from the skill, and prints `{"counts": …}`, equivalent in each language.
 #[must_use]
 pub const fn template(language: Language) -> &'static [TemplateFile] {
     match language {

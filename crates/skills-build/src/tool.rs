@@ -4,7 +4,8 @@ use std::fmt;
 
 use crate::language::Language;
 
-/// A program, or a part of one, that a build needs.
+/// A program or component that a build needs. [`for_language`](Self::for_language) lists those of a
+/// language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Tool {
@@ -14,15 +15,15 @@ pub enum Tool {
     Rustc,
     /// The standard library for `wasm32-wasip2`.
     RustTarget,
-    /// The JavaScript engine that the tools for JavaScript run in.
+    /// The JavaScript engine that runs the tools for JavaScript.
     Node,
-    /// The bundler, which also takes types out of TypeScript.
+    /// The bundler, which also removes types from TypeScript.
     Esbuild,
-    /// Puts QuickJS and a program into a component.
+    /// Combines QuickJS and a program into a component.
     ComponentizeQjs,
     /// The C compiler with a C library for WASI.
     Zig,
-    /// Puts CPython and a program into a component.
+    /// Combines CPython and a program into a component.
     ComponentizePy,
 }
 
@@ -44,7 +45,7 @@ impl Tool {
         }
     }
 
-    /// Returns the name that people know.
+    /// Returns the common name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -59,7 +60,7 @@ impl Tool {
         }
     }
 
-    /// Returns the command that gets the tool, or where it is to be had.
+    /// Returns the install command or download URL.
     #[must_use]
     pub const fn install_hint(self) -> &'static str {
         match self {
@@ -73,13 +74,13 @@ impl Tool {
         }
     }
 
-    /// Says whether [`install`](crate::install) can get it.
+    /// Returns true if [`install`](crate::install) supports it.
     #[must_use]
     pub const fn is_installable(self) -> bool {
         !matches!(self, Self::Cargo | Self::Rustc | Self::Node)
     }
 
-    /// Says whether authors have it among the packages of one source.
+    /// Returns true if authors install it as a package of a source.
     pub(crate) const fn is_project_local(self) -> bool {
         matches!(
             self,
@@ -87,7 +88,7 @@ impl Tool {
         )
     }
 
-    /// The names of its programs, the best first.
+    /// The names of its programs, in order of preference.
     pub(crate) const fn programs(self) -> &'static [&'static str] {
         match self {
             Self::Cargo => &["cargo"],
@@ -109,6 +110,11 @@ impl fmt::Display for Tool {
 
 impl fmt::Display for MissingTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no {} ({})", self.0, self.0.install_hint())
+        write!(
+            f,
+            "`{}` not found (install: {})",
+            self.0,
+            self.0.install_hint()
+        )
     }
 }

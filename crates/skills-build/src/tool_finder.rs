@@ -1,4 +1,4 @@
-//! Looks for the tools of a language.
+//! Finds the tools of a language.
 #![expect(
     clippy::disallowed_methods,
     reason = "asks compilers for their versions and targets"
@@ -16,8 +16,8 @@ use crate::toolchain::{InstalledTool, RustToolchain, Toolchain};
 
 /// The target that Rust skills are built for.
 pub(crate) const RUST_TARGET: &str = "wasm32-wasip2";
-/// Where a directory of tools keeps its programs: npm and virtual environments of Python, on
-/// Windows too.
+/// The subdirectories of a tools directory that contain programs: npm and Python virtual
+/// environments, on Windows too.
 const PROGRAM_SUBDIRECTORIES: [&str; 7] = [
     "",
     "bin",
@@ -27,29 +27,29 @@ const PROGRAM_SUBDIRECTORIES: [&str; 7] = [
     "python/Scripts",
     ".venv/bin",
 ];
-/// Where an author's own tools lie beside the source.
+/// The directories with an author's own tools, next to the source.
 const LOCAL_TOOL_DIRECTORIES: [&str; 3] = ["node_modules/.bin", ".venv/bin", ".venv/Scripts"];
 
-/// Where tools are looked for: in directories of tools, then in the directories of a search path,
-/// in this order; before them, those that are packages of JavaScript and Python, beside the source.
+/// Finds tools: first JavaScript and Python packages next to the source, if allowed, then in tools
+/// directories, then in the search path, in this order.
 #[derive(Debug, Clone, Default)]
 pub struct ToolFinder {
     directories: Vec<PathBuf>,
     search_path: Vec<PathBuf>,
 }
 
-/// Whether what lies beside a source is taken for a tool.
+/// Whether tools from the source's `node_modules` and `.venv` may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LocalTools {
-    /// esbuild, componentize-qjs and componentize-py are looked for in `node_modules` and `.venv`
-    /// of the source first.
+    /// esbuild, componentize-qjs and componentize-py are searched in `node_modules` and `.venv` of
+    /// the source first.
     Allow,
-    /// Nothing of the source is started, as for checks.
+    /// No program of the source is started, for checks.
     Ignore,
 }
 
 impl ToolFinder {
-    /// Looks in the directories of a search path; relative ones are passed over.
+    /// Creates a finder for the directories of a search path; relative ones are ignored.
     #[must_use]
     pub fn new(search_path: impl IntoIterator<Item = PathBuf>) -> Self {
         Self {
@@ -61,7 +61,7 @@ impl ToolFinder {
         }
     }
 
-    /// Looks in a directory of tools as well, before the search path: in it, its `bin`, its
+    /// Adds a tools directory, which is searched before the search path: itself, its `bin`, its
     /// `node_modules/.bin` and its `python/bin`.
     #[must_use]
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
@@ -69,11 +69,11 @@ impl ToolFinder {
         self
     }
 
-    /// Finds all tools that a source needs. `progress` gets a line for each program that is asked
-    /// for its version.
+    /// Finds all tools that a source needs. `progress` receives a line for each program whose
+    /// version is queried.
     ///
     /// # Errors
-    /// When tools are missing: all of them are named.
+    /// Fails if tools are missing, and names all of them.
     pub fn find(
         &self,
         source: &Source,
@@ -105,7 +105,7 @@ impl ToolFinder {
                 None => missing.push(MissingTool(*tool)),
             }
         }
-        // Without the compiler nothing can be said of its target.
+        // Without the compiler its targets are unknown.
         if missing.contains(&MissingTool(Tool::Rustc)) {
             missing.retain(|missing| missing.0 != Tool::RustTarget);
         }
@@ -120,15 +120,15 @@ impl ToolFinder {
         Ok(found)
     }
 
-    /// Finds the program of one name, which is never one beside a source.
+    /// Finds a program by name, never one next to a source.
     pub(crate) fn find_program(&self, name: &str) -> Option<PathBuf> {
         find_first(&self.search_directories(), name)
     }
 
-    /// Returns the `PATH` that programs are started with. Nothing beside a source is in it: what a
-    /// tool starts by name is not chosen there.
+    /// Returns the `PATH` of started programs. It contains no directory of a source, so a source
+    /// cannot choose what tools start by name.
     pub(crate) fn search_path(&self) -> OsString {
-        // A directory whose name holds the separator cannot be in it.
+        // A directory whose name contains the separator cannot be part of it.
         let is_nameable = |place: &PathBuf| std::env::join_paths([place]).is_ok();
         std::env::join_paths(self.search_directories().into_iter().filter(is_nameable))
             .unwrap_or_default()
@@ -170,7 +170,7 @@ fn find_installed(
                 version: RUST_TARGET.to_owned(),
             });
         }
-        // It has no option for that, but npm knows.
+        // It has no version option, but npm records the version.
         Tool::ComponentizeQjs => npm_version(&program),
         Tool::Zig => asker.output(&program, &["version"]),
         _ => asker.output(&program, &["--version"]),
@@ -241,7 +241,7 @@ fn is_program(path: &Path) -> bool {
     path.is_file()
 }
 
-/// Asks programs for what they know, and says so.
+/// Queries programs, and reports it.
 struct VersionProbe<'a> {
     directory: &'a Path,
     search_path: OsString,
@@ -249,7 +249,7 @@ struct VersionProbe<'a> {
 }
 
 impl VersionProbe<'_> {
-    /// Returns what a program prints when it ends well.
+    /// Returns the output of a program if it succeeds.
     fn output(&mut self, program: &Path, arguments: &[&str]) -> Option<String> {
         (self.progress)(&format!("$ {} {}", program.display(), arguments.join(" ")));
         let mut command = Command::new(program);
@@ -266,7 +266,7 @@ impl VersionProbe<'_> {
     }
 }
 
-/// Reads the version in the `package.json` that belongs to a program, which npm links to.
+/// Reads the version in the `package.json` of a program that npm links to.
 fn npm_version(program: &Path) -> Option<String> {
     let real = program.canonicalize().ok()?;
     let package = real

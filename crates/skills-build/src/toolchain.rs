@@ -6,42 +6,41 @@ use std::path::PathBuf;
 
 use crate::tool::Tool;
 
-/// A tool of this machine.
+/// A tool on this host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstalledTool {
     /// The absolute path of its program.
     pub program: PathBuf,
-    /// What it says of its version, on one line and without its name; `unknown` when it says
-    /// nothing.
+    /// The version that it reports, on one line and without its name; `unknown` if it reports none.
     pub version: String,
 }
 
-/// What the Rust compiler says of itself.
+/// Details of the Rust toolchain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RustToolchain {
-    /// Where the toolchain lies.
+    /// The directory of the toolchain.
     pub sysroot: PathBuf,
-    /// The commit that it was made from; `unknown` for compilers of distributions.
+    /// The commit that it was built from; `unknown` for compilers of distributions.
     pub commit: String,
-    /// The directory of the workspace that the source belongs to, by cargo; nothing when it cannot
-    /// say.
+    /// The directory of the workspace that contains the source, according to cargo; `None` if it
+    /// cannot tell.
     pub workspace: Option<PathBuf>,
 }
 
-/// All tools of one language.
+/// The installed tools of one language. Returned by [`ToolFinder::find`](crate::ToolFinder::find).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Toolchain {
     /// The tools.
     pub tools: BTreeMap<Tool, InstalledTool>,
-    /// More about the Rust compiler, when it is among them.
+    /// Details of the Rust compiler, if it is among them.
     pub rust: Option<RustToolchain>,
-    /// The `PATH` that programs are started with.
+    /// The `PATH` of started programs.
     pub search_path: OsString,
 }
 
 impl Toolchain {
-    /// Returns the program of a tool; its bare name when it was not found, which then fails with
-    /// that name.
+    /// Returns the program of a tool; its bare name if it was not found, so that starting it fails
+    /// with that name.
     pub(crate) fn program(&self, tool: Tool) -> PathBuf {
         self.tools.get(&tool).map_or_else(
             || PathBuf::from(tool.as_str()),
@@ -51,7 +50,7 @@ impl Toolchain {
 
     /// Lists the tools with their versions, in a fixed order.
     pub(crate) fn versions(&self) -> Vec<(String, String)> {
-        // The target's version is the compiler's.
+        // The target has the version of the compiler.
         let tools = self
             .tools
             .iter()

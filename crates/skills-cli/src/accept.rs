@@ -217,7 +217,7 @@ fn restore_staged(drafts: &Path, output: &Output) -> anyhow::Result<()> {
 }
 
 fn content_digest(directory: &Path) -> anyhow::Result<String> {
-    let files = SkillFiles::at(directory)?;
+    let files = SkillFiles::open_directory(directory)?;
     Ok(files
         .digest(&mut skills_runtime::discovery::DigestCache::default())?
         .to_string())
@@ -230,7 +230,7 @@ fn print_draft(
     runtime: &SkillRuntime,
     output: &Output,
 ) -> anyhow::Result<()> {
-    let files = SkillFiles::at(directory)?;
+    let files = SkillFiles::open_directory(directory)?;
     let document = files.document()?;
     output.status(&format!(
         "{name}: {}",
@@ -256,7 +256,7 @@ fn print_draft(
     }
     for other in runtime
         .catalog()
-        .all()
+        .all_entries()
         .filter(|entry| entry.name().as_str() == name)
     {
         output.status(&format!(

@@ -3,8 +3,10 @@
 use std::io::{self, BufRead, IsTerminal};
 use std::sync::Arc;
 
-use skills_runtime::policy::{Answering, Layer, Permission, Question, Verdict};
-use skills_runtime::{Answer, Approver, format_approval_request_in_full};
+use skills_runtime::policy::{
+    ApprovalFuture, ApprovalRequest, Permission, PermissionDecision, RuleSource,
+};
+use skills_runtime::{ApprovalResponse, Approver, format_approval_request_in_full};
 
 use crate::output::Output;
 
@@ -31,7 +33,7 @@ pub(crate) enum ApproverKind {
 pub(crate) fn approver(answers: ApproverKind) -> Option<Arc<dyn Approver>> {
     match answers {
         ApproverKind::AllowAll => Some(Arc::new(AutoApprover)),
-        ApproverKind::DenyAll => Some(Arc::new(Answer::Deny)),
+        ApproverKind::DenyAll => Some(Arc::new(ApprovalResponse::Deny)),
         ApproverKind::Terminal if is_terminal() => Some(Arc::new(TerminalApprover)),
         ApproverKind::Terminal | ApproverKind::None => None,
     }
@@ -46,19 +48,21 @@ fn is_terminal() -> bool {
 struct AutoApprover;
 
 impl Approver for AutoApprover {
-    fn ask<'a>(&'a self, question: &'a Question) -> Answering<'a> {
-        let is_admins =
-            |verdict: &Verdict| matches!(verdict.wants_asked(), Some((Layer::Admin, _)));
-        let is_protected =
-            |verdict: &Verdict| matches!(verdict.permission(), Permission::WriteProtected { .. });
-        let is_left = |verdict: &Verdict| is_admins(verdict) || is_protected(verdict);
-        let answer = (!question.open.iter().any(is_left)).then_some(Answer::Once);
+    fn request_approval<'a>(&'a self, question: &'a ApprovalRequest) -> ApprovalFuture<'a> {
+        let is_admins = |verdict: &PermissionDecision| {
+            matches!(verdict.ask_rule(), Some((RuleSource::Admin, _)))
+        };
+        let is_protected = |verdict: &PermissionDecision| {
+            matches!(verdict.permission(), Permission::WriteProtected { .. })
+        };
+        let is_left = |verdict: &PermissionDecision| is_admins(verdict) || is_protected(verdict);
+        let answer = (!question.pending.iter().any(is_left)).then_some(ApprovalResponse::AllowOnce);
         Box::pin(std::future::ready(Ok(answer)))
     }
 }
 
 impl Approver for TerminalApprover {
-    fn ask<'a>(&'a self, question: &'a Question) -> Answering<'a> {
+    fn request_approval<'a>(&'a self, question: &'a ApprovalRequest) -> ApprovalFuture<'a> {
         Box::pin(async move {
             let text = format_approval_request_in_full(question)?;
             let output = Output::new(false);
@@ -68,9 +72,9 @@ impl Approver for TerminalApprover {
             // The terminal is waited for aside, so that Ctrl-C still ends the command.
             let answer = tokio::task::spawn_blocking(read_line);
             Ok(Some(match answer.await??.as_str() {
-                "o" | "once" => Answer::Once,
-                "a" | "always" => Answer::Always,
-                _ => Answer::Deny,
+                "o" | "once" => ApprovalResponse::AllowOnce,
+                "a" | "always" => ApprovalResponse::AllowAlways,
+                _ => ApprovalResponse::Deny,
             }))
         })
     }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use skills_build::Language;
-use skills_runtime::prompt::{Budget, Mode};
+use skills_runtime::prompt::{Budget, ListingMode};
 
 pub(crate) use build::Build;
 pub(crate) use mcp::{Install, Mcp, McpCommand, Serve};
@@ -216,8 +216,8 @@ pub(crate) struct Show {
 #[derive(Debug, Args)]
 pub(crate) struct Prompt {
     /// Form of the list
-    #[arg(long, value_enum, default_value_t = ListFormat::Codex)]
-    pub(crate) format: ListFormat,
+    #[arg(long, value_enum, default_value_t = ListFormatArg::Codex)]
+    pub(crate) format: ListFormatArg,
 
     /// Fit the list into 2 % of a context window of this many tokens
     #[arg(long, value_name = "TOKENS", conflicts_with = "budget")]
@@ -233,7 +233,7 @@ pub(crate) struct Prompt {
 
     /// Choose how a skill stands in the list: auto, pinned, name-only, manual or off (repeatable)
     #[arg(long, value_name = "SKILL=MODE", value_parser = parse_mode)]
-    pub(crate) mode: Vec<(String, Mode)>,
+    pub(crate) mode: Vec<(String, ListingMode)>,
 
     /// Also say when to run a script with the tool of this name
     #[arg(long, value_name = "TOOL")]
@@ -246,7 +246,7 @@ pub(crate) struct Prompt {
 
 /// The forms of the list.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum ListFormat {
+pub(crate) enum ListFormatArg {
     /// Codex's section with its rules
     Codex,
     /// The form of skills-ref
@@ -325,12 +325,14 @@ fn parse_budget(text: &str) -> Result<Budget, String> {
 }
 
 /// Reads a skill and its mode.
-fn parse_mode(text: &str) -> Result<(String, Mode), String> {
-    let modes = Mode::ALL.map(Mode::as_str).join(", ");
+fn parse_mode(text: &str) -> Result<(String, ListingMode), String> {
+    let modes = ListingMode::ALL.map(ListingMode::as_str).join(", ");
     let (skill, mode) = text
         .rsplit_once('=')
         .ok_or_else(|| format!("not SKILL=MODE; modes are {modes}"))?;
-    let known = Mode::ALL.into_iter().find(|known| known.as_str() == mode);
+    let known = ListingMode::ALL
+        .into_iter()
+        .find(|known| known.as_str() == mode);
     known
         .map(|mode| (skill.to_owned(), mode))
         .ok_or_else(|| format!("{mode:?} is no mode; there are: {modes}"))
@@ -349,7 +351,7 @@ mod tests {
         assert!(parse_budget("t").is_err() && parse_budget("-1").is_err());
         assert_eq!(
             parse_mode("a=b=pinned"),
-            Ok(("a=b".to_owned(), Mode::Pinned))
+            Ok(("a=b".to_owned(), ListingMode::Pinned))
         );
         assert!(parse_mode("a").is_err() && parse_mode("a=pined").is_err());
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use skills_runtime::audit::{Event, Line, Log, read, tail, verify_since};
+use skills_runtime::audit::{AuditLog, Event, Line, read, tail, verify_since};
 
 use crate::arguments::{Audit, AuditCommand, Verify};
 use crate::directories;
@@ -17,7 +17,7 @@ pub(crate) fn audit(arguments: &Audit, output: &Output) -> anyhow::Result<Exit> 
         InputError::new("there is no log: set XDG_STATE_HOME, or name one with --log".to_owned())
     })?;
     let shown = path.display().to_string();
-    let mut files = Log::at(path).files()?;
+    let mut files = AuditLog::reader(path).files()?;
     files.retain(|file| file.is_file());
     if files.is_empty() {
         return Err(
@@ -50,7 +50,7 @@ fn render_row(record: &Line) -> String {
         Line::Record {
             sequence, event, ..
         } => {
-            let decision = serde_json::to_value(event.decision).ok();
+            let decision = serde_json::to_value(event.disposition).ok();
             let decision = decision
                 .as_ref()
                 .and_then(Value::as_str)
@@ -60,7 +60,7 @@ fn render_row(record: &Line) -> String {
                 time,
                 skill,
                 program,
-                outcome,
+                termination: outcome,
                 ..
             } = event.as_ref();
             format!(
@@ -69,7 +69,7 @@ fn render_row(record: &Line) -> String {
                 text(outcome)
             )
         }
-        Line::Broken { line } => format!("{:>6}  line {line} is no record: torn or edited", "?"),
+        Line::Malformed { line } => format!("{:>6}  line {line} is no record: torn or edited", "?"),
         _ => String::new(),
     }
 }
@@ -88,7 +88,7 @@ fn to_json(record: &Line) -> Value {
             }
             document
         }
-        Line::Broken { line } => json!({"broken": line}),
+        Line::Malformed { line } => json!({"broken": line}),
         _ => Value::Null,
     }
 }
@@ -108,7 +108,7 @@ fn print_record(files: &[PathBuf], number: u64, output: &Output) -> anyhow::Resu
 
 fn verify_log(files: &[PathBuf], arguments: &Verify, output: &Output) -> anyhow::Result<Exit> {
     let verified = verify_since(files, arguments.last.as_deref())?;
-    let is_cut = arguments.last.is_some() && verified.since.is_none();
+    let is_cut = arguments.last.is_some() && verified.records_since.is_none();
     let mut problems: Vec<String> = verified.problems.iter().map(ToString::to_string).collect();
     if is_cut {
         problems.push(
@@ -117,7 +117,7 @@ fn verify_log(files: &[PathBuf], arguments: &Verify, output: &Output) -> anyhow:
     }
     if output.is_json() {
         output.print_json(&json!({
-            "records": verified.records, "first": verified.first_sequence, "last_hash": verified.last_hash, "since": verified.since, "problems": problems,
+            "records": verified.records, "first": verified.first_sequence, "last_hash": verified.last_hash, "since": verified.records_since, "problems": problems,
         }))?;
     } else {
         let whole = if problems.is_empty() {
@@ -135,7 +135,7 @@ fn verify_log(files: &[PathBuf], arguments: &Verify, output: &Output) -> anyhow:
         problems
             .iter()
             .for_each(|problem| text.push_str(&format!("  {}\n", line(problem))));
-        if let Some(since) = verified.since {
+        if let Some(since) = verified.records_since {
             text.push_str(&format!("{since} records since the one that was kept\n"));
         }
         if let Some(hash) = &verified.last_hash {

@@ -59,7 +59,7 @@ impl SkillPath {
 
     /// The name of the skill file as it is spelled.
     pub(crate) fn file_name(&self) -> String {
-        SkillFiles::at(&self.directory)
+        SkillFiles::open_directory(&self.directory)
             .map(|files| files.file_name().to_owned())
             .unwrap_or_else(|_| "SKILL.md".to_owned())
     }
@@ -83,15 +83,15 @@ impl SkillPath {
         let bytes = self
             .bytes()?
             .ok_or_else(|| format!("SKILL.md not found in {self}"))?;
-        strict::properties(&bytes).map_err(|error| error.message().to_owned())
+        strict::read_properties(&bytes).map_err(|error| error.message().to_owned())
     }
 
     fn bytes(&self) -> Result<Option<Vec<u8>>, String> {
-        let Ok(files) = SkillFiles::as_reference_tool(&self.directory) else {
+        let Ok(files) = SkillFiles::open_like_skills_ref(&self.directory) else {
             return Ok(None);
         };
         files
-            .text()
+            .read_skill_file()
             .map(Some)
             .map_err(|error| format!("{}: {error}", files.file_name()))
     }
@@ -134,7 +134,7 @@ pub(crate) fn to_prompt(paths: &[PathBuf], output: &Output) -> anyhow::Result<Ex
                 output,
             );
         };
-        let file = SkillFiles::as_reference_tool(&directory)
+        let file = SkillFiles::open_like_skills_ref(&directory)
             .map(|files| files.file_name().to_owned())
             .unwrap_or_default();
         let location = directory.join(file);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use skills_runtime::SkillRuntime;
-use skills_runtime::prompt::{CommandLine, Use};
+use skills_runtime::prompt::{CommandLine, SkillUse};
 
 use crate::arguments::Detect;
 use crate::discovery_config;
@@ -22,7 +22,7 @@ pub(crate) fn detect(
     };
     let command = match arguments.command.as_slice() {
         [text] => CommandLine::Shell(text),
-        words => CommandLine::Words(words),
+        words => CommandLine::Argv(words),
     };
     let index = runtime.implicit_index();
     let uses = index.detect(command, &directory);
@@ -46,7 +46,7 @@ pub(crate) fn detect(
     Ok(Exit::Success)
 }
 
-fn to_json(found: &Use<'_>) -> Value {
+fn to_json(found: &SkillUse<'_>) -> Value {
     json!({
         "skill": found.entry.name(),
         "scope": found.entry.scope().as_str(),

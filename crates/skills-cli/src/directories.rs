@@ -8,7 +8,7 @@ use std::env;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use skills_runtime::audit::Log;
+use skills_runtime::audit::AuditLog;
 use skills_runtime::{Builder, CodeCache, FileApprovalStore};
 
 /// The directory of whoever administers the machine.
@@ -179,7 +179,7 @@ pub(crate) fn with_state(builder: Builder) -> anyhow::Result<Builder> {
     }
     Ok(builder
         .approval_store(Arc::new(approvals))
-        .audit(Arc::new(Log::open(log)?)))
+        .audit(Arc::new(AuditLog::open(log)?)))
 }
 
 /// Makes a directory that only its owner may enter.

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use skills_runtime::discovery::{
-    Discovery, FileLinks, InactiveReason, Limits, Profile, Rule, Selector, Surroundings, Trust,
-    project_directories,
+    ClientProfile, ConfigRule, Discovery, InactiveReason, ProfileContext, ScanLimits, Selector,
+    SkillFileSymlinks, Trust, project_directories,
 };
 use skills_runtime::{Catalog, Root, Scope};
 
@@ -44,22 +44,22 @@ pub(crate) fn build_discovery(arguments: &Arguments) -> anyhow::Result<Discovery
         paths.retain(|path| seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())));
         roots = paths
             .into_iter()
-            .map(|path| profile.read(Root::new(path, Scope::Custom)))
+            .map(|path| profile.configure_root(Root::new(path, Scope::Custom)))
             .collect();
     }
     if arguments.follow_skill_links {
         roots = roots
             .into_iter()
-            .map(|root| root.file_links(FileLinks::Follow))
+            .map(|root| root.skill_file_symlinks(SkillFileSymlinks::Follow))
             .collect();
     }
-    let mut limits = Limits::default();
+    let mut limits = ScanLimits::default();
     limits.max_directories = arguments.max_directories.unwrap_or(limits.max_directories);
     limits.max_entries = arguments.max_entries.unwrap_or(limits.max_entries);
     let disabled = arguments
         .disable
         .iter()
-        .map(|pattern| Rule::disable(parse_selector(pattern), "--disable"));
+        .map(|pattern| ConfigRule::disable(parse_selector(pattern), "--disable"));
     Ok(discovery.with_roots(roots).limits(limits).rules(disabled))
 }
 
@@ -67,11 +67,11 @@ pub(crate) fn build_discovery(arguments: &Arguments) -> anyhow::Result<Discovery
 /// it did.
 pub(crate) fn warn_unused_disable(arguments: &[String], catalog: &Catalog, output: &Output) {
     for text in arguments {
-        let rule = Rule::disable(parse_selector(text), "--disable");
+        let rule = ConfigRule::disable(parse_selector(text), "--disable");
         let fits = catalog
             .inactive()
             .iter()
-            .any(|inactive| matches!(inactive.reason(), InactiveReason::Disabled { rule: by } if *by == rule.clone().resolved()));
+            .any(|inactive| matches!(inactive.reason(), InactiveReason::Disabled { rule: by } if *by == rule.clone().with_resolved_path()));
         if !fits {
             output.status(&format!("--disable {text}: no skill fits"));
         }
@@ -79,12 +79,12 @@ pub(crate) fn warn_unused_disable(arguments: &[String], catalog: &Catalog, outpu
 }
 
 /// Finds the profile of roots; `universal` when none is named.
-pub(crate) fn find_profile(name: Option<&str>) -> anyhow::Result<Profile> {
+pub(crate) fn find_profile(name: Option<&str>) -> anyhow::Result<ClientProfile> {
     let Some(name) = name else {
-        return Ok(Profile::Universal);
+        return Ok(ClientProfile::Universal);
     };
-    Profile::named(name).ok_or_else(|| {
-        let names = Profile::ALL.map(Profile::as_str).join(", ");
+    ClientProfile::from_name(name).ok_or_else(|| {
+        let names = ClientProfile::ALL.map(ClientProfile::as_str).join(", ");
         anyhow!(InputError::new(format!(
             "no places to look are known of the profile {name:?}; there are: {names}"
         )))
@@ -109,19 +109,19 @@ pub(crate) fn project_dirs() -> Vec<PathBuf> {
         .unwrap_or_default()
 }
 
-fn root_environment(arguments: &Arguments) -> Surroundings {
+fn root_environment(arguments: &Arguments) -> ProfileContext {
     // Empty and relative values are mistakes, and the working directory is nobody's home.
     let set = |name| {
         env::var_os(name)
             .map(PathBuf::from)
             .filter(|path| path.is_absolute())
     };
-    let mut surroundings = Surroundings::default();
-    surroundings.project = project_dirs();
+    let mut surroundings = ProfileContext::default();
+    surroundings.project_directories = project_dirs();
     surroundings.home = env::home_dir().filter(|home| home.is_absolute());
     surroundings.codex_home = set("CODEX_HOME");
     surroundings.claude_config = set("CLAUDE_CONFIG_DIR");
-    surroundings.config = set("XDG_CONFIG_HOME");
+    surroundings.xdg_config_home = set("XDG_CONFIG_HOME");
     surroundings.openclaw_state = set("OPENCLAW_STATE_DIR");
     let listed = env::var_os("COPILOT_SKILLS_DIRS").unwrap_or_default();
     let listed = listed.to_string_lossy();

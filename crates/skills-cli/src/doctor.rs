@@ -91,7 +91,7 @@ fn render_text(
     let missing = catalog
         .skipped()
         .iter()
-        .filter(|skipped| matches!(skipped.reason(), SkipReason::RootMissing))
+        .filter(|skipped| matches!(skipped.reason(), SkipReason::RootNotFound))
         .count();
     let roots = runtime.discovery().roots().len();
     let mut text = format!("roots      {} of {roots} exist\n", roots - missing);
@@ -157,9 +157,9 @@ fn entry_diagnostics(entry: &Entry) -> Vec<Diagnostic> {
     let is_trouble = |warning: &&EntryWarning| {
         matches!(
             warning,
-            EntryWarning::SameName { .. }
-                | EntryWarning::NameClash { .. }
-                | EntryWarning::LinkedFile { .. }
+            EntryWarning::DuplicateName { .. }
+                | EntryWarning::ConfusableName { .. }
+                | EntryWarning::SymlinkedSkillFile { .. }
         )
     };
     troubles.extend(
@@ -169,7 +169,7 @@ fn entry_diagnostics(entry: &Entry) -> Vec<Diagnostic> {
             .filter(is_trouble)
             .map(|warning| trouble(warning.code(), warning.to_string())),
     );
-    let unread = entry.manifest().unread_restrictions();
+    let unread = entry.manifest().unparsed_restrictions();
     if !unread.is_empty() {
         troubles.push(trouble(
             "restriction-unread",

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use skills_runtime::discovery::{SkipReason, Step, Verdict};
+use skills_runtime::discovery::{ExplanationStep, SkillStatus, SkipReason};
 use skills_runtime::{Catalog, Root, SkillRuntime};
 
 use crate::exit::Exit;
@@ -86,7 +86,7 @@ fn count_entries(root: &Root, catalog: &Catalog) -> (usize, usize) {
 fn is_missing(root: &Root, catalog: &Catalog) -> bool {
     let is_root = |path: &Path| path == root.path();
     catalog.skipped().iter().any(|skipped| {
-        matches!(skipped.reason(), SkipReason::RootMissing) && is_root(skipped.path())
+        matches!(skipped.reason(), SkipReason::RootNotFound) && is_root(skipped.path())
     })
 }
 
@@ -100,16 +100,16 @@ pub(crate) fn explain(
     let explanation = runtime
         .discovery()
         .explain(&catalog, &input::resolve_skill_name(query));
-    let (verdict, steps) = (explanation.verdict(), explanation.steps());
+    let (verdict, steps) = (explanation.status(), explanation.steps());
     if output.is_json() {
-        let step = |step: &Step| json!({"code": step.code(), "path": step.path().map(Path::to_string_lossy), "message": step.to_string()});
+        let step = |step: &ExplanationStep| json!({"code": step.code(), "path": step.path().map(Path::to_string_lossy), "message": step.to_string()});
         let steps: Vec<Value> = steps.iter().map(step).collect();
         output.print_json(&json!({"verdict": verdict.as_str(), "steps": steps}))?;
     } else {
-        let is_shown = |step: &&Step| {
+        let is_shown = |step: &&ExplanationStep| {
             !matches!(
                 step,
-                Step::PassedOver {
+                ExplanationStep::Skipped {
                     code: "root-missing",
                     ..
                 }
@@ -125,9 +125,11 @@ pub(crate) fn explain(
             steps.collect::<String>()
         ))?;
     }
-    Ok(if matches!(verdict, Verdict::Skipped | Verdict::Unseen) {
-        Exit::Failed
-    } else {
-        Exit::Success
-    })
+    Ok(
+        if matches!(verdict, SkillStatus::Skipped | SkillStatus::NotFound) {
+            Exit::Failed
+        } else {
+            Exit::Success
+        },
+    )
 }

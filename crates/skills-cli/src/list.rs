@@ -1,7 +1,7 @@
 //! `skills list`.
 
 use serde_json::{Value, json};
-use skills_runtime::discovery::{Inactive, SkipReason, Skipped};
+use skills_runtime::discovery::{InactiveEntry, SkipReason, Skipped};
 use skills_runtime::{Catalog, Entry, Scope, SkillRuntime};
 
 use crate::arguments::List;
@@ -59,7 +59,7 @@ fn to_json(catalog: &Catalog) -> Value {
     let inactive: Vec<Value> = catalog.inactive().iter().map(inactive_to_json).collect();
     // That a client's places do not exist is told by `skills roots`; a directory that was named is
     // missed here too.
-    let is_told = |skipped: &&Skipped| !matches!(skipped.reason(), SkipReason::RootMissing);
+    let is_told = |skipped: &&Skipped| !matches!(skipped.reason(), SkipReason::RootNotFound);
     let skipped: Vec<Value> = catalog
         .skipped()
         .iter()
@@ -75,7 +75,7 @@ pub(crate) fn skipped_to_json(skipped: &Skipped) -> Value {
 }
 
 /// A skill that is not used, as every command shows it.
-pub(crate) fn inactive_to_json(inactive: &Inactive) -> Value {
+pub(crate) fn inactive_to_json(inactive: &InactiveEntry) -> Value {
     let (mut value, reason) = (entry_to_json(inactive.entry()), inactive.reason());
     if let Value::Object(map) = &mut value {
         map.insert(
@@ -95,7 +95,7 @@ fn entry_to_json(entry: &Entry) -> Value {
         "path": entry.location().to_string_lossy(),
         "directory": entry.directory().to_string_lossy(),
         "user_invocable": entry.manifest().user_invocable(),
-        "model_invocable": entry.is_offered(),
+        "model_invocable": entry.is_model_invocable(),
         "warnings": warnings_to_json(entry),
     })
 }
@@ -138,7 +138,7 @@ fn render_long(entries: &[Entry]) -> String {
     let paragraph = |entry: &Entry| {
         let (name, description) = (entry.name(), first_sentence(entry.manifest().description()));
         let (path, scope, root) = (entry.location(), entry.scope(), entry.root());
-        let offered = if entry.is_offered() {
+        let offered = if entry.is_model_invocable() {
             ""
         } else {
             "\n  not offered to the model"

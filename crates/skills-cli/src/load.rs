@@ -1,7 +1,7 @@
 //! `skills load NAME`.
 
 use serde_json::json;
-use skills_runtime::prompt::Injected;
+use skills_runtime::prompt::Injection;
 use skills_runtime::{InjectionFormat, SkillRuntime};
 
 use crate::arguments::Load;
@@ -25,11 +25,11 @@ pub(crate) fn load(
         form,
         arguments.max_bytes,
     )?;
-    let Injected {
+    let Injection {
         text,
         role,
-        hidden,
-        left_out,
+        removed: hidden,
+        omitted: left_out,
         ..
     } = &injected;
     if output.is_json() {

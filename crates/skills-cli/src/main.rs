@@ -56,7 +56,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use skills_runtime::SkillRuntime;
-use skills_runtime::prompt::Modes;
+use skills_runtime::prompt::ListingModes;
 
 use crate::arguments::{Arguments, Command, Mcp, McpCommand};
 use crate::exit::Exit;
@@ -120,8 +120,8 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
             let modes = prompt
                 .mode
                 .iter()
-                .fold(Modes::default(), |modes, (skill, mode)| {
-                    modes.with(discovery_config::parse_selector(skill), *mode)
+                .fold(ListingModes::default(), |modes, (skill, mode)| {
+                    modes.with_rule(discovery_config::parse_selector(skill), *mode)
                 });
             let runtime = builder.modes(modes).build();
             prompt::warn_unused_modes(&runtime, &prompt, output);

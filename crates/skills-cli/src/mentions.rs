@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Value, json};
 use skills_runtime::prompt::{
-    Confidence, Input, Mention, MentionIndex, MentionOptions, Outcome, Way,
+    Confidence, Mention, MentionIndex, MentionKind, MentionOptions, Resolution, UserInput,
 };
 use skills_runtime::{Entry, SkillRuntime};
 
@@ -27,9 +27,9 @@ pub(crate) fn mentions(
         let (name, path) = skill
             .split_once('=')
             .ok_or_else(|| InputError::new(format!("--skill {skill}: not NAME=PATH")))?;
-        inputs.push(Input::Skill { name, path });
+        inputs.push(UserInput::Skill { name, path });
     }
-    inputs.push(Input::Text(&text));
+    inputs.push(UserInput::Text(&text));
     let index = runtime.mention_index();
     let found = index.find(&inputs, &mention_options(arguments)?);
     let nearest = nearest_names(&found.all, &index);
@@ -76,7 +76,7 @@ fn mention_options(arguments: &Mentions) -> anyhow::Result<MentionOptions> {
     } else {
         options
     };
-    Ok(options.words(if arguments.no_words {
+    Ok(options.phrases(if arguments.no_words {
         None
     } else {
         Some(Confidence::Medium)
@@ -91,7 +91,7 @@ fn nearest_names<'a>(
 ) -> HashMap<&'a str, Vec<&'a str>> {
     const MAX_NAMES: usize = 16;
     let unknown: BTreeSet<(usize, usize, &str)> = (mentions.iter())
-        .filter(|mention| matches!(mention.outcome, Outcome::Unknown))
+        .filter(|mention| matches!(mention.resolution, Resolution::Unknown))
         .map(|mention| (mention.input, mention.span.start, mention.name.as_str()))
         .collect();
     let mut nearest = HashMap::new();
@@ -116,25 +116,25 @@ impl<'a> MentionRow<'a> {
         mention: &'a Mention<'a>,
         nearest: &HashMap<&str, Vec<&'a str>>,
     ) -> Option<Self> {
-        let is_unknown = matches!(mention.outcome, Outcome::Unknown);
+        let is_unknown = matches!(mention.resolution, Resolution::Unknown);
         let nearest = nearest
             .get(mention.name.as_str())
             .cloned()
             .unwrap_or_default();
-        let is_noise = is_unknown && mention.way == Way::Words && nearest.is_empty();
+        let is_noise = is_unknown && mention.kind == MentionKind::Phrase && nearest.is_empty();
         (!is_noise).then_some(Self { mention, nearest })
     }
 
     fn render(&self) -> String {
         let Mention {
             name,
-            way,
+            kind: way,
             confidence,
-            outcome,
+            resolution: outcome,
             ..
         } = self.mention;
         let more = match outcome {
-            Outcome::Ambiguous(entries) => format!(
+            Resolution::Ambiguous(entries) => format!(
                 " ({})",
                 entries
                     .iter()
@@ -159,22 +159,24 @@ impl<'a> MentionRow<'a> {
             input,
             span,
             name,
-            way,
+            kind: way,
             confidence,
-            outcome,
+            resolution: outcome,
             ..
         } = self.mention;
         let (skill, doubt) = match outcome {
-            Outcome::Selected(entry)
-            | Outcome::Off(entry)
-            | Outcome::NotForUsers(entry)
-            | Outcome::Connector(entry) => (Some(entry_path(entry)), None),
-            Outcome::Suggested(entry, doubt) => (Some(entry_path(entry)), Some(doubt.as_str())),
-            Outcome::Inactive(inactive) => (Some(entry_path(inactive.entry())), None),
+            Resolution::Selected(entry)
+            | Resolution::Disabled(entry)
+            | Resolution::NotUserInvocable(entry)
+            | Resolution::ConnectorConflict(entry) => (Some(entry_path(entry)), None),
+            Resolution::Suggested(entry, doubt) => (Some(entry_path(entry)), Some(doubt.as_str())),
+            Resolution::Inactive(inactive) => (Some(entry_path(inactive.entry())), None),
             _ => (None, None),
         };
         let candidates: Vec<String> = match outcome {
-            Outcome::Ambiguous(entries) => entries.iter().map(|entry| entry_path(entry)).collect(),
+            Resolution::Ambiguous(entries) => {
+                entries.iter().map(|entry| entry_path(entry)).collect()
+            }
             _ => Vec::new(),
         };
         json!({

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
-use skills_runtime::is_hidden;
+use skills_runtime::is_invisible;
 
 pub(crate) use skills_runtime::{escape_line as line, escape_terminal};
 
@@ -72,7 +72,7 @@ fn ignore_broken_pipe(result: io::Result<()>) -> anyhow::Result<()> {
 fn escape_controls(json: &str) -> String {
     let mut clean = String::with_capacity(json.len());
     for c in json.chars() {
-        if is_hidden(c) && c != '\n' {
+        if is_invisible(c) && c != '\n' {
             let mut units = [0; 2];
             clean.extend(
                 c.encode_utf16(&mut units)

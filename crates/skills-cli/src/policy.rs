@@ -3,8 +3,10 @@
 use serde_json::{Value, json};
 use std::path::Path;
 
-use skills_runtime::policy::{Access, Effect, FileGrant, Layer, Network, Rule, Spawn};
-use skills_runtime::{Builder, Decision, Preview};
+use skills_runtime::policy::{
+    Access, Effect, FileGrant, NetworkGrant, Rule, RuleSource, SpawnGrant,
+};
+use skills_runtime::{Authorization, Builder, Preview};
 
 use crate::approver;
 use crate::arguments::PolicyCommand;
@@ -43,12 +45,12 @@ pub(crate) fn print_preview(preview: &Preview, output: &Output) -> anyhow::Resul
         output.text(&render_preview(preview))?;
     }
     Ok(match &preview.authorization {
-        Decision::Granted(_)
+        Authorization::Granted(_)
             if preview.missing_requirements.is_empty() && preview.backend.is_ok() =>
         {
             Exit::Success
         }
-        Decision::Granted(_) if preview.backend.is_ok() => Exit::Failed,
+        Authorization::Granted(_) if preview.backend.is_ok() => Exit::Failed,
         _ => Exit::Denied,
     })
 }
@@ -68,10 +70,10 @@ fn render_preview(preview: &Preview) -> String {
         .iter()
         .for_each(|missing| row("missing", missing));
     match &preview.authorization {
-        Decision::Granted(grants) => {
+        Authorization::Granted(grants) => {
             row("verdict", "granted");
             grants
-                .verdicts()
+                .decisions()
                 .iter()
                 .for_each(|verdict| row("", &verdict.to_string()));
             let limits = grants.limits();
@@ -106,7 +108,7 @@ fn render_preview(preview: &Preview) -> String {
                 .iter()
                 .skip(1)
                 .for_each(|file| row("", &format!("{} {}", place(file), access(file.access()))));
-            if let Network::Hosts(hosts) = grants.network() {
+            if let NetworkGrant::Hosts(hosts) = grants.network() {
                 hosts
                     .allowed()
                     .iter()
@@ -117,18 +119,18 @@ fn render_preview(preview: &Preview) -> String {
                     .for_each(|host| row("", &format!("not the host {host}")));
             }
             match grants.spawn() {
-                Spawn::None => {}
-                Spawn::Programs(names) => names
+                SpawnGrant::None => {}
+                SpawnGrant::Programs(names) => names
                     .iter()
                     .for_each(|name| row("", &format!("the program {name}"))),
-                Spawn::Any => row("", "any program"),
+                SpawnGrant::Any => row("", "any program"),
             }
             grants
                 .variables()
                 .iter()
                 .for_each(|name| row("", &format!("the variable {name}")));
         }
-        Decision::Denied(denial) => {
+        Authorization::Denied(denial) => {
             row(
                 "verdict",
                 if preview.approval_request.is_some() {
@@ -137,14 +139,14 @@ fn render_preview(preview: &Preview) -> String {
                     "denied"
                 },
             );
-            if let Some(content) = denial.content() {
+            if let Some(content) = denial.content_reason() {
                 row(
                     "",
                     &format!("nobody approved its content for what rules would give it: {content}"),
                 );
             }
             denial
-                .verdicts()
+                .decisions()
                 .iter()
                 .for_each(|verdict| row("", &verdict.to_string()));
         }
@@ -161,8 +163,8 @@ fn render_preview(preview: &Preview) -> String {
 
 fn to_json(preview: &Preview) -> Value {
     let (granted, denial) = match &preview.authorization {
-        Decision::Granted(grants) => (Some(grants), None),
-        Decision::Denied(denial) => (None, Some(denial)),
+        Authorization::Granted(grants) => (Some(grants), None),
+        Authorization::Denied(denial) => (None, Some(denial)),
     };
     let idle: Vec<Value> = preview
         .unused_tools
@@ -188,7 +190,7 @@ fn print_rules(trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
     let places = directories::policy_paths();
     let read = policy_config::load_policy(&places, trust_project)?;
     let is_idle = |rule: &Rule| {
-        rule.layer() == Layer::Project && rule.effect() == Effect::Allow && !trust_project
+        rule.source() == RuleSource::Project && rule.effect() == Effect::Allow && !trust_project
     };
     let idle = |rule: &Rule| {
         if is_idle(rule) {
@@ -209,21 +211,21 @@ fn print_rules(trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
             .iter()
             .map(|(layer, path)| json!({"layer": layer, "path": path}))
             .collect();
-        let (mode, new_content) = (read.rules.undecided(), read.rules.unapproved());
-        output.print_json(&json!({"mode": mode, "new_content": new_content, "rules": rules, "files": files, "limits": read.rules.most()}))?;
+        let (mode, new_content) = (read.rules.mode(), read.rules.new_content());
+        output.print_json(&json!({"mode": mode, "new_content": new_content, "rules": rules, "files": files, "limits": read.rules.ceiling()}))?;
         return Ok(Exit::Success);
     }
     let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
     let (mode, content) = (
-        word(json!(read.rules.undecided())),
-        word(json!(read.rules.unapproved())),
+        word(json!(read.rules.mode())),
+        word(json!(read.rules.new_content())),
     );
-    let most = read.rules.most();
+    let most = read.rules.ceiling();
     let mut text = format!(
         "mode {mode}\nnew content {content}\nat most {} s, {} MiB of memory, {} KiB of output, files of {} MiB, {} open files, {} processes, {} MiB of scratch space\n",
         most.wall_time.as_secs(),
         most.memory_bytes >> 20,
-        most.output_bytes >> 10,
+        most.captured_bytes >> 10,
         most.file_bytes >> 20,
         most.open_files,
         most.processes,

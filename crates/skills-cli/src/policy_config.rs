@@ -4,8 +4,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use skills_runtime::Rules;
-use skills_runtime::policy::{Effect, Layer, Mode, NewContent, PolicyFile, Rule};
+use skills_runtime::Policy;
+use skills_runtime::policy::{
+    ApprovalMode, Effect, NewContentPolicy, PolicyFile, Rule, RuleSource,
+};
 
 use crate::directories::{PolicyPaths, is_world_writable};
 use crate::input::{self, InputError};
@@ -15,8 +17,8 @@ const MAX_BYTES: u64 = 1 << 20;
 
 /// The rules of all files, and which files there were.
 pub(crate) struct LoadedPolicy {
-    pub(crate) rules: Rules,
-    pub(crate) files: Vec<(Layer, PathBuf)>,
+    pub(crate) rules: Policy,
+    pub(crate) files: Vec<(RuleSource, PathBuf)>,
 }
 
 /// Reads the files that there are. The mode, what new content needs, and the limits are those of
@@ -26,10 +28,13 @@ pub(crate) fn load_policy(
     places: &PolicyPaths,
     trust_project: bool,
 ) -> anyhow::Result<LoadedPolicy> {
-    let admin = std::iter::once((Layer::Admin, &places.admin));
-    let user = places.user.iter().map(|path| (Layer::User, path));
-    let project = places.project.iter().map(|path| (Layer::Project, path));
-    let mut rules = Rules::default();
+    let admin = std::iter::once((RuleSource::Admin, &places.admin));
+    let user = places.user.iter().map(|path| (RuleSource::User, path));
+    let project = places
+        .project
+        .iter()
+        .map(|path| (RuleSource::Project, path));
+    let mut rules = Policy::default();
     let (mut files, mut read) = (Vec::new(), Vec::new());
     for (layer, path) in admin.chain(user).chain(project) {
         let Some(file) = read_file(layer, path)? else {
@@ -38,31 +43,31 @@ pub(crate) fn load_policy(
         for rule in file.rules() {
             rules = rules.with_rules(expand_spellings(rule)?);
         }
-        rules = rules.narrow(file.limits());
+        rules = rules.lower_ceiling(file.limits());
         files.push((layer, path.clone()));
         read.push((layer, file));
     }
-    let chosen = |layer: Layer| {
+    let chosen = |layer: RuleSource| {
         read.iter()
             .filter(move |(of, _)| *of == layer)
             .map(|(_, file)| file)
     };
-    let mode = chosen(Layer::User)
-        .chain(chosen(Layer::Admin))
+    let mode = chosen(RuleSource::User)
+        .chain(chosen(RuleSource::Admin))
         .find_map(PolicyFile::mode)
         .unwrap_or_default();
-    let content = chosen(Layer::User)
-        .chain(chosen(Layer::Admin))
+    let content = chosen(RuleSource::User)
+        .chain(chosen(RuleSource::Admin))
         .find_map(PolicyFile::new_content)
         .unwrap_or_default();
-    let narrowing = || chosen(Layer::Admin).chain(chosen(Layer::Project));
+    let narrowing = || chosen(RuleSource::Admin).chain(chosen(RuleSource::Project));
     let mode = narrowing()
         .filter_map(PolicyFile::mode)
         .fold(mode, stricter_mode);
     let content = narrowing()
         .filter_map(PolicyFile::new_content)
         .fold(content, stricter_new_content);
-    rules = rules.mode(mode).new_content(content);
+    rules = rules.with_mode(mode).with_new_content(content);
     Ok(LoadedPolicy {
         rules: if trust_project {
             rules.trust_project()
@@ -74,7 +79,7 @@ pub(crate) fn load_policy(
 }
 
 /// Reads one file; nothing when there is none.
-fn read_file(layer: Layer, path: &Path) -> anyhow::Result<Option<PolicyFile>> {
+fn read_file(layer: RuleSource, path: &Path) -> anyhow::Result<Option<PolicyFile>> {
     match path.symlink_metadata() {
         Err(error)
             if matches!(
@@ -85,7 +90,7 @@ fn read_file(layer: Layer, path: &Path) -> anyhow::Result<Option<PolicyFile>> {
             return Ok(None);
         }
         // A project may have been written by anybody, and leads nowhere else.
-        Ok(metadata) if layer == Layer::Project && metadata.is_symlink() => {
+        Ok(metadata) if layer == RuleSource::Project && metadata.is_symlink() => {
             return Err(
                 InputError::new(format!("the rules in {} are a symlink", path.display())).into(),
             );
@@ -109,13 +114,13 @@ fn read_file(layer: Layer, path: &Path) -> anyhow::Result<Option<PolicyFile>> {
 /// Reads a rule; one about a path is about the place as well that the path leads to.
 pub(crate) fn parse_rule(
     effect: Effect,
-    layer: Layer,
+    layer: RuleSource,
     text: &str,
     source: &str,
 ) -> anyhow::Result<Vec<Rule>> {
     let rule = Rule::parse(effect, layer, text)
         .map_err(|error| InputError::new(format!("{source}: {error}")))?;
-    expand_spellings(&rule.source(source))
+    expand_spellings(&rule.origin(source))
 }
 
 /// Returns a rule for each spelling of the path that it is about, and of the directory that it is
@@ -134,7 +139,7 @@ fn expand_spellings(rule: &Rule) -> anyhow::Result<Vec<Rule>> {
             .target()
             .with_path(path)
             .map_err(|error| InputError::new(format!("{rule}: {error}")))?;
-        all.push(rule.about(target));
+        all.push(rule.with_target(target));
     }
     let directories = rule.directory().map(path_spellings).unwrap_or_default();
     if directories.is_empty() {
@@ -175,20 +180,28 @@ pub(crate) fn path_spellings(path: &Path) -> Vec<PathBuf> {
     vec![path.to_owned()]
 }
 
-fn stricter_mode(a: Mode, b: Mode) -> Mode {
+fn stricter_mode(a: ApprovalMode, b: ApprovalMode) -> ApprovalMode {
     let rank = |mode| {
-        [Mode::Strict, Mode::Ask, Mode::Trusted]
-            .iter()
-            .position(|known| *known == mode)
+        [
+            ApprovalMode::Strict,
+            ApprovalMode::Ask,
+            ApprovalMode::Trusted,
+        ]
+        .iter()
+        .position(|known| *known == mode)
     };
     if rank(b) < rank(a) { b } else { a }
 }
 
-fn stricter_new_content(a: NewContent, b: NewContent) -> NewContent {
+fn stricter_new_content(a: NewContentPolicy, b: NewContentPolicy) -> NewContentPolicy {
     let rank = |content| {
-        [NewContent::Ask, NewContent::AskWithPower, NewContent::Allow]
-            .iter()
-            .position(|known| *known == content)
+        [
+            NewContentPolicy::Ask,
+            NewContentPolicy::AskIfPrivileged,
+            NewContentPolicy::Allow,
+        ]
+        .iter()
+        .position(|known| *known == content)
     };
     if rank(b) < rank(a) { b } else { a }
 }
@@ -222,7 +235,7 @@ mod tests {
         let told = match load_policy(&files, false) {
             Ok(read) => {
                 let rules = read.rules.rules().iter().map(|rule| format!("{rule}\n"));
-                format!("{}{:?}", rules.collect::<String>(), read.rules.undecided())
+                format!("{}{:?}", rules.collect::<String>(), read.rules.mode())
             }
             Err(error) => format!("{error:#}"),
         };
@@ -279,7 +292,7 @@ mod tests {
         std::os::unix::fs::symlink(&real, &link).unwrap();
         let rules = parse_rule(
             Effect::Deny,
-            Layer::User,
+            RuleSource::User,
             &format!("read:{}", link.display()),
             "x",
         )
@@ -292,7 +305,7 @@ mod tests {
         );
         let rules = parse_rule(
             Effect::Deny,
-            Layer::User,
+            RuleSource::User,
             &format!("write:{}/not/yet", link.display()),
             "x",
         )

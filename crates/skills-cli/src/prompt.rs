@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 use skills_runtime::SkillRuntime;
-use skills_runtime::prompt::{Budget, Catalogue, Fate, Format, Place, Rendering, Shortening};
+use skills_runtime::prompt::{
+    Budget, EntryReport, Inclusion, ListFormat, SkillList, SkillListRenderer, Truncation,
+};
 
-use crate::arguments::{ListFormat, Prompt};
+use crate::arguments::{ListFormatArg, Prompt};
 use crate::discovery_config;
 use crate::exit::Exit;
 use crate::output::{Output, line};
@@ -21,9 +23,9 @@ pub(crate) fn prompt(
     let budget = arguments
         .budget
         .unwrap_or_else(|| Budget::for_context_window(arguments.context_window));
-    let rendering = Rendering::new(budget).format(to_format(arguments.format));
+    let rendering = SkillListRenderer::new(budget).format(to_format(arguments.format));
     let rendering = if arguments.sentences {
-        rendering.shortening(Shortening::Sentences)
+        rendering.truncation(Truncation::Sentences)
     } else {
         rendering
     };
@@ -58,24 +60,28 @@ pub(crate) fn warn_unused_modes(runtime: &SkillRuntime, arguments: &Prompt, outp
     let catalog = runtime.catalog();
     for (skill, mode) in &arguments.mode {
         let selector = discovery_config::parse_selector(skill);
-        if !catalog.entries().iter().any(|entry| selector.fits(entry)) {
+        if !catalog
+            .entries()
+            .iter()
+            .any(|entry| selector.matches(entry))
+        {
             output.status(&format!("--mode {skill}={}: no skill fits", mode.as_str()));
         }
     }
 }
 
-fn to_format(form: ListFormat) -> Format {
-    match form {
-        ListFormat::Codex => Format::Codex,
-        ListFormat::Xml => Format::Xml,
-        ListFormat::XmlCompact => Format::XmlCompact,
-        ListFormat::Markdown => Format::Markdown,
+fn to_format(format: ListFormatArg) -> ListFormat {
+    match format {
+        ListFormatArg::Codex => ListFormat::Codex,
+        ListFormatArg::Xml => ListFormat::Xml,
+        ListFormatArg::XmlCompact => ListFormat::XmlCompact,
+        ListFormatArg::Markdown => ListFormat::Markdown,
     }
 }
 
-fn to_json(catalogue: &Catalogue, scripts: &str, fates: Option<&[Fate]>) -> Value {
+fn to_json(catalogue: &SkillList, scripts: &str, fates: Option<&[EntryReport]>) -> Value {
     let report = catalogue.report();
-    let hidden: Vec<Value> = (report.hidden.iter())
+    let hidden: Vec<Value> = (report.removed_characters.iter())
         .map(
             |hidden| json!({"skill": hidden.skill, "field": hidden.field, "code_point": format!("U+{:04X}", u32::from(hidden.code_point))}),
         )
@@ -85,7 +91,7 @@ fn to_json(catalogue: &Catalogue, scripts: &str, fates: Option<&[Fate]>) -> Valu
         .iter()
         .map(|(skill, mode)| json!({"skill": skill, "mode": mode.as_str()}))
         .collect();
-    let fate = |fate: &Fate| json!({"name": fate.name, "path": fate.location, "place": describe_place(fate.place), "cost": fate.cost});
+    let fate = |fate: &EntryReport| json!({"name": fate.name, "path": fate.location, "place": describe_place(fate.inclusion), "cost": fate.cost});
     json!({
         "text": format!("{}{scripts}", catalogue.text()),
         "role": catalogue.role().as_str(),
@@ -95,12 +101,12 @@ fn to_json(catalogue: &Catalogue, scripts: &str, fates: Option<&[Fate]>) -> Valu
         "unit": report.budget.unit(),
         "total": report.total,
         "included": report.included,
-        "shortened": report.shortened,
+        "shortened": report.truncated,
         "omitted": report.omitted,
         "omitted_pinned": report.omitted_pinned,
         "truncated_characters": report.truncated_characters,
         "truncated_descriptions": report.truncated_descriptions,
-        "aliases": report.aliases,
+        "aliases": report.root_aliases,
         "hidden": hidden,
         "unlisted": unlisted,
         "warning": report.warning(READER),
@@ -108,38 +114,41 @@ fn to_json(catalogue: &Catalogue, scripts: &str, fates: Option<&[Fate]>) -> Valu
     })
 }
 
-fn describe_place(place: Place) -> String {
+fn describe_place(place: Inclusion) -> String {
     match place {
-        Place::Whole => "whole".to_owned(),
-        Place::Shortened { characters, of } => {
+        Inclusion::Full => "whole".to_owned(),
+        Inclusion::Truncated {
+            shown_chars: characters,
+            total_chars: of,
+        } => {
             format!("shortened to {characters} of {of} characters")
         }
-        Place::Bare => "name only".to_owned(),
-        Place::Omitted => "left out".to_owned(),
-        Place::Unlisted(mode) => format!("not listed, {}", mode.as_str()),
+        Inclusion::NameOnly => "name only".to_owned(),
+        Inclusion::Omitted => "left out".to_owned(),
+        Inclusion::Unlisted(mode) => format!("not listed, {}", mode.as_str()),
         _ => "listed".to_owned(),
     }
 }
 
 /// One line a skill, and the sum.
-fn render_explanation(catalogue: &Catalogue, fates: &[Fate]) -> String {
+fn render_explanation(catalogue: &SkillList, fates: &[EntryReport]) -> String {
     let report = catalogue.report();
     let widest = fates
         .iter()
         .map(|fate| fate.name.chars().count())
         .max()
         .unwrap_or_default();
-    let row = |fate: &Fate| {
+    let row = |fate: &EntryReport| {
         format!(
             "{:widest$}  {:>6}  {}\n",
             fate.name,
             fate.cost,
-            line(&describe_place(fate.place))
+            line(&describe_place(fate.inclusion))
         )
     };
     let rows: String = fates.iter().map(row).collect();
-    let aliases = if report.aliases > 0 {
-        format!(", aliases of roots: {}", report.aliases)
+    let aliases = if report.root_aliases > 0 {
+        format!(", aliases of roots: {}", report.root_aliases)
     } else {
         String::new()
     };
@@ -151,15 +160,15 @@ fn render_explanation(catalogue: &Catalogue, fates: &[Fate]) -> String {
     )
 }
 
-fn print_warnings(catalogue: &Catalogue, output: &Output) {
+fn print_warnings(catalogue: &SkillList, output: &Output) {
     let report = catalogue.report();
     if let Some(warning) = report.warning(READER) {
         output.status(&warning);
     }
-    if !report.shortened.is_empty() {
+    if !report.truncated.is_empty() {
         output.status(&format!(
             "descriptions shortened to fit the budget: {}",
-            join_names(&report.shortened)
+            join_names(&report.truncated)
         ));
     }
     if !report.omitted.is_empty() {
@@ -174,7 +183,7 @@ fn print_warnings(catalogue: &Catalogue, output: &Output) {
             join_names(&report.omitted_pinned)
         ));
     }
-    for hidden in &report.hidden {
+    for hidden in &report.removed_characters {
         output.status(&format!(
             "{}: invisible characters taken out of the {}, the first is U+{:04X}",
             hidden.skill,

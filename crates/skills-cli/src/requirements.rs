@@ -2,21 +2,21 @@
 
 use serde_json::{Value, json};
 use skills_runtime::Entry;
-use skills_runtime::policy::changes_execution;
-use skills_runtime::prompt::{Needs, Present, Question, Session};
+use skills_runtime::policy::is_unsafe_variable;
+use skills_runtime::prompt::{HostProbe, MissingRequirements, RequirementSession, SetupPrompt};
 
 use crate::discovery_config;
 
 /// This machine, as far as a command can see it: no client and its servers.
 struct LocalHost;
 
-impl Present for LocalHost {
+impl HostProbe for LocalHost {
     fn has_server(&self, _key: &str) -> bool {
         false
     }
 
-    fn may_be_given(&self, variable: &str) -> bool {
-        !changes_execution(variable)
+    fn may_set_variable(&self, variable: &str) -> bool {
+        !is_unsafe_variable(variable)
     }
 
     fn has_variable(&self, name: &str) -> bool {
@@ -32,7 +32,7 @@ impl Present for LocalHost {
         true
     }
 
-    fn system(&self) -> &str {
+    fn platform(&self) -> &str {
         match std::env::consts::OS {
             "macos" => "darwin",
             "windows" => "win32",
@@ -42,14 +42,16 @@ impl Present for LocalHost {
 }
 
 /// Finds what skills need and this machine does not have.
-pub(crate) fn unmet_requirements<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Needs {
-    Needs::of(entries, &LocalHost)
+pub(crate) fn unmet_requirements<'a>(
+    entries: impl IntoIterator<Item = &'a Entry>,
+) -> MissingRequirements {
+    MissingRequirements::collect(entries, &LocalHost)
 }
 
 /// Says what is missing, a sentence each; MCP servers are left out, since only a client has some.
-pub(crate) fn describe(needs: &Needs) -> Vec<String> {
+pub(crate) fn describe(needs: &MissingRequirements) -> Vec<String> {
     let mut told: Vec<String> = needs
-        .unusable
+        .invalid
         .iter()
         .map(|unusable| unusable.reason.clone())
         .collect();
@@ -79,7 +81,7 @@ pub(crate) fn describe(needs: &Needs) -> Vec<String> {
 }
 
 /// Says what MCP servers a client would be asked to install.
-pub(crate) fn describe_servers(needs: &Needs) -> Vec<String> {
+pub(crate) fn describe_servers(needs: &MissingRequirements) -> Vec<String> {
     let skills = |names: &[String]| names.join(", ");
     needs
         .servers
@@ -97,15 +99,15 @@ pub(crate) fn describe_servers(needs: &Needs) -> Vec<String> {
 }
 
 /// What is missing and what a client would ask, as JSON output shows it.
-pub(crate) fn to_json(needs: &Needs) -> Value {
-    let question = |question: &Question| {
+pub(crate) fn to_json(needs: &MissingRequirements) -> Value {
+    let question = |question: &SetupPrompt| {
         json!({
             "id": question.id, "header": question.header, "text": question.text, "details": question.details, "options": question.options,
             "secret": question.is_secret,
         })
     };
-    let questions: Vec<Value> = Session::default()
-        .questions(needs, "1")
+    let questions: Vec<Value> = RequirementSession::default()
+        .prompts(needs, "1")
         .iter()
         .map(question)
         .collect();
@@ -125,13 +127,13 @@ pub(crate) fn to_json(needs: &Needs) -> Value {
             let installs: Vec<Value> = program
                 .installs
                 .iter()
-                .map(|install| Value::Object(install.written.clone()))
+                .map(|install| Value::Object(install.raw.clone()))
                 .collect();
             json!({"any_of": program.any_of, "installs": installs, "skills": program.skills})
         })
         .collect();
     let unusable: Vec<Value> = needs
-        .unusable
+        .invalid
         .iter()
         .map(|unusable| json!({"skill": unusable.skill, "message": unusable.reason}))
         .collect();

@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Value, json};
-use skills_runtime::policy::{Denial, Layer, Permission, Reason, Verdict};
+use skills_runtime::policy::{DecisionReason, Denial, Permission, PermissionDecision, RuleSource};
 use skills_runtime::{
     Builder, CapturedOutput, ErrorKind, ExecutionArtifacts, ExecutionMode, ExecutionStatus,
     InputFile, RuntimeError, SkillRuntime, Termination, WasmProfile, Workspace,
@@ -319,14 +319,17 @@ fn print_result(
 /// Says how what was denied for lack of a rule or an answer may be had. Readers copy what they see,
 /// so nothing of a skill is in it that could be taken for another word.
 fn denial_hints(denial: &Denial, skill: &str) -> Vec<String> {
-    let denied: Vec<_> = denial.refusals().collect();
-    let by_rule = |reason: &Reason| {
+    let denied: Vec<_> = denial.denied().collect();
+    let by_rule = |reason: &DecisionReason| {
         matches!(
             reason,
-            Reason::Rule { .. } | Reason::Never { .. } | Reason::TooMany { .. }
+            DecisionReason::Rule { .. }
+                | DecisionReason::Forbidden { .. }
+                | DecisionReason::TooManyPermissions { .. }
         )
     };
-    let is_admins = |verdict: &&Verdict| matches!(verdict.wants_asked(), Some((Layer::Admin, _)));
+    let is_admins =
+        |verdict: &&PermissionDecision| matches!(verdict.ask_rule(), Some((RuleSource::Admin, _)));
     let mut hints = Vec::new();
     if !denied.iter().any(|verdict| by_rule(verdict.reason())) {
         // What an administrator wants asked no option answers.
@@ -411,7 +414,7 @@ fn to_json(artifacts: &ExecutionArtifacts, not_saved: &[String]) -> Value {
         "permissions_used": artifacts.permissions_used,
         "duration_ms": u64::try_from(artifacts.duration.as_millis()).unwrap_or(u64::MAX),
         "sandbox": artifacts.enforcement,
-        "verdicts": artifacts.decisions,
+        "decisions": artifacts.decisions,
         "files": artifacts.output_files,
         "not_saved": not_saved,
         "notes": artifacts.notes,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
-use skills_runtime::policy::{Effect, Layer, Rule, Target, is_variable_name};
+use skills_runtime::policy::{Effect, Rule, RuleSource, Target, is_variable_name};
 use skills_runtime::{Builder, ExecutionOptions, Secrets, Workspace};
 
 use crate::arguments::ExecutionArgs;
@@ -26,7 +26,7 @@ pub(crate) fn configure_runtime(
     for text in &what.allow {
         rules = rules.with_rules(policy_config::parse_rule(
             Effect::Allow,
-            Layer::Session,
+            RuleSource::Invocation,
             text,
             "--allow",
         )?);
@@ -35,7 +35,8 @@ pub(crate) fn configure_runtime(
     for path in &what.write {
         let target = Target::write(canonicalize(path)?)
             .map_err(|error| InputError::new(format!("--write: {error}")))?;
-        rules = rules.rule(Rule::new(Effect::Allow, Layer::Session, target).source("--write"));
+        rules =
+            rules.rule(Rule::new(Effect::Allow, RuleSource::Invocation, target).origin("--write"));
     }
     // Whoever may write rules, approvals or records may do anything.
     for path in directories::write_protected_paths()
@@ -44,8 +45,8 @@ pub(crate) fn configure_runtime(
     {
         if let Ok(target) = Target::write(path) {
             rules = rules.rule(
-                Rule::new(Effect::Deny, Layer::BuiltIn, target)
-                    .source("rules, approvals and records of this command"),
+                Rule::new(Effect::Deny, RuleSource::BuiltIn, target)
+                    .origin("rules, approvals and records of this command"),
             );
         }
     }

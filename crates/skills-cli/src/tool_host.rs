@@ -1,6 +1,6 @@
 //! The tools of a host, from the command line.
 
-use skills_runtime::discovery::{Depth, Trust};
+use skills_runtime::discovery::{SearchDepth, Trust};
 use skills_runtime::{Builder, Root, Scope};
 use skills_tools::{Mount, OverrideStore, ToolSet};
 
@@ -24,7 +24,7 @@ pub(crate) fn drafts_dir(
 pub(crate) fn draft_root(drafts: &std::path::Path) -> Root {
     Root::new(drafts, Scope::User)
         .trust(Trust::Untrusted)
-        .depth(Depth::Children)
+        .depth(SearchDepth::Children)
 }
 
 /// Puts the tools together, with nobody's leave to run anything: for a look at them.

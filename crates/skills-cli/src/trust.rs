@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use skills_runtime::policy::{Approval, AskError};
-use skills_runtime::{Builder, Decision, FileApprovalStore, SkillRuntime};
+use skills_runtime::policy::{Approval, BoxError};
+use skills_runtime::{Authorization, Builder, FileApprovalStore, SkillRuntime};
 
 use crate::approver;
 use crate::arguments::Trust;
@@ -74,7 +74,7 @@ fn revoke(
     Ok(if is_gone { Exit::Success } else { Exit::Failed })
 }
 
-fn approval_error(error: AskError) -> anyhow::Error {
+fn approval_error(error: BoxError) -> anyhow::Error {
     anyhow::anyhow!("{error}")
 }
 
@@ -88,15 +88,15 @@ fn approve(
     let preview = runtime.preview_skill(name, &options)?;
     let Some(question) = &preview.approval_request else {
         return Ok(match &preview.authorization {
-            Decision::Granted(grants) if output.is_json() => {
-                output.print_json(&json!({"skill": preview.skill, "digest": preview.digest, "verdicts": grants.verdicts()}))?;
+            Authorization::Granted(grants) if output.is_json() => {
+                output.print_json(&json!({"skill": preview.skill, "digest": preview.digest, "decisions": grants.decisions()}))?;
                 Exit::Success
             }
-            Decision::Granted(_) => {
+            Authorization::Granted(_) => {
                 output.status(&format!("{} needs no approval: rules and what was approved before give all that it asks for", preview.skill));
                 Exit::Success
             }
-            Decision::Denied(denial) => {
+            Authorization::Denied(denial) => {
                 output.status(&format!(
                     "error: {} cannot be approved: {denial}",
                     preview.skill
@@ -125,14 +125,14 @@ fn approve(
     // What was shown is what is approved; what changed since is not.
     let decision = runtime.approve_skill(name, &options, question)?;
     if output.is_json() {
-        output.print_json(&json!({"skill": preview.skill, "digest": preview.digest, "verdicts": decision.verdicts()}))?;
+        output.print_json(&json!({"skill": preview.skill, "digest": preview.digest, "decisions": decision.decisions()}))?;
     } else {
         output.status(&format!(
             "approved: {} with the content that it has now",
             preview.skill
         ));
         decision
-            .verdicts()
+            .decisions()
             .iter()
             .for_each(|verdict| output.status(&format!("  {verdict}")));
     }

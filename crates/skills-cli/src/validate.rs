@@ -131,7 +131,7 @@ fn lenient_findings(target: &SkillPath, client: Option<Client>) -> Vec<Finding> 
     if let Err(message) = target.check_directory() {
         return vec![Finding::error("path", message)];
     }
-    let files = match SkillFiles::at(target.directory()) {
+    let files = match SkillFiles::open_directory(target.directory()) {
         Ok(files) => files,
         Err(error) => {
             return vec![unreadable_finding(
@@ -163,13 +163,13 @@ fn lenient_findings(target: &SkillPath, client: Option<Client>) -> Vec<Finding> 
     if document.manifest().name().is_none() && client.is_none() {
         findings.push(Finding::warning(
             "name-missing",
-            document.line_of("name"),
+            document.field_line("name"),
             "no usable `name`; the directory's name serves",
         ));
     }
     let directory = target.directory_name();
     match client {
-        Some(client) => findings.extend(client.check(&document, &directory).into_iter().map(
+        Some(client) => findings.extend(client.lint(&document, &directory).into_iter().map(
             |finding| Finding {
                 severity: finding.severity,
                 code: finding.code,
@@ -186,7 +186,7 @@ fn lenient_findings(target: &SkillPath, client: Option<Client>) -> Vec<Finding> 
             let message = format!("the name is not that of the directory {directory:?}");
             findings.push(Finding::warning(
                 "name-differs",
-                document.line_of("name"),
+                document.field_line("name"),
                 message,
             ));
         }
@@ -218,7 +218,7 @@ fn manifest_findings(document: &Document, files: &SkillFiles) -> Vec<Finding> {
         let message = format!("{:?} is no file of the skill", link.target);
         findings.push(Finding::warning("broken-link", Some(link.line), message));
     }
-    for note in files.host_metadata().1 {
+    for note in files.openai_metadata().1 {
         let field = if note.field.is_empty() {
             String::new()
         } else {

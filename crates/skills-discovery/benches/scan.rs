@@ -1,13 +1,18 @@
-//! Scanning 1,000 and 10,000 skills of 4 KiB, beside the floor: a bare walk on one thread that opens each `SKILL.md` and reads 2 KiB.
+//! Scanning 1,000 and 10,000 skills of 4 KiB, beside the floor: a bare walk on one thread that
+//! opens each `SKILL.md` and reads 2 KiB.
 
-#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "a bench makes its own files and fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a bench makes its own files and fails by panicking"
+)]
 
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
 use divan::{Bencher, black_box};
-use skills_discovery::{Discovery, Limits, Root, Scope};
+use skills_discovery::{Discovery, Root, ScanLimits, Scope};
 use tempfile::TempDir;
 
 const SIZES: [usize; 2] = [1_000, 10_000];
@@ -25,13 +30,17 @@ fn tree(skills: usize) -> TempDir {
             "---\nname: skill-{index:05}\ndescription: Does the thing number {index} when asked for it. Use when the user names it.\n\
              license: MIT\n---\n"
         );
-        fs::write(directory.join("SKILL.md"), format!("{head}{}", "Line of the body.\n".repeat(230))).unwrap();
+        fs::write(
+            directory.join("SKILL.md"),
+            format!("{head}{}", "Line of the body.\n".repeat(230)),
+        )
+        .unwrap();
     }
     root
 }
 
 fn discovery(tree: &TempDir) -> Discovery {
-    let mut limits = Limits::default();
+    let mut limits = ScanLimits::default();
     (limits.max_directories, limits.max_entries) = (100_000, 100_000);
     Discovery::new([Root::new(tree.path(), Scope::Repo)]).limits(limits)
 }
@@ -70,7 +79,9 @@ fn floor(bencher: Bencher<'_, '_>, skills: usize) {
 
 fn walk(root: &Path) -> usize {
     let mut buffer = vec![0; 2048];
-    let directories = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
+    let directories = fs::read_dir(root)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
     directories
         .filter(|directory| {
             let mut file = File::open(directory.join("SKILL.md")).unwrap();

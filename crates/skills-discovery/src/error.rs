@@ -14,12 +14,12 @@ impl DiscoveryError {
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match &self.0 {
-            Repr::Missing => ErrorKind::Missing,
+            Repr::NotFound => ErrorKind::NotFound,
             Repr::NotRegular => ErrorKind::NotRegular,
             Repr::TooLarge { .. } => ErrorKind::TooLarge,
-            Repr::Outside => ErrorKind::Outside,
+            Repr::OutsideSkill => ErrorKind::OutsideSkill,
             Repr::Manifest(_) => ErrorKind::Manifest,
-            Repr::TooMany { .. } => ErrorKind::TooLarge,
+            Repr::TooManyEntries { .. } => ErrorKind::TooLarge,
             Repr::Io(_) => ErrorKind::Io,
         }
     }
@@ -34,21 +34,23 @@ impl DiscoveryError {
     }
 
     /// Says whether a part of the path is no directory.
-    pub(crate) fn is_no_directory(&self) -> bool {
+    pub(crate) fn is_not_a_directory(&self) -> bool {
         matches!(&self.0, Repr::Io(error) if error.kind() == io::ErrorKind::NotADirectory)
     }
 
-    /// Sorts an error of the operating system; a handle answers an escape with "permission denied" or "too many links".
+    /// Sorts an error of the operating system; a handle answers an escape with "permission denied"
+    /// or "too many links".
     pub(crate) fn from_io(error: io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::NotFound => Repr::Missing.into(),
-            _ if is_escape(&error) => Repr::Outside.into(),
+            io::ErrorKind::NotFound => Repr::NotFound.into(),
+            _ if is_escape(&error) => Repr::OutsideSkill.into(),
             _ => Repr::Io(error).into(),
         }
     }
 }
 
-/// The handle refuses a path that leaves it by an error of its own, which carries no number of the operating system.
+/// The handle refuses a path that leaves it by an error of its own, which carries no number of the
+/// operating system.
 fn is_escape(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
 }
@@ -58,13 +60,13 @@ fn is_escape(error: &io::Error) -> bool {
 #[non_exhaustive]
 pub enum ErrorKind {
     /// There is no such file.
-    Missing,
+    NotFound,
     /// It is a directory, FIFO, socket or device.
     NotRegular,
     /// It is longer than allowed, or the skill has more files than allowed; it was not read.
     TooLarge,
     /// The path, or a symlink on it, leaves the skill.
-    Outside,
+    OutsideSkill,
     /// The `SKILL.md` is no skill.
     Manifest,
     /// The operating system refused.
@@ -76,10 +78,10 @@ impl ErrorKind {
     #[must_use]
     pub fn code(self) -> &'static str {
         match self {
-            Self::Missing => "missing",
+            Self::NotFound => "missing",
             Self::NotRegular => "not-regular-file",
             Self::TooLarge => "too-large",
-            Self::Outside => "outside-skill",
+            Self::OutsideSkill => "outside-skill",
             Self::Manifest => "manifest",
             Self::Io => "io",
         }
@@ -89,15 +91,15 @@ impl ErrorKind {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Repr {
     #[error("no such file")]
-    Missing,
+    NotFound,
     #[error("not a regular file")]
     NotRegular,
     #[error("the file has {bytes} bytes, at most {limit} are read")]
     TooLarge { bytes: u64, limit: u64 },
     #[error("the skill has more than {limit} {what}")]
-    TooMany { what: &'static str, limit: u64 },
+    TooManyEntries { what: &'static str, limit: u64 },
     #[error("the path leaves the skill")]
-    Outside,
+    OutsideSkill,
     #[error(transparent)]
     Manifest(ManifestError),
     #[error("the operating system refused: {0}")]

@@ -1,4 +1,5 @@
-//! Finds skills: [`Root`]s in, a [`Catalog`] out, and one skill's files through a handle that cannot leave it.
+//! Finds skills: [`Root`]s in, a [`Catalog`] out, and one skill's files through a handle that
+//! cannot leave it.
 //!
 //! ```text
 //! Roots --discover--> Catalog: entries in a fixed order + everything skipped, with its reason
@@ -6,10 +7,12 @@
 //!                      Entry --open--> SkillFiles: document, resources, bytes
 //! ```
 //!
-//! Only metadata is kept. A scan reads the first 1 KiB of each `SKILL.md` and more only when the frontmatter is longer; bodies,
-//! scripts and references stay on the disk until somebody opens the skill.
+//! Only metadata is kept. A scan reads the first 1 KiB of each `SKILL.md` and more only when the
+//! frontmatter is longer; bodies, scripts and references stay on the disk until somebody opens the
+//! skill.
 //!
-//! This crate must never know HOME, the working directory, the environment, clocks, prompts or policy: it gets roots as values.
+//! This crate must never know HOME, the working directory, the environment, clocks, prompts or
+//! policy: it gets roots as values.
 //!
 //! ```
 //! use skills_discovery::{discover, Limits, Lookup, Root, Scope};
@@ -25,56 +28,58 @@
 //! ```
 
 mod catalog;
-mod content;
+mod client_profile;
+mod config_rule;
+mod content_digest;
 mod diff;
-mod digest;
 mod discovery;
 mod entry;
 mod error;
 mod explain;
-mod files;
-mod fingerprint;
-mod handle;
-mod host;
-mod inactive;
-mod limits;
-mod names;
+mod file_stamp;
+mod inactive_entry;
+mod lazy_metadata;
 mod namespace;
+mod open;
+mod openai_file;
 mod parallel;
-mod place;
-mod profile;
+mod pending_dir;
+mod read_dir;
 mod root;
-mod rule;
-mod seen;
+mod scan_limits;
+mod scan_stamps;
+mod skill_files;
 mod skipped;
-mod stamp;
-mod stamped;
-mod stamps;
+mod stamp_set;
+mod stamped_listing;
 mod visit;
+mod visited_dirs;
 mod walk;
 #[cfg(feature = "watch")]
 mod watch;
 
 pub use catalog::{Catalog, Lookup, Precedence};
+pub use client_profile::{ClientProfile, ProfileContext, project_directories};
+pub use config_rule::{ConfigRule, Selector, canonical_skill_path};
+pub use content_digest::{ContentDigest, DigestCache};
 pub use diff::CatalogDiff;
-pub use digest::{Digest, DigestCache};
 pub use discovery::{Discovery, discover};
 pub use entry::{Entry, EntryWarning};
 pub use error::{DiscoveryError, ErrorKind};
-pub use explain::{Explanation, Step, Verdict};
-pub use files::{Listing, Resource, SkillFiles};
-pub use fingerprint::Fingerprint;
-pub use inactive::{Inactive, InactiveReason};
-pub use limits::Limits;
-pub use profile::{Profile, Surroundings, project_directories};
-pub use root::{Depth, FileLinks, Namespace, Nested, Root, Scope, Symlinks, Trust};
-pub use rule::{Rule, Selector, canonical_skill_path};
+pub use explain::{Explanation, ExplanationStep, SkillStatus};
+pub use file_stamp::FileStamp;
+pub use inactive_entry::{InactiveEntry, InactiveReason};
+pub use root::{
+    DirSymlinks, Namespace, NestedSkills, Root, Scope, SearchDepth, SkillFileSymlinks, Trust,
+};
+pub use scan_limits::ScanLimits;
+pub use scan_stamps::ScanStamps;
+pub use skill_files::{Resource, ResourceListing, SkillFiles};
 pub use skipped::{SkipReason, Skipped};
-pub use stamp::Stamp;
-pub use stamped::{StampedFile, StampedListing};
-pub use stamps::Stamps;
+pub use stamp_set::StampSet;
+pub use stamped_listing::{StampedFile, StampedListing};
 #[cfg(feature = "watch")]
-pub use watch::{Change, EventCount, Look, WatchOptions, Watcher};
+pub use watch::{CatalogChange, CatalogWatcher, EventCount, ScanEvent, WatchOptions};
 
 /// The file that makes a directory a skill.
 pub const SKILL_FILE: &str = "SKILL.md";

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 pub struct Root {
     path: PathBuf,
     scope: Scope,
-    symlinks: Symlinks,
-    file_links: FileLinks,
-    depth: Depth,
-    nested: Nested,
+    dir_symlinks: DirSymlinks,
+    skill_file_symlinks: SkillFileSymlinks,
+    depth: SearchDepth,
+    nested: NestedSkills,
     trust: Trust,
     namespace: Namespace,
 }
@@ -19,17 +19,22 @@ pub struct Root {
 impl Root {
     /// Names a directory; it need not exist.
     ///
-    /// Defaults: directory symlinks are followed, except in [`Scope::System`], where they are ignored; a `SKILL.md` that is a symlink must stay
-    /// inside its skill; the root is searched to the depth of the limits and not below a skill; it is trusted and has no namespace.
+    /// Defaults: directory symlinks are followed, except in [`Scope::System`], where they are
+    /// ignored; a `SKILL.md` that is a symlink must stay inside its skill; the root is searched to
+    /// the depth of the limits and not below a skill; it is trusted and has no namespace.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>, scope: Scope) -> Self {
         Self {
             path: path.into(),
             scope,
-            symlinks: if scope == Scope::System { Symlinks::Ignore } else { Symlinks::Follow },
-            file_links: FileLinks::Within,
-            depth: Depth::Limited,
-            nested: Nested::Skip,
+            dir_symlinks: if scope == Scope::System {
+                DirSymlinks::Ignore
+            } else {
+                DirSymlinks::Follow
+            },
+            skill_file_symlinks: SkillFileSymlinks::WithinSkill,
+            depth: SearchDepth::Limited,
+            nested: NestedSkills::Skip,
             trust: Trust::Trusted,
             namespace: Namespace::None,
         }
@@ -37,28 +42,28 @@ impl Root {
 
     /// Chooses what to do with symlinks to directories.
     #[must_use]
-    pub fn symlinks(mut self, symlinks: Symlinks) -> Self {
-        self.symlinks = symlinks;
+    pub fn dir_symlinks(mut self, symlinks: DirSymlinks) -> Self {
+        self.dir_symlinks = symlinks;
         self
     }
 
     /// Chooses what to do with a `SKILL.md` that is a symlink.
     #[must_use]
-    pub fn file_links(mut self, file_links: FileLinks) -> Self {
-        self.file_links = file_links;
+    pub fn skill_file_symlinks(mut self, file_links: SkillFileSymlinks) -> Self {
+        self.skill_file_symlinks = file_links;
         self
     }
 
     /// Chooses how deep to look.
     #[must_use]
-    pub fn depth(mut self, depth: Depth) -> Self {
+    pub fn depth(mut self, depth: SearchDepth) -> Self {
         self.depth = depth;
         self
     }
 
     /// Chooses whether to look below skills.
     #[must_use]
-    pub fn nested(mut self, nested: Nested) -> Self {
+    pub fn nested(mut self, nested: NestedSkills) -> Self {
         self.nested = nested;
         self
     }
@@ -95,25 +100,25 @@ impl Root {
         self.trust == Trust::Trusted
     }
 
-    pub(crate) fn symlink_policy(&self) -> Symlinks {
-        self.symlinks
+    pub(crate) fn symlink_policy(&self) -> DirSymlinks {
+        self.dir_symlinks
     }
 
-    pub(crate) fn follows_file_links(&self) -> bool {
-        self.file_links == FileLinks::Follow
+    pub(crate) fn follows_skill_file_symlinks(&self) -> bool {
+        self.skill_file_symlinks == SkillFileSymlinks::Follow
     }
 
-    pub(crate) fn looks_below_skills(&self) -> bool {
-        self.nested == Nested::Search
+    pub(crate) fn searches_nested(&self) -> bool {
+        self.nested == NestedSkills::Search
     }
 
-    pub(crate) fn only_children(&self) -> bool {
-        self.depth == Depth::Children
+    pub(crate) fn is_children_only(&self) -> bool {
+        self.depth == SearchDepth::Children
     }
 
     /// How deep skills may lie, when that is less than the limits say.
     pub(crate) fn max_depth(&self) -> Option<usize> {
-        (self.depth != Depth::Limited).then_some(1)
+        (self.depth != SearchDepth::Limited).then_some(1)
     }
 
     pub(crate) fn namespace_policy(&self) -> &Namespace {
@@ -139,7 +144,13 @@ pub enum Scope {
 
 impl Scope {
     /// All scopes in their order.
-    pub const ALL: [Self; 5] = [Self::Custom, Self::Repo, Self::User, Self::System, Self::Admin];
+    pub const ALL: [Self; 5] = [
+        Self::Custom,
+        Self::Repo,
+        Self::User,
+        Self::System,
+        Self::Admin,
+    ];
 
     /// Returns the scope as one lower-case word.
     #[must_use]
@@ -163,11 +174,12 @@ impl fmt::Display for Scope {
 /// What to do with a symlink to a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Symlinks {
-    /// Enter it wherever it leads. Installers link skills from one client's directory into another's.
+pub enum DirSymlinks {
+    /// Enter it wherever it leads. Installers link skills from one client's directory into
+    /// another's.
     Follow,
     /// Enter it only when it stays below the root.
-    Within,
+    WithinRoot,
     /// Never enter it.
     Ignore,
 }
@@ -175,19 +187,19 @@ pub enum Symlinks {
 /// What to do with a `SKILL.md` that is a symlink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum FileLinks {
+pub enum SkillFileSymlinks {
     /// Read it when it stays inside its skill.
-    Within,
-    /// Read the regular file it leads to, wherever that is: managers of dotfiles link single files. All other files of the skill stay behind
-    /// the handle of its directory.
+    WithinSkill,
+    /// Read the regular file it leads to, wherever that is: managers of dotfiles link single files.
+    /// All other files of the skill stay behind the handle of its directory.
     Follow,
 }
 
 /// How deep to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Depth {
-    /// To the depth of the [`Limits`](crate::Limits).
+pub enum SearchDepth {
+    /// To the depth of the [`ScanLimits`](crate::ScanLimits).
     Limited,
     /// At the root and the directories in it.
     OneLevel,
@@ -198,7 +210,7 @@ pub enum Depth {
 /// What to do with directories below a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Nested {
+pub enum NestedSkills {
     /// Do not look: a `SKILL.md` there is an example or a template far more often than a skill.
     Skip,
     /// Look for skills there too, as Codex does.
@@ -211,7 +223,8 @@ pub enum Nested {
 pub enum Trust {
     /// Its skills are used.
     Trusted,
-    /// Its skills are found and listed as blocked; no model hears of them and none of their programs runs.
+    /// Its skills are found and listed as blocked; no model hears of them and none of their
+    /// programs runs.
     #[default]
     Untrusted,
 }
@@ -229,7 +242,7 @@ pub enum Namespace {
         /// The plugin's directory.
         directory: PathBuf,
     },
-    /// The name of the nearest plugin at or above the skill, where there is one: `.codex-plugin/plugin.json`, else
-    /// `.claude-plugin/plugin.json`.
+    /// The name of the nearest plugin at or above the skill, where there is one:
+    /// `.codex-plugin/plugin.json`, else `.claude-plugin/plugin.json`.
     FromManifests,
 }

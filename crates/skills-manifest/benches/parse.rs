@@ -1,8 +1,9 @@
-//! Parsing one `SKILL.md` of 4 KiB, beside the floor: the YAML library alone on the same frontmatter.
+//! Parsing one `SKILL.md` of 4 KiB, beside the floor: the YAML library alone on the same
+//! frontmatter.
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
 
 use divan::{Bencher, black_box};
-use skills_manifest::{Document, Fence, Manifest};
+use skills_manifest::{Document, FrontmatterScan, Manifest};
 
 fn main() {
     divan::main();
@@ -27,12 +28,17 @@ fn document(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn manifest(bencher: Bencher<'_, '_>) {
     let file = file();
-    bencher.bench_local(|| Manifest::from_frontmatter(&Fence::of_file(black_box(&file)).unwrap()).unwrap());
+    bencher.bench_local(|| {
+        Manifest::from_frontmatter(&FrontmatterScan::parse_file(black_box(&file)).unwrap()).unwrap()
+    });
 }
 
 #[divan::bench]
 fn floor(bencher: Bencher<'_, '_>) {
     let file = file();
-    let yaml = Fence::of_file(&file).unwrap().yaml().to_owned();
+    let yaml = FrontmatterScan::parse_file(&file)
+        .unwrap()
+        .yaml()
+        .to_owned();
     bencher.bench_local(|| serde_yaml::from_str::<serde_yaml::Value>(black_box(&yaml)).unwrap());
 }

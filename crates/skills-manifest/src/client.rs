@@ -5,7 +5,7 @@ mod rules;
 use std::fmt;
 
 use crate::{Document, SkillName};
-use rules::{Letters, Rules, TooLong};
+use rules::{ClientRules, NameChars, OverLimit};
 
 /// A client whose reading of skills is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -55,7 +55,7 @@ impl Severity {
 
 /// What a client finds wrong with a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct Diagnostic {
     /// The stable code of the rule.
     pub code: &'static str,
     /// What the client makes of it.
@@ -66,7 +66,7 @@ pub struct Finding {
     pub line: Option<usize>,
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(line) = self.line {
             write!(f, "line {line}: ")?;
@@ -107,16 +107,21 @@ impl Client {
         }
     }
 
-    /// Lists what the client finds wrong with a skill in a directory of the name `directory`, errors and warnings in the order of the fields.
+    /// Lists what the client finds wrong with a skill in a directory of the name `directory`,
+    /// errors and warnings in the order of the fields.
     ///
     /// What every client stumbles over (the warnings of the document) is not repeated here.
     #[must_use]
-    pub fn check(self, document: &Document, directory: &str) -> Vec<Finding> {
-        let mut check = Check { rules: Rules::of(self), client: self, findings: Vec::new() };
-        check.name(document, directory);
-        check.description(document);
-        check.fields(document);
-        check.findings
+    pub fn lint(self, document: &Document, directory: &str) -> Vec<Diagnostic> {
+        let mut check = Linter {
+            rules: ClientRules::for_client(self),
+            client: self,
+            diagnostics: Vec::new(),
+        };
+        check.check_name(document, directory);
+        check.check_description(document);
+        check.check_fields(document);
+        check.diagnostics
     }
 }
 
@@ -126,92 +131,187 @@ impl fmt::Display for Client {
     }
 }
 
-struct Check {
-    rules: Rules,
+struct Linter {
+    rules: ClientRules,
     client: Client,
-    findings: Vec<Finding>,
+    diagnostics: Vec<Diagnostic>,
 }
 
-impl Check {
-    fn find(&mut self, code: &'static str, severity: Severity, message: String, line: Option<usize>) {
-        self.findings.push(Finding { code, severity, message, line });
+impl Linter {
+    fn report(
+        &mut self,
+        code: &'static str,
+        severity: Severity,
+        message: String,
+        line: Option<usize>,
+    ) {
+        self.diagnostics.push(Diagnostic {
+            code,
+            severity,
+            message,
+            line,
+        });
     }
 
-    fn name(&mut self, document: &Document, directory: &str) {
+    fn check_name(&mut self, document: &Document, directory: &str) {
         let client = self.client;
         let Some(name) = document.manifest().name() else {
-            let severity = if self.rules.name_required { Severity::Error } else { Severity::Warning };
-            return self.find("name-missing", severity, format!("{client} reads no usable `name`"), None);
+            let severity = if self.rules.name_required {
+                Severity::Error
+            } else {
+                Severity::Warning
+            };
+            return self.report(
+                "name-missing",
+                severity,
+                format!("{client} reads no usable `name`"),
+                None,
+            );
         };
-        let line = document.line_of("name");
+        let line = document.field_line("name");
         let characters = name.as_str().chars().count();
-        if let Some(limit) = self.rules.name_max.filter(|limit| characters > *limit) {
-            self.find("name-long", Severity::Error, format!("`name` has {characters} characters, {client} allows {limit}"), line);
-        }
-        if let Some(letters) = self.rules.letters
-            && let Some(c) = wrong_letter(name, letters)
+        if let Some(limit) = self
+            .rules
+            .name_max_chars
+            .filter(|limit| characters > *limit)
         {
-            let message = format!("`name` holds {c:?}, {client} allows {}", letters.described());
-            self.find("name-characters", self.rules.letters_severity, message, line);
+            self.report(
+                "name-long",
+                Severity::Error,
+                format!("`name` has {characters} characters, {client} allows {limit}"),
+                line,
+            );
         }
-        let hyphens = name.as_str().starts_with('-') || name.as_str().ends_with('-') || name.as_str().contains("--");
-        if self.rules.hyphens_matter && hyphens {
-            self.find("name-hyphen", self.rules.letters_severity, "`name` begins or ends with a hyphen or doubles one".to_owned(), line);
-        }
-        if let Some(severity) = self.rules.directory_severity
-            && !same_name(name.as_str(), directory)
+        if let Some(letters) = self.rules.name_chars
+            && let Some(c) = first_disallowed_char(name, letters)
         {
-            self.find("name-directory", severity, format!("`name` is not the name of the directory {directory:?}"), line);
+            let message = format!("`name` holds {c:?}, {client} allows {}", letters.describe());
+            self.report(
+                "name-characters",
+                self.rules.name_chars_severity,
+                message,
+                line,
+            );
+        }
+        let hyphens = name.as_str().starts_with('-')
+            || name.as_str().ends_with('-')
+            || name.as_str().contains("--");
+        if self.rules.checks_hyphens && hyphens {
+            self.report(
+                "name-hyphen",
+                self.rules.name_chars_severity,
+                "`name` begins or ends with a hyphen or doubles one".to_owned(),
+                line,
+            );
+        }
+        if let Some(severity) = self.rules.directory_mismatch_severity
+            && !names_match(name.as_str(), directory)
+        {
+            self.report(
+                "name-directory",
+                severity,
+                format!("`name` is not the name of the directory {directory:?}"),
+                line,
+            );
         }
     }
 
-    fn description(&mut self, document: &Document) {
+    fn check_description(&mut self, document: &Document) {
         let client = self.client;
         let text = document.manifest().description();
-        let line = document.line_of("description");
+        let line = document.field_line("description");
         // Claude Code shows `when_to_use` behind it, within the same limit.
-        let more = document.manifest().extensions().when_to_use.as_deref().filter(|_| self.rules.fields.contains(&"when_to_use"));
+        let more = document
+            .manifest()
+            .extensions()
+            .when_to_use
+            .as_deref()
+            .filter(|_| self.rules.extra_fields.contains(&"when_to_use"));
         let characters = text.chars().count() + more.map_or(0, |text| text.chars().count());
-        if let Some((limit, reaction)) = self.rules.description_max.filter(|(limit, _)| characters > *limit) {
-            let message = format!("`description` has {characters} characters, {client} {}", reaction.described(limit));
-            let severity = if reaction == TooLong::Refuses { Severity::Error } else { Severity::Warning };
-            self.find("description-long", severity, message, line);
+        if let Some((limit, reaction)) = self
+            .rules
+            .description_max_chars
+            .filter(|(limit, _)| characters > *limit)
+        {
+            let message = format!(
+                "`description` has {characters} characters, {client} {}",
+                reaction.describe(limit)
+            );
+            let severity = if reaction == OverLimit::Reject {
+                Severity::Error
+            } else {
+                Severity::Warning
+            };
+            self.report("description-long", severity, message, line);
         }
-        if self.rules.no_angle_brackets && text.contains(['<', '>']) {
-            self.find("description-brackets", Severity::Error, format!("`description` holds `<` or `>`, which {client} refuses"), line);
+        if self.rules.rejects_angle_brackets && text.contains(['<', '>']) {
+            self.report(
+                "description-brackets",
+                Severity::Error,
+                format!("`description` holds `<` or `>`, which {client} refuses"),
+                line,
+            );
         }
-        let compatibility = document.manifest().compatibility().map_or(0, |text| text.chars().count());
-        if self.rules.only_specified && compatibility > 500 {
-            let message = format!("`compatibility` has {compatibility} characters, {client} allows 500");
-            self.find("compatibility-long", Severity::Error, message, document.line_of("compatibility"));
+        let compatibility = document
+            .manifest()
+            .compatibility()
+            .map_or(0, |text| text.chars().count());
+        if self.rules.rejects_unknown_fields && compatibility > 500 {
+            let message =
+                format!("`compatibility` has {compatibility} characters, {client} allows 500");
+            self.report(
+                "compatibility-long",
+                Severity::Error,
+                message,
+                document.field_line("compatibility"),
+            );
         }
     }
 
-    fn fields(&mut self, document: &Document) {
+    fn check_fields(&mut self, document: &Document) {
         let client = self.client;
         for key in document.manifest().extra().keys() {
-            let line = document.line_of(key);
-            if self.rules.only_specified {
-                self.find("field-unknown", Severity::Error, format!("{client} does not know the field {key:?}"), line);
-            } else if !self.rules.fields.contains(&key.as_str()) {
-                self.find("field-ignored", Severity::Warning, format!("{client} ignores the field {key:?}"), line);
+            let line = document.field_line(key);
+            if self.rules.rejects_unknown_fields {
+                self.report(
+                    "field-unknown",
+                    Severity::Error,
+                    format!("{client} does not know the field {key:?}"),
+                    line,
+                );
+            } else if !self.rules.extra_fields.contains(&key.as_str()) {
+                self.report(
+                    "field-ignored",
+                    Severity::Warning,
+                    format!("{client} ignores the field {key:?}"),
+                    line,
+                );
             }
         }
-        if self.rules.only_specified
-            && let Some((key, _)) = document.manifest().metadata().iter().find(|(_, value)| !value.is_string())
+        if self.rules.rejects_unknown_fields
+            && let Some((key, _)) = document
+                .manifest()
+                .metadata()
+                .iter()
+                .find(|(_, value)| !value.is_string())
         {
             let message = format!("the value of {key:?} in `metadata` is not text");
-            self.find("metadata-type", Severity::Error, message, document.line_of("metadata"));
+            self.report(
+                "metadata-type",
+                Severity::Error,
+                message,
+                document.field_line("metadata"),
+            );
         }
     }
 }
 
-fn wrong_letter(name: &SkillName, letters: Letters) -> Option<char> {
-    name.as_str().chars().find(|c| !letters.allow(*c))
+fn first_disallowed_char(name: &SkillName, letters: NameChars) -> Option<char> {
+    name.as_str().chars().find(|c| !letters.allows(*c))
 }
 
 /// Compares under NFKC, as the specification's tool does.
-fn same_name(name: &str, directory: &str) -> bool {
+fn names_match(name: &str, directory: &str) -> bool {
     use unicode_normalization::UnicodeNormalization;
     name.nfkc().eq(directory.nfkc())
 }

@@ -1,7 +1,7 @@
 //! A whole `SKILL.md`.
 
-use crate::fence::{Fence, text};
-use crate::{Manifest, ManifestError, Outline, Position, Warning, WarningKind, hidden};
+use crate::frontmatter_scan::{FrontmatterScan, decode_utf8};
+use crate::{Manifest, ManifestError, Outline, Position, Warning, WarningKind, invisible};
 
 /// A whole `SKILL.md`: its manifest, its body and what is wrong with it.
 #[derive(Debug, Clone)]
@@ -17,24 +17,44 @@ pub struct Document {
 impl Document {
     /// Reads a whole file.
     ///
-    /// Time and memory are linear in `bytes`; callers bound the length (see [`MAX_FILE_BYTES`](crate::MAX_FILE_BYTES)).
+    /// Time and memory are linear in `bytes`; callers bound the length (see
+    /// [`MAX_FILE_BYTES`](crate::MAX_FILE_BYTES)).
     ///
     /// # Errors
-    /// [`ManifestError`] when there is no readable frontmatter with a description, or when the body is not UTF-8.
+    /// [`ManifestError`] when there is no readable frontmatter with a description, or when the body
+    /// is not UTF-8.
     pub fn parse(bytes: &[u8]) -> Result<Self, ManifestError> {
-        let frontmatter = Fence::of_file(bytes)?;
+        let frontmatter = FrontmatterScan::parse_file(bytes)?;
         let (manifest, mut warnings) = Manifest::from_frontmatter(&frontmatter)?;
         let body_line = frontmatter.body_line();
-        let body = text(&bytes[frontmatter.body_offset()..], frontmatter.body_offset(), body_line)?;
-        if let Some((at, code_point)) = hidden::first(body) {
+        let body = decode_utf8(
+            &bytes[frontmatter.body_offset()..],
+            frontmatter.body_offset(),
+            body_line,
+        )?;
+        if let Some((at, code_point)) = invisible::first_invisible(body) {
             let before = &body[..at];
             let start = before.rfind(['\n', '\r']).map_or(0, |end| end + 1);
-            let position = Position { line: body_line + line_ends(before), column: before[start..].chars().count() + 1 };
-            let kind = WarningKind::HiddenText { field: "body", code_point, spelled: hidden::spelled(body) };
+            let position = Position {
+                line: body_line + count_line_breaks(before),
+                column: before[start..].chars().count() + 1,
+            };
+            let kind = WarningKind::InvisibleText {
+                field: "body",
+                code_point,
+                decoded_tags: invisible::decode_tags(body),
+            };
             warnings.push(Warning::new(kind, Some(position)));
         }
         let (text, first_line) = (frontmatter.yaml().to_owned(), frontmatter.first_line());
-        Ok(Self { manifest, frontmatter: text, first_line, body: body.to_owned(), body_line, warnings })
+        Ok(Self {
+            manifest,
+            frontmatter: text,
+            first_line,
+            body: body.to_owned(),
+            body_line,
+            warnings,
+        })
     }
 
     /// Returns the typed frontmatter.
@@ -49,15 +69,19 @@ impl Document {
         &self.frontmatter
     }
 
-    /// Returns the line of the file, counted from 1, on which a top-level field of this name stands.
+    /// Returns the line of the file, counted from 1, on which a top-level field of this name
+    /// stands.
     #[must_use]
-    pub fn line_of(&self, field: &str) -> Option<usize> {
+    pub fn field_line(&self, field: &str) -> Option<usize> {
         let is_field = |line: &str| {
             line.trim_matches(['"', '\''])
                 .strip_prefix(field)
                 .is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with(':'))
         };
-        self.frontmatter.split('\n').position(is_field).map(|index| self.first_line + index)
+        self.frontmatter
+            .split('\n')
+            .position(is_field)
+            .map(|index| self.first_line + index)
     }
 
     /// Returns the Markdown after the closing fence, exactly as it stands in the file.
@@ -81,11 +105,11 @@ impl Document {
     /// Reads the headings and relative links of the body; computed at each call.
     #[must_use]
     pub fn outline(&self) -> Outline {
-        Outline::of(&self.body, self.body_line)
+        Outline::parse(&self.body, self.body_line)
     }
 }
 
 /// Counts line ends: LF, CRLF and CR.
-fn line_ends(text: &str) -> usize {
+fn count_line_breaks(text: &str) -> usize {
     text.matches('\n').count() + text.matches('\r').count() - text.matches("\r\n").count()
 }

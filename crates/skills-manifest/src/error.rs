@@ -4,7 +4,8 @@ use crate::{MAX_FRONTMATTER_BYTES, Position, Warning};
 
 /// Says why a `SKILL.md` is no skill.
 ///
-/// The message is one lower-case sentence without the path, which the caller knows; [`line`](Self::line) says where to look.
+/// The message is one lower-case sentence without the path, which the caller knows;
+/// [`line`](Self::process_line) says where to look.
 #[derive(Debug, thiserror::Error)]
 #[error("{repr}")]
 pub struct ManifestError {
@@ -14,12 +15,15 @@ pub struct ManifestError {
 
 impl From<Repr> for ManifestError {
     fn from(repr: Repr) -> Self {
-        Self { repr: Box::new(repr), warnings: Vec::new() }
+        Self {
+            repr: Box::new(repr),
+            warnings: Vec::new(),
+        }
     }
 }
 
 impl ManifestError {
-    pub(crate) fn with(mut self, warnings: Vec<Warning>) -> Self {
+    pub(crate) fn with_warnings(mut self, warnings: Vec<Warning>) -> Self {
         self.warnings = warnings;
         self
     }
@@ -35,16 +39,16 @@ impl ManifestError {
     pub fn kind(&self) -> ErrorKind {
         match &*self.repr {
             Repr::Empty => ErrorKind::Empty,
-            Repr::Utf16 | Repr::Utf8 { .. } => ErrorKind::Encoding,
-            Repr::Missing { .. } => ErrorKind::FrontmatterMissing,
-            Repr::Unclosed { .. } => ErrorKind::FrontmatterUnclosed,
+            Repr::Utf16 | Repr::InvalidUtf8 { .. } => ErrorKind::Encoding,
+            Repr::MissingFrontmatter { .. } => ErrorKind::FrontmatterMissing,
+            Repr::UnclosedFrontmatter { .. } => ErrorKind::FrontmatterUnclosed,
             Repr::Yaml { .. } => ErrorKind::Yaml,
-            Repr::Key { .. } => ErrorKind::YamlKey,
-            Repr::Budget { .. } => ErrorKind::YamlBudget,
-            Repr::Duplicate { .. } => ErrorKind::DuplicateKey,
-            Repr::Control { .. } => ErrorKind::Encoding,
+            Repr::KeyNotScalar { .. } => ErrorKind::YamlKey,
+            Repr::BudgetExceeded { .. } => ErrorKind::YamlBudget,
+            Repr::DuplicateKey { .. } => ErrorKind::DuplicateKey,
+            Repr::NulCharacter { .. } => ErrorKind::Encoding,
             Repr::NotMapping { .. } => ErrorKind::NotMapping,
-            Repr::Description { .. } => ErrorKind::DescriptionMissing,
+            Repr::MissingDescription { .. } => ErrorKind::DescriptionMissing,
         }
     }
 
@@ -53,15 +57,15 @@ impl ManifestError {
     pub fn line(&self) -> Option<usize> {
         match &*self.repr {
             Repr::Empty | Repr::Utf16 => None,
-            Repr::Utf8 { line, .. }
-            | Repr::Missing { line }
-            | Repr::Unclosed { line }
+            Repr::InvalidUtf8 { line, .. }
+            | Repr::MissingFrontmatter { line }
+            | Repr::UnclosedFrontmatter { line }
             | Repr::NotMapping { line, .. }
-            | Repr::Budget { line, .. }
-            | Repr::Duplicate { line, .. }
-            | Repr::Control { line }
-            | Repr::Description { line } => Some(*line),
-            Repr::Yaml { at, .. } | Repr::Key { at, .. } => Some(at.line),
+            | Repr::BudgetExceeded { line, .. }
+            | Repr::DuplicateKey { line, .. }
+            | Repr::NulCharacter { line }
+            | Repr::MissingDescription { line } => Some(*line),
+            Repr::Yaml { at, .. } | Repr::KeyNotScalar { at, .. } => Some(at.line),
         }
     }
 
@@ -69,7 +73,7 @@ impl ManifestError {
     #[must_use]
     pub fn column(&self) -> Option<usize> {
         match &*self.repr {
-            Repr::Yaml { at, .. } | Repr::Key { at, .. } => Some(at.column),
+            Repr::Yaml { at, .. } | Repr::KeyNotScalar { at, .. } => Some(at.column),
             _ => None,
         }
     }
@@ -127,23 +131,23 @@ pub(crate) enum Repr {
     #[error("the file is UTF-16; save it as UTF-8")]
     Utf16,
     #[error("byte {offset} is not UTF-8; save the file as UTF-8")]
-    Utf8 { offset: usize, line: usize },
+    InvalidUtf8 { offset: usize, line: usize },
     #[error("no frontmatter: the first line must be `---`")]
-    Missing { line: usize },
+    MissingFrontmatter { line: usize },
     #[error("the frontmatter is not closed: no `---` line within {MAX_FRONTMATTER_BYTES} bytes")]
-    Unclosed { line: usize },
+    UnclosedFrontmatter { line: usize },
     #[error("the frontmatter is not valid YAML: {message}")]
     Yaml { message: String, at: Position },
     #[error("a key in the frontmatter is {found}; write keys as text")]
-    Key { found: &'static str, at: Position },
+    KeyNotScalar { found: &'static str, at: Position },
     #[error("the frontmatter is beyond the bounds of YAML that is read: {message}")]
-    Budget { message: String, line: usize },
+    BudgetExceeded { message: String, line: usize },
     #[error("the key {key:?} stands twice; remove one")]
-    Duplicate { key: String, line: usize },
+    DuplicateKey { key: String, line: usize },
     #[error("the frontmatter holds the character NUL; save the file as text")]
-    Control { line: usize },
+    NulCharacter { line: usize },
     #[error("the frontmatter must be a YAML mapping, found {found}")]
     NotMapping { found: &'static str, line: usize },
     #[error("missing field `description`: say what the skill does and when to use it")]
-    Description { line: usize },
+    MissingDescription { line: usize },
 }

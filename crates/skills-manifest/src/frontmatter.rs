@@ -11,7 +11,7 @@ pub struct Frontmatter<'a> {
     pub(crate) body_offset: usize,
     pub(crate) body_line: usize,
     /// The first text behind it, where its end had to be guessed: it may hold more of it.
-    pub(crate) beyond: String,
+    pub(crate) trailing: String,
     pub(crate) warnings: Vec<Warning>,
 }
 
@@ -41,17 +41,30 @@ impl<'a> Frontmatter<'a> {
     }
 
     /// Turns a place in the YAML, line and column counted from 1, into one in the file.
-    pub(crate) fn position(&self, line: usize, column: usize) -> Position {
-        Position { line: self.first_line + line - 1, column }
+    pub(crate) fn file_position(&self, line: usize, column: usize) -> Position {
+        Position {
+            line: self.first_line + line - 1,
+            column,
+        }
     }
 
     /// Finds the value of a top-level key, or its second one, in the spelling of the file.
-    pub(crate) fn place_of(&self, key: &str, nth: usize) -> Option<Position> {
+    pub(crate) fn position_of(&self, key: &str, nth: usize) -> Option<Position> {
         let value = |(index, line): (usize, &str)| {
-            let rest = line.trim_start_matches(['"', '\'']).strip_prefix(key)?.trim_start_matches(['"', '\'']);
+            let rest = line
+                .trim_start_matches(['"', '\''])
+                .strip_prefix(key)?
+                .trim_start_matches(['"', '\'']);
             let after = rest.trim_start().strip_prefix(':')?;
             let column = line.len() - after.trim_start().len();
-            Some(self.position(index + 1, line.get(..column).map_or(0, |before| before.chars().count()) + 1))
+            Some(
+                self.file_position(
+                    index + 1,
+                    line.get(..column)
+                        .map_or(0, |before| before.chars().count())
+                        + 1,
+                ),
+            )
         };
         self.yaml.split('\n').enumerate().filter_map(value).nth(nth)
     }

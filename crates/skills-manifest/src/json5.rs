@@ -6,12 +6,14 @@ use serde_json::Value;
 const MAX_DEPTH: usize = 64;
 
 /// Reads a value; nothing when the text is no JSON5 or nests too deep.
-pub(crate) fn read(text: &str) -> Option<Value> {
-    (depth(text) <= MAX_DEPTH).then(|| ::json5::from_str(text).ok()).flatten()
+pub(crate) fn parse(text: &str) -> Option<Value> {
+    (nesting_depth(text) <= MAX_DEPTH)
+        .then(|| ::json5::from_str(text).ok())
+        .flatten()
 }
 
 /// How deep brackets nest outside of strings and comments; in doubt deeper.
-fn depth(text: &str) -> usize {
+fn nesting_depth(text: &str) -> usize {
     let (mut depth, mut deepest) = (0usize, 0usize);
     let mut bytes = text.bytes().peekable();
     while let Some(byte) = bytes.next() {
@@ -30,7 +32,9 @@ fn depth(text: &str) -> usize {
                     }
                 }
             }
-            b'/' if bytes.peek() == Some(&b'/') => drop(bytes.by_ref().find(|byte| matches!(byte, b'\n' | b'\r'))),
+            b'/' if bytes.peek() == Some(&b'/') => {
+                bytes.by_ref().find(|byte| matches!(byte, b'\n' | b'\r'));
+            }
             b'/' if bytes.peek() == Some(&b'*') => {
                 bytes.next();
                 while let Some(byte) = bytes.next() {
@@ -52,17 +56,27 @@ mod tests {
 
     #[test]
     fn brackets_in_strings_and_comments_do_not_close() {
-        for text in ["[\"]\",".repeat(10_000), "[']',".repeat(10_000), "[/*]*/".repeat(10_000), "[//]\n".repeat(10_000), "[".repeat(10_000)]
-        {
-            assert_eq!(depth(&text), 10_000);
-            assert_eq!(read(&text), None);
+        for text in [
+            "[\"]\",".repeat(10_000),
+            "[']',".repeat(10_000),
+            "[/*]*/".repeat(10_000),
+            "[//]\n".repeat(10_000),
+            "[".repeat(10_000),
+        ] {
+            assert_eq!(nesting_depth(&text), 10_000);
+            assert_eq!(parse(&text), None);
         }
-        assert_eq!(depth("{a: '[[[', b: [1, {c: 2}]} // ]"), 3);
-        for (text, deepest) in
-            [(r#"{a: "\"[["}"#, 1), (r"{a: '\'[['}", 1), ("/* * [[ / [ */ [", 1), ("/ [[", 2), ("/*/ [ */", 0), ("// [\r[", 1)]
-        {
-            assert_eq!(depth(text), deepest, "{text}");
+        assert_eq!(nesting_depth("{a: '[[[', b: [1, {c: 2}]} // ]"), 3);
+        for (text, deepest) in [
+            (r#"{a: "\"[["}"#, 1),
+            (r"{a: '\'[['}", 1),
+            ("/* * [[ / [ */ [", 1),
+            ("/ [[", 2),
+            ("/*/ [ */", 0),
+            ("// [\r[", 1),
+        ] {
+            assert_eq!(nesting_depth(text), deepest, "{text}");
         }
-        assert!(read("{a: 'x', /* why */ b: [1, 2,],}").is_some());
+        assert!(parse("{a: 'x', /* why */ b: [1, 2,],}").is_some());
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::fields::{Fields, word};
+use crate::field_reader::{FieldReader, scalar_to_text};
 use crate::warning::WarningKind;
 
 /// The keys of `metadata` under which the block stands, oldest last.
@@ -12,14 +12,15 @@ const MAX_ENTRIES: usize = 100;
 
 /// The OpenClaw block of `metadata`: what the skill needs, where it runs and how to install it.
 ///
-/// It stands under `openclaw`, `clawdbot`, `clawdis` or `moltbot`, as YAML or as JSON5 text. A part that cannot be read is left out.
+/// It stands under `openclaw`, `clawdbot`, `clawdis` or `moltbot`, as YAML or as JSON5 text. A part
+/// that cannot be read is left out.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct OpenClaw {
     /// The key under which it stands.
     pub key: &'static str,
     /// `requires`.
-    pub requires: Requires,
+    pub requires: Requirements,
     /// `primaryEnv`: the variable that holds the skill's secret.
     pub primary_env: Option<String>,
     /// `envVars`: variables with what they are for.
@@ -29,7 +30,7 @@ pub struct OpenClaw {
     /// `os`: the systems it runs on (`darwin`, `linux`, `win32`); empty for all.
     pub os: Vec<String>,
     /// `install`: ways to get what it needs. None is ever run by reading.
-    pub install: Vec<Install>,
+    pub install: Vec<InstallSpec>,
     /// `emoji`.
     pub emoji: Option<String>,
     /// `homepage`.
@@ -41,7 +42,7 @@ pub struct OpenClaw {
 /// What must be there before a skill can work.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Requires {
+pub struct Requirements {
     /// Programs, all of them.
     pub bins: Vec<String>,
     /// Programs, at least one of them.
@@ -67,7 +68,7 @@ pub struct EnvVar {
 /// One way to get something.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Install {
+pub struct InstallSpec {
     /// `kind`: `brew`, `node`, `go`, `uv` or `download`.
     pub kind: String,
     /// What is installed: `formula`, `package`, `module` or `url`.
@@ -79,66 +80,143 @@ pub struct Install {
     /// `os`: the systems it is for; empty for all.
     pub os: Vec<String>,
     /// The whole entry as written.
-    pub written: Map<String, Value>,
+    pub raw: Map<String, Value>,
 }
 
-impl Requires {
-    pub(crate) const NONE: Self = Self { bins: Vec::new(), any_bins: Vec::new(), env: Vec::new(), config: Vec::new() };
+impl Requirements {
+    pub(crate) const EMPTY: Self = Self {
+        bins: Vec::new(),
+        any_bins: Vec::new(),
+        env: Vec::new(),
+        config: Vec::new(),
+    };
 
-    /// Reads the field `requires` itself, as the OpenSkills flow writes it, and the systems that it names.
-    pub(crate) fn of_flow(fields: &mut Fields<'_>) -> (Self, Vec<String>) {
-        let Some(value) = fields.map.get("requires").filter(|value| !value.is_null()).cloned() else { return (Self::NONE, Vec::new()) };
-        let Value::Object(map) = value else {
-            fields.wrong_type("requires", "a mapping", &value);
-            return (Self::NONE, Vec::new());
+    /// Reads the field `requires` itself, as the OpenSkills flow writes it, and the systems that it
+    /// names.
+    pub(crate) fn parse_requires_field(fields: &mut FieldReader<'_>) -> (Self, Vec<String>) {
+        let Some(value) = fields
+            .map
+            .get("requires")
+            .filter(|value| !value.is_null())
+            .cloned()
+        else {
+            return (Self::EMPTY, Vec::new());
         };
-        let list = |key: &str| map.get(key).map(words).unwrap_or_default();
-        let systems = ["platforms", "os"].into_iter().flat_map(list).map(|os| system(&os)).collect();
-        (Self { bins: list("bins"), any_bins: list("anyBins"), env: list("env"), config: list("config") }, systems)
+        let Value::Object(map) = value else {
+            fields.warn_wrong_type("requires", "a mapping", &value);
+            return (Self::EMPTY, Vec::new());
+        };
+        let list = |key: &str| map.get(key).map(parse_words).unwrap_or_default();
+        let systems = ["platforms", "os"]
+            .into_iter()
+            .flat_map(list)
+            .map(|os| normalize_platform(&os))
+            .collect();
+        (
+            Self {
+                bins: list("bins"),
+                any_bins: list("anyBins"),
+                env: list("env"),
+                config: list("config"),
+            },
+            systems,
+        )
     }
 }
 
 impl OpenClaw {
-    pub(crate) fn read(fields: &mut Fields<'_>, metadata: &Map<String, Value>) -> Option<Self> {
-        let (key, value) = KEYS.into_iter().find_map(|key| Some((key, metadata.get(key).filter(|value| !value.is_null())?)))?;
+    pub(crate) fn parse(
+        fields: &mut FieldReader<'_>,
+        metadata: &Map<String, Value>,
+    ) -> Option<Self> {
+        let (key, value) = KEYS
+            .into_iter()
+            .find_map(|key| Some((key, metadata.get(key).filter(|value| !value.is_null())?)))?;
         let read;
         let block = match value {
             Value::Object(map) => map,
             Value::String(text) => {
-                read = crate::json5::read(text);
+                read = crate::json5::parse(text);
                 let Some(Value::Object(map)) = &read else {
-                    fields.warn("metadata", WarningKind::MetadataUnreadable { key: key.to_owned() });
+                    fields.warn(
+                        "metadata",
+                        WarningKind::InvalidMetadataJson {
+                            key: key.to_owned(),
+                        },
+                    );
                     return None;
                 };
                 map
             }
             _ => {
-                fields.warn("metadata", WarningKind::MetadataUnreadable { key: key.to_owned() });
+                fields.warn(
+                    "metadata",
+                    WarningKind::InvalidMetadataJson {
+                        key: key.to_owned(),
+                    },
+                );
                 return None;
             }
         };
         for (field, expected, is_right) in [
-            ("requires", "a mapping", Value::is_object as fn(&Value) -> bool),
+            (
+                "requires",
+                "a mapping",
+                Value::is_object as fn(&Value) -> bool,
+            ),
             ("always", "true or false", Value::is_boolean),
             ("install", "a list", Value::is_array),
             ("envVars", "a list", Value::is_array),
         ] {
-            if let Some(value) = block.get(field).filter(|value| !value.is_null() && !is_right(value)) {
-                let found = crate::fields::type_name(value);
-                fields.warn("metadata", WarningKind::MetadataType { key: format!("{key}.{field}"), expected, found });
+            if let Some(value) = block
+                .get(field)
+                .filter(|value| !value.is_null() && !is_right(value))
+            {
+                let found = crate::field_reader::yaml_type_name(value);
+                fields.warn(
+                    "metadata",
+                    WarningKind::MetadataType {
+                        key: format!("{key}.{field}"),
+                        expected,
+                        found,
+                    },
+                );
             }
         }
         let requires = block.get("requires").and_then(Value::as_object);
-        let required = |key: &str| requires.and_then(|requires| requires.get(key)).map(words).unwrap_or_default();
+        let required = |key: &str| {
+            requires
+                .and_then(|requires| requires.get(key))
+                .map(parse_words)
+                .unwrap_or_default()
+        };
         let text = |key: &str| block.get(key).and_then(Value::as_str).map(str::to_owned);
         Some(Self {
             key,
-            requires: Requires { bins: required("bins"), any_bins: required("anyBins"), env: required("env"), config: required("config") },
+            requires: Requirements {
+                bins: required("bins"),
+                any_bins: required("anyBins"),
+                env: required("env"),
+                config: required("config"),
+            },
             primary_env: text("primaryEnv"),
-            env_vars: objects(block, "envVars").filter_map(EnvVar::read).collect(),
-            always: block.get("always").and_then(Value::as_bool).unwrap_or_default(),
-            os: block.get("os").map(words).unwrap_or_default().iter().map(|os| system(os)).collect(),
-            install: objects(block, "install").filter_map(Install::read).collect(),
+            env_vars: object_entries(block, "envVars")
+                .filter_map(EnvVar::parse)
+                .collect(),
+            always: block
+                .get("always")
+                .and_then(Value::as_bool)
+                .unwrap_or_default(),
+            os: block
+                .get("os")
+                .map(parse_words)
+                .unwrap_or_default()
+                .iter()
+                .map(|os| normalize_platform(os))
+                .collect(),
+            install: object_entries(block, "install")
+                .filter_map(InstallSpec::parse)
+                .collect(),
             emoji: text("emoji"),
             homepage: text("homepage"),
             skill_key: text("skillKey"),
@@ -147,43 +225,70 @@ impl OpenClaw {
 }
 
 impl EnvVar {
-    fn read(entry: &Map<String, Value>) -> Option<Self> {
+    fn parse(entry: &Map<String, Value>) -> Option<Self> {
         Some(Self {
             name: entry.get("name")?.as_str()?.to_owned(),
-            required: entry.get("required").and_then(Value::as_bool).unwrap_or(true),
-            description: entry.get("description").and_then(Value::as_str).map(str::to_owned),
+            required: entry
+                .get("required")
+                .and_then(Value::as_bool)
+                .unwrap_or(true),
+            description: entry
+                .get("description")
+                .and_then(Value::as_str)
+                .map(str::to_owned),
         })
     }
 }
 
-impl Install {
-    fn read(entry: &Map<String, Value>) -> Option<Self> {
+impl InstallSpec {
+    fn parse(entry: &Map<String, Value>) -> Option<Self> {
         let text = |key: &str| entry.get(key).and_then(Value::as_str).map(str::to_owned);
         Some(Self {
             kind: text("kind")?,
-            target: ["formula", "package", "module", "url"].into_iter().find_map(text),
+            target: ["formula", "package", "module", "url"]
+                .into_iter()
+                .find_map(text),
             label: text("label"),
-            bins: entry.get("bins").map(words).unwrap_or_default(),
-            os: entry.get("os").map(words).unwrap_or_default().iter().map(|os| system(os)).collect(),
-            written: entry.clone(),
+            bins: entry.get("bins").map(parse_words).unwrap_or_default(),
+            os: entry
+                .get("os")
+                .map(parse_words)
+                .unwrap_or_default()
+                .iter()
+                .map(|os| normalize_platform(os))
+                .collect(),
+            raw: entry.clone(),
         })
     }
 }
 
 /// One word or a list of words.
-fn words(value: &Value) -> Vec<String> {
+fn parse_words(value: &Value) -> Vec<String> {
     match value {
-        Value::Array(items) => items.iter().filter_map(word).take(MAX_ENTRIES).collect(),
-        value => word(value).into_iter().collect(),
+        Value::Array(items) => items
+            .iter()
+            .filter_map(scalar_to_text)
+            .take(MAX_ENTRIES)
+            .collect(),
+        value => scalar_to_text(value).into_iter().collect(),
     }
 }
 
-fn objects<'a>(block: &'a Map<String, Value>, key: &str) -> impl Iterator<Item = &'a Map<String, Value>> {
-    block.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object).take(MAX_ENTRIES)
+fn object_entries<'a>(
+    block: &'a Map<String, Value>,
+    key: &str,
+) -> impl Iterator<Item = &'a Map<String, Value>> {
+    block
+        .get(key)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object)
+        .take(MAX_ENTRIES)
 }
 
 /// The hub's documentation writes `macos` for what its client calls `darwin`.
-fn system(os: &str) -> String {
+fn normalize_platform(os: &str) -> String {
     match os.to_ascii_lowercase().as_str() {
         "macos" | "mac" | "osx" => "darwin".to_owned(),
         "windows" => "win32".to_owned(),

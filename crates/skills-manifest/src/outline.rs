@@ -43,7 +43,8 @@ pub enum LinkKind {
     Link,
     /// By a Markdown image.
     Image,
-    /// By code in the text, or in a code block, that looks like a path into `scripts/`, `references/` or `assets/`.
+    /// By code in the text, or in a code block, that looks like a path into `scripts/`,
+    /// `references/` or `assets/`.
     Code,
 }
 
@@ -62,23 +63,35 @@ impl LinkKind {
 impl Outline {
     /// Reads the Markdown `body` whose first line is line `first_line` of its file.
     #[must_use]
-    pub fn of(body: &str, first_line: usize) -> Self {
-        let mut builder =
-            Builder { outline: Self::default(), lines: LineCounter { body, offset: 0, line: first_line }, heading: None, in_code: false };
+    pub fn parse(body: &str, first_line: usize) -> Self {
+        let mut builder = OutlineBuilder {
+            outline: Self::default(),
+            lines: LineCounter {
+                body,
+                offset: 0,
+                line: first_line,
+            },
+            heading: None,
+            in_code: false,
+        };
         for (event, span) in Parser::new_ext(body, Options::ENABLE_TABLES).into_offset_iter() {
-            builder.event(event, &span);
+            builder.process_event(event, &span);
         }
         let mut outline = builder.outline;
-        outline.close(first_line + body.lines().count().saturating_sub(1));
+        outline.set_last_lines(first_line + body.lines().count().saturating_sub(1));
         outline
     }
 
     /// Gives each section its last line.
-    fn close(&mut self, last_line: usize) {
+    fn set_last_lines(&mut self, last_line: usize) {
         let mut ends: Vec<(u8, usize)> = Vec::new();
         for heading in self.headings.iter_mut().rev() {
             // At most one of each level stays, the nearest.
-            let end = ends.iter().filter(|(level, _)| *level <= heading.level).map(|(_, line)| line - 1).min();
+            let end = ends
+                .iter()
+                .filter(|(level, _)| *level <= heading.level)
+                .map(|(_, line)| line - 1)
+                .min();
             heading.last_line = end.unwrap_or(last_line).max(heading.line);
             ends.retain(|(level, _)| *level < heading.level);
             ends.push((heading.level, heading.line));
@@ -99,61 +112,80 @@ impl Outline {
 }
 
 /// Puts an outline together from the events of a Markdown parser.
-struct Builder<'a> {
+struct OutlineBuilder<'a> {
     outline: Outline,
     lines: LineCounter<'a>,
     heading: Option<Heading>,
     in_code: bool,
 }
 
-impl Builder<'_> {
-    fn event(&mut self, event: Event<'_>, span: &Range<usize>) {
+impl OutlineBuilder<'_> {
+    fn process_event(&mut self, event: Event<'_>, span: &Range<usize>) {
         match event {
             Event::Start(Tag::Heading { level, .. }) => {
-                let line = self.lines.at(span.start);
-                self.heading = Some(Heading { level: number(level), text: String::new(), line, last_line: line });
+                let line = self.lines.line_at(span.start);
+                self.heading = Some(Heading {
+                    level: level_number(level),
+                    text: String::new(),
+                    line,
+                    last_line: line,
+                });
             }
             Event::End(TagEnd::Heading(_)) => self.outline.headings.extend(self.heading.take()),
-            Event::Start(Tag::Link { dest_url, .. }) => self.link(relative(&dest_url), LinkKind::Link, span.start),
-            Event::Start(Tag::Image { dest_url, .. }) => self.link(relative(&dest_url), LinkKind::Image, span.start),
+            Event::Start(Tag::Link { dest_url, .. }) => {
+                self.push_link(relative_target(&dest_url), LinkKind::Link, span.start)
+            }
+            Event::Start(Tag::Image { dest_url, .. }) => {
+                self.push_link(relative_target(&dest_url), LinkKind::Image, span.start)
+            }
             Event::Start(Tag::CodeBlock(_)) => self.in_code = true,
             Event::End(TagEnd::CodeBlock) => self.in_code = false,
             Event::Code(text) => {
-                self.words(&text, span);
-                self.head(&text);
+                self.push_code_paths(&text, span);
+                self.push_heading_text(&text);
             }
             Event::Text(text) => {
                 if self.in_code {
-                    self.words(&text, span);
+                    self.push_code_paths(&text, span);
                 }
-                self.head(&text);
+                self.push_heading_text(&text);
             }
             _ => {}
         }
     }
 
-    fn head(&mut self, text: &str) {
+    fn push_heading_text(&mut self, text: &str) {
         if let Some(heading) = &mut self.heading {
             heading.text.push_str(text);
         }
     }
 
-    fn link(&mut self, target: Option<String>, kind: LinkKind, offset: usize) {
+    fn push_link(&mut self, target: Option<String>, kind: LinkKind, offset: usize) {
         if let Some(target) = target {
-            let line = self.lines.at(offset);
+            let line = self.lines.line_at(offset);
             self.outline.links.push(Link { target, line, kind });
         }
     }
 
     /// Adds the words of code that are paths into the skill's own directories.
-    fn words(&mut self, code: &str, span: &Range<usize>) {
-        let is_edge = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '(' | ')' | '=' | ',' | ';' | '<' | '>' | '|');
+    fn push_code_paths(&mut self, code: &str, span: &Range<usize>) {
+        let is_edge = |c: char| {
+            c.is_whitespace()
+                || matches!(
+                    c,
+                    '"' | '\'' | '(' | ')' | '=' | ',' | ';' | '<' | '>' | '|'
+                )
+        };
         // Only text that stands in the body as it is has places of its own.
         let is_verbatim = self.lines.body.get(span.clone()) == Some(code);
         for word in code.split(is_edge) {
-            if let Some(target) = own_path(word) {
-                let at = if is_verbatim { word.as_ptr() as usize - code.as_ptr() as usize } else { 0 };
-                self.link(Some(target), LinkKind::Code, span.start + at);
+            if let Some(target) = resource_path(word) {
+                let at = if is_verbatim {
+                    word.as_ptr() as usize - code.as_ptr() as usize
+                } else {
+                    0
+                };
+                self.push_link(Some(target), LinkKind::Code, span.start + at);
             }
         }
     }
@@ -167,9 +199,15 @@ struct LineCounter<'a> {
 }
 
 impl LineCounter<'_> {
-    fn at(&mut self, offset: usize) -> usize {
+    fn line_at(&mut self, offset: usize) -> usize {
         let body = self.body.as_bytes();
-        let newlines = |from: usize, to: usize| body.get(from..to).unwrap_or_default().iter().filter(|b| **b == b'\n').count();
+        let newlines = |from: usize, to: usize| {
+            body.get(from..to)
+                .unwrap_or_default()
+                .iter()
+                .filter(|b| **b == b'\n')
+                .count()
+        };
         if offset >= self.offset {
             self.line += newlines(self.offset, offset);
         } else {
@@ -180,22 +218,32 @@ impl LineCounter<'_> {
     }
 }
 
-fn number(level: HeadingLevel) -> u8 {
+fn level_number(level: HeadingLevel) -> u8 {
     level as u8
 }
 
-/// Returns the path of a link that is relative: no scheme, not absolute, not only a fragment. Whether it stays inside the skill is seen when
-/// it is opened.
-fn relative(destination: &str) -> Option<String> {
+/// Returns the path of a link that is relative: no scheme, not absolute, not only a fragment.
+/// Whether it stays inside the skill is seen when it is opened.
+fn relative_target(destination: &str) -> Option<String> {
     let path = destination.split(['#', '?']).next().unwrap_or_default();
-    let has_scheme = path.split_once(':').is_some_and(|(scheme, _)| !scheme.contains('/'));
+    let has_scheme = path
+        .split_once(':')
+        .is_some_and(|(scheme, _)| !scheme.contains('/'));
     (!path.is_empty() && !path.starts_with('/') && !has_scheme).then(|| path.to_owned())
 }
 
-/// Returns a word of code that is a path into one of the directories that the specification names; patterns and templates are none.
-fn own_path(word: &str) -> Option<String> {
-    let path = word.strip_prefix("./").unwrap_or(word).trim_end_matches(['.', ':', '`']);
-    let below = ["scripts/", "references/", "assets/"].iter().find_map(|directory| path.strip_prefix(directory))?;
-    let is_plain = !below.is_empty() && !below.ends_with('/') && !below.contains(['*', '{', '}', '$', '?', '[', ']', '…', '%']);
+/// Returns a word of code that is a path into one of the directories that the specification names;
+/// patterns and templates are none.
+fn resource_path(word: &str) -> Option<String> {
+    let path = word
+        .strip_prefix("./")
+        .unwrap_or(word)
+        .trim_end_matches(['.', ':', '`']);
+    let below = ["scripts/", "references/", "assets/"]
+        .iter()
+        .find_map(|directory| path.strip_prefix(directory))?;
+    let is_plain = !below.is_empty()
+        && !below.ends_with('/')
+        && !below.contains(['*', '{', '}', '$', '?', '[', ']', '…', '%']);
     (is_plain && below.contains('.')).then(|| path.to_owned())
 }

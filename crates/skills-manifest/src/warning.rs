@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{NameError, NameProblem, Position};
+use crate::{NameError, Position, SpecViolation};
 
 /// One thing that is wrong with a `SKILL.md` that loads all the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,23 +51,24 @@ pub enum WarningKind {
     /// The file starts with a byte order mark, which was skipped.
     ByteOrderMark,
     /// Blank lines stand before the opening fence.
-    BlankBeforeFence,
+    BlankBeforeDelimiter,
     /// An HTML comment stands before the opening fence; it was skipped.
-    CommentBeforeFence,
+    CommentBeforeDelimiter,
     /// The frontmatter stands in a Markdown code block.
-    FencedFrontmatter,
+    FrontmatterInCodeBlock,
     /// A fence has more than three dashes or a backslash.
-    OddFence,
+    NonStandardDelimiter,
     /// The file begins with a field; its fields up to the first empty line were read.
-    NoFence,
+    MissingDelimiters,
     /// No fence closes the frontmatter; its fields were read.
-    NotClosed,
+    UnclosedFrontmatter,
     /// The frontmatter is no YAML; what was done about it follows.
     YamlRepaired {
         /// What the YAML library says of it.
         problem: String,
     },
-    /// A key of a mapping is itself a mapping or a list, which is not read; what was done about it follows.
+    /// A key of a mapping is itself a mapping or a list, which is not read; what was done about it
+    /// follows.
     KeyNotScalar {
         /// What the key is.
         found: &'static str,
@@ -80,16 +81,16 @@ pub enum WarningKind {
     /// A line is indented with tabs, which were read as spaces.
     TabIndentation,
     /// Nothing but the lines of this field could be read.
-    LineRead {
+    RecoveredFromLine {
         /// The field.
         field: &'static str,
     },
     /// A key stands twice in one mapping; the first was kept.
     DuplicateKey(String),
     /// A field is spelled otherwise than clients spell it.
-    FieldSpelling {
+    MisspelledField {
         /// As it stands in the file.
-        written: String,
+        raw: String,
         /// As it should be.
         field: &'static str,
     },
@@ -97,20 +98,21 @@ pub enum WarningKind {
     MergeKey,
     /// A value has a YAML tag, which was dropped and never acted on.
     TagDropped,
-    /// A declared restriction could not be read; the model is not offered the skill and its programs do not run.
-    RestrictionUnread(&'static str),
+    /// A declared restriction could not be read; the model is not offered the skill and its
+    /// programs do not run.
+    UnparsedRestriction(&'static str),
     /// `name` is no usable name; it was dropped and the directory's name serves.
-    NameUnusable(NameError),
+    InvalidName(NameError),
     /// `name` works but breaks a rule of the specification.
-    NameRule(NameProblem),
+    NameViolatesSpec(SpecViolation),
     /// A text holds characters that no reader sees; they are taken out where it is shown.
-    HiddenText {
+    InvisibleText {
         /// The field, or `body`.
         field: &'static str,
         /// The first of them.
         code_point: u32,
         /// What tag characters among them spell; empty when there are none.
-        spelled: String,
+        decoded_tags: String,
     },
     /// A value longer than the specification allows; kept whole.
     TooLong {
@@ -121,7 +123,8 @@ pub enum WarningKind {
         /// The most that the specification allows.
         limit: usize,
     },
-    /// A field has a type that cannot be read; it was dropped, and its most restrictive reading holds.
+    /// A field has a type that cannot be read; it was dropped, and its most restrictive reading
+    /// holds.
     WrongType {
         /// The field.
         field: &'static str,
@@ -137,8 +140,9 @@ pub enum WarningKind {
     },
     /// `context` has a value that no client knows; dropped.
     UnknownContext(String),
-    /// An entry of `allowed-tools` or `disallowed-tools` could not be read; dropped, it grants nothing.
-    ToolUnreadable {
+    /// An entry of `allowed-tools` or `disallowed-tools` could not be read; dropped, it grants
+    /// nothing.
+    InvalidToolPattern {
         /// The field.
         field: &'static str,
         /// The entry.
@@ -154,7 +158,7 @@ pub enum WarningKind {
         found: &'static str,
     },
     /// `metadata` or a part of it is text that is no JSON.
-    MetadataUnreadable {
+    InvalidMetadataJson {
         /// The key of `metadata`; empty for all of it.
         key: String,
     },
@@ -162,16 +166,16 @@ pub enum WarningKind {
 
 impl WarningKind {
     /// Whether something of the frontmatter may have been missed.
-    pub(crate) fn leaves_doubt(&self) -> bool {
+    pub(crate) fn may_have_lost_fields(&self) -> bool {
         matches!(
             self,
             Self::YamlRepaired { .. }
                 | Self::KeyNotScalar { .. }
-                | Self::LineRead { .. }
-                | Self::NoFence
-                | Self::NotClosed
-                | Self::OddFence
-                | Self::FencedFrontmatter
+                | Self::RecoveredFromLine { .. }
+                | Self::MissingDelimiters
+                | Self::UnclosedFrontmatter
+                | Self::NonStandardDelimiter
+                | Self::FrontmatterInCodeBlock
         )
     }
 
@@ -180,32 +184,32 @@ impl WarningKind {
     pub fn code(&self) -> &'static str {
         match self {
             Self::ByteOrderMark => "byte-order-mark",
-            Self::BlankBeforeFence => "blank-before-fence",
-            Self::CommentBeforeFence => "comment-before-fence",
-            Self::FencedFrontmatter => "fenced-frontmatter",
-            Self::OddFence => "odd-fence",
-            Self::NoFence => "no-fence",
-            Self::NotClosed => "not-closed",
+            Self::BlankBeforeDelimiter => "blank-before-fence",
+            Self::CommentBeforeDelimiter => "comment-before-fence",
+            Self::FrontmatterInCodeBlock => "fenced-frontmatter",
+            Self::NonStandardDelimiter => "odd-fence",
+            Self::MissingDelimiters => "no-fence",
+            Self::UnclosedFrontmatter => "not-closed",
             Self::YamlRepaired { .. } => "yaml-recovered",
             Self::KeyNotScalar { .. } => "yaml-key",
             Self::ValueQuoted { .. } => "value-quoted",
             Self::TabIndentation => "tab-indentation",
-            Self::LineRead { .. } => "line-read",
+            Self::RecoveredFromLine { .. } => "line-read",
             Self::DuplicateKey(_) => "duplicate-key",
-            Self::FieldSpelling { .. } => "field-spelling",
+            Self::MisspelledField { .. } => "field-spelling",
             Self::MergeKey => "merge-key",
             Self::TagDropped => "tag-dropped",
-            Self::RestrictionUnread(_) => "restriction-unread",
-            Self::NameUnusable(_) => "name-unusable",
-            Self::NameRule(_) => "name-rule",
-            Self::HiddenText { .. } => "hidden-unicode",
+            Self::UnparsedRestriction(_) => "restriction-unread",
+            Self::InvalidName(_) => "name-unusable",
+            Self::NameViolatesSpec(_) => "name-rule",
+            Self::InvisibleText { .. } => "hidden-unicode",
             Self::TooLong { .. } => "too-long",
             Self::WrongType { .. } => "wrong-type",
             Self::NotText { .. } => "not-text",
             Self::UnknownContext(_) => "unknown-context",
-            Self::ToolUnreadable { .. } => "tool-unreadable",
+            Self::InvalidToolPattern { .. } => "tool-unreadable",
             Self::MetadataType { .. } => "metadata-type",
-            Self::MetadataUnreadable { .. } => "metadata-unreadable",
+            Self::InvalidMetadataJson { .. } => "metadata-unreadable",
         }
     }
 }
@@ -214,31 +218,31 @@ impl fmt::Display for WarningKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ByteOrderMark => f.write_str("byte order mark skipped; save the file without one"),
-            Self::BlankBeforeFence => f.write_str("blank lines before the first `---`; other clients refuse them"),
-            Self::CommentBeforeFence => f.write_str("a comment stands before the first `---`; other clients refuse it"),
-            Self::FencedFrontmatter => f.write_str("the frontmatter stands in a code block; other clients refuse it"),
-            Self::OddFence => f.write_str("read as a fence; write exactly `---`"),
-            Self::NoFence => {
+            Self::BlankBeforeDelimiter => f.write_str("blank lines before the first `---`; other clients refuse them"),
+            Self::CommentBeforeDelimiter => f.write_str("a comment stands before the first `---`; other clients refuse it"),
+            Self::FrontmatterInCodeBlock => f.write_str("the frontmatter stands in a code block; other clients refuse it"),
+            Self::NonStandardDelimiter => f.write_str("read as a fence; write exactly `---`"),
+            Self::MissingDelimiters => {
                 f.write_str("no fences: fields read up to the first empty line that none follows; put `---` before and behind them")
             }
-            Self::NotClosed => f.write_str(
+            Self::UnclosedFrontmatter => f.write_str(
                 "no `---` closes the frontmatter: fields read up to the first empty line that none follows; put one behind them",
             ),
             Self::YamlRepaired { problem } => write!(f, "read all the same, but not valid YAML: {problem}"),
             Self::KeyNotScalar { found } => write!(f, "a key is {found}; write keys as text, and a value that holds `{{{{` in quotes"),
             Self::ValueQuoted { key } => write!(f, "the value of {key:?} was read as one text; put it in quotes"),
             Self::TabIndentation => f.write_str("tabs read as spaces; YAML forbids tabs before a key"),
-            Self::LineRead { field } => write!(f, "only the line of `{field}` was read"),
+            Self::RecoveredFromLine { field } => write!(f, "only the line of `{field}` was read"),
             Self::DuplicateKey(key) => write!(f, "{key:?} stands twice; the first was kept"),
-            Self::FieldSpelling { written, field } => write!(f, "{written:?} read as `{field}`"),
+            Self::MisspelledField { raw: written, field } => write!(f, "{written:?} read as `{field}`"),
             Self::MergeKey => f.write_str("`<<` is not merged; write the fields out"),
             Self::TagDropped => f.write_str("YAML tags (`!…`) dropped; write plain values"),
-            Self::RestrictionUnread(field) => {
+            Self::UnparsedRestriction(field) => {
                 write!(f, "`{field}` could not be read; until it is mended the model is not offered the skill and nothing of it runs")
             }
-            Self::NameUnusable(error) => write!(f, "name dropped: {error}"),
-            Self::NameRule(problem) => write!(f, "name {problem}"),
-            Self::HiddenText { field, code_point, spelled } => {
+            Self::InvalidName(error) => write!(f, "name dropped: {error}"),
+            Self::NameViolatesSpec(problem) => write!(f, "name {problem}"),
+            Self::InvisibleText { field, code_point, decoded_tags: spelled } => {
                 write!(f, "`{field}` holds the invisible character U+{code_point:04X}")?;
                 if spelled.is_empty() { Ok(()) } else { write!(f, "; hidden text: {spelled:?}") }
             }
@@ -250,10 +254,10 @@ impl fmt::Display for WarningKind {
             }
             Self::NotText { field } => write!(f, "`{field}` is not text; put it in quotes"),
             Self::UnknownContext(value) => write!(f, "`context` dropped: {value:?} is not `fork`"),
-            Self::ToolUnreadable { field, entry } => write!(f, "`{field}` entry dropped: {entry:?}"),
+            Self::InvalidToolPattern { field, entry } => write!(f, "`{field}` entry dropped: {entry:?}"),
             Self::MetadataType { key, expected, found } => write!(f, "`metadata.{key}` not understood: expected {expected}, found {found}"),
-            Self::MetadataUnreadable { key } if key.is_empty() => f.write_str("`metadata` dropped: the text is no JSON"),
-            Self::MetadataUnreadable { key } => write!(f, "`metadata.{key}` not understood: the text is no JSON"),
+            Self::InvalidMetadataJson { key } if key.is_empty() => f.write_str("`metadata` dropped: the text is no JSON"),
+            Self::InvalidMetadataJson { key } => write!(f, "`metadata.{key}` not understood: the text is no JSON"),
         }
     }
 }

@@ -3,7 +3,9 @@
 use std::fmt;
 
 /// A kind of power that a program may ask for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Capability {
@@ -21,13 +23,21 @@ pub enum Capability {
 
 impl Capability {
     /// All of them, in order.
-    pub const ALL: [Self; 5] = [Self::Read, Self::Write, Self::Network, Self::Spawn, Self::Environment];
+    pub const ALL: [Self; 5] = [
+        Self::Read,
+        Self::Write,
+        Self::Network,
+        Self::Spawn,
+        Self::Environment,
+    ];
 
-    /// Returns what a tool of `allowed-tools` asks for, by the table of the OpenSkills flow; names are compared exactly.
+    /// Returns what a tool of `allowed-tools` asks for, by the table of the OpenSkills flow; names
+    /// are compared exactly.
     ///
-    /// A tool that is not in the table (`mcp__…`, `Task`, `*`) asks for nothing that a program could be given.
+    /// A tool that is not in the table (`mcp__…`, `Task`, `*`) asks for nothing that a program
+    /// could be given.
     #[must_use]
-    pub fn of_tool(tool: &str) -> Option<Self> {
+    pub fn from_tool_name(tool: &str) -> Option<Self> {
         match tool {
             "Read" | "Grep" | "Glob" | "LS" => Some(Self::Read),
             "Write" | "Edit" | "MultiEdit" => Some(Self::Write),
@@ -39,7 +49,7 @@ impl Capability {
 
     /// Says whether the OpenSkills flow asks before it gives this power: all but reading.
     #[must_use]
-    pub fn is_dangerous(self) -> bool {
+    pub fn is_privileged(self) -> bool {
         self != Self::Read
     }
 

@@ -6,10 +6,13 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use crate::error::Repr;
-use crate::path::is_plain;
-use crate::{Effect, Layer, Limits, Mode, NewContent, PolicyError, Rule};
+use crate::path::is_comparable;
+use crate::{
+    ApprovalMode, Effect, NewContentPolicy, PolicyError, ResourceLimits, Rule, RuleSource,
+};
 
-/// What a policy file says, in TOML: a mode, what new content needs, rules, rules within directories, and the most that a run may use.
+/// What a policy file says, in TOML: a mode, what new content needs, rules, rules within
+/// directories, and the most that a run may use.
 ///
 /// ```
 /// use skills_policy::{Layer, PolicyFile};
@@ -23,29 +26,29 @@ use crate::{Effect, Layer, Limits, Mode, NewContent, PolicyError, Rule};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct PolicyFile {
-    mode: Option<Mode>,
-    new_content: Option<NewContent>,
+    mode: Option<ApprovalMode>,
+    new_content: Option<NewContentPolicy>,
     rules: Vec<Rule>,
-    limits: Limits,
+    limits: ResourceLimits,
 }
 
 /// The fields of a file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-struct Fields {
-    mode: Option<Mode>,
-    new_content: Option<NewContent>,
+struct PolicyFields {
+    mode: Option<ApprovalMode>,
+    new_content: Option<NewContentPolicy>,
     allow: Vec<String>,
     ask: Vec<String>,
     deny: Vec<String>,
-    within: Vec<Within>,
-    limits: Most,
+    within: Vec<ScopedFields>,
+    limits: LimitFields,
 }
 
 /// Rules for programs below one directory.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Within {
+struct ScopedFields {
     directory: PathBuf,
     #[serde(default)]
     allow: Vec<String>,
@@ -58,7 +61,7 @@ struct Within {
 /// The most that any run may use.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-struct Most {
+struct LimitFields {
     time_seconds: Option<u64>,
     memory_mib: Option<u64>,
     output_kib: Option<usize>,
@@ -69,40 +72,62 @@ struct Most {
 }
 
 impl PolicyFile {
-    /// Parses the text of a file. `layer` is whose rules they are, and `source`, usually its path, is named in errors and by each rule. The caller limits the
-    /// length of the text.
+    /// Parses the text of a file. `layer` is whose rules they are, and `source`, usually its path,
+    /// is named in errors and by each rule. The caller limits the length of the text.
     ///
     /// # Errors
-    /// When the text is not TOML of this form (with the line), when a rule cannot be read, when the directory of `within` is not an absolute path without
-    /// `..`, or when a limit is 0.
-    pub fn parse(text: &str, layer: Layer, source: &str) -> Result<Self, PolicyError> {
-        let fields: Fields = toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-            Repr::File { source_name: source.to_owned(), line, message: error.message().to_owned() }
+    /// When the text is not TOML of this form (with the line), when a rule cannot be read, when the
+    /// directory of `within` is not an absolute path without `..`, or when a limit is 0.
+    pub fn parse(text: &str, layer: RuleSource, source: &str) -> Result<Self, PolicyError> {
+        let fields: PolicyFields = toml::from_str(text).map_err(|error| {
+            let line = error.span().map_or(1, |span| {
+                text[..span.start.min(text.len())].matches('\n').count() + 1
+            });
+            Repr::File {
+                source_name: source.to_owned(),
+                line,
+                message: error.message().to_owned(),
+            }
         })?;
         if fields.limits.has_zero() {
-            return Err(Repr::ZeroLimit { source_name: source.to_owned() }.into());
+            return Err(Repr::ZeroLimit {
+                source_name: source.to_owned(),
+            }
+            .into());
         }
         let mut rules = parse_rules([&fields.allow, &fields.ask, &fields.deny], layer, source)?;
         for within in fields.within {
-            if !is_plain(&within.directory) {
-                return Err(Repr::Within { source_name: source.to_owned(), directory: within.directory }.into());
+            if !is_comparable(&within.directory) {
+                return Err(Repr::RelativeDirectory {
+                    source_name: source.to_owned(),
+                    directory: within.directory,
+                }
+                .into());
             }
             let parsed = parse_rules([&within.allow, &within.ask, &within.deny], layer, source)?;
-            rules.extend(parsed.into_iter().map(|rule| rule.within(&within.directory)));
+            rules.extend(
+                parsed
+                    .into_iter()
+                    .map(|rule| rule.within(&within.directory)),
+            );
         }
-        Ok(Self { mode: fields.mode, new_content: fields.new_content, rules, limits: fields.limits.as_limits() })
+        Ok(Self {
+            mode: fields.mode,
+            new_content: fields.new_content,
+            rules,
+            limits: fields.limits.to_limits(),
+        })
     }
 
     /// Returns what happens to things that no rule decides, where the file says so.
     #[must_use]
-    pub fn mode(&self) -> Option<Mode> {
+    pub fn mode(&self) -> Option<ApprovalMode> {
         self.mode
     }
 
     /// Returns what happens to content that was never approved, where the file says so.
     #[must_use]
-    pub fn new_content(&self) -> Option<NewContent> {
+    pub fn new_content(&self) -> Option<NewContentPolicy> {
         self.new_content
     }
 
@@ -111,37 +136,67 @@ impl PolicyFile {
         &self.rules
     }
 
-    /// Returns the most that a run may use: what the file names, else the [ceiling](Limits::ceiling).
-    pub fn limits(&self) -> &Limits {
+    /// Returns the most that a run may use: what the file names, else the
+    /// [ceiling](ResourceLimits::default_ceiling).
+    pub fn limits(&self) -> &ResourceLimits {
         &self.limits
     }
 }
 
-fn parse_rules(texts: [&Vec<String>; 3], layer: Layer, source: &str) -> Result<Vec<Rule>, PolicyError> {
-    let effects = [Effect::Allow, Effect::Ask, Effect::Deny].into_iter().zip(texts);
+fn parse_rules(
+    texts: [&Vec<String>; 3],
+    layer: RuleSource,
+    source: &str,
+) -> Result<Vec<Rule>, PolicyError> {
+    let effects = [Effect::Allow, Effect::Ask, Effect::Deny]
+        .into_iter()
+        .zip(texts);
     let all = effects.flat_map(|(effect, texts)| texts.iter().map(move |text| (effect, text)));
     let parse = |(effect, text): (Effect, &String)| {
         let rule = Rule::parse(effect, layer, text);
-        rule.map(|rule| rule.source(source)).map_err(|error| Repr::In { source_name: source.to_owned(), error: Box::new(error) }.into())
+        rule.map(|rule| rule.origin(source)).map_err(|error| {
+            Repr::InFile {
+                source_name: source.to_owned(),
+                error: Box::new(error),
+            }
+            .into()
+        })
     };
     all.map(parse).collect()
 }
 
-impl Most {
+impl LimitFields {
     fn has_zero(&self) -> bool {
-        let counts = [self.time_seconds, self.memory_mib, self.file_mib, self.open_files, self.processes, self.scratch_mib];
+        let counts = [
+            self.time_seconds,
+            self.memory_mib,
+            self.file_mib,
+            self.open_files,
+            self.processes,
+            self.scratch_mib,
+        ];
         counts.contains(&Some(0)) || self.output_kib == Some(0)
     }
 
-    fn as_limits(&self) -> Limits {
-        let mut limits = Limits::ceiling();
-        limits.wall_time = self.time_seconds.map_or(limits.wall_time, Duration::from_secs);
-        limits.memory_bytes = self.memory_mib.map_or(limits.memory_bytes, |mib| mib.saturating_mul(1 << 20));
-        limits.output_bytes = self.output_kib.map_or(limits.output_bytes, |kib| kib.saturating_mul(1 << 10));
-        limits.file_bytes = self.file_mib.map_or(limits.file_bytes, |mib| mib.saturating_mul(1 << 20));
+    fn to_limits(&self) -> ResourceLimits {
+        let mut limits = ResourceLimits::default_ceiling();
+        limits.wall_time = self
+            .time_seconds
+            .map_or(limits.wall_time, Duration::from_secs);
+        limits.memory_bytes = self
+            .memory_mib
+            .map_or(limits.memory_bytes, |mib| mib.saturating_mul(1 << 20));
+        limits.captured_bytes = self
+            .output_kib
+            .map_or(limits.captured_bytes, |kib| kib.saturating_mul(1 << 10));
+        limits.file_bytes = self
+            .file_mib
+            .map_or(limits.file_bytes, |mib| mib.saturating_mul(1 << 20));
         limits.open_files = self.open_files.unwrap_or(limits.open_files);
         limits.processes = self.processes.unwrap_or(limits.processes);
-        limits.scratch_bytes = self.scratch_mib.map_or(limits.scratch_bytes, |mib| mib.saturating_mul(1 << 20));
+        limits.scratch_bytes = self
+            .scratch_mib
+            .map_or(limits.scratch_bytes, |mib| mib.saturating_mul(1 << 20));
         limits
     }
 }

@@ -8,15 +8,18 @@ use crate::PolicyError;
 use crate::error::Repr;
 
 /// The longest name of a host (RFC 1035).
-const MAX_NAME: usize = 253;
+const MAX_NAME_BYTES: usize = 253;
 /// The longest part of one.
-const MAX_LABEL: usize = 63;
+const MAX_LABEL_BYTES: usize = 63;
 
 /// A host, all hosts below a domain, or all hosts.
 ///
-/// Written as `api.example.com`, `*.example.com` (which is not `example.com` itself) and `*`. Kept in lower case, without a final dot. No
-/// scheme, port or path; names in other scripts are written in their ASCII form (`xn--…`).
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+/// Written as `api.example.com`, `*.example.com` (which is not `example.com` itself) and `*`. Kept
+/// in lower case, without a final dot. No scheme, port or path; names in other scripts are written
+/// in their ASCII form (`xn--…`).
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 #[serde(into = "String", try_from = "String")]
 pub struct HostPattern(Kind);
 
@@ -24,7 +27,7 @@ pub struct HostPattern(Kind);
 enum Kind {
     Exact(String),
     /// All below this domain.
-    Below(String),
+    Subdomains(String),
     Any,
 }
 
@@ -35,7 +38,7 @@ impl HostPattern {
     /// Says whether a host fits; it is compared without regard to case and final dot.
     #[must_use]
     pub fn matches(&self, host: &str) -> bool {
-        name(host).is_some_and(|host| self.covers(&Self(Kind::Exact(host))))
+        normalize_name(host).is_some_and(|host| self.covers(&Self(Kind::Exact(host))))
     }
 
     /// Says whether every host that fits `other` fits this as well.
@@ -44,37 +47,57 @@ impl HostPattern {
         match (&self.0, &other.0) {
             (Kind::Any, _) => true,
             (Kind::Exact(name), Kind::Exact(other)) => name == other,
-            (Kind::Below(domain), Kind::Exact(other)) => is_below(other, domain),
-            (Kind::Below(domain), Kind::Below(other)) => other == domain || is_below(other, domain),
-            (_, Kind::Any) | (Kind::Exact(_), Kind::Below(_)) => false,
+            (Kind::Subdomains(domain), Kind::Exact(other)) => is_below(other, domain),
+            (Kind::Subdomains(domain), Kind::Subdomains(other)) => {
+                other == domain || is_below(other, domain)
+            }
+            (_, Kind::Any) | (Kind::Exact(_), Kind::Subdomains(_)) => false,
         }
     }
 }
 
 /// No part of a [`name`] is empty, so that there is a name before the dot.
 fn is_below(host: &str, domain: &str) -> bool {
-    host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'))
+    host.strip_suffix(domain)
+        .is_some_and(|rest| rest.ends_with('.'))
 }
 
 /// Returns the name in lower case without a final dot; nothing when it is none.
-fn name(text: &str) -> Option<String> {
+fn normalize_name(text: &str) -> Option<String> {
     let text = text.strip_suffix('.').unwrap_or(text);
     let is_label = |label: &str| {
-        let inside = label.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
-        inside && !label.is_empty() && label.len() <= MAX_LABEL && !label.starts_with('-') && !label.ends_with('-')
+        let inside = label
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+        inside
+            && !label.is_empty()
+            && label.len() <= MAX_LABEL_BYTES
+            && !label.starts_with('-')
+            && !label.ends_with('-')
     };
-    (text.len() <= MAX_NAME && text.split('.').all(is_label)).then(|| text.to_ascii_lowercase())
+    (text.len() <= MAX_NAME_BYTES && text.split('.').all(is_label))
+        .then(|| text.to_ascii_lowercase())
 }
 
 impl FromStr for HostPattern {
     type Err = PolicyError;
 
     fn from_str(text: &str) -> Result<Self, PolicyError> {
-        let wrong = || PolicyError::from(Repr::Host { text: text.to_owned() });
+        let wrong = || {
+            PolicyError::from(Repr::Host {
+                text: text.to_owned(),
+            })
+        };
         match text.strip_prefix("*.") {
             _ if text == "*" => Ok(Self::ANY),
-            Some(domain) => name(domain).map(Kind::Below).map(Self).ok_or_else(wrong),
-            None => name(text).map(Kind::Exact).map(Self).ok_or_else(wrong),
+            Some(domain) => normalize_name(domain)
+                .map(Kind::Subdomains)
+                .map(Self)
+                .ok_or_else(wrong),
+            None => normalize_name(text)
+                .map(Kind::Exact)
+                .map(Self)
+                .ok_or_else(wrong),
         }
     }
 }
@@ -83,7 +106,7 @@ impl fmt::Display for HostPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Kind::Exact(name) => f.write_str(name),
-            Kind::Below(domain) => write!(f, "*.{domain}"),
+            Kind::Subdomains(domain) => write!(f, "*.{domain}"),
             Kind::Any => f.write_str("*"),
         }
     }
@@ -105,17 +128,19 @@ impl TryFrom<String> for HostPattern {
 
 /// The hosts that may be reached: those that fit one of `allowed` and none of `denied`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
-pub struct HostList {
+pub struct HostFilter {
     pub(crate) allowed: BTreeSet<HostPattern>,
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub(crate) denied: BTreeSet<HostPattern>,
 }
 
-impl HostList {
-    /// Says whether a host may be reached. What its name leads to is the backend's affair: private addresses never are.
+impl HostFilter {
+    /// Says whether a host may be reached. What its name leads to is the backend's affair: private
+    /// addresses never are.
     #[must_use]
     pub fn allows(&self, host: &str) -> bool {
-        self.allowed.iter().any(|pattern| pattern.matches(host)) && !self.denied.iter().any(|pattern| pattern.matches(host))
+        self.allowed.iter().any(|pattern| pattern.matches(host))
+            && !self.denied.iter().any(|pattern| pattern.matches(host))
     }
 
     /// Returns the patterns of which a host must fit one.
@@ -154,15 +179,29 @@ mod tests {
             ("*", "*.example", true),
             ("*.example", "*", false),
         ] {
-            assert_eq!(pattern(wide).covers(&pattern(narrow)), covers, "{wide} {narrow}");
+            assert_eq!(
+                pattern(wide).covers(&pattern(narrow)),
+                covers,
+                "{wide} {narrow}"
+            );
         }
     }
 
     #[test]
     fn what_is_no_name_is_refused() {
-        for text in
-            ["", "https://a.example", "a.example:443", "a.example/x", "a@b", "a..b", "*a.example", "a.*.b", "-a.b", "ä.example", "a b"]
-        {
+        for text in [
+            "",
+            "https://a.example",
+            "a.example:443",
+            "a.example/x",
+            "a@b",
+            "a..b",
+            "*a.example",
+            "a.*.b",
+            "-a.b",
+            "ä.example",
+            "a b",
+        ] {
             assert!(text.parse::<HostPattern>().is_err(), "{text}");
             assert!(!HostPattern::ANY.matches(text), "{text}");
         }
@@ -171,7 +210,15 @@ mod tests {
 
     #[test]
     fn a_list_takes_denied_hosts_out() {
-        let list = HostList { allowed: [pattern("*.example")].into(), denied: [pattern("evil.example"), pattern("*.evil.example")].into() };
-        assert!(list.allows("good.example") && !list.allows("EVIL.example.") && !list.allows("x.evil.example") && !list.allows("other"));
+        let list = HostFilter {
+            allowed: [pattern("*.example")].into(),
+            denied: [pattern("evil.example"), pattern("*.evil.example")].into(),
+        };
+        assert!(
+            list.allows("good.example")
+                && !list.allows("EVIL.example.")
+                && !list.allows("x.evil.example")
+                && !list.allows("other")
+        );
     }
 }

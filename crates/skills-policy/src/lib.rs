@@ -1,25 +1,29 @@
-//! Decides what a program may do: a [`Request`] and [`Rules`] in, a [`Decision`] out.
+//! Decides what a program may do: a [`Request`] and [`Policy`] in, a [`Authorization`] out.
 //!
 //! ```text
 //! allowed-tools --Request::tool--> Request --Rules--> stored approvals --> a question --> Granted(Grants) | Denied(Denial)
 //!                                            deny first  for this content    or no answer: denied
 //! ```
 //!
-//! Nothing is granted that no rule, approval or answer allows, and a deny rule wins over everything. What every program gets, without asking,
-//! is little: it may read its own directory and write a private scratch directory. It gets no network, starts no other program and sees no
+//! Nothing is granted that no rule, approval or answer allows, and a deny rule wins over
+//! everything. What every program gets, without asking, is little: it may read its own directory
+//! and write a private scratch directory. It gets no network, starts no other program and sees no
 //! variable of the host.
 //!
-//! [`Rules::decide`] decides by rules alone; [`PermissionManager::decide`] asks an [`Approver`] where they are silent. Each thing that was asked for
-//! has a [`Verdict`] that names the rule.
+//! [`Policy::authorize`] decides by rules alone; [`PermissionManager::authorize`] asks an
+//! [`Approver`] where they are silent. Each thing that was asked for has a [`PermissionDecision`]
+//! that names the rule.
 //!
-//! [`Grants`] are proof: only decisions make ones that grant anything, so whoever holds them was allowed.
+//! [`Grants`] are proof: only decisions make ones that grant anything, so whoever holds them was
+//! allowed.
 //!
 //! ```compile_fail,E0451
 //! // No field is public and there is no constructor: grants cannot be written down, only decided.
 //! let grants = skills_policy::Grants { files: vec![], ..skills_policy::Grants::none() };
 //! ```
 //!
-//! This crate must never know skills, YAML, files, or how anything is enforced. It cannot read prose, so prose cannot argue with it.
+//! This crate must never know skills, YAML, files, or how anything is enforced. It cannot read
+//! prose, so prose cannot argue with it.
 //!
 //! ```
 //! use skills_policy::{Decision, Effect, Layer, Request, Rule, Rules};
@@ -35,8 +39,8 @@
 //! # Ok::<(), skills_policy::PolicyError>(())
 //! ```
 
-mod answers;
 mod approval;
+mod authorization;
 mod capability;
 mod decision;
 mod error;
@@ -45,32 +49,35 @@ mod file;
 mod grants;
 mod host;
 mod limits;
-mod manager;
 mod path;
 mod permission;
+mod permission_manager;
+mod policy;
 mod protected;
 mod request;
 mod rule;
-mod rules;
+mod session_approvals;
 mod target;
 mod variable;
-mod verdict;
 
-pub use approval::{Answer, Answering, Approval, ApprovalStore, Approver, AskError, Content, NoStore, Question};
+pub use approval::{
+    Approval, ApprovalFuture, ApprovalRequest, ApprovalResponse, ApprovalStore, Approver, BoxError,
+    ContentStatus, NullApprovalStore,
+};
+pub use authorization::{Authorization, Denial};
 pub use capability::Capability;
-pub use decision::{Decision, Denial};
+pub use decision::{Decision, DecisionReason, PermissionDecision};
 pub use error::PolicyError;
 #[cfg(feature = "toml")]
 pub use file::PolicyFile;
-pub use grants::{Access, FileGrant, Grants, Network, Spawn};
-pub use host::{HostList, HostPattern};
-pub use limits::Limits;
-pub use manager::{Examined, Pending, PermissionManager};
+pub use grants::{Access, FileGrant, Grants, NetworkGrant, SpawnGrant};
+pub use host::{HostFilter, HostPattern};
+pub use limits::ResourceLimits;
 pub use permission::Permission;
-pub use protected::{PROTECTED, folded, leads_to_protected, protected_by};
-pub use request::{Origin, Request};
-pub use rule::{Effect, Layer, Rule};
-pub use rules::{Mode, NewContent, Rules};
+pub use permission_manager::{Evaluation, PendingApproval, PermissionManager};
+pub use policy::{ApprovalMode, NewContentPolicy, Policy};
+pub use protected::{PROTECTED_PATHS, fold_name, innermost_protected_name, may_lead_to_protected};
+pub use request::{Request, VariableSource};
+pub use rule::{Effect, Rule, RuleSource};
 pub use target::Target;
-pub use variable::{VariablePattern, changes_execution, is_variable_name};
-pub use verdict::{Fate, Reason, Verdict};
+pub use variable::{VariablePattern, is_unsafe_variable, is_variable_name};

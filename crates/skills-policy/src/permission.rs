@@ -6,27 +6,31 @@ use std::path::{Path, PathBuf};
 use crate::{Capability, HostPattern};
 
 /// One thing that a program may be permitted.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Permission {
     /// Read this file, or this directory and everything below it.
-    Read(#[serde(serialize_with = "crate::path::lossy")] PathBuf),
+    Read(#[serde(serialize_with = "crate::path::serialize_lossy")] PathBuf),
     /// Read and write this file, or this directory and everything below it.
-    Write(#[serde(serialize_with = "crate::path::lossy")] PathBuf),
-    /// Read and write a path at or below a [protected](crate::PROTECTED) one. No wider rule, approval or mode gives it: only a rule or an answer for the
-    /// protected path itself, or for a path in it.
+    Write(#[serde(serialize_with = "crate::path::serialize_lossy")] PathBuf),
+    /// Read and write a path at or below a [protected](crate::PROTECTED_PATHS) one. No wider rule,
+    /// approval or mode gives it: only a rule or an answer for the protected path itself, or for a
+    /// path in it.
     WriteProtected {
         /// What is to be written, and everything below it.
-        #[serde(serialize_with = "crate::path::lossy")]
+        #[serde(serialize_with = "crate::path::serialize_lossy")]
         path: PathBuf,
         /// The innermost protected path at or above it.
-        #[serde(serialize_with = "crate::path::lossy")]
+        #[serde(serialize_with = "crate::path::serialize_lossy")]
         protected: PathBuf,
     },
     /// Reach these hosts.
     Host(HostPattern),
-    /// Reach whichever hosts the rules list: a wish, which becomes [`Host`](Self::Host)s before anything is decided.
+    /// Reach whichever hosts the rules list: a wish, which becomes [`Host`](Self::Host)s before
+    /// anything is decided.
     ListedHosts,
     /// Start this program, named without a path.
     Program(String),
@@ -34,10 +38,12 @@ pub enum Permission {
     AnyProgram,
     /// See this variable.
     Variable(String),
-    /// Run as a hook, at this event, this command. No rule allows it, only approvals and answers do.
+    /// Run as a hook, at this event, this command. No rule allows it, only approvals and answers
+    /// do.
     Hook(String),
     /// Something that was asked for in words that mean nothing here; it is always denied.
-    Unreadable(Capability, String),
+    #[serde(alias = "unreadable")]
+    Invalid(Capability, String),
 }
 
 impl Permission {
@@ -50,7 +56,7 @@ impl Permission {
             Self::Host(_) | Self::ListedHosts => Capability::Network,
             Self::Program(_) | Self::AnyProgram | Self::Hook(_) => Capability::Spawn,
             Self::Variable(_) => Capability::Environment,
-            Self::Unreadable(capability, _) => *capability,
+            Self::Invalid(capability, _) => *capability,
         }
     }
 
@@ -58,14 +64,19 @@ impl Permission {
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Write(path), Self::Write(below) | Self::Read(below)) | (Self::Read(path), Self::Read(below)) => below.starts_with(path),
-            (Self::WriteProtected { path, .. }, Self::WriteProtected { path: below, protected }) => {
-                below.starts_with(path) && path.starts_with(protected)
-            }
+            (Self::Write(path), Self::Write(below) | Self::Read(below))
+            | (Self::Read(path), Self::Read(below)) => below.starts_with(path),
+            (
+                Self::WriteProtected { path, .. },
+                Self::WriteProtected {
+                    path: below,
+                    protected,
+                },
+            ) => below.starts_with(path) && path.starts_with(protected),
             (Self::WriteProtected { path, .. }, Self::Read(below)) => below.starts_with(path),
             (Self::Host(wide), Self::Host(narrow)) => wide.covers(narrow),
             (Self::AnyProgram, Self::Program(_)) => true,
-            (Self::Unreadable(..), _) => false,
+            (Self::Invalid(..), _) => false,
             _ => self == other,
         }
     }
@@ -86,7 +97,11 @@ impl fmt::Display for Permission {
             Self::Read(path) => write!(f, "read {}", path.display()),
             Self::Write(path) => write!(f, "write {}", path.display()),
             Self::WriteProtected { path, .. } => {
-                write!(f, "write {}, which is PROTECTED: other programs run or obey what lies there", path.display())
+                write!(
+                    f,
+                    "write {}, which is PROTECTED: other programs run or obey what lies there",
+                    path.display()
+                )
             }
             Self::Host(pattern) if *pattern == HostPattern::ANY => f.write_str("reach any host"),
             Self::Host(pattern) => write!(f, "reach {pattern}"),
@@ -95,14 +110,14 @@ impl fmt::Display for Permission {
             Self::AnyProgram => f.write_str("start programs"),
             Self::Variable(name) => write!(f, "see the variable {name}"),
             Self::Hook(command) => write!(f, "run as a hook: {command}"),
-            Self::Unreadable(Capability::Spawn, text) => write!(f, "start {:?}", short(text)),
-            Self::Unreadable(_, text) => write!(f, "reach {:?}", short(text)),
+            Self::Invalid(Capability::Spawn, text) => write!(f, "start {:?}", truncate(text)),
+            Self::Invalid(_, text) => write!(f, "reach {:?}", truncate(text)),
         }
     }
 }
 
 /// Cuts what a skill wrote to a length that a reader takes in.
-pub(crate) fn short(text: &str) -> String {
+pub(crate) fn truncate(text: &str) -> String {
     const MAX_CHARACTERS: usize = 60;
     if text.chars().nth(MAX_CHARACTERS).is_none() {
         return text.to_owned();

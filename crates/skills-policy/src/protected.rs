@@ -4,13 +4,16 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// Paths, relative to any directory that may be written, that no wider rule makes writable: an agent, an editor, a shell or git executes or obeys
-/// what lies there the next time it is started, or it holds keys. A `/` separates the components.
+/// Paths, relative to any directory that may be written, that no wider rule makes writable: an
+/// agent, an editor, a shell or git executes or obeys what lies there the next time it is started,
+/// or it holds keys. A `/` separates the components.
 ///
-/// They are protected at any depth and in any case. Directories in which agents look for skills of a project are among them, so that a skill cannot
-/// change another one. A backend that cannot protect them says so in its report.
-pub const PROTECTED: &[&str] = &[
-    // Git, its hooks and its settings, and services that run what a commit brings. Entries below `.git` hold even where `.git` itself is granted.
+/// They are protected at any depth and in any case. Directories in which agents look for skills of
+/// a project are among them, so that a skill cannot change another one. A backend that cannot
+/// protect them says so in its report.
+pub const PROTECTED_PATHS: &[&str] = &[
+    // Git, its hooks and its settings, and services that run what a commit brings. Entries below
+    // `.git` hold even where `.git` itself is granted.
     ".git",
     ".git/commondir",
     ".git/config",
@@ -161,60 +164,82 @@ pub const PROTECTED: &[&str] = &[
 ];
 
 /// The components of each name, folded, by the first of them.
-static BY_FIRST: LazyLock<HashMap<String, Vec<Vec<String>>>> = LazyLock::new(|| {
+static BY_FIRST_COMPONENT: LazyLock<HashMap<String, Vec<Vec<String>>>> = LazyLock::new(|| {
     let mut by_first: HashMap<String, Vec<Vec<String>>> = HashMap::new();
-    for name in PROTECTED {
-        let components: Vec<String> = name.split('/').map(folded).collect();
-        by_first.entry(components[0].clone()).or_default().push(components);
+    for name in PROTECTED_PATHS {
+        let components: Vec<String> = name.split('/').map(fold_name).collect();
+        by_first
+            .entry(components[0].clone())
+            .or_default()
+            .push(components);
     }
     by_first
 });
 
-/// Returns the innermost protected path at or above `path` that lies strictly below `base`, when there is one.
+/// Returns the innermost protected path at or above `path` that lies strictly below `base`, when
+/// there is one.
 ///
-/// `base` is what was granted, or offered, as a whole: names in it do not count, so a workspace that lies in a directory of an agent can be written. An
-/// empty `base` exempts nothing. Names are compared without regard to case and to characters that file systems ignore.
+/// `base` is what was granted, or offered, as a whole: names in it do not count, so a workspace
+/// that lies in a directory of an agent can be written. An empty `base` exempts nothing. Names are
+/// compared without regard to case and to characters that file systems ignore.
 #[must_use]
-pub fn protected_by(path: &Path, base: &Path) -> Option<PathBuf> {
+pub fn innermost_protected_name(path: &Path, base: &Path) -> Option<PathBuf> {
     let components = folded_components(path);
     let exempt = base.components().count();
     let ends = (0..components.len()).flat_map(|start| {
         let rest = &components[start..];
-        let names = BY_FIRST.get(&rest[0]).into_iter().flatten();
-        names.filter(move |name| components_start_with(rest, name)).map(move |name| start + name.len())
+        let names = BY_FIRST_COMPONENT.get(&rest[0]).into_iter().flatten();
+        names
+            .filter(move |name| components_start_with(rest, name))
+            .map(move |name| start + name.len())
     });
     let end = ends.filter(|end| *end > exempt).max()?;
     Some(path.components().take(end).collect())
 }
 
-/// Says whether a protected name may begin with the last components of `path`, as `.config/git` does with those of `/home/.config`: renaming or replacing
-/// such a directory would change what is protected in it. `base` as in [`protected_by`].
+/// Says whether a protected name may begin with the last components of `path`, as `.config/git`
+/// does with those of `/home/.config`: renaming or replacing such a directory would change what is
+/// protected in it. `base` as in [`protected_by`].
 #[must_use]
-pub fn leads_to_protected(path: &Path, base: &Path) -> bool {
+pub fn may_lead_to_protected(path: &Path, base: &Path) -> bool {
     let components = folded_components(path);
     components.len() > base.components().count()
         && (0..components.len()).any(|start| {
             let rest = &components[start..];
-            let names = BY_FIRST.get(&rest[0]).into_iter().flatten();
-            names.into_iter().any(|name| name.len() > rest.len() && components_start_with(name, rest))
+            let names = BY_FIRST_COMPONENT.get(&rest[0]).into_iter().flatten();
+            names
+                .into_iter()
+                .any(|name| name.len() > rest.len() && components_start_with(name, rest))
         })
 }
 
 fn folded_components(path: &Path) -> Vec<String> {
-    path.components().map(|component| folded(&component.as_os_str().to_string_lossy())).collect()
+    path.components()
+        .map(|component| fold_name(&component.as_os_str().to_string_lossy()))
+        .collect()
 }
 
 fn components_start_with(components: &[String], prefix: &[String]) -> bool {
-    components.len() >= prefix.len() && components.iter().zip(prefix).all(|(component, wanted)| component == wanted)
+    components.len() >= prefix.len()
+        && components
+            .iter()
+            .zip(prefix)
+            .all(|(component, wanted)| component == wanted)
 }
 
-/// Writes a file name so that all spellings that some file system takes for the same name are equal, when one of them is ASCII.
+/// Writes a file name so that all spellings that some file system takes for the same name are
+/// equal, when one of them is ASCII.
 ///
-/// Case is ignored, and so are the characters that HFS+ ignores (zero-width and directional marks) and the dots and spaces that Windows drops at the end.
+/// Case is ignored, and so are the characters that HFS+ ignores (zero-width and directional marks)
+/// and the dots and spaces that Windows drops at the end.
 #[must_use]
-pub fn folded(name: &str) -> String {
+pub fn fold_name(name: &str) -> String {
     let mut folded = String::with_capacity(name.len());
-    for c in name.chars().filter(|c| !is_ignored(*c)).flat_map(char::to_lowercase) {
+    for c in name
+        .chars()
+        .filter(|c| !is_ignorable(*c))
+        .flat_map(char::to_lowercase)
+    {
         match c {
             // Lower-case already, with `S` as its upper case.
             '\u{17f}' => folded.push('s'),
@@ -232,7 +257,7 @@ pub fn folded(name: &str) -> String {
 }
 
 /// The characters that HFS+ leaves out when it compares names.
-fn is_ignored(c: char) -> bool {
+fn is_ignorable(c: char) -> bool {
     matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
 }
 
@@ -241,42 +266,81 @@ mod tests {
     use super::*;
 
     fn by(path: &str, base: &str) -> Option<String> {
-        protected_by(Path::new(path), Path::new(base)).map(|path| path.display().to_string())
+        innermost_protected_name(Path::new(path), Path::new(base))
+            .map(|path| path.display().to_string())
     }
 
     #[test]
     fn names_are_found_at_any_depth_and_in_any_spelling() {
-        for name in PROTECTED {
-            for path in [format!("/w/{name}"), format!("/w/a/b/{}/x", name.to_uppercase()), format!("/w/{name}/a/b")] {
+        for name in PROTECTED_PATHS {
+            for path in [
+                format!("/w/{name}"),
+                format!("/w/a/b/{}/x", name.to_uppercase()),
+                format!("/w/{name}/a/b"),
+            ] {
                 assert!(by(&path, "/w").is_some(), "{path}");
                 assert!(by(&path, "").is_some(), "{path}");
             }
         }
-        for path in ["/w/.\u{17f}\u{17f}h/config", "/w/.con\u{fb01}g/git", "/w/.g\u{200c}it/config", "/w/.git./x", "/w/.ENVRC "] {
+        for path in [
+            "/w/.\u{17f}\u{17f}h/config",
+            "/w/.con\u{fb01}g/git",
+            "/w/.g\u{200c}it/config",
+            "/w/.git./x",
+            "/w/.ENVRC ",
+        ] {
             assert!(by(path, "/w").is_some(), "{path}");
         }
-        for path in
-            ["/w", "/w/git/config", "/w/.gitignore", "/w/.config/other", "/w/.github/FUNDING.yml", "/w/env", "/w/...", "/w/.cargo/x"]
-        {
+        for path in [
+            "/w",
+            "/w/git/config",
+            "/w/.gitignore",
+            "/w/.config/other",
+            "/w/.github/FUNDING.yml",
+            "/w/env",
+            "/w/...",
+            "/w/.cargo/x",
+        ] {
             assert_eq!(by(path, "/w"), None, "{path}");
         }
     }
 
     #[test]
     fn the_innermost_name_below_the_base_counts() {
-        assert_eq!(by("/w/.git/hooks/pre-commit", "/w").as_deref(), Some("/w/.git/hooks"));
-        assert_eq!(by("/w/.git/hooks/pre-commit", "/w/.git").as_deref(), Some("/w/.git/hooks"));
+        assert_eq!(
+            by("/w/.git/hooks/pre-commit", "/w").as_deref(),
+            Some("/w/.git/hooks")
+        );
+        assert_eq!(
+            by("/w/.git/hooks/pre-commit", "/w/.git").as_deref(),
+            Some("/w/.git/hooks")
+        );
         assert_eq!(by("/w/.git/objects", "/w/.git"), None);
         assert_eq!(by("/w/.git/hooks/pre-commit", "/w/.git/hooks"), None);
-        assert_eq!(by("/h/.claude/worktrees/x/src", "/h/.claude/worktrees/x"), None);
-        assert_eq!(by("/h/.claude/worktrees/x/.ENVRC", "/h/.claude/worktrees/x").as_deref(), Some("/h/.claude/worktrees/x/.ENVRC"));
-        assert_eq!(by("/w/.github/workflows/x", "/w/.github").as_deref(), Some("/w/.github/workflows"));
+        assert_eq!(
+            by("/h/.claude/worktrees/x/src", "/h/.claude/worktrees/x"),
+            None
+        );
+        assert_eq!(
+            by("/h/.claude/worktrees/x/.ENVRC", "/h/.claude/worktrees/x").as_deref(),
+            Some("/h/.claude/worktrees/x/.ENVRC")
+        );
+        assert_eq!(
+            by("/w/.github/workflows/x", "/w/.github").as_deref(),
+            Some("/w/.github/workflows")
+        );
     }
 
     #[test]
     fn directories_above_a_name_lead_to_it() {
-        let leads = |path: &str, base: &str| leads_to_protected(Path::new(path), Path::new(base));
+        let leads =
+            |path: &str, base: &str| may_lead_to_protected(Path::new(path), Path::new(base));
         assert!(leads("/w/.config", "/w") && leads("/w/a/.GitHub", "/w") && leads("/w/.git", "/w"));
-        assert!(!leads("/w/.config", "/w/.config") && !leads("/w/.config/x", "/w") && !leads("/w", "/w") && !leads("/w/.claude", "/w"));
+        assert!(
+            !leads("/w/.config", "/w/.config")
+                && !leads("/w/.config/x", "/w")
+                && !leads("/w", "/w")
+                && !leads("/w/.claude", "/w")
+        );
     }
 }

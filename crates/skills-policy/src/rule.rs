@@ -9,19 +9,25 @@ use crate::target::Kind;
 use crate::{Capability, PolicyError, Target};
 
 /// Whose rule it is, from the most general to the most particular.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
-pub enum Layer {
+pub enum RuleSource {
     /// What holds when nobody said anything.
     BuiltIn,
-    /// Whoever administers the machine. Nobody's allowance answers a question that an administrator wants asked.
+    /// Whoever administers the machine. Nobody's allowance answers a question that an administrator
+    /// wants asked.
     Admin,
     /// The user.
     User,
-    /// The project. It may only narrow, unless [`Rules::trust_project`](crate::Rules::trust_project) says otherwise.
+    /// The project. It may only narrow, unless
+    /// [`Policy::trust_project`](crate::Policy::trust_project) says otherwise.
     Project,
-    /// Whoever started this run. An allowance answers the questions that users and projects want asked.
-    Session,
+    /// Whoever started this run. An allowance answers the questions that users and projects want
+    /// asked.
+    #[serde(alias = "session")]
+    Invocation,
 }
 
 /// What a rule does.
@@ -41,31 +47,42 @@ pub enum Effect {
 #[must_use]
 pub struct Rule {
     pub(crate) effect: Effect,
-    pub(crate) layer: Layer,
+    pub(crate) source: RuleSource,
     pub(crate) target: Target,
     pub(crate) within: Option<PathBuf>,
-    pub(crate) source: String,
+    pub(crate) origin: String,
 }
 
 impl Rule {
     /// Makes a rule.
-    pub fn new(effect: Effect, layer: Layer, target: impl Into<Target>) -> Self {
-        Self { effect, layer, target: target.into(), within: None, source: String::new() }
+    pub fn new(effect: Effect, layer: RuleSource, target: impl Into<Target>) -> Self {
+        Self {
+            effect,
+            source: layer,
+            target: target.into(),
+            within: None,
+            origin: String::new(),
+        }
     }
 
     /// Reads what a rule is about; see [`Target`].
     ///
     /// # Errors
-    /// When the text is none, or when it would allow the whole network or environment without saying so (`network:*`).
-    pub fn parse(effect: Effect, layer: Layer, text: &str) -> Result<Self, PolicyError> {
+    /// When the text is none, or when it would allow the whole network or environment without
+    /// saying so (`network:*`).
+    pub fn parse(effect: Effect, layer: RuleSource, text: &str) -> Result<Self, PolicyError> {
         let target: Target = text.parse()?;
         match target.0 {
-            Kind::All(Capability::Network) if effect == Effect::Allow => {
-                Err(Repr::TooWide { capability: "network", example: "network:api.example.com" }.into())
+            Kind::All(Capability::Network) if effect == Effect::Allow => Err(Repr::TooWide {
+                capability: "network",
+                example: "network:api.example.com",
             }
-            Kind::All(Capability::Environment) if effect == Effect::Allow => {
-                Err(Repr::TooWide { capability: "env", example: "env:API_KEY" }.into())
+            .into()),
+            Kind::All(Capability::Environment) if effect == Effect::Allow => Err(Repr::TooWide {
+                capability: "env",
+                example: "env:API_KEY",
             }
+            .into()),
             kind => Ok(Self::new(effect, layer, Target(kind))),
         }
     }
@@ -79,8 +96,8 @@ impl Rule {
     }
 
     /// Says where the rule stands, for the answers: a file, an option.
-    pub fn source(mut self, source: impl Into<String>) -> Self {
-        self.source = source.into();
+    pub fn origin(mut self, source: impl Into<String>) -> Self {
+        self.origin = source.into();
         self
     }
 
@@ -92,8 +109,8 @@ impl Rule {
 
     /// Returns whose rule it is.
     #[must_use]
-    pub fn layer(&self) -> Layer {
-        self.layer
+    pub fn source(&self) -> RuleSource {
+        self.source
     }
 
     /// Returns what the rule is about.
@@ -108,28 +125,33 @@ impl Rule {
     }
 
     /// Returns the same rule about something else.
-    pub fn about(&self, target: Target) -> Self {
-        Self { target, ..self.clone() }
+    pub fn with_target(&self, target: Target) -> Self {
+        Self {
+            target,
+            ..self.clone()
+        }
     }
 
     /// A directory with `..` in it is none: such a rule allows nothing, and forbids everywhere.
-    pub(crate) fn is_about(&self, directory: &Path) -> bool {
+    pub(crate) fn applies_to(&self, directory: &Path) -> bool {
         match &self.within {
             None => true,
-            Some(within) if has_parent(within) || !within.is_absolute() => self.effect != Effect::Allow,
+            Some(within) if has_parent(within) || !within.is_absolute() => {
+                self.effect != Effect::Allow
+            }
             Some(within) => directory.starts_with(within),
         }
     }
 }
 
-impl fmt::Display for Layer {
+impl fmt::Display for RuleSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::BuiltIn => "built-in",
             Self::Admin => "admin",
             Self::User => "user",
             Self::Project => "project",
-            Self::Session => "session",
+            Self::Invocation => "session",
         })
     }
 }
@@ -147,7 +169,13 @@ impl fmt::Display for Effect {
 /// `deny spawn:git (user, policy.toml)`
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { effect, layer, target, within, source } = self;
+        let Self {
+            effect,
+            source: layer,
+            target,
+            within,
+            origin: source,
+        } = self;
         write!(f, "{effect} {target}")?;
         if let Some(within) = within {
             write!(f, " within {}", within.display())?;

@@ -12,7 +12,7 @@ pub enum VariablePattern {
     /// This one.
     Exact(String),
     /// All that begin so; the empty start means all.
-    Starting(String),
+    Prefix(String),
 }
 
 impl VariablePattern {
@@ -21,7 +21,7 @@ impl VariablePattern {
     pub fn matches(&self, name: &str) -> bool {
         match self {
             Self::Exact(exact) => name == exact,
-            Self::Starting(start) => name.starts_with(start),
+            Self::Prefix(start) => name.starts_with(start),
         }
     }
 }
@@ -32,9 +32,12 @@ impl FromStr for VariablePattern {
     fn from_str(text: &str) -> Result<Self, PolicyError> {
         let is_part = |part: &str| part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
         match text.strip_suffix('*') {
-            Some(start) if is_part(start) => Ok(Self::Starting(start.to_owned())),
+            Some(start) if is_part(start) => Ok(Self::Prefix(start.to_owned())),
             None if is_variable_name(text) => Ok(Self::Exact(text.to_owned())),
-            _ => Err(Repr::Variable { text: text.to_owned() }.into()),
+            _ => Err(Repr::Variable {
+                text: text.to_owned(),
+            }
+            .into()),
         }
     }
 }
@@ -43,32 +46,42 @@ impl fmt::Display for VariablePattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exact(name) => f.write_str(name),
-            Self::Starting(start) => write!(f, "{start}*"),
+            Self::Prefix(start) => write!(f, "{start}*"),
         }
     }
 }
 
-/// Says whether a text is a name that every shell and language can read: letters, digits and `_`, no digit first, at most 128 bytes.
+/// Says whether a text is a name that every shell and language can read: letters, digits and `_`,
+/// no digit first, at most 128 bytes.
 #[must_use]
 pub fn is_variable_name(name: &str) -> bool {
     let inside = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     inside && (1..=128).contains(&name.len()) && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Says whether whoever sets this variable is known to decide by it what runs, what it loads, whom it talks to or what it believes of its sandbox.
+/// Says whether whoever sets this variable is known to decide by it what runs, what it loads, whom
+/// it talks to or what it believes of its sandbox.
 ///
-/// No program is given such a variable, whoever declares or allows it. Names are compared without regard to case, as some systems do. The list is
-/// of what is known; secrets of tools (`NPM_TOKEN`) are no part of it although their other variables are.
+/// No program is given such a variable, whoever declares or allows it. Names are compared without
+/// regard to case, as some systems do. The list is of what is known; secrets of tools (`NPM_TOKEN`)
+/// are no part of it although their other variables are.
 #[must_use]
-pub fn changes_execution(name: &str) -> bool {
+pub fn is_unsafe_variable(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
-    let is_secret = SECRETS.iter().any(|end| upper.ends_with(end));
-    let is_tools = TOOLS.iter().any(|start| upper.starts_with(start)) && !is_secret && upper != "NODE_ENV";
-    let is_paths = ["_PROXY", "PAGER", "_CA_BUNDLE", "_CERT_FILE", "_RSH"].iter().any(|end| upper.ends_with(end));
-    NAMES.contains(&upper.as_str()) || STARTS.iter().any(|start| upper.starts_with(start)) || is_tools || is_paths
+    let is_secret = SECRET_SUFFIXES.iter().any(|end| upper.ends_with(end));
+    let is_tools = TOOL_PREFIXES.iter().any(|start| upper.starts_with(start))
+        && !is_secret
+        && upper != "NODE_ENV";
+    let is_paths = ["_PROXY", "PAGER", "_CA_BUNDLE", "_CERT_FILE", "_RSH"]
+        .iter()
+        .any(|end| upper.ends_with(end));
+    UNSAFE_NAMES.contains(&upper.as_str())
+        || UNSAFE_PREFIXES.iter().any(|start| upper.starts_with(start))
+        || is_tools
+        || is_paths
 }
 
-const NAMES: &[&str] = &[
+const UNSAFE_NAMES: &[&str] = &[
     // Shells.
     "PATH",
     "HOME",
@@ -144,17 +157,29 @@ const NAMES: &[&str] = &[
 ];
 
 /// Whatever begins so.
-const STARTS: &[&str] = &["LD_", "DYLD_", "MALLOC_", "PYTHON", "PERL5", "BASH_FUNC_", "BASH_LOADABLES", "SSL_CERT_", "SKILL_", "XDG_"];
+const UNSAFE_PREFIXES: &[&str] = &[
+    "LD_",
+    "DYLD_",
+    "MALLOC_",
+    "PYTHON",
+    "PERL5",
+    "BASH_FUNC_",
+    "BASH_LOADABLES",
+    "SSL_CERT_",
+    "SKILL_",
+    "XDG_",
+];
 
 /// Whatever begins so and is no secret.
-const TOOLS: &[&str] = &[
-    "CONDA_", "PIP_", "UV_", "POETRY_", "NODE_", "NPM_", "YARN_", "DENO_", "BUN_", "RUBY", "GEM_", "BUNDLE_", "GIT_", "CARGO_", "RUSTC",
-    "RUSTUP_", "GOFLAGS", "GOPATH", "GOROOT", "GOPROXY", "GOTOOL", "GOENV", "DOTNET_", "COMPLUS_", "CORECLR_", "OPENSSL_", "ERL_",
-    "R_LIBS", "MAVEN_", "GRADLE_", "RSYNC_",
+const TOOL_PREFIXES: &[&str] = &[
+    "CONDA_", "PIP_", "UV_", "POETRY_", "NODE_", "NPM_", "YARN_", "DENO_", "BUN_", "RUBY", "GEM_",
+    "BUNDLE_", "GIT_", "CARGO_", "RUSTC", "RUSTUP_", "GOFLAGS", "GOPATH", "GOROOT", "GOPROXY",
+    "GOTOOL", "GOENV", "DOTNET_", "COMPLUS_", "CORECLR_", "OPENSSL_", "ERL_", "R_LIBS", "MAVEN_",
+    "GRADLE_", "RSYNC_",
 ];
 
 /// How names of secrets end.
-const SECRETS: &[&str] = &["_TOKEN", "_KEY", "_SECRET", "_PASSWORD"];
+const SECRET_SUFFIXES: &[&str] = &["_TOKEN", "_KEY", "_SECRET", "_PASSWORD"];
 
 #[cfg(test)]
 mod tests {
@@ -178,7 +203,7 @@ mod tests {
             "OPENSSL_MODULES",
             "AWS_CA_BUNDLE",
         ] {
-            assert!(changes_execution(name), "{name}");
+            assert!(is_unsafe_variable(name), "{name}");
         }
         for name in [
             "API_KEY",
@@ -191,14 +216,17 @@ mod tests {
             "NODE_ENV",
             "GIT_TOKEN",
         ] {
-            assert!(!changes_execution(name), "{name}");
+            assert!(!is_unsafe_variable(name), "{name}");
         }
     }
 
     #[test]
     fn patterns_fit_names() {
-        let fits = |pattern: &str, name: &str| pattern.parse::<VariablePattern>().unwrap().matches(name);
-        assert!(fits("AWS_*", "AWS_REGION") && fits("*", "X") && fits("A", "A") && !fits("A", "AB"));
+        let fits =
+            |pattern: &str, name: &str| pattern.parse::<VariablePattern>().unwrap().matches(name);
+        assert!(
+            fits("AWS_*", "AWS_REGION") && fits("*", "X") && fits("A", "A") && !fits("A", "AB")
+        );
         for wrong in ["", "A-B", "A-*", "A**", "*A", "A*B", "A=B", "1A", "A\nB"] {
             assert!(wrong.parse::<VariablePattern>().is_err(), "{wrong}");
         }

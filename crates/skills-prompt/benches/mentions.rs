@@ -1,7 +1,11 @@
-//! Finding mentions in a message of 4 KiB, and skills in a command of 4 KiB, against 10,000 skills; beside the floor: looking each word of
-//! the message up in a set of 10,000 names.
+//! Finding mentions in a message of 4 KiB, and skills in a command of 4 KiB, against 10,000 skills;
+//! beside the floor: looking each word of the message up in a set of 10,000 names.
 
-#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "a bench makes its own files and fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a bench makes its own files and fails by panicking"
+)]
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -10,8 +14,8 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use divan::{Bencher, black_box};
-use skills_discovery::{Catalog, Discovery, Limits, Root, Scope};
-use skills_prompt::{CommandLine, ImplicitIndex, Input, MentionIndex, MentionOptions};
+use skills_discovery::{Catalog, Discovery, Root, ScanLimits, Scope};
+use skills_prompt::{CommandLine, ImplicitIndex, MentionIndex, MentionOptions, UserInput};
 use tempfile::TempDir;
 
 const SKILLS: usize = 10_000;
@@ -22,11 +26,17 @@ static TREE: LazyLock<(TempDir, Arc<Catalog>)> = LazyLock::new(|| {
     for index in 0..SKILLS {
         let directory = root.path().join(format!("skill-{index:05}"));
         fs::create_dir(&directory).unwrap();
-        fs::write(directory.join("SKILL.md"), format!("---\nname: skill-{index:05}\ndescription: Does it.\n---\n")).unwrap();
+        fs::write(
+            directory.join("SKILL.md"),
+            format!("---\nname: skill-{index:05}\ndescription: Does it.\n---\n"),
+        )
+        .unwrap();
     }
-    let mut limits = Limits::default();
+    let mut limits = ScanLimits::default();
     (limits.max_directories, limits.max_entries) = (SKILLS + 1, SKILLS + 1);
-    let catalog = Discovery::new([Root::new(root.path(), Scope::Repo)]).limits(limits).scan();
+    let catalog = Discovery::new([Root::new(root.path(), Scope::Repo)])
+        .limits(limits)
+        .scan();
     (root, Arc::new(catalog))
 });
 
@@ -50,44 +60,84 @@ const CHINESE: &str = "请看一下我们上周写的报告，告诉我哪里有
 
 fn find(bencher: Bencher<'_, '_>, text: &str, options: MentionOptions) {
     let index = MentionIndex::new(Arc::clone(&TREE.1));
-    assert!(!index.find(&[Input::Text(text)], &options).selected.is_empty());
-    bencher.bench_local(|| index.find(black_box(&[Input::Text(text)]), &options));
+    assert!(
+        !index
+            .find(&[UserInput::Text(text)], &options)
+            .selected
+            .is_empty()
+    );
+    bencher.bench_local(|| index.find(black_box(&[UserInput::Text(text)]), &options));
 }
 
 #[divan::bench]
 fn sigils(bencher: Bencher<'_, '_>) {
-    find(bencher, &message(ENGLISH, "Use $skill-00042 and $skill-09999. "), MentionOptions::codex());
+    find(
+        bencher,
+        &message(ENGLISH, "Use $skill-00042 and $skill-09999. "),
+        MentionOptions::codex(),
+    );
 }
 
 #[divan::bench]
 fn words(bencher: Bencher<'_, '_>) {
-    find(bencher, &message(ENGLISH, "Use the skill-00042 skill and $skill-09999. "), MentionOptions::default());
+    find(
+        bencher,
+        &message(ENGLISH, "Use the skill-00042 skill and $skill-09999. "),
+        MentionOptions::default(),
+    );
 }
 
 #[divan::bench]
 fn chinese(bencher: Bencher<'_, '_>) {
-    find(bencher, &message(CHINESE, "用 skill-00042 技能。"), MentionOptions::default().unicode_names());
+    find(
+        bencher,
+        &message(CHINESE, "用 skill-00042 技能。"),
+        MentionOptions::default().unicode_names(),
+    );
 }
 
 #[divan::bench]
 fn command(bencher: Bencher<'_, '_>) {
     let index = ImplicitIndex::new(Arc::clone(&TREE.1));
     let root = TREE.0.path().canonicalize().unwrap();
-    let mut text = format!("cd {}/skill-00042 && cat SKILL.md | head -50; ", root.display());
+    let mut text = format!(
+        "cd {}/skill-00042 && cat SKILL.md | head -50; ",
+        root.display()
+    );
     for number in 0.. {
         if text.len() >= BYTES {
             break;
         }
-        write!(text, "env A=\"{number}\" python3 -u tools/build.py --out 'dist/{number}' | tee log.txt && ").unwrap();
+        write!(
+            text,
+            "env A=\"{number}\" python3 -u tools/build.py --out 'dist/{number}' | tee log.txt && "
+        )
+        .unwrap();
     }
     text.push_str("true");
-    assert_eq!(index.detect(CommandLine::Shell(&text), Path::new("/")).len(), 1);
-    bencher.bench_local(|| index.detect(CommandLine::Shell(black_box(&text)), Path::new("/")).len());
+    assert_eq!(
+        index
+            .detect(CommandLine::Shell(&text), Path::new("/"))
+            .len(),
+        1
+    );
+    bencher.bench_local(|| {
+        index
+            .detect(CommandLine::Shell(black_box(&text)), Path::new("/"))
+            .len()
+    });
 }
 
 #[divan::bench]
 fn floor(bencher: Bencher<'_, '_>) {
-    let names: HashSet<String> = (0..SKILLS).map(|index| format!("skill-{index:05}")).collect();
+    let names: HashSet<String> = (0..SKILLS)
+        .map(|index| format!("skill-{index:05}"))
+        .collect();
     let text = message(ENGLISH, "");
-    bencher.bench_local(|| black_box(&text).split_whitespace().filter(|word| names.contains(*word)).count());
+    bencher.bench_local(|| {
+        black_box(&text)
+            .split_whitespace()
+            .filter(|word| names.contains(*word))
+            .count()
+    });
 }

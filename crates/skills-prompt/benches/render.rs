@@ -2,7 +2,7 @@
 
 use divan::{Bencher, black_box};
 use skills_discovery::Scope;
-use skills_prompt::{Budget, Catalogue, Item, Rendering, Shortening};
+use skills_prompt::{Budget, SkillList, SkillListRenderer, SkillSummary, Truncation};
 
 const SIZES: [usize; 2] = [1_000, 10_000];
 const ROOT: &str = "/home/somebody/project/.agents/skills";
@@ -11,11 +11,15 @@ fn main() {
     divan::main();
 }
 
-fn items(skills: usize) -> Vec<Item<'static>> {
+fn items(skills: usize) -> Vec<SkillSummary<'static>> {
     let item = |index: usize| {
-        let description = format!("Does the thing number {index}, carefully and completely. Use it when the user asks for thing {index}.");
+        let description = format!(
+            "Does the thing number {index}, carefully and completely. Use it when the user asks for thing {index}."
+        );
         let location = format!("{ROOT}/skill-{index:05}/SKILL.md");
-        Item::new(format!("skill-{index:05}"), description, location).scope(Scope::Repo).below(ROOT)
+        SkillSummary::new(format!("skill-{index:05}"), description, location)
+            .scope(Scope::Repo)
+            .root(ROOT)
     };
     (0..skills).map(item).collect()
 }
@@ -24,14 +28,14 @@ fn items(skills: usize) -> Vec<Item<'static>> {
 #[divan::bench(args = SIZES)]
 fn eight_thousand_characters(bencher: Bencher<'_, '_>, skills: usize) {
     let items = items(skills);
-    bencher.bench_local(|| Catalogue::render(black_box(&items), Budget::Characters(8_000)));
+    bencher.bench_local(|| SkillList::render(black_box(&items), Budget::Characters(8_000)));
 }
 
 /// The same, with aliases of roots as an alternative.
 #[divan::bench(args = SIZES)]
 fn with_aliases(bencher: Bencher<'_, '_>, skills: usize) {
     let items = items(skills);
-    let rendering = Rendering::new(Budget::Characters(8_000)).roots([ROOT]);
+    let rendering = SkillListRenderer::new(Budget::Characters(8_000)).roots([ROOT]);
     bencher.bench_local(|| rendering.render(black_box(&items)));
 }
 
@@ -39,13 +43,14 @@ fn with_aliases(bencher: Bencher<'_, '_>, skills: usize) {
 #[divan::bench(args = SIZES)]
 fn shortened(bencher: Bencher<'_, '_>, skills: usize) {
     let items = items(skills);
-    bencher.bench_local(|| Catalogue::render(black_box(&items), Budget::Tokens(skills * 35)));
+    bencher.bench_local(|| SkillList::render(black_box(&items), Budget::Tokens(skills * 35)));
 }
 
 #[divan::bench(args = SIZES)]
 fn shortened_by_sentences(bencher: Bencher<'_, '_>, skills: usize) {
     let items = items(skills);
-    let rendering = Rendering::new(Budget::Tokens(skills * 35)).shortening(Shortening::Sentences);
+    let rendering =
+        SkillListRenderer::new(Budget::Tokens(skills * 35)).truncation(Truncation::Sentences);
     bencher.bench_local(|| rendering.render(black_box(&items)));
 }
 
@@ -59,7 +64,9 @@ fn floor(bencher: Bencher<'_, '_>, skills: usize) {
         })
         .collect();
     bencher.bench_local(|| {
-        let lines = black_box(&texts).iter().map(|(name, description)| format!("- {name}: {description} (file: {ROOT}/{name}/SKILL.md)\n"));
+        let lines = black_box(&texts).iter().map(|(name, description)| {
+            format!("- {name}: {description} (file: {ROOT}/{name}/SKILL.md)\n")
+        });
         lines.collect::<String>()
     });
 }

@@ -13,7 +13,8 @@ pub enum Budget {
 
 /// Counts the tokens of a text as a model's own tokenizer does; any `Fn(&str) -> usize` is one.
 ///
-/// It is asked about each entry by itself, its line end included. The more it counts for a longer text, the better the budget is used.
+/// It is asked about each entry by itself, its line end included. The more it counts for a longer
+/// text, the better the budget is used.
 pub trait Tokenizer {
     /// Returns how many tokens `text` has.
     fn count(&self, text: &str) -> usize;
@@ -26,11 +27,14 @@ impl<F: Fn(&str) -> usize> Tokenizer for F {
 }
 
 impl Budget {
-    /// Returns Codex's budget: 2 % of the context window, at least one token; 8,000 characters when the window is unknown or 0.
+    /// Returns Codex's budget: 2 % of the context window, at least one token; 8,000 characters when
+    /// the window is unknown or 0.
     #[must_use]
     pub fn for_context_window(tokens: Option<usize>) -> Self {
         match tokens {
-            Some(window) if window > 0 => Self::WindowShare((window.saturating_mul(2) / 100).max(1)),
+            Some(window) if window > 0 => {
+                Self::WindowShare((window.saturating_mul(2) / 100).max(1))
+            }
             _ => Self::Characters(8_000),
         }
     }
@@ -55,11 +59,11 @@ impl Budget {
     /// Returns what an entry and its line end cost, without a tokenizer.
     #[must_use]
     pub fn cost(self, entry: &str) -> usize {
-        self.cost_of(Size::of(entry))
+        self.cost_of_size(TextSize::from_text(entry))
     }
 
     /// Returns what an entry of this size and its line end cost.
-    pub(crate) fn cost_of(self, size: Size) -> usize {
+    pub(crate) fn cost_of_size(self, size: TextSize) -> usize {
         match self {
             Self::WindowShare(_) | Self::Tokens(_) => (size.bytes + 1).div_ceil(4),
             Self::Characters(_) => size.characters + 1,
@@ -69,40 +73,47 @@ impl Budget {
 
 /// How long a text is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Size {
+pub(crate) struct TextSize {
     pub(crate) bytes: usize,
     pub(crate) characters: usize,
 }
 
-impl Size {
-    pub(crate) fn of(text: &str) -> Self {
+impl TextSize {
+    pub(crate) fn from_text(text: &str) -> Self {
         // Counting characters byte by byte is quick for the compiler's vectors.
-        Self { bytes: text.len(), characters: text.bytes().filter(|b| (*b as i8) >= -0x40).count() }
+        Self {
+            bytes: text.len(),
+            characters: text.bytes().filter(|b| (*b as i8) >= -0x40).count(),
+        }
     }
 }
 
-impl std::ops::Add for Size {
+impl std::ops::Add for TextSize {
     type Output = Self;
     fn add(self, other: Self) -> Self {
-        Self { bytes: self.bytes + other.bytes, characters: self.characters + other.characters }
+        Self {
+            bytes: self.bytes + other.bytes,
+            characters: self.characters + other.characters,
+        }
     }
 }
 
 /// A budget, and who counts for it.
 #[derive(Clone, Copy)]
-pub(crate) struct Meter<'a> {
+pub(crate) struct CostMeter<'a> {
     pub(crate) budget: Budget,
     pub(crate) tokenizer: Option<&'a dyn Tokenizer>,
 }
 
-impl<'a> Meter<'a> {
+impl<'a> CostMeter<'a> {
     /// Returns the tokenizer, where one decides.
     pub(crate) fn tokenizer(&self) -> Option<&'a dyn Tokenizer> {
-        self.tokenizer.filter(|_| !matches!(self.budget, Budget::Characters(_)))
+        self.tokenizer
+            .filter(|_| !matches!(self.budget, Budget::Characters(_)))
     }
 
     /// What an entry and its line end cost.
-    pub(crate) fn entry(&self, entry: &str) -> usize {
+    pub(crate) fn entry_cost(&self, entry: &str) -> usize {
         match self.tokenizer() {
             Some(tokenizer) => tokenizer.count(&format!("{entry}\n")),
             None => self.budget.cost(entry),
@@ -110,8 +121,8 @@ impl<'a> Meter<'a> {
     }
 
     /// What several lines cost.
-    pub(crate) fn lines(&self, text: &str) -> usize {
-        text.lines().map(|line| self.entry(line)).sum()
+    pub(crate) fn lines_cost(&self, text: &str) -> usize {
+        text.lines().map(|line| self.entry_cost(line)).sum()
     }
 }
 
@@ -121,15 +132,27 @@ mod tests {
 
     #[test]
     fn two_per_cent_of_the_window() {
-        assert_eq!(Budget::for_context_window(Some(200_000)), Budget::WindowShare(4_000));
+        assert_eq!(
+            Budget::for_context_window(Some(200_000)),
+            Budget::WindowShare(4_000)
+        );
         assert_eq!(Budget::for_context_window(Some(99)), Budget::WindowShare(1));
-        assert_eq!(Budget::for_context_window(Some(0)), Budget::Characters(8_000));
+        assert_eq!(
+            Budget::for_context_window(Some(0)),
+            Budget::Characters(8_000)
+        );
         assert_eq!(Budget::for_context_window(None), Budget::Characters(8_000));
     }
 
     #[test]
     fn sizes() {
-        assert_eq!(Size::of("aé日👨"), Size { bytes: 10, characters: 4 });
+        assert_eq!(
+            TextSize::from_text("aé日👨"),
+            TextSize {
+                bytes: 10,
+                characters: 4
+            }
+        );
         assert_eq!(Budget::Tokens(0).cost("abc"), 1);
         assert_eq!(Budget::Tokens(0).cost("abcd"), 2);
         assert_eq!(Budget::Characters(0).cost("日本"), 3);

@@ -1,5 +1,5 @@
-//! What the model sees of skills, and what is read out of what it and its user say: pure functions from a catalogue and text to text and
-//! decisions.
+//! What the model sees of skills, and what is read out of what it and its user say: pure functions
+//! from a catalogue and text to text and decisions.
 //!
 //! ```text
 //! items + Budget   --Rendering------> Catalogue: section, and what the budget did to it
@@ -9,11 +9,11 @@
 //! entries + host   --Needs----------> what is missing, and what to ask the user
 //! ```
 //!
-//! Text of a skill is data. It is put on one line where one line is ours, it can open or close no tag of ours, and what a reader cannot see is
-//! removed and reported.
+//! Text of a skill is data. It is put on one line where one line is ours, it can open or close no
+//! tag of ours, and what a reader cannot see is removed and reported.
 //!
-//! This crate must never know the disk, telemetry, tools, sandboxes, or which host or model it writes for. The same entries and budget give
-//! the same bytes.
+//! This crate must never know the disk, telemetry, tools, sandboxes, or which host or model it
+//! writes for. The same entries and budget give the same bytes.
 //!
 //! ```
 //! use skills_prompt::{Budget, Catalogue, Item};
@@ -23,30 +23,42 @@
 //! assert!(catalogue.text().contains("- greet: Says hello. (file: /skills/greet/SKILL.md)"));
 //! ```
 
-mod active;
+mod active_skills;
 mod budget;
-mod catalogue;
-mod escape;
 mod excerpt;
 mod implicit;
 mod injection;
-mod item;
 mod mentions;
-mod needs;
 mod paths;
+mod requirements;
 mod role;
-mod strategy;
+mod sanitize;
+mod script_instructions;
+mod skill_list;
+mod skill_summary;
 
-pub use active::{Activation, Active};
+pub use active_skills::{Activation, ActiveSkills};
 pub use budget::{Budget, Tokenizer};
-pub use catalogue::{Catalogue, Fate, Fill, Format, HiddenText, HowTo, Place, Rendering, Report, Shortening};
-pub use excerpt::{DEFAULT_MAX_BYTES, LeftOut};
-pub use implicit::{CommandLine, ImplicitIndex, ImplicitUse, Turn, Use, UseKind};
-pub use injection::{Injected, Injection, Nonce, already_active};
-pub use item::{Item, Mode, Modes, offered, roots};
-pub use mentions::{Confidence, Doubt, Input, Mention, MentionIndex, MentionOptions, Mentions, Outcome, Way};
-pub use needs::{
-    Answer, Approval, Asking, NeededProgram, NeededServer, NeededVariable, Needs, Present, Question, Secret, Session, Unusable, settle,
+pub use excerpt::{DEFAULT_MAX_INJECTION_BYTES, OmittedRange};
+pub use implicit::{
+    CommandLine, ImplicitIndex, ImplicitInvocation, SkillUse, TurnInvocations, UseKind,
+};
+pub use injection::{Injection, InjectionBuilder, Nonce, already_active_notice};
+pub use mentions::{
+    Confidence, Mention, MentionIndex, MentionKind, MentionOptions, Mentions, Resolution,
+    SuggestionReason, UserInput,
+};
+pub use requirements::{
+    HostProbe, InvalidRequirement, MissingProgram, MissingRequirements, MissingServer,
+    MissingVariable, PromptPolicy, PromptResponse, Prompter, RequirementSession, Secret,
+    SetupPrompt, resolve_requirements,
 };
 pub use role::Role;
-pub use strategy::{Scripts, script_strategy};
+pub use script_instructions::{SkillScripts, script_tool_instructions};
+pub use skill_list::{
+    Allocation, EntryReport, Inclusion, ListFormat, RemovedCharacter, RenderReport, SkillList,
+    SkillListRenderer, Truncation, UsageInstructions,
+};
+pub use skill_summary::{
+    ListingMode, ListingModes, SkillSummary, model_invocable_skills, root_paths,
+};

@@ -1,11 +1,11 @@
 //! Which skills a user's input names.
 
 mod index;
-mod names;
-mod outcome;
+mod mention;
+mod normalize;
+mod phrase;
 mod select;
 mod sigils;
-mod spoken;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 use skills_discovery::Entry;
 
 pub use index::MentionIndex;
-pub use outcome::{Confidence, Doubt, Mention, Outcome, Way};
+pub use mention::{Confidence, Mention, MentionKind, Resolution, SuggestionReason};
 
 /// A part of a user's input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Input<'a> {
+pub enum UserInput<'a> {
     /// Text.
     Text(&'a str),
     /// A skill that was chosen in a user interface.
@@ -32,55 +32,81 @@ pub enum Input<'a> {
 
 /// What counts as a mention.
 ///
-/// Defaults: no connectors, relative paths lead nowhere, plain names are ASCII, names in words count from [`Confidence::Medium`].
+/// Defaults: no connectors, relative paths lead nowhere, plain names are ASCII, names in words
+/// count from [`Confidence::Medium`].
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct MentionOptions {
     connectors: BTreeSet<String>,
     working_directory: Option<PathBuf>,
     unicode_names: bool,
-    words: Option<Confidence>,
+    phrases: Option<Confidence>,
 }
 
 impl Default for MentionOptions {
     fn default() -> Self {
-        Self { connectors: BTreeSet::new(), working_directory: None, unicode_names: false, words: Some(Confidence::Medium) }
+        Self {
+            connectors: BTreeSet::new(),
+            working_directory: None,
+            unicode_names: false,
+            phrases: Some(Confidence::Medium),
+        }
     }
 }
 
 impl MentionOptions {
     /// As Codex does: only structured input, links and `$name` with ASCII names.
     pub fn codex() -> Self {
-        Self { words: None, ..Self::default() }
+        Self {
+            phrases: None,
+            ..Self::default()
+        }
     }
 
     /// Names connectors that `$name` may mean as well; the case of letters does not matter.
     pub fn connectors<S: AsRef<str>>(self, slugs: impl IntoIterator<Item = S>) -> Self {
-        Self { connectors: slugs.into_iter().map(|slug| slug.as_ref().to_ascii_lowercase()).collect(), ..self }
+        Self {
+            connectors: slugs
+                .into_iter()
+                .map(|slug| slug.as_ref().to_ascii_lowercase())
+                .collect(),
+            ..self
+        }
     }
 
     /// Says where relative paths of structured input start.
     pub fn working_directory(self, directory: impl Into<PathBuf>) -> Self {
-        Self { working_directory: Some(directory.into()), ..self }
+        Self {
+            working_directory: Some(directory.into()),
+            ..self
+        }
     }
 
     /// Lets `$name` have letters and digits of all scripts.
     pub fn unicode_names(self) -> Self {
-        Self { unicode_names: true, ..self }
+        Self {
+            unicode_names: true,
+            ..self
+        }
     }
 
     /// Lets names in words count from this confidence on; `None` turns them off.
-    pub fn words(self, at_least: Option<Confidence>) -> Self {
-        Self { words: at_least, ..self }
+    pub fn phrases(self, at_least: Option<Confidence>) -> Self {
+        Self {
+            phrases: at_least,
+            ..self
+        }
     }
 
     /// Resolves the path of structured input.
-    fn absolute(&self, path: &str) -> Option<PathBuf> {
+    fn resolve_path(&self, path: &str) -> Option<PathBuf> {
         let path = Path::new(path);
         if path.is_absolute() {
-            return Some(crate::paths::tidy(path));
+            return Some(crate::paths::normalize_path(path));
         }
-        Some(crate::paths::tidy(&self.working_directory.as_ref()?.join(path)))
+        Some(crate::paths::normalize_path(
+            &self.working_directory.as_ref()?.join(path),
+        ))
     }
 }
 
@@ -88,8 +114,9 @@ impl MentionOptions {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Mentions<'a> {
-    /// The skills to use, each once: first those of structured input, then text by text those of links, of plain names and of words; within
-    /// one of these in the order of the catalogue (Codex).
+    /// The skills to use, each once: first those of structured input, then text by text those of
+    /// links, of plain names and of words; within one of these in the order of the catalogue
+    /// (Codex).
     pub selected: Vec<&'a Entry>,
     /// Every mention and what became of it, in the order of the input.
     pub all: Vec<Mention<'a>>,

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use divan::Bencher;
-use skills_runtime::audit::Log;
-use skills_runtime::policy::{Effect, Layer, Rule};
+use skills_runtime::audit::AuditLog;
+use skills_runtime::policy::{Effect, Rule, RuleSource};
 use skills_runtime::{
-    Answer, Builder, CapturedOutput, EnforcementReport, ExecutionOptions, FileApprovalStore, Root,
-    Rules, Sandbox, Scope, SkillRuntime, Termination,
+    ApprovalResponse, Builder, CapturedOutput, EnforcementReport, ExecutionOptions,
+    FileApprovalStore, Policy, Root, Sandbox, Scope, SkillRuntime, Termination,
 };
 use skills_sandbox::{Job, RunFuture, RunOutput};
 use tempfile::TempDir;
@@ -102,14 +102,14 @@ fn least(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn with_a_thousand_rules(bencher: Bencher<'_, '_>) {
     let place = skill("allowed-tools: Bash(git:*), Bash(program7:*), WebFetch(domain:a.example)\n");
-    let rule = |text: String| Rule::parse(Effect::Allow, Layer::Session, &text).unwrap();
+    let rule = |text: String| Rule::parse(Effect::Allow, RuleSource::Invocation, &text).unwrap();
     let rules = (0..499).flat_map(|n| {
         [
             rule(format!("spawn:program{n}")),
             rule(format!("network:host{n}.example")),
         ]
     });
-    let rules = Rules::default().with_rules(rules).with_rules([
+    let rules = Policy::default().with_rules(rules).with_rules([
         rule("spawn:git".to_owned()),
         rule("network:a.example".to_owned()),
     ]);
@@ -123,14 +123,14 @@ fn with_an_approval_for_this_content(bencher: Bencher<'_, '_>) {
     run(bencher, place.path(), |builder| {
         builder
             .approval_store(approvals)
-            .approver(Arc::new(Answer::Always))
+            .approver(Arc::new(ApprovalResponse::AllowAlways))
     });
 }
 
 #[divan::bench]
 fn with_a_record(bencher: Bencher<'_, '_>) {
     let place = skill("");
-    let log = Arc::new(Log::open(place.path().join("audit.jsonl")).unwrap());
+    let log = Arc::new(AuditLog::open(place.path().join("audit.jsonl")).unwrap());
     run(bencher, place.path(), |builder| builder.audit(log));
 }
 
@@ -140,7 +140,7 @@ fn from_a_kept_copy_of_twenty_files(bencher: Bencher<'_, '_>) {
     let place = skill("allowed-tools: Bash\n");
     twenty_files(place.path());
     run(bencher, place.path(), |builder| {
-        builder.approver(Arc::new(Answer::Session))
+        builder.approver(Arc::new(ApprovalResponse::AllowSession))
     });
 }
 
@@ -158,7 +158,7 @@ fn from_a_new_copy_of_twenty_files(bencher: Bencher<'_, '_>) {
         SkillRuntime::builder()
             .root(root())
             .native_sandbox(Arc::new(Nothing))
-            .approver(Arc::new(Answer::Session))
+            .approver(Arc::new(ApprovalResponse::AllowSession))
     };
     bencher
         .with_inputs(|| builder().build())

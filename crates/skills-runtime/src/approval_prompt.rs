@@ -1,7 +1,7 @@
 //! A question as text, for whoever answers.
 
-use skills_manifest::is_hidden;
-use skills_policy::{Content, Question, Verdict};
+use skills_manifest::is_invisible;
+use skills_policy::{ApprovalRequest, ContentStatus, PermissionDecision};
 use unicode_normalization::{IsNormalized, is_nfkc_quick};
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 use unicode_security::skeleton;
@@ -28,7 +28,7 @@ pub struct PromptTooLong {
 /// same but for letters of several scripts that do; what hides becomes visible. A command of more
 /// than 2,000 characters and other values of more than 300 are cut.
 #[must_use]
-pub fn format_approval_request(question: &Question) -> String {
+pub fn format_approval_request(question: &ApprovalRequest) -> String {
     let rows = rows(question)
         .into_iter()
         .map(|(label, value)| format!("  {label:<8} {}", format_row(&value)));
@@ -48,9 +48,11 @@ pub fn format_approval_request(question: &Question) -> String {
 /// # Errors
 /// When something of what is wanted, the command, the name or the directory would be cut: nobody
 /// knows what they would allow, so nobody is asked.
-pub fn format_approval_request_in_full(question: &Question) -> Result<String, PromptTooLong> {
+pub fn format_approval_request_in_full(
+    question: &ApprovalRequest,
+) -> Result<String, PromptTooLong> {
     let open = question
-        .open
+        .pending
         .iter()
         .map(|verdict| escape_invisible(&verdict.permission().to_string()));
     let others = open
@@ -73,9 +75,9 @@ pub fn format_approval_request_in_full(question: &Question) -> Result<String, Pr
 }
 
 /// What is wanted stands last, where it is read; of what is only told there is an end.
-fn rows(question: &Question) -> Vec<(&'static str, String)> {
+fn rows(question: &ApprovalRequest) -> Vec<(&'static str, String)> {
     let mut rows = vec![("skill", question.directory.display().to_string())];
-    let covers = if question.is_digest_of_words {
+    let covers = if question.is_ad_hoc_digest {
         " of the command alone; an answer holds for it whatever its files become"
     } else {
         ""
@@ -105,32 +107,46 @@ fn rows(question: &Question) -> Vec<(&'static str, String)> {
         );
         rows.extend((more > 0).then(|| (label, format!("and {more} more"))));
     };
-    let what =
-        |verdict: &Verdict| format!("{} (asked by {})", verdict.permission(), verdict.asked());
+    let what = |verdict: &PermissionDecision| {
+        format!(
+            "{} (asked by {})",
+            verdict.permission(),
+            verdict.requesters()
+        )
+    };
     // Power first.
-    let (power, rest): (Vec<&Verdict>, Vec<&Verdict>) = question
+    let (power, rest): (Vec<&PermissionDecision>, Vec<&PermissionDecision>) = question
         .granted
         .iter()
-        .partition(|verdict| verdict.permission().capability().is_dangerous());
+        .partition(|verdict| verdict.permission().capability().is_privileged());
     told("has", power.into_iter().chain(rest).map(what).collect());
     told("note", question.notes.clone());
-    if let Content::Changed { grown, shrunk } = &question.content {
+    if let ContentStatus::Changed {
+        added: grown,
+        removed: shrunk,
+    } = &question.content
+    {
         told("gone", shrunk.clone());
         told("new", grown.clone());
     }
     rows.push(("content", content_text(&question.content).to_owned()));
-    if question.asks_for_content {
+    if question.requires_content_approval {
         rows.push((
             "wants",
             "to run with what rules give it, for which nobody approved this content".to_owned(),
         ));
     }
-    rows.extend(question.open.iter().map(|verdict| ("wants", what(verdict))));
+    rows.extend(
+        question
+            .pending
+            .iter()
+            .map(|verdict| ("wants", what(verdict))),
+    );
     rows
 }
 
 /// The words as Bash would take them apart again.
-fn shell_command(question: &Question) -> String {
+fn shell_command(question: &ApprovalRequest) -> String {
     question
         .command
         .iter()
@@ -180,7 +196,7 @@ fn is_distinct_alone(c: char) -> bool {
     let looks_like_a_sign =
         || skeleton(&c.to_string()).any(|c| c.is_ascii() && !c.is_ascii_alphanumeric());
     is_letter
-        && !(is_from_right || is_blank || is_hidden(c))
+        && !(is_from_right || is_blank || is_invisible(c))
         && is_nfkc_quick(std::iter::once(c)) == IsNormalized::Yes
         && !looks_like_a_sign()
 }
@@ -203,10 +219,10 @@ fn truncate(text: String, most: usize) -> String {
     }
 }
 
-fn content_text(content: &Content) -> &'static str {
+fn content_text(content: &ContentStatus) -> &'static str {
     match content {
-        Content::New => "never approved before",
-        Content::Known => "approved before, for other things",
+        ContentStatus::New => "never approved before",
+        ContentStatus::Approved => "approved before, for other things",
         _ => "changed since it was approved",
     }
 }

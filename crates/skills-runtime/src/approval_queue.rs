@@ -39,7 +39,7 @@ impl ApprovalQueue {
 
 #[cfg(test)]
 mod tests {
-    use skills_policy::Answer;
+    use skills_policy::ApprovalResponse;
 
     use super::*;
 
@@ -47,7 +47,7 @@ mod tests {
     fn who_is_asked_has_one_turn_at_a_time() {
         let asking = ApprovalQueue::default();
         let options = |approver: bool, session: Option<&str>| {
-            let approval = approver.then(|| Arc::new(Answer::Deny) as _);
+            let approval = approver.then(|| Arc::new(ApprovalResponse::Deny) as _);
             asking.lock_for(&ExecutionOptions {
                 approver: approval,
                 session: session.map(str::to_owned),

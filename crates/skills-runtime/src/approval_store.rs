@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use skills_policy::{Approval, ApprovalStore, AskError};
+use skills_policy::{Approval, ApprovalStore, BoxError};
 
 use crate::PrivateFile;
 
@@ -37,7 +37,7 @@ impl FileApprovalStore {
     ///
     /// # Errors
     /// When the file cannot be read or was written by a newer version.
-    pub fn all(&self) -> Result<Vec<Approval>, AskError> {
+    pub fn all(&self) -> Result<Vec<Approval>, BoxError> {
         let path = self.file.path().display();
         let Some(text) = self
             .file
@@ -62,7 +62,7 @@ impl FileApprovalStore {
     ///
     /// # Errors
     /// As [`all`](Self::visit_files), and when the file cannot be written.
-    pub fn revoke(&self, directory: &Path) -> Result<bool, AskError> {
+    pub fn revoke(&self, directory: &Path) -> Result<bool, BoxError> {
         let _lock = self.file.lock()?;
         let mut approvals = self.all()?;
         let before = approvals.len();
@@ -74,7 +74,7 @@ impl FileApprovalStore {
         Ok(true)
     }
 
-    fn write(&self, mut approvals: Vec<Approval>) -> Result<(), AskError> {
+    fn write(&self, mut approvals: Vec<Approval>) -> Result<(), BoxError> {
         approvals.sort_by(|a, b| a.directory.cmp(&b.directory));
         let text = serde_json::to_string_pretty(&ApprovalFile {
             version: VERSION,
@@ -85,14 +85,14 @@ impl FileApprovalStore {
 }
 
 impl ApprovalStore for FileApprovalStore {
-    fn load(&self, directory: &Path) -> Result<Option<Approval>, AskError> {
+    fn load(&self, directory: &Path) -> Result<Option<Approval>, BoxError> {
         Ok(self
             .all()?
             .into_iter()
             .find(|approval| approval.directory == directory))
     }
 
-    fn save(&self, approval: &Approval) -> Result<(), AskError> {
+    fn save(&self, approval: &Approval) -> Result<(), BoxError> {
         let _lock = self.file.lock()?;
         let mut approvals = self.all()?;
         approvals.retain(|known| known.directory != approval.directory);

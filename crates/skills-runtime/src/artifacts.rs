@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::Value;
-use skills_policy::{Denial, Verdict};
+use skills_policy::{Denial, PermissionDecision};
 use skills_sandbox::{CapturedOutput, EnforcementReport, RunOutput, Termination};
 
 use crate::secrets::Redactor;
@@ -35,7 +35,7 @@ pub struct ExecutionArtifacts {
     /// Which walls stood; nothing when it was denied.
     pub enforcement: Option<EnforcementReport>,
     /// What became of each thing that was asked for, and by which rule.
-    pub decisions: Vec<Verdict>,
+    pub decisions: Vec<PermissionDecision>,
     /// What it made or changed in a workspace that it might write.
     pub output_files: OutputFiles,
     /// What else should be known: variables whose values are too short to be looked for in the
@@ -86,7 +86,7 @@ impl ExecutionArtifacts {
             permissions_used: Vec::new(),
             duration: Duration::ZERO,
             enforcement: None,
-            decisions: denial.verdicts().to_vec(),
+            decisions: denial.decisions().to_vec(),
             exit_status: ExecutionStatus::PermissionDenied { denial },
             output_files: OutputFiles::default(),
             notes: Vec::new(),

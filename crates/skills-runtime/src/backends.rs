@@ -108,7 +108,7 @@ fn wasm(_scratch: &Path, _choice: WasmChoice) -> Option<Arc<dyn Sandbox>> {
 #[cfg(all(feature = "native", target_os = "linux"))]
 fn native(scratch: &Path, interpreters: &Search) -> Option<Arc<dyn Sandbox>> {
     Some(Arc::new(
-        skills_sandbox_linux::LinuxSandbox::new(scratch).interpreters(interpreters.clone()),
+        skills_sandbox_linux::LinuxSandbox::new(scratch).program_finder(interpreters.clone()),
     ))
 }
 

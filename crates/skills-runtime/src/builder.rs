@@ -6,9 +6,9 @@ use std::sync::{Arc, RwLock};
 use std::time::{Duration, SystemTime};
 
 use skills_audit::AuditSink;
-use skills_discovery::{Discovery, Limits, Precedence, Root, Rule};
-use skills_policy::{ApprovalStore, Approver, PermissionManager, Rules};
-use skills_prompt::Modes;
+use skills_discovery::{ConfigRule, Discovery, Precedence, Root, ScanLimits};
+use skills_policy::{ApprovalStore, Approver, PermissionManager, Policy};
+use skills_prompt::ListingModes;
 use skills_sandbox::Sandbox;
 use tokio::sync::Semaphore;
 
@@ -32,13 +32,13 @@ use crate::{OnMissing, Precompile, Secrets, SkillRuntime};
 pub struct Builder {
     roots: Vec<Root>,
     discovery: Discovery,
-    policy: Rules,
+    policy: Policy,
     scratch: PathBuf,
     backends: Backends,
     program_finder: Search,
     wasm: WasmChoice,
     precompile: Precompile,
-    modes: Modes,
+    modes: ListingModes,
     approver: Option<Arc<dyn Approver>>,
     approval_store: Option<Arc<dyn ApprovalStore>>,
     approval_timeout: Duration,
@@ -55,13 +55,13 @@ impl Default for Builder {
         Self {
             roots: Vec::new(),
             discovery: Discovery::new([]),
-            policy: Rules::default(),
+            policy: Policy::default(),
             scratch: PathBuf::from("/tmp"),
             backends: Backends::default(),
             program_finder: Search::default(),
             wasm: WasmChoice::default(),
             precompile: Precompile::default(),
-            modes: Modes::default(),
+            modes: ListingModes::default(),
             approver: None,
             approval_store: None,
             approval_timeout: Duration::from_secs(300),
@@ -95,13 +95,13 @@ impl Builder {
     }
 
     /// Sets the limits of a scan.
-    pub fn discovery_limits(mut self, limits: Limits) -> Self {
+    pub fn discovery_limits(mut self, limits: ScanLimits) -> Self {
         self.discovery = self.discovery.limits(limits);
         self
     }
 
     /// Sets the rules that enable and disable skills; later ones win.
-    pub fn skill_rules(mut self, rules: impl IntoIterator<Item = Rule>) -> Self {
+    pub fn skill_rules(mut self, rules: impl IntoIterator<Item = ConfigRule>) -> Self {
         self.discovery = self.discovery.rules(rules);
         self
     }
@@ -119,7 +119,7 @@ impl Builder {
     }
 
     /// Sets what programs may be granted.
-    pub fn policy(mut self, rules: Rules) -> Self {
+    pub fn policy(mut self, rules: Policy) -> Self {
         self.policy = rules;
         self
     }
@@ -187,7 +187,7 @@ impl Builder {
     }
 
     /// Says how skills stand in the catalogue of the model. Default: as the budget allows.
-    pub fn modes(mut self, modes: Modes) -> Self {
+    pub fn modes(mut self, modes: ListingModes) -> Self {
         self.modes = modes;
         self
     }

@@ -1,6 +1,6 @@
 //! Keeps the catalogue up to date while somebody holds on to it.
 
-use skills_discovery::{Look, WatchOptions, Watcher};
+use skills_discovery::{ScanEvent, WatchOptions};
 
 use crate::SkillRuntime;
 
@@ -8,7 +8,7 @@ use crate::SkillRuntime;
 #[derive(Debug)]
 #[must_use = "it ends when it is dropped"]
 pub struct CatalogWatcher {
-    watcher: Watcher,
+    watcher: skills_discovery::CatalogWatcher,
 }
 
 impl SkillRuntime {
@@ -23,16 +23,16 @@ impl SkillRuntime {
     pub fn watch(
         &self,
         options: WatchOptions,
-        mut looked: impl FnMut(&Look) + Send + 'static,
+        mut looked: impl FnMut(&ScanEvent) + Send + 'static,
     ) -> CatalogWatcher {
         let runtime = self.clone();
-        let looked = move |look: Look| {
+        let looked = move |look: ScanEvent| {
             // Other calls may have looked meanwhile, so what counts is what is there now.
             runtime.refresh();
             looked(&look);
         };
         CatalogWatcher {
-            watcher: Watcher::looking(
+            watcher: skills_discovery::CatalogWatcher::spawn_with_scans(
                 self.shared.discovery.clone(),
                 self.catalog(),
                 options,
@@ -47,6 +47,6 @@ impl CatalogWatcher {
     /// from time to time.
     #[must_use]
     pub fn reports_events(&self) -> bool {
-        self.watcher.reports_events()
+        self.watcher.is_event_driven()
     }
 }

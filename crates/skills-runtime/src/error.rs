@@ -213,7 +213,7 @@ pub(crate) enum Repr {
         artifacts: Box<ExecutionArtifacts>,
     },
     #[error("the approval cannot be kept")]
-    Approval(#[source] skills_policy::AskError),
+    Approval(#[source] skills_policy::BoxError),
     #[error("{reason}")]
     Hook { reason: &'static str },
     #[error("cancelled before it began")]

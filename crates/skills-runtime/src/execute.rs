@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use skills_audit::Decision as Recorded;
+use skills_audit::Disposition as Recorded;
 use skills_manifest::{Document, MAX_FILE_BYTES, Manifest};
-use skills_policy::{Access, Capability, Decision, Examined, Grants};
+use skills_policy::{Access, Authorization, Capability, Evaluation, Grants};
 use skills_sandbox::{CancellationToken, RunOutput, Sandbox, Termination};
 use tokio::time::timeout;
 
@@ -154,25 +154,25 @@ impl SkillRuntime {
             planned
                 .variables
                 .iter()
-                .map(|(name, value)| (name.as_str(), value.expose())),
+                .map(|(name, value)| (name.as_str(), value.expose_secret())),
         );
         let (decision, content) = self.authorize(&planned, attempt).await?;
         let grants = match decision {
-            Decision::Granted(grants) => grants,
-            Decision::Denied(denial) => {
-                attempt.record_decision(Recorded::Denied, denial.verdicts());
+            Authorization::Granted(grants) => grants,
+            Authorization::Denied(denial) => {
+                attempt.record_decision(Recorded::Denied, denial.decisions());
                 return Ok(ExecutionArtifacts::denied(skill, planned.mode, denial));
             }
         };
         attempt.record_limits(grants.limits());
-        attempt.record_decision(Recorded::Granted, grants.verdicts());
+        attempt.record_decision(Recorded::Granted, grants.decisions());
         let mut workspace = workspace.filter(|workspace| is_writable(workspace, &grants));
         let used = planned
             .target
             .skill()
             .map(|skill| used_tools(&grants, &skill.manifest))
             .unwrap_or_default();
-        let verdicts = grants.verdicts().to_vec();
+        let verdicts = grants.decisions().to_vec();
         let short = attempt
             .redactor
             .too_short()
@@ -231,11 +231,11 @@ impl SkillRuntime {
         &self,
         planned: &RunPlan,
         attempt: &mut RunRecord,
-    ) -> Result<(Decision, Option<Arc<SkillCopy>>), RuntimeError> {
+    ) -> Result<(Authorization, Option<Arc<SkillCopy>>), RuntimeError> {
         let permissions = &self.shared.permissions;
         if !self.shared.recorder.is_enabled()
-            && let Examined::Decided(decision) = permissions.examine(&planned.request)
-            && !matches!(&*decision, Decision::Granted(grants) if is_privileged(grants))
+            && let Evaluation::Decided(decision) = permissions.evaluate(&planned.request)
+            && !matches!(&*decision, Authorization::Granted(grants) if is_privileged(grants))
         {
             return Ok((*decision, None));
         }
@@ -248,7 +248,7 @@ impl SkillRuntime {
             planned.target.skill().map(|skill| &skill.manifest),
         );
         let request = planned.request_for_content(content.as_deref());
-        if let Examined::Decided(decision) = permissions.examine(&request) {
+        if let Evaluation::Decided(decision) = permissions.evaluate(&request) {
             return Ok((*decision, content));
         }
         // One question at a time for each who answers, and what the one before was answered with
@@ -256,20 +256,20 @@ impl SkillRuntime {
         let cancellation = planned.options.cancellation.as_ref();
         let turns = self.shared.approval_queue.lock_for(&planned.options);
         let _turn = unless_cancelled(cancellation, turns.lock()).await?;
-        let pending = match permissions.examine(&request) {
-            Examined::Decided(decision) => return Ok((*decision, content)),
-            Examined::Open(pending) => *pending,
+        let pending = match permissions.evaluate(&request) {
+            Evaluation::Decided(decision) => return Ok((*decision, content)),
+            Evaluation::NeedsApproval(pending) => *pending,
         };
-        let asking = permissions.ask(pending, planned.options.approver.as_deref());
+        let asking = permissions.request_approval(pending, planned.options.approver.as_deref());
         let decision =
             match unless_cancelled(cancellation, timeout(self.shared.approval_timeout, asking))
                 .await?
             {
                 Ok(decision) => decision,
                 // Whoever answers later has answered nobody.
-                Err(_) => match permissions.examine(&request) {
-                    Examined::Open(pending) => permissions.unanswered(*pending),
-                    Examined::Decided(decision) => *decision,
+                Err(_) => match permissions.evaluate(&request) {
+                    Evaluation::NeedsApproval(pending) => permissions.timed_out(*pending),
+                    Evaluation::Decided(decision) => *decision,
                 },
             };
         Ok((decision, content))
@@ -289,7 +289,7 @@ impl SkillRuntime {
         let text = copy.and_then(|copy| copy.read(skill.files.file_name(), MAX_FILE_BYTES));
         // A `SKILL.md` outside the skill directory is not part of the copy.
         let text = text
-            .or_else(|_| skill.files.text())
+            .or_else(|_| skill.files.read_skill_file())
             .map_err(|source| Repr::FileAccess {
                 path: skill.entry.location(),
                 source,
@@ -392,7 +392,7 @@ impl SkillRuntime {
             workspace.snapshot();
         }
         attempt.update(|event| {
-            event.input = Some(skills_audit::Content::of(
+            event.input = Some(skills_audit::ContentHash::from_prefix(
                 job.stdin_bytes(),
                 job.stdin_bytes().len() as u64,
             ))
@@ -437,9 +437,9 @@ fn check_canonical(grants: &Grants) -> Result<(), RuntimeError> {
 /// Whether there is more than every program gets.
 fn is_privileged(grants: &Grants) -> bool {
     grants
-        .verdicts()
+        .decisions()
         .iter()
-        .any(|verdict| verdict.permission().capability().is_dangerous())
+        .any(|verdict| verdict.permission().capability().is_privileged())
 }
 
 /// Makes the directories that may be written and are not there yet: `out/**` of a workspace without
@@ -476,7 +476,7 @@ fn is_writable(workspace: &ActiveWorkspace, grants: &Grants) -> bool {
 /// directory to write to did not.
 fn used_tools(grants: &Grants, manifest: &Manifest) -> Vec<String> {
     let is_given = |tool: &str| {
-        Capability::of_tool(tool).is_some_and(|capability| grants.includes(capability))
+        Capability::from_tool_name(tool).is_some_and(|capability| grants.includes(capability))
     };
     manifest
         .allowed_tools()

@@ -144,9 +144,9 @@ impl SkillRuntime {
             })
         };
         let document = entry.open().map_err(failed)?.document().map_err(failed)?;
-        let unread = document.manifest().unread_restrictions();
+        let unread = document.manifest().unparsed_restrictions();
         if unread.is_empty() {
-            return Ok(document.manifest().extensions().commands.clone());
+            return Ok(document.manifest().extensions().hooks.clone());
         }
         let (skill, path, fields) = (entry.name().to_string(), entry.location(), unread.to_vec());
         Err(Repr::InvalidRestriction {

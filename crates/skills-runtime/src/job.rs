@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use skills_discovery::{Entry, SkillFiles};
-use skills_policy::{Grants, Limits};
+use skills_policy::{Grants, ResourceLimits};
 use skills_sandbox::{Job, Program, Quota};
 
 use crate::error::{Repr, RuntimeError};
@@ -54,7 +54,7 @@ pub(crate) fn build_job(
         .flat_map(HostCommand::leading_args)
         .fold(job, Job::arg);
     for (name, value) in variables.iter().filter(|(name, _)| granted.contains(name)) {
-        job = job.secret_env(name, value.expose())?;
+        job = job.secret_env(name, value.expose_secret())?;
     }
     let job = job.stdin(planned.input.clone());
     let job = match mode {
@@ -81,7 +81,7 @@ pub(crate) fn build_job(
 
 /// Bounds what a workspace of the program's own may hold, the files that it was made with and those
 /// of earlier runs included.
-fn workspace_quota(planned: &RunPlan, limits: &Limits) -> Option<Quota> {
+fn workspace_quota(planned: &RunPlan, limits: &ResourceLimits) -> Option<Quota> {
     let is_own = matches!(
         planned.options.workspace,
         Workspace::Private(_) | Workspace::Session(_)
@@ -144,7 +144,7 @@ fn set_protocol_env(job: Job, planned: &RunPlan) -> Job {
         }
     }
     let guest = |file: &skills_policy::FileGrant| {
-        file.guest() == "/workspace" || file.guest().starts_with("/workspace/")
+        file.guest_path() == "/workspace" || file.guest_path().starts_with("/workspace/")
     };
     let is_there = job.grants().files().iter().any(guest) && !hides_skill_dir(options);
     if let Some(path) = workspace.as_ref().filter(|_| is_there) {

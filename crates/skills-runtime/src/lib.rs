@@ -100,15 +100,16 @@ pub use skills_discovery as discovery;
 pub use skills_discovery::{Catalog, Entry, Root, Scope};
 /// The layer that reads a `SKILL.md`.
 pub use skills_manifest as manifest;
-pub use skills_manifest::{Manifest, is_hidden};
+pub use skills_manifest::{Manifest, is_invisible};
 /// The layer that decides.
 pub use skills_policy as policy;
 pub use skills_policy::{
-    Answer, Approver, Capability, Decision, Denial, Limits, PermissionManager, Rules,
+    ApprovalResponse, Approver, Authorization, Capability, Denial, PermissionManager, Policy,
+    ResourceLimits,
 };
 /// The layer that writes for a model, and reads what is said to it.
 pub use skills_prompt as prompt;
-pub use skills_prompt::{Budget, Catalogue, Secret};
+pub use skills_prompt::{Budget, Secret, SkillList};
 pub use skills_sandbox::ErrorKind as SandboxErrorKind;
 #[cfg(all(feature = "native", unix))]
 pub use skills_sandbox::interpreter::ProgramFinder;

@@ -241,13 +241,13 @@ fn native_mode(script: &(impl AsRef<str> + ?Sized)) -> Option<ExecutionMode> {
 fn modules(files: &SkillFiles) -> Vec<String> {
     WASM_DIRECTORIES
         .into_iter()
-        .flat_map(|directory| resource_paths(files.files_in(directory)))
+        .flat_map(|directory| resource_paths(files.list_directory(directory)))
         .filter(|path| path.ends_with(".wasm"))
         .collect()
 }
 
 pub(crate) fn scripts(files: &SkillFiles) -> Vec<String> {
-    let paths = resource_paths(files.files_in(SCRIPTS_DIRECTORY));
+    let paths = resource_paths(files.list_directory(SCRIPTS_DIRECTORY));
     paths
         .filter(|path| ScriptType::from_path(path.as_ref()).is_some())
         .collect()

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use skills_manifest::ToolRule;
-use skills_policy::{Access, Capability, Decision, Fate, Permission, Request};
+use skills_manifest::ToolPattern;
+use skills_policy::{Access, Authorization, Capability, Decision, Permission, Request};
 
 use crate::SkillRuntime;
 use crate::run_plan::RunPlan;
@@ -24,7 +24,7 @@ impl SkillRuntime {
                 &[Access::ReadOnly]
             };
             let with = |request: &Request| match digest {
-                Some(digest) => request.clone().content(digest),
+                Some(digest) => request.clone().content_digest(digest),
                 None => request.clone(),
             };
             let wanted = tries
@@ -55,15 +55,15 @@ impl SkillRuntime {
             (permission.capability(), permission.path()) == (wish.capability(), wish.path())
         };
         let is_given = decision
-            .verdicts()
+            .decisions()
             .iter()
-            .any(|verdict| is_wish(verdict.permission()) && verdict.fate() == Fate::Granted);
-        let is_free = matches!(decision, Decision::Granted(_));
+            .any(|verdict| is_wish(verdict.permission()) && verdict.decision() == Decision::Allow);
+        let is_free = matches!(decision, Authorization::Granted(_));
         is_given
             && (is_free
                 || !matches!(
                     self.shared.permissions.preview(narrow),
-                    Decision::Granted(_)
+                    Authorization::Granted(_)
                 ))
     }
 }
@@ -81,9 +81,10 @@ impl RunPlan {
         } else {
             Capability::Read
         };
-        let is_wide = |tool: &ToolRule| {
+        let is_wide = |tool: &ToolPattern| {
             tool.tool() == "*"
-                || Capability::of_tool(tool.tool()) == Some(capability) && tool.pattern().is_none()
+                || Capability::from_tool_name(tool.tool()) == Some(capability)
+                    && tool.pattern().is_none()
         };
         tools.is_empty() || tools.iter().any(is_wide)
     }

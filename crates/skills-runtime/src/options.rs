@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use skills_policy::{Access, Approver, Capability, HostPattern, Limits};
+use skills_policy::{Access, Approver, Capability, HostPattern, ResourceLimits};
 use skills_sandbox::CancellationToken;
 
 use crate::error::{Repr, RuntimeError};
@@ -192,8 +192,8 @@ impl ExecutionOptions {
         self
     }
 
-    pub(crate) fn limits(&self) -> Limits {
-        let mut limits = Limits::default();
+    pub(crate) fn limits(&self) -> ResourceLimits {
+        let mut limits = ResourceLimits::default();
         if let Some(timeout_ms) = self.timeout_ms.filter(|timeout_ms| *timeout_ms > 0) {
             limits.wall_time = Duration::from_millis(timeout_ms);
         }
@@ -204,7 +204,7 @@ impl ExecutionOptions {
             limits.scratch_bytes = scratch_bytes;
         }
         if let Some(output_bytes) = self.captured_bytes {
-            limits.output_bytes = output_bytes;
+            limits.captured_bytes = output_bytes;
         }
         limits
     }

@@ -1,6 +1,6 @@
 //! What a run would be given, and approving it beforehand.
 
-use skills_policy::{Decision, Examined, Question};
+use skills_policy::{ApprovalRequest, Authorization, Evaluation};
 
 use crate::error::{Repr, RuntimeError};
 use crate::{ExecutionMode, ExecutionOptions, SkillRuntime};
@@ -16,10 +16,10 @@ pub struct Preview {
     /// The digest of the skill's files, when one can be had.
     pub digest: Option<String>,
     /// What the rules and stored approvals come to when nobody is asked.
-    pub authorization: Decision,
+    pub authorization: Authorization,
     /// What an answer is missing to. In [strict mode](skills_policy::Mode::Strict) nobody is asked
     /// at a run, but it can be approved.
-    pub approval_request: Option<Question>,
+    pub approval_request: Option<ApprovalRequest>,
     /// The entries of `allowed-tools` that ask for nothing that a program could be given here, and
     /// why.
     pub unused_tools: Vec<(String, &'static str)>,
@@ -44,9 +44,9 @@ impl SkillRuntime {
         let digest = planned.target.digest(self);
         let planned = self.with_optional_mounts(planned, digest.as_deref());
         let request = planned.request_for_digest(digest.as_deref());
-        let question = match self.shared.permissions.examine(&request) {
-            Examined::Open(pending) => Some(pending.question().clone()),
-            Examined::Decided(_) => None,
+        let question = match self.shared.permissions.evaluate(&request) {
+            Evaluation::NeedsApproval(pending) => Some(pending.approval_request().clone()),
+            Evaluation::Decided(_) => None,
         };
         let decision = self.shared.permissions.preview(&request);
         let backend = self
@@ -55,7 +55,7 @@ impl SkillRuntime {
             .for_mode(&planned.mode)
             .and_then(|backend| {
                 // What is granted and cannot be enforced does not run.
-                if let Decision::Granted(grants) = &decision {
+                if let Authorization::Granted(grants) = &decision {
                     backend.check_grants(grants)?;
                 }
                 Ok(backend.name())
@@ -65,7 +65,7 @@ impl SkillRuntime {
             digest,
             authorization: decision,
             approval_request: question,
-            unused_tools: request.idle(),
+            unused_tools: request.unused_tools(),
             missing_requirements: self.missing_requirements(&planned),
             backend: backend.map_err(|error| error.to_string()),
             mode: planned.mode,
@@ -82,20 +82,20 @@ impl SkillRuntime {
         &self,
         name: &str,
         options: &ExecutionOptions,
-        shown: &Question,
-    ) -> Result<Decision, RuntimeError> {
+        shown: &ApprovalRequest,
+    ) -> Result<Authorization, RuntimeError> {
         let planned = self.plan(name, options.resolve_paths()?, None)?;
         let digest = planned.target.digest(self);
         let planned = self.with_optional_mounts(planned, digest.as_deref());
         let request = planned.request_for_digest(digest.as_deref());
-        match self.shared.permissions.examine(&request) {
-            Examined::Decided(decision) => Ok(*decision),
-            Examined::Open(pending) if pending.question() == shown => self
+        match self.shared.permissions.evaluate(&request) {
+            Evaluation::Decided(decision) => Ok(*decision),
+            Evaluation::NeedsApproval(pending) if pending.approval_request() == shown => self
                 .shared
                 .permissions
-                .approve(*pending)
+                .approve_permanently(*pending)
                 .map_err(|source| Repr::Approval(source).into()),
-            Examined::Open(_) => {
+            Evaluation::NeedsApproval(_) => {
                 let (skill, path) = (planned.target.name().to_owned(), planned.target.location());
                 Err(Repr::ContentChanged { skill, path }.into())
             }

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use skills_discovery::{Entry, Listing, SkillFiles};
+use skills_discovery::{Entry, ResourceListing, SkillFiles};
 use skills_prompt::{
-    Activation, Active, Budget, Catalogue, Fate, ImplicitIndex, Injected, Injection, Item,
-    MentionIndex, Mode, Nonce, Rendering, Scripts, already_active, offered, roots, script_strategy,
+    Activation, ActiveSkills, Budget, EntryReport, ImplicitIndex, Injection, InjectionBuilder,
+    ListingMode, MentionIndex, Nonce, SkillList, SkillListRenderer, SkillScripts, SkillSummary,
+    already_active_notice, model_invocable_skills, root_paths, script_tool_instructions,
 };
 use skills_sandbox::SandboxError;
 
@@ -29,7 +30,7 @@ pub enum InjectionFormat {
 pub struct Injections {
     /// One for each skill that could be read, in the order of the selection; they go before the
     /// user's own message.
-    pub injected: Vec<Injected>,
+    pub injected: Vec<Injection>,
     /// The names of the skills whose text the conversation holds already.
     pub already_active: Vec<String>,
     /// What the user should know: skills that could not be read, and texts that are not whole. The
@@ -45,38 +46,41 @@ pub struct ActivationResult {
     pub activation: Activation,
     /// What the model is given: the skill's text, or one line when the conversation holds it
     /// already.
-    pub injected: Injected,
+    pub injected: Injection,
 }
 
 impl SkillRuntime {
     /// Renders the section that tells a model which skills there are, as Codex does.
     #[must_use]
-    pub fn skills_section(&self, budget: Budget) -> Catalogue {
-        self.render_skills_section(&Rendering::new(budget))
+    pub fn skills_section(&self, budget: Budget) -> SkillList {
+        self.render_skills_section(&SkillListRenderer::new(budget))
     }
 
     /// Renders the section that tells a model which skills there are. Roots for aliases are those
     /// of the catalogue.
     #[must_use]
-    pub fn render_skills_section(&self, rendering: &Rendering<'_>) -> Catalogue {
+    pub fn render_skills_section(&self, rendering: &SkillListRenderer<'_>) -> SkillList {
         self.with_items(rendering, |rendering, items| rendering.render(items))
     }
 
     /// Says what becomes of each skill in that section.
     #[must_use]
-    pub fn explain_skills_section(&self, rendering: &Rendering<'_>) -> Vec<Fate> {
+    pub fn explain_skills_section(&self, rendering: &SkillListRenderer<'_>) -> Vec<EntryReport> {
         self.with_items(rendering, |rendering, items| rendering.explain(items))
     }
 
     fn with_items<R>(
         &self,
-        rendering: &Rendering<'_>,
-        use_them: impl FnOnce(&Rendering<'_>, &[Item<'_>]) -> R,
+        rendering: &SkillListRenderer<'_>,
+        use_them: impl FnOnce(&SkillListRenderer<'_>, &[SkillSummary<'_>]) -> R,
     ) -> R {
         let catalog = self.catalog();
-        let roots = roots(&catalog);
+        let roots = root_paths(&catalog);
         let rendering = rendering.clone().roots(roots.iter().map(String::as_str));
-        use_them(&rendering, &offered(&catalog, &self.shared.modes))
+        use_them(
+            &rendering,
+            &model_invocable_skills(&catalog, &self.shared.modes),
+        )
     }
 
     /// Returns the names of the skills, prepared for finding them in what a user writes. Made once
@@ -125,7 +129,7 @@ impl SkillRuntime {
         name: &str,
         form: InjectionFormat,
         max_bytes: Option<usize>,
-    ) -> Result<Injected, RuntimeError> {
+    ) -> Result<Injection, RuntimeError> {
         let catalog = self.catalog();
         let entry = find_entry(&catalog, name)?;
         inject(entry, &open_files(entry)?, form, max_bytes)
@@ -140,18 +144,18 @@ impl SkillRuntime {
         selected: &[&Entry],
         form: InjectionFormat,
         max_bytes: Option<usize>,
-        active: &mut Active,
+        active: &mut ActiveSkills,
     ) -> Injections {
         let mut injections = Injections::default();
         for entry in selected {
             let (name, path) = (entry.name(), entry.location());
             match self.activate_entry(entry, form, max_bytes, active) {
                 Ok(ActivationResult {
-                    activation: Activation::Already,
+                    activation: Activation::AlreadyActive,
                     ..
                 }) => injections.already_active.push(name.to_string()),
                 Ok(ActivationResult { injected, .. }) => {
-                    if injected.left_out.is_some() {
+                    if injected.omitted.is_some() {
                         injections.warnings.push(format!("Skill `{name}` exceeded the main prompt context limit and was truncated."));
                     }
                     injections.injected.push(injected);
@@ -169,14 +173,14 @@ impl SkillRuntime {
     /// [mode](crate::Builder::modes) forbids it.
     #[must_use]
     pub fn is_model_invocable(&self, entry: &Entry) -> bool {
-        entry.is_offered() && self.shared.modes.of(entry).is_listed()
+        entry.is_model_invocable() && self.shared.modes.get(entry).is_listed()
     }
 
     /// Says whether a user may call a skill by its name: neither the skill nor its
     /// [mode](crate::Builder::modes) forbids it.
     #[must_use]
     pub fn is_user_invocable(&self, entry: &Entry) -> bool {
-        entry.manifest().user_invocable() && self.shared.modes.of(entry) != Mode::Off
+        entry.manifest().user_invocable() && self.shared.modes.get(entry) != ListingMode::Disabled
     }
 
     /// Gives a skill's text to a model that asks for it, unless `active` says that the conversation
@@ -190,7 +194,7 @@ impl SkillRuntime {
         &self,
         name: &str,
         max_bytes: Option<usize>,
-        active: &mut Active,
+        active: &mut ActiveSkills,
     ) -> Result<ActivationResult, RuntimeError> {
         let catalog = self.catalog();
         let entry = find_entry(&catalog, name)?;
@@ -209,7 +213,7 @@ impl SkillRuntime {
         entry: &Entry,
         form: InjectionFormat,
         max_bytes: Option<usize>,
-        active: &mut Active,
+        active: &mut ActiveSkills,
     ) -> Result<ActivationResult, RuntimeError> {
         let files = open_files(entry)?;
         let digest = self.shared.copies.try_digest(&files);
@@ -223,7 +227,7 @@ impl SkillRuntime {
         let before = active.clone();
         let activation = active.activate(entry.directory(), digest);
         let injected = match activation {
-            Activation::Already => Ok(already_active(
+            Activation::AlreadyActive => Ok(already_active_notice(
                 entry.name().as_str(),
                 &entry.directory().to_string_lossy(),
             )),
@@ -245,7 +249,7 @@ impl SkillRuntime {
         let offered = catalog
             .entries()
             .iter()
-            .filter(|entry| entry.is_offered() && self.shared.modes.of(entry).is_listed());
+            .filter(|entry| entry.is_model_invocable() && self.shared.modes.get(entry).is_listed());
         let scripts = offered
             .filter_map(|entry| Some((entry.name().as_str(), mode::scripts(&entry.open().ok()?))));
         let scripts: Vec<(&str, Vec<String>)> = scripts.collect();
@@ -261,11 +265,11 @@ impl SkillRuntime {
                 )
             })
             .collect();
-        let skills: Vec<Scripts<'_>> = names
+        let skills: Vec<SkillScripts<'_>> = names
             .iter()
-            .map(|(skill, scripts)| Scripts { skill, scripts })
+            .map(|(skill, scripts)| SkillScripts { skill, scripts })
             .collect();
-        script_strategy(tool, &skills)
+        script_tool_instructions(tool, &skills)
     }
 }
 
@@ -284,7 +288,7 @@ fn inject(
     files: &SkillFiles,
     form: InjectionFormat,
     max_bytes: Option<usize>,
-) -> Result<Injected, RuntimeError> {
+) -> Result<Injection, RuntimeError> {
     let failed = |source| {
         RuntimeError::from(Repr::FileAccess {
             path: entry.location(),
@@ -292,25 +296,25 @@ fn inject(
         })
     };
     // What is no skill any more is not given either.
-    let (document, text) = files.document_and_text().map_err(failed)?;
+    let (document, text) = files.document_with_source().map_err(failed)?;
     let (directory, location) = (entry.directory().to_string_lossy(), entry.location());
     let location = location.to_string_lossy();
-    let bounded = |injection: Injection<'_>| -> Result<Injected, RuntimeError> {
+    let bounded = |injection: InjectionBuilder<'_>| -> Result<Injection, RuntimeError> {
         let injection = max_bytes.map_or(injection, |max_bytes| injection.max_bytes(max_bytes));
         match form {
-            InjectionFormat::Codex => Ok(injection.codex()),
-            InjectionFormat::Fenced => Ok(injection.fenced(&random_nonce()?)),
+            InjectionFormat::Codex => Ok(injection.render_codex()),
+            InjectionFormat::Fenced => Ok(injection.render_delimited(&random_nonce()?)),
         }
     };
     match form {
-        InjectionFormat::Codex => bounded(Injection::new(
+        InjectionFormat::Codex => bounded(InjectionBuilder::new(
             entry.name().as_str(),
             &directory,
             &location,
             &text,
         )),
         InjectionFormat::Fenced => {
-            let Listing {
+            let ResourceListing {
                 resources,
                 truncated,
                 ..
@@ -319,7 +323,7 @@ fn inject(
                 .iter()
                 .map(|resource| resource.path.as_str())
                 .collect();
-            let injection = Injection::new(
+            let injection = InjectionBuilder::new(
                 entry.name().as_str(),
                 &directory,
                 &location,

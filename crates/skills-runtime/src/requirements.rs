@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use skills_discovery::SkillFiles;
-use skills_manifest::{Manifest, Requires};
-use skills_policy::changes_execution;
+use skills_manifest::{Manifest, Requirements};
+use skills_policy::is_unsafe_variable;
 
 /// What happens to a skill that says it needs what is not here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -36,7 +36,7 @@ pub(crate) fn declared_variables(files: &SkillFiles, manifest: &Manifest) -> BTr
         );
     }
     // The file of now, not that of the scan.
-    let (metadata, _) = files.host_metadata();
+    let (metadata, _) = files.openai_metadata();
     names.extend(
         metadata
             .tools
@@ -59,7 +59,7 @@ pub(crate) fn missing_requirements(
     let extensions = manifest.extensions();
     let openclaw = extensions.openclaw.as_ref();
     let mut missing = Vec::new();
-    let mut systems: Vec<&str> = extensions.systems.iter().map(String::as_str).collect();
+    let mut systems: Vec<&str> = extensions.platforms.iter().map(String::as_str).collect();
     systems.extend(
         openclaw
             .into_iter()
@@ -83,7 +83,7 @@ pub(crate) fn missing_requirements(
 }
 
 fn missing_in_block(
-    requires: &Requires,
+    requires: &Requirements,
     directories: &[PathBuf],
     has_variable: &impl Fn(&str) -> bool,
 ) -> Vec<String> {
@@ -104,7 +104,7 @@ fn missing_in_block(
     let variables = requires
         .env
         .iter()
-        .filter(|name| !changes_execution(name) && !has_variable(name))
+        .filter(|name| !is_unsafe_variable(name) && !has_variable(name))
         .map(|name| format!("the variable {name}"));
     programs.chain(any).chain(variables).collect()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use skills_discovery::Entry;
 use skills_manifest::{HookAction, Manifest};
-use skills_policy::{Capability, Origin, Permission, Request};
+use skills_policy::{Capability, Permission, Request, VariableSource};
 
 use crate::error::{Repr, RuntimeError};
 use crate::requirements::{declared_variables, missing_requirements};
@@ -51,7 +51,7 @@ impl SkillRuntime {
         };
         let files = entry.open().map_err(failed)?;
         let manifest = files.document().map_err(failed)?.manifest().clone();
-        let unread = manifest.unread_restrictions();
+        let unread = manifest.unparsed_restrictions();
         if !unread.is_empty() {
             let (skill, path, fields) =
                 (entry.name().to_string(), entry.location(), unread.to_vec());
@@ -67,7 +67,7 @@ impl SkillRuntime {
         let variables = self.variables(&declared, &options);
         let request = build_request(entry, &manifest, &mode, &options);
         let request = declared.iter().fold(request, |request, name| {
-            request.declares(format!("variable {name}"))
+            request.declare(format!("variable {name}"))
         });
         let request = match (workspace, &options.workspace) {
             (Some(private), Workspace::Private(_)) => request.private_workspace(private.path()),
@@ -130,11 +130,11 @@ impl SkillRuntime {
             ..options
         };
         let variables = self.variables(&std::collections::BTreeSet::new(), &options);
-        let request = Request::of_commands(directory)
-            .named(HOST_COMMAND_NAME)
+        let request = Request::for_host_command(directory)
+            .display_name(HOST_COMMAND_NAME)
             .command(command_line(directory, &mode, &options))
             .limits(options.limits());
-        let request = request.made_up(made_up).session(options.session.clone());
+        let request = request.ad_hoc(made_up).session(options.session.clone());
         let request = variables.iter().fold(
             with_host_programs(with_caller_paths(request, &options), &options),
             |request, (name, _, origin)| request.variable(name, *origin),
@@ -162,12 +162,12 @@ impl SkillRuntime {
         &self,
         declared: &std::collections::BTreeSet<String>,
         options: &ExecutionOptions,
-    ) -> Vec<(String, Secret, Origin)> {
+    ) -> Vec<(String, Secret, VariableSource)> {
         let given = options.env.iter().map(|(name, value)| {
             let origin = if declared.contains(name) {
-                Origin::Caller
+                VariableSource::Caller
             } else {
-                Origin::Undeclared
+                VariableSource::Undeclared
             };
             (name.clone(), value.clone(), origin)
         });
@@ -178,7 +178,7 @@ impl SkillRuntime {
             Some((
                 name.clone(),
                 self.shared.secrets.get(name)?.clone(),
-                Origin::Secret,
+                VariableSource::Secret,
             ))
         });
         given.chain(secrets).collect()
@@ -217,7 +217,7 @@ impl SkillRuntime {
             planned
                 .variables
                 .iter()
-                .any(|(known, value)| known == name && !value.expose().is_empty())
+                .any(|(known, value)| known == name && !value.expose_secret().is_empty())
         };
         missing_requirements(
             &skill.manifest,
@@ -240,7 +240,7 @@ impl RunPlan {
     /// Returns the request, for the content with this digest.
     pub(crate) fn request_for_digest(&self, digest: Option<&str>) -> Request {
         match digest {
-            Some(digest) => self.request.clone().content(digest),
+            Some(digest) => self.request.clone().content_digest(digest),
             None => self.request.clone(),
         }
     }
@@ -254,7 +254,7 @@ fn build_request(
     options: &ExecutionOptions,
 ) -> Request {
     let request = Request::new(entry.directory())
-        .named(entry.name().as_str())
+        .display_name(entry.name().as_str())
         .command(command_line(entry.directory(), mode, options))
         .limits(options.limits())
         .session(options.session.clone());
@@ -266,12 +266,12 @@ fn build_request(
         .allowed_tools()
         .iter()
         .fold(request, |request, rule| {
-            request.tool(rule.tool(), rule.pattern())
+            request.allowed_tool(rule.tool(), rule.pattern())
         });
-    let request = hook_texts(manifest).fold(with_caller_paths(request, options), Request::declares);
+    let request = hook_texts(manifest).fold(with_caller_paths(request, options), Request::declare);
     let request = with_host_programs(request, options);
     match &options.command {
-        Some(command) => request.made_up(command_digest(entry.directory(), command, options)),
+        Some(command) => request.ad_hoc(command_digest(entry.directory(), command, options)),
         None => request,
     }
 }
@@ -280,19 +280,25 @@ fn build_request(
 fn with_caller_paths(request: Request, options: &ExecutionOptions) -> Request {
     let request = options.readable_paths.iter().fold(request, Request::read);
     let request = options.writable_paths.iter().fold(request, Request::write);
-    let request = options.hosts.iter().cloned().fold(request, Request::reach);
+    let request = options
+        .hosts
+        .iter()
+        .cloned()
+        .fold(request, Request::connect);
     options
         .dropped_capabilities
         .iter()
-        .fold(request, |request, capability| request.without(*capability))
+        .fold(request, |request, capability| {
+            request.drop_capability(*capability)
+        })
 }
 
 /// Adds the programs of the machine that a command starts.
 fn with_host_programs(request: Request, options: &ExecutionOptions) -> Request {
     match &options.command {
         None => request,
-        Some(HostCommand::Program(name)) => request.start(name),
-        Some(HostCommand::Shell(_)) => request.start_any(),
+        Some(HostCommand::Program(name)) => request.spawn(name),
+        Some(HostCommand::Shell(_)) => request.spawn_any(),
     }
 }
 
@@ -346,7 +352,7 @@ fn stdin_bytes(options: &ExecutionOptions) -> Vec<u8> {
 fn hook_texts(manifest: &Manifest) -> impl Iterator<Item = String> {
     manifest
         .extensions()
-        .commands
+        .hooks
         .iter()
         .map(|hook| match &hook.action {
             HookAction::Command { command, .. } => {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
-use skills_audit::{AuditError, AuditSink, Content, Decision, Event, Layer};
+use skills_audit::{AuditError, AuditSink, ContentHash, Disposition, Event, RestrictionStatus};
 use skills_manifest::Manifest;
-use skills_policy::{Fate, Limits, Verdict};
+use skills_policy::{Decision, PermissionDecision, ResourceLimits};
 use skills_sandbox::EnforcementStatus;
 
 use crate::error::{Repr, RuntimeError};
@@ -49,9 +49,9 @@ impl Recorder {
     pub(crate) fn begin(&self, skill: &str) -> Result<RunRecord, RuntimeError> {
         let event = match &self.sink {
             Some(sink) => {
-                sink.ready().map_err(Repr::Audit)?;
+                sink.check_writable().map_err(Repr::Audit)?;
                 let time = humantime::format_rfc3339_millis((self.clock)()).to_string();
-                Some(Event::new(time, truncate_text(skill), Decision::Failed))
+                Some(Event::new(time, truncate_text(skill), Disposition::Failed))
             }
             None => None,
         };
@@ -90,30 +90,34 @@ impl RunRecord {
         });
     }
 
-    pub(crate) fn record_decision(&mut self, decision: Decision, verdicts: &[Verdict]) {
+    pub(crate) fn record_decision(
+        &mut self,
+        decision: Disposition,
+        verdicts: &[PermissionDecision],
+    ) {
         self.update(|event| {
-            event.decision = decision;
+            event.disposition = decision;
             // Whatever is cut, it is not what matters most.
-            let rank = |verdict: &&Verdict| {
+            let rank = |verdict: &&PermissionDecision| {
                 (
-                    verdict.fate() != Fate::Denied,
-                    !verdict.permission().capability().is_dangerous(),
+                    verdict.decision() != Decision::Deny,
+                    !verdict.permission().capability().is_privileged(),
                 )
             };
-            let mut verdicts: Vec<&Verdict> = verdicts.iter().collect();
+            let mut verdicts: Vec<&PermissionDecision> = verdicts.iter().collect();
             verdicts.sort_by_key(rank);
             event.rules = truncate_list(verdicts.into_iter().map(ToString::to_string));
         });
     }
 
-    pub(crate) fn record_limits(&mut self, limits: &Limits) {
+    pub(crate) fn record_limits(&mut self, limits: &ResourceLimits) {
         self.update(|event| {
             let milliseconds = u64::try_from(limits.wall_time.as_millis()).unwrap_or(u64::MAX);
             let named = [
                 ("wall_time_ms", milliseconds),
                 ("memory_bytes", limits.memory_bytes),
-                ("output_bytes", limits.output_bytes as u64),
-                ("flood_bytes", limits.flood_bytes),
+                ("output_bytes", limits.captured_bytes as u64),
+                ("flood_bytes", limits.output_limit_bytes),
                 ("file_bytes", limits.file_bytes),
                 ("open_files", limits.open_files),
                 ("processes", limits.processes),
@@ -141,7 +145,7 @@ impl RunRecord {
                 termination_text(&artifacts.exit_status)
             }
             Err(error) => {
-                self.update(|event| event.decision = Decision::Failed);
+                self.update(|event| event.disposition = Disposition::Failed);
                 format!("error {}: {}", error.kind().code(), error_chain(error))
             }
         };
@@ -163,18 +167,21 @@ impl RunRecord {
                 [captured.head(), &captured.tail()].concat()
             };
             let content = |captured: &skills_sandbox::CapturedOutput| {
-                Some(Content::of(&kept(captured), captured.total_bytes()))
+                Some(ContentHash::from_prefix(
+                    &kept(captured),
+                    captured.total_bytes(),
+                ))
             };
             let Some(report) = &artifacts.enforcement else {
                 return;
             };
             (event.stdout, event.stderr) = (content(&artifacts.stdout), content(&artifacts.stderr));
             event.backend = Some(report.backend().to_owned());
-            let layer = |layer: &skills_sandbox::Restriction| Layer {
+            let layer = |layer: &skills_sandbox::Restriction| RestrictionStatus {
                 name: layer.name().to_owned(),
                 status: status_word(layer.status()).to_owned(),
             };
-            event.layers = report.restrictions().iter().map(layer).collect();
+            event.restrictions = report.restrictions().iter().map(layer).collect();
         });
     }
 
@@ -182,7 +189,7 @@ impl RunRecord {
         let (Some(sink), Some(mut event)) = (&self.sink, self.event.take()) else {
             return Ok(());
         };
-        event.outcome = Some(truncate_text(&self.redactor.redact_text(&outcome)));
+        event.termination = Some(truncate_text(&self.redactor.redact_text(&outcome)));
         event.duration_ms =
             Some(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX));
         sink.record(&event)

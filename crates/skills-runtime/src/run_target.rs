@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use skills_audit::Content;
+use skills_audit::ContentHash;
 use skills_discovery::{Entry, SkillFiles};
 use skills_manifest::Manifest;
 
@@ -91,7 +91,7 @@ pub(crate) fn command_digest(
         .display()
         .to_string();
     let stdin = options.stdin.as_deref().unwrap_or_default();
-    let stdin = Content::of(stdin, stdin.len() as u64).sha256;
+    let stdin = ContentHash::from_prefix(stdin, stdin.len() as u64).sha256;
     let parts = [command.program().to_owned(), starts_in, stdin];
     let words: Vec<String> = parts
         .into_iter()
@@ -102,6 +102,6 @@ pub(crate) fn command_digest(
     let text = words.join("\0");
     format!(
         "sha256:{}",
-        Content::of(text.as_bytes(), text.len() as u64).sha256
+        ContentHash::from_prefix(text.as_bytes(), text.len() as u64).sha256
     )
 }

@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 
 use skills_discovery::{Catalog, Discovery, Entry, Lookup};
 use skills_policy::PermissionManager;
-use skills_prompt::{ImplicitIndex, MentionIndex, Modes};
+use skills_prompt::{ImplicitIndex, ListingModes, MentionIndex};
 use skills_sandbox::{EnforcementReport, SandboxError};
 
 use crate::approval_queue::ApprovalQueue;
@@ -34,7 +34,7 @@ pub(crate) struct Shared {
     pub(crate) discovery: Discovery,
     pub(crate) permissions: PermissionManager,
     pub(crate) backends: Backends,
-    pub(crate) modes: Modes,
+    pub(crate) modes: ListingModes,
     pub(crate) precompile: Precompile,
     pub(crate) secrets: Secrets,
     pub(crate) recorder: Recorder,
@@ -116,7 +116,7 @@ impl SkillRuntime {
         self.shared
             .secrets
             .get(name)
-            .is_some_and(|value| !value.expose().is_empty())
+            .is_some_and(|value| !value.expose_secret().is_empty())
     }
 
     /// Returns the directories that no program sees ([`Builder::hide`]), as the host named them.
@@ -134,7 +134,7 @@ impl SkillRuntime {
 
     /// Forgets what was answered for a [session](crate::ExecutionOptions::session).
     pub fn clear_session_approvals(&self, session: &str) {
-        self.shared.permissions.forget_session(session);
+        self.shared.permissions.clear_session(session);
     }
 
     /// Lists the variables that a skill declares, whether it needs them or not: `requires.env`,

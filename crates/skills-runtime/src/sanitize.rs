@@ -1,6 +1,6 @@
 //! Text of skills where a person reads it.
 
-use skills_manifest::is_hidden;
+use skills_manifest::is_invisible;
 
 /// Makes what a reader cannot see visible, so that no text moves the cursor, talks to the terminal
 /// or turns the line around. Line ends and tabs stay, and so do the joiners that scripts and emoji
@@ -9,7 +9,7 @@ use skills_manifest::is_hidden;
 pub fn escape_terminal(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for c in text.replace("\r\n", "\n").chars() {
-        let stays = !is_hidden(c) || matches!(c, '\n' | '\t' | '\u{200C}' | '\u{200D}');
+        let stays = !is_invisible(c) || matches!(c, '\n' | '\t' | '\u{200C}' | '\u{200D}');
         if stays {
             clean.push(c)
         } else {

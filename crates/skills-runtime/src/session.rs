@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde_json::Value;
-use skills_manifest::{Context, ToolRule};
+use skills_manifest::{ContextMode, ToolPattern};
 use skills_policy::Approver;
 
 use crate::error::{Repr, RuntimeError};
@@ -32,8 +32,8 @@ pub struct SkillSession {
     directory: String,
     agent: Option<String>,
     is_forked: bool,
-    allowed_tools: Vec<ToolRule>,
-    disallowed_tools: Vec<ToolRule>,
+    allowed_tools: Vec<ToolPattern>,
+    disallowed_tools: Vec<ToolPattern>,
     approver: Option<Arc<dyn Approver>>,
     events: Vec<SessionEvent>,
     bytes: usize,
@@ -128,8 +128,8 @@ impl SkillRuntime {
         };
         let document = entry.open().map_err(failed)?.document().map_err(failed)?;
         let manifest = document.manifest();
-        if !manifest.unread_restrictions().is_empty() {
-            let fields = manifest.unread_restrictions().to_vec();
+        if !manifest.unparsed_restrictions().is_empty() {
+            let fields = manifest.unparsed_restrictions().to_vec();
             return Err(Repr::InvalidRestriction {
                 skill: entry.name().to_string(),
                 path: entry.location(),
@@ -143,7 +143,7 @@ impl SkillRuntime {
             skill: entry.name().to_string(),
             directory: entry.directory().to_string_lossy().into_owned(),
             agent: extensions.agent.clone(),
-            is_forked: extensions.context == Some(Context::Fork),
+            is_forked: extensions.context == Some(ContextMode::Fork),
             allowed_tools: manifest.allowed_tools().to_vec(),
             disallowed_tools: extensions.disallowed_tools.clone(),
             approver,

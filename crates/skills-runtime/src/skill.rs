@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use skills_discovery::{Entry, Listing, Scope};
+use skills_discovery::{Entry, ResourceListing, Scope};
 use skills_manifest::{Document, Manifest};
 
 /// The metadata of a skill: enough to choose by, about a hundred tokens.
@@ -53,13 +53,13 @@ pub struct LoadedSkill {
     /// Its directory, against which relative paths in the instructions resolve.
     pub directory: PathBuf,
     /// Its other files: named, not read.
-    pub resources: Listing,
+    pub resources: ResourceListing,
     /// The headings and relative links of its instructions.
     pub outline: skills_manifest::Outline,
 }
 
 impl LoadedSkill {
-    pub(crate) fn new(entry: &Entry, document: &Document, resources: Listing) -> Self {
+    pub(crate) fn new(entry: &Entry, document: &Document, resources: ResourceListing) -> Self {
         Self {
             id: entry.name().to_string(),
             manifest: document.manifest().clone(),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use skills_discovery::{Digest, DigestCache, DiscoveryError, SkillFiles};
+use skills_discovery::{ContentDigest, DigestCache, DiscoveryError, SkillFiles};
 use skills_sandbox::{SandboxError, ScratchDir};
 
 use crate::RuntimeError;
@@ -54,7 +54,7 @@ impl SkillCopy {
 
     /// Opens the copy.
     pub(crate) fn files(&self) -> Option<Result<SkillFiles, DiscoveryError>> {
-        self.path().map(SkillFiles::at)
+        self.path().map(SkillFiles::open_directory)
     }
 
     /// Returns where the copy lies.
@@ -82,7 +82,7 @@ impl SkillCopyCache {
     }
 
     /// As [`digest`](Self::digest), with the reason why there is none.
-    pub(crate) fn try_digest(&self, files: &SkillFiles) -> Result<Digest, DiscoveryError> {
+    pub(crate) fn try_digest(&self, files: &SkillFiles) -> Result<ContentDigest, DiscoveryError> {
         files.digest(&mut self.lock_digests())
     }
 
@@ -97,7 +97,7 @@ impl SkillCopyCache {
         files: &SkillFiles,
         parent: &Path,
     ) -> Result<Option<Arc<SkillCopy>>, RuntimeError> {
-        let known = files.known_digest(&mut self.lock_digests()).ok().flatten();
+        let known = files.cached_digest(&mut self.lock_digests()).ok().flatten();
         if let Some(kept) = known.and_then(|digest| self.get(&digest.to_string())) {
             return Ok(Some(kept));
         }

@@ -1,7 +1,7 @@
 //! What a skill says of the tools of its agent.
 
 use serde::Serialize;
-use skills_manifest::{Matcher, ToolRule};
+use skills_manifest::{ArgumentMatcher, ToolPattern};
 
 /// What a skill says of a tool of the agent. What the agent may do is the host's to decide: this
 /// narrows and never widens.
@@ -22,8 +22,8 @@ pub enum ToolAccess {
 const COMMAND_SEPARATORS: [char; 9] = [';', '&', '|', '\n', '`', '(', ')', '<', '>'];
 
 pub(crate) fn evaluate(
-    allowed: &[ToolRule],
-    disallowed: &[ToolRule],
+    allowed: &[ToolPattern],
+    disallowed: &[ToolPattern],
     tool: &str,
     argument: &str,
 ) -> ToolAccess {
@@ -42,7 +42,7 @@ pub(crate) fn evaluate(
 
 /// Whatever the argument may come to is looked at: a path without its detours, each part of a
 /// command, also behind assignments and a path.
-fn rule_forbids(rule: &ToolRule, tool: &str, argument: &str) -> bool {
+fn rule_forbids(rule: &ToolPattern, tool: &str, argument: &str) -> bool {
     if !matches_tool(rule, tool) {
         return false;
     }
@@ -55,15 +55,15 @@ fn rule_forbids(rule: &ToolRule, tool: &str, argument: &str) -> bool {
     let mut all = [argument.to_owned(), normalize_path(argument)]
         .into_iter()
         .chain(spellings);
-    all.any(|spelling| matches_argument(rule.matcher(), &spelling))
+    all.any(|spelling| matches_argument(rule.argument_matcher(), &spelling))
 }
 
 /// A pattern lists nothing that may lead elsewhere: no second command, no `..`.
-fn rule_lists(rule: &ToolRule, tool: &str, argument: &str) -> bool {
+fn rule_lists(rule: &ToolPattern, tool: &str, argument: &str) -> bool {
     matches_tool(rule, tool)
-        && match rule.matcher() {
-            Matcher::Any => true,
-            Matcher::Exact(exact) => argument == exact,
+        && match rule.argument_matcher() {
+            ArgumentMatcher::Any => true,
+            ArgumentMatcher::Exact(exact) => argument == exact,
             matcher => {
                 matches_argument(matcher, argument)
                     && !argument.contains(COMMAND_SEPARATORS)
@@ -73,7 +73,7 @@ fn rule_lists(rule: &ToolRule, tool: &str, argument: &str) -> bool {
 }
 
 /// `mcp__server` is about all tools of the server.
-fn matches_tool(rule: &ToolRule, tool: &str) -> bool {
+fn matches_tool(rule: &ToolPattern, tool: &str) -> bool {
     if rule.tool() == tool {
         return true;
     }
@@ -82,17 +82,17 @@ fn matches_tool(rule: &ToolRule, tool: &str) -> bool {
             .and_then(|rest| rest.strip_prefix(server))
             .is_some_and(|rest| rest.starts_with("__"))
     };
-    matches!(rule.mcp(), Some((server, None)) if of_server(server))
+    matches!(rule.mcp_server_and_tool(), Some((server, None)) if of_server(server))
 }
 
-fn matches_argument(matcher: Matcher<'_>, argument: &str) -> bool {
+fn matches_argument(matcher: ArgumentMatcher<'_>, argument: &str) -> bool {
     match matcher {
-        Matcher::Any => true,
-        Matcher::Exact(exact) => argument == exact,
-        Matcher::Prefix(prefix) => argument
+        ArgumentMatcher::Any => true,
+        ArgumentMatcher::Exact(exact) => argument == exact,
+        ArgumentMatcher::Prefix(prefix) => argument
             .strip_prefix(prefix)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace)),
-        Matcher::Glob(pattern) => wildmatch::WildMatch::new(pattern).matches(argument),
+        ArgumentMatcher::Glob(pattern) => wildmatch::WildMatch::new(pattern).matches(argument),
         _ => false,
     }
 }

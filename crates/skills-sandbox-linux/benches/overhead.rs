@@ -1,6 +1,12 @@
-//! What the walls cost over a plain `posix_spawn`, in the same run and in turns: `/bin/true` and Python, in each tier, in a small process and in
-//! one with 1 GiB of memory. Prints medians in milliseconds; says by itself whether the goals are met.
-#![expect(clippy::panic, clippy::unwrap_used, clippy::disallowed_methods, reason = "a bench makes its own files and fails by panicking")]
+//! What the walls cost over a plain `posix_spawn`, in the same run and in turns: `/bin/true` and
+//! Python, in each tier, in a small process and in one with 1 GiB of memory. Prints medians in
+//! milliseconds; says by itself whether the goals are met.
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a bench makes its own files and fails by panicking"
+)]
 
 #[cfg(not(target_os = "linux"))]
 fn main() {}
@@ -16,10 +22,10 @@ mod linux {
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
 
-    use skills_policy::{Decision, Request, Rules};
+    use skills_policy::{Authorization, Policy, Request};
     use skills_sandbox::interpreter::ProgramFinder;
     use skills_sandbox::{Job, Program, Sandbox, ScriptType};
-    use skills_sandbox_linux::{Isolation, LinuxSandbox};
+    use skills_sandbox_linux::{IsolationMode, LinuxSandbox};
     use tokio::runtime::Runtime;
 
     const ROUNDS: usize = 300;
@@ -32,42 +38,90 @@ mod linux {
         std::os::unix::fs::symlink("/bin/true", directory.join("bin/sh")).unwrap();
         std::fs::write(directory.join("main.sh"), "").unwrap();
         std::fs::write(directory.join("main.py"), "pass\n").unwrap();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
         println!("case                          floor ms   sandbox ms   over ms   over %");
         compare(&runtime, &directory, "true", ScriptType::Shell, ROUNDS);
-        compare(&runtime, &directory, "python", ScriptType::Python, ROUNDS / 5);
+        compare(
+            &runtime,
+            &directory,
+            "python",
+            ScriptType::Python,
+            ROUNDS / 5,
+        );
         let memory = vec![1u8; 1 << 30];
-        compare(&runtime, &directory, "true, 1 GiB", ScriptType::Shell, ROUNDS);
+        compare(
+            &runtime,
+            &directory,
+            "true, 1 GiB",
+            ScriptType::Shell,
+            ROUNDS,
+        );
         assert_eq!(std::hint::black_box(&memory)[4_096], 1);
     }
 
     fn compare(runtime: &Runtime, directory: &Path, name: &str, kind: ScriptType, rounds: usize) {
-        for (tier, isolation) in [("isolated", Isolation::Isolated), ("landlock", Isolation::Landlock)] {
+        for (tier, isolation) in [
+            ("isolated", IsolationMode::Namespaces),
+            ("landlock", IsolationMode::LandlockOnly),
+        ] {
             let interpreters = match kind {
                 ScriptType::Shell => ProgramFinder::with_search_path([directory.join("bin")]),
                 _ => ProgramFinder::default(),
             };
-            let sandbox = LinuxSandbox::new(directory).interpreters(interpreters).isolation(isolation);
-            let Decision::Granted(grants) = Rules::default().decide(&Request::new(directory)) else { panic!("granted") };
-            let script = directory.join(if kind == ScriptType::Shell { "main.sh" } else { "main.py" });
+            let sandbox = LinuxSandbox::new(directory)
+                .program_finder(interpreters)
+                .isolation_mode(isolation);
+            let Authorization::Granted(grants) =
+                Policy::default().authorize(&Request::new(directory))
+            else {
+                panic!("granted")
+            };
+            let script = directory.join(if kind == ScriptType::Shell {
+                "main.sh"
+            } else {
+                "main.py"
+            });
             let job = Job::new(grants, Program::script(kind, &script));
-            let program = if kind == ScriptType::Shell { "/bin/true" } else { "/usr/bin/python3" };
+            let program = if kind == ScriptType::Shell {
+                "/bin/true"
+            } else {
+                "/usr/bin/python3"
+            };
             let (mut floor, mut walls) = (Vec::new(), Vec::new());
             for _ in 0..rounds {
                 let started = Instant::now();
                 let mut command = Command::new(program);
-                command.arg(&script).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+                command
+                    .arg(&script)
+                    .stdin(Stdio::piped())
+                    .stdout(Stdio::piped())
+                    .stderr(Stdio::piped());
                 assert!(command.output().unwrap().status.success());
                 floor.push(started.elapsed());
                 let started = Instant::now();
-                assert!(runtime.block_on(sandbox.run(job.clone())).unwrap().termination.is_success());
+                assert!(
+                    runtime
+                        .block_on(sandbox.run(job.clone()))
+                        .unwrap()
+                        .termination
+                        .is_success()
+                );
                 walls.push(started.elapsed());
             }
             let (floor, walls) = (median(floor), median(walls));
             let over = walls.saturating_sub(floor);
             let percent = over.as_secs_f64() / floor.as_secs_f64() * 100.0;
             let ms = |time: Duration| time.as_secs_f64() * 1_000.0;
-            println!("{:28} {:9.2} {:12.2} {:9.2} {percent:8.0}", format!("{name}, {tier}"), ms(floor), ms(walls), ms(over));
+            println!(
+                "{:28} {:9.2} {:12.2} {:9.2} {percent:8.0}",
+                format!("{name}, {tier}"),
+                ms(floor),
+                ms(walls),
+                ms(over)
+            );
         }
     }
 

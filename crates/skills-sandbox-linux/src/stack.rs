@@ -3,22 +3,37 @@
 use std::io;
 use std::ptr::NonNull;
 
-const BYTES: usize = 128 * 1024;
+const STACK_BYTES: usize = 128 * 1024;
 const GUARD_BYTES: usize = 4096;
 
 /// A stack with an inaccessible page below it.
 pub(crate) struct Stack(NonNull<libc::c_void>);
 
-#[expect(unsafe_code, reason = "a child that shares our memory needs a stack that is not ours")]
+#[expect(
+    unsafe_code,
+    reason = "a child that shares our memory needs a stack that is not ours"
+)]
 impl Stack {
     pub(crate) fn new() -> io::Result<Self> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK | libc::MAP_NORESERVE;
-        // SAFETY: an anonymous mapping at an address of the kernel's choice touches no memory of ours.
-        let bottom = unsafe { libc::mmap(std::ptr::null_mut(), BYTES, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+        // SAFETY: an anonymous mapping at an address of the kernel's choice touches no memory of
+        // ours.
+        let bottom = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                STACK_BYTES,
+                libc::PROT_READ | libc::PROT_WRITE,
+                flags,
+                -1,
+                0,
+            )
+        };
         if bottom == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        let stack = Self(NonNull::new(bottom).ok_or_else(|| io::Error::other("the kernel mapped page zero"))?);
+        let stack = Self(
+            NonNull::new(bottom).ok_or_else(|| io::Error::other("the kernel mapped page zero"))?,
+        );
         // SAFETY: the first page of the mapping that was just made, and that nobody uses yet.
         if unsafe { libc::mprotect(stack.0.as_ptr(), GUARD_BYTES, libc::PROT_NONE) } != 0 {
             return Err(io::Error::last_os_error());
@@ -28,15 +43,16 @@ impl Stack {
 
     /// Returns the address one past its highest byte, aligned to a page: stacks grow down.
     pub(crate) fn top(&self) -> *mut libc::c_void {
-        // SAFETY: one past the end of the mapping, which `BYTES` is the length of.
-        unsafe { self.0.as_ptr().byte_add(BYTES) }
+        // SAFETY: one past the end of the mapping, which `STACK_BYTES` is the length of.
+        unsafe { self.0.as_ptr().byte_add(STACK_BYTES) }
     }
 }
 
 #[expect(unsafe_code, reason = "what was mapped by hand is unmapped by hand")]
 impl Drop for Stack {
     fn drop(&mut self) {
-        // SAFETY: the mapping made in `new`, and nobody runs on it any more: the child has executed its program or ended.
-        unsafe { libc::munmap(self.0.as_ptr(), BYTES) };
+        // SAFETY: the mapping made in `new`, and nobody runs on it any more: the child has executed
+        // its program or ended.
+        unsafe { libc::munmap(self.0.as_ptr(), STACK_BYTES) };
     }
 }

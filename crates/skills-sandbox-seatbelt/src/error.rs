@@ -1,33 +1,31 @@
-//! A profile that cannot be written.
+//! Errors of profile generation.
 
 use std::path::PathBuf;
 
 use skills_sandbox::SandboxError;
 
-/// Says why no profile can be written.
+/// Why no profile can be generated.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct ProfileError(#[from] Repr);
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Repr {
-    #[error("the path {0:?} is not absolute")]
+    #[error("path {0:?} is not absolute")]
     RelativePath(PathBuf),
-    #[error("the path {0:?} holds `.`, `..` or an empty part; resolve it first")]
+    #[error("path {0:?} contains `.`, `..` or an empty component; resolve it first")]
     NotCanonical(PathBuf),
-    #[error("the path {0:?} holds a control character or is not UTF-8")]
+    #[error("path {0:?} contains a control character or is not UTF-8")]
     Unprintable(PathBuf),
-    #[error("a seatbelt profile cannot open the network to named hosts only")]
+    #[error("cannot restrict the network to named hosts in a seatbelt profile")]
     HostsUnsupported,
-    #[error("the grants open no host, so no port of this machine leads to one")]
+    #[error("proxy port given, but the grants allow no host")]
     UnusedProxy,
-    #[error(
-        "the granted program {0:?} is not found on this machine, and a seatbelt profile names programs by their paths"
-    )]
+    #[error("granted program {0:?} not found; a seatbelt profile names programs by path")]
     ProgramNotFound(String),
-    #[error("the script {0:?} lies in no directory that the grants make readable")]
+    #[error("script {0:?} is not in a directory that the grants make readable")]
     ScriptNotReadable(PathBuf),
-    #[error("the grants make no directory readable, not even the script's own")]
+    #[error("the grants do not make any directory readable")]
     NoReadableDirectory,
 }
 

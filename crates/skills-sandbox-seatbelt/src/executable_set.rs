@@ -1,15 +1,16 @@
-//! The programs of one run, already found.
+//! The programs of one run, already resolved.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Where programs find programs when nobody says otherwise.
+/// Default `PATH` of a run.
 const DEFAULT_SEARCH_PATH: [&str; 3] = ["/usr/bin", "/bin", "/usr/local/bin"];
 
-/// The programs of one run: the interpreter, and those that the grants name.
+/// The programs of one run: the interpreter, and those that the grants name. All paths are
+/// canonical, since seatbelt compares the paths that the kernel resolved.
 ///
-/// Defaults of the builder: no programs, and `/usr/bin`, `/bin` and `/usr/local/bin` as the
-/// directories in which programs find programs.
+/// Defaults of the builder: no programs, and `/usr/bin`, `/bin` and `/usr/local/bin` as the `PATH`
+/// of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct ExecutableSet {
@@ -18,10 +19,10 @@ pub struct ExecutableSet {
     search_path: Vec<PathBuf>,
 }
 
-/// A program, and what it needs beside the system's own files.
+/// A program, and what it needs in addition to the system's files.
 ///
-/// Defaults of the builder: it is called by its own path, with no arguments and variables, and
-/// needs nothing more.
+/// Defaults of the builder: `argv[0]` is its own path, there are no arguments and variables, and no
+/// further files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Executable {
@@ -34,7 +35,7 @@ pub struct Executable {
 }
 
 impl ExecutableSet {
-    /// Names the interpreter.
+    /// Creates a set with an interpreter only.
     pub fn new(interpreter: impl Into<Executable>) -> Self {
         Self {
             interpreter: interpreter.into(),
@@ -43,13 +44,13 @@ impl ExecutableSet {
         }
     }
 
-    /// Adds a program by the name that grants have for it.
+    /// Adds a program with its name in the grants.
     pub fn program(mut self, name: impl Into<String>, program: impl Into<Executable>) -> Self {
         self.programs.insert(name.into(), program.into());
         self
     }
 
-    /// Sets the directories in which programs find programs, the `PATH` of the run.
+    /// Sets the `PATH` of the run.
     pub fn search_path(
         mut self,
         directories: impl IntoIterator<Item = impl Into<PathBuf>>,
@@ -69,14 +70,14 @@ impl ExecutableSet {
         self.programs.get(name)
     }
 
-    /// Returns the paths by which programs find a program.
+    /// Returns the paths at which a search of `PATH` may find a program.
     pub(crate) fn path_candidates(&self, name: &str) -> impl Iterator<Item = PathBuf> {
         self.search_path
             .iter()
             .map(move |directory| directory.join(name))
     }
 
-    /// Returns the directories as a `PATH`.
+    /// Returns the search path as the value of `PATH`.
     #[must_use]
     pub fn path_env(&self) -> String {
         self.search_path
@@ -88,7 +89,7 @@ impl ExecutableSet {
 }
 
 impl Executable {
-    /// Names a program by its canonical path, which is what the kernel executes.
+    /// Creates a program from its canonical path, which the kernel executes.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         let (arguments, variables, readable, successors) = Default::default();
@@ -102,14 +103,14 @@ impl Executable {
         }
     }
 
-    /// Sets the path by which it is called. It leads to the canonical one by symlinks; its parent
-    /// directories hold none. The Python of a virtual environment finds the environment by it.
+    /// Sets `argv[0]`. May be a symlink to the canonical path (a virtual environment's `python`);
+    /// its parents may not.
     pub fn with_argv0(mut self, name: impl Into<PathBuf>) -> Self {
         self.argv0 = name.into();
         self
     }
 
-    /// Adds an argument that comes before the script.
+    /// Adds an argument before the script.
     pub fn arg(mut self, argument: impl Into<String>) -> Self {
         self.args.push(argument.into());
         self
@@ -121,14 +122,14 @@ impl Executable {
         self
     }
 
-    /// Adds a canonical path that it reads and loads code from, with all below it.
+    /// Adds a canonical path that it reads and loads code from, including everything below it.
     pub fn readable(mut self, path: impl Into<PathBuf>) -> Self {
         self.readable.push(path.into());
         self
     }
 
-    /// Adds a program, by its canonical path, that it becomes when it starts: it is replaced, and
-    /// starts nothing beside itself.
+    /// Adds the canonical path of a program that this one replaces itself with (`execve`). This
+    /// does not allow further processes.
     pub fn exec_target(mut self, path: impl Into<PathBuf>) -> Self {
         self.exec_targets.push(path.into());
         self
@@ -140,13 +141,13 @@ impl Executable {
         &self.path
     }
 
-    /// Returns the path by which it is called.
+    /// Returns `argv[0]`.
     #[must_use]
     pub fn argv0(&self) -> &Path {
         &self.argv0
     }
 
-    /// Returns its own code: the program and what it becomes.
+    /// Returns its own code: the program and those that it replaces itself with.
     pub(crate) fn code_paths(&self) -> impl Iterator<Item = &Path> {
         [&self.path]
             .into_iter()

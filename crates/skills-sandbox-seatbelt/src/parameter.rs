@@ -1,14 +1,15 @@
-//! Paths that reach a profile beside its text, never in it.
+//! Paths passed to the profile as parameters (`-D`), never interpolated.
 
 use std::fmt;
 use std::path::Path;
 
 use crate::error::{ProfileError, Repr};
 
-/// A name for a path, which `sandbox-exec -D NAME=PATH` puts behind `(param "NAME")`.
+/// A named path, which `sandbox-exec -D NAME=PATH` makes available as `(param "NAME")`. So the text
+/// of a path cannot change the profile.
 ///
-/// The names are ours: upper-case letters, digits and `_`. The path is absolute, without `.`, `..`
-/// and empty parts, UTF-8, without control characters.
+/// Names consist of uppercase letters, digits and `_`, and are chosen by this crate. The path is
+/// absolute, UTF-8, without `.`, `..`, empty components and control characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {
     name: String,
@@ -35,12 +36,12 @@ impl fmt::Display for Parameter {
     }
 }
 
-/// A path in a profile.
+/// A path in a profile: literal if it belongs to the system, otherwise a parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProfilePath {
-    /// One of the system's, which stands in the text.
+    /// A system path, written literally.
     System(&'static str),
-    /// One that somebody gave, by the name of its [`Parameter`].
+    /// A path from the caller, by the name of its [`Parameter`].
     Parameter(String),
 }
 
@@ -53,12 +54,12 @@ impl fmt::Display for ProfilePath {
     }
 }
 
-/// The parameters of a profile while it is made.
+/// The parameters of a profile under construction.
 #[derive(Debug, Default)]
 pub(crate) struct Parameters(Vec<Parameter>);
 
 impl Parameters {
-    /// Adds a path under a name that nothing else has.
+    /// Adds a path with a unique name.
     pub(crate) fn add_unique(
         &mut self,
         name: &'static str,
@@ -67,7 +68,7 @@ impl Parameters {
         self.add(name.to_owned(), path)
     }
 
-    /// Adds a path under the next number of a kind.
+    /// Adds a path with the next number of a kind.
     pub(crate) fn add_numbered(
         &mut self,
         kind: &'static str,
@@ -96,13 +97,13 @@ impl Parameters {
     }
 }
 
-/// Says whether a path can be named at all.
+/// Returns true if a path can be written in a profile.
 pub(crate) fn is_printable(path: &Path) -> bool {
     check_path(path).is_ok()
 }
 
-/// Seatbelt compares what the kernel resolved: any other path would match nothing, or not what it
-/// seems to.
+/// Seatbelt compares the paths that the kernel resolved: any other path would match nothing, or
+/// something else than expected.
 fn check_path(path: &Path) -> Result<&str, ProfileError> {
     let text = path
         .to_str()

@@ -1,63 +1,62 @@
-//! What will be done, as plain data.
+//! The plan of a run, as plain data.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use skills_policy::{Limits, Spawn};
+use skills_policy::{ResourceLimits, SpawnGrant};
 use skills_sandbox::{Environment, Job, Program, SandboxError, egress};
 
 use crate::executable_set::{Executable, ExecutableSet};
 use crate::profile::{Profile, ProfileInput, ProxyAccess};
 
-/// Always this one: a program of the same name further up in a `PATH` would decide what a sandbox
-/// is.
+/// Absolute path, so that `PATH` cannot substitute another program.
 pub(crate) const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
 
-/// What will be done for one job: which command with which arguments and environment, where, and
-/// under which profile.
+/// The plan of one job: the command with arguments and environment, the working directory, and the
+/// profile.
 ///
-/// Making a plan changes nothing and works on every system. It can be printed and compared.
+/// Creating a plan has no side effects and works on every system. It can be printed and compared.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Plan {
     args: Vec<String>,
     env: Environment,
     current_dir: PathBuf,
     profile: Profile,
-    spawn: Spawn,
-    limits: Limits,
+    spawn: SpawnGrant,
+    limits: ResourceLimits,
     network: ProxyAccess,
 }
 
-/// Where a program is going to run. All paths are canonical.
+/// Paths and proxy port that a plan depends on. All paths are canonical.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanContext {
-    /// Its scratch directory.
+    /// The scratch directory.
     pub scratch: PathBuf,
-    /// The file in which its profile will lie.
+    /// The file that the profile is written to.
     pub profile_path: PathBuf,
-    /// Its way to the granted hosts.
+    /// Access to the granted hosts.
     pub network: ProxyAccess,
 }
 
 impl Plan {
-    /// Makes the plan for a job.
+    /// Creates the plan for a job.
     ///
     /// # Errors
-    /// When the program is neither a script nor a command, or the grants or paths hold what this
-    /// backend cannot enforce.
+    /// Fails if the program is neither a script nor a command, or if this backend cannot enforce
+    /// the grants or use the paths.
     pub fn new(
         job: &Job,
         executables: &ExecutableSet,
         ground: &PlanContext,
     ) -> Result<Self, SandboxError> {
         let directory = job.working_directory("seatbelt")?.to_owned();
-        // What a command loads lies where it starts, as what a script loads lies beside it.
+        // A command loads code from its working directory, as a script does from its own directory.
         let (script, code) = match job.program() {
             Program::Script { path, .. } => (Some(path), path.clone()),
             Program::Command { name } => (None, directory.join(name)),
             _ => {
                 return Err(SandboxError::invalid_program(
-                    "this backend runs scripts and commands only",
+                    "this backend only runs scripts and commands",
                 ));
             }
         };
@@ -95,14 +94,14 @@ impl Plan {
         Path::new(SANDBOX_EXEC)
     }
 
-    /// Returns its arguments: the profile, the paths that it names, the interpreter, the script and
-    /// the script's arguments.
+    /// Returns its arguments: the profile, its parameters, the interpreter, the script and the
+    /// script's arguments.
     #[must_use]
     pub fn args(&self) -> &[String] {
         &self.args
     }
 
-    /// Returns the whole environment of the program.
+    /// Returns the complete environment of the program.
     #[must_use]
     pub fn env(&self) -> &[(String, String)] {
         self.env.variables()
@@ -120,26 +119,26 @@ impl Plan {
         &self.profile
     }
 
-    /// Returns the programs that may be started.
+    /// Returns which programs may be started.
     #[must_use]
-    pub fn spawn(&self) -> &Spawn {
+    pub fn spawn(&self) -> &SpawnGrant {
         &self.spawn
     }
 
-    /// Returns the way to the granted hosts.
+    /// Returns the access to the granted hosts.
     #[must_use]
     pub fn network(&self) -> ProxyAccess {
         self.network
     }
 
-    /// Returns how much may be used.
+    /// Returns the resource limits.
     #[must_use]
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &ResourceLimits {
         &self.limits
     }
 }
 
-/// What the profile says is left to its own text.
+/// The profile is omitted; it has its own `Display`.
 impl fmt::Debug for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Plan")
@@ -153,8 +152,8 @@ impl fmt::Debug for Plan {
     }
 }
 
-/// The program as it wants to be called, what it wants before the script, the script where there is
-/// one, and the arguments.
+/// The program with its `argv[0]`, its leading arguments, the script if there is one, and the
+/// arguments.
 fn build_args(
     job: &Job,
     profile: &Profile,
@@ -176,7 +175,7 @@ fn build_args(
 fn path_text(path: &Path) -> Result<String, SandboxError> {
     path.to_str().map(str::to_owned).ok_or_else(|| {
         SandboxError::invalid_program(
-            "the path of the script or of a directory of ours is not UTF-8",
+            "the path of the script or of a directory of this run is not UTF-8",
         )
     })
 }
@@ -190,7 +189,7 @@ fn build_environment(
     let path = executables.path_env();
     let mut fixed: Vec<(String, String)> = [
         ("HOME", scratch),
-        // The one locale with UTF-8 that every macOS has.
+        // The only UTF-8 locale that every macOS has.
         ("LANG", "en_US.UTF-8"),
         ("PATH", path.as_str()),
         ("PYTHONDONTWRITEBYTECODE", "1"),

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use skills_policy::{Access, Grants, Network as Granted, Spawn};
+use skills_policy::{Access, Grants, NetworkGrant as Granted, SpawnGrant};
 
 use self::protected::Protected;
 use crate::error::{ProfileError, Repr};
@@ -16,57 +16,59 @@ use crate::executable_set::{Executable, ExecutableSet};
 use crate::parameter::{Parameter, Parameters, ProfilePath, is_printable};
 use crate::rule::{Filter, Operation, Rule};
 
-/// How the names of the files begin in which profiles are handed over.
+/// The prefix of profile file names.
 pub(crate) const FILE_PREFIX: &str = "openskills-seatbelt-";
 
-/// The profile of one run: rules in order, the last match decides, and the paths that they name.
+/// The profile of one run: an ordered list of rules, of which the last match decides, and the paths
+/// that they refer to.
 ///
-/// Its text, for `sandbox-exec -f`, is what [`Display`](fmt::Display) writes. No path that somebody
-/// gave is in it: those stand behind the [`parameters`](Self::parameters), so no text of a path can
-/// end a string or start a rule.
+/// Its text, for `sandbox-exec -f`, is written by [`Display`](fmt::Display). Paths of callers are
+/// not in the text but in the [`parameters`](Self::parameters), so the text of a path cannot end a
+/// string or start a rule.
 ///
-/// The order is that of the OpenSkills flow: everything denied, values of the kernel, the system's
-/// files, temporary directories, the skill, what may be read, what may be written, where code is
-/// loaded from. Then comes what interpreters need beside that, programs and network; and at the end
-/// what stays denied whatever was allowed before.
+/// The order is that of the OpenSkills flow: everything denied, kernel values, system files,
+/// temporary directories, the skill, readable paths, writable paths, code directories. These are
+/// followed by what interpreters need in addition, programs and network; and finally by the rules
+/// that are denied regardless of grants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
     rules: Vec<Rule>,
     parameters: Vec<Parameter>,
 }
 
-/// What a profile is made of. All paths are canonical: seatbelt compares what the kernel resolved.
+/// The input of a profile. All paths are canonical: seatbelt compares the paths that the kernel
+/// resolved.
 #[derive(Debug, Clone)]
 pub struct ProfileInput<'a> {
-    /// What is granted; the first of the files is the skill's own directory, which stays read-only
-    /// whatever the grants say.
+    /// The grants; the first of the files is the skill directory, which stays read-only regardless
+    /// of the grants.
     pub grants: &'a Grants,
     /// The programs that the grants and the script need.
     pub executables: &'a ExecutableSet,
     /// The script.
     pub script: &'a Path,
-    /// The private directory of the run.
+    /// The scratch directory of the run.
     pub scratch: &'a Path,
-    /// The way to the granted hosts.
+    /// Access to the granted hosts.
     pub network: ProxyAccess,
 }
 
-/// The way to the network, since a profile cannot name hosts.
+/// Network access. SBPL cannot match host names, so hosts go through a local proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProxyAccess {
-    /// None.
+    /// No network access.
     None,
-    /// To this port of this machine, where a proxy knows which hosts are granted.
+    /// TCP connections to this port of the host, where a proxy checks the granted hosts.
     LocalPort(u16),
 }
 
 impl Profile {
-    /// Computes the profile.
+    /// Creates the profile.
     ///
     /// # Errors
-    /// When a path is not absolute and canonical, not UTF-8 or holds a control character; when
-    /// hosts are granted without a way to them, or a way without hosts; when a granted program was
-    /// not found; when the script lies outside what may be read.
+    /// Fails if a path is not absolute and canonical, not UTF-8 or contains a control character; if
+    /// hosts are granted without a proxy port, or the reverse; if a granted program was not found;
+    /// if the script is outside of the readable paths.
     pub fn new(ingredients: &ProfileInput<'_>) -> Result<Self, ProfileError> {
         let ProfileInput {
             grants,
@@ -114,8 +116,7 @@ impl Profile {
         &self.rules
     }
 
-    /// Returns the paths behind the names in the rules, in the order in which they were named; no
-    /// name twice.
+    /// Returns the paths behind the names in the rules, in order of first use, without duplicates.
     #[must_use]
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters
@@ -129,20 +130,20 @@ impl fmt::Display for Profile {
     }
 }
 
-/// A profile that is being made.
+/// A profile under construction.
 struct ProfileBuilder<'a> {
     rules: Vec<Rule>,
     parameters: Parameters,
     root: NamedPath<'a>,
     reads: Vec<NamedPath<'a>>,
     writes: Vec<NamedPath<'a>>,
-    /// The libraries and the code of interpreter and programs that are not the system's.
+    /// The libraries and the code of interpreter and programs that are not part of the system.
     installed: Vec<NamedPath<'a>>,
     scratch: &'a Path,
     ancestors: BTreeMap<PathBuf, ProfilePath>,
 }
 
-/// A path and its name in the profile.
+/// A path with its name in the profile.
 struct NamedPath<'a> {
     path: &'a Path,
     profile_path: ProfilePath,
@@ -155,14 +156,14 @@ impl NamedPath<'_> {
 }
 
 impl<'a> ProfileBuilder<'a> {
-    /// Names the granted paths.
+    /// Adds the granted paths.
     fn new(grants: &'a Grants, scratch: &'a Path) -> Result<Self, ProfileError> {
         let Some((root, others)) = grants.files().split_first() else {
             return Err(Repr::NoReadableDirectory.into());
         };
         let mut parameters = Parameters::default();
         let (mut reads, mut writes) = (Vec::new(), Vec::new());
-        // Commands work on a directory that no program of theirs lies in.
+        // Commands work on a directory that contains no program of theirs.
         if root.access() == Access::ReadWrite {
             writes.push(NamedPath {
                 path: root.path(),
@@ -200,7 +201,7 @@ impl<'a> ProfileBuilder<'a> {
         })
     }
 
-    /// The skill, what may be read, what may be written.
+    /// The skill, readable paths, writable paths.
     fn add_files(&mut self) {
         let read = |spot: &NamedPath<'_>| allow(&[Operation::FileRead], vec![spot.subpath()]);
         self.rules.push(read(&self.root));
@@ -214,7 +215,7 @@ impl<'a> ProfileBuilder<'a> {
         self.rules.extend(self.writes.iter().map(write));
     }
 
-    /// Where code is loaded from, beside the system's libraries.
+    /// Directories that code is loaded from, in addition to the system's libraries.
     fn add_code(
         &mut self,
         interpreter: &'a Executable,
@@ -265,12 +266,12 @@ impl<'a> ProfileBuilder<'a> {
         Ok(())
     }
 
-    /// Programs resolve the paths that they use, and for this look at every directory above. Names
-    /// that lead to programs are looked at too.
+    /// Programs resolve the paths that they use, and read the metadata of all parent directories.
+    /// The names that lead to programs are read too.
     fn add_ancestors(
         &mut self,
         executables: &ExecutableSet,
-        spawn: &Spawn,
+        spawn: &SpawnGrant,
         programs: &[&Executable],
     ) -> Result<(), ProfileError> {
         let granted = [&self.root]
@@ -308,11 +309,11 @@ impl<'a> ProfileBuilder<'a> {
         Ok(())
     }
 
-    /// What may be executed: the interpreter, in the place of the one process that there is; more,
-    /// and more processes, only with a grant.
+    /// What may be executed: the interpreter, which replaces the only process; other programs and
+    /// processes only with a grant.
     fn add_programs(
         &mut self,
-        spawn: &Spawn,
+        spawn: &SpawnGrant,
         executables: &'a ExecutableSet,
         programs: &[&'a Executable],
     ) -> Result<(), ProfileError> {
@@ -340,7 +341,7 @@ impl<'a> ProfileBuilder<'a> {
                 ));
             }
         }
-        if *spawn == Spawn::Any {
+        if *spawn == SpawnGrant::Any {
             filters.extend(
                 system::program_filters()
                     .into_iter()
@@ -354,7 +355,7 @@ impl<'a> ProfileBuilder<'a> {
                 readable,
             ));
         }
-        if *spawn != Spawn::None {
+        if *spawn != SpawnGrant::None {
             self.rules
                 .push(allow(&[Operation::ProcessFork], Vec::new()));
         }
@@ -377,14 +378,13 @@ impl<'a> ProfileBuilder<'a> {
         Ok(())
     }
 
-    /// What stays as it is although it lies in a directory that may be written, the temporary
-    /// directories among them.
+    /// Denies writing protected paths in writable directories, including the temporary directories.
     fn add_denials(&mut self) -> Result<(), ProfileError> {
         let is_writable =
             |path: &Path| self.writes.iter().any(|write| path.starts_with(write.path));
         let reads = self.reads.iter().filter(|read| !is_writable(read.path));
-        // What this run executes, others run later; unless somebody granted just that to be
-        // written.
+        // Later runs execute what this run executes, so it is not writable; unless exactly that
+        // path was granted for writing.
         let is_granted = |path: &Path| self.writes.iter().any(|write| path == write.path);
         let exposed = |spot: &&NamedPath<'_>| {
             (is_writable(spot.path) || system::is_temporary(spot.path)) && !is_granted(spot.path)
@@ -400,7 +400,7 @@ impl<'a> ProfileBuilder<'a> {
             .iter()
             .map(|spot| self.read_only_rule(spot))
             .collect();
-        // Renaming a directory above and back again must not help.
+        // Renaming a parent directory away and back must not bypass the rule.
         let above: BTreeSet<&Path> = constant
             .iter()
             .flat_map(|spot| parent_directories(spot.path))
@@ -439,17 +439,17 @@ impl<'a> ProfileBuilder<'a> {
         Ok(())
     }
 
-    /// Denies writing protected paths, unless they were granted themselves, and everything with
+    /// Denies writing protected paths, unless they were granted themselves, and all access to
     /// hidden ones.
     fn add_protected_paths(&mut self, grants: &Grants) -> Result<(), ProfileError> {
         let is_inside = |path: &&PathBuf| {
             grants
-                .around(path)
+                .innermost_grant(path)
                 .is_some_and(|file| file.path() != path.as_path())
         };
         let is_changeable = |path: &&PathBuf| {
             grants
-                .writable_around(path)
+                .innermost_writable(path)
                 .is_some_and(|file| file.path() != path.as_path())
         };
         for path in grants.protected().iter().filter(is_changeable) {
@@ -470,7 +470,7 @@ impl<'a> ProfileBuilder<'a> {
         Ok(())
     }
 
-    /// A path below which nothing is written, but for what is granted further down.
+    /// Denies writing below a path, except for granted paths inside.
     fn read_only_rule(&self, spot: &NamedPath<'_>) -> Rule {
         let is_inside =
             |write: &&NamedPath<'_>| write.path != spot.path && write.path.starts_with(spot.path);
@@ -492,12 +492,12 @@ impl<'a> ProfileBuilder<'a> {
     }
 }
 
-/// Finds the programs that are granted by their names.
+/// Finds the programs that the grants name.
 fn granted_programs<'a>(
-    spawn: &Spawn,
+    spawn: &SpawnGrant,
     executables: &'a ExecutableSet,
 ) -> Result<Vec<&'a Executable>, ProfileError> {
-    let Spawn::Programs(names) = spawn else {
+    let SpawnGrant::Programs(names) = spawn else {
         return Ok(Vec::new());
     };
     let found = |name: &String| {
@@ -508,11 +508,11 @@ fn granted_programs<'a>(
     names.iter().map(found).collect()
 }
 
-/// The paths by which interpreter and programs are called, where these are not the system's:
-/// symlinks, which whoever calls them follows.
+/// The paths by which interpreter and programs are called if these are not the system's: symlinks,
+/// which callers follow.
 fn invoked_paths(
     executables: &ExecutableSet,
-    spawn: &Spawn,
+    spawn: &SpawnGrant,
     programs: &[&Executable],
 ) -> Vec<PathBuf> {
     let interpreter = executables.interpreter();
@@ -520,12 +520,12 @@ fn invoked_paths(
         .into_iter()
         .filter(|name| name != interpreter.path());
     let granted: Vec<PathBuf> = match spawn {
-        Spawn::Programs(names) => names
+        SpawnGrant::Programs(names) => names
             .iter()
             .flat_map(|name| executables.path_candidates(name))
             .filter(|path| is_printable(path))
             .collect(),
-        Spawn::None | Spawn::Any => Vec::new(),
+        SpawnGrant::None | SpawnGrant::Any => Vec::new(),
     };
     let code = programs
         .iter()
@@ -537,7 +537,7 @@ fn invoked_paths(
         .collect()
 }
 
-/// The directories above a path, without the one above all.
+/// The parent directories of a path, without the root.
 fn parent_directories(path: &Path) -> impl Iterator<Item = &Path> {
     path.ancestors()
         .skip(1)

@@ -1,7 +1,7 @@
-//! The file in which a profile is handed to `sandbox-exec`.
+//! The file that passes a profile to `sandbox-exec`.
 #![expect(
     clippy::disallowed_methods,
-    reason = "a file of ours, under a name that nobody had before"
+    reason = "a new file with a unique name, created by this crate"
 )]
 
 use std::fs::{self, File, OpenOptions};
@@ -14,7 +14,7 @@ use crate::profile::FILE_PREFIX;
 /// How many names are tried.
 const MAX_NAME_ATTEMPTS: u32 = 1_000;
 
-/// A file for one profile: new, its owner's alone, and removed when dropped.
+/// A file for one profile: new, readable only by its owner, and removed on drop.
 #[derive(Debug)]
 pub(crate) struct ProfileFile {
     file: File,
@@ -22,8 +22,8 @@ pub(crate) struct ProfileFile {
 }
 
 impl ProfileFile {
-    /// Makes an empty file `openskills-seatbelt-{process}-{attempt}.sb`; whatever has that name
-    /// already, be it a symlink, is left alone, and the next attempt is tried.
+    /// Creates an empty file `openskills-seatbelt-{process}-{attempt}.sb`. If the name exists, even
+    /// as a symlink, it is not touched, and the next attempt is tried.
     pub(crate) fn create(directory: &Path, process: u32) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options
@@ -41,7 +41,7 @@ impl ProfileFile {
         }
         Err(io::Error::new(
             io::ErrorKind::AlreadyExists,
-            format!("all {MAX_NAME_ATTEMPTS} names for a profile are taken"),
+            format!("all {MAX_NAME_ATTEMPTS} file names for a profile exist"),
         ))
     }
 
@@ -57,7 +57,7 @@ impl ProfileFile {
 
 impl Drop for ProfileFile {
     fn drop(&mut self) {
-        // Whatever lies there now is removed, not followed; nobody is left to tell when that fails.
+        // Removes the directory entry, not a symlink's target; errors are ignored in `drop`.
         let _ = fs::remove_file(&self.path);
     }
 }

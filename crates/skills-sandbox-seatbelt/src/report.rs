@@ -1,6 +1,6 @@
-//! Says which walls stood.
+//! The enforcement report of a run.
 
-use skills_policy::Spawn;
+use skills_policy::SpawnGrant;
 use skills_sandbox::egress::ProxyLog;
 use skills_sandbox::interpreter::ProgramFinder;
 use skills_sandbox::{EnforcementReport, EnforcementStatus, Quota, ScriptType};
@@ -8,10 +8,10 @@ use skills_sandbox::{EnforcementReport, EnforcementStatus, Quota, ScriptType};
 use crate::plan::Plan;
 use crate::profile::ProxyAccess;
 
-const NO_NETWORK: &str = "none, sockets of this machine included";
+const NO_NETWORK: &str = "none, including Unix domain sockets and loopback";
 
-/// `sandbox-exec` starts nothing unless the whole profile was accepted, so what it says stood; what
-/// is partial is so by the nature of this backend. `log` is that of the proxy.
+/// `sandbox-exec` starts nothing unless it accepted the whole profile, so the report describes what
+/// was in effect; partial restrictions are a property of this backend. `log` is that of the proxy.
 pub(crate) fn report(plan: &Plan, quotas: &[Quota], log: Option<&ProxyLog>) -> EnforcementReport {
     let profile = plan.profile();
     let accepted = format!(
@@ -25,7 +25,7 @@ pub(crate) fn report(plan: &Plan, quotas: &[Quota], log: Option<&ProxyLog>) -> E
             let seen = log
                 .map(|log| format!("; {}", log.summary()))
                 .unwrap_or_default();
-            format!("nothing but a proxy at port {port} of this machine{seen}")
+            format!("only a proxy at local port {port}{seen}")
         }
     };
     let base = add_files(EnforcementReport::new("seatbelt").restriction(
@@ -35,12 +35,12 @@ pub(crate) fn report(plan: &Plan, quotas: &[Quota], log: Option<&ProxyLog>) -> E
     ))
     .restriction("network", EnforcementStatus::Enforced, network);
     let processes = match plan.spawn() {
-        Spawn::None => base.restriction(
+        SpawnGrant::None => base.restriction(
             "processes",
             EnforcementStatus::Enforced,
             "no second process",
         ),
-        Spawn::Programs(names) => {
+        SpawnGrant::Programs(names) => {
             let names = names
                 .iter()
                 .map(String::as_str)
@@ -52,7 +52,7 @@ pub(crate) fn report(plan: &Plan, quotas: &[Quota], log: Option<&ProxyLog>) -> E
                 format!("programs: {names}; neither their number nor what they load is limited"),
             )
         }
-        Spawn::Any => base.restriction(
+        SpawnGrant::Any => base.restriction(
             "processes",
             EnforcementStatus::Partial,
             "any program of the system; their number is not limited",
@@ -60,11 +60,13 @@ pub(crate) fn report(plan: &Plan, quotas: &[Quota], log: Option<&ProxyLog>) -> E
     };
     let time = plan.limits().wall_time.as_millis();
     let time = match plan.spawn() {
-        Spawn::None => {
-            format!("{time} ms, then it dies; when the host is killed, it lives on, confined")
+        SpawnGrant::None => {
+            format!(
+                "{time} ms, then it is killed; if the host is killed, it keeps running, still sandboxed"
+            )
         }
         _ => format!(
-            "{time} ms, then its process group dies; who left the group lives on, confined; when the host is killed, all live on, confined"
+            "{time} ms, then its process group is killed; processes that left the group keep running, still sandboxed; if the host is killed, all keep running, still sandboxed"
         ),
     };
     let time = processes.restriction("time", EnforcementStatus::Partial, time);
@@ -91,7 +93,7 @@ pub(crate) fn report(plan: &Plan, quotas: &[Quota], log: Option<&ProxyLog>) -> E
     )
 }
 
-/// What would stand around any run.
+/// The restrictions of any run on this host.
 pub(crate) fn probe_report(interpreters: &ProgramFinder) -> EnforcementReport {
     let base = add_files(EnforcementReport::new("seatbelt"))
         .restriction(
@@ -102,7 +104,7 @@ pub(crate) fn probe_report(interpreters: &ProgramFinder) -> EnforcementReport {
         .restriction(
             "processes",
             EnforcementStatus::Partial,
-            "none but what a grant names; their number is not limited",
+            "only granted programs; their number is not limited",
         );
     ScriptType::ALL
         .into_iter()
@@ -127,7 +129,7 @@ fn add_files(report: EnforcementReport) -> EnforcementReport {
         .restriction(
             "files",
             EnforcementStatus::Partial,
-            "nothing outside the grants is read, written or loaded, but names in the top directory can be seen; the skill's own directory is never written",
+            "only granted paths can be read, written or loaded, but names in the root directory are visible; the skill directory is never writable",
         )
         .restriction("temporary", EnforcementStatus::Partial, "/tmp is shared with all programs; HOME and TMPDIR are private")
 }

@@ -1,12 +1,12 @@
-//! Finds the interpreters and programs of this machine.
+//! Finds the interpreters and programs of the host.
 
-use skills_policy::Spawn;
+use skills_policy::SpawnGrant;
 use skills_sandbox::interpreter::{ProgramFinder, ResolvedProgram};
 use skills_sandbox::{Job, SandboxError};
 
 use crate::executable_set::{Executable, ExecutableSet};
 
-/// Finds what a job needs. A granted program that is missing is left out, and the plan refuses.
+/// Finds what a job needs. A missing granted program is omitted here, and the plan is rejected.
 pub(crate) fn resolve_executables(
     job: &Job,
     interpreters: &ProgramFinder,
@@ -18,7 +18,7 @@ pub(crate) fn resolve_executables(
         .fold(Executable::from(interpreter), Executable::arg);
     let mut executables =
         ExecutableSet::new(interpreter).search_path(interpreters.path_env().split(':'));
-    if let Spawn::Programs(names) = job.grants().spawn() {
+    if let SpawnGrant::Programs(names) = job.grants().spawn() {
         for name in names {
             if let Some(program) = interpreters.find_program(name) {
                 executables = executables.program(name, program);

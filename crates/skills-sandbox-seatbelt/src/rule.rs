@@ -4,8 +4,8 @@ use std::fmt;
 
 use crate::parameter::ProfilePath;
 
-/// One rule: what it says of some operations when one of its filters fits, or always without
-/// filters. Where several rules fit, the last one decides.
+/// One rule: applies to its operations if one of its filters matches, or always without filters. If
+/// several rules match, the last one decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rule {
     /// `(allow operations filters)`.
@@ -14,7 +14,7 @@ pub enum Rule {
     Deny(Vec<Operation>, Vec<Filter>),
 }
 
-/// What a process does. A name with a star covers all whose names begin so.
+/// An operation of a process. A name with a star covers all names with that prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Operation {
@@ -28,13 +28,13 @@ pub enum Operation {
     FileTestExistence,
     /// `file-write*`.
     FileWrite,
-    /// `file-write-create`: a name comes into being, by renaming too.
+    /// `file-write-create`: an entry is created, also by renaming.
     FileWriteCreate,
     /// `file-write-data`.
     FileWriteData,
-    /// `file-write-setugid`: a file gets the bits that lend its owner's rights.
+    /// `file-write-setugid`: setting the setuid or setgid bit of a file.
     FileWriteSetugid,
-    /// `file-write-unlink`: a name goes away, by renaming too.
+    /// `file-write-unlink`: an entry is removed, also by renaming.
     FileWriteUnlink,
     /// `file-ioctl`.
     FileIoctl,
@@ -50,7 +50,7 @@ pub enum Operation {
     SysctlRead,
     /// `signal`.
     Signal,
-    /// `mach-lookup`: a service of the system is asked for.
+    /// `mach-lookup`: looking up a system service.
     MachLookup,
     /// `ipc-posix-sem`.
     IpcPosixSem,
@@ -58,36 +58,37 @@ pub enum Operation {
     NetworkOutbound,
 }
 
-/// What it does it to.
+/// The filter of a rule: what its operations apply to. Filters can be combined with
+/// [`All`](Self::All), [`Any`](Self::Any) and [`Not`](Self::Not).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Filter {
     /// A path and everything below it.
     Subpath(ProfilePath),
-    /// A path alone.
+    /// Exactly this path.
     Literal(ProfilePath),
-    /// Paths that fit a pattern, which is never made of somebody's path.
+    /// Paths that match a regular expression, which never contains a path of a caller.
     Regex(String),
-    /// A device that is read as a stream of bytes, and no file put in its place.
+    /// A character device, so that a regular file of the same name does not match.
     CharacterDevice,
-    /// The process itself and what it started.
+    /// The process itself and its descendants.
     SameSandbox,
-    /// Values of the kernel whose names begin so.
+    /// Kernel values with this name prefix.
     SysctlPrefix(&'static str),
-    /// A service of the system.
+    /// A system service.
     GlobalName(&'static str),
-    /// A port of this machine, by TCP.
+    /// A TCP port of the host.
     LocalPort(u16),
-    /// All of these fit.
+    /// All of these match.
     All(Vec<Self>),
-    /// One of these fits.
+    /// One of these matches.
     Any(Vec<Self>),
-    /// This does not fit.
+    /// This does not match.
     Not(Box<Self>),
 }
 
 impl fmt::Display for Rule {
-    /// One line, or one more for each filter when there are several.
+    /// One line, or one per filter if there are several.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (verdict, operations, filters) = match self {
             Self::Allow(operations, filters) => ("allow", operations, filters),

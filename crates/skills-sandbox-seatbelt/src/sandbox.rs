@@ -1,4 +1,4 @@
-//! The backend.
+//! The Seatbelt backend.
 
 use std::fmt;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use skills_policy::Network as Granted;
+use skills_policy::NetworkGrant as Granted;
 use skills_sandbox::egress::{Connector, Proxy, ProxyLog, ProxySummary, SystemConnector};
 use skills_sandbox::interpreter::ProgramFinder;
 use skills_sandbox::process::{Bounds, SpawnedGroup, SupervisedOutput, supervise};
@@ -24,13 +24,13 @@ use crate::profile_file::ProfileFile;
 use crate::report::{probe_report, report};
 use crate::resolve::resolve_executables;
 
-/// What `sandbox-exec` says when a process that is confined already asks to be confined.
+/// The error of `sandbox-exec` in a process that is already sandboxed.
 const ALREADY_SANDBOXED: &str = "sandbox_apply: Operation not permitted";
 
-/// Runs scripts under `sandbox-exec`, on macOS. Anywhere else it refuses.
+/// Runs scripts and commands under `sandbox-exec` on macOS. On other systems it rejects every job.
 ///
-/// Defaults of the builder: interpreters and programs of the usual directories, and the
-/// [`SystemConnector`] as this machine sees it.
+/// Defaults of the builder: interpreters and programs of the usual directories, and
+/// [`SystemConnector`].
 #[derive(Clone)]
 pub struct SeatbeltSandbox {
     program_finder: ProgramFinder,
@@ -39,7 +39,7 @@ pub struct SeatbeltSandbox {
     launcher: Option<Launcher>,
 }
 
-/// What starts a confined program, and where it finds the profile.
+/// The program that starts a sandboxed program, and the directory of profiles.
 #[derive(Debug, Clone)]
 struct Launcher {
     program: PathBuf,
@@ -47,7 +47,7 @@ struct Launcher {
 }
 
 impl SeatbeltSandbox {
-    /// Makes the backend; private scratch directories are made below `scratch_parent`, profiles in
+    /// Creates the backend; scratch directories are created below `scratch_parent`, profiles in
     /// `/tmp`.
     #[must_use]
     pub fn new(scratch_parent: impl Into<PathBuf>) -> Self {
@@ -58,21 +58,21 @@ impl SeatbeltSandbox {
         Self::with_launcher(launcher, scratch_parent.into())
     }
 
-    /// Chooses where interpreters and programs are looked for.
+    /// Sets where interpreters and programs are searched.
     #[must_use]
     pub fn program_finder(mut self, interpreters: ProgramFinder) -> Self {
         self.program_finder = interpreters;
         self
     }
 
-    /// Chooses how names of granted hosts are resolved and reached.
+    /// Sets how granted hosts are resolved and connected to.
     #[must_use]
     pub fn connector(mut self, outside: Arc<dyn Connector>) -> Self {
         self.connector = outside;
         self
     }
 
-    /// Makes a backend of a stand-in for `sandbox-exec`, which confines nothing.
+    /// Creates a backend with a stub for `sandbox-exec`, which does not restrict anything.
     #[cfg(test)]
     pub(crate) fn with_stub_launcher(
         program: impl Into<PathBuf>,
@@ -109,7 +109,7 @@ impl SeatbeltSandbox {
         Err(SandboxError::unavailable(
             "sandbox-exec",
             reason,
-            "it is a part of macOS; repair the system",
+            "it is part of macOS; repair the system",
         ))
     }
 
@@ -118,11 +118,11 @@ impl SeatbeltSandbox {
         let launcher = self.launcher()?;
         let job = job.with_real_paths();
         let scratch = ScratchDir::new(&self.scratch_parent)
-            .map_err(|error| SandboxError::setup("making a scratch directory", error))?;
+            .map_err(|error| SandboxError::setup("creating the scratch directory", error))?;
         let scratch_path = scratch
             .path()
             .canonicalize()
-            .map_err(|error| SandboxError::setup("finding the scratch directory", error))?;
+            .map_err(|error| SandboxError::setup("resolving the scratch directory", error))?;
         let profiles = |error| SandboxError::setup("writing the profile", error);
         let mut file = ProfileFile::create(&launcher.profile_directory, std::process::id())
             .map_err(profiles)?;
@@ -170,7 +170,7 @@ impl SeatbeltSandbox {
         ))
     }
 
-    /// Opens the way to the granted hosts, when there are some.
+    /// Opens the proxy port if hosts are granted.
     async fn open_egress(&self, job: &Job) -> Result<Option<PendingProxy>, SandboxError> {
         let Granted::Hosts(hosts) = job.grants().network() else {
             return Ok(None);
@@ -195,7 +195,7 @@ struct PendingProxy {
     port: u16,
 }
 
-/// Supervises a process, and serves its way to hosts as long as it lives when it has one.
+/// Supervises a process, and serves its proxy meanwhile if it has one.
 async fn supervise_run(
     spawned: SpawnedGroup,
     job: &Job,
@@ -221,7 +221,7 @@ async fn supervise_run(
     ))
 }
 
-/// What is outside shows nothing of itself.
+/// The connector has no `Debug` output.
 impl fmt::Debug for SeatbeltSandbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SeatbeltSandbox")
@@ -256,12 +256,12 @@ fn command(plan: &Plan, launcher: &Launcher) -> Command {
     command
 }
 
-/// Tells that `sandbox-exec` itself failed, in which case nothing ran, from a script that failed.
+/// Distinguishes a failure of `sandbox-exec` (nothing ran) from one of the script.
 ///
-/// It fails before it starts anything, with nothing but words of its own on standard error. The
-/// exit code alone decides nothing, since scripts end with it too; and whoever used the proxy has
-/// run. A script that writes exactly the same, and nothing else, makes its own run look like one
-/// that never was; what is lost with it is what `sandbox-exec` would have said.
+/// `sandbox-exec` fails before it starts anything, with only its own messages on standard error.
+/// The exit code alone does not decide, since scripts can exit with the same one; and a program
+/// that used the proxy has run. A script that writes exactly these messages, and nothing else,
+/// makes its own run look as if it had not started; only its output is lost.
 fn launcher_error(supervised: &SupervisedOutput, log: Option<&ProxyLog>) -> Option<SandboxError> {
     let is_failure = matches!(supervised.termination, Termination::Exited { code } if code != 0);
     let is_unused = log.is_none_or(|log| log.summary() == ProxySummary::default());
@@ -282,13 +282,13 @@ fn launcher_error(supervised: &SupervisedOutput, log: Option<&ProxyLog>) -> Opti
         ));
     }
     Some(SandboxError::setup(
-        "sandbox-exec refused",
+        "sandbox-exec failed",
         io::Error::other(said.to_owned()),
     ))
 }
 
-/// Says whether `sandbox-exec` says such things: of confining or of starting in one line, of the
-/// profile with the place of a mistake, or with indented lines that explain it.
+/// Returns true if all lines are messages of `sandbox-exec`: about applying the sandbox or starting
+/// the program in one line, about the profile with a location, or indented lines that explain it.
 fn is_launcher_message(said: &str) -> bool {
     let (first, rest) = said.split_once('\n').unwrap_or((said, ""));
     let is_one_line = rest.is_empty();
@@ -300,7 +300,7 @@ fn is_launcher_message(said: &str) -> bool {
         || (has_profile_location(first) && rest.lines().all(|line| line.starts_with([' ', '\t'])))
 }
 
-/// Says whether a line begins with a profile and a line and a column in it: `profile:3:1: `,
+/// Returns true if a line begins with a profile name, a line and a column: `profile:3:1: `,
 /// `<input string>:1:0:`.
 fn has_profile_location(line: &str) -> bool {
     let mut parts = line.split(':');

@@ -1,8 +1,8 @@
-//! Drives the backend with a stand-in for `sandbox-exec` that confines nothing and writes down what
-//! it was given.
+//! Tests of the backend with a stub for `sandbox-exec` that restricts nothing and records its
+//! input.
 #![expect(
     clippy::disallowed_methods,
-    reason = "the tests look at what a run left behind"
+    reason = "the tests check the files that a run left"
 )]
 #![expect(
     clippy::panic,
@@ -21,23 +21,23 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use skills_policy::{Decision, Grants, Limits, Request, Rules};
+use skills_policy::{Authorization, Grants, Policy, Request, ResourceLimits};
 use skills_sandbox::{Job, Program, RunOutput, Sandbox, SandboxError, ScriptType};
 use tempfile::TempDir;
 
 use crate::SeatbeltSandbox;
 
-/// Runs what follows `--`, as the original does once the profile stands.
+/// Runs the command after `--`, as `sandbox-exec` does once the profile is applied.
 const EXECUTE: &str = "exec \"$@\"";
 
-/// A skill, a stand-in with a behaviour, and what it writes down.
+/// A skill, a stub with a behavior, and its recorded input.
 struct Bench {
     top: TempDir,
 }
 
 impl Bench {
-    /// Makes a skill with a shell script, and a stand-in that behaves as the shell commands say.
-    fn new(script: &str, behaviour: &str) -> Self {
+    /// Creates a skill with a shell script, and a stub that runs the shell commands.
+    fn new(script: &str, behavior: &str) -> Self {
         let bench = Self {
             top: tempfile::tempdir().unwrap(),
         };
@@ -45,7 +45,7 @@ impl Bench {
             fs::create_dir_all(bench.path(directory)).unwrap();
         }
         fs::write(bench.path("skill/scripts/run.sh"), script).unwrap();
-        fs::write(bench.path("behaviour"), behaviour).unwrap();
+        fs::write(bench.path("behavior"), behavior).unwrap();
         bench
     }
 
@@ -62,16 +62,20 @@ impl Bench {
         SeatbeltSandbox::with_stub_launcher(program, self.path("profiles"), self.path("scratch"))
     }
 
-    fn grants(&self, limits: Limits) -> Grants {
-        match Rules::default().decide(&Request::new(self.path("skill")).limits(limits)) {
-            Decision::Granted(grants) => grants,
-            Decision::Denied(denial) => panic!("{denial}"),
+    fn grants(&self, limits: ResourceLimits) -> Grants {
+        match Policy::default().authorize(&Request::new(self.path("skill")).limits(limits)) {
+            Authorization::Granted(grants) => grants,
+            Authorization::Denied(denial) => panic!("{denial}"),
         }
     }
 
     fn job(&self, wall_time: Duration) -> Job {
-        let mut limits = Limits::default();
-        (limits.wall_time, limits.output_bytes, limits.flood_bytes) = (wall_time, 64, 1 << 20);
+        let mut limits = ResourceLimits::default();
+        (
+            limits.wall_time,
+            limits.captured_bytes,
+            limits.output_limit_bytes,
+        ) = (wall_time, 64, 1 << 20);
         Job::new(
             self.grants(limits),
             Program::script(ScriptType::Shell, self.path("skill/scripts/run.sh")),
@@ -83,13 +87,13 @@ impl Bench {
         self.sandbox().run(self.job(Duration::from_secs(60))).await
     }
 
-    /// Says that the stand-in was started so often, and that neither profiles nor scratch
+    /// Checks that the stub was started this many times, and that no profiles and scratch
     /// directories are left.
     fn assert_clean(&self, runs: usize) {
         assert_eq!(
             self.record("runs").lines().count(),
             runs,
-            "so often it was started"
+            "number of starts"
         );
         for directory in ["profiles", "scratch"] {
             let left: Vec<_> = fs::read_dir(self.path(directory))
@@ -100,13 +104,13 @@ impl Bench {
         }
     }
 
-    /// Says that nobody appends to `record/pulse` any more.
+    /// Checks that no process appends to `record/pulse` any more.
     async fn assert_silent(&self) {
         let before = self.record("pulse");
         tokio::time::sleep(Duration::from_millis(300)).await;
         assert!(
             !before.is_empty() && self.record("pulse") == before,
-            "somebody is still alive"
+            "a process is still alive"
         );
     }
 }

@@ -1,19 +1,19 @@
-//! Loading artifacts of 200 KB and 30 MB, beside the floor: a bare read of the same file, which
-//! verifies nothing.
+//! Loading modules of 200 KB and 30 MB, compared with a plain read of the same file, which verifies
+//! nothing.
 
 #![expect(
     clippy::unwrap_used,
     clippy::disallowed_methods,
-    reason = "a bench makes its own files and fails by panicking"
+    reason = "a bench creates its own files and fails by panicking"
 )]
 
-/// The module itself: loading is nothing that users of the crate can call.
+/// The module itself: loading is not part of the public API.
 #[path = "../src"]
 mod source {
     #[expect(
         unused,
         unreachable_pub,
-        reason = "the bench uses a part of it, and its tests come along"
+        reason = "the bench uses a part of it, and includes its tests"
     )]
     pub(crate) mod code_cache;
 }
@@ -31,7 +31,7 @@ fn main() {
     divan::main();
 }
 
-/// A cache with one artifact, and the path of its file.
+/// A cache with one module, and the path of its file.
 fn filled(bytes: usize) -> (TempDir, CodeCache, CacheKey, PathBuf) {
     let parent = tempfile::tempdir().unwrap();
     let key = CacheKey::new(&CacheKey::content_hash(b"component"), &[b"engine"]);

@@ -1,10 +1,10 @@
-//! A warm run of a small component that reads one file, beside the floor: bare wasmtime with the
-//! same component and directory.
+//! A warm run of a small component that reads one file, compared with plain wasmtime with the same
+//! component and directory.
 #![expect(
     clippy::panic,
     clippy::unwrap_used,
     clippy::disallowed_methods,
-    reason = "a bench makes its own files and fails by panicking"
+    reason = "a bench creates its own files and fails by panicking"
 )]
 
 #[path = "floor/bare.rs"]
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use bare::{Allocation, Bare};
 use divan::Bencher;
-use skills_policy::{Decision, Request, Rules};
+use skills_policy::{Authorization, Policy, Request};
 use skills_sandbox::{Job, Program, Sandbox};
 use skills_sandbox_wasm::WasmSandbox;
 use tempfile::TempDir;
@@ -41,7 +41,9 @@ fn runtime() -> tokio::runtime::Runtime {
 #[divan::bench(sample_count = 500)]
 fn warm(bencher: Bencher<'_, '_>) {
     let (directory, scratch) = (skill(), tempfile::tempdir().unwrap());
-    let Decision::Granted(grants) = Rules::default().decide(&Request::new(directory.path())) else {
+    let Authorization::Granted(grants) =
+        Policy::default().authorize(&Request::new(directory.path()))
+    else {
         panic!("granted")
     };
     let job = Job::new(grants, Program::Wasm(Arc::from(PROBE)))

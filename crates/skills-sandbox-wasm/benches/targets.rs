@@ -1,14 +1,14 @@
-//! What a run costs beside its floors, measured in turns in one process: bare wasmtime with the
-//! same component, file and print, and `/bin/true`.
+//! The cost of a run compared with its baselines, measured alternately in one process: plain
+//! wasmtime with the same component, file and output, and `/bin/true`.
 //!
 //! `cargo bench -p skills-sandbox-wasm --bench targets [-- [--component PATH] [SECTION …]]`; the
-//! sections are warm, throughput, cold, overshoot and memory. A component of one's own is run with
-//! the arguments `read /skill/data.txt`.
+//! sections are warm, throughput, cold, overshoot and memory. A custom component is run with the
+//! arguments `read /skill/data.txt`.
 #![expect(
     clippy::panic,
     clippy::unwrap_used,
     clippy::disallowed_methods,
-    reason = "a bench makes its own files and fails by panicking"
+    reason = "a bench creates its own files and fails by panicking"
 )]
 
 #[path = "floor/bare.rs"]
@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bare::{Allocation, Bare, config};
-use skills_policy::{Decision, Limits, Request, Rules};
+use skills_policy::{Authorization, Policy, Request, ResourceLimits};
 use skills_sandbox::{Job, Program, Sandbox, Termination};
 use skills_sandbox_wasm::{CodeCache, WasmSandbox};
 use tempfile::TempDir;
@@ -61,7 +61,7 @@ fn main() {
         .for_each(|(_, section)| section(&bench));
 }
 
-/// Measures something and prints it.
+/// A measurement with its output.
 type Section = fn(&Bench);
 
 struct Bench {
@@ -89,13 +89,14 @@ impl Bench {
             self.skill.path(),
             &self.component,
             &["read", "/skill/data.txt"],
-            Limits::default(),
+            ResourceLimits::default(),
         )
     }
 }
 
-fn job(skill: &Path, component: &Arc<[u8]>, arguments: &[&str], limits: Limits) -> Job {
-    let Decision::Granted(grants) = Rules::default().decide(&Request::new(skill).limits(limits))
+fn job(skill: &Path, component: &Arc<[u8]>, arguments: &[&str], limits: ResourceLimits) -> Job {
+    let Authorization::Granted(grants) =
+        Policy::default().authorize(&Request::new(skill).limits(limits))
     else {
         panic!("granted")
     };
@@ -112,7 +113,7 @@ fn executor() -> tokio::runtime::Runtime {
         .unwrap()
 }
 
-/// One run of each in turn, so that the pace of the machine is the same for all.
+/// One run of each alternately, so that the speed of the machine is the same for all.
 fn warm(bench: &Bench) {
     let executor = executor();
     let (on_demand, pooled) = (
@@ -207,8 +208,8 @@ fn per_second(threads: usize, work: &(dyn Fn(&tokio::runtime::Runtime) + Sync)) 
     count.load(Ordering::Relaxed) / 2
 }
 
-/// The first run in a new process: ours from its cache, bare from a file with compiled code. Each
-/// process says what it took from its engine on.
+/// The first run in a new process: ours from its cache, plain wasmtime from a file with compiled
+/// code. Each process reports the time since it created its engine.
 fn cold(bench: &Bench) {
     let directory = bench.scratch.path();
     let component = directory.join("component.wasm");
@@ -264,10 +265,10 @@ fn cold_child(mode: &str, component: &Path, directory: &Path) {
         skill.path(),
         &bytes,
         &["read", "/skill/data.txt"],
-        Limits::default(),
+        ResourceLimits::default(),
     );
     let started = Instant::now();
-    // Until there is a result; what is given back afterwards is not awaited by anybody.
+    // Until there is a result; cleanup afterwards does not count.
     let taken = if mode == "cold-bare" {
         let bare = from_file(&directory.join("bare.cwasm"));
         executor.block_on(bare.run(skill.path()));
@@ -292,7 +293,7 @@ fn overshoot(bench: &Bench) {
     let executor = executor();
     println!("overshoot of a deadline of 50 ms, microseconds   min / p50 / p99");
     for action in ["spin", "sleep"] {
-        let mut limits = Limits::default();
+        let mut limits = ResourceLimits::default();
         limits.wall_time = Duration::from_millis(50);
         let job = job(
             bench.skill.path(),
@@ -317,7 +318,7 @@ fn overshoot(bench: &Bench) {
     }
 }
 
-/// Whether the process grows over many runs.
+/// Whether the memory of the process grows over many runs.
 fn memory(bench: &Bench) {
     let (executor, job) = (executor(), bench.job());
     let run = |count: usize| {
@@ -387,10 +388,10 @@ impl std::fmt::Display for Spread {
     }
 }
 
-#[expect(unsafe_code, reason = "the file was made by this bench")]
+#[expect(unsafe_code, reason = "the file was written by this bench")]
 fn from_file(path: &Path) -> Bare {
     let engine = Engine::new(&config(Allocation::OnDemand)).unwrap();
-    // SAFETY: this bench wrote the file with the same engine, and nobody else knows of it.
+    // SAFETY: this bench wrote the file with the same engine, and no other process knows its path.
     let component = unsafe { Component::deserialize_file(&engine, path) }.unwrap();
     Bare::linked(engine, &component)
 }

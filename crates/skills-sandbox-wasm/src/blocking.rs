@@ -1,4 +1,4 @@
-//! The way for callers without an executor.
+//! Runs jobs for callers without an async executor.
 
 use std::sync::{OnceLock, mpsc};
 
@@ -8,18 +8,18 @@ use tokio::runtime::{Builder, Runtime};
 use crate::WasmSandbox;
 
 impl WasmSandbox {
-    /// Runs a job as [`run`](Sandbox::run) does and waits for its end, on this thread: for callers
-    /// without an executor. Whoever has one uses that.
+    /// Runs a job like [`run`](Sandbox::run) and blocks this thread until it ends. For callers
+    /// without an async executor; others should await `run`.
     ///
-    /// All such runs of a process share one executor with a thread for each core, which is started
-    /// by the first.
+    /// All such runs of a process share one executor with a thread per core, which the first run
+    /// starts.
     ///
     /// # Errors
-    /// As `run`, and when threads cannot be started.
+    /// Like `run`; also fails if threads cannot be started.
     pub fn run_blocking(&self, job: Job) -> Result<RunOutput, SandboxError> {
         let (sandbox, (sender, outcome)) = (self.clone(), mpsc::sync_channel(1));
         executor()?.spawn(async move {
-            // Whoever waited is still there.
+            // The receiver exists as long as this function waits.
             let _ = sender.send(sandbox.run(job).await);
         });
         let lost = |error| SandboxError::setup("waiting for the run", std::io::Error::other(error));

@@ -1,28 +1,24 @@
-//! Compiled components on disk, so that a new process need not compile what an older one has
-//! compiled.
+//! Compiled components on disk, so that later processes need not compile them again.
 //!
 //! ```text
-//! content + engine + versions --> Key --lock--> compile --store--> temp file, fsync, rename --> evict what was used longest ago
-//!                                  \--load--> open, look at owner and mode, read, verify the seal --> bytes
+//! content, versions --> CacheKey --lock--> compile --store--> temporary file, rename --> evict
+//!                           \--load--> check owner and mode, read, verify MAC --> bytes
 //! ```
 //!
-//! Compiled code is machine code: whoever changes it runs as the host. So the directory and its
-//! files belong to this user alone, and every file is sealed with a key that only this user has.
-//! The seal is verified over the very bytes that are handed out; a file that could change meanwhile
-//! is never mapped. A seal stops accidents, files of other users, and files that were copied or
-//! restored from elsewhere. It does not stop a program that may already read this user's files.
+//! A cache entry is machine code: a process that can write it executes code as the host. So the
+//! directory and its files must belong to this user alone, and every file has a keyed MAC. The MAC
+//! is verified over the bytes that are loaded; files are never memory-mapped, since a mapped file
+//! could change later. It detects accidents, files of other users, and files that were copied or
+//! restored from elsewhere. It does not stop a program that can already read this user's files.
 //!
-//! Files are reached through a handle to the directory, never by joined paths, and symlinks are not
-//! followed. Nothing is written in place.
+//! Files are opened relative to a handle of the directory, never through joined paths, and symlinks
+//! are not followed. Files are never modified in place.
 //!
-//! This module must never know what is compiled or by what.
+//! This module must not depend on what is compiled, or on the compiler.
 
 #![cfg_attr(
     not(unix),
-    expect(
-        dead_code,
-        reason = "elsewhere there is no cache, so nothing is found, judged or counted"
-    )
+    expect(dead_code, reason = "there is no cache on other platforms")
 )]
 
 #[cfg(unix)]
@@ -57,39 +53,40 @@ pub(crate) use error::Rejection;
 pub use error::{CodeCacheError, CodeCacheErrorKind};
 pub(crate) use key::CacheKey;
 
-/// The size of all artifacts together when nothing else is asked for: 1 GiB.
+/// The default limit of all modules together: 1 GiB.
 const DEFAULT_MAX_BYTES: u64 = 1 << 30;
-/// The largest artifact that is written or read. Compiled code of the largest component that is
-/// loaded has about a third of it.
+/// The maximum size of a module that is written or read. Compiled code of the largest accepted
+/// component takes about a third of it.
 const MAX_MODULE_BYTES: u64 = 256 << 20;
 
-/// Compiled components on disk, sealed with a key that only this user has.
+/// Compiled WebAssembly on disk, authenticated with a per-user key. Pass it to
+/// [`WasmSandbox::code_cache`](crate::WasmSandbox::code_cache).
 ///
-/// Cheap to clone; clones share the handle to the directory and the key. Several processes may use
-/// one directory at a time.
+/// Cheap to clone; clones share the directory handle and the key. Several processes may use one
+/// directory at the same time.
 ///
 /// Directory (mode 0700) and files (0600) must belong to the user that runs the process; others are
-/// refused, not repaired. The cache is for Unix: elsewhere owners and modes cannot be told,
-/// [`open`](Self::open) fails, and components are compiled once in each process.
+/// rejected, not repaired. The cache requires Unix: on other systems owners and modes cannot be
+/// verified, [`open`](Self::open) fails, and each process compiles components once.
 #[derive(Debug, Clone)]
 pub struct CodeCache {
     store: Arc<disk::DiskStore>,
     max_bytes: u64,
 }
 
-/// What became of looking for an artifact.
+/// The result of a cache lookup.
 #[derive(Debug)]
 #[must_use]
 pub(crate) enum Lookup {
-    /// The compiled code, which this user sealed for this key.
+    /// The compiled code, with a valid MAC for this key.
     Hit(Vec<u8>),
-    /// There is none.
+    /// There is no module for the key.
     Miss,
-    /// There was a file that cannot be trusted; it is deleted as far as that is possible.
+    /// There was a file that is not trusted; it was deleted if possible.
     Rejected(Rejection),
 }
 
-/// How much a cache holds.
+/// The number and total size of the modules in a cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[must_use]
 pub struct CacheUsage {
@@ -98,13 +95,13 @@ pub struct CacheUsage {
 }
 
 impl CodeCache {
-    /// Names the directory of the cache. Nothing is made or looked at before the first use; then
-    /// missing directories are made.
+    /// Creates a cache in `directory`. The file system is not accessed before the first use, which
+    /// creates missing directories.
     ///
     /// # Errors
     ///
-    /// When the path is relative, since it would mean another directory after a change of the
-    /// working directory, and on systems other than Unix.
+    /// Fails if the path is relative, since its meaning would depend on the working directory, and
+    /// on systems other than Unix.
     pub fn open(directory: impl Into<PathBuf>) -> Result<Self, CodeCacheError> {
         Ok(Self {
             store: Arc::new(disk::DiskStore::new(directory.into())?),
@@ -112,11 +109,11 @@ impl CodeCache {
         })
     }
 
-    /// Limits the size of all artifacts together, in bytes; the default is 1 GiB. When there are
-    /// more, those used longest ago are deleted.
+    /// Sets the maximum size of all modules together, in bytes; the default is 1 GiB. Beyond it the
+    /// least recently used ones are deleted.
     ///
-    /// The times of use are kept with a precision of an hour. A single artifact may have at most
-    /// 256 MiB, whatever the limit.
+    /// The time of last use has a precision of one hour. A single module may have at most 256 MiB,
+    /// regardless of the limit.
     #[must_use]
     pub fn max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = max_bytes;
@@ -129,42 +126,43 @@ impl CodeCache {
         self.store.path()
     }
 
-    /// Counts artifacts and their bytes. A directory that does not exist holds none.
+    /// Counts modules and their bytes. A directory that does not exist is empty.
     ///
     /// # Errors
     ///
-    /// When the directory is refused or cannot be read.
+    /// Fails if the directory is rejected or cannot be read.
     pub fn usage(&self) -> Result<CacheUsage, CodeCacheError> {
         self.store.usage()
     }
 
-    /// Deletes all artifacts, and what processes that died left behind; returns what was deleted.
-    /// The user's key stays.
+    /// Deletes all modules and the leftovers of dead processes; returns what was deleted. The
+    /// user's key stays.
     ///
     /// # Errors
     ///
-    /// When the directory is refused, or something in it cannot be deleted; the rest is deleted
-    /// nevertheless.
+    /// Fails if the directory is rejected, or if something in it cannot be deleted; the rest is
+    /// deleted nevertheless.
     pub fn clear(&self) -> Result<CacheUsage, CodeCacheError> {
         self.store.clear()
     }
 
-    /// Reads and verifies an artifact.
+    /// Reads and verifies a module.
     ///
     /// # Errors
     ///
-    /// When the directory or the user's key is refused or cannot be read.
+    /// Fails if the directory or the user's key is rejected or cannot be read.
     pub(crate) fn load(&self, key: &CacheKey) -> Result<Lookup, CodeCacheError> {
         self.store.load(key)
     }
 
-    /// Seals and writes an artifact, in place of an older one, and makes room by deleting others.
+    /// Writes a module with its MAC, replaces an older one, and evicts others to stay within the
+    /// limit.
     ///
     /// # Errors
     ///
-    /// When the artifact alone is larger than the cache may be, the directory or the key is
-    /// refused, or the disk is full or read-only: then nothing is left behind, and an older
-    /// artifact stays. Also when it is stored, but no room can be made.
+    /// Fails if the module alone exceeds the limit of the cache, the directory or the key is
+    /// rejected, or the disk is full or read-only: then nothing is left behind, and an older module
+    /// stays. Also fails if it is stored but eviction fails.
     pub(crate) fn store(&self, key: &CacheKey, compiled: &[u8]) -> Result<(), CodeCacheError> {
         let limit = self.max_bytes.min(MAX_MODULE_BYTES);
         let bytes = u64::try_from(compiled.len()).unwrap_or(u64::MAX);
@@ -174,16 +172,17 @@ impl CodeCache {
         self.store.store(key, compiled, self.max_bytes)
     }
 
-    /// Becomes the only one in all processes that compiles for this key; waits for another one at
-    /// most as long as `patience` and until `gives_up` says so, then returns nothing.
+    /// Acquires the inter-process compile lock for `key`. Returns `None` after `patience`, or when
+    /// `gives_up` returns true.
     ///
-    /// Whoever gets the lock should look for the artifact again, since another one may have stored
-    /// it meanwhile. The lock is released when the value is dropped, and by the kernel when the
-    /// process dies. Blocks the thread.
+    /// After acquiring the lock, look up the module again, since another process may have stored it
+    /// meanwhile. The lock is released on drop, and by the kernel when the process dies. Blocks the
+    /// thread.
     ///
     /// # Errors
     ///
-    /// When the directory is refused or cannot be written, or the file system knows no locks.
+    /// Fails if the directory is rejected or not writable, or if the file system does not support
+    /// locks.
     pub(crate) fn lock(
         &self,
         key: &CacheKey,
@@ -195,13 +194,13 @@ impl CodeCache {
 }
 
 impl CacheUsage {
-    /// Returns the number of artifacts.
+    /// Returns the number of modules.
     #[must_use]
     pub fn modules(&self) -> u64 {
         self.modules
     }
 
-    /// Returns the size of all artifacts together, in bytes.
+    /// Returns the size of all modules together, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! The compiler has no limits of its own: a few megabytes of WebAssembly can take gigabytes and
-//! minutes, and a thread that compiles cannot be stopped. A process can be limited by the kernel
-//! and killed. The child is a program that the host names, normally the host itself, and runs
-//! nothing but [`compile_child`]; it never executes what it compiles.
+//! minutes, and a compiling thread cannot be stopped. A process can be limited by the kernel and
+//! killed. The child is a program that the host application configures, usually itself, and runs
+//! only [`compile_child`]; it never executes what it compiles.
 
 mod abandon_signal;
 mod child;

@@ -1,4 +1,4 @@
-//! What a component or module asks for and offers, read without compiling it.
+//! Imports and exports of a component or module, read without compiling it.
 
 use std::borrow::Cow;
 
@@ -11,9 +11,9 @@ const MAGIC: &[u8] = b"\0asm";
 /// The fifth to eighth byte: version and layer.
 const CORE_MODULE: &[u8] = &[1, 0, 0, 0];
 const COMPONENT_LAYER: &[u8] = &[1, 0];
-/// The only module that a core module may import from: the first generation of WASI.
+/// The only module that a core module may import from: WASI preview 1.
 const PREVIEW1: &str = "wasi_snapshot_preview1";
-/// The interfaces that may be asked for.
+/// The supported interfaces.
 const SUPPORTED_INTERFACES: [&str; 7] = [
     "wasi:cli/",
     "wasi:clocks/",
@@ -31,24 +31,24 @@ const HTTP_CLIENT_INTERFACES: [&str; 3] = [
     "wasi:http/outgoing-handler@",
 ];
 
-/// The generation of WASI by which a component is run.
+/// The version of WASI that runs a component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WasiVersion {
     P2,
     P3,
 }
 
-/// What a component asks for and offers.
+/// The imports and exports of a component that decide how it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ComponentInfo {
     pub(crate) wasi_version: WasiVersion,
-    /// Whether it asks for anything of HTTP.
+    /// Whether it imports any interface of `wasi:http`.
     pub(crate) imports_http: bool,
-    /// Whether it can send requests; one that only knows the types of HTTP cannot.
+    /// Whether it can send requests; a component that imports only the types of HTTP cannot.
     pub(crate) sends_requests: bool,
 }
 
-/// Makes a component of the bytes, if it is none yet, and says what it asks for.
+/// Converts the bytes to a component if necessary, and returns its imports and exports.
 pub(crate) fn to_component(bytes: &[u8]) -> Result<(Cow<'_, [u8]>, ComponentInfo), LoadError> {
     let component = match detect_encoding(bytes)? {
         Encoding::Component => Cow::Borrowed(bytes),
@@ -58,7 +58,7 @@ pub(crate) fn to_component(bytes: &[u8]) -> Result<(Cow<'_, [u8]>, ComponentInfo
     Ok((component, surface))
 }
 
-/// Says whether the bytes begin as a component does, which needs no adapter.
+/// Returns true if the bytes start like a component, which needs no adapter.
 pub(crate) fn is_component(bytes: &[u8]) -> bool {
     matches!(detect_encoding(bytes), Ok(Encoding::Component))
 }
@@ -68,7 +68,7 @@ enum Encoding {
     CoreModule,
 }
 
-/// Says what the bytes are by how they begin.
+/// Detects the encoding from the first bytes.
 fn detect_encoding(bytes: &[u8]) -> Result<Encoding, LoadError> {
     if bytes.len() > MAX_COMPONENT_BYTES {
         return Err(LoadError::TooLarge { bytes: bytes.len() });
@@ -90,7 +90,7 @@ fn detect_encoding(bytes: &[u8]) -> Result<Encoding, LoadError> {
     }
 }
 
-/// Puts the adapter of the first generation of WASI around a core module.
+/// Wraps a core module in the WASI preview 1 adapter.
 fn adapt(module: &[u8]) -> Result<Vec<u8>, LoadError> {
     let (mut unknown, mut has_start) = (Vec::new(), false);
     for payload in Parser::new(0).parse_all(module) {
@@ -174,7 +174,7 @@ fn component_info(component: &[u8]) -> Result<ComponentInfo, LoadError> {
     })
 }
 
-/// A component of both generations is run by the older one, which is not experimental.
+/// A component of both versions is run with the older one, which is not experimental.
 fn wasi_version(exports: &[String]) -> Result<WasiVersion, LoadError> {
     let runs = |prefix: &str| exports.iter().any(|name| name.starts_with(prefix));
     match (runs("wasi:cli/run@0.2."), runs("wasi:cli/run@0.3.")) {

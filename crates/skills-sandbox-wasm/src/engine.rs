@@ -28,16 +28,15 @@ use linkers::EngineLinkers;
 use rejections::CompileRejections;
 pub(crate) use ticker::TickGuard;
 
-/// The engine with everything that is made once: linkers, ticker, compiled components, places for
-/// runs.
+/// The engine with everything that is created once per process: linkers, ticker, compiled
+/// components, instance slots.
 pub(crate) struct SharedEngine {
-    /// Takes memory from the operating system for each run: quickly there, and with room for
-    /// everything.
+    /// Engine with the on-demand allocator: fast to create, without a size limit per memory.
     on_demand: EngineLinkers,
-    /// Has places that are kept ready; made for the second run, since a process may have only one.
-    /// Nothing where there is no address space for them.
+    /// Engine with the pooling allocator, created for the second run, since a process may have only
+    /// one. `None` if the address space is too small.
     pooled: OnceLock<Option<EngineLinkers>>,
-    /// Whether something has run.
+    /// Whether a program has run.
     is_used: AtomicBool,
     profile: WasmProfile,
     ticker: ticker::Ticker,
@@ -74,10 +73,10 @@ impl SharedEngine {
         })
     }
 
-    /// Compiles a component, or takes it from an earlier time; callers that want the same one at
-    /// the same time share the work. The deadline decides whether it is worth trying; a caller that
-    /// does not wait until then drops the future. Components of one caller are compiled one after
-    /// the other; what is kept or in the cache does not wait for them.
+    /// Compiles a component, or returns it from memory or the cache; concurrent callers with the
+    /// same component share the work. The deadline decides whether an attempt is worthwhile; a
+    /// caller that stops waiting drops the future. Components of one caller are compiled
+    /// sequentially; cached ones do not wait for them.
     pub(crate) async fn prepare(
         self: &Arc<Self>,
         bytes: &Arc<[u8]>,
@@ -93,8 +92,8 @@ impl SharedEngine {
         Ok((kept, origin))
     }
 
-    /// Returns what is to be run: the same program for ready places, unless nothing has run yet or
-    /// it does not fit there.
+    /// Returns the component for the pooling allocator, unless this is the first run or it does not
+    /// fit there.
     pub(crate) fn select_instance<'a>(
         &self,
         prepared: &'a SharedComponent,
@@ -109,13 +108,13 @@ impl SharedEngine {
             .unwrap_or(prepared)
     }
 
-    /// Returns the same program for the engine with room for everything.
+    /// Returns the same component for the on-demand allocator.
     pub(crate) fn on_demand_instance(
         &self,
         prepared: &SharedComponent,
     ) -> Result<SharedComponent, LoadError> {
         if !prepared.is_pooled {
-            // It came from there.
+            // It is already the on-demand one.
             return Ok(Arc::clone(prepared));
         }
         if let Some(roomy) = prepared.on_demand.get() {
@@ -125,14 +124,14 @@ impl SharedEngine {
         Ok(Arc::clone(prepared.on_demand.get_or_init(|| roomy)))
     }
 
-    /// Waits for a place to run in.
+    /// Waits for an instance slot.
     pub(crate) async fn acquire_slot(&self) -> Result<SemaphorePermit<'_>, SandboxError> {
         self.instance_slots.acquire().await.map_err(|error| {
-            SandboxError::setup("waiting for a place", std::io::Error::other(error))
+            SandboxError::setup("waiting for an instance slot", std::io::Error::other(error))
         })
     }
 
-    /// Lets the epoch advance as long as the result lives; only needed where epochs count.
+    /// Advances the epoch while the returned guard lives; only needed if epochs are used.
     pub(crate) fn start_ticking(&self) -> TickGuard {
         self.ticker.start_ticking()
     }
@@ -143,8 +142,7 @@ impl SharedEngine {
 
     fn pooled(&self) -> Option<&EngineLinkers> {
         let make = || {
-            // Where address space is limited, places cannot be kept ready, and programs run a
-            // little slower.
+            // If address space is limited, pooling is unavailable and programs start more slowly.
             let linked = EngineLinkers::new(self.profile, Allocation::Pooled).ok()?;
             self.ticker.register_engine(&linked.engine);
             Some(linked)

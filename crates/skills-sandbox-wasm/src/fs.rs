@@ -1,12 +1,12 @@
-//! The file system of a run: what `wasmtime-wasi` does, behind rules of our own.
+//! The file system of a run: `wasmtime-wasi` with additional rules.
 //!
-//! Every call of a program on a file comes through [`FsView`], for both generations of WASI
-//! ([`p2`], [`p3`](self)). It adds to `wasmtime-wasi`:
+//! Every file system call of a program goes through [`FsView`], for both versions of WASI ([`p2`],
+//! [`p3`](self)). It adds to `wasmtime-wasi`:
 //!
-//! - The private directory is made when something is first done with it; most programs never do.
-//! - Nothing but regular files and directories is opened, so nothing that is opened can block.
-//! - What stays as it is in a directory that may be written ([`guard`]).
-//! - How much is written ([`quota`]).
+//! - The scratch directory is created on first use; most programs never use it.
+//! - Only regular files and directories are opened, so opened files never block.
+//! - Protected paths in writable directories ([`protected`]).
+//! - A quota of written bytes ([`quota`]).
 
 mod error_code;
 mod open;
@@ -30,21 +30,21 @@ pub(crate) use quota::StoredBytes;
 use crate::component_info::WasiVersion;
 use crate::store_state::StoreState;
 
-/// What the interfaces of files see of a run.
+/// The file system state of a run, as the interfaces see it.
 pub(crate) struct FsView<'a> {
     pub(crate) table: &'a mut ResourceTable,
     pub(crate) wasi: &'a mut WasiFilesystemCtx,
     pub(crate) preopens: &'a mut Preopens,
 }
 
-/// Stands for [`FsView`] where a type without a lifetime is needed.
+/// Represents [`FsView`] where a type without a lifetime is needed.
 pub(crate) struct HasFsView;
 
 impl HasData for HasFsView {
     type Data<'a> = FsView<'a>;
 }
 
-/// Adds the interfaces of files of a generation, and of those before it.
+/// Adds the file system interfaces of a version, and of earlier ones.
 pub(crate) fn add_to_linker(
     linker: &mut Linker<StoreState>,
     generation: WasiVersion,
@@ -60,7 +60,7 @@ pub(crate) fn add_to_linker(
 }
 
 impl FsView<'_> {
-    /// What does the work.
+    /// Returns the implementation of `wasmtime-wasi`.
     fn inner(&mut self) -> WasiFilesystemCtxView<'_> {
         WasiFilesystemCtxView {
             ctx: self.wasi,
@@ -76,7 +76,7 @@ impl FsView<'_> {
     }
 }
 
-/// Whether two handles are one and the same.
+/// Returns true if two handles refer to the same directory.
 fn is_same_directory(one: &Dir, other: &Dir) -> bool {
     Arc::ptr_eq(&one.dir, &other.dir)
 }

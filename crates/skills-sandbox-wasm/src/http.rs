@@ -1,14 +1,13 @@
-//! HTTP for a program that has no sockets: its requests are sent by the host, to the hosts of a
-//! list.
+//! HTTP for a program without sockets: the host sends its requests, to allowed hosts only.
 //!
 //! ```text
-//! wasi:http --> Target: the URI that is dialled --> Proxy::admit: list, port, addresses --> dial --> TLS --> HTTP/1.1 --> capped body
-//!                                    \________ whatever is refused: a wasi:http error for the program, a line in the record ________/
+//! wasi:http --> Target --> Proxy::authorize --> Proxy::connect --> TLS --> HTTP/1.1 --> LimitedBody
+//!                  \_____ rejected: a wasi:http error for the program, an entry in the log ____/
 //! ```
 //!
-//! The rules are those of the proxy of [`skills_sandbox::egress`], which also keeps the record. A
-//! connection carries one request and is never used again; nothing follows a redirect; the end of
-//! the run ends whatever is under way.
+//! The rules are those of the proxy in [`skills_sandbox::egress`], which also keeps the log. A
+//! connection carries one request and is not reused; redirects are not followed; the end of a run
+//! closes all of its connections.
 
 mod abort;
 mod body;
@@ -27,7 +26,7 @@ mod tls_config;
 use std::sync::Arc;
 
 use http::{HeaderName, Request, Response, header};
-use skills_policy::HostList;
+use skills_policy::HostFilter;
 use skills_sandbox::egress::{Connector, ProxySummary};
 use tokio::sync::watch;
 use wasmtime::component::{Linker, ResourceTable};
@@ -41,33 +40,34 @@ pub(crate) use config::HttpConfig;
 pub use limits::HttpLimits;
 use tls_config::TlsConfig;
 
-/// The most bytes of a request's body that wait in the host.
+/// The maximum number of bytes of a request body that are buffered in the host.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// Headers take more memory than they have bytes; past this multiple the engine refuses them before
+/// Headers take more memory than their bytes; beyond this multiple the engine rejects them before
 /// they are counted.
 const FIELDS_PER_HEAD: usize = 4;
 
-/// What drives a connection after the head of the answer.
+/// Drives a connection after the head of the response.
 type ConnectionDriver = Box<dyn Future<Output = Result<(), Error>> + Send>;
 type SendFuture =
     Box<dyn Future<Output = Result<(Response<WasiBody>, ConnectionDriver), Error>> + Send>;
 
-/// The one way out of a run. Dropping it closes every connection, whoever else still holds them.
+/// HTTP state of one run. Dropping it closes all connections, even if other tasks hold handles to
+/// them.
 pub(crate) struct HttpContext {
     ctx: WasiHttpCtx,
     hooks: Hooks,
 }
 
 struct Hooks {
-    /// Nobody where no host was granted.
+    /// `None` if no host is granted.
     client: Option<Arc<Client>>,
     shutdown: watch::Sender<()>,
 }
 
 impl HttpContext {
-    /// Makes a gate for one run. An empty list lets nothing through.
+    /// Creates the HTTP state of one run. An empty list rejects every request.
     pub(crate) fn new(
-        hosts: &HostList,
+        hosts: &HostFilter,
         outside: Arc<dyn Connector>,
         trust: &TlsConfig,
         limits: HttpLimits,
@@ -84,7 +84,7 @@ impl HttpContext {
         }
     }
 
-    /// Makes a gate that lets nothing through.
+    /// Creates a state that rejects every request.
     pub(crate) fn without_hosts() -> Self {
         Self {
             ctx: WasiHttpCtx::new(),
@@ -95,12 +95,12 @@ impl HttpContext {
         }
     }
 
-    /// Returns what went through so far, and what did not; nothing when nothing could.
+    /// Returns the summary of all requests so far; `None` if no host is granted.
     pub(crate) fn summary(&self) -> Option<ProxySummary> {
         Some(self.hooks.client.as_ref()?.log().summary())
     }
 
-    /// Lends the gate to the engine.
+    /// Returns the view for the engine.
     pub(crate) fn view<'a>(&'a mut self, table: &'a mut ResourceTable) -> WasiHttpCtxView<'a> {
         WasiHttpCtxView {
             hooks: &mut self.hooks,
@@ -110,7 +110,7 @@ impl HttpContext {
     }
 }
 
-/// Offers `wasi:http` of both generations, for requests that go out.
+/// Adds the outgoing interfaces of `wasi:http` in both versions.
 pub(crate) fn add_to_linker<T: WasiHttpView + 'static>(
     linker: &mut Linker<T>,
 ) -> wasmtime::Result<()> {
@@ -126,7 +126,7 @@ impl WasiHttpHooks for Hooks {
         Arc::new(is_forbidden_header)
     }
 
-    /// The field is written when the request is, from what is dialled.
+    /// The field is set when the request is sent, from the host that is connected to.
     fn set_host_header(&mut self) -> bool {
         false
     }
@@ -160,7 +160,7 @@ impl WasiHttpHooks for Hooks {
     }
 }
 
-/// Fields that belong to a connection or to a proxy and not to a message (RFC 9110, 7.6.1), and
+/// Fields that belong to a connection or a proxy and not to a message (RFC 9110, 7.6.1), and
 /// `Host`.
 fn is_forbidden_header(name: &HeaderName) -> bool {
     DEFAULT_FORBIDDEN_HEADERS.contains(name)
@@ -168,7 +168,7 @@ fn is_forbidden_header(name: &HeaderName) -> bool {
         || name.as_str().starts_with("proxy-")
 }
 
-/// Works until the run is over. The engine stops its own tasks too, but one of WASI 0.3 may hold
+/// Polls until the run is over. The engine stops its own tasks too, but a WASI 0.3 task may hold
 /// the handle that would stop it.
 async fn until_shutdown<T>(
     mut leash: watch::Receiver<()>,
@@ -176,7 +176,7 @@ async fn until_shutdown<T>(
 ) -> Result<T, Error> {
     tokio::select! {
         result = work => result,
-        // Nothing is ever sent; this ends when the sender has gone.
+        // Nothing is ever sent; this ends when the sender is dropped.
         _ = leash.changed() => Err(Error::ConnectionTerminated),
     }
 }
@@ -188,14 +188,16 @@ mod tests {
     use std::time::Duration;
 
     use http_body_util::{BodyExt, Empty};
-    use skills_policy::{Decision, Effect, Layer, Network, Request as Wish, Rule, Rules};
+    use skills_policy::{
+        Authorization, Effect, NetworkGrant, Policy, Request as Wish, Rule, RuleSource,
+    };
     use tokio::net::TcpStream;
     use tokio::sync::Notify;
     use tokio::time::timeout;
 
     use super::*;
 
-    /// An outside that never answers, and says when it was asked.
+    /// A connector that never answers, and reports when it was called.
     struct Silence(Notify);
 
     impl Connector for Silence {
@@ -217,18 +219,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_under_way_ends_with_the_gate_whoever_holds_it() {
-        let rules = Rules::default().with_rules([Rule::parse(
+    async fn pending_requests_end_with_their_context() {
+        let rules = Policy::default().with_rules([Rule::parse(
             Effect::Allow,
-            Layer::User,
+            RuleSource::User,
             "network:a.example",
         )
         .unwrap()]);
-        let Decision::Granted(grants) = rules.decide(&Wish::new("/s").tool("WebSearch", None))
+        let Authorization::Granted(grants) =
+            rules.authorize(&Wish::new("/s").allowed_tool("WebSearch", None))
         else {
             panic!("granted")
         };
-        let Network::Hosts(hosts) = grants.network() else {
+        let NetworkGrant::Hosts(hosts) = grants.network() else {
             panic!("hosts")
         };
         let outside = Arc::new(Silence(Notify::new()));

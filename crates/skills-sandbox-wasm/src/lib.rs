@@ -1,24 +1,25 @@
-//! Confines WebAssembly skills: runs WASI commands with wasmtime.
+//! Sandboxes WebAssembly skills: runs WASI commands with wasmtime.
 //!
 //! ```text
-//! bytes --surface--> a component of WASI 0.2 or 0.3 --compile or cache--> Prepared, once per content --\
-//! Job ------> WASI context from the grants: files, streams, clocks ------------------------------------+--> instance --> Outcome
-//! Limits ---> memory limiter, output sinks, quota, deadline -------------------------------------------/
+//! bytes --> ComponentInfo --compile or cache--> PreparedComponent --\
+//! Job ------> StoreState: files, streams, clocks from the grants ---+--> instance --> RunOutput
+//! Limits ---> memory limiter, output sinks, quota, deadline --------/
 //! ```
 //!
-//! A program sees what it is given and nothing else: the skill read-only at `/skill`, a granted
+//! A program has access only to what it is granted: the skill read-only at `/skill`, a granted
 //! workspace at `/workspace`, a private scratch directory at `/work`, the job's variables and
-//! input, two output streams, and by `wasi:http` the hosts that were granted. There are no sockets
-//! and no other process.
+//! input, two output streams, and through `wasi:http` the granted hosts. There are no sockets and
+//! no other processes.
 //!
 //! An endless loop is stopped by the engine's epoch, which a ticker thread advances only while
 //! something runs; a program that sleeps in a host call is stopped by the deadline of its future.
 //! Memory is counted over all memories of a component.
 //!
 //! Components that may take the compiler long, or much memory, are compiled in a child process with
-//! limits ([`CompileCommand`]); without one they are refused.
+//! limits ([`CompileCommand`]); without one they are rejected.
 //!
-//! Compiled code can be kept on disk ([`CodeCache`]), sealed with a key that only this user has.
+//! Compiled code can be cached on disk ([`CodeCache`]); entries are authenticated with a per-user
+//! key.
 //!
 //! This crate must never know what a skill is.
 
@@ -51,5 +52,5 @@ pub use load_error::LoadError;
 pub use profile::WasmProfile;
 pub use sandbox::WasmSandbox;
 
-/// The largest component that is loaded, in bytes: 32 MiB.
+/// The maximum size of a component, in bytes: 32 MiB.
 pub const MAX_COMPONENT_BYTES: usize = 32 << 20;

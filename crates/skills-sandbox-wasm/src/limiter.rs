@@ -2,15 +2,15 @@
 
 use wasmtime::{ResourceLimiter, Result};
 
-/// The most elements that all tables of a run may hold together; a table of a Rust program has some
-/// hundred.
+/// The maximum number of elements of all tables of a run together; a table of a Rust program has
+/// some hundred.
 const MAX_TABLE_ELEMENTS: usize = 1_000_000;
-/// The most instances, tables and memories of a run, each. A component made of a script engine and
-/// its parts has some dozens.
+/// The maximum number of instances, tables and memories of a run, each. A component with a script
+/// engine and its parts has some dozens.
 const MAX_INSTANCES: usize = 1_000;
 
-/// Grants memory up to a total and remembers a refusal: a program that gets no memory ends in ways
-/// that do not say why.
+/// Grants memory up to a total and records a rejection, since programs without memory end in ways
+/// that do not show the cause.
 pub(crate) struct Limiter {
     limit_bytes: usize,
     used_bytes: usize,
@@ -18,7 +18,7 @@ pub(crate) struct Limiter {
     rejected: Option<RejectedGrowth>,
 }
 
-/// What was refused first.
+/// The first rejected growth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RejectedGrowth {
     Memory,
@@ -40,7 +40,7 @@ impl Limiter {
         self.rejected
     }
 
-    /// The most memory that was in use at once; what a program has it keeps.
+    /// The peak memory use; memory of a program never shrinks.
     pub(crate) fn peak_bytes(&self) -> usize {
         self.used_bytes
     }

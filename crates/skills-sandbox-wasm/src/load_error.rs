@@ -4,76 +4,75 @@ use std::time::Duration;
 
 use crate::MAX_COMPONENT_BYTES;
 
-/// Why a program cannot be loaded, in words for the author of a skill.
-/// [`SandboxError::cause`](skills_sandbox::SandboxError::cause) gives it.
+/// Why a program cannot be loaded, worded for the author of a skill.
+/// [`SandboxError::downcast_ref`](skills_sandbox::SandboxError::downcast_ref) returns it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// There are no bytes.
-    #[error("it is empty")]
+    /// The file has no bytes.
+    #[error("file is empty")]
     Empty,
-    /// It is longer than [`MAX_COMPONENT_BYTES`].
-    #[error("it has {bytes} bytes, at most {MAX_COMPONENT_BYTES} are loaded")]
+    /// It is larger than [`MAX_COMPONENT_BYTES`].
+    #[error("size is {bytes} bytes, limit {MAX_COMPONENT_BYTES}")]
     TooLarge {
-        /// How long it is.
+        /// The size in bytes.
         bytes: usize,
     },
     /// It is text, such as WebAssembly's text format.
-    #[error("it is text, not WebAssembly")]
+    #[error("text, not WebAssembly")]
     Text,
-    /// It is compiled machine code (`.cwasm`, or a program of an operating system), which nobody
-    /// can check.
-    #[error("it is compiled machine code; ship the WebAssembly component it was made from")]
+    /// It is compiled machine code (`.cwasm`, or a native executable), which cannot be validated.
+    #[error("compiled machine code; ship the WebAssembly component it was compiled from")]
     MachineCode,
-    /// It does not begin as WebAssembly does.
-    #[error("it is not WebAssembly")]
+    /// It does not start like WebAssembly.
+    #[error("not WebAssembly")]
     NotWasm,
-    /// It begins as WebAssembly does, in a version that nobody knows.
-    #[error("its version of WebAssembly is not known")]
+    /// It starts like WebAssembly, with an unknown version.
+    #[error("unknown WebAssembly version")]
     UnknownVersion,
-    /// It breaks the rules of WebAssembly.
-    #[error("it is not valid: {reason}")]
+    /// It is not valid WebAssembly.
+    #[error("invalid WebAssembly: {reason}")]
     Invalid {
-        /// Which, and where.
+        /// What is invalid, and where.
         reason: String,
     },
-    /// It asks for interfaces that there are not.
-    #[error("this host does not offer what it needs: {}{}", .names.join(", "), import_hint(.names))]
+    /// It imports interfaces that are not supported.
+    #[error("unsupported imports: {}{}", .names.join(", "), import_hint(.names))]
     UnknownImports {
-        /// Their names.
+        /// The names of the imports.
         names: Vec<String>,
     },
-    /// It asks for an interface of WASI in a form that there is not.
-    #[error("this host does not offer what it needs: {reason}")]
+    /// It imports a WASI interface with an unsupported signature.
+    #[error("unsupported import: {reason}")]
     Unsupported {
-        /// Which, and what is wrong with it.
+        /// The import, and what is wrong with it.
         reason: String,
     },
-    /// It asks for HTTP, and this program was built without it.
+    /// It imports HTTP, which this build does not include.
     #[error(
-        "it needs wasi:http, and this program was built without it; enable the feature `http` of skills-sandbox-wasm"
+        "requires wasi:http, which this build does not include; enable the feature `http` of skills-sandbox-wasm"
     )]
     HttpDisabled,
-    /// It is made for WASI 0.3, and this program was built without it.
+    /// It is built for WASI 0.3, which this build does not include.
     #[error(
-        "it is made for WASI 0.3, and this program was built without it; enable the feature `wasi-p3`, or build it for WASI 0.2"
+        "requires WASI 0.3, which this build does not include; enable the feature `wasi-p3`, or build the program for WASI 0.2"
     )]
     WasiP3Disabled,
-    /// It has nothing that could be run.
-    #[error("it has no `run` function to call; build it as a command, not as a library")]
+    /// It has no entry point.
+    #[error("no `run` export; build it as a command, not as a library")]
     NoEntryPoint,
-    /// It may take the compiler long or much memory, and the host has no compile command.
+    /// Compiling it may take long or much memory, and the host has no compile command.
     #[error(
-        "it is too large or too complex ({bytes} bytes) to be compiled in this process; give the host a compile command \
+        "too large or complex ({bytes} bytes) to compile in this process; configure a compile command \
          (`WasmSandbox::compile_command`, `Builder::wasm_compile_command`)"
     )]
     NeedsCompileCommand {
-        /// How long the component is.
+        /// The size of the component in bytes.
         bytes: usize,
     },
-    /// Compiling it took all the memory that the compiler may use.
+    /// Compiling it exceeded the memory limit of the compiler.
     #[error(
-        "it is too large to compile: compiling it takes more than {} MiB of memory; split its largest functions, or remove what it does \
+        "too large to compile: compilation exceeds {} MiB of memory; split its largest functions, or remove what it does \
          not need",
         .limit_bytes >> 20
     )]
@@ -81,25 +80,25 @@ pub enum LoadError {
         /// The limit, in bytes.
         limit_bytes: u64,
     },
-    /// Compiling it was stopped after some time, and is tried again only with much more.
+    /// Compiling it was stopped after some time; it is tried again only with much more time.
     #[error(
-        "it is too large to compile: compiling it did not finish within {} ms; precompile it (`skills precompile`) or allow at least \
+        "too large to compile: compilation did not finish within {} ms; precompile it (`skills precompile`) or allow at least \
          twice the time, else split its largest functions",
         .limit.as_millis()
     )]
     CompileTimeout {
-        /// How long it was compiled.
+        /// The time after which it was stopped.
         limit: Duration,
     },
-    /// The compiler or its thread failed.
-    #[error("the compiler failed on it: {reason}")]
+    /// The compiler failed.
+    #[error("compiler failed: {reason}")]
     CompilerFailed {
-        /// How.
+        /// How it failed.
         reason: String,
     },
 }
 
-/// What to say of imports whose names tell what they are for.
+/// Returns a hint for imports whose names show their purpose.
 fn import_hint(names: &[String]) -> &'static str {
     const WORDS: [&str; 7] = [
         "exec",
@@ -118,7 +117,7 @@ fn import_hint(names: &[String]) -> &'static str {
         })
     };
     if names.iter().any(starts_processes) {
-        "; there are no processes in WebAssembly, a script of the skill can start them"
+        "; WebAssembly cannot start processes, use a script of the skill instead"
     } else {
         ""
     }

@@ -1,4 +1,4 @@
-//! Watches over a future: what it costs, whether it is to stop, and whether it panics.
+//! Monitors a future: its CPU time, whether it should stop, and panics.
 
 use std::any::Any;
 use std::future::Future;
@@ -9,19 +9,19 @@ use std::time::Duration;
 
 use crate::stop_reason::{StopFlag, StopReason};
 
-/// How a watched future ended.
+/// How a monitored future ended.
 pub(crate) enum MonitoredResult<T> {
     Completed(T),
     Stopped(StopReason),
-    /// With what the panic said.
+    /// The panic message.
     Panicked(String),
 }
 
-/// A future that is watched over.
+/// A monitored future.
 pub(crate) struct Monitored<'a, F> {
     future: Option<Pin<Box<F>>>,
     stop: &'a StopFlag,
-    /// The time of the processor that polling took until now, where the system tells it.
+    /// The CPU time of polling so far, if the system reports it.
     cpu_time: &'a mut Option<Duration>,
 }
 
@@ -35,11 +35,11 @@ impl<'a, F: Future> Monitored<'a, F> {
     }
 }
 
-/// What is dropped in the middle, or after a panic, may panic.
+/// Dropping the inner future may panic; that panic is caught.
 impl<F> Drop for Monitored<'_, F> {
     fn drop(&mut self) {
         let future = self.future.take();
-        // Nobody is left to tell.
+        // There is no caller to report it to.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(future)));
     }
 }
@@ -66,11 +66,11 @@ impl<F: Future> Future for Monitored<'_, F> {
     }
 }
 
-/// What a panic said.
+/// Returns the message of a panic.
 pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
     text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no text".to_owned())
+        .unwrap_or_else(|| "no message".to_owned())
 }
 
 #[cfg(unix)]

@@ -13,11 +13,11 @@ use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 
 use crate::stop_reason::{StopFlag, StopReason};
 
-/// How much a program may write at once.
+/// The maximum number of bytes per write.
 const MAX_WRITE_BYTES: usize = 64 * 1024;
 
-/// Keeps the first and the last bytes, counts the rest, and stops the program when there are too
-/// many.
+/// Keeps the first and the last bytes, counts the rest, and stops the program when the output limit
+/// is exceeded.
 #[derive(Clone)]
 pub(crate) struct OutputSink {
     captured: Arc<Mutex<CapturedOutput>>,
@@ -43,14 +43,14 @@ impl OutputSink {
     fn push(&self, bytes: &[u8]) -> Result<(), StopReason> {
         let mut captured = self.captured.lock().unwrap_or_else(PoisonError::into_inner);
         if captured.total_bytes() > self.output_limit_bytes {
-            // It is being stopped.
+            // The program is being stopped.
             return Err(StopReason::OutputLimit);
         }
         captured.push(bytes, self.keep_bytes);
         if captured.total_bytes() <= self.output_limit_bytes {
             return Ok(());
         }
-        // A program of WASI 0.3 could go on after the error.
+        // A WASI 0.3 program could continue after the error.
         self.stop.set(StopReason::OutputLimit);
         Err(StopReason::OutputLimit)
     }

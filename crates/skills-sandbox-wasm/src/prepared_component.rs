@@ -1,4 +1,4 @@
-//! A program that can be started.
+//! A program that is ready to start.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -12,16 +12,17 @@ use wasmtime_wasi::p3;
 use crate::component_info::{ComponentInfo, WasiVersion};
 use crate::store_state::StoreState;
 
-/// A compiled component whose imports are all resolved.
+/// A compiled component with resolved imports.
 pub(crate) struct PreparedComponent {
     pub(crate) engine: Engine,
     pub(crate) info: ComponentInfo,
     pub(crate) source: CodeSource,
-    /// Whether it runs in places that are kept ready.
+    /// Whether it runs in pooled instance slots.
     pub(crate) is_pooled: bool,
-    /// The same for ready places, once it was wanted; nothing when it does not fit there.
+    /// The same component for the pooling engine, once it was needed; `None` if it does not fit
+    /// there.
     pub(crate) pooled: OnceLock<Option<SharedComponent>>,
-    /// The same for the engine with room for everything, once it was wanted.
+    /// The same component for the on-demand engine, once it was needed.
     pub(crate) on_demand: OnceLock<SharedComponent>,
     entry_point: EntryPoint,
 }
@@ -34,18 +35,18 @@ pub(crate) enum CodeSource {
         elapsed: Duration,
         diagnostics: CacheDiagnostics,
     },
-    /// It lay in the cache on disk.
+    /// It was loaded from the cache on disk.
     Cached,
-    /// An earlier run of this process had it.
+    /// An earlier run of this process loaded it.
     Memory,
 }
 
-/// What was wrong with the cache on disk.
+/// Problems of the cache on disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct CacheDiagnostics {
-    /// Why what lay there was deleted.
+    /// Why an entry was deleted.
     pub(crate) rejected: Option<String>,
-    /// Why the cache was not used, or nothing was put there.
+    /// Why the cache was not used, or nothing was stored.
     pub(crate) skipped: Option<String>,
 }
 
@@ -56,10 +57,10 @@ enum EntryPoint {
 }
 
 impl PreparedComponent {
-    /// Takes a component whose imports are resolved.
+    /// Creates it from a component with resolved imports.
     ///
     /// # Errors
-    /// When it has no `run` of its generation.
+    /// Fails if it has no `run` export of its WASI version.
     pub(crate) fn new(
         instance: InstancePre<StoreState>,
         surface: ComponentInfo,
@@ -84,7 +85,7 @@ impl PreparedComponent {
         })
     }
 
-    /// Starts it and waits for its end.
+    /// Starts it and waits until it ends.
     pub(crate) async fn call(
         &self,
         store: &mut Store<StoreState>,
@@ -118,7 +119,7 @@ impl PreparedComponent {
         })
     }
 
-    /// The component, for another engine.
+    /// Returns the component, for another engine.
     pub(crate) fn instance_pre(&self) -> &InstancePre<StoreState> {
         match &self.entry_point {
             EntryPoint::P2(command) => command.instance_pre(),
@@ -128,5 +129,5 @@ impl PreparedComponent {
     }
 }
 
-/// What a program is kept as.
+/// A component shared by runs and the cache.
 pub(crate) type SharedComponent = Arc<PreparedComponent>;

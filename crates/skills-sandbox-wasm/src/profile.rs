@@ -1,4 +1,4 @@
-//! How a program is run: as fast as can be, or the same way each time.
+//! How a program is run: fast or deterministic.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,36 +7,33 @@ use std::time::Duration;
 use rand_core::TryRng;
 use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtxBuilder};
 
-/// What every program of a [`WasmProfile::Deterministic`] believes the time to be, in seconds since
-/// 1970: the first of January 2020.
+/// The start time in a [`WasmProfile::Deterministic`] run, in seconds since 1970: January 1, 2020.
 const EPOCH_SECONDS: u64 = 1_577_836_800;
-/// How far the clock moves each time somebody looks at it, in nanoseconds: one millisecond, so that
-/// whoever waits for time to pass comes to an end.
+/// Nanoseconds the deterministic clock advances per read (1 ms), so busy-wait loops end.
 const CLOCK_STEP_NANOSECONDS: u64 = 1_000_000;
 
-/// How programs are run.
+/// How programs are run: with real clocks and random numbers, or reproducibly. Set it with
+/// [`WasmSandbox::profile`](crate::WasmSandbox::profile); the default is [`Fast`](Self::Fast).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WasmProfile {
-    /// As fast as can be: real clocks, real random numbers.
+    /// As fast as possible: real clocks, real random numbers.
     #[default]
     Fast,
-    /// The same way each time: the same program with the same input, files and seed writes the same
-    /// bytes.
+    /// Deterministic: the same program with the same input, files and seed writes the same bytes.
     ///
-    /// Random numbers come from the seed; clocks begin at the start of 2020 and move by a
-    /// millisecond whenever they are read; NaN has one form. Steps are counted (about two times
-    /// slower), and the report says how many. What stays the machine's own: the order in which a
-    /// directory is listed, the times of files, what hosts answer, which of several waits ends
-    /// first, and where the deadline strikes.
+    /// Random numbers come from the seed; clocks start at the beginning of 2020 and advance by a
+    /// millisecond per read; NaN is canonical. Fuel is counted (about two times slower), and the
+    /// report contains it. Not deterministic are the order of directory entries, file times,
+    /// responses of hosts, which of several waits ends first, and when the deadline expires.
     Deterministic {
-        /// What the random numbers come from.
+        /// The seed of the random numbers.
         seed: u64,
     },
 }
 
 impl WasmProfile {
-    /// Puts clocks and random numbers in place.
+    /// Sets clocks and random numbers.
     pub(crate) fn apply(self, wasi: &mut WasiCtxBuilder) {
         let Self::Deterministic { seed } = self else {
             return;
@@ -60,7 +57,7 @@ impl WasmProfile {
     }
 }
 
-/// A clock that moves when it is read.
+/// A clock that advances when it is read.
 #[derive(Default)]
 struct DeterministicClock(AtomicU64);
 
@@ -90,7 +87,7 @@ impl HostWallClock for DeterministicClock {
     }
 }
 
-/// Random numbers that a hash function makes of a seed, the same in every version of everything.
+/// Random numbers that a hash function derives from a seed, the same in every version.
 struct SeededRng(blake3::OutputReader);
 
 impl TryRng for SeededRng {

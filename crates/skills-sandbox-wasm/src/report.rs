@@ -1,15 +1,15 @@
-//! Which walls stood around a run, and what it took.
+//! The enforcement report of a run, with its resource use.
 
 use std::time::Duration;
 
-use skills_policy::{Grants, Spawn};
+use skills_policy::{Grants, SpawnGrant};
 use skills_sandbox::{CapturedOutput, EnforcementReport, EnforcementStatus, Quota};
 
 use crate::fs::SCRATCH_PATH;
 use crate::prepared_component::CodeSource;
 use crate::run::FinishedRun;
 
-/// What a report is about.
+/// The input of a report.
 pub(crate) struct ReportInput<'a> {
     pub(crate) grants: &'a Grants,
     pub(crate) quotas: &'a [Quota],
@@ -37,7 +37,7 @@ impl ReportInput<'_> {
             .restriction(
                 "processes",
                 EnforcementStatus::Enforced,
-                "there are none in WebAssembly",
+                "not available in WebAssembly",
             )
             .restriction(
                 "memory",
@@ -65,13 +65,15 @@ impl ReportInput<'_> {
             report.restriction(
                 "workspace",
                 EnforcementStatus::Enforced,
-                format!("private, {mib} MiB with what lay there before, counted as it is written"),
+                format!("private, {mib} MiB including existing files, counted when written"),
             )
         });
-        if *self.grants.spawn() == Spawn::None {
+        if *self.grants.spawn() == SpawnGrant::None {
             return report;
         }
-        report.hint("the grants name programs, and WebAssembly can start none; what needs them is a script's work")
+        report.hint(
+            "the grants include programs, which WebAssembly cannot start; use a script instead",
+        )
     }
 
     fn network_detail(&self) -> String {
@@ -84,7 +86,7 @@ impl ReportInput<'_> {
     fn add_fields(&self, report: EnforcementReport) -> EnforcementReport {
         let report = match self.source {
             None => report,
-            Some(CodeSource::Memory) => report.field("code", "of an earlier run"),
+            Some(CodeSource::Memory) => report.field("code", "from an earlier run"),
             Some(CodeSource::Cached) => report.field("code", "from the cache"),
             Some(CodeSource::Compiled {
                 elapsed: took,
@@ -98,18 +100,18 @@ impl ReportInput<'_> {
                     Some(reason) => report.field(
                         "code",
                         format!(
-                            "compiled in {}, and not kept: {reason}",
+                            "compiled in {}, not cached: {reason}",
                             format_milliseconds(*took)
                         ),
                     ),
                 };
                 match &troubles.rejected {
                     None => report,
-                    // Records of runs tell of walls.
+                    // Audit records contain restrictions, not fields.
                     Some(reason) => report.restriction(
                         "code-cache",
                         EnforcementStatus::Partial,
-                        format!("what lay there was deleted and compiled anew: {reason}"),
+                        format!("an entry was deleted and compiled again: {reason}"),
                     ),
                 }
             }

@@ -1,10 +1,10 @@
-//! One run: from a state and a program to an ending.
+//! Executes one run.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use skills_policy::Limits;
+use skills_policy::ResourceLimits;
 use skills_sandbox::{CancellationToken, ScratchDir, Termination};
 use tokio::time::timeout_at;
 use wasmtime::{PoolConcurrencyLimitError, Store, UpdateDeadline};
@@ -17,38 +17,37 @@ use crate::stop_reason::{StopFlag, StopReason};
 use crate::store_state::StoreState;
 use crate::termination::{classify, stop_termination};
 
-/// After how many ticks a busy program lets other tasks of the executor run.
+/// After how many ticks a busy program yields to other tasks of the executor.
 const TICKS_PER_YIELD: u32 = 10;
-/// After how many steps a program whose steps are counted does the same; about as long.
+/// After how much fuel a program with counted fuel yields; about the same time.
 const FUEL_PER_YIELD: u64 = 1_000_000;
-/// The steps that a program has, more than any deadline leaves it.
+/// The fuel of a program, more than any deadline allows it to use.
 const FUEL: u64 = u64::MAX / 2;
-/// The most bytes that a program may hand to the host in one call.
+/// The maximum number of bytes that a program may pass to the host in one call.
 const MAX_CALL_BYTES: usize = 16 << 20;
-/// The most handles between the parts of a component.
+/// The maximum number of handles between the parts of a component.
 pub(crate) const MAX_COMPONENT_HANDLES: usize = 10_000;
 
-/// Until when a run may go on, and what stops it before.
+/// The deadline of a run, and what stops it earlier.
 pub(crate) struct RunControl<'a> {
-    pub(crate) limits: &'a Limits,
+    pub(crate) limits: &'a ResourceLimits,
     pub(crate) deadline: Instant,
     pub(crate) cancellation: Option<&'a CancellationToken>,
     pub(crate) stop_flag: Arc<StopFlag>,
 }
 
-/// What came of a run, and what it took.
+/// The result of a run, with its resource use.
 pub(crate) struct FinishedRun {
     pub(crate) termination: Termination,
     pub(crate) scratch: Option<ScratchDir>,
-    /// Where the system tells it.
+    /// If the system reports it.
     pub(crate) cpu_time: Option<Duration>,
     pub(crate) peak_bytes: usize,
-    /// The steps that were counted, where they are.
+    /// The consumed fuel, if it is counted.
     pub(crate) fuel_consumed: Option<u64>,
-    /// Which hosts were reached and which were not, where any could be.
+    /// The summary of HTTP requests, if hosts are granted.
     pub(crate) hosts: Option<String>,
-    /// Whether it has to be run in the engine with room for everything; nothing of it was seen
-    /// outside then.
+    /// Whether it must run again in the on-demand engine; it had no visible effects then.
     pub(crate) needs_on_demand: bool,
 }
 
@@ -77,12 +76,12 @@ pub(crate) async fn execute(
         }
         Err(error) => MonitoredResult::Completed(Err(error)),
     };
-    // What has called the host cannot be begun anew.
+    // A program that has called the host cannot be restarted.
     let is_untouched = !store.data().called_host;
     let found_no_place = is_untouched
         && matches!(&watched, MonitoredResult::Completed(Err(error)) if error.is::<PoolConcurrencyLimitError>());
     let ending = match (watched, bounds.stop_flag.reason()) {
-        // Programs of WASI 0.3 can come to an end of their own after what stopped them.
+        // WASI 0.3 programs can complete after they were stopped.
         (MonitoredResult::Completed(_), Some(reason @ StopReason::OutputLimit)) => {
             stop_termination(reason, bounds.limits)
         }
@@ -93,7 +92,7 @@ pub(crate) async fn execute(
     finish(store, ending, cpu, found_no_place)
 }
 
-/// Waits for a run, its deadline, or somebody who cancels it.
+/// Waits for completion, deadline or cancellation.
 async fn until_stopped<T>(
     watch: impl Future<Output = MonitoredResult<T>>,
     bounds: &RunControl<'_>,
@@ -111,7 +110,7 @@ async fn until_stopped<T>(
     }
 }
 
-/// Lets a program that computes be stopped, and lets others run beside it.
+/// Configures how a computing program is interrupted, and how it yields to others.
 fn configure_interruption(
     store: &mut Store<StoreState>,
     profile: WasmProfile,
@@ -119,7 +118,7 @@ fn configure_interruption(
 ) -> wasmtime::Result<()> {
     if profile != WasmProfile::Fast {
         store.set_fuel(FUEL)?;
-        // Then the deadline is looked at, and whether somebody cancelled.
+        // The deadline and cancellation are checked then.
         return store.fuel_async_yield_interval(Some(FUEL_PER_YIELD));
     }
     let (deadline, stop, cancellation) = (
@@ -151,7 +150,7 @@ fn configure_interruption(
     Ok(())
 }
 
-/// Takes out what is wanted and drops the rest, which after a panic may panic again.
+/// Takes the results and drops the rest, which may panic again after a panic.
 fn finish(
     mut store: Store<StoreState>,
     ending: Termination,

@@ -1,11 +1,11 @@
-//! The backend.
+//! The WebAssembly backend.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use skills_policy::{Grants, Network};
+use skills_policy::{Grants, NetworkGrant};
 use skills_sandbox::{
     CapturedOutput, EnforcementReport, EnforcementStatus, Job, Preparation, PrepareFuture, Program,
     RunFuture, RunOutput, Sandbox, SandboxError, ScratchDir, Termination,
@@ -28,23 +28,23 @@ use crate::{LoadError, WasmProfile};
 
 const MAX_DEADLINE: Duration = Duration::from_secs(365 * 24 * 3_600);
 
-/// Runs WebAssembly: WASI 0.2 and 0.3 components, and core modules of the first generation of WASI.
+/// Runs WebAssembly: WASI 0.2 and 0.3 components, and core modules of WASI preview 1.
 ///
-/// Cheap to clone; clones share the engine, which is started by the first run. Defaults: no cache
-/// on disk, no compile command, [`WasmProfile::Fast`], the Internet as this machine sees it, public
-/// authorities for TLS.
+/// Cheap to clone; clones share the engine, which the first run creates. Defaults: no code cache,
+/// no compile command, [`WasmProfile::Fast`], the host's resolver and routes, public authorities
+/// for TLS.
 #[derive(Clone)]
 pub struct WasmSandbox {
     host_config: HostConfig,
     code_cache: Option<CodeCache>,
     compile_command: Option<CompileCommand>,
-    /// Where the cache really lies, once somebody asked.
+    /// The real path of the cache, once it was resolved.
     resolved_cache_directory: OnceLock<PathBuf>,
     engine: Arc<OnceLock<Arc<SharedEngine>>>,
 }
 
 impl WasmSandbox {
-    /// Makes the backend; private scratch directories are made below `scratch_parent`.
+    /// Creates the backend; scratch directories are created below `scratch_parent`.
     #[must_use]
     pub fn new(scratch_parent: impl AsRef<Path>) -> Self {
         let given = HostConfig {
@@ -62,8 +62,8 @@ impl WasmSandbox {
         }
     }
 
-    /// Keeps compiled code on disk, so that the next process need not compile it. No program may be
-    /// granted the directory, or one around it or in it: such a job is refused.
+    /// Caches compiled code on disk, so that later processes need not compile it. A program may not
+    /// be granted the directory, one of its parents or a path in it: such a job is rejected.
     #[must_use]
     pub fn code_cache(mut self, cache: CodeCache) -> Self {
         self.code_cache = Some(cache);
@@ -73,8 +73,8 @@ impl WasmSandbox {
     }
 
     /// Sets the command that compiles large components in a child process with limits. Default:
-    /// none; then components that cannot be compiled safely in this process are refused with
-    /// [`LoadError::NeedsCompileCommand`], unless their compiled code is in the cache.
+    /// none; then components that cannot be compiled safely in this process are rejected with
+    /// [`LoadError::NeedsCompileCommand`], unless their compiled code is cached.
     #[must_use]
     pub fn compile_command(mut self, command: CompileCommand) -> Self {
         self.compile_command = Some(command);
@@ -82,7 +82,7 @@ impl WasmSandbox {
         self
     }
 
-    /// Chooses how programs are run.
+    /// Sets the profile.
     #[must_use]
     pub fn profile(mut self, profile: WasmProfile) -> Self {
         self.host_config.profile = profile;
@@ -90,8 +90,8 @@ impl WasmSandbox {
         self
     }
 
-    /// Chooses how names of granted hosts are resolved and reached. Default:
-    /// [`Internet`](skills_sandbox::egress::Internet).
+    /// Sets how granted hosts are resolved and connected to. Default:
+    /// [`SystemConnector`](skills_sandbox::egress::SystemConnector).
     #[cfg(feature = "http")]
     #[must_use]
     pub fn connector(mut self, outside: Arc<dyn skills_sandbox::egress::Connector>) -> Self {
@@ -99,8 +99,7 @@ impl WasmSandbox {
         self
     }
 
-    /// Believes these certificates, each one in DER, instead of the public authorities (Mozilla's
-    /// list).
+    /// Trusts these certificates, each in DER, instead of the public authorities (Mozilla's list).
     #[cfg(feature = "http")]
     #[must_use]
     pub fn root_certificates(mut self, certificates: impl IntoIterator<Item = Vec<u8>>) -> Self {
@@ -108,7 +107,7 @@ impl WasmSandbox {
         self
     }
 
-    /// Sets how much HTTP a run may do.
+    /// Sets the HTTP limits of each run.
     #[cfg(feature = "http")]
     #[must_use]
     pub fn http_limits(mut self, limits: HttpLimits) -> Self {
@@ -134,7 +133,7 @@ impl WasmSandbox {
         self.check_grants(job.grants())?;
         let engine = self.engine()?;
         let limits = job.grants().limits();
-        // A time too far away to be told is as good as a year.
+        // A duration that overflows is replaced with a year.
         let deadline = started
             .checked_add(limits.wall_time)
             .unwrap_or(started + MAX_DEADLINE);
@@ -200,10 +199,10 @@ impl WasmSandbox {
         stored: &StoredBytes,
         bounds: &RunControl<'_>,
     ) -> Result<(FinishedRun, OutputStreams), SandboxError> {
-        if prepared.info.sends_requests && *job.grants().network() == Network::None {
+        if prepared.info.sends_requests && *job.grants().network() == NetworkGrant::None {
             return Err(SandboxError::rejected(
                 "wasm",
-                "the program needs wasi:http, and no host is granted",
+                "the program requires wasi:http, but no host is granted",
             ));
         }
         let (context, streams) =
@@ -284,17 +283,17 @@ impl Sandbox for WasmSandbox {
             {
                 let path = file.path().display();
                 let reason = format!(
-                    "{path} holds the cache of compiled code, or lies in it, and no program may see that"
+                    "{path} contains the code cache or is inside it, which no program may access"
                 );
                 return Err(SandboxError::rejected("wasm", reason));
             }
         }
-        if cfg!(feature = "http") || *grants.network() == Network::None {
+        if cfg!(feature = "http") || *grants.network() == NetworkGrant::None {
             return Ok(());
         }
         Err(SandboxError::rejected(
             "wasm",
-            "hosts are granted, and this program was built without HTTP; enable the feature `http`",
+            "hosts are granted, but this build does not include HTTP; enable the feature `http`",
         ))
     }
 
@@ -318,7 +317,7 @@ impl fmt::Debug for WasmSandbox {
     }
 }
 
-/// Resolves the symlinks of a path whose end may not exist yet.
+/// Resolves the symlinks of a path whose last components may not exist yet.
 fn resolve_existing_prefix(path: &Path) -> PathBuf {
     let existing = path
         .ancestors()
@@ -336,7 +335,7 @@ fn wasm_bytes(program: &Program) -> Result<&Arc<[u8]>, SandboxError> {
     }
 }
 
-/// Waits for what comes before a run, under the same deadline.
+/// Applies the deadline of the run to work before it.
 async fn with_deadline<T>(
     begun: impl Future<Output = T>,
     bounds: &RunControl<'_>,
@@ -352,7 +351,7 @@ async fn with_deadline<T>(
     }
 }
 
-/// What came of a run that never began.
+/// Returns the output of a run that was stopped before it started.
 fn not_started(job: &Job, reason: StopReason, started: Instant) -> RunOutput {
     let (stdout, stderr) = (CapturedOutput::default(), CapturedOutput::default());
     let account = ReportInput {
@@ -367,7 +366,7 @@ fn not_started(job: &Job, reason: StopReason, started: Instant) -> RunOutput {
     RunOutput::new(ending, stdout, stderr, started.elapsed(), report)
 }
 
-/// Removes what a program left, which may be much, on a thread that may block.
+/// Removes the files of a program, which may be many, on a blocking thread.
 async fn remove_scratch(private: ScratchDir) -> std::io::Result<()> {
     tokio::task::spawn_blocking(move || private.remove())
         .await

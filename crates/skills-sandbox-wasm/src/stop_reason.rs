@@ -1,9 +1,9 @@
-//! Why a run is to stop before its end.
+//! Why a run is stopped early.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// A reason why a run was stopped; the error that it ends with.
+/// Why a run was stopped; also the error that it ends with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum StopReason {
@@ -24,14 +24,13 @@ impl fmt::Display for StopReason {
 
 impl std::error::Error for StopReason {}
 
-/// Shared by all that may stop a run and all that look whether it is to stop; the first reason
-/// stays.
+/// Stop flag of a run; the first reason wins.
 #[derive(Debug, Default)]
 pub(crate) struct StopFlag(AtomicU8);
 
 impl StopFlag {
     pub(crate) fn set(&self, reason: StopReason) {
-        // Whoever comes second says nothing new.
+        // A later reason is ignored.
         let _ = self
             .0
             .compare_exchange(0, reason as u8, Ordering::AcqRel, Ordering::Acquire);

@@ -1,10 +1,10 @@
-//! What one run sees of the world, made from its grants.
+//! Per-run store state, built from the grants.
 
 use std::path::Path;
 use std::sync::Arc;
 
 #[cfg(feature = "http")]
-use skills_policy::Network;
+use skills_policy::NetworkGrant;
 #[cfg(feature = "http")]
 use skills_sandbox::egress::ProxySummary;
 use skills_sandbox::{CapturedOutput, Job, SandboxError, ScratchDir};
@@ -20,11 +20,10 @@ use crate::output::OutputSink;
 use crate::profile::WasmProfile;
 use crate::stop_reason::StopFlag;
 
-/// The most random bytes in one call.
+/// The maximum number of random bytes in one call.
 const MAX_RANDOM_BYTES: u64 = 64 * 1024;
 
-/// The most bytes of all variables and arguments together: what Linux gives a program at most, in
-/// its default configuration.
+/// The maximum size of all variables and arguments together: the default limit of Linux.
 const MAX_ARGS_ENV_BYTES: usize = 2 << 20;
 
 /// The state of one run.
@@ -36,11 +35,11 @@ pub(crate) struct StoreState {
     http_context: HttpContext,
     pub(crate) limiter: Limiter,
     pub(crate) max_handles: usize,
-    /// Whether the program called this host; if not, nothing of it can have been seen outside.
+    /// Whether the program called the host; if not, it had no visible effects.
     pub(crate) called_host: bool,
 }
 
-/// What a backend gives every run.
+/// What a backend provides to every run.
 #[derive(Clone)]
 pub(crate) struct HostConfig {
     pub(crate) scratch_parent: Arc<Path>,
@@ -51,17 +50,17 @@ pub(crate) struct HostConfig {
 
 #[cfg(feature = "http")]
 impl HostConfig {
-    fn http_context(&self, network: &Network) -> Result<HttpContext, SandboxError> {
+    fn http_context(&self, network: &NetworkGrant) -> Result<HttpContext, SandboxError> {
         match network {
-            Network::None => Ok(HttpContext::without_hosts()),
-            Network::Hosts(hosts) => self.http.http_context(hosts),
+            NetworkGrant::None => Ok(HttpContext::without_hosts()),
+            NetworkGrant::Hosts(hosts) => self.http.http_context(hosts),
         }
     }
 }
 
 #[cfg(feature = "http")]
 impl StoreState {
-    /// Returns which hosts were reached and which were not, where any could be.
+    /// Returns the summary of HTTP requests, if hosts are granted.
     pub(crate) fn summary(&self) -> Option<ProxySummary> {
         self.http_context.summary()
     }
@@ -75,14 +74,14 @@ impl wasmtime_wasi_http::WasiHttpView for StoreState {
     }
 }
 
-/// What is left of a run besides its ending.
+/// The output streams of a run.
 pub(crate) struct OutputStreams {
     stdout: OutputSink,
     stderr: OutputSink,
 }
 
 impl StoreState {
-    /// Makes the state from the job's grants; what is not granted is not there.
+    /// Creates the state from the job's grants; nothing else is accessible.
     pub(crate) fn new(
         job: &Job,
         given: &HostConfig,
@@ -91,7 +90,13 @@ impl StoreState {
     ) -> Result<(Self, OutputStreams), SandboxError> {
         check_strings(job)?;
         let (grants, limits) = (job.grants(), job.grants().limits());
-        let sink = || OutputSink::new(limits.output_bytes, limits.flood_bytes, Arc::clone(stop));
+        let sink = || {
+            OutputSink::new(
+                limits.captured_bytes,
+                limits.output_limit_bytes,
+                Arc::clone(stop),
+            )
+        };
         let streams = OutputStreams {
             stdout: sink(),
             stderr: sink(),
@@ -127,7 +132,7 @@ impl StoreState {
         Ok((context, streams))
     }
 
-    /// Takes out the private directory, if the run used it.
+    /// Takes the scratch directory, if the run used it.
     pub(crate) fn take_scratch(&mut self) -> Option<ScratchDir> {
         self.preopens.take_scratch()
     }
@@ -142,21 +147,21 @@ impl StoreState {
     }
 }
 
-/// Where a program finds a path of the machine.
+/// Returns the guest path of a host path.
 fn guest_path(grants: &skills_policy::Grants, path: &Path) -> Option<String> {
     grants.files().iter().find_map(|file| {
         let below = path.strip_prefix(file.path()).ok()?;
         let is_whole = below.as_os_str().is_empty();
         Some(if is_whole {
-            file.guest().to_owned()
+            file.guest_path().to_owned()
         } else {
-            format!("{}/{}", file.guest(), below.display())
+            format!("{}/{}", file.guest_path(), below.display())
         })
     })
 }
 
-/// Refuses what a program could not read as it was given: languages end their strings at the first
-/// zero byte.
+/// Rejects strings that a program could not read completely: many languages end strings at the
+/// first zero byte.
 fn check_strings(job: &Job) -> Result<(), SandboxError> {
     let is_cut = |text: &str| text.contains('\0');
     if let Some((name, _)) = job
@@ -165,13 +170,13 @@ fn check_strings(job: &Job) -> Result<(), SandboxError> {
     {
         return Err(SandboxError::rejected(
             "wasm",
-            format!("the variable {name:?} holds a zero byte, at which programs stop reading"),
+            format!("variable {name:?} contains a zero byte, at which programs stop reading"),
         ));
     }
     if job.args().iter().any(|argument| is_cut(argument)) {
         return Err(SandboxError::rejected(
             "wasm",
-            "an argument holds a zero byte, at which programs stop reading",
+            "an argument contains a zero byte, at which programs stop reading",
         ));
     }
     let bytes: usize = job
@@ -181,7 +186,7 @@ fn check_strings(job: &Job) -> Result<(), SandboxError> {
         .sum();
     if bytes > MAX_ARGS_ENV_BYTES {
         let reason = format!(
-            "variables and arguments have {bytes} bytes, at most {MAX_ARGS_ENV_BYTES} are passed; standard input takes more"
+            "variables and arguments are {bytes} bytes, limit {MAX_ARGS_ENV_BYTES}; standard input has no such limit"
         );
         return Err(SandboxError::rejected("wasm", reason));
     }
@@ -189,7 +194,7 @@ fn check_strings(job: &Job) -> Result<(), SandboxError> {
 }
 
 impl OutputStreams {
-    /// Takes what was written to standard output and standard error.
+    /// Takes the captured standard output and standard error.
     pub(crate) fn take_output(&self) -> (CapturedOutput, CapturedOutput) {
         (self.stdout.take_output(), self.stderr.take_output())
     }

@@ -1,6 +1,6 @@
-//! Tells apart how a run ended: by types, and by messages only where the engine has no type.
+//! Classifies how a run ended: by types, and by messages only if the engine has no type.
 
-use skills_policy::Limits;
+use skills_policy::ResourceLimits;
 use skills_sandbox::Termination;
 use wasmtime::component::ResourceTableError;
 use wasmtime::{Error, Trap, WasmBacktrace};
@@ -11,13 +11,13 @@ use crate::run::MAX_COMPONENT_HANDLES;
 use crate::stop_reason::StopReason;
 use crate::store_state::StoreState;
 
-/// The most functions that are named.
+/// The maximum number of function names.
 const MAX_FRAMES: usize = 16;
 
 /// Returns how a call of `run` ended.
 pub(crate) fn classify(
     result: Result<Result<(), ()>, Error>,
-    limits: &Limits,
+    limits: &ResourceLimits,
     context: &StoreState,
 ) -> Termination {
     let error = match result {
@@ -39,7 +39,7 @@ pub(crate) fn classify(
     if matches!(error.downcast_ref(), Some(Trap::StackOverflow)) {
         return Termination::StackOverflow;
     }
-    // The engine's own table of handles has no type for this error.
+    // The engine's own handle table has no type for this error.
     if error
         .root_cause()
         .to_string()
@@ -49,8 +49,8 @@ pub(crate) fn classify(
             limit: MAX_COMPONENT_HANDLES as u64,
         };
     }
-    // Programs that get no memory abort; those that could not even begin were refused by the
-    // engine, which is no trap. Other traps have other reasons.
+    // Programs that get no memory abort; those that could not even start were rejected by the
+    // engine without a trap. Other traps have other reasons.
     let is_other_trap = error
         .downcast_ref::<Trap>()
         .is_some_and(|trap| *trap != Trap::UnreachableCodeReached);
@@ -59,22 +59,22 @@ pub(crate) fn classify(
             limit_bytes: limits.memory_bytes,
         },
         Some(RejectedGrowth::Table) => Termination::Trapped {
-            reason: "it wanted more table elements than programs may have".to_owned(),
+            reason: "exceeded the limit of table elements".to_owned(),
             frames: Vec::new(),
         },
         None => trap_termination(&error),
     }
 }
 
-/// Returns how a run ended that was stopped.
-pub(crate) fn stop_termination(reason: StopReason, limits: &Limits) -> Termination {
+/// Returns how a stopped run ended.
+pub(crate) fn stop_termination(reason: StopReason, limits: &ResourceLimits) -> Termination {
     match reason {
         StopReason::Deadline => Termination::TimedOut {
             limit_ms: limits.wall_time.as_millis().try_into().unwrap_or(u64::MAX),
         },
         StopReason::Cancelled => Termination::Cancelled,
         StopReason::OutputLimit => Termination::OutputLimit {
-            limit_bytes: limits.flood_bytes,
+            limit_bytes: limits.output_limit_bytes,
         },
     }
 }

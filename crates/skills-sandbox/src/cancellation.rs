@@ -1,14 +1,15 @@
-//! A way to stop a run and still be told what came of it.
+//! A cancellation token whose run still returns its output.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// Stops runs from outside. Clones are one and the same; once cancelled it stays so.
+/// Stops runs from another task. Clones share one state; a cancelled token stays cancelled.
 ///
-/// A run that is stopped by it has an [`RunOutput`](crate::RunOutput) with all that was written
-/// until then, where a dropped future has none.
+/// A run that is stopped with a token still returns a [`RunOutput`](crate::RunOutput) with
+/// everything that the program wrote until then. Dropping the future of a run stops it as well, but
+/// loses the output.
 #[derive(Debug, Clone, Default)]
 pub struct CancellationToken(Arc<Mutex<State>>);
 
@@ -20,29 +21,30 @@ struct State {
 }
 
 impl CancellationToken {
-    /// Makes one that is not cancelled.
+    /// Creates a token that is not cancelled.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Cancels every run that has it, and every later one before it begins.
+    /// Cancels every run that has this token, and rejects every later run before it starts.
+    /// Cancelling twice has no further effect.
     pub fn cancel(&self) {
         let mut state = self.lock_state();
         state.is_cancelled = true;
         let waiting = std::mem::take(&mut state.wakers);
-        // Whoever is woken may ask at once.
+        // A woken task may lock the state at once, so the lock is released first.
         drop(state);
         waiting.into_iter().for_each(|(_, waker)| waker.wake());
     }
 
-    /// Says whether it was cancelled.
+    /// Returns true if the token was cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.lock_state().is_cancelled
     }
 
-    /// Waits until it is cancelled, perhaps for ever.
+    /// Waits until the token is cancelled, which may never happen. Cancel safe.
     pub async fn cancelled(&self) {
         WaitForCancellation {
             cancellation: self,
@@ -56,7 +58,7 @@ impl CancellationToken {
     }
 }
 
-/// Somebody who waits; who goes leaves nothing behind.
+/// A registered waiter; dropping it unregisters it.
 struct WaitForCancellation<'a> {
     cancellation: &'a CancellationToken,
     id: Option<u64>,
@@ -100,7 +102,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn all_that_wait_are_told_and_those_who_come_later_too() {
+    async fn current_and_later_waiters_are_notified() {
         let cancellation = CancellationToken::new();
         let waiting: Vec<_> = (0..3)
             .map(|_| cancellation.clone())
@@ -117,12 +119,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_goes_leaves_nothing_behind() {
+    async fn a_dropped_waiter_is_unregistered() {
         let cancellation = CancellationToken::new();
         for _ in 0..10 {
             tokio::select! {
                 biased;
-                () = cancellation.cancelled() => panic!("nobody cancelled"),
+                () = cancellation.cancelled() => panic!("the token was not cancelled"),
                 () = std::future::ready(()) => {}
             }
         }

@@ -1,12 +1,12 @@
-//! Output that was kept, up to a limit.
+//! Captured output, up to a limit.
 
 use std::collections::VecDeque;
 
-/// One output stream: its first bytes, its last bytes when there were too many between, and how
-/// many there were in all.
+/// One output stream: its first bytes, its last bytes if some between them were dropped, and the
+/// total number of bytes that the program wrote.
 ///
-/// Of a limit three quarters are for the beginning and one quarter for the end, where programs say
-/// what went wrong.
+/// Three quarters of a limit are for the beginning and one quarter for the end, where programs
+/// usually report errors.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CapturedOutput {
     head: Vec<u8>,
@@ -16,8 +16,8 @@ pub struct CapturedOutput {
 }
 
 impl CapturedOutput {
-    /// Adds `chunk`, keeping no more than `limit` bytes in all and counting the rest. The limit is
-    /// the same for all chunks.
+    /// Adds `chunk`, keeps at most `limit` bytes in total and counts the rest. Pass the same limit
+    /// for all chunks.
     pub fn push(&mut self, chunk: &[u8], limit: usize) {
         self.total_bytes += chunk.len() as u64;
         if self.tail.is_empty() && self.dropped_bytes == 0 && self.head.len() + chunk.len() <= limit
@@ -29,8 +29,7 @@ impl CapturedOutput {
         let head_limit = limit - tail_limit;
         let room = head_limit.saturating_sub(self.head.len()).min(chunk.len());
         self.head.extend_from_slice(&chunk[..room]);
-        // What the beginning holds too much of, from before it was known that there would be an
-        // end.
+        // The surplus of the beginning, kept from before it was known that bytes would be dropped.
         let surplus = self.head.split_off(self.head.len().min(head_limit));
         let last = &chunk[room..];
         let skipped = last.len().saturating_sub(tail_limit);
@@ -42,8 +41,8 @@ impl CapturedOutput {
         self.dropped_bytes += excess as u64;
     }
 
-    /// Puts other bytes in place of those that were kept; how many the program wrote and how many
-    /// were thrown away stays.
+    /// Replaces the captured bytes, for example with redacted ones; the counts of written and
+    /// dropped bytes stay.
     #[must_use]
     pub fn with_bytes(self, head: Vec<u8>, tail: Vec<u8>) -> Self {
         Self {
@@ -53,13 +52,13 @@ impl CapturedOutput {
         }
     }
 
-    /// Returns the first bytes; all of them, when none were thrown away.
+    /// Returns the first bytes; all of them if none were dropped.
     #[must_use]
     pub fn head(&self) -> &[u8] {
         &self.head
     }
 
-    /// Returns the last bytes, when some between them and the first were thrown away; else nothing.
+    /// Returns the last bytes if some between them and the first were dropped, otherwise nothing.
     #[must_use]
     pub fn tail(&self) -> Vec<u8> {
         self.tail.iter().copied().collect()
@@ -71,26 +70,26 @@ impl CapturedOutput {
         self.total_bytes
     }
 
-    /// Returns how many bytes were thrown away.
+    /// Returns how many bytes were dropped.
     #[must_use]
     pub fn dropped_bytes(&self) -> u64 {
         self.dropped_bytes
     }
 
-    /// Says whether bytes were thrown away.
+    /// Returns true if bytes were dropped.
     #[must_use]
     pub fn is_truncated(&self) -> bool {
         self.dropped_bytes > 0
     }
 
-    /// Returns the line that stands for what was thrown away.
+    /// Returns the marker line for the omitted bytes: `[... N bytes omitted ...]`.
     #[must_use]
     pub fn truncation_marker(&self) -> String {
-        format!("\n[… {} bytes left out …]\n", self.dropped_bytes)
+        format!("\n[... {} bytes omitted ...]\n", self.dropped_bytes)
     }
 
-    /// Returns the kept bytes as text, with a line between the first and the last when some were
-    /// thrown away; bytes that are not UTF-8 become `U+FFFD`.
+    /// Returns the captured bytes as text, with the [marker line](Self::truncation_marker) between
+    /// the first and the last bytes if some were dropped. Bytes that are not UTF-8 become `U+FFFD`.
     #[must_use]
     pub fn text(&self) -> String {
         let head = String::from_utf8_lossy(&self.head);
@@ -118,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_the_beginning_and_the_end_and_counts_the_rest() {
+    fn the_beginning_and_the_end_are_kept_and_the_rest_is_counted() {
         let all = captured(&["abc", "defgh"], 8);
         assert_eq!(
             (all.text().as_str(), all.is_truncated(), all.tail()),
@@ -144,12 +143,12 @@ mod tests {
         }
         assert_eq!(
             captured(&["abcdefghijkl"], 8).text(),
-            "abcdef\n[… 4 bytes left out …]\nkl"
+            "abcdef\n[... 4 bytes omitted ...]\nkl"
         );
     }
 
     #[test]
-    fn counts_add_up_however_output_comes() {
+    fn counts_do_not_depend_on_chunk_sizes() {
         for limit in 0..12 {
             for size in 1..8 {
                 let text: Vec<u8> = (0..40).collect();

@@ -1,22 +1,27 @@
-//! The one table of escape attempts that every backend answers, and the check of its answers.
+//! The conformance suite of sandbox backends: one table of escape attempts, and the check of their
+//! results.
 //!
 //! ```text
-//! CASES: 101 attempts --a backend's tests make them--> number -> Answer, or why it was skipped --check--> Ok | what differs
+//! CASES: 101 attempts --tests of a backend--> number -> AttemptResult | Skipped --check--> Ok | Mismatch
 //! ```
 //!
-//! The table says what must come of each attempt in each [`BackendVariant`]; how an attempt is made
-//! is the backend's to know, and what it answers must have been observed. A case without an answer
-//! is a failure like a wrong one, so no backend can forget one.
+//! The table holds the required result of each attempt in each [`BackendVariant`]. A backend
+//! implements the attempts itself and reports results that it observed. A missing result fails like
+//! a wrong one, so no backend can omit a case.
 //!
 //! ```
 //! use std::collections::BTreeMap;
-//! use skills_sandbox::conformance::{Answer, CASES, Column, check};
+//! use skills_sandbox::conformance::{AttemptResult, BackendVariant, CASES, check};
 //!
-//! let mut answers: BTreeMap<u8, _> = CASES.iter().map(|case| (case.number, Ok(case.expected(Column::Isolated)[0]))).collect();
-//! assert_eq!(check(Column::Isolated, &answers), Ok(()));
-//! answers.insert(1, Ok(Answer::Works));
-//! let mismatches = check(Column::Isolated, &answers).unwrap_err();
-//! assert_eq!(mismatches[0].to_string(), "1 read-secrets: expected denied, but it works");
+//! let variant = BackendVariant::LinuxNamespaces;
+//! let mut results: BTreeMap<u8, _> = CASES
+//!     .iter()
+//!     .map(|case| (case.number, Ok(case.expected(variant)[0])))
+//!     .collect();
+//! assert_eq!(check(variant, &results), Ok(()));
+//! results.insert(1, Ok(AttemptResult::Succeeded));
+//! let mismatches = check(variant, &results).unwrap_err();
+//! assert_eq!(mismatches[0].to_string(), "1 read-secrets: expected denied, but it succeeds");
 //! ```
 
 mod attempt_result;

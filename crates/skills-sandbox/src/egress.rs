@@ -1,39 +1,40 @@
-//! The way out: a proxy that reaches the hosts of a list and nothing else.
+//! An egress proxy that connects only to allowed hosts.
 //!
 //! ```text
-//!               SOCKS5 ----\                                 list of hosts
+//!               SOCKS5 ----\                                 allowlist
 //! program --->  CONNECT ----+--> which host, which port? --> resolve once --> public addresses only --+
 //!               http://… --/                                                                          |
-//!                                         the host's server <-- dial <-- the bytes name that host too <-+
+//!                                              server <-- connect <-- host named in the data matches <-+
 //! ```
 //!
-//! A program without a network of its own is given a listener on loopback; a [`Proxy`] on its other
-//! side accepts what comes. There is one proxy for one run, so the list is bound to the listener,
-//! and no secret has to be kept from the program. [`environment`] is what makes common clients find
-//! it.
+//! A program without network access gets a listener on loopback; a [`Proxy`] outside of the sandbox
+//! accepts its connections. There is one proxy per run, so the allowlist is bound to the listener,
+//! and no credential has to be kept from the program. [`proxy_env`] returns the environment
+//! variables with which common clients find it.
 //!
-//! All three protocols are understood on one port. What holds for each:
+//! HTTP, `CONNECT` and SOCKS 5 are accepted on one port. For each of them:
 //!
-//! - A host is named by a name in ASCII, or by an IPv4 address when the list has exactly that
-//!   address. The list cannot name IPv6 addresses, so these are never reached by number.
-//! - Ports 443 (only TLS) and 80 (only HTTP) are reached, no others.
-//! - A name is resolved once. Addresses that are not public ([`is_public`]) are dropped, and one of
-//!   the rest is dialled, so an answer that changes between the check and the use changes nothing.
-//! - Through a tunnel to port 443 the first bytes must be a TLS `ClientHello` that names the host.
-//!   The proxy holds no key and reads nothing of what follows.
-//! - To port 80 each connection carries one request, which is read strictly and written anew;
-//!   `Host` must be the host, and its body ends where its one length says. This is so in tunnels as
-//!   well. Connections cannot be upgraded.
-//! - Nothing is dialled before all of that is known. A client speaks through a tunnel only when it
-//!   was told that it is open, so a host that does not answer then is to it a connection that
+//! - A host is an ASCII name, or an IPv4 address if the allowlist contains exactly that address.
+//!   The list cannot contain IPv6 addresses, so the proxy never connects to one given as a literal.
+//! - Only ports 443 (TLS only) and 80 (HTTP only) are allowed.
+//! - A name is resolved once. Addresses that are not public ([`is_public`]) are dropped, and the
+//!   proxy connects to one of the rest, so a DNS answer that changes between check and use (DNS
+//!   rebinding) has no effect.
+//! - In a tunnel to port 443 the first bytes must be a TLS `ClientHello` that names the host. The
+//!   proxy has no key and does not read what follows.
+//! - To port 80 each connection carries one request, which is parsed strictly and serialized again;
+//!   `Host` must match the host, and the body ends at its one declared length. Tunnels follow the
+//!   same rule. Connections cannot be upgraded.
+//! - The proxy connects only after all of these checks. A client sends through a tunnel only after
+//!   the tunnel was confirmed, so for the client a host that does not respond is a connection that
 //!   closes.
 //!
-//! Who sends requests for a program itself, since the program has no sockets at all, asks the same
-//! list in the same way by [`Proxy::authorize`] and [`Proxy::connect`], and keeps the same record.
+//! A backend that sends requests on behalf of a program without sockets checks the same list with
+//! [`Proxy::authorize`] and [`Proxy::connect`], and writes to the same log.
 //!
-//! What this cannot stop: an allowed host can be told anything and can pass anything on, other
-//! names that it serves behind its own certificate included (domain fronting, Encrypted Client
-//! Hello). Who must not have the data must not share a list with it.
+//! The proxy cannot control what an allowed host does with the data: the host can forward it, also
+//! to other names that it serves with its own certificate (domain fronting, Encrypted Client
+//! Hello). Do not allow a host in the same run as data that it must not receive.
 
 mod address;
 mod body_framing;

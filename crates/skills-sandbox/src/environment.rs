@@ -1,14 +1,14 @@
-//! The whole environment of a program.
+//! The complete environment of a program.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::Job;
 
-/// The whole environment of a program, as a backend passes it: the job's [safe
-/// variables](Job::filtered_envs), then the backend's own, which win.
+/// The complete environment of a program, as a backend passes it: the [filtered
+/// variables](Job::filtered_envs) of the job, then those of the backend, which take precedence.
 ///
-/// Printed, variables of the host show their names only.
+/// `Debug` output shows only the names of variables that come from the host.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     variables: Vec<(String, String)>,
@@ -16,8 +16,8 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Puts the environment of a job together with what the backend sets: no job decides where
-    /// programs are found or what they load.
+    /// Merges the job's variables with the backend's; the backend wins, so no job can set `PATH` or
+    /// loader variables.
     #[must_use]
     pub fn new(job: &Job, fixed: Vec<(String, String)>) -> Self {
         let is_fixed = |name: &str| fixed.iter().any(|(fixed, _)| *fixed == name);
@@ -60,14 +60,18 @@ impl fmt::Debug for Environment {
 mod tests {
     use super::*;
     use crate::{Program, ScriptType};
-    use skills_policy::{Decision, Layer, Origin, Request, Rules, VariablePattern};
+    use skills_policy::{
+        Authorization, Policy, Request, RuleSource, VariablePattern, VariableSource,
+    };
 
     #[test]
-    fn what_the_backend_sets_wins_and_secrets_are_not_shown() {
-        let request = Request::new("/skills/pdf").variable("API_KEY", Origin::Caller);
-        let rules =
-            Rules::default().allow(Layer::User, "API_KEY".parse::<VariablePattern>().unwrap());
-        let Decision::Granted(grants) = rules.decide(&request) else {
+    fn backend_variables_win_and_secrets_are_not_shown() {
+        let request = Request::new("/skills/pdf").variable("API_KEY", VariableSource::Caller);
+        let rules = Policy::default().allow(
+            RuleSource::User,
+            "API_KEY".parse::<VariablePattern>().unwrap(),
+        );
+        let Authorization::Granted(grants) = rules.authorize(&request) else {
             panic!("granted")
         };
         let job = Job::new(

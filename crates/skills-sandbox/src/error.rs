@@ -1,30 +1,32 @@
-//! The one error of a sandbox: nothing ran.
+//! The error of a sandbox: nothing ran.
 
 use std::borrow::Cow;
 use std::io;
 
-/// Says why nothing ran. The program was not started.
+/// An error before the program was started: nothing ran. A failing program is not an error but a
+/// [`RunOutput`](crate::RunOutput). [`kind`](Self::kind) is for branching, [`hint`](Self::hint)
+/// says what to do about it.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct SandboxError(#[from] Repr);
 
 impl SandboxError {
-    /// A wall that the job needs cannot be had here; `hint` says how to get it.
+    /// A required restriction is unavailable on this host; `hint` says how to enable it.
     #[must_use]
     pub fn unavailable(
-        layer: &'static str,
+        restriction: &'static str,
         reason: impl Into<Cow<'static, str>>,
         hint: &'static str,
     ) -> Self {
         Repr::Unavailable {
-            restriction: layer,
+            restriction,
             reason: reason.into(),
             hint,
         }
         .into()
     }
 
-    /// There is no program of this name among those of the machine that may be started.
+    /// No program of this name exists in the directories that are searched on this host.
     #[must_use]
     pub fn program_not_found(name: &str, directories: &str) -> Self {
         Repr::ProgramNotFound {
@@ -34,7 +36,7 @@ impl SandboxError {
         .into()
     }
 
-    /// The backend cannot enforce, or cannot give, something in the grants.
+    /// The backend cannot enforce or provide something in the grants.
     #[must_use]
     pub fn rejected(backend: &'static str, reason: impl Into<Cow<'static, str>>) -> Self {
         Repr::Rejected {
@@ -44,7 +46,7 @@ impl SandboxError {
         .into()
     }
 
-    /// The grants do not name a variable whose value was to be given.
+    /// The grants do not include a variable whose value was to be passed.
     pub(crate) fn variable_not_granted(variable: &str) -> Self {
         Repr::VariableNotGranted {
             variable: variable.to_owned(),
@@ -52,7 +54,7 @@ impl SandboxError {
         .into()
     }
 
-    /// The program is not one that the backend can run.
+    /// The backend cannot run a program of this form.
     #[must_use]
     pub fn invalid_program(reason: impl Into<Cow<'static, str>>) -> Self {
         Repr::InvalidProgram {
@@ -61,8 +63,8 @@ impl SandboxError {
         .into()
     }
 
-    /// The program is not one that the backend can run, as its own typed error says, which
-    /// [`cause`](Self::downcast_ref) gives back.
+    /// The backend cannot run the program, for the typed reason `cause`, which
+    /// [`downcast_ref`](Self::downcast_ref) returns.
     #[must_use]
     pub fn invalid_program_from(cause: impl std::error::Error + Send + Sync + 'static) -> Self {
         Repr::InvalidProgramFrom {
@@ -71,20 +73,20 @@ impl SandboxError {
         .into()
     }
 
-    /// Native scripts cannot be confined on this operating system; there is no way to run them all
-    /// the same.
+    /// No backend can sandbox native scripts on this operating system, and there is no way to run
+    /// them without a sandbox.
     #[must_use]
     pub fn unsupported_platform(os: &'static str) -> Self {
         Repr::UnsupportedPlatform { os }.into()
     }
 
-    /// The operating system refused something before the program was started.
+    /// A system call failed before the program was started.
     #[must_use]
     pub fn setup(step: &'static str, source: io::Error) -> Self {
         Repr::Setup { step, source }.into()
     }
 
-    /// Returns the class of the error, to branch on.
+    /// Returns the class of the error, for branching.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match &self.0 {
@@ -99,7 +101,7 @@ impl SandboxError {
         }
     }
 
-    /// Returns the backend's own error, when it is of this type: why a program cannot be loaded.
+    /// Returns the backend's own error if it has this type: why a program cannot be loaded.
     #[must_use]
     pub fn downcast_ref<E: std::error::Error + 'static>(&self) -> Option<&E> {
         match &self.0 {
@@ -108,36 +110,37 @@ impl SandboxError {
         }
     }
 
-    /// Returns what to do about it, when that is known.
+    /// Returns what to do about the error, if known.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match &self.0 {
             Repr::Unavailable { hint, .. } => Some(hint),
             Repr::UnsupportedPlatform { .. } => Some(UNSUPPORTED_PLATFORM_HINT),
             Repr::ProgramNotFound { name, .. } if name == "python" => {
-                Some("it is called `python3` here")
+                Some("the program is called `python3` on this host")
             }
-            Repr::ProgramNotFound { .. } => Some("install it there, or use another"),
+            Repr::ProgramNotFound { .. } => Some("install the program in one of these directories"),
             _ => None,
         }
     }
 }
 
-/// The classes of [`SandboxError`].
+/// The classes of [`SandboxError`]. New classes may be added; [`code`](Self::code) returns a stable
+/// text for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A wall is missing on this machine.
+    /// A restriction is unavailable on this host.
     Unavailable,
-    /// The grants ask for something this backend cannot enforce or give.
+    /// The backend cannot enforce or provide something in the grants.
     Rejected,
-    /// The machine has no such program.
+    /// The program does not exist on this host.
     ProgramNotFound,
     /// The program cannot be loaded.
     InvalidProgram,
-    /// Something failed before the program was started.
+    /// A system call failed before the program was started.
     Setup,
-    /// Nothing on this operating system could confine the program.
+    /// No backend can sandbox the program on this operating system.
     UnsupportedPlatform,
 }
 
@@ -156,38 +159,38 @@ impl ErrorKind {
     }
 }
 
-/// What to do where native scripts cannot be confined.
+/// What to do if native scripts cannot be sandboxed.
 const UNSUPPORTED_PLATFORM_HINT: &str =
-    "ship a WebAssembly module (wasm/skill.wasm) with the skill, or run under Linux, macOS or WSL2";
+    "ship a WebAssembly module (wasm/skill.wasm) with the skill, or use Linux, macOS or WSL2";
 
 #[derive(Debug, thiserror::Error)]
 enum Repr {
-    #[error("no sandbox: {restriction} is not available ({reason}); {hint}")]
+    #[error("cannot run in a sandbox: {restriction} is unavailable: {reason}; {hint}")]
     Unavailable {
         restriction: &'static str,
         reason: Cow<'static, str>,
         hint: &'static str,
     },
-    #[error("the {backend} sandbox refuses: {reason}")]
+    #[error("the {backend} sandbox rejects the job: {reason}")]
     Rejected {
         backend: &'static str,
         reason: Cow<'static, str>,
     },
-    #[error("there is no program {name:?} in {directories}")]
+    #[error("program `{}` not found (searched {directories})", .name.escape_debug())]
     ProgramNotFound { name: String, directories: String },
-    #[error("the variable {variable} was not granted")]
+    #[error("variable `{variable}` is not granted")]
     VariableNotGranted { variable: String },
-    #[error("the program cannot be loaded: {reason}")]
+    #[error("cannot load the program: {reason}")]
     InvalidProgram { reason: Cow<'static, str> },
-    #[error("the program cannot be loaded: {cause}")]
+    #[error("cannot load the program: {cause}")]
     InvalidProgramFrom {
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
-    #[error("the sandbox could not be set up: {step}")]
+    #[error("cannot set up the sandbox: {step}")]
     Setup {
         step: &'static str,
         source: io::Error,
     },
-    #[error("this sandbox for native scripts does not work on {os}; {UNSUPPORTED_PLATFORM_HINT}")]
+    #[error("native scripts are not supported on {os}; {UNSUPPORTED_PLATFORM_HINT}")]
     UnsupportedPlatform { os: &'static str },
 }

@@ -1,24 +1,28 @@
-//! Finds interpreters and other programs on this machine, outside any sandbox and by reading alone.
+//! Finds interpreters and other programs on the host, outside of any sandbox and by reading files
+//! only.
 //!
 //! ```text
-//! ScriptKind --names--> directories --symlinks, shims--> the real program --its prefix--> Interpreter
-//!                            \--> shims that lead nowhere are passed over, with a reason
+//! ScriptType --names--> directories --symlinks, shims--> real program --prefix--> ResolvedProgram
+//!                            \--> broken shims are rejected, with a reason
 //! ```
 //!
-//! Nothing is run to find out what it is, and the environment is never asked: a `PATH` of the
-//! caller decides nothing. The kind of a script comes from its file's ending
-//! ([`ScriptType::from_path`](crate::ScriptType::from_path)), never from its first line.
+//! No program is executed to identify it, and the environment is not read: the caller's `PATH` has
+//! no effect. The kind of a script comes from its file extension
+//! ([`ScriptType::from_path`](crate::ScriptType::from_path)), never from its shebang.
 //!
-//! An [`ResolvedProgram`] says what a backend has to grant so that it starts: the prefix of a
-//! virtual environment, of a version manager, of conda. A prefix is granted whole only when it
-//! holds what interpreters keep there and nothing that homes hold; no home is ever granted.
+//! A [`ResolvedProgram`] says what a backend has to grant so that the program starts: the prefix of
+//! a virtual environment, of a version manager, of conda. A prefix is granted as a whole only if it
+//! holds what interpreters install there and nothing that home directories contain. Home
+//! directories are never granted.
 //!
 //! ```
-//! use skills_sandbox::{ErrorKind, ScriptKind, interpreter::Interpreters};
+//! use skills_sandbox::{ErrorKind, ScriptType, interpreter::ProgramFinder};
 //!
-//! let search = Interpreters::in_directories(["/nowhere"]).interpreter(ScriptKind::Python, "/project/.venv/bin/python3");
-//! assert_eq!(search.find(ScriptKind::Node).unwrap_err().kind(), ErrorKind::Unavailable);
-//! assert_eq!(search.program("../bin/git"), None);
+//! let finder = ProgramFinder::with_search_path(["/nowhere"])
+//!     .override_interpreter(ScriptType::Python, "/project/.venv/bin/python3");
+//! let error = finder.find_interpreter(ScriptType::Node).unwrap_err();
+//! assert_eq!(error.kind(), ErrorKind::Unavailable);
+//! assert_eq!(finder.find_program("../bin/git"), None);
 //! ```
 
 mod cache;
@@ -38,5 +42,5 @@ pub use finder::ProgramFinder;
 pub use resolved_program::ResolvedProgram;
 pub use runtimes::MemoryRlimit;
 
-/// Why something that was found is not used.
+/// Why a candidate is not used.
 type SkipReason = String;

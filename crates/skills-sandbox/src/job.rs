@@ -1,17 +1,18 @@
-//! What is to be run.
+//! The program to run, with its input and grants.
 
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use skills_policy::{Grants, changes_execution};
+use skills_policy::{Grants, is_unsafe_variable};
 
 use crate::{CancellationToken, Quota, SandboxError};
 
-/// What is to be run, and under which grants.
+/// A program with its arguments, environment, input and grants, for a backend to run. A job cannot
+/// exist without [`Grants`], which only policy creates, so every run was authorized.
 ///
-/// Defaults of the builder: no arguments, an empty environment, empty input, the first directory
-/// that was granted to start in, no quotas, no cancellation, no caller.
+/// Defaults of the builder: no arguments, an empty environment, empty input, the first granted
+/// directory as working directory, no quotas, no cancellation, no caller.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Job {
@@ -27,7 +28,7 @@ pub struct Job {
     caller: Option<String>,
 }
 
-/// A variable of the program.
+/// An environment variable.
 #[derive(Clone)]
 struct EnvVariable {
     name: String,
@@ -35,39 +36,40 @@ struct EnvVariable {
     is_secret: bool,
 }
 
-/// The program of a job.
+/// The program of a job. Each backend runs some of these kinds and rejects the others with
+/// [`SandboxError`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Program {
     /// A WebAssembly component or module, as bytes.
     Wasm(Arc<[u8]>),
-    /// A script for an interpreter that the backend chooses by `kind`, never by the script's first
-    /// line.
+    /// A script for an interpreter that the backend selects by `kind`, never by the shebang.
     Script {
-        /// Its language.
+        /// The language.
         kind: ScriptType,
-        /// Its absolute path, inside a directory that the grants make readable.
+        /// The absolute path, inside a directory that the grants make readable.
         path: PathBuf,
     },
-    /// A program of this machine, which the grants allow to be started.
+    /// A program of the host that the grants allow to start.
     Command {
-        /// Its name, without a path; the backend looks where it looks for interpreters.
+        /// The name, without a path; the backend searches the same directories as for interpreters.
         name: String,
     },
 }
 
-/// The language of a script.
+/// The language of a script, which decides the interpreter. It comes from the file extension
+/// ([`from_path`](Self::from_path)), not from the shebang.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ScriptType {
     /// `.py`, run by Python 3.
     Python,
-    /// `.sh` and `.bash`, run by bash or, where there is none, by a POSIX shell.
+    /// `.sh` and `.bash`, run by bash or, if that is not installed, by a POSIX shell.
     Shell,
     /// `.js`, `.mjs` and `.cjs`, run by Node.
     Node,
-    /// `.ts`, run by Deno; not `.d.ts`, which only declares.
+    /// `.ts`, run by Deno; not `.d.ts`, which contains only declarations.
     Deno,
     /// `.rb`, run by Ruby.
     Ruby,
@@ -86,7 +88,7 @@ impl ScriptType {
         Self::Perl,
     ];
 
-    /// Returns the language as one lower-case word.
+    /// Returns the language as one lowercase word.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -99,7 +101,7 @@ impl ScriptType {
         }
     }
 
-    /// Returns the language that a file name's ending stands for.
+    /// Returns the language for the extension of a file name; `None` if it is unknown.
     #[must_use]
     pub fn from_path(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
@@ -118,7 +120,7 @@ impl ScriptType {
 }
 
 impl Program {
-    /// Names a script.
+    /// Creates a script program.
     pub fn script(kind: ScriptType, path: impl Into<PathBuf>) -> Self {
         Self::Script {
             kind,
@@ -126,14 +128,14 @@ impl Program {
         }
     }
 
-    /// Names a program of this machine.
+    /// Creates a command: a program of the host, by name.
     pub fn command(name: impl Into<String>) -> Self {
         Self::Command { name: name.into() }
     }
 }
 
 impl Job {
-    /// Starts a job.
+    /// Creates a job with the defaults above.
     pub fn new(grants: Grants, program: Program) -> Self {
         Self {
             grants,
@@ -149,14 +151,14 @@ impl Job {
         }
     }
 
-    /// Adds an argument, which reaches the program as it is, never through a shell.
+    /// Adds an argument. It is passed unchanged, never through a shell.
     pub fn arg(mut self, argument: impl Into<String>) -> Self {
         self.args.push(argument.into());
         self
     }
 
-    /// Sets an environment variable; the last value of a name wins. The program sees no others but
-    /// those its backend documents.
+    /// Sets an environment variable; the last value of a name wins. The program gets no other
+    /// variables than these and those that its backend documents.
     pub fn env(self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.set_variable(EnvVariable {
             name: name.into(),
@@ -165,10 +167,10 @@ impl Job {
         })
     }
 
-    /// Sets a variable of the host, whose value nobody sees by accident.
+    /// Sets a variable from the host's environment, whose value is not shown by `Debug`.
     ///
     /// # Errors
-    /// When the grants do not name the variable.
+    /// Fails if the grants do not include the variable.
     pub fn secret_env(self, name: &str, value: &str) -> Result<Self, SandboxError> {
         if !self.grants.variables().contains(name) {
             return Err(SandboxError::variable_not_granted(name));
@@ -186,55 +188,54 @@ impl Job {
         self
     }
 
-    /// Sets what the program reads from its standard input.
+    /// Sets the standard input of the program.
     pub fn stdin(mut self, bytes: Vec<u8>) -> Self {
         self.stdin = bytes;
         self
     }
 
-    /// Sets the directory that the program starts in; without one it is the first that was granted.
-    /// One that the grants do not make readable is refused. A WebAssembly program sees a file
-    /// system of its own and has no such directory.
+    /// Sets the working directory; the default is the first granted directory. A directory that the
+    /// grants do not make readable is rejected when the job runs. WebAssembly programs have their
+    /// own file system and no working directory.
     pub fn current_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.current_dir = Some(directory.into());
         self
     }
 
-    /// Asks that the program find what lies at `path` at `alias` as well, both absolute. It grants
-    /// nothing. A backend that shows the file system of the machine cannot do this, and one that
-    /// can leaves out an alias that would hide or hold anything else; there
-    /// [arguments](Self::resolve_args) that are such paths are replaced.
+    /// Makes `path` available at `alias` too, both absolute. This grants nothing. Backends that
+    /// show the file system of the host cannot do this; they replace
+    /// [arguments](Self::resolve_args) that are such paths. Other backends omit an alias that would
+    /// hide or contain another path.
     pub fn path_alias(mut self, alias: impl Into<PathBuf>, path: impl Into<PathBuf>) -> Self {
         self.path_aliases.push((alias.into(), path.into()));
         self
     }
 
-    /// Bounds what a directory that the grants make writable may hold. A native program is stopped
-    /// when it is over, and ends at its [disk limit](crate::Termination::DiskLimit); a WebAssembly
-    /// program gets "no space left" instead.
+    /// Bounds what a directory that the grants make writable may hold. A native program that
+    /// exceeds it is killed and ends with [`DiskLimit`](crate::Termination::DiskLimit); a
+    /// WebAssembly program gets the error "no space left" instead.
     pub fn quota(mut self, quota: Quota) -> Self {
         self.quotas.push(quota);
         self
     }
 
-    /// Lets `cancellation` stop the run, which then ends as
-    /// [cancelled](crate::Termination::Cancelled).
+    /// Sets a token that stops the run, which then ends as
+    /// [`Cancelled`](crate::Termination::Cancelled).
     pub fn cancellation(mut self, cancellation: CancellationToken) -> Self {
         self.cancellation = Some(cancellation);
         self
     }
 
-    /// Names the caller that the job is run for, such as a session. It grants nothing: backends
-    /// share their resources fairly among callers, and compile WebAssembly one module at a time for
-    /// each. Jobs without a caller count as those of one caller.
+    /// Sets the caller that the job runs for, such as a session. This grants nothing: backends
+    /// share their resources fairly among callers, and compile at most one WebAssembly module at a
+    /// time for each. Jobs without a caller share one anonymous caller.
     pub fn caller(mut self, caller: impl Into<String>) -> Self {
         self.caller = Some(caller.into());
         self
     }
 
-    /// Returns the same job for a backend that cannot show files at another path than the one that
-    /// they lie at: paths of the program, of its directory and of aliases, and words and variables
-    /// that are such paths, are replaced.
+    /// Returns the job for a backend that cannot mount files at another path: aliases are replaced
+    /// with real paths in the program, the working directory, the arguments and the variables.
     pub fn with_real_paths(mut self) -> Self {
         if self
             .grants
@@ -245,11 +246,11 @@ impl Job {
             return self;
         }
         let grants = self.grants.clone();
-        let located = |path: &mut PathBuf| *path = grants.located(path);
+        let located = |path: &mut PathBuf| *path = grants.locate(path);
         let word = |word: &mut String| {
             let path = Path::new(word.as_str());
             if path.is_absolute() && !path.components().any(|part| part == Component::ParentDir) {
-                let new = grants.located(path);
+                let new = grants.locate(path);
                 if new != path {
                     *word = new.to_string_lossy().into_owned();
                 }
@@ -267,7 +268,7 @@ impl Job {
             .iter_mut()
             .filter(|variable| !variable.is_secret)
             .for_each(|variable| word(&mut variable.value));
-        self.grants = grants.at_locations();
+        self.grants = grants.with_real_paths();
         self
     }
 
@@ -288,16 +289,16 @@ impl Job {
         &self.args
     }
 
-    /// Returns the arguments with paths in place of aliases, where a word is an alias, lies below
-    /// one, or has one behind the `=` of an option. `place` says what stands for an alias and its
-    /// path, and nothing where the alias itself can be used. What a text says inside of a word
-    /// stays as it is.
+    /// Returns the arguments with aliases replaced, where an argument is an alias, is below one, or
+    /// has one after the `=` of an option. `place` maps an alias and its path to the replacement,
+    /// or to `None` if the alias itself can be used. Paths in the middle of other text are not
+    /// replaced.
     #[must_use]
     pub fn resolve_args(&self, place: impl Fn(&Path, &Path) -> Option<String>) -> Vec<String> {
         let placed = |word: &str| {
             self.path_aliases.iter().find_map(|(alias, path)| {
                 let rest = word.strip_prefix(alias.to_str()?)?;
-                // What leads upwards is left as it is.
+                // Paths with `..` are not replaced.
                 let is_below = rest.is_empty()
                     || rest.starts_with('/') && !rest.split('/').any(|part| part == "..");
                 is_below
@@ -324,25 +325,26 @@ impl Job {
             .map(|variable| (variable.name.as_str(), variable.value.as_str()))
     }
 
-    /// Returns the same without those that decide what runs, what it loads or whom it talks to
-    /// ([`changes_execution`]), whoever set them. What a skill's program is told of itself
-    /// (`SKILL_…`, `TIMEOUT_MS`) stays, since the host sets it.
+    /// Returns the same without variables that change which code runs, what it loads or where it
+    /// connects ([`changes_execution`]), regardless of their origin. Variables that describe the
+    /// run (`SKILL_…`, `TIMEOUT_MS`) stay, since the host sets them.
     pub fn filtered_envs(&self) -> impl Iterator<Item = (&str, &str)> {
-        let is_told = |name: &str| name.starts_with("SKILL_") || name == "TIMEOUT_MS";
+        let is_run_variable = |name: &str| name.starts_with("SKILL_") || name == "TIMEOUT_MS";
         self.envs()
-            .filter(move |(name, _)| is_told(name) || !changes_execution(name))
+            .filter(move |(name, _)| is_run_variable(name) || !is_unsafe_variable(name))
     }
 
-    /// Returns the directory that the program starts in.
+    /// Returns the working directory of the program.
     ///
     /// # Errors
-    /// When the grants make it not readable, or grant nothing at all; `backend` says so.
+    /// Fails if the grants do not make it readable, or grant nothing at all; the error names
+    /// `backend`.
     pub fn working_directory(&self, backend: &'static str) -> Result<&Path, SandboxError> {
         let files = self.grants.files();
         let Some(home) = files.first() else {
             return Err(SandboxError::rejected(
                 backend,
-                "the grants make no directory readable, not even the script's own",
+                "the grants do not make any directory readable",
             ));
         };
         let Some(directory) = &self.current_dir else {
@@ -353,11 +355,11 @@ impl Job {
         }
         Err(SandboxError::rejected(
             backend,
-            "the directory that the program is to start in was not granted",
+            "the working directory is not granted",
         ))
     }
 
-    /// Returns the aliases and the paths that they stand for.
+    /// Returns the aliases with the paths that they stand for.
     #[must_use]
     pub fn path_aliases(&self) -> &[(PathBuf, PathBuf)] {
         &self.path_aliases
@@ -369,7 +371,7 @@ impl Job {
         &self.quotas
     }
 
-    /// Returns what may stop the run from outside.
+    /// Returns the token that may stop the run.
     #[must_use]
     pub fn cancellation_token(&self) -> Option<&CancellationToken> {
         self.cancellation.as_ref()
@@ -388,7 +390,7 @@ impl Job {
     }
 }
 
-/// A secret shows its name only.
+/// A secret shows only its name.
 impl fmt::Debug for EnvVariable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let value = if self.is_secret { "…" } else { &self.value };

@@ -1,28 +1,31 @@
-//! The contract between whoever runs a skill's program and whatever confines it.
+//! The contract between callers that run a program and backends that sandbox it.
 //!
 //! ```text
-//! Job: Grants + Program + input --Sandbox::run--> Outcome: ending, captured output, report of enforced layers
+//! Job: Grants + Program + input --Sandbox::run--> RunOutput: termination, captured output, EnforcementReport
 //!                                            \--> SandboxError: nothing ran
 //! ```
 //!
-//! A backend enforces what the [`Grants`](skills_policy::Grants) of a [`Job`] leave out, or refuses
-//! with a [`SandboxError`]; it never falls back to something weaker. A program that fails, is
-//! stopped or is killed is an [`RunOutput`], not an error.
+//! A backend enforces everything that the [`Grants`](skills_policy::Grants) of a [`Job`] do not
+//! allow, or rejects the job with a [`SandboxError`]; it never falls back to a weaker restriction.
+//! A program that fails, is stopped or is killed is a [`RunOutput`], not an error.
 //!
-//! A [`Job`] cannot exist without grants, and grants that grant anything come only from a decision
-//! of the policy.
+//! A [`Job`] cannot exist without grants, and only an authorization by policy creates grants that
+//! allow anything.
 //!
-//! This crate must never know which backends exist or what a skill is.
+//! This crate must never depend on a backend, and must not know what a skill is.
 //!
 //! ```
-//! use skills_policy::{Decision, Request, Rules};
-//! use skills_sandbox::{Job, Program, ScriptKind};
+//! use skills_policy::{Authorization, Policy, Request};
+//! use skills_sandbox::{Job, Program, ScriptType};
 //!
-//! let Decision::Granted(grants) = Rules::default().decide(&Request::new("/skills/greet")) else { panic!("granted") };
-//! let job = Job::new(grants, Program::script(ScriptKind::Python, "/skills/greet/scripts/hello.py"))
-//!     .environment("SKILL_NAME", "greet")
-//!     .input(br#"{"who":"world"}"#.to_vec());
-//! assert_eq!(job.input_bytes(), br#"{"who":"world"}"#);
+//! let request = Request::new("/skills/greet");
+//! let Authorization::Granted(grants) = Policy::default().authorize(&request) else {
+//!     panic!("granted by default")
+//! };
+//! let job = Job::new(grants, Program::script(ScriptType::Python, "/skills/greet/scripts/hello.py"))
+//!     .env("SKILL_NAME", "greet")
+//!     .stdin(br#"{"who":"world"}"#.to_vec());
+//! assert_eq!(job.stdin_bytes(), br#"{"who":"world"}"#);
 //! ```
 
 mod cancellation;

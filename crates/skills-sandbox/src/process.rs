@@ -1,21 +1,20 @@
-//! Supervision of one child process: input, output, deadline, and the end of its whole process
+//! Supervision of one child process: input, output, deadline, and termination of its whole process
 //! group.
 //!
 //! ```text
 //!            +--> feed stdin ---------+
-//! Process ---+--> capture stdout -----+--> exit, deadline, flood or quota --> kill the group --> drain --> collect the leader
+//! Process ---+--> capture stdout -----+--> exit or exceeded limit --> kill the group --> drain --> reap the leader
 //!            +--> capture stderr -----+
-//!            +--> Leader::ended ------+
+//!            +--> Leader::wait_exit --+
 //!            +--> measure quotas -----+
 //! ```
 //!
-//! Only quotas are polled; for all else the loop sleeps in the kernel until a pipe is ready, the
-//! leader ends or the deadline comes. The group is killed *before* its leader is collected, so that
-//! its number cannot have been given to anybody else, and also after a normal exit, so that nothing
-//! outlives the run.
+//! Only quotas are polled; otherwise the loop sleeps in the kernel until a pipe is ready, the
+//! leader ends or the deadline expires. The group is killed *before* its leader is reaped, so that
+//! its PID cannot be reused, and also after a normal exit, so that no process survives the run.
 //!
-//! How one learns that a leader has ended is the business of a [`Leader`]: a pidfd on Linux
-//! (`PidfdChild`), the signal that a child has ended everywhere else ([`SpawnedGroup`]).
+//! A [`Leader`] abstracts how the end of a leader is detected: a pidfd on Linux (`PidfdChild`),
+//! `SIGCHLD` everywhere else ([`SpawnedGroup`]).
 
 #[cfg(target_os = "linux")]
 mod deleted_files;

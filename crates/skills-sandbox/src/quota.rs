@@ -1,4 +1,4 @@
-//! Quotas of directories that a run may write.
+//! Quotas of writable directories.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,11 +9,11 @@ use cap_fs_ext::{DirExt, MetadataExt};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirEntry, Metadata};
 
-/// The most that a directory may hold while and after a run writes to it: bytes,
+/// The limits of a directory during and after a run that writes to it: bytes,
 /// [entries](Self::MAX_ENTRIES) and [levels](Self::MAX_DEPTH).
 ///
-/// Bytes are those that the file system has allocated, so a sparse file counts for what was written
-/// to it, and a file with several names counts once.
+/// Bytes are those that the file system has allocated: a sparse file counts with the written part,
+/// and a file with several hard links counts once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quota {
     directory: PathBuf,
@@ -21,9 +21,9 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// The most files, directories and other entries.
+    /// The maximum number of files, directories and other entries.
     pub const MAX_ENTRIES: u64 = 20_000;
-    /// How many levels of directories may lie below the directory.
+    /// The maximum number of directory levels below the directory.
     pub const MAX_DEPTH: usize = 64;
 
     /// Sets the quota of a directory, in bytes.
@@ -35,30 +35,30 @@ impl Quota {
         }
     }
 
-    /// Describes a quota of so many bytes that is enforced by measuring, for the report of a run.
+    /// Describes a quota in bytes that is enforced by measuring, for the enforcement report.
     #[must_use]
     pub fn describe_limit(max_bytes: u64) -> String {
         format!(
-            "{} MiB and {} entries, measured while it runs, and stopped when over",
+            "{} MiB and {} entries, measured during the run, killed when exceeded",
             max_bytes >> 20,
             Self::MAX_ENTRIES
         )
     }
 
-    /// Returns the directory.
+    /// Returns the directory that the quota applies to.
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Returns the most bytes.
+    /// Returns the maximum number of bytes.
     #[must_use]
     pub fn max_bytes(&self) -> u64 {
         self.max_bytes
     }
 }
 
-/// Says that a directory holds more than its quota.
+/// A directory exceeds its quota: the limit, and which part of the quota is exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct QuotaExceeded {
     /// The quota, in bytes.
@@ -72,20 +72,20 @@ pub struct QuotaExceeded {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum QuotaPart {
-    /// More bytes are allocated.
+    /// Too many bytes are allocated.
     Bytes,
-    /// There are more entries.
+    /// There are too many entries.
     Entries,
-    /// Directories lie deeper.
+    /// Directories are nested too deeply.
     Depth,
-    /// A directory cannot be listed, or an open file cannot be examined; it may hold anything.
+    /// A directory cannot be listed, or an open file cannot be examined, so it may hold anything.
     Unreadable,
 }
 
 impl fmt::Display for QuotaExceeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mib = self.limit_bytes >> 20;
-        write!(f, "private workspace over its quota of {mib} MiB")?;
+        write!(f, "private workspace exceeds its quota of {mib} MiB")?;
         match self.part {
             QuotaPart::Bytes => Ok(()),
             QuotaPart::Entries => {
@@ -93,26 +93,26 @@ impl fmt::Display for QuotaExceeded {
             }
             QuotaPart::Depth => write!(
                 f,
-                " and {} levels: directories lie too deep",
+                " and {} levels: directories are nested too deeply",
                 Quota::MAX_DEPTH
             ),
-            QuotaPart::Unreadable => f.write_str(": its use cannot be measured"),
+            QuotaPart::Unreadable => f.write_str(": usage cannot be measured"),
         }
     }
 }
 
-/// Measures directories against their quotas, by handles that it keeps open: renaming a directory
-/// does not hide it.
+/// Measures directories against their quotas. It holds open handles, so renaming a directory does
+/// not hide it.
 #[derive(Debug)]
 pub struct QuotaMonitor {
     directories: Vec<(Dir, Quota)>,
 }
 
 impl QuotaMonitor {
-    /// Opens the directories.
+    /// Opens the directories of all quotas.
     ///
     /// # Errors
-    /// When one cannot be opened.
+    /// Fails if a directory cannot be opened.
     pub fn open(quotas: &[Quota]) -> io::Result<Self> {
         let open = |quota: &Quota| {
             Ok((
@@ -130,12 +130,12 @@ impl QuotaMonitor {
         self.directories.iter().map(|(_, quota)| quota)
     }
 
-    /// Measures each directory and returns its quota and how many bytes it holds. No symlink is
-    /// followed. Reads the disk, so it belongs on a thread that may block; a directory within its
-    /// quota takes some tens of milliseconds at most.
+    /// Measures each directory and returns its quota with the number of bytes it holds. Symlinks
+    /// are not followed. This reads the disk, so call it on a blocking thread; a directory within
+    /// its quota takes some tens of milliseconds at most.
     ///
     /// # Errors
-    /// When a directory is over its quota. The walk ends there, so its cost is bounded.
+    /// Returns the first quota that is exceeded. The walk stops there, so its cost is bounded.
     pub fn measure(&self) -> Result<Vec<(&Quota, u64)>, QuotaExceeded> {
         self.directories
             .iter()
@@ -144,12 +144,12 @@ impl QuotaMonitor {
     }
 }
 
-/// A walk through one directory, with one open directory for each level.
+/// Walks one directory, with one open directory per level.
 struct TreeWalk<'a> {
     quota: &'a Quota,
     bytes: u64,
     entries: u64,
-    /// Files with several names that were counted already.
+    /// Files with several hard links that were counted already.
     counted_hard_links: BTreeSet<(u64, u64)>,
 }
 
@@ -178,7 +178,7 @@ impl<'a> TreeWalk<'a> {
             let entry = entry.map_err(|_| QuotaPart::Unreadable)?;
             let metadata = match entry.metadata() {
                 Ok(metadata) => metadata,
-                // It was removed since it was listed.
+                // It was removed after it was listed.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(_) => return Err(QuotaPart::Unreadable),
             };
@@ -187,7 +187,7 @@ impl<'a> TreeWalk<'a> {
                 match directory.open_dir_nofollow(entry.file_name()) {
                     Ok(below) => self.visit_directory(&below, depth + 1)?,
                     Err(_) if is_directory(directory, &entry) => return Err(QuotaPart::Unreadable),
-                    // Something else took its place since it was listed.
+                    // It was replaced after it was listed.
                     Err(_) => {}
                 }
             }
@@ -209,7 +209,7 @@ impl<'a> TreeWalk<'a> {
         {
             return Ok(());
         }
-        // Some file systems allocate no blocks for directories and store them all the same.
+        // Some file systems report no allocated blocks for directories, although these use space.
         let bytes = if is_directory {
             allocated(metadata).max(metadata.len())
         } else {
@@ -236,7 +236,7 @@ fn allocated(metadata: &Metadata) -> u64 {
     cap_std::fs::MetadataExt::blocks(metadata).saturating_mul(BLOCK_BYTES)
 }
 
-/// Other systems do not say how much is allocated, so a sparse file counts in full.
+/// Other systems do not expose the allocated size, so a sparse file counts in full.
 #[cfg(not(unix))]
 fn allocated(metadata: &Metadata) -> u64 {
     metadata.len()

@@ -1,8 +1,10 @@
-//! Which walls stood around a run.
+//! The enforcement report of a run.
 
 use std::fmt;
 
-/// Which walls stood around a run: what the backend's mechanisms accepted, not what was planned.
+/// The restrictions in effect during a run, as accepted by the operating system (not as planned).
+/// It also holds facts about host and run as [fields](Self::fields), why the sandbox is degraded,
+/// and hints for a stronger one.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct EnforcementReport {
     backend: &'static str,
@@ -14,17 +16,17 @@ pub struct EnforcementReport {
     hints: Vec<String>,
 }
 
-/// Something about the machine or the run that says how strong the walls are: the kernel, the tier,
-/// a limit.
+/// A fact about the host or the run that determines how strong the sandbox is: the kernel, the
+/// isolation level, a limit.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct ReportField {
-    /// Its name: lower-case words with hyphens.
+    /// The name: lowercase words with hyphens.
     pub name: &'static str,
-    /// Its value, for people to read.
+    /// The value, human-readable.
     pub value: String,
 }
 
-/// One wall.
+/// One restriction with its status. `detail` describes the mechanism, or what is missing.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Restriction {
     name: &'static str,
@@ -32,21 +34,21 @@ pub struct Restriction {
     detail: String,
 }
 
-/// How well a wall stands.
+/// How completely a restriction is enforced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum EnforcementStatus {
-    /// It holds all that it should.
+    /// It is fully enforced.
     Enforced,
-    /// It holds, but not all; the detail says what is missing.
+    /// It is enforced in part; the detail says what is missing.
     Partial,
-    /// It does not stand; the detail says why.
+    /// It is not enforced; the detail says why.
     Unavailable,
 }
 
 impl EnforcementReport {
-    /// Starts the report of a backend.
+    /// Creates an empty report for a backend.
     #[must_use]
     pub fn new(backend: &'static str) -> Self {
         Self {
@@ -58,7 +60,7 @@ impl EnforcementReport {
         }
     }
 
-    /// Adds a wall.
+    /// Adds a restriction.
     #[must_use]
     pub fn restriction(
         mut self,
@@ -74,7 +76,7 @@ impl EnforcementReport {
         self
     }
 
-    /// Adds a fact.
+    /// Adds a field.
     #[must_use]
     pub fn field(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.fields.push(ReportField {
@@ -84,27 +86,27 @@ impl EnforcementReport {
         self
     }
 
-    /// Says why the walls are weaker than the backend's strongest.
+    /// Sets why the restrictions are weaker than the strongest of the backend.
     #[must_use]
     pub fn degraded(mut self, reason: impl Into<String>) -> Self {
         self.degraded = Some(reason.into());
         self
     }
 
-    /// Adds what would make the walls stronger, in one line.
+    /// Adds a hint of one line: what would make the restrictions stronger.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// Adds a wall for the scratch directory when it could not be removed.
+    /// Adds a `partial` restriction if the scratch directory could not be removed.
     #[must_use]
     pub fn cleanup(self, result: std::io::Result<()>) -> Self {
         self.cleanup_of("scratch", result)
     }
 
-    /// Adds a wall for something of the run that could not be removed.
+    /// Adds a `partial` restriction if cleanup of `name` failed.
     #[must_use]
     pub fn cleanup_of(self, name: &'static str, result: std::io::Result<()>) -> Self {
         match result {
@@ -112,18 +114,18 @@ impl EnforcementReport {
             Err(error) => self.restriction(
                 name,
                 EnforcementStatus::Partial,
-                format!("it is left behind: {error}"),
+                format!("cannot be removed: {error}"),
             ),
         }
     }
 
-    /// Returns the facts, in the order in which they were added.
+    /// Returns the fields, in the order in which they were added.
     #[must_use]
     pub fn fields(&self) -> &[ReportField] {
         &self.fields
     }
 
-    /// Returns a fact's value.
+    /// Returns the value of a field.
     #[must_use]
     pub fn field_value(&self, name: &str) -> Option<&str> {
         self.fields
@@ -132,20 +134,20 @@ impl EnforcementReport {
             .map(|fact| fact.value.as_str())
     }
 
-    /// Returns why the walls are weaker than the backend's strongest, when they are.
+    /// Returns why the restrictions are weaker than the strongest of the backend, if they are.
     #[must_use]
     pub fn degraded_reason(&self) -> Option<&str> {
         self.degraded.as_deref()
     }
 
-    /// Returns what would make them stronger.
+    /// Returns the hints for stronger restrictions.
     #[must_use]
     pub fn hints(&self) -> &[String] {
         &self.hints
     }
 
-    /// Returns all of it as lines for people: facts, walls, what is weaker than it could be and
-    /// what to do about it.
+    /// Returns the report as human-readable lines: fields, restrictions, the degraded reason and
+    /// hints.
     #[must_use]
     pub fn to_lines(&self) -> Vec<String> {
         let facts: Vec<String> = self
@@ -157,8 +159,8 @@ impl EnforcementReport {
         let degraded = self
             .degraded
             .iter()
-            .map(|reason| format!("weaker than it could be: {reason}"));
-        let hints = self.hints.iter().map(|hint| format!("to do: {hint}"));
+            .map(|reason| format!("degraded: {reason}"));
+        let hints = self.hints.iter().map(|hint| format!("help: {hint}"));
         facts
             .into_iter()
             .chain(self.restrictions.iter().map(Restriction::to_string))
@@ -173,7 +175,7 @@ impl EnforcementReport {
         self.backend
     }
 
-    /// Returns the walls, outermost first.
+    /// Returns the restrictions, the outermost first.
     #[must_use]
     pub fn restrictions(&self) -> &[Restriction] {
         &self.restrictions
@@ -181,19 +183,19 @@ impl EnforcementReport {
 }
 
 impl Restriction {
-    /// Returns the wall's name.
+    /// Returns the name of the restriction.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Returns how well it stands.
+    /// Returns whether it is enforced.
     #[must_use]
     pub fn status(&self) -> EnforcementStatus {
         self.status
     }
 
-    /// Returns what it does, or what is missing.
+    /// Returns how it is enforced, or what is missing.
     #[must_use]
     pub fn detail(&self) -> &str {
         &self.detail

@@ -1,32 +1,33 @@
-//! What came of a run.
+//! The result of a run.
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::{CapturedOutput, EnforcementReport, QuotaExceeded};
 
-/// What came of a run. A program that fails is an outcome like any other.
+/// The result of a run that started. A failing program is not an error: it has an output with a
+/// [`Termination`] like any other.
 #[derive(Debug, Clone)]
 #[must_use]
 #[non_exhaustive]
 pub struct RunOutput {
-    /// How it ended.
+    /// How the program ended.
     pub termination: Termination,
-    /// What it wrote to standard output.
+    /// Captured standard output.
     pub stdout: CapturedOutput,
-    /// What it wrote to standard error.
+    /// Captured standard error.
     pub stderr: CapturedOutput,
-    /// From before the program was started until it was gone.
+    /// The time from before the program was started until all of its processes were gone.
     pub duration: Duration,
-    /// The walls around it.
+    /// The restrictions that were in effect.
     pub enforcement: EnforcementReport,
-    /// What the caller should know of the run: protected paths that the program created or changed.
-    /// One line each.
+    /// Notes for the caller, such as protected paths that the program created or changed. One line
+    /// each.
     pub notes: Vec<String>,
 }
 
 impl RunOutput {
-    /// Puts an outcome together.
+    /// Creates an output from its parts.
     pub fn new(
         ending: Termination,
         stdout: CapturedOutput,
@@ -44,74 +45,74 @@ impl RunOutput {
         }
     }
 
-    /// Adds what the caller should know.
+    /// Adds notes for the caller.
     pub fn notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
         self.notes.extend(notes);
         self
     }
 }
 
-/// How a program ended.
+/// How a program ended. Serialized with its name in kebab-case as `kind`; new kinds may be added.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Termination {
-    /// By itself, with this exit code; 0 is success.
+    /// It exited with this code; 0 is success.
     Exited {
-        /// The code.
+        /// The exit code.
         code: i32,
     },
-    /// By a signal that the sandbox did not send for one of the reasons below.
+    /// It was killed by a signal that the sandbox did not send for one of the reasons below.
     Signaled {
-        /// The signal's number.
+        /// The signal number.
         signal: i32,
     },
-    /// By itself, but how is not known: the host collected it before the sandbox could.
+    /// The exit status is unknown: the host reaped the child first.
     Unknown,
-    /// The deadline came, and the whole process tree was killed.
+    /// It exceeded its deadline, and the whole process tree was killed.
     TimedOut {
         /// The deadline, in milliseconds.
         limit_ms: u64,
     },
-    /// It wanted more memory than it may have.
+    /// It exceeded its memory limit.
     MemoryLimit {
         /// The limit, in bytes.
         limit_bytes: u64,
     },
-    /// It wrote more than it may, and was stopped.
+    /// It exceeded its output limit and was stopped.
     OutputLimit {
         /// The limit, in bytes.
         limit_bytes: u64,
     },
-    /// A directory that it may write held more than its [quota](crate::Quota) allows, and it was
-    /// stopped.
+    /// A writable directory exceeded its [quota](crate::Quota), and the program was stopped.
     DiskLimit(QuotaExceeded),
-    /// It held more files, streams and other handles than it may, and was stopped.
+    /// It exceeded its limit of open files, streams and other handles, and was stopped.
     HandleLimit {
         /// The limit.
         limit: u64,
     },
-    /// Whoever started it [cancelled](crate::CancellationToken) it.
+    /// The caller [cancelled](crate::CancellationToken) it.
     Cancelled,
-    /// The WebAssembly program called itself too deeply.
+    /// The WebAssembly program exceeded its stack.
     StackOverflow,
     /// The WebAssembly program trapped.
     Trapped {
-        /// What happened.
+        /// The reason of the trap.
         reason: String,
-        /// The functions it was in, the innermost first, where the program names them. At most 16.
+        /// The function names of the stack, the innermost first, if the program contains them. At
+        /// most 16.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         frames: Vec<String>,
     },
-    /// A part of this host that served the program panicked. Other runs go on.
+    /// A part of the host that served the program panicked. Other runs continue.
     HostPanic {
-        /// What the panic said.
+        /// The panic message.
         message: String,
     },
 }
 
 impl Termination {
-    /// Says whether the program ended by itself with exit code 0.
+    /// Returns true if the program exited with code 0.
     #[must_use]
     pub fn is_success(&self) -> bool {
         *self == Self::Exited { code: 0 }
@@ -123,29 +124,28 @@ impl fmt::Display for Termination {
         match self {
             Self::Exited { code } => write!(f, "exit code {code}"),
             Self::Signaled { signal } => write!(f, "killed by signal {signal}"),
-            Self::Unknown => f.write_str("ended, and the host took its exit code"),
+            Self::Unknown => f.write_str("exited with an unknown status"),
             Self::TimedOut { limit_ms } => write!(f, "timed out after {limit_ms} ms"),
             Self::MemoryLimit { limit_bytes } => {
-                write!(f, "stopped at its memory limit of {limit_bytes} bytes")
+                write!(f, "exceeded its memory limit of {limit_bytes} bytes")
             }
             Self::OutputLimit { limit_bytes } => {
-                write!(f, "stopped at its output limit of {limit_bytes} bytes")
+                write!(f, "exceeded its output limit of {limit_bytes} bytes")
             }
             Self::DiskLimit(exceeded) => write!(f, "stopped: {exceeded}"),
             Self::HandleLimit { limit } => write!(
                 f,
-                "stopped at its limit of {limit} open files and other handles"
+                "exceeded its limit of {limit} open files and other handles"
             ),
             Self::Cancelled => f.write_str("cancelled"),
-            Self::StackOverflow => f.write_str("trapped: its calls went too deep"),
+            Self::StackOverflow => f.write_str("trapped: stack overflow"),
             Self::Trapped { reason, frames } if frames.is_empty() => write!(f, "trapped: {reason}"),
             Self::Trapped { reason, frames } => {
                 write!(f, "trapped: {reason}, in {}", frames.join(" < "))
             }
-            Self::HostPanic { message } => write!(
-                f,
-                "stopped, since this host failed while serving it: {message}"
-            ),
+            Self::HostPanic { message } => {
+                write!(f, "stopped because the host panicked: {message}")
+            }
         }
     }
 }

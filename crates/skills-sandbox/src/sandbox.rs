@@ -7,70 +7,72 @@ use skills_policy::Grants;
 
 use crate::{EnforcementReport, Job, Program, RunOutput, SandboxError};
 
-/// A run under way. Dropping it stops the program and everything it started.
+/// Future of a run. Dropping it kills the process tree.
 pub type RunFuture<'a> = Pin<Box<dyn Future<Output = Result<RunOutput, SandboxError>> + Send + 'a>>;
 
-/// A preparation under way. Dropping it forgets the result; work that was begun may go on behind
-/// it.
+/// Future of a preparation. Dropping it discards the result; work that was started may continue in
+/// the background.
 pub type PrepareFuture<'a> =
     Pin<Box<dyn Future<Output = Result<Preparation, SandboxError>> + Send + 'a>>;
 
-/// What came of preparing a program.
+/// The result of preparing a program, for callers that report progress. See [`Sandbox::prepare`].
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Preparation {
-    /// This backend has nothing to do before a run.
+    /// This backend does not need preparation.
     NotNeeded,
     /// It was compiled now.
     Compiled {
-        /// How long that took.
+        /// How long that took, in milliseconds.
         duration_ms: u64,
-        /// Why the cache on disk was not used, or the result could not be put there.
+        /// Why the code cache was not used, or could not store the result.
         #[serde(skip_serializing_if = "Option::is_none")]
         cache_error: Option<String>,
     },
-    /// It had been compiled before, by this process or another.
+    /// It was already compiled, by this process or another one.
     Cached,
 }
 
-/// Something that confines programs.
+/// A backend that runs programs under restrictions. Implementations enforce everything that the
+/// grants of a job do not allow, or return an error before the program starts.
 pub trait Sandbox: Send + Sync {
-    /// Returns the backend's name: one lower-case word.
+    /// Returns the name of the backend: one lowercase word.
     fn name(&self) -> &'static str;
 
-    /// Says which walls would stand around a run here, without running anything. What depends on
-    /// the grants is left out.
+    /// Reports the restrictions that a run would get on this host, without running anything.
+    /// Restrictions that depend on the grants are omitted.
     ///
     /// # Errors
-    /// [`SandboxError`] when nothing could run here; it says what is missing and how to get it.
+    /// Returns a [`SandboxError`] if nothing can run on this host; it names the unavailable
+    /// restriction and how to enable it.
     fn probe(&self) -> Result<EnforcementReport, SandboxError> {
         Ok(EnforcementReport::new(self.name()))
     }
 
-    /// Says whether this backend can enforce and give what the grants say; [`run`](Self::run)
-    /// refuses with the same error. Default: yes.
+    /// Checks whether this backend can enforce and provide the grants; [`run`](Self::run) fails
+    /// with the same error. The default accepts all.
     ///
     /// # Errors
-    /// [`SandboxError`] when it cannot.
+    /// Returns a [`SandboxError`] if it cannot.
     fn check_grants(&self, _grants: &Grants) -> Result<(), SandboxError> {
         Ok(())
     }
 
-    /// Does ahead of time what the first run of a program would have to wait for, such as compiling
-    /// it. Default: nothing.
+    /// Prepares a program ahead of its first run, for example by compiling it. The default does
+    /// nothing.
     ///
     /// # Errors
-    /// When the program cannot be loaded.
+    /// Fails if the program cannot be loaded.
     fn prepare(&self, _program: Program) -> PrepareFuture<'_> {
         Box::pin(std::future::ready(Ok(Preparation::NotNeeded)))
     }
 
-    /// Runs a job to its end, its deadline or one of its limits. Must be polled inside a Tokio
-    /// runtime with time and I/O enabled.
+    /// Runs a job until the program exits, exceeds its deadline or a limit, or is cancelled. Must
+    /// be polled inside a Tokio runtime with time and I/O enabled.
     ///
     /// # Errors
-    /// [`SandboxError`] when the program was not started: it cannot be loaded, or this backend
-    /// cannot enforce the grants here.
+    /// Returns a [`SandboxError`] if the program was not started: it cannot be loaded, or this
+    /// backend cannot enforce the grants on this host.
     fn run(&self, job: Job) -> RunFuture<'_>;
 }

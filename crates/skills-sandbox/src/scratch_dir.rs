@@ -1,7 +1,7 @@
-//! A private directory for one run.
+//! A private temporary directory of one run.
 #![expect(
     clippy::disallowed_methods,
-    reason = "the directory is ours alone, and whoever was in it has been killed"
+    reason = "the directory is private, and the processes that used it have been killed"
 )]
 
 #[cfg(unix)]
@@ -11,11 +11,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A directory that only one run may use; removed, with all its content, when dropped.
+/// A private temporary directory of one run, removed with all of its content on drop.
 ///
-/// Its name is random and only its owner may enter it (mode 0700). On Unix it is locked as long as
-/// it is used. The kernel gives the lock up when the process dies, however it dies, and the first
-/// directory that a later process makes below the same parent removes what is not locked.
+/// Its name is random and only its owner may enter it (mode 0700). On Unix it is locked while in
+/// use. The kernel releases the lock when the process dies for any reason, and the first directory
+/// that a later process creates below the same parent removes the unlocked ones.
 #[derive(Debug)]
 pub struct ScratchDir {
     path: PathBuf,
@@ -25,25 +25,24 @@ pub struct ScratchDir {
     _lock: directory_lock::DirectoryLock,
 }
 
-/// How many random characters a name has.
+/// The number of random characters in a name.
 const RANDOM_CHARS: usize = 12;
 
 impl ScratchDir {
-    /// How the names of all such directories begin.
+    /// The prefix of the names of all scratch directories.
     pub const PREFIX: &str = "skills-run-";
-    /// How the names of all such directories end.
+    /// The suffix of the names of all scratch directories.
     pub const SUFFIX: &str = ".tmp";
 
-    /// Makes one below `parent`.
+    /// Creates a scratch directory below `parent`.
     ///
     /// # Errors
-    /// When `parent` is missing, full or not writable.
+    /// Fails if `parent` does not exist, is full or is not writable.
     #[cfg(unix)]
     pub fn new(parent: &Path) -> io::Result<Self> {
         loop {
             let path = create_directory(parent)?;
-            // A sweep of another process may have been faster than the lock, and has removed it
-            // then.
+            // The cleanup of another process may remove the directory before it is locked.
             if let Some(owner) = directory_lock::DirectoryLock::acquire(&path)? {
                 owner.sweep_once(parent);
                 return Ok(Self {
@@ -55,10 +54,10 @@ impl ScratchDir {
         }
     }
 
-    /// Makes one below `parent`.
+    /// Creates a scratch directory below `parent`.
     ///
     /// # Errors
-    /// When `parent` is missing, full or not writable.
+    /// Fails if `parent` does not exist, is full or is not writable.
     #[cfg(not(unix))]
     pub fn new(parent: &Path) -> io::Result<Self> {
         Ok(Self {
@@ -73,11 +72,11 @@ impl ScratchDir {
         &self.path
     }
 
-    /// Removes it, whatever the run made in it: directories that nobody may enter, or so deep that
-    /// no path leads to their end.
+    /// Removes the directory with everything that the run created in it, including directories
+    /// without permissions, and those nested deeper than the maximum path length.
     ///
     /// # Errors
-    /// When something in it cannot be removed, because another user owns it or the disk fails.
+    /// Fails if an entry cannot be removed, because another user owns it or the disk fails.
     pub fn remove(mut self) -> io::Result<()> {
         self.is_removed = true;
         remove_tree(&self.path)
@@ -87,7 +86,7 @@ impl ScratchDir {
 impl Drop for ScratchDir {
     fn drop(&mut self) {
         if !self.is_removed {
-            // A run that was cancelled has nobody left to tell.
+            // A cancelled run has no caller to report an error to.
             let _ = remove_tree(&self.path);
         }
     }
@@ -106,8 +105,7 @@ fn create_directory(parent: &Path) -> io::Result<PathBuf> {
     Ok(builder.tempdir_in(parent)?.keep())
 }
 
-/// Removes a directory; the library's way, which goes by handles, comes first, and what it leaves
-/// is taken apart.
+/// Removes a directory, first with the library, which uses handles; if that fails, level by level.
 fn remove_tree(path: &Path) -> io::Result<()> {
     if fs::remove_dir_all(path).is_ok() {
         return Ok(());
@@ -116,8 +114,8 @@ fn remove_tree(path: &Path) -> io::Result<()> {
     fs::remove_dir(path)
 }
 
-/// Empties `top`: every directory in it is opened up, its own directories are moved up into `top`,
-/// and then it is removed. So no path grows longer than two names below `top`, and no more than two
+/// Empties `top`: every directory in it is made accessible, its subdirectories are moved up into
+/// `top`, and then it is removed. So no path is longer than two names below `top`, and at most two
 /// directories are open. Symlinks are removed, not followed.
 fn empty_directory(top: &Path) -> io::Result<()> {
     let mut number = 0u64;
@@ -146,9 +144,9 @@ fn empty_directory(top: &Path) -> io::Result<()> {
     }
 }
 
-/// Moves a directory into `top` under a number that is free there; returns the next number.
+/// Moves a directory into `top` under a free number; returns the next number.
 fn move_up(child: &Path, top: &Path, mut number: u64) -> io::Result<u64> {
-    // Moving a directory changes the entry in it that leads back.
+    // Moving a directory changes its `..` entry.
     open_up(child)?;
     loop {
         let free = top.join(format!("removed-{number}"));
@@ -172,8 +170,8 @@ fn open_up(path: &Path) -> io::Result<()> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
-    // Below a handle no link leads out, whatever takes the place of the directory. Its mode may
-    // forbid to open the directory itself.
+    // Relative to a handle no symlink escapes, whatever replaces the directory. The mode may forbid
+    // to open the directory itself.
     Dir::open_ambient_dir(parent, ambient_authority())?
         .set_permissions(name, Permissions::from_mode(directory_lock::DIRECTORY_MODE))
 }

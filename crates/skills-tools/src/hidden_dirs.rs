@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use skills_runtime::policy::folded;
+use skills_runtime::policy::fold_name;
 
 /// Hidden directories, by their canonical paths. Names are compared without case, because two
 /// spellings of a name are one directory on some disks.
@@ -57,6 +57,6 @@ pub(crate) fn canonicalize_existing(path: &Path) -> PathBuf {
 
 fn fold_path(path: &Path) -> PathBuf {
     path.components()
-        .map(|part| folded(&part.as_os_str().to_string_lossy()))
+        .map(|part| fold_name(&part.as_os_str().to_string_lossy()))
         .collect()
 }

@@ -3,7 +3,7 @@
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::{Value, json};
-use skills_runtime::is_hidden;
+use skills_runtime::is_invisible;
 
 use crate::{ToolError, ToolErrorCode};
 
@@ -90,7 +90,7 @@ fn error_reason(error: &ValidationError<'_>) -> String {
 /// Makes a text safe to show, and cuts it. Backslashes stay, as JSON and patterns have them.
 fn escape_and_truncate(text: &str, max_characters: usize) -> String {
     let escaped = |c: char| {
-        if is_hidden(c) {
+        if is_invisible(c) {
             c.escape_default().to_string()
         } else {
             c.to_string()

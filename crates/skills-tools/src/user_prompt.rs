@@ -42,8 +42,12 @@ pub(crate) fn list_prompts(runtime: &SkillRuntime, catalog: &Catalog) -> Vec<Ski
         .entries()
         .iter()
         .filter(|entry| runtime.is_user_invocable(entry));
-    let alone =
-        callable.filter(|entry| matches!(catalog.named(entry.name().as_str()), Lookup::Found(_)));
+    let alone = callable.filter(|entry| {
+        matches!(
+            catalog.find_by_name(entry.name().as_str()),
+            Lookup::Found(_)
+        )
+    });
     alone.map(SkillPrompt::from_entry).collect()
 }
 
@@ -60,7 +64,7 @@ pub(crate) fn render_prompt(
             format!("users cannot call a skill '{}'", escape_for_display(name)),
         )
     };
-    let entry = match catalog.named(name) {
+    let entry = match catalog.find_by_name(name) {
         Lookup::Found(entry) if knowledge.runtime.is_user_invocable(entry) => entry,
         _ => return Err(refused()),
     };

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use skills_runtime::is_hidden;
+use skills_runtime::is_invisible;
 
 use crate::{ToolError, ToolErrorCode};
 
@@ -157,7 +157,7 @@ pub(crate) fn invalid_part_reason(part: &str) -> Option<&'static str> {
     if part.len() > MAX_PART_BYTES {
         return Some("a part of it is longer than 255 bytes");
     }
-    if part.chars().any(is_hidden) {
+    if part.chars().any(is_invisible) {
         return Some("it has characters that nobody sees");
     }
     if part.contains(['\\', '/']) {
@@ -183,7 +183,7 @@ pub(crate) fn escape_for_display(text: &str) -> String {
         }
         match c {
             '\\' => shown.push_str("\\\\"),
-            c if is_hidden(c) => shown.extend(c.escape_default()),
+            c if is_invisible(c) => shown.extend(c.escape_default()),
             c => shown.push(c),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use skills_runtime::discovery::{EventCount, Look, WatchOptions};
+use skills_runtime::discovery::{EventCount, ScanEvent, WatchOptions};
 
 use crate::catalog_cache::CatalogCache;
 use crate::registry::ScriptScanner;
@@ -76,7 +76,7 @@ impl ToolSet {
             .as_ref()
             .map(|finder| finder.refresh(&runtime.refresh()));
         let of_thread = UnregisterOnDrop(counted.clone());
-        let looked = move |look: &Look| {
+        let looked = move |look: &ScanEvent| {
             let now = finder
                 .as_ref()
                 .map(|finder: &Arc<ScriptScanner>| finder.refresh(&runtime.catalog()));
@@ -87,7 +87,7 @@ impl ToolSet {
             known = now;
             of_thread
                 .0
-                .update(look.reports_events.then_some(&look.events));
+                .update(look.is_event_driven.then_some(&look.event_count));
             if look.change.is_some() || is_other {
                 changed();
             }
@@ -126,8 +126,7 @@ impl WatcherRegistration {
         match (*state, events.cloned()) {
             (RegistrationState::Inactive, Some(events)) => {
                 *state = RegistrationState::Active(
-                    self.catalog_cache
-                        .register(Box::new(move || events.so_far())),
+                    self.catalog_cache.register(Box::new(move || events.get())),
                 )
             }
             (RegistrationState::Active(watch), None) => {

@@ -8,49 +8,63 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-use super::serving::at_home;
+use super::test_server::with_temp_home;
 
 /// Runs the suite; what it writes goes to a directory.
 pub(super) struct Suite<'a> {
-    place: &'a Path,
+    output_dir: &'a Path,
 }
 
 impl<'a> Suite<'a> {
     pub(super) fn new(place: &'a Path) -> Self {
-        Self { place }
+        Self { output_dir: place }
     }
 
     /// Holds a server against all that a revision requires.
-    pub(super) fn requirements(&self, url: &str, revision: &str) -> Result<()> {
+    pub(super) fn check_requirements(&self, url: &str, revision: &str) -> Result<()> {
         self.run(url, "--requirements", revision)
     }
 
     /// Holds a server against one scenario.
-    pub(super) fn scenario(&self, url: &str, scenario: &str) -> Result<()> {
+    pub(super) fn check_scenario(&self, url: &str, scenario: &str) -> Result<()> {
         self.run(url, "--scenario", scenario)
     }
 
     fn run(&self, url: &str, option: &str, name: &str) -> Result<()> {
-        let results = self.place.join(name);
+        let results = self.output_dir.join(name);
         let mut command = Command::new("conformance");
-        command.args(["server", "--url", url, option, name, "--output-dir"]).arg(&results);
-        let output = at_home(&mut command, self.place).output().context("the conformance suite")?;
+        command
+            .args(["server", "--url", url, option, name, "--output-dir"])
+            .arg(&results);
+        let output = with_temp_home(&mut command, self.output_dir)
+            .output()
+            .context("the conformance suite")?;
         let said = String::from_utf8_lossy(&output.stdout);
-        let report = Report { scenarios: read(&results)?, unscored: unscored(&said) };
+        let report = SuiteReport {
+            scenarios: read_results(&results)?,
+            unscored_checks: parse_unscored(&said),
+        };
         println!("  {name}: {}", report.summary());
         let problems = report.problems();
         ensure!(problems.is_empty(), "{name}:\n  {}", problems.join("\n  "));
-        ensure!(report.count("SUCCESS") > 0, "{name}: the suite checked nothing\n{said}");
-        ensure!(output.status.success(), "{name}: the suite ended with {}\n{said}", output.status);
+        ensure!(
+            report.count("SUCCESS") > 0,
+            "{name}: the suite checked nothing\n{said}"
+        );
+        ensure!(
+            output.status.success(),
+            "{name}: the suite ended with {}\n{said}",
+            output.status
+        );
         Ok(())
     }
 }
 
 /// What the suite found.
-struct Report {
+struct SuiteReport {
     scenarios: BTreeMap<String, Vec<Check>>,
     /// The scenarios that the revision does not require, with the reason.
-    unscored: BTreeMap<String, String>,
+    unscored_checks: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
@@ -63,24 +77,46 @@ struct Check {
 }
 
 /// The reason of scenarios for what servers may leave out, and this one does: tasks.
-const EXTENSION: &str = "extension";
+const EXTENSION_REASON: &str = "extension";
 
-impl Report {
+impl SuiteReport {
     /// The scenarios that count: all but those of extensions that are not offered.
-    fn counted(&self) -> impl Iterator<Item = (&str, &[Check])> {
-        let is_counted = |name: &str| self.unscored.get(name).is_none_or(|reason| reason != EXTENSION);
-        self.scenarios.iter().map(|(name, checks)| (name.as_str(), checks.as_slice())).filter(move |(name, _)| is_counted(name))
+    fn scored_checks(&self) -> impl Iterator<Item = (&str, &[Check])> {
+        let is_counted = |name: &str| {
+            self.unscored_checks
+                .get(name)
+                .is_none_or(|reason| reason != EXTENSION_REASON)
+        };
+        self.scenarios
+            .iter()
+            .map(|(name, checks)| (name.as_str(), checks.as_slice()))
+            .filter(move |(name, _)| is_counted(name))
     }
 
     fn count(&self, status: &str) -> usize {
-        self.counted().flat_map(|(_, checks)| checks).filter(|check| check.status == status).count()
+        self.scored_checks()
+            .flat_map(|(_, checks)| checks)
+            .filter(|check| check.status == status)
+            .count()
     }
 
     fn summary(&self) -> String {
-        let [passed, warned, failed] = ["SUCCESS", "WARNING", "FAILURE"].map(|status| self.count(status));
-        let (counted, others) = (self.counted().count(), self.scenarios.len() - self.counted().count());
-        let others = if others > 0 { format!(", without {others} of an extension that is not offered") } else { String::new() };
-        let scenarios = if counted > 1 { format!(" in {counted} scenarios{others}") } else { String::new() };
+        let [passed, warned, failed] =
+            ["SUCCESS", "WARNING", "FAILURE"].map(|status| self.count(status));
+        let (counted, others) = (
+            self.scored_checks().count(),
+            self.scenarios.len() - self.scored_checks().count(),
+        );
+        let others = if others > 0 {
+            format!(", without {others} of an extension that is not offered")
+        } else {
+            String::new()
+        };
+        let scenarios = if counted > 1 {
+            format!(" in {counted} scenarios{others}")
+        } else {
+            String::new()
+        };
         format!("{passed} checks passed, {warned} warned, {failed} failed{scenarios}")
     }
 
@@ -88,40 +124,66 @@ impl Report {
     fn problems(&self) -> Vec<String> {
         let is_problem = |name: &str, check: &Check| match check.status.as_str() {
             "FAILURE" => true,
-            "WARNING" => !self.unscored.contains_key(name),
+            "WARNING" => !self.unscored_checks.contains_key(name),
             _ => false,
         };
         let line = |name: &str, check: &Check| {
-            format!("{name}: {} {}: {}", check.status, check.id, check.error_message.as_deref().unwrap_or("no reason given"))
+            format!(
+                "{name}: {} {}: {}",
+                check.status,
+                check.id,
+                check.error_message.as_deref().unwrap_or("no reason given")
+            )
         };
         let of = |(name, checks): (&str, &[Check])| -> Vec<String> {
-            checks.iter().filter(|check| is_problem(name, check)).map(|check| line(name, check)).collect()
+            checks
+                .iter()
+                .filter(|check| is_problem(name, check))
+                .map(|check| line(name, check))
+                .collect()
         };
-        self.counted().flat_map(of).collect()
+        self.scored_checks().flat_map(of).collect()
     }
 }
 
-/// Reads the results: one directory `server-SCENARIO-TIME` for each scenario.
-fn read(results: &Path) -> Result<BTreeMap<String, Vec<Check>>> {
+/// Reads the results: one directory `server-SCENARIO-TIME_PATTERN` for each scenario.
+fn read_results(results: &Path) -> Result<BTreeMap<String, Vec<Check>>> {
     /// A time as the suite writes it.
-    const TIME: usize = "-2026-01-01T00-00-00-000Z".len();
+    const TIME_PATTERN: usize = "-2026-01-01T00-00-00-000Z".len();
     let mut scenarios = BTreeMap::new();
     for entry in fs::read_dir(results).context("the suite writes no results")? {
         let directory: PathBuf = entry?.path();
-        let name = directory.file_name().and_then(|name| name.to_str()).context("the name of a scenario")?;
+        let name = directory
+            .file_name()
+            .and_then(|name| name.to_str())
+            .context("the name of a scenario")?;
         let name = name.strip_prefix("server-").unwrap_or(name);
-        let name = name.get(..name.len().saturating_sub(TIME)).context("the name of a scenario")?;
-        let checks = fs::read_to_string(directory.join("checks.json")).with_context(|| format!("the results of {name}"))?;
-        scenarios.insert(name.to_owned(), serde_json::from_str(&checks).with_context(|| format!("the results of {name}"))?);
+        let name = name
+            .get(..name.len().saturating_sub(TIME_PATTERN))
+            .context("the name of a scenario")?;
+        let checks = fs::read_to_string(directory.join("checks.json"))
+            .with_context(|| format!("the results of {name}"))?;
+        scenarios.insert(
+            name.to_owned(),
+            serde_json::from_str(&checks).with_context(|| format!("the results of {name}"))?,
+        );
     }
     Ok(scenarios)
 }
 
-/// Finds the scenarios that were run without being required: lines such as `  ✓ NAME (REASON)` at the end.
-fn unscored(said: &str) -> BTreeMap<String, String> {
-    let lines = said.lines().skip_while(|line| !line.starts_with("Not scored for ")).skip(1);
+/// Finds the scenarios that were run without being required: lines such as `  ✓ NAME (REASON)` at
+/// the end.
+fn parse_unscored(said: &str) -> BTreeMap<String, String> {
+    let lines = said
+        .lines()
+        .skip_while(|line| !line.starts_with("Not scored for "))
+        .skip(1);
     let scenario = |line: &str| {
-        let (name, reason) = line.trim().trim_start_matches(['✓', '✗']).trim().rsplit_once(" (")?;
+        let (name, reason) = line
+            .trim()
+            .trim_start_matches(['✓', '✗'])
+            .trim()
+            .rsplit_once(" (")?;
         Some((name.to_owned(), reason.strip_suffix(')')?.to_owned()))
     };
     lines.filter_map(scenario).collect()
@@ -131,25 +193,62 @@ fn unscored(said: &str) -> BTreeMap<String, String> {
 mod tests {
     use super::*;
 
-    fn report(checks: &[(&str, &str)], said: &str) -> Report {
+    fn report(checks: &[(&str, &str)], said: &str) -> SuiteReport {
         let mut scenarios = BTreeMap::<String, Vec<Check>>::new();
         for (name, status) in checks {
-            let check = Check { id: "id".to_owned(), status: (*status).to_owned(), error_message: None };
+            let check = Check {
+                id: "id".to_owned(),
+                status: (*status).to_owned(),
+                error_message: None,
+            };
             scenarios.entry((*name).to_owned()).or_default().push(check);
         }
-        Report { scenarios, unscored: unscored(said) }
+        SuiteReport {
+            scenarios,
+            unscored_checks: parse_unscored(said),
+        }
     }
 
-    const SAID: &str =
-        "✗ c: 1 passed, 1 failed\n\nNot scored for 2026-07-28: 2 scenario(s) run.\n  ✗ c (extension)\n  ✓ b/d (added-after-release)\n";
+    const SAID: &str = "✗ c: 1 passed, 1 failed\n\nNot scored for 2026-07-28: 2 scenario(s) run.\n  ✗ c (extension)\n  ✓ b/d (added-after-release)\n";
 
     #[test]
     fn what_is_required_may_not_even_warn() {
-        let found = report(&[("a", "SUCCESS"), ("a", "WARNING"), ("b/d", "WARNING"), ("b/d", "FAILURE"), ("c", "FAILURE")], SAID);
-        assert_eq!(found.problems(), ["a: WARNING id: no reason given", "b/d: FAILURE id: no reason given"]);
+        let found = report(
+            &[
+                ("a", "SUCCESS"),
+                ("a", "WARNING"),
+                ("b/d", "WARNING"),
+                ("b/d", "FAILURE"),
+                ("c", "FAILURE"),
+            ],
+            SAID,
+        );
+        assert_eq!(
+            found.problems(),
+            [
+                "a: WARNING id: no reason given",
+                "b/d: FAILURE id: no reason given"
+            ]
+        );
         let summary = "1 checks passed, 2 warned, 1 failed in 2 scenarios, without 1 of an extension that is not offered";
         assert_eq!(found.summary(), summary);
-        assert!(report(&[("a", "SUCCESS"), ("a", "INFO"), ("a", "SKIPPED"), ("c", "FAILURE")], SAID).problems().is_empty());
-        assert_eq!(report(&[("c", "FAILURE")], "").problems().len(), 1, "only the suite says what it does not score");
+        assert!(
+            report(
+                &[
+                    ("a", "SUCCESS"),
+                    ("a", "INFO"),
+                    ("a", "SKIPPED"),
+                    ("c", "FAILURE")
+                ],
+                SAID
+            )
+            .problems()
+            .is_empty()
+        );
+        assert_eq!(
+            report(&[("c", "FAILURE")], "").problems().len(),
+            1,
+            "only the suite says what it does not score"
+        );
     }
 }

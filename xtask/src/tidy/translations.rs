@@ -40,8 +40,9 @@ fn quote(command: Option<&&str>) -> String {
     command.map_or_else(|| "nothing".to_owned(), |command| format!("`{command}`"))
 }
 
-/// Lists what a page shows of a terminal, in order: the lines of `sh` blocks without their comments,
-/// which are translated, and all lines of `console` blocks, since output is not translated.
+/// Lists what a page shows of a terminal, in order: the lines of `sh` blocks without their
+/// comments, which are translated, and all lines of `console` blocks, since output is not
+/// translated.
 fn commands(page: &str) -> Vec<&str> {
     let mut block = None;
     let mut commands = Vec::new();

@@ -5,16 +5,19 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use skills_audit::{AuditSink, Content, Decision, ErrorKind, Event, Layer, Line, Log, Rotation, read, tail, verify};
+use skills_audit::{
+    AuditLog, AuditSink, ContentHash, Disposition, ErrorKind, Event, Line, RestrictionStatus,
+    Rotation, read, tail, verify,
+};
 use tempfile::TempDir;
 
 pub(crate) fn event(skill: &str) -> Event {
-    Event::new("2026-11-22T08:00:00Z", skill, Decision::Granted)
+    Event::new("2026-11-22T08:00:00Z", skill, Disposition::Granted)
 }
 
-pub(crate) fn log() -> (TempDir, Log) {
+pub(crate) fn log() -> (TempDir, AuditLog) {
     let directory = tempfile::tempdir().unwrap();
-    let log = Log::open(directory.path().join("audit.jsonl")).unwrap();
+    let log = AuditLog::open(directory.path().join("audit.jsonl")).unwrap();
     (directory, log)
 }
 
@@ -25,22 +28,30 @@ pub(crate) fn path(directory: &TempDir) -> std::path::PathBuf {
 #[test]
 fn a_record_is_one_line() {
     let (directory, log) = log();
-    let mut full = Event::new("2026-11-22T08:00:00Z", "text\nstats", Decision::Denied);
+    let mut full = Event::new("2026-11-22T08:00:00Z", "text\nstats", Disposition::Denied);
     full.digest = Some("sha256:ab".to_owned());
     full.program = Some("scripts/stats.sh".to_owned());
     full.requested = vec!["Bash(git:*)".to_owned()];
     full.rules = vec!["user".to_owned()];
     full.backend = Some("linux".to_owned());
-    full.layers = vec![Layer { name: "landlock".to_owned(), status: "enforced".to_owned() }];
+    full.restrictions = vec![RestrictionStatus {
+        name: "landlock".to_owned(),
+        status: "enforced".to_owned(),
+    }];
     full.limits.insert("memory_bytes".to_owned(), 256);
-    full.input = Some(Content::of(b"{}", 2));
-    full.outcome = Some("exit 0".to_owned());
+    full.input = Some(ContentHash::from_prefix(b"{}", 2));
+    full.termination = Some("exit 0".to_owned());
     full.duration_ms = Some(12);
     log.record(&full).unwrap();
     log.record(&event("b")).unwrap();
     assert_snapshot!(fs::read_to_string(path(&directory)).unwrap());
     let lines: Vec<Line> = read(&path(&directory)).unwrap().collect();
-    let Line::Record { sequence: 1, event, .. } = &lines[0] else { panic!("{lines:?}") };
+    let Line::Record {
+        sequence: 1, event, ..
+    } = &lines[0]
+    else {
+        panic!("{lines:?}")
+    };
     assert_eq!(**event, full, "what was put in comes out");
 }
 
@@ -48,13 +59,21 @@ fn a_record_is_one_line() {
 fn a_torn_line_stays_and_the_next_record_follows_the_last_whole_one() {
     let (directory, log) = log();
     log.record(&event("a")).unwrap();
-    let mut file = fs::OpenOptions::new().append(true).open(path(&directory)).unwrap();
+    let mut file = fs::OpenOptions::new()
+        .append(true)
+        .open(path(&directory))
+        .unwrap();
     file.write_all(b"{\"sequence\":2,\"ti").unwrap();
     log.record(&event("b")).unwrap();
     let verified = verify(&log.files().unwrap()).unwrap();
     assert_eq!(verified.records, 2);
     assert_eq!(
-        verified.problems.iter().map(ToString::to_string).map(|text| text.split(": ").nth(1).unwrap().to_owned()).collect::<Vec<_>>(),
+        verified
+            .problems
+            .iter()
+            .map(ToString::to_string)
+            .map(|text| text.split(": ").nth(1).unwrap().to_owned())
+            .collect::<Vec<_>>(),
         ["no record"]
     );
 }
@@ -62,7 +81,10 @@ fn a_torn_line_stays_and_the_next_record_follows_the_last_whole_one() {
 #[test]
 fn files_are_put_aside_and_the_chain_goes_on() {
     let (_directory, log) = log();
-    let log = log.rotation(Rotation { max_bytes: 700, keep: 3 });
+    let log = log.rotation(Rotation {
+        max_bytes: 700,
+        max_files: 3,
+    });
     for index in 0..20 {
         log.record(&event(&format!("skill-{index}"))).unwrap();
     }
@@ -70,10 +92,26 @@ fn files_are_put_aside_and_the_chain_goes_on() {
     assert_eq!(files.len(), 4);
     let verified = verify(&files).unwrap();
     assert_eq!(verified.problems, []);
-    assert!(verified.records < 20 && verified.first_sequence.is_some_and(|first| first > 1), "the oldest files went");
-    assert!(files.iter().all(|file| fs::metadata(file).unwrap().len() < 1_200));
+    assert!(
+        verified.records < 20 && verified.first_sequence.is_some_and(|first| first > 1),
+        "the oldest files went"
+    );
+    assert!(
+        files
+            .iter()
+            .all(|file| fs::metadata(file).unwrap().len() < 1_200)
+    );
     let last = tail(&files, 5).unwrap();
-    let numbers: Vec<u64> = last.iter().map(|line| if let Line::Record { sequence, .. } = line { *sequence } else { 0 }).collect();
+    let numbers: Vec<u64> = last
+        .iter()
+        .map(|line| {
+            if let Line::Record { sequence, .. } = line {
+                *sequence
+            } else {
+                0
+            }
+        })
+        .collect();
     assert_eq!(numbers, [16, 17, 18, 19, 20]);
 }
 
@@ -81,7 +119,10 @@ fn files_are_put_aside_and_the_chain_goes_on() {
 #[test]
 fn a_number_that_is_left_out_hides_no_file() {
     let (directory, log) = log();
-    let log = log.rotation(Rotation { max_bytes: 700, keep: 8 });
+    let log = log.rotation(Rotation {
+        max_bytes: 700,
+        max_files: 8,
+    });
     (0..12).for_each(|index| log.record(&event(&format!("skill-{index}"))).unwrap());
     let before = log.files().unwrap().len();
     for number in (1..before).rev() {
@@ -97,11 +138,16 @@ fn a_number_that_is_left_out_hides_no_file() {
 #[test]
 fn many_writers_make_one_chain() {
     let (_directory, log) = log();
-    let log = log.rotation(Rotation { max_bytes: 20_000, keep: 50 });
+    let log = log.rotation(Rotation {
+        max_bytes: 20_000,
+        max_files: 50,
+    });
     std::thread::scope(|scope| {
         for writer in 0..8 {
             let log = log.clone();
-            scope.spawn(move || (0..50).for_each(|index| log.record(&event(&format!("{writer}-{index}"))).unwrap()));
+            scope.spawn(move || {
+                (0..50).for_each(|index| log.record(&event(&format!("{writer}-{index}"))).unwrap())
+            });
         }
     });
     let verified = verify(&log.files().unwrap()).unwrap();
@@ -114,12 +160,30 @@ fn records_have_a_bound_and_logs_a_directory() {
     let mut long = event(&"x".repeat(70_000));
     long.rules = vec!["\\".repeat(70_000)];
     log.record(&long).unwrap();
-    let Some(Line::Record { event: kept, .. }) = tail(&log.files().unwrap(), 1).unwrap().pop() else { panic!("it was kept") };
-    assert_eq!((kept.skill.len(), kept.rules), (500, vec!["left out: the record would be too long".to_owned()]));
+    let Some(Line::Record { event: kept, .. }) = tail(&log.files().unwrap(), 1).unwrap().pop()
+    else {
+        panic!("it was kept")
+    };
+    assert_eq!(
+        (kept.skill.len(), kept.rules),
+        (
+            500,
+            vec!["left out: the record would be too long".to_owned()]
+        )
+    );
     long.time = "x".repeat(70_000);
     assert_eq!(log.record(&long).unwrap_err().kind(), ErrorKind::TooLarge);
-    assert_eq!(verify(&log.files().unwrap()).unwrap().records, 1, "what is refused leaves nothing behind");
-    assert_eq!(Log::open(Path::new("/nowhere/audit.jsonl")).unwrap_err().kind(), ErrorKind::Io);
+    assert_eq!(
+        verify(&log.files().unwrap()).unwrap().records,
+        1,
+        "what is refused leaves nothing behind"
+    );
+    assert_eq!(
+        AuditLog::open(Path::new("/nowhere/audit.jsonl"))
+            .unwrap_err()
+            .kind(),
+        ErrorKind::Io
+    );
 }
 
 /// Each text and list that a skill may fill is cut by itself; what is short stays.
@@ -131,20 +195,43 @@ fn a_record_that_is_too_long_keeps_its_short_fields() {
         |event, text| event.program = Some(text),
         |event, text| event.requested = vec![text],
         |event, text| event.rules = vec![text],
-        |event, text| event.layers = vec![Layer { name: text, status: "enforced".to_owned() }],
-        |event, text| event.outcome = Some(text),
+        |event, text| {
+            event.restrictions = vec![RestrictionStatus {
+                name: text,
+                status: "enforced".to_owned(),
+            }]
+        },
+        |event, text| event.termination = Some(text),
     ];
     for (index, set) in set.into_iter().enumerate() {
         let (_directory, log) = log();
         let mut full = event("a");
-        (full.program, full.outcome, full.digest) = (Some("run.sh".to_owned()), Some("exit 0".to_owned()), Some("sha256:ab".to_owned()));
+        (full.program, full.termination, full.digest) = (
+            Some("run.sh".to_owned()),
+            Some("exit 0".to_owned()),
+            Some("sha256:ab".to_owned()),
+        );
         set(&mut full, long());
         log.record(&full).unwrap();
-        let Some(Line::Record { event: kept, .. }) = tail(&log.files().unwrap(), 1).unwrap().pop() else { panic!("field {index}") };
+        let Some(Line::Record { event: kept, .. }) = tail(&log.files().unwrap(), 1).unwrap().pop()
+        else {
+            panic!("field {index}")
+        };
         let cut = |text: &str| text.chars().take(500).collect::<String>();
-        assert_eq!((kept.skill, kept.program), (cut(&full.skill), full.program.as_deref().map(cut)), "field {index}");
-        assert_eq!((kept.outcome, kept.digest), (full.outcome.as_deref().map(cut), full.digest), "field {index}");
-        assert!(kept.requested.is_empty() && kept.layers.is_empty() && kept.rules.len() == 1, "field {index}");
+        assert_eq!(
+            (kept.skill, kept.program),
+            (cut(&full.skill), full.program.as_deref().map(cut)),
+            "field {index}"
+        );
+        assert_eq!(
+            (kept.termination, kept.digest),
+            (full.termination.as_deref().map(cut), full.digest),
+            "field {index}"
+        );
+        assert!(
+            kept.requested.is_empty() && kept.restrictions.is_empty() && kept.rules.len() == 1,
+            "field {index}"
+        );
     }
 }
 
@@ -154,29 +241,40 @@ fn only_the_owner_may_read() {
     use std::os::unix::fs::PermissionsExt;
     let (directory, log) = log();
     log.record(&event("a")).unwrap();
-    assert_eq!(fs::metadata(path(&directory)).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(
+        fs::metadata(path(&directory)).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
 }
 
 #[test]
 fn what_cannot_be_read_ends() {
     let directory = tempfile::tempdir().unwrap();
     fs::create_dir(directory.path().join("audit.jsonl")).unwrap();
-    let lines: Vec<Line> = read(&directory.path().join("audit.jsonl")).unwrap().take(10).collect();
-    assert_eq!(lines, [Line::Broken { line: 1 }]);
+    let lines: Vec<Line> = read(&directory.path().join("audit.jsonl"))
+        .unwrap()
+        .take(10)
+        .collect();
+    assert_eq!(lines, [Line::Malformed { line: 1 }]);
 }
 
 #[test]
 fn a_log_that_could_not_be_written_is_not_ready() {
     let (directory, log) = log();
-    log.ready().unwrap();
+    log.check_writable().unwrap();
     fs::remove_file(directory.path().join("audit.jsonl.lock")).unwrap();
     fs::create_dir(directory.path().join("audit.jsonl.lock")).unwrap();
-    assert_eq!(log.ready().unwrap_err().kind(), ErrorKind::Io);
+    assert_eq!(log.check_writable().unwrap_err().kind(), ErrorKind::Io);
 }
 
 /// Returns the length of the last record's line, without its end.
 fn last_line(directory: &TempDir) -> usize {
-    fs::read_to_string(path(directory)).unwrap().lines().last().unwrap().len()
+    fs::read_to_string(path(directory))
+        .unwrap()
+        .lines()
+        .last()
+        .unwrap()
+        .len()
 }
 
 #[test]
@@ -189,14 +287,20 @@ fn a_record_of_just_the_largest_size_is_kept_whole() {
     assert_eq!(last_line(&directory), MAX_LINE);
     let verified = verify(&log.files().unwrap()).unwrap();
     assert_eq!((verified.records, verified.problems), (2, vec![]));
-    log.record(&event(&"x".repeat(MAX_LINE - base + 1))).unwrap();
+    log.record(&event(&"x".repeat(MAX_LINE - base + 1)))
+        .unwrap();
     assert!(last_line(&directory) < 1_000, "one byte more is too long");
-    // A line that is longer than any record is not one, whatever it says, and hides no later record.
+    // A line that is longer than any record is not one, whatever it says, and hides no later
+    // record.
     let text = fs::read_to_string(path(&directory)).unwrap();
-    fs::write(path(&directory), text.replacen("{\"sequence\":2", "{ \"sequence\":2", 1)).unwrap();
+    fs::write(
+        path(&directory),
+        text.replacen("{\"sequence\":2", "{ \"sequence\":2", 1),
+    )
+    .unwrap();
     let lines: Vec<Line> = read(&path(&directory)).unwrap().collect();
     assert_eq!(lines.len(), 3);
-    assert_eq!(lines[1], Line::Broken { line: 2 });
+    assert_eq!(lines[1], Line::Malformed { line: 2 });
 }
 
 /// The end of a file is read in steps that grow.
@@ -204,15 +308,30 @@ fn a_record_of_just_the_largest_size_is_kept_whole() {
 fn a_record_follows_from_the_last_whole_one_however_far_back_it_lies() {
     for bytes in [1, 4_000, 5_000, 20_000, 300_000] {
         let (directory, log) = log();
-        (0..20).for_each(|index| log.record(&event(&format!("{index}-{}", "x".repeat(1_000)))).unwrap());
-        let mut file = fs::OpenOptions::new().append(true).open(path(&directory)).unwrap();
+        (0..20).for_each(|index| {
+            log.record(&event(&format!("{index}-{}", "x".repeat(1_000))))
+                .unwrap()
+        });
+        let mut file = fs::OpenOptions::new()
+            .append(true)
+            .open(path(&directory))
+            .unwrap();
         file.write_all("y".repeat(bytes).as_bytes()).unwrap();
         log.record(&event("next")).unwrap();
         let lines = tail(&log.files().unwrap(), 3).unwrap();
-        let [Line::Record { sequence: 20, .. }, Line::Broken { line: 21 }, Line::Record { sequence: 21, .. }] = lines.as_slice() else {
+        let [
+            Line::Record { sequence: 20, .. },
+            Line::Malformed { line: 21 },
+            Line::Record { sequence: 21, .. },
+        ] = lines.as_slice()
+        else {
             panic!("{bytes}: {lines:?}")
         };
-        assert_eq!(verify(&log.files().unwrap()).unwrap().problems.len(), 1, "{bytes}");
+        assert_eq!(
+            verify(&log.files().unwrap()).unwrap().problems.len(),
+            1,
+            "{bytes}"
+        );
     }
 }
 
@@ -221,11 +340,24 @@ fn a_record_follows_from_the_last_whole_one_however_far_back_it_lies() {
 fn a_torn_line_goes_aside_with_its_file() {
     let (directory, log) = log();
     log.record(&event("a")).unwrap();
-    let mut file = fs::OpenOptions::new().append(true).open(path(&directory)).unwrap();
+    let mut file = fs::OpenOptions::new()
+        .append(true)
+        .open(path(&directory))
+        .unwrap();
     file.write_all(b"{\"sequence\":2,\"ti").unwrap();
     let bytes = fs::metadata(path(&directory)).unwrap().len();
-    log.clone().rotation(Rotation { max_bytes: bytes, keep: 1 }).record(&event("b")).unwrap();
-    assert!(fs::read_to_string(path(&directory)).unwrap().starts_with("{\"sequence\":2,"));
+    log.clone()
+        .rotation(Rotation {
+            max_bytes: bytes,
+            max_files: 1,
+        })
+        .record(&event("b"))
+        .unwrap();
+    assert!(
+        fs::read_to_string(path(&directory))
+            .unwrap()
+            .starts_with("{\"sequence\":2,")
+    );
     assert_eq!(verify(&log.files().unwrap()).unwrap().records, 2);
 }
 
@@ -242,11 +374,24 @@ fn a_record_inside_of_a_broken_line_is_not_the_last_one() {
 
     let (directory, log) = log();
     log.record(&event("a")).unwrap();
-    let mut file = fs::OpenOptions::new().append(true).open(path(&directory)).unwrap();
-    file.write_all(format!("torn{forged}\n").as_bytes()).unwrap();
+    let mut file = fs::OpenOptions::new()
+        .append(true)
+        .open(path(&directory))
+        .unwrap();
+    file.write_all(format!("torn{forged}\n").as_bytes())
+        .unwrap();
     log.record(&event("b")).unwrap();
     let lines = tail(&log.files().unwrap(), 2).unwrap();
-    assert!(matches!(lines.as_slice(), [Line::Broken { line: 2 }, Line::Record { sequence: 2, .. }]), "{lines:?}");
+    assert!(
+        matches!(
+            lines.as_slice(),
+            [
+                Line::Malformed { line: 2 },
+                Line::Record { sequence: 2, .. }
+            ]
+        ),
+        "{lines:?}"
+    );
 }
 
 #[test]
@@ -255,15 +400,24 @@ fn a_file_is_put_aside_from_its_limit_on() {
     let aside = |number: u32| directory.path().join(format!("audit.jsonl.{number}"));
     log.record(&event("a")).unwrap();
     let bytes = fs::metadata(path(&directory)).unwrap().len();
-    let limited = |max_bytes, keep| log.clone().rotation(Rotation { max_bytes, keep });
-    let sizes = || [aside(2), aside(1), path(&directory)].map(|file| fs::metadata(file).map(|data| data.len()).ok());
+    let limited = |max_bytes, keep| {
+        log.clone().rotation(Rotation {
+            max_bytes,
+            max_files: keep,
+        })
+    };
+    let sizes = || {
+        [aside(2), aside(1), path(&directory)]
+            .map(|file| fs::metadata(file).map(|data| data.len()).ok())
+    };
 
-    limited(bytes + 1, 2).ready().unwrap();
+    limited(bytes + 1, 2).check_writable().unwrap();
     assert_eq!(sizes(), [None, None, Some(bytes)]);
-    limited(bytes, 2).ready().unwrap();
+    limited(bytes, 2).check_writable().unwrap();
     assert_eq!(sizes(), [None, Some(bytes), Some(0)]);
-    // An empty file is not put aside, and the next record follows the last one in the file before it.
-    limited(0, 2).ready().unwrap();
+    // An empty file is not put aside, and the next record follows the last one in the file before
+    // it.
+    limited(0, 2).check_writable().unwrap();
     assert_eq!(sizes(), [None, Some(bytes), Some(0)]);
     limited(0, 2).record(&event("b")).unwrap();
     assert_eq!(sizes(), [None, Some(bytes), Some(bytes)]);
@@ -282,14 +436,23 @@ fn a_file_is_put_aside_from_its_limit_on() {
 #[test]
 fn a_log_that_keeps_fewer_files_than_before_has_no_gap() {
     let (_directory, log) = log();
-    let log = log.rotation(Rotation { max_bytes: 1, keep: 8 });
+    let log = log.rotation(Rotation {
+        max_bytes: 1,
+        max_files: 8,
+    });
     (0..9).for_each(|index| log.record(&event(&format!("skill-{index}"))).unwrap());
     assert_eq!(log.files().unwrap().len(), 9);
-    let log = log.rotation(Rotation { max_bytes: 1, keep: 3 });
+    let log = log.rotation(Rotation {
+        max_bytes: 1,
+        max_files: 3,
+    });
     log.record(&event("skill-9")).unwrap();
     assert_eq!(log.files().unwrap().len(), 4);
     let verified = verify(&log.files().unwrap()).unwrap();
-    assert_eq!((verified.records, verified.first_sequence, verified.problems), (4, Some(7), vec![]));
+    assert_eq!(
+        (verified.records, verified.first_sequence, verified.problems),
+        (4, Some(7), vec![])
+    );
 }
 
 /// A line without an end is read like any other.
@@ -300,14 +463,36 @@ fn the_end_of_a_file_is_read_without_a_line_end() {
     let whole = fs::read_to_string(path(&directory)).unwrap();
     let read_with = |text: &str| {
         fs::write(path(&directory), text).unwrap();
-        let kind = |line: Line| if let Line::Record { sequence, .. } = line { format!("record {sequence}") } else { format!("{line:?}") };
-        read(&path(&directory)).unwrap().map(kind).collect::<Vec<_>>().join(", ")
+        let kind = |line: Line| {
+            if let Line::Record { sequence, .. } = line {
+                format!("record {sequence}")
+            } else {
+                format!("{line:?}")
+            }
+        };
+        read(&path(&directory))
+            .unwrap()
+            .map(kind)
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     assert_eq!(read_with(whole.trim_end()), "record 1, record 2");
-    assert_eq!(read_with(&whole[..whole.len() - 9]), "record 1, Broken { line: 2 }");
-    assert_eq!(read_with(&format!("{whole}x")), "record 1, record 2, Broken { line: 3 }");
-    assert_eq!(read_with(&format!("{whole}{}", "x".repeat(70_000))), "record 1, record 2, Broken { line: 3 }");
-    assert_eq!(read_with(&format!("{}\n{whole}", "x".repeat(700_000))), "Broken { line: 1 }, record 1, record 2");
+    assert_eq!(
+        read_with(&whole[..whole.len() - 9]),
+        "record 1, Malformed { line: 2 }"
+    );
+    assert_eq!(
+        read_with(&format!("{whole}x")),
+        "record 1, record 2, Malformed { line: 3 }"
+    );
+    assert_eq!(
+        read_with(&format!("{whole}{}", "x".repeat(70_000))),
+        "record 1, record 2, Malformed { line: 3 }"
+    );
+    assert_eq!(
+        read_with(&format!("{}\n{whole}", "x".repeat(700_000))),
+        "Broken { line: 1 }, record 1, record 2"
+    );
 }
 
 /// Whether the holder is another process or another open file makes no difference to the lock.
@@ -323,16 +508,24 @@ fn a_lock_that_is_not_released_ends_an_attempt_with_an_error() {
 
     let (sender, receiver) = mpsc::channel();
     let writer = log.clone();
-    std::thread::spawn(move || sender.send((writer.ready(), writer.record(&event("b")))));
+    std::thread::spawn(move || sender.send((writer.check_writable(), writer.record(&event("b")))));
     // The limit is for a writer that never returns; one that returns is not measured.
-    let (ready, recorded) = receiver.recv_timeout(Duration::from_secs(60)).expect("a writer waits without end");
+    let (ready, recorded) = receiver
+        .recv_timeout(Duration::from_secs(60))
+        .expect("a writer waits without end");
     for error in [ready.unwrap_err(), recorded.unwrap_err()] {
         assert_eq!(error.kind(), ErrorKind::Locked);
-        let expected =
-            format!("cannot lock the audit log: another process holds `{}` and did not release it within 1ms", lock_file.display());
+        let expected = format!(
+            "cannot lock the audit log: another process holds `{}` and did not release it within 1ms",
+            lock_file.display()
+        );
         assert_eq!(error.to_string(), expected);
     }
-    assert_eq!(fs::read(path(&directory)).unwrap(), before, "nothing is written without the lock");
+    assert_eq!(
+        fs::read(path(&directory)).unwrap(),
+        before,
+        "nothing is written without the lock"
+    );
 
     drop(lock);
     log.record(&event("b")).unwrap();
@@ -342,13 +535,25 @@ fn a_lock_that_is_not_released_ends_an_attempt_with_an_error() {
 #[test]
 fn the_last_lines_are_read_across_files() {
     let (_directory, log) = log();
-    let log = log.rotation(Rotation { max_bytes: 500, keep: 10 });
+    let log = log.rotation(Rotation {
+        max_bytes: 500,
+        max_files: 10,
+    });
     (0..7).for_each(|index| log.record(&event(&format!("skill-{index}"))).unwrap());
     let files = log.files().unwrap();
     assert!(files.len() > 2);
     for count in 0..9 {
         let lines = tail(&files, count).unwrap();
-        let numbers: Vec<u64> = lines.iter().map(|line| if let Line::Record { sequence, .. } = line { *sequence } else { 0 }).collect();
+        let numbers: Vec<u64> = lines
+            .iter()
+            .map(|line| {
+                if let Line::Record { sequence, .. } = line {
+                    *sequence
+                } else {
+                    0
+                }
+            })
+            .collect();
         let first = 8_u64.saturating_sub(count as u64).max(1);
         assert_eq!(numbers, (first..8).collect::<Vec<_>>(), "{count}");
     }

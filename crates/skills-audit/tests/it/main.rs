@@ -1,5 +1,9 @@
 //! Tests at the boundary of the crate: events in, lines and verdicts out.
-#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests make their own files and fail by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests make their own files and fail by panicking"
+)]
 
 mod log;
 mod verify;

@@ -2,7 +2,7 @@ use std::fs;
 
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
-use skills_audit::{AuditSink, Problem, Verified, verify, verify_since};
+use skills_audit::{AuditSink, Problem, VerifyReport, verify, verify_since};
 
 use crate::log::{event, log, path};
 
@@ -10,17 +10,24 @@ use crate::log::{event, log, path};
 fn check(change: impl FnOnce(Vec<String>) -> Vec<String>, expected: &[&str]) {
     let (directory, log) = log();
     (0..10).for_each(|index| log.record(&event(&format!("skill-{index}"))).unwrap());
-    let lines = fs::read_to_string(path(&directory)).unwrap().lines().map(str::to_owned).collect();
-    let changed: String = change(lines).iter().map(|line| format!("{line}\n")).collect();
+    let lines = fs::read_to_string(path(&directory))
+        .unwrap()
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    let changed: String = change(lines)
+        .iter()
+        .map(|line| format!("{line}\n"))
+        .collect();
     fs::write(path(&directory), changed).unwrap();
     let verified = verify(&log.files().unwrap()).unwrap();
     let kinds: Vec<&str> = verified
         .problems
         .iter()
         .map(|problem| match problem {
-            Problem::Broken { .. } => "broken",
-            Problem::Edited { .. } => "edited",
-            Problem::Unlinked { .. } => "unlinked",
+            Problem::Malformed { .. } => "broken",
+            Problem::HashMismatch { .. } => "edited",
+            Problem::BrokenChain { .. } => "unlinked",
             _ => "other",
         })
         .collect();
@@ -85,7 +92,11 @@ fn a_cut_end_shows_by_the_last_hash() {
     (0..3).for_each(|index| log.record(&event(&format!("skill-{index}"))).unwrap());
     let before = verify(&log.files().unwrap()).unwrap();
     let text = fs::read_to_string(path(&directory)).unwrap();
-    let shorter: String = text.lines().take(2).map(|line| format!("{line}\n")).collect();
+    let shorter: String = text
+        .lines()
+        .take(2)
+        .map(|line| format!("{line}\n"))
+        .collect();
     fs::write(path(&directory), shorter).unwrap();
     let after = verify(&log.files().unwrap()).unwrap();
     assert_eq!(after.problems, []);
@@ -129,17 +140,42 @@ fn an_edit_with_a_new_hash_shows_in_the_next_record() {
         &[],
     );
     // The first record follows from nothing, unless files before it were deleted.
-    check(|lines| vec![hashed(&lines[1].replace("\"sequence\":2", "\"sequence\":1"))], &["unlinked"]);
+    check(
+        |lines| {
+            vec![hashed(
+                &lines[1].replace("\"sequence\":2", "\"sequence\":1"),
+            )]
+        },
+        &["unlinked"],
+    );
     check(|lines| vec![lines[1].clone()], &[]);
-    check(|lines| vec![hashed(&lines[0].replace("\"sequence\":1", "\"sequence\":2"))], &[]);
+    check(
+        |lines| {
+            vec![hashed(
+                &lines[0].replace("\"sequence\":1", "\"sequence\":2"),
+            )]
+        },
+        &[],
+    );
     // Numbers have no gaps even where the hashes follow.
-    check(|lines| vec![lines[0].clone(), hashed(&lines[1].replace("\"sequence\":2", "\"sequence\":3"))], &["unlinked"]);
+    check(
+        |lines| {
+            vec![
+                lines[0].clone(),
+                hashed(&lines[1].replace("\"sequence\":2", "\"sequence\":3")),
+            ]
+        },
+        &["unlinked"],
+    );
 }
 
 /// Computes the hash of a changed line again, as an attacker could.
 fn hashed(line: &str) -> String {
     let (rest, _) = line.rsplit_once(",\"hash\":").unwrap();
-    let hash: String = Sha256::digest(format!("{rest}}}")).iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash: String = Sha256::digest(format!("{rest}}}"))
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     format!("{rest},\"hash\":\"{hash}\"}}")
 }
 
@@ -147,7 +183,9 @@ fn hashed(line: &str) -> String {
 fn a_problem_names_file_line_and_record() {
     let (directory, log) = log();
     (0..4).for_each(|index| log.record(&event(&format!("skill-{index}"))).unwrap());
-    let text = fs::read_to_string(path(&directory)).unwrap().replace("skill-1", "skill-x");
+    let text = fs::read_to_string(path(&directory))
+        .unwrap()
+        .replace("skill-1", "skill-x");
     let mut lines: Vec<&str> = text.lines().collect();
     lines[2] = "{}";
     fs::write(path(&directory), format!("\n{}\n", lines.join("\n"))).unwrap();
@@ -156,15 +194,27 @@ fn a_problem_names_file_line_and_record() {
     assert_eq!(
         verified.problems,
         [
-            Problem::Edited { file: file.clone(), line: 3, sequence: 2 },
-            Problem::Broken { file: file.clone(), line: 4 },
-            Problem::Unlinked { file, line: 5, sequence: 4 },
+            Problem::HashMismatch {
+                file: file.clone(),
+                line: 3,
+                sequence: 2
+            },
+            Problem::Malformed {
+                file: file.clone(),
+                line: 4
+            },
+            Problem::BrokenChain {
+                file,
+                line: 5,
+                sequence: 4
+            },
         ]
     );
     assert_eq!((verified.records, verified.first_sequence), (3, Some(1)));
 }
 
-/// A hash that was kept elsewhere shows how much was added since, and that the end was cut or rewritten.
+/// A hash that was kept elsewhere shows how much was added since, and that the end was cut or
+/// rewritten.
 #[test]
 fn records_are_counted_since_a_kept_hash() {
     let (_directory, log) = log();
@@ -173,15 +223,25 @@ fn records_are_counted_since_a_kept_hash() {
         log.record(&event(&format!("skill-{index}"))).unwrap();
         hashes.extend(verify(&log.files().unwrap()).unwrap().last_hash);
     }
-    let since = |hash: &str| verify_since(&log.files().unwrap(), Some(hash)).unwrap().since;
-    assert_eq!(hashes.iter().map(|hash| since(hash)).collect::<Vec<_>>(), [Some(3), Some(2), Some(1), Some(0)]);
+    let since = |hash: &str| {
+        verify_since(&log.files().unwrap(), Some(hash))
+            .unwrap()
+            .records_since
+    };
+    assert_eq!(
+        hashes.iter().map(|hash| since(hash)).collect::<Vec<_>>(),
+        [Some(3), Some(2), Some(1), Some(0)]
+    );
     assert_eq!(since(&"0".repeat(64)), None);
-    assert_eq!(verify(&log.files().unwrap()).unwrap().since, None);
+    assert_eq!(verify(&log.files().unwrap()).unwrap().records_since, None);
 }
 
 #[test]
 fn an_empty_log_has_nothing_to_verify() {
     let (directory, log) = log();
-    assert_eq!(verify(&log.files().unwrap()).unwrap(), Verified::default());
+    assert_eq!(
+        verify(&log.files().unwrap()).unwrap(),
+        VerifyReport::default()
+    );
     assert!(verify(&[directory.path().join("missing")]).is_err());
 }

@@ -1,4 +1,4 @@
-//! Building, by programs that stand in for compilers.
+//! Builds with stubs for compilers.
 
 use std::fs;
 
@@ -79,7 +79,7 @@ fn a_skill_is_built_once_and_again_when_it_changed() {
 }
 
 #[test]
-fn what_tools_leave_beside_the_source_is_no_source() {
+fn files_of_tools_are_not_source() {
     let place = Place::new(&[("guest/main.c", "one\n")]);
     assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
     for path in [
@@ -101,10 +101,10 @@ fn what_tools_leave_beside_the_source_is_no_source() {
 }
 
 #[test]
-fn other_bytes_of_the_same_source_are_told() {
+fn other_bytes_of_the_same_source_are_reported() {
     let place = Place::new(&[("guest/main.c", "one\n")]);
     assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
-    // As another compiler would have made them.
+    // As another compiler would have built them.
     place.write("wasm/skill.wasm", "two\n");
     let lock = fs::read_to_string(place.skill().join("guest/artifact.lock")).unwrap();
     let of_two = "27dd8ed44a83ff94d557f9fd0412ed5a8cbca69ea04922d88c01184a07300a5a";
@@ -118,7 +118,7 @@ fn other_bytes_of_the_same_source_are_told() {
     );
     let error = built(&place, BuildMode::Check).unwrap_err();
     assert_eq!(error.kind(), BuildErrorKind::NotReproduced);
-    insta::assert_snapshot!(place.told(&error), @"PLACE/skill/wasm/skill.wasm is not what its source builds to here (built with zig 1.2.3)");
+    insta::assert_snapshot!(place.told(&error), @"PLACE/skill/wasm/skill.wasm is not reproducible with these tools (built with zig 1.2.3)");
     assert_eq!(
         fs::read_to_string(place.skill().join("wasm/skill.wasm")).unwrap(),
         "two\n",
@@ -127,7 +127,7 @@ fn other_bytes_of_the_same_source_are_told() {
 }
 
 #[test]
-fn where_bytes_differ_each_time_the_source_is_compared() {
+fn for_unreproducible_languages_the_source_is_compared() {
     let place = Place::new(&[("guest/app.py", "one\n")]);
     let first = built(&place, BuildMode::IfStale).unwrap();
     assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Fresh));
@@ -152,7 +152,7 @@ fn where_bytes_differ_each_time_the_source_is_compared() {
 }
 
 #[test]
-fn a_compiler_that_fails_leaves_everything_as_it_was() {
+fn a_failing_compiler_changes_nothing() {
     let place = Place::new(&[("guest/main.c", "one\n")]);
     assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
     let lock = fs::read(place.skill().join("guest/artifact.lock")).unwrap();
@@ -183,7 +183,7 @@ fn a_compiler_that_fails_leaves_everything_as_it_was() {
 }
 
 #[test]
-fn a_source_without_a_skill_is_built_to_where_it_is_wanted() {
+fn a_source_without_a_skill_is_built_to_the_given_output() {
     let place = Place::new(&[("main.c", "one\n")]);
     let output = place.skill().join("probe.wasm");
     let artifact = build(
@@ -200,40 +200,40 @@ fn a_source_without_a_skill_is_built_to_where_it_is_wanted() {
 }
 
 #[test]
-fn links_and_special_files_are_no_source() {
+fn symlinks_and_special_files_are_rejected() {
     use std::os::unix::fs::symlink;
     let place = Place::new(&[("guest/main.c", "one\n"), ("outside.h", "secret")]);
     symlink("../outside.h", place.skill().join("guest/secret.h")).unwrap();
     let error = built(&place, BuildMode::IfStale).unwrap_err();
     assert_eq!(error.kind(), BuildErrorKind::CompileFailed);
-    insta::assert_snapshot!(place.told(&error), @"PLACE/skill/guest/secret.h: it is a link, and source is what lies here itself");
+    insta::assert_snapshot!(place.told(&error), @"PLACE/skill/guest/secret.h: is a symlink; source files must be regular files");
     fs::remove_file(place.skill().join("guest/secret.h")).unwrap();
     let _socket =
         std::os::unix::net::UnixListener::bind(place.skill().join("guest/socket")).unwrap();
-    insta::assert_snapshot!(place.told(built(&place, BuildMode::IfStale).unwrap_err()), @"PLACE/skill/guest/socket: it is no regular file");
+    insta::assert_snapshot!(place.told(built(&place, BuildMode::IfStale).unwrap_err()), @"PLACE/skill/guest/socket: not a regular file");
     assert!(!place.skill().join("wasm").exists());
 }
 
 #[test]
-fn a_source_has_bounds() {
+fn a_source_has_limits() {
     let place = Place::new(&[("guest/main.c", "one\n"), ("guest/large.h", "")]);
-    // A hole takes no room on the disk.
+    // A sparse file takes no disk space.
     fs::File::options()
         .write(true)
         .open(place.skill().join("guest/large.h"))
         .unwrap()
         .set_len(64 << 20)
         .unwrap();
-    insta::assert_snapshot!(place.told(built(&place, BuildMode::IfStale).unwrap_err()), @"PLACE/skill/guest: the source has more than 64 MiB");
+    insta::assert_snapshot!(place.told(built(&place, BuildMode::IfStale).unwrap_err()), @"PLACE/skill/guest: source exceeds 64 MiB");
     fs::remove_file(place.skill().join("guest/large.h")).unwrap();
     (0..10_000).for_each(|number| place.write(&format!("guest/many/{number}.h"), ""));
-    insta::assert_snapshot!(place.told(built(&place, BuildMode::IfStale).unwrap_err()), @"PLACE/skill/guest: the source has more than 10000 files");
+    insta::assert_snapshot!(place.told(built(&place, BuildMode::IfStale).unwrap_err()), @"PLACE/skill/guest: source exceeds 10000 files");
     fs::remove_file(place.skill().join("guest/many/0.h")).unwrap();
     assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
 }
 
 #[test]
-fn links_are_replaced_and_not_written_through() {
+fn symlinks_are_replaced_and_not_followed() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let place = Place::new(&[("guest/main.c", "one\n"), ("mine", "kept"), ("wasm/x", "")]);
     for name in [
@@ -243,7 +243,7 @@ fn links_are_replaced_and_not_written_through() {
     ] {
         symlink(place.skill().join("mine"), place.skill().join(name)).unwrap();
     }
-    // That name is none of ours, and no source is called so.
+    // That name is not used by this crate, and no source has it.
     assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
     assert_eq!(
         fs::read_to_string(place.skill().join("mine")).unwrap(),
@@ -274,7 +274,7 @@ fn links_are_replaced_and_not_written_through() {
 }
 
 #[test]
-fn directories_that_lead_out_of_the_skill_are_built_only_to_a_named_output() {
+fn directories_outside_of_the_skill_require_an_output() {
     use std::os::unix::fs::symlink;
     let place = Place::new(&[("SKILL.md", "")]);
     let (guest, wasm) = (
@@ -286,7 +286,7 @@ fn directories_that_lead_out_of_the_skill_are_built_only_to_a_named_output() {
     fs::write(guest.join("main.c"), "one\n").unwrap();
     symlink(&guest, place.skill().join("guest")).unwrap();
     let error = built(&place, BuildMode::IfStale).unwrap_err();
-    insta::assert_snapshot!(place.told(&error), @"PLACE/skill/guest leads out of the skill, to PLACE/elsewhere; build it with --output");
+    insta::assert_snapshot!(place.told(&error), @"PLACE/skill/guest is outside of the skill, at PLACE/elsewhere; pass `--output`");
     let output = place.path().join("out.wasm");
     assert_eq!(
         build(
@@ -304,14 +304,14 @@ fn directories_that_lead_out_of_the_skill_are_built_only_to_a_named_output() {
     symlink("src", place.skill().join("guest")).unwrap();
     symlink(&wasm, place.skill().join("wasm")).unwrap();
     let error = built(&place, BuildMode::IfStale).unwrap_err();
-    insta::assert_snapshot!(place.told(&error), @"PLACE/skill/wasm leads out of the skill, to PLACE/artifacts; build it with --output");
+    insta::assert_snapshot!(place.told(&error), @"PLACE/skill/wasm is outside of the skill, at PLACE/artifacts; pass `--output`");
     assert_eq!(fs::read_dir(&wasm).unwrap().count(), 0);
     fs::remove_file(place.skill().join("wasm")).unwrap();
     assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
 }
 
 #[test]
-fn the_lock_of_a_skill_speaks_of_its_own_artifact() {
+fn the_lock_file_of_a_skill_describes_its_own_artifact() {
     let place = Place::new(&[("guest/main.c", "one\n")]);
     let output = place.path().join("out.wasm");
     assert_eq!(

@@ -1,9 +1,9 @@
-//! The lock beside a source.
+//! The lock file next to a source.
 
 use skills_build::{ArtifactLock, Language};
 
 #[test]
-fn what_is_written_is_read() {
+fn a_written_lock_file_is_parsed() {
     for language in Language::ALL {
         let tools = vec![
             (
@@ -23,7 +23,7 @@ fn what_is_written_is_read() {
 }
 
 #[test]
-fn a_lock_that_says_too_little_is_none() {
+fn an_incomplete_lock_file_is_rejected() {
     let whole = "language c\nsources a\nartifact b\n";
     assert!(ArtifactLock::parse(whole).is_some());
     for line in whole.lines() {

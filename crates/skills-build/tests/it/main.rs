@@ -3,7 +3,7 @@
     clippy::panic,
     clippy::unwrap_used,
     clippy::disallowed_methods,
-    reason = "tests make their own files and fail by panicking"
+    reason = "tests create their own files and fail by panicking"
 )]
 
 #[cfg(unix)]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A skill in `skill`, and room for scratch files beside it.
+/// A skill in `skill`, and a parent directory for temporary files.
 pub(crate) struct Place {
     directory: tempfile::TempDir,
 }
@@ -34,14 +34,14 @@ impl Place {
         fs::write(path, text).unwrap();
     }
 
-    /// Puts `PLACE` where the directory's path stands in a text.
+    /// Replaces the directory's path in a text with `PLACE`.
     pub(crate) fn told(&self, text: impl ToString) -> String {
         text.to_string()
             .replace(self.path().to_str().unwrap(), "PLACE")
     }
 }
 
-/// The programs that stand in for compilers.
+/// The stubs for compilers.
 pub(crate) fn stand_ins() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/tools")
 }

@@ -1,4 +1,4 @@
-//! Plans are values: what would be started, on every system.
+//! Plans are values: the commands of a build, on every system.
 #![cfg(unix)]
 
 use std::path::PathBuf;
@@ -167,7 +167,7 @@ fn python() {
 }
 
 #[test]
-fn names_of_files_are_arguments_and_nothing_more() {
+fn names_of_files_are_only_arguments() {
     let plan = Plan::new(
         &Source {
             language: Language::C,

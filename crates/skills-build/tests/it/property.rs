@@ -1,4 +1,4 @@
-//! Whatever files a source has, a build reads them below the skill and writes below it and the work
+//! Whatever files a source contains, a build reads below the skill and writes below it and the work
 //! directory.
 
 use std::path::{Component, Path};
@@ -11,7 +11,7 @@ use skills_build::{
 
 use crate::place::{Place, stand_ins};
 
-/// Names of files that mean something to one system and not to another.
+/// File names with a special meaning on some systems.
 fn any_name() -> impl Strategy<Value = String> {
     let odd = prop_oneof![
         Just("..".to_owned()),
@@ -34,14 +34,14 @@ fn any_files() -> impl Strategy<Value = Vec<Vec<String>>> {
     proptest::collection::vec(proptest::collection::vec(any_name(), 1..3), 0..5)
 }
 
-/// Writes what can be written of the files, below `guest`.
+/// Writes the files below `guest`, as far as possible.
 fn write(place: &Place, files: &[Vec<String>]) {
     for parts in files
         .iter()
         .filter(|parts| parts.iter().all(|part| part != ".." && part != "."))
     {
         let path = place.skill().join("guest").join(parts.join("/"));
-        // A file may stand where another one has its directory.
+        // A file may have the path of another file's directory.
         if std::fs::create_dir_all(path.parent().unwrap()).is_ok() && !path.exists() {
             std::fs::write(path, "text\n").unwrap();
         }
@@ -76,7 +76,7 @@ fn is_below(path: &str) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The source that is found lies in the skill, and so do the files that the build begins with.
+    /// The detected source is in the skill, and so are its entry files.
     #[test]
     fn a_source_lies_in_its_skill(files in any_files(), language in proptest::sample::select(&Language::ALL[..])) {
         let place = Place::new(&[]);
@@ -87,8 +87,8 @@ proptest! {
         }
     }
 
-    /// A build writes the artifact and the lock, what it keeps in the work directory, and nothing
-    /// else; names that are paths elsewhere are refused.
+    /// A build writes the artifact, the lock file, and caches in the work directory, and nothing
+    /// else; names that are paths elsewhere are rejected.
     #[test]
     fn a_build_writes_below_the_skill_and_the_work_directory(files in any_files()) {
         let place = Place::new(&[("guest/app.py", "text\n")]);
@@ -104,12 +104,12 @@ proptest! {
         };
         let written: Vec<_> = after.iter().filter(|path| !before.contains(path)).filter(|path| !is_expected(path)).collect();
         prop_assert!(written.is_empty(), "{:?}", written);
-        // A directory in the place of the lock cannot be read.
+        // A directory at the path of the lock file cannot be read.
         let is_odd = |path: &String| path.contains('\\') || path.contains("/artifact.lock/");
         prop_assert_eq!(built.is_err(), before.iter().any(is_odd), "{:?}: {:?}", built, before);
     }
 
-    /// A package that names its program by a path is refused: the artifact would be taken from
+    /// A package whose program name is a path is rejected: the artifact would be copied from
     /// elsewhere.
     #[test]
     fn a_program_is_named_and_no_path(name in prop_oneof!["[a-z/.\\\\_-]{1,8}", Just("../../x".to_owned()), Just("/x".to_owned())]) {
@@ -128,7 +128,7 @@ proptest! {
         }
     }
 
-    /// Reading a lock never fails, and a lock that was read is written as it is read.
+    /// Parsing a lock file never panics, and a parsed one is written as it was read.
     #[test]
     fn locks_are_written_as_they_are_read(text in "((language|sources|artifact|tool|x) ?(c|rust|[ -~\\r]{0,6})\n?){0,6}", any in ".{0,40}") {
         let _ = ArtifactLock::parse(&any);

@@ -1,5 +1,5 @@
-//! The templates, built by the tools of this machine: those on the `PATH`, and in the directory
-//! that `SKILLS_TEST_TOOLS` names.
+//! The templates, built with the tools of this host: those in `PATH`, and in the directory that
+//! `SKILLS_TEST_TOOLS` names.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::place::Place;
 const COMPONENT: [u8; 8] = *b"\0asm\x0d\0\x01\0";
 const CORE_MODULE: [u8; 8] = *b"\0asm\x01\0\0\0";
 
-/// Builds a template, and says how its artifact begins; nothing when this machine cannot.
+/// Builds a template, and returns the first bytes of its artifact; `None` if this host cannot.
 fn header(language: Language) -> Option<[u8; 8]> {
     let files: Vec<_> = template(language)
         .iter()
@@ -29,7 +29,7 @@ fn header(language: Language) -> Option<[u8; 8]> {
     if let Some(directory) = std::env::var_os("SKILLS_TEST_TOOLS") {
         tools = tools.directory(PathBuf::from(directory));
     }
-    // What zig makes of its C library takes long, and stays.
+    // Building zig's C library takes long, so its cache is kept.
     let work = Path::new(env!("CARGO_TARGET_TMPDIR")).join("build");
     let request =
         BuildRequest::new(place.skill(), tools, work).cargo_target(place.path().join("target"));

@@ -1,4 +1,4 @@
-//! Which language a skill is in.
+//! Detection of a skill's language.
 
 use skills_build::{BuildErrorKind, Language, Source};
 
@@ -17,7 +17,7 @@ fn find(files: &[&str], chosen: Option<Language>) -> String {
 }
 
 #[test]
-fn the_files_tell_the_language() {
+fn the_files_determine_the_language() {
     for (files, expected) in [
         (&["guest/main.js", "guest/skill.ts"][..], "js: main.js"),
         (&["guest/index.mjs", "guest/package.json"], "js: index.mjs"),
@@ -48,15 +48,15 @@ fn several_languages_are_named_and_one_can_be_chosen() {
     let told = find(&files, None);
     assert_eq!(
         told,
-        "several-languages: PLACE/skill has source in several languages (js, ts, c, python); choose one with --lang"
+        "several-languages: PLACE/skill has source in several languages (js, ts, c, python); select one with `--lang`"
     );
     assert_eq!(find(&files, Some(Language::TypeScript)), "ts: main.ts");
 }
 
 #[test]
-fn no_source_is_told_with_what_was_looked_for() {
-    insta::assert_snapshot!(find(&["SKILL.md", "guest/README.md"], None), @"no-source: PLACE/skill has no source to build; looked there for guest/Cargo.toml, guest/{main,index,skill}.{js,mjs,ts}, guest/*.c, guest/{app,main}.py");
-    insta::assert_snapshot!(find(&["guest/main.c"], Some(Language::Rust)), @"no-source: PLACE/skill has no source to build; looked there for rust among guest/Cargo.toml, guest/{main,index,skill}.{js,mjs,ts}, guest/*.c, guest/{app,main}.py");
+fn missing_source_is_reported_with_the_expected_files() {
+    insta::assert_snapshot!(find(&["SKILL.md", "guest/README.md"], None), @"no-source: no source found in PLACE/skill (looked for guest/Cargo.toml, guest/{main,index,skill}.{js,mjs,ts}, guest/*.c, guest/{app,main}.py)");
+    insta::assert_snapshot!(find(&["guest/main.c"], Some(Language::Rust)), @"no-source: no source found in PLACE/skill (looked for rust among guest/Cargo.toml, guest/{main,index,skill}.{js,mjs,ts}, guest/*.c, guest/{app,main}.py)");
 }
 
 #[test]
@@ -78,19 +78,16 @@ fn a_package_names_its_program() {
     let several = program("[package]\nname = \"a\"\n[[bin]]\nname = \"x\"\n[[bin]]\nname = \"y\"");
     assert_eq!(
         several.unwrap_err(),
-        "PLACE/skill/guest/Cargo.toml: it makes several programs, and a skill is one"
+        "PLACE/skill/guest/Cargo.toml: the package has several programs, expected one"
     );
     for name in ["../../x", "/x", "a/b", "", "..", "a\\\\b"] {
         let told = program(&format!("[package]\nname = \"{name}\"")).unwrap_err();
-        assert!(
-            told.ends_with("is not the name of a file"),
-            "{name}: {told}"
-        );
+        assert!(told.ends_with("expected a file name"), "{name}: {told}");
     }
     assert!(
         program("[workspace]")
             .unwrap_err()
-            .ends_with("it describes no package")
+            .ends_with("no `[package]` section")
     );
     assert!(
         program("name = [")
@@ -100,14 +97,11 @@ fn a_package_names_its_program() {
 }
 
 #[test]
-fn what_is_not_there_cannot_be_found() {
+fn a_missing_directory_is_an_error() {
     let place = Place::new(&[]);
     let error = Source::find(&place.path().join("absent"), None).unwrap_err();
     assert_eq!(
         (error.kind(), place.told(&error)),
-        (
-            BuildErrorKind::Io,
-            "PLACE/absent: cannot be found".to_owned()
-        )
+        (BuildErrorKind::Io, "cannot resolve PLACE/absent".to_owned())
     );
 }

@@ -1,4 +1,4 @@
-//! What is missing, and how to get it.
+//! Missing tools, and how to install them.
 
 use skills_build::{BuildErrorKind, LocalTools, Source, ToolFinder, install};
 
@@ -15,23 +15,26 @@ fn missing(file: &str, text: &str) -> String {
 }
 
 #[test]
-fn missing_tools_are_named_with_the_command_that_gets_them() {
+fn missing_tools_are_named_with_their_install_command() {
     assert_eq!(
         missing("guest/Cargo.toml", "[package]\nname = \"x\""),
-        "no cargo (https://rustup.rs); no rustc (https://rustup.rs)"
+        "`cargo` not found (install: https://rustup.rs); `rustc` not found (install: https://rustup.rs)"
     );
-    let of_javascript = "no node (https://nodejs.org); no esbuild (npm install esbuild); no componentize-qjs (npm install componentize-qjs)";
+    let of_javascript = "`node` not found (install: https://nodejs.org); `esbuild` not found (install: npm install esbuild); `componentize-qjs` not found (install: npm install componentize-qjs)";
     assert_eq!(missing("guest/main.js", ""), of_javascript);
     assert_eq!(missing("guest/main.ts", ""), of_javascript);
-    assert_eq!(missing("guest/main.c", ""), "no zig (pip install ziglang)");
+    assert_eq!(
+        missing("guest/main.c", ""),
+        "`zig` not found (install: pip install ziglang)"
+    );
     assert_eq!(
         missing("guest/app.py", ""),
-        "no componentize-py (pip install componentize-py)"
+        "`componentize-py` not found (install: pip install componentize-py)"
     );
 }
 
 #[test]
-fn what_cannot_be_installed_is_still_missing() {
+fn tools_that_cannot_be_installed_are_still_missing() {
     let place = Place::new(&[("guest/main.c", "")]);
     let tools = ToolFinder::default();
     let error = tools
@@ -57,8 +60,8 @@ fn what_cannot_be_installed_is_still_missing() {
     );
 }
 
-/// Looks for the one tool of a source where programs that stand in for all lie beside it, and says
-/// where it is and what was asked.
+/// Finds the one tool of a source with stubs for all tools next to it, and returns its path and the
+/// queried programs.
 #[cfg(unix)]
 fn found_beside(file: &str, beside: LocalTools) -> (std::path::PathBuf, String) {
     let stand_ins = crate::place::stand_ins();
@@ -72,7 +75,7 @@ fn found_beside(file: &str, beside: LocalTools) -> (std::path::PathBuf, String) 
         .unwrap();
     assert_eq!(
         found.search_path, stand_ins,
-        "what tools start by name is not chosen by the source"
+        "the source does not choose what tools start by name"
     );
     let program = found.tools.values().next().unwrap().program.clone();
     assert_eq!(told.len(), 1);
@@ -115,7 +118,7 @@ fn packages_of_the_source_come_before_given_ones_and_never_in_checks() {
 
 #[cfg(unix)]
 #[test]
-fn packages_of_python_are_installed_without_building_them() {
+fn python_packages_are_installed_without_building_them() {
     let stand_ins = crate::place::stand_ins();
     let place = Place::new(&[("guest/main.c", "")]);
     let missing = ToolFinder::default()

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use skills_runtime::{Capability, Limits, ScriptType};
+use skills_runtime::{Capability, ResourceLimits, ScriptType};
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
@@ -190,7 +190,7 @@ pub(super) fn parse_seconds(text: &str) -> Result<u64, String> {
         .parse()
         .map_err(|_| "not a number of seconds".to_owned())?;
     let milliseconds = (seconds * 1_000.0).round();
-    let most = Limits::ceiling().wall_time.as_secs();
+    let most = ResourceLimits::default_ceiling().wall_time.as_secs();
     let fits = seconds <= most as f64 && milliseconds >= 1.0;
     if fits {
         Ok(milliseconds as u64)

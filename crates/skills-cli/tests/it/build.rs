@@ -120,7 +120,7 @@ fn a_new_skill_in_c_is_built_once() {
     assert_snapshot!(place.run(&["build", "polite", "--check", "--tools", &tools]).page(), @"
     exit 1
     -- stderr
-    error: polite/wasm/skill.wasm does not belong to its source, one of them changed
+    error: polite/wasm/skill.wasm is out of date with its source
       `skills build` without --check builds it; the artifact and its lock belong together
     ");
     std::fs::write(place.skill("polite/guest/main.c"), "wrong\n").unwrap();
@@ -141,7 +141,7 @@ fn what_hinders_a_build_is_told() {
     assert_snapshot!(place.run(&["build", "talk"]).page(), @"
     exit 1
     -- stderr
-    error: no node (https://nodejs.org); no esbuild (npm install esbuild); no componentize-qjs (npm install componentize-qjs)
+    error: `node` not found (install: https://nodejs.org); `esbuild` not found (install: npm install esbuild); `componentize-qjs` not found (install: npm install componentize-qjs)
       once the others are here, `skills build --install` gets what npm, pip and rustup have
     ");
     let json = place.run(&["build", "talk", "--json"]);
@@ -152,19 +152,19 @@ fn what_hinders_a_build_is_told() {
     let failed = place.run(&["build", "talk", "--install"]);
     assert_eq!(
         (failed.code, failed.stderr.lines().next()),
-        (1, Some("cannot install: no node (https://nodejs.org)"))
+        (1, Some("cannot install: `node` not found (install: https://nodejs.org)"))
     );
     std::fs::write(place.skill("talk/guest/main.c"), "").unwrap();
     assert_snapshot!(place.run(&["build", "talk"]).page(), @"
     exit 2
     -- stderr
-    error: talk has source in several languages (js, c); choose one with --lang
+    error: talk has source in several languages (js, c); select one with `--lang`
     ");
     assert_eq!(place.run(&["new", "empty"]).code, 0);
     assert_snapshot!(place.run(&["build", "empty"]).page(), @"
     exit 2
     -- stderr
-    error: empty has no source to build; looked there for guest/Cargo.toml, guest/{main,index,skill}.{js,mjs,ts}, guest/*.c, guest/{app,main}.py
+    error: no source found in empty (looked for guest/Cargo.toml, guest/{main,index,skill}.{js,mjs,ts}, guest/*.c, guest/{app,main}.py)
       `skills new NAME --lang rust` (js, ts, c, python) makes a skill with source
     ");
     assert_eq!(place.run(&["build", "absent"]).code, 2);

@@ -77,7 +77,7 @@ fn scripts_run_by_the_interpreter_that_is_named() {
     assert_eq!(run_in(&top, "", &[]).1, "/usr\n");
     let (code, _, message) = run_in(&top, "", &["--interpreter", "python=.venv/bin/gone"]);
     assert_eq!(code, 3);
-    assert_snapshot!(message, @"error: no sandbox: interpreter is not available (nothing to run at TOP/.venv/bin/gone); install Python 3 from the system's packages");
+    assert_snapshot!(message, @"error: cannot run in a sandbox: interpreter is unavailable: no program at TOP/.venv/bin/gone; install Python 3 from the system's packages");
 }
 
 #[cfg(target_os = "linux")]

@@ -111,7 +111,7 @@ fn a_check_says_what_would_be_given_and_why() {
     assert_eq!(
         (
             &document["granted"],
-            &document["denied"]["verdicts"][0]["permission"]["program"]
+            &document["denied"]["decisions"][0]["permission"]["program"]
         ),
         (&json!(null), &json!("git"))
     );
@@ -286,7 +286,7 @@ fn every_run_is_recorded_and_edits_show() {
     "#);
     let record = place.call(&["audit", "show", "1"]).json();
     assert_eq!(
-        (&record["skill"], &record["decision"], &record["backend"]),
+        (&record["skill"], &record["disposition"], &record["backend"]),
         (&json!("one"), &json!("granted"), &json!("linux"))
     );
     assert_eq!(place.call(&["audit", "show", "9"]).code, 1);

@@ -164,7 +164,7 @@ fn what_the_policy_denies_is_exit_code_three() {
     );
     assert_eq!(document.code, 3);
     assert_eq!(
-        document.json()["status"]["denial"]["verdicts"][0]["permission"],
+        document.json()["status"]["denial"]["decisions"][0]["permission"],
         json!({"host": "*"})
     );
 }
@@ -271,13 +271,13 @@ fn a_flood_is_stopped_and_said() {
         (1, &json!("output-limit"))
     );
     let text = document["stdout"]["text"].as_str().unwrap();
-    let (head, rest) = text.split_once("\n[… ").unwrap();
+    let (head, rest) = text.split_once("\n[... ").unwrap();
     assert_eq!(
         (&document["stdout"]["truncated"], head.len()),
         (&json!(true), 3 << 18)
     );
     assert_eq!(
-        rest.split_once(" bytes left out …]\n")
+        rest.split_once(" bytes omitted ...]\n")
             .map(|(_, tail)| tail.len()),
         Some(1 << 18)
     );
@@ -348,7 +348,7 @@ fn a_module_that_is_none_fails_with_its_reason() {
     assert_snapshot!(skills(&["run", "one", "--root", &directory.path().display().to_string()]).page(), @"
     exit 1
     -- stderr
-    error: the program cannot be loaded: it is text, not WebAssembly
+    error: cannot load the program: text, not WebAssembly
     ");
 }
 

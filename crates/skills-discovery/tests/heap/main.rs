@@ -1,5 +1,9 @@
-//! How much memory a catalogue keeps: at most 2 KiB a skill beside its strings, before and after its fields are taken apart.
-#![expect(clippy::disallowed_methods, reason = "tests make their own files and fail by panicking")]
+//! How much memory a catalogue keeps: at most 2 KiB a skill beside its strings, before and after
+//! its fields are taken apart.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests make their own files and fail by panicking"
+)]
 
 use std::alloc::System;
 
@@ -22,7 +26,11 @@ fn a_skill_costs_little_beside_its_strings() {
             "---\nname: skill-{index:05}\ndescription: {}\nlicense: MIT\nallowed-tools: Read, Bash(git:*)\nmetadata:\n  author: someone\n---\n",
             "Does what it is asked for. ".repeat(10)
         );
-        std::fs::write(directory.join("SKILL.md"), format!("{head}{}", "Line of the body.\n".repeat(230))).unwrap();
+        std::fs::write(
+            directory.join("SKILL.md"),
+            format!("{head}{}", "Line of the body.\n".repeat(230)),
+        )
+        .unwrap();
     }
     let discovery = Discovery::new([Root::new(tree.path(), Scope::Repo)]).threads(2);
     // Threads and buffers of the first scan stay for all later ones.
@@ -32,13 +40,21 @@ fn a_skill_costs_little_beside_its_strings() {
     assert_eq!(catalog.entries().len(), SKILLS);
     // The head of the file is kept as one string, until somebody asks for its fields.
     let head = |entry: &Entry| entry.stamp().bytes() as usize - 230 * "Line of the body.\n".len();
-    let kept = |entry: &Entry| head(entry) + entry.directory().as_os_str().len() + entry.name().as_str().len();
+    let kept = |entry: &Entry| {
+        head(entry) + entry.directory().as_os_str().len() + entry.name().as_str().len()
+    };
     let strings: usize = catalog.entries().iter().map(kept).sum();
     let lazy = (ALLOCATOR.allocated() - before - strings) / SKILLS;
     // Taken apart, the same text is there once more.
-    catalog.entries().iter().for_each(|entry| assert!(entry.warnings().is_empty()));
+    catalog
+        .entries()
+        .iter()
+        .for_each(|entry| assert!(entry.warnings().is_empty()));
     let fields: usize = catalog.entries().iter().map(head).sum();
     let parsed = (ALLOCATOR.allocated() - before - strings - fields) / SKILLS;
     eprintln!("{lazy} bytes a skill beside its strings, {parsed} once its fields are taken apart");
-    assert!(lazy <= MOST_BYTES && parsed <= MOST_BYTES, "{lazy} and {parsed} bytes a skill");
+    assert!(
+        lazy <= MOST_BYTES && parsed <= MOST_BYTES,
+        "{lazy} and {parsed} bytes a skill"
+    );
 }

@@ -3,41 +3,56 @@
 use std::path::PathBuf;
 
 use insta::assert_snapshot;
-use skills_discovery::{Depth, Discovery, FileLinks, Limits, Namespace, Nested, Profile, Root, Scope, Surroundings, Trust, discover};
+use skills_discovery::{
+    ClientProfile, Discovery, Namespace, NestedSkills, ProfileContext, Root, ScanLimits, Scope,
+    SearchDepth, SkillFileSymlinks, Trust, discover,
+};
 
 use crate::tree::Tree;
 
 /// Codex in a project with a git root at `repo` and the working directory `repo/a/b`.
 fn codex(tree: &Tree, working: &str) -> Discovery {
-    let mut surroundings = Surroundings::default();
-    surroundings.project = skills_discovery::project_directories(&tree.path(working), &[".git"]);
+    let mut surroundings = ProfileContext::default();
+    surroundings.project_directories =
+        skills_discovery::project_directories(&tree.path(working), &[".git"]);
     surroundings.home = Some(tree.path("home"));
     surroundings.project_trust = Trust::Trusted;
-    Profile::Codex.discovery(&surroundings)
+    ClientProfile::Codex.discovery(&surroundings)
 }
 
 fn names(tree: &Tree, discovery: &Discovery) -> String {
     let catalog = discovery.scan();
     let line = |entry: &skills_discovery::Entry| {
         let path = entry.location();
-        format!("{} {} {}", entry.scope(), entry.name(), path.strip_prefix(tree.path("")).unwrap().display())
+        format!(
+            "{} {} {}",
+            entry.scope(),
+            entry.name(),
+            path.strip_prefix(tree.path("")).unwrap().display()
+        )
     };
-    catalog.entries().iter().map(line).collect::<Vec<_>>().join("\n")
+    catalog
+        .entries()
+        .iter()
+        .map(line)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn project() -> Tree {
     let tree = Tree::new();
-    tree.file("repo/.git/HEAD", "").file("repo/a/b/file.txt", "");
+    tree.file("repo/.git/HEAD", "")
+        .file("repo/a/b/file.txt", "");
     tree
 }
 
 #[test]
 fn l1_roots_come_in_the_order_of_the_layers() {
-    let mut surroundings = Surroundings::default();
-    surroundings.project = ["/repo", "/repo/a"].map(PathBuf::from).to_vec();
+    let mut surroundings = ProfileContext::default();
+    surroundings.project_directories = ["/repo", "/repo/a"].map(PathBuf::from).to_vec();
     surroundings.home = Some(PathBuf::from("/home/me"));
     let root = |root: &Root| format!("{} {}", root.scope(), root.path().display());
-    assert_snapshot!(Profile::Codex.roots(&surroundings).iter().map(root).collect::<Vec<_>>().join("\n"), @"
+    assert_snapshot!(ClientProfile::Codex.roots(&surroundings).iter().map(root).collect::<Vec<_>>().join("\n"), @"
     repo /repo/a/.codex/skills
     repo /repo/.codex/skills
     user /home/me/.codex/skills
@@ -48,13 +63,19 @@ fn l1_roots_come_in_the_order_of_the_layers() {
     repo /repo/a/.agents/skills
     ");
     surroundings.codex_home = Some(PathBuf::from("/codex"));
-    assert!(Profile::Codex.roots(&surroundings).iter().any(|root| root.path() == "/codex/skills/.system"));
+    assert!(
+        ClientProfile::Codex
+            .roots(&surroundings)
+            .iter()
+            .any(|root| root.path() == "/codex/skills/.system")
+    );
 }
 
 #[test]
 fn l2_to_l7_every_root_yields_its_skills() {
     let tree = project();
-    tree.skill("home/.codex/skills/legacy", "legacy").skill("home/.agents/skills/home", "home");
+    tree.skill("home/.codex/skills/legacy", "legacy")
+        .skill("home/.agents/skills/home", "home");
     tree.skill("home/.codex/skills/.system/system", "system");
     tree.skill("repo/.codex/skills/top", "top")
         .skill("repo/a/b/.codex/skills/near", "near")
@@ -72,11 +93,19 @@ fn l2_to_l7_every_root_yields_its_skills() {
 #[test]
 fn l8_to_l10_the_search_stays_in_the_project() {
     let tree = project();
-    tree.skill(".agents/skills/above", "above").skill("repo/.agents/skills/in", "in").skill("plain/.agents/skills/out", "out");
+    tree.skill(".agents/skills/above", "above")
+        .skill("repo/.agents/skills/in", "in")
+        .skill("plain/.agents/skills/out", "out");
     tree.file("plain/sub/file.txt", "");
-    assert_eq!(names(&tree, &codex(&tree, "repo/a/b")), "repo in repo/.agents/skills/in/SKILL.md");
+    assert_eq!(
+        names(&tree, &codex(&tree, "repo/a/b")),
+        "repo in repo/.agents/skills/in/SKILL.md"
+    );
     // A file in the project stands for its directory.
-    assert_eq!(names(&tree, &codex(&tree, "repo/a/b/file.txt")), "repo in repo/.agents/skills/in/SKILL.md");
+    assert_eq!(
+        names(&tree, &codex(&tree, "repo/a/b/file.txt")),
+        "repo in repo/.agents/skills/in/SKILL.md"
+    );
     // Outside of a project nothing above is searched.
     assert_eq!(names(&tree, &codex(&tree, "plain/sub")), "");
 }
@@ -84,7 +113,11 @@ fn l8_to_l10_the_search_stays_in_the_project() {
 #[test]
 fn l12_to_l15_order_identity_and_equal_names() {
     let tree = Tree::new();
-    tree.skill("admin/a", "a").skill("user/a", "a").skill("repo/x/a", "a").skill("repo/y/a", "a").symlink(tree.path("user"), "again");
+    tree.skill("admin/a", "a")
+        .skill("user/a", "a")
+        .skill("repo/x/a", "a")
+        .skill("repo/y/a", "a")
+        .symlink(tree.path("user"), "again");
     let roots = [
         Root::new(tree.path("admin"), Scope::Admin),
         Root::new(tree.path("user"), Scope::User),
@@ -106,44 +139,90 @@ fn s1_to_s7_symlinks() {
         .skill(".store/hidden", "hidden")
         .file("file/real.md", "---\nname: file\ndescription: d\n---\n");
     for scope in ["user", "admin", "repo", "system"] {
-        tree.file(&format!("{scope}/own/readme"), "").symlink(tree.path("elsewhere"), &format!("{scope}/link"));
-        tree.symlink("..", &format!("{scope}/own/up")).symlink(tree.path(".store/hidden"), &format!("{scope}/visible"));
+        tree.file(&format!("{scope}/own/readme"), "")
+            .symlink(tree.path("elsewhere"), &format!("{scope}/link"));
+        tree.symlink("..", &format!("{scope}/own/up"))
+            .symlink(tree.path(".store/hidden"), &format!("{scope}/visible"));
     }
-    let found = |name: &str, scope| names(&tree, &Discovery::new([Root::new(tree.path(name), scope)]));
-    for (name, scope) in [("user", Scope::User), ("admin", Scope::Admin), ("repo", Scope::Repo)] {
-        let expected = format!("{scope} hidden .store/hidden/SKILL.md\n{scope} linked elsewhere/linked/SKILL.md");
+    let found =
+        |name: &str, scope| names(&tree, &Discovery::new([Root::new(tree.path(name), scope)]));
+    for (name, scope) in [
+        ("user", Scope::User),
+        ("admin", Scope::Admin),
+        ("repo", Scope::Repo),
+    ] {
+        let expected = format!(
+            "{scope} hidden .store/hidden/SKILL.md\n{scope} linked elsewhere/linked/SKILL.md"
+        );
         assert_eq!(found(name, scope), expected);
     }
     assert_eq!(found("system", Scope::System), "");
-    let system = discover(&[Root::new(tree.path("system"), Scope::System)], &Limits::default());
-    assert_eq!(system.skipped().iter().filter(|skipped| skipped.reason().code() == "symlink-ignored").count(), 3);
+    let system = discover(
+        &[Root::new(tree.path("system"), Scope::System)],
+        &ScanLimits::default(),
+    );
+    assert_eq!(
+        system
+            .skipped()
+            .iter()
+            .filter(|skipped| skipped.reason().code() == "symlink-ignored")
+            .count(),
+        3
+    );
 }
 
 /// The one thing that users of Codex complain about most is a switch here, and never silent.
 #[test]
 fn s5_a_skill_file_that_is_a_symlink_out_of_the_skill() {
     let tree = Tree::new();
-    tree.file("dotfiles/note.md", "---\nname: note\ndescription: linked\n---\nBody\n").file("skills/note/data.txt", "x");
+    tree.file(
+        "dotfiles/note.md",
+        "---\nname: note\ndescription: linked\n---\nBody\n",
+    )
+    .file("skills/note/data.txt", "x");
     tree.symlink(tree.path("dotfiles/note.md"), "skills/note/SKILL.md");
     let root = Root::new(tree.path("skills"), Scope::User);
-    assert_snapshot!(tree.print(&discover(std::slice::from_ref(&root), &Limits::default())), @r#"skipped "skills/note/SKILL.md" outside-skill: the path leaves the skill"#);
-    let catalog = discover(&[root.file_links(FileLinks::Follow)], &Limits::default());
+    assert_snapshot!(tree.print(&discover(std::slice::from_ref(&root), &ScanLimits::default())), @r#"skipped "skills/note/SKILL.md" outside-skill: the path leaves the skill"#);
+    let catalog = discover(
+        &[root.skill_file_symlinks(SkillFileSymlinks::Follow)],
+        &ScanLimits::default(),
+    );
     assert_snapshot!(tree.print(&catalog), @r#"
     user note skills/note/SKILL.md
       warning linked-file: `SKILL.md` is a symlink to "dotfiles/note.md"; other clients ignore it
     "#);
     let files = catalog.entries()[0].open().unwrap();
     assert_eq!(files.document().unwrap().body(), "Body\n");
-    assert!(files.contains("data.txt"), "all other files are those of the skill");
+    assert!(
+        files.contains("data.txt"),
+        "all other files are those of the skill"
+    );
 }
 
 #[test]
 fn s8_s9_depth_and_hidden_directories() {
     let tree = Tree::new();
-    tree.skill("1/2/3/4/5/6", "six").skill("a/2/3/4/5/6/7", "seven").skill(".hidden/x", "x").file("bad/SKILL.md", "no");
-    let catalog = discover(&[Root::new(tree.path(""), Scope::User)], &Limits::default());
-    assert_eq!(catalog.entries().iter().map(|entry| entry.name().as_str()).collect::<Vec<_>>(), ["six"]);
-    let codes: Vec<&str> = catalog.skipped().iter().map(|skipped| skipped.reason().code()).collect();
+    tree.skill("1/2/3/4/5/6", "six")
+        .skill("a/2/3/4/5/6/7", "seven")
+        .skill(".hidden/x", "x")
+        .file("bad/SKILL.md", "no");
+    let catalog = discover(
+        &[Root::new(tree.path(""), Scope::User)],
+        &ScanLimits::default(),
+    );
+    assert_eq!(
+        catalog
+            .entries()
+            .iter()
+            .map(|entry| entry.name().as_str())
+            .collect::<Vec<_>>(),
+        ["six"]
+    );
+    let codes: Vec<&str> = catalog
+        .skipped()
+        .iter()
+        .map(|skipped| skipped.reason().code())
+        .collect();
     assert_eq!(codes, ["hidden", "depth-limit", "frontmatter-missing"]);
 }
 
@@ -152,10 +231,13 @@ fn s10_to_s12_assets_do_not_hide_skills() {
     let tree = Tree::new();
     tree.skill("pack", "pack").skill("pack/nested", "nested");
     for index in 0..2_000 {
-        tree.file(&format!("pack/assets/a-file-with-a-very-long-name-{index:060}.png"), "");
+        tree.file(
+            &format!("pack/assets/a-file-with-a-very-long-name-{index:060}.png"),
+            "",
+        );
     }
-    let root = Root::new(tree.path(""), Scope::User).nested(Nested::Search);
-    let catalog = discover(&[root], &Limits::default());
+    let root = Root::new(tree.path(""), Scope::User).nested(NestedSkills::Search);
+    let catalog = discover(&[root], &ScanLimits::default());
     assert_eq!(catalog.entries().len(), 2);
     assert!(catalog.skipped().is_empty(), "{}", tree.print(&catalog));
 }
@@ -163,9 +245,14 @@ fn s10_to_s12_assets_do_not_hide_skills() {
 #[test]
 fn s13_only_direct_children() {
     let tree = Tree::new();
-    tree.skill("root", "root").skill("root/child", "child").skill("root/group/deep", "deep");
-    let root = Root::new(tree.path("root"), Scope::User).depth(Depth::Children);
-    assert_eq!(names(&tree, &Discovery::new([root])), "user child root/child/SKILL.md");
+    tree.skill("root", "root")
+        .skill("root/child", "child")
+        .skill("root/group/deep", "deep");
+    let root = Root::new(tree.path("root"), Scope::User).depth(SearchDepth::Children);
+    assert_eq!(
+        names(&tree, &Discovery::new([root])),
+        "user child root/child/SKILL.md"
+    );
 }
 
 #[test]
@@ -173,33 +260,74 @@ fn nested_skills_are_found_when_the_root_says_so() {
     let tree = Tree::new();
     tree.skill("outer", "outer").skill("outer/inner", "inner");
     let root = Root::new(tree.path(""), Scope::User);
-    assert_eq!(names(&tree, &Discovery::new([root.clone()])), "user outer outer/SKILL.md");
-    assert_eq!(names(&tree, &Discovery::new([root.nested(Nested::Search)])), "user inner outer/inner/SKILL.md\nuser outer outer/SKILL.md");
+    assert_eq!(
+        names(&tree, &Discovery::new([root.clone()])),
+        "user outer outer/SKILL.md"
+    );
+    assert_eq!(
+        names(&tree, &Discovery::new([root.nested(NestedSkills::Search)])),
+        "user inner outer/inner/SKILL.md\nuser outer outer/SKILL.md"
+    );
 }
 
 #[test]
 fn p_parsing() {
     let tree = Tree::new();
-    tree.file("p1/SKILL.md", "---\nname: p1\ndescription: >\n  folded\n  lines\n---\n");
+    tree.file(
+        "p1/SKILL.md",
+        "---\nname: p1\ndescription: >\n  folded\n  lines\n---\n",
+    );
     tree.file("p2/SKILL.md", "---\ndescription: no name\n---\n");
-    tree.file("p3/SKILL.md", "---\nname: p3\ndescription: d\nmetadata:\n  short-description: short\n---\n");
-    tree.file("p4/SKILL.md", "---\nname: p4\ndescription: Use when: x\n---\n");
-    tree.file("p6/SKILL.md", "---\nname: p6\ndescription: d\nargument-hint: [x] [y]\ntags: [next, @supabase/ssr]\n---\n");
-    tree.file("p8/SKILL.md", format!("---\nname: p8\ndescription: {}\n---\n", "x".repeat(1_500)));
+    tree.file(
+        "p3/SKILL.md",
+        "---\nname: p3\ndescription: d\nmetadata:\n  short-description: short\n---\n",
+    );
+    tree.file(
+        "p4/SKILL.md",
+        "---\nname: p4\ndescription: Use when: x\n---\n",
+    );
+    tree.file(
+        "p6/SKILL.md",
+        "---\nname: p6\ndescription: d\nargument-hint: [x] [y]\ntags: [next, @supabase/ssr]\n---\n",
+    );
+    tree.file(
+        "p8/SKILL.md",
+        format!("---\nname: p8\ndescription: {}\n---\n", "x".repeat(1_500)),
+    );
     tree.file("p11/SKILL.md", "---\nname: p11\n---\n");
-    let catalog = discover(&[Root::new(tree.path(""), Scope::User)], &Limits::default());
-    let entry = |name: &str| catalog.entries().iter().find(|entry| entry.name().as_str() == name).unwrap();
+    let catalog = discover(
+        &[Root::new(tree.path(""), Scope::User)],
+        &ScanLimits::default(),
+    );
+    let entry = |name: &str| {
+        catalog
+            .entries()
+            .iter()
+            .find(|entry| entry.name().as_str() == name)
+            .unwrap()
+    };
     assert_eq!(entry("p1").manifest().description(), "folded lines\n");
     assert_eq!(entry("p2").manifest().description(), "no name");
-    assert_eq!(entry("p3").manifest().extensions().short_description.as_deref(), Some("short"));
+    assert_eq!(
+        entry("p3")
+            .manifest()
+            .extensions()
+            .short_description
+            .as_deref(),
+        Some("short")
+    );
     assert_eq!(entry("p4").manifest().description(), "Use when: x");
-    assert_eq!(entry("p6").manifest().extensions().argument_hint.as_deref(), Some("[x] [y]"));
+    assert_eq!(
+        entry("p6").manifest().extensions().argument_hint.as_deref(),
+        Some("[x] [y]")
+    );
     assert_eq!(entry("p8").manifest().description().len(), 1_500);
     assert_eq!(catalog.skipped().len(), 1);
     assert_eq!(catalog.skipped()[0].reason().code(), "description-missing");
 }
 
-/// A prefix of 2 KiB is enough for most, cuts some in the middle of a character, and is too short for others.
+/// A prefix of 2 KiB is enough for most, cuts some in the middle of a character, and is too short
+/// for others.
 #[test]
 fn p12_long_and_cut_frontmatter() {
     let tree = Tree::new();
@@ -207,14 +335,27 @@ fn p12_long_and_cut_frontmatter() {
         let text = "é".repeat(length / 2);
         tree.file(
             &format!("s{length}/SKILL.md"),
-            format!("---\nname: s{length}\ndescription: d\nnote: a{text}\n---\n{}", "b".repeat(5_000)),
+            format!(
+                "---\nname: s{length}\ndescription: d\nnote: a{text}\n---\n{}",
+                "b".repeat(5_000)
+            ),
         );
     }
-    let catalog = discover(&[Root::new(tree.path(""), Scope::User)], &Limits::default());
+    let catalog = discover(
+        &[Root::new(tree.path(""), Scope::User)],
+        &ScanLimits::default(),
+    );
     assert_eq!(catalog.entries().len(), 8, "{}", tree.print(&catalog));
     for entry in catalog.entries() {
         let length: usize = entry.name().as_str()[1..].parse().unwrap();
-        assert_eq!(entry.manifest().extra()["note"].as_str().unwrap().chars().count(), length / 2 + 1);
+        assert_eq!(
+            entry.manifest().extra()["note"]
+                .as_str()
+                .unwrap()
+                .chars()
+                .count(),
+            length / 2 + 1
+        );
     }
 }
 
@@ -225,9 +366,19 @@ fn p10_n1_qualified_names_have_a_limit() {
         let name = "a".repeat(length);
         tree.skill(&format!("skills/{length}"), &name);
     }
-    let namespace = Namespace::Plugin { name: "plugin".to_owned(), directory: tree.path("") };
-    let catalog = discover(&[Root::new(tree.path("skills"), Scope::User).namespace(namespace)], &Limits::default());
-    let names: Vec<usize> = catalog.entries().iter().map(|entry| entry.name().as_str().len()).collect();
+    let namespace = Namespace::Plugin {
+        name: "plugin".to_owned(),
+        directory: tree.path(""),
+    };
+    let catalog = discover(
+        &[Root::new(tree.path("skills"), Scope::User).namespace(namespace)],
+        &ScanLimits::default(),
+    );
+    let names: Vec<usize> = catalog
+        .entries()
+        .iter()
+        .map(|entry| entry.name().as_str().len())
+        .collect();
     assert_eq!(names, [128]);
     assert_eq!(catalog.skipped()[0].reason().code(), "no-name");
 }
@@ -235,12 +386,33 @@ fn p10_n1_qualified_names_have_a_limit() {
 #[test]
 fn y_host_metadata() {
     let tree = Tree::new();
-    tree.skill("plain", "plain").skill("quiet", "quiet").skill("broken", "broken").skill("huge", "huge").skill("icons", "icons");
-    tree.file("quiet/agents/openai.yaml", "policy:\n  allow_implicit_invocation: false\n");
-    tree.file("broken/agents/openai.yaml", "interface: [\n").file("icons/agents/openai.yaml", "interface:\n  icon_small: ../x.png\n");
-    tree.file("huge/agents/openai.yaml", "x".repeat(100_000)).file("file/agents", "").skill("file", "file");
-    let catalog = discover(&[Root::new(tree.path(""), Scope::User)], &Limits::default());
-    let offered: Vec<&str> = catalog.entries().iter().filter(|entry| entry.is_offered()).map(|entry| entry.name().as_str()).collect();
+    tree.skill("plain", "plain")
+        .skill("quiet", "quiet")
+        .skill("broken", "broken")
+        .skill("huge", "huge")
+        .skill("icons", "icons");
+    tree.file(
+        "quiet/agents/openai.yaml",
+        "policy:\n  allow_implicit_invocation: false\n",
+    );
+    tree.file("broken/agents/openai.yaml", "interface: [\n")
+        .file(
+            "icons/agents/openai.yaml",
+            "interface:\n  icon_small: ../x.png\n",
+        );
+    tree.file("huge/agents/openai.yaml", "x".repeat(100_000))
+        .file("file/agents", "")
+        .skill("file", "file");
+    let catalog = discover(
+        &[Root::new(tree.path(""), Scope::User)],
+        &ScanLimits::default(),
+    );
+    let offered: Vec<&str> = catalog
+        .entries()
+        .iter()
+        .filter(|entry| entry.is_model_invocable())
+        .map(|entry| entry.name().as_str())
+        .collect();
     // What stands in the huge one nobody knows, so it may forbid anything.
     assert_eq!(offered, ["broken", "file", "icons", "plain"]);
     assert_snapshot!(tree.print(&catalog), @"
@@ -259,8 +431,11 @@ fn y_host_metadata() {
 #[test]
 fn y5_products() {
     let tree = Tree::new();
-    tree.skill("all", "all").skill("atlas", "atlas").skill("empty", "empty");
-    tree.file("atlas/agents/openai.yaml", "policy:\n  products: [Atlas]\n").file("empty/agents/openai.yaml", "policy:\n  products: []\n");
+    tree.skill("all", "all")
+        .skill("atlas", "atlas")
+        .skill("empty", "empty");
+    tree.file("atlas/agents/openai.yaml", "policy:\n  products: [Atlas]\n")
+        .file("empty/agents/openai.yaml", "policy:\n  products: []\n");
     let discovery = Discovery::new([Root::new(tree.path(""), Scope::User)]);
     assert_eq!(discovery.scan().entries().len(), 3);
     assert_snapshot!(tree.print(&discovery.product("codex").scan()), @"
@@ -273,10 +448,18 @@ fn y5_products() {
 #[test]
 fn n2_to_n5_the_nearest_valid_manifest_gives_the_namespace() {
     let tree = Tree::new();
-    tree.file("outer/.claude-plugin/plugin.json", r#"{"name": "outer"}"#).skill("outer/skills/a", "a");
-    tree.file("outer/skills/in/.codex-plugin/plugin.json", r#"{"name": "inner"}"#).skill("outer/skills/in/b", "b");
-    tree.file("outer/skills/bad/.codex-plugin/plugin.json", "{").skill("outer/skills/bad/c", "c").skill("outer/plain/d", "d");
-    let root = Root::new(tree.path("outer/skills"), Scope::User).namespace(Namespace::FromManifests);
+    tree.file("outer/.claude-plugin/plugin.json", r#"{"name": "outer"}"#)
+        .skill("outer/skills/a", "a");
+    tree.file(
+        "outer/skills/in/.codex-plugin/plugin.json",
+        r#"{"name": "inner"}"#,
+    )
+    .skill("outer/skills/in/b", "b");
+    tree.file("outer/skills/bad/.codex-plugin/plugin.json", "{")
+        .skill("outer/skills/bad/c", "c")
+        .skill("outer/plain/d", "d");
+    let root =
+        Root::new(tree.path("outer/skills"), Scope::User).namespace(Namespace::FromManifests);
     assert_snapshot!(names(&tree, &Discovery::new([root])), @"
     user inner:b outer/skills/in/b/SKILL.md
     user outer:a outer/skills/a/SKILL.md
@@ -287,39 +470,68 @@ fn n2_to_n5_the_nearest_valid_manifest_gives_the_namespace() {
 #[test]
 fn n6_to_n8_namespaces_behind_symlinks() {
     let tree = Tree::new();
-    tree.file("plugin/.codex-plugin/plugin.json", r#"{"name": "ns"}"#).skill("store/a", "a").skill("plain/b", "b");
+    tree.file("plugin/.codex-plugin/plugin.json", r#"{"name": "ns"}"#)
+        .skill("store/a", "a")
+        .skill("plain/b", "b");
     tree.symlink(tree.path("store"), "plugin/skills");
     tree.symlink(tree.path("plain"), "store/link");
-    let root = Root::new(tree.path("plugin/skills"), Scope::User).namespace(Namespace::FromManifests);
+    let root =
+        Root::new(tree.path("plugin/skills"), Scope::User).namespace(Namespace::FromManifests);
     assert_snapshot!(names(&tree, &Discovery::new([root])), @"
     user b plain/b/SKILL.md
     user ns:a store/a/SKILL.md
     ");
     let tree = Tree::new();
-    tree.file("plugin/.codex-plugin/plugin.json", r#"{"name": "ns"}"#).skill("plugin/more/a", "a");
-    tree.file("plugin/skills/readme", "").symlink(tree.path("plugin"), "plugin/skills/up");
-    let root = Root::new(tree.path("plugin/skills"), Scope::User).namespace(Namespace::FromManifests);
-    assert_eq!(names(&tree, &Discovery::new([root])), "user ns:a plugin/more/a/SKILL.md");
+    tree.file("plugin/.codex-plugin/plugin.json", r#"{"name": "ns"}"#)
+        .skill("plugin/more/a", "a");
+    tree.file("plugin/skills/readme", "")
+        .symlink(tree.path("plugin"), "plugin/skills/up");
+    let root =
+        Root::new(tree.path("plugin/skills"), Scope::User).namespace(Namespace::FromManifests);
+    assert_eq!(
+        names(&tree, &Discovery::new([root])),
+        "user ns:a plugin/more/a/SKILL.md"
+    );
 }
 
 #[test]
 fn n14_blank_names_and_broken_first_choices() {
     let tree = Tree::new();
-    tree.file("blank/.codex-plugin/plugin.json", r#"{"name": " "}"#).skill("blank/skills/a", "a");
-    tree.file("both/.codex-plugin/plugin.json", "{").file("both/.claude-plugin/plugin.json", r#"{"name": "second"}"#);
+    tree.file("blank/.codex-plugin/plugin.json", r#"{"name": " "}"#)
+        .skill("blank/skills/a", "a");
+    tree.file("both/.codex-plugin/plugin.json", "{")
+        .file("both/.claude-plugin/plugin.json", r#"{"name": "second"}"#);
     tree.skill("both/skills/b", "b");
-    let root = |path: &str| Root::new(tree.path(path), Scope::User).namespace(Namespace::FromManifests);
-    assert_eq!(names(&tree, &Discovery::new([root("blank/skills")])), "user blank:a blank/skills/a/SKILL.md");
-    assert_eq!(names(&tree, &Discovery::new([root("both/skills")])), "user b both/skills/b/SKILL.md");
+    let root =
+        |path: &str| Root::new(tree.path(path), Scope::User).namespace(Namespace::FromManifests);
+    assert_eq!(
+        names(&tree, &Discovery::new([root("blank/skills")])),
+        "user blank:a blank/skills/a/SKILL.md"
+    );
+    assert_eq!(
+        names(&tree, &Discovery::new([root("both/skills")])),
+        "user b both/skills/b/SKILL.md"
+    );
 }
 
 #[test]
 fn y10_icons_of_a_plugin() {
     let tree = Tree::new();
-    tree.file("plugin/.codex-plugin/plugin.json", r#"{"name": "ns"}"#).skill("plugin/skills/a", "a");
-    tree.file("plugin/skills/a/agents/openai.yaml", "interface:\n  icon_small: ../../assets/i.png\n  icon_large: ../../../i.png\n");
-    let root = Root::new(tree.path("plugin/skills"), Scope::User).namespace(Namespace::FromManifests);
-    let catalog = discover(&[root], &Limits::default());
-    let interface = &catalog.entries()[0].host_metadata().unwrap().interface;
-    assert_eq!((interface.icon_small.as_deref(), interface.icon_large.as_deref()), (Some("../../assets/i.png"), None));
+    tree.file("plugin/.codex-plugin/plugin.json", r#"{"name": "ns"}"#)
+        .skill("plugin/skills/a", "a");
+    tree.file(
+        "plugin/skills/a/agents/openai.yaml",
+        "interface:\n  icon_small: ../../assets/i.png\n  icon_large: ../../../i.png\n",
+    );
+    let root =
+        Root::new(tree.path("plugin/skills"), Scope::User).namespace(Namespace::FromManifests);
+    let catalog = discover(&[root], &ScanLimits::default());
+    let interface = &catalog.entries()[0].openai_metadata().unwrap().interface;
+    assert_eq!(
+        (
+            interface.icon_small.as_deref(),
+            interface.icon_large.as_deref()
+        ),
+        (Some("../../assets/i.png"), None)
+    );
 }

@@ -4,7 +4,9 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::time::{Duration, SystemTime};
 
-use skills_discovery::{Digest, DigestCache, Discovery, ErrorKind, FileLinks, Root, Scope, SkillFiles};
+use skills_discovery::{
+    ContentDigest, DigestCache, Discovery, ErrorKind, Root, Scope, SkillFileSymlinks, SkillFiles,
+};
 
 use crate::tree::Tree;
 
@@ -14,19 +16,21 @@ const MAX_FILES: usize = 10_000;
 /// How deep directories are searched.
 const MAX_DEPTH: usize = 32;
 
-fn digest(tree: &Tree, skill: &str, cache: &mut DigestCache) -> Digest {
+fn digest(tree: &Tree, skill: &str, cache: &mut DigestCache) -> ContentDigest {
     let catalog = Discovery::new([Root::new(tree.path(skill), Scope::Repo)]).scan();
     catalog.entries()[0].open().unwrap().digest(cache).unwrap()
 }
 
 fn skill(tree: &Tree, directory: &str) {
-    tree.skill(directory, "a").file(&format!("{directory}/scripts/run.py"), "print(1)\n").file(&format!("{directory}/.env"), "X=1\n");
+    tree.skill(directory, "a")
+        .file(&format!("{directory}/scripts/run.py"), "print(1)\n")
+        .file(&format!("{directory}/.env"), "X=1\n");
 }
 
 /// What each of the three ways to compute a digest says of a skill, when it fails.
 fn failures(files: &SkillFiles) -> [Option<ErrorKind>; 3] {
     let (mut cache, target) = (DigestCache::default(), tempfile::tempdir().unwrap());
-    let known = files.known_digest(&mut cache).err();
+    let known = files.cached_digest(&mut cache).err();
     let digest = files.digest(&mut cache).err();
     let copy = files.copy_to(target.path(), &mut cache).err();
     [known, digest, copy].map(|error| error.map(|error| error.kind()))
@@ -38,7 +42,10 @@ fn equal_files_have_equal_digests_wherever_they_lie() {
     skill(&tree, "one/a");
     skill(&tree, "two/deeper/a");
     let mut cache = DigestCache::default();
-    let (one, two) = (digest(&tree, "one", &mut cache), digest(&tree, "two", &mut cache));
+    let (one, two) = (
+        digest(&tree, "one", &mut cache),
+        digest(&tree, "two", &mut cache),
+    );
     assert_eq!(one, two);
     assert!(one.to_string().starts_with("sha256:") && one.to_string().len() == 71);
 }
@@ -51,7 +58,11 @@ fn the_digest_of_given_files_is_fixed() {
     tree.symlink("scripts/run.py", "s/a/link");
     let digest = digest(&tree, "s", &mut DigestCache::default());
     insta::assert_snapshot!(digest, @"sha256:3e66265f5da908fd580c7ff29ba3c4826247ae145bceb86c97becdecd9503fd8");
-    let bytes: String = digest.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    let bytes: String = digest
+        .as_bytes()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     assert_eq!(digest.to_string(), format!("sha256:{bytes}"));
 }
 
@@ -67,7 +78,11 @@ fn every_change_of_a_file_shows() {
     };
     tree.file("s/a/scripts/run.py", "print(2)\n");
     changed("content");
-    std::fs::rename(tree.path("s/a/scripts/run.py"), tree.path("s/a/scripts/go.py")).unwrap();
+    std::fs::rename(
+        tree.path("s/a/scripts/run.py"),
+        tree.path("s/a/scripts/go.py"),
+    )
+    .unwrap();
     changed("name");
     tree.file("s/a/.env", "X=2\n");
     changed("a hidden file");
@@ -91,19 +106,35 @@ fn every_change_of_a_file_shows() {
 fn the_text_of_a_linked_skill_file_is_part_of_the_digest() {
     let tree = Tree::new();
     let write = |body: &str| {
-        tree.file("dotfiles/note.md", format!("---\nname: note\ndescription: linked\n---\n{body}\n"));
+        tree.file(
+            "dotfiles/note.md",
+            format!("---\nname: note\ndescription: linked\n---\n{body}\n"),
+        );
     };
     write("Be kind.");
-    tree.file("skills/note/data.txt", "x").symlink(tree.path("dotfiles/note.md"), "skills/note/SKILL.md");
-    let root = Root::new(tree.path("skills"), Scope::User).file_links(FileLinks::Follow);
+    tree.file("skills/note/data.txt", "x")
+        .symlink(tree.path("dotfiles/note.md"), "skills/note/SKILL.md");
+    let root =
+        Root::new(tree.path("skills"), Scope::User).skill_file_symlinks(SkillFileSymlinks::Follow);
     let catalog = Discovery::new([root]).scan();
     let files = catalog.entries()[0].open().unwrap();
-    let as_reference_tool = SkillFiles::as_reference_tool(&tree.path("skills/note")).unwrap();
+    let as_reference_tool = SkillFiles::open_like_skills_ref(&tree.path("skills/note")).unwrap();
     let digests = || {
         let target = tempfile::tempdir().unwrap();
         let digest = files.digest(&mut DigestCache::default()).unwrap();
-        assert_eq!(files.copy_to(target.path(), &mut DigestCache::default()).unwrap().0, digest);
-        assert_eq!(as_reference_tool.digest(&mut DigestCache::default()).unwrap(), digest);
+        assert_eq!(
+            files
+                .copy_to(target.path(), &mut DigestCache::default())
+                .unwrap()
+                .0,
+            digest
+        );
+        assert_eq!(
+            as_reference_tool
+                .digest(&mut DigestCache::default())
+                .unwrap(),
+            digest
+        );
         digest
     };
     let before = digests();
@@ -117,7 +148,10 @@ fn what_is_no_file_has_no_digest() {
     let tree = Tree::new();
     skill(&tree, "s/a");
     nix::unistd::mkfifo(&tree.path("s/a/fifo"), nix::sys::stat::Mode::S_IRWXU).unwrap();
-    assert_eq!(failures(&SkillFiles::at(&tree.path("s/a")).unwrap()), [Some(ErrorKind::NotRegular); 3]);
+    assert_eq!(
+        failures(&SkillFiles::open_directory(&tree.path("s/a")).unwrap()),
+        [Some(ErrorKind::NotRegular); 3]
+    );
 }
 
 /// The file has no blocks on the disk, and a digest that is only looked up reads none of it.
@@ -125,12 +159,17 @@ fn what_is_no_file_has_no_digest() {
 fn a_skill_of_more_than_256_mib_has_no_digest() {
     let tree = Tree::new();
     skill(&tree, "a");
-    let files = SkillFiles::at(&tree.path("a")).unwrap();
-    let others: u64 =
-        ["SKILL.md", ".env", "scripts/run.py"].iter().map(|path| fs::metadata(tree.path("a").join(path)).unwrap().len()).sum();
+    let files = SkillFiles::open_directory(&tree.path("a")).unwrap();
+    let others: u64 = ["SKILL.md", ".env", "scripts/run.py"]
+        .iter()
+        .map(|path| fs::metadata(tree.path("a").join(path)).unwrap().len())
+        .sum();
     let data = fs::File::create(tree.path("a/zeros")).unwrap();
     data.set_len(MAX_BYTES - others).unwrap();
-    assert_eq!(files.known_digest(&mut DigestCache::default()).unwrap(), None);
+    assert_eq!(
+        files.cached_digest(&mut DigestCache::default()).unwrap(),
+        None
+    );
     data.set_len(MAX_BYTES - others + 1).unwrap();
     assert_eq!(failures(&files), [Some(ErrorKind::TooLarge); 3]);
 }
@@ -144,11 +183,14 @@ fn a_skill_of_more_than_10_000_files_has_no_digest() {
     for index in 0..MAX_FILES - 2 {
         fs::File::create(tree.path("a/data").join(index.to_string())).unwrap();
     }
-    let files = SkillFiles::at(&tree.path("a")).unwrap();
+    let files = SkillFiles::open_directory(&tree.path("a")).unwrap();
     assert!(files.digest(&mut DigestCache::default()).is_ok());
     tree.file("a/one-more", "");
     let error = files.digest(&mut DigestCache::default()).unwrap_err();
-    assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::TooLarge, "the skill has more than 10000 files"));
+    assert_eq!(
+        (error.kind(), error.to_string().as_str()),
+        (ErrorKind::TooLarge, "the skill has more than 10000 files")
+    );
     assert_eq!(failures(&files), [Some(ErrorKind::TooLarge); 3]);
 }
 
@@ -158,7 +200,7 @@ fn a_skill_that_nests_deeper_than_32_directories_has_no_digest() {
     tree.skill("a", "a");
     let deepest = (0..MAX_DEPTH).fold(tree.path("a"), |path, _| path.join("d"));
     fs::create_dir_all(&deepest).unwrap();
-    let files = SkillFiles::at(&tree.path("a")).unwrap();
+    let files = SkillFiles::open_directory(&tree.path("a")).unwrap();
     assert!(files.digest(&mut DigestCache::default()).is_ok());
     fs::create_dir(deepest.join("d")).unwrap();
     assert_eq!(failures(&files), [Some(ErrorKind::TooLarge); 3]);
@@ -173,18 +215,41 @@ fn a_copy_has_the_same_files_read_only() {
     fs::set_permissions(tree.path("a/scripts/run.py"), Permissions::from_mode(0o766)).unwrap();
     fs::set_permissions(tree.path("a/.env"), Permissions::from_mode(0o666)).unwrap();
     let written = SystemTime::UNIX_EPOCH + Duration::new(1_234_567_890, 987_000_000);
-    fs::File::options().append(true).open(tree.path("a/.env")).unwrap().set_modified(written).unwrap();
+    fs::File::options()
+        .append(true)
+        .open(tree.path("a/.env"))
+        .unwrap()
+        .set_modified(written)
+        .unwrap();
 
-    let (files, target) = (SkillFiles::at(&tree.path("a")).unwrap(), tempfile::tempdir().unwrap());
-    let (digest, bytes) = files.copy_to(target.path(), &mut DigestCache::default()).unwrap();
+    let (files, target) = (
+        SkillFiles::open_directory(&tree.path("a")).unwrap(),
+        tempfile::tempdir().unwrap(),
+    );
+    let (digest, bytes) = files
+        .copy_to(target.path(), &mut DigestCache::default())
+        .unwrap();
     let copy = |path: &str| target.path().join(path);
     assert_eq!(digest, files.digest(&mut DigestCache::default()).unwrap());
-    assert_eq!(digest, SkillFiles::at(target.path()).unwrap().digest(&mut DigestCache::default()).unwrap());
-    let of_copy = ["SKILL.md", ".env", "scripts/run.py"].map(|path| fs::metadata(copy(path)).unwrap());
-    assert_eq!(of_copy.each_ref().map(|metadata| metadata.mode() & 0o7777), [0o400, 0o400, 0o500]);
+    assert_eq!(
+        digest,
+        SkillFiles::open_directory(target.path())
+            .unwrap()
+            .digest(&mut DigestCache::default())
+            .unwrap()
+    );
+    let of_copy =
+        ["SKILL.md", ".env", "scripts/run.py"].map(|path| fs::metadata(copy(path)).unwrap());
+    assert_eq!(
+        of_copy.each_ref().map(|metadata| metadata.mode() & 0o7777),
+        [0o400, 0o400, 0o500]
+    );
     assert_eq!(of_copy.iter().map(fs::Metadata::len).sum::<u64>(), bytes);
     assert_eq!(of_copy[1].modified().unwrap(), written);
-    assert_eq!(fs::read_link(copy("link")).unwrap().to_str(), Some("/etc/passwd"));
+    assert_eq!(
+        fs::read_link(copy("link")).unwrap().to_str(),
+        Some("/etc/passwd")
+    );
     assert!(copy("empty").is_dir());
 }
 
@@ -194,8 +259,15 @@ fn a_copy_overwrites_nothing() {
     let tree = Tree::new();
     skill(&tree, "a");
     tree.file("precious", "old");
-    let (files, target) = (SkillFiles::at(&tree.path("a")).unwrap(), tempfile::tempdir().unwrap());
+    let (files, target) = (
+        SkillFiles::open_directory(&tree.path("a")).unwrap(),
+        tempfile::tempdir().unwrap(),
+    );
     symlink(tree.path("precious"), target.path().join("SKILL.md")).unwrap();
-    assert!(files.copy_to(target.path(), &mut DigestCache::default()).is_err());
+    assert!(
+        files
+            .copy_to(target.path(), &mut DigestCache::default())
+            .is_err()
+    );
     assert_eq!(fs::read_to_string(tree.path("precious")).unwrap(), "old");
 }

@@ -1,24 +1,37 @@
 //! Why a skill is seen, or not.
 
 use insta::assert_snapshot;
-use skills_discovery::{Discovery, Precedence, Root, Rule, Scope, Selector, Trust};
+use skills_discovery::{ConfigRule, Discovery, Precedence, Root, Scope, Selector, Trust};
 
 use crate::tree::Tree;
 
 fn explain(tree: &Tree, discovery: &Discovery, query: &str) -> String {
     let catalog = discovery.scan();
     let explanation = discovery.explain(&catalog, query);
-    let steps: String = explanation.steps().iter().map(|step| format!("\n  {step}")).collect();
-    let text = format!("{}{steps}", explanation.verdict().as_str());
+    let steps: String = explanation
+        .steps()
+        .iter()
+        .map(|step| format!("\n  {step}"))
+        .collect();
+    let text = format!("{}{steps}", explanation.status().as_str());
     text.replace(&tree.path("").display().to_string(), "")
 }
 
 #[test]
 fn every_way_to_be_seen_or_not() {
     let tree = Tree::new();
-    tree.skill("repo/pdf", "pdf").skill("user/pdf", "pdf").skill("user/off", "off").skill("theirs/x", "x");
-    tree.file("user/quiet/SKILL.md", "---\nname: quiet\ndescription: d\ndisable-model-invocation: true\n---\n");
-    tree.file("user/bad/SKILL.md", "no").skill("user/.hidden/h", "h").skill("user/1/2/3/4/5/6/deep", "deep").file("user/empty/readme", "");
+    tree.skill("repo/pdf", "pdf")
+        .skill("user/pdf", "pdf")
+        .skill("user/off", "off")
+        .skill("theirs/x", "x");
+    tree.file(
+        "user/quiet/SKILL.md",
+        "---\nname: quiet\ndescription: d\ndisable-model-invocation: true\n---\n",
+    );
+    tree.file("user/bad/SKILL.md", "no")
+        .skill("user/.hidden/h", "h")
+        .skill("user/1/2/3/4/5/6/deep", "deep")
+        .file("user/empty/readme", "");
     tree.skill("outside/o", "o").symlink("nowhere", "user/gone");
     let roots = [
         Root::new(tree.path("repo"), Scope::Repo),
@@ -26,8 +39,13 @@ fn every_way_to_be_seen_or_not() {
         Root::new(tree.path("theirs"), Scope::Repo).trust(Trust::Untrusted),
         Root::new(tree.path("absent"), Scope::Admin),
     ];
-    let rules = [Rule::disable(Selector::Name("off".to_owned()), "config.toml")];
-    let discovery = Discovery::new(roots).precedence(Precedence::FirstRoot).rules(rules);
+    let rules = [ConfigRule::disable(
+        Selector::Name("off".to_owned()),
+        "config.toml",
+    )];
+    let discovery = Discovery::new(roots)
+        .precedence(Precedence::FirstRoot)
+        .rules(rules);
     let path = |below: &str| tree.path(below).display().to_string();
     let queries = [
         "pdf",

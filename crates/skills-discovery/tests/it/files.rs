@@ -1,79 +1,143 @@
 use std::fs;
 
-use skills_discovery::{Entry, ErrorKind, Limits, Listing, Root, Scope, SkillFiles, Stamp, discover};
+use skills_discovery::{
+    Entry, ErrorKind, FileStamp, ResourceListing, Root, ScanLimits, Scope, SkillFiles, discover,
+};
 
 use crate::tree::{Tree, is_denied, without_privileges};
 
 fn only(tree: &Tree) -> Entry {
-    let catalog = discover(&[Root::new(tree.path("skills"), Scope::Repo)], &Limits::default());
-    let [entry] = catalog.entries() else { panic!("one skill, got {catalog:?}") };
+    let catalog = discover(
+        &[Root::new(tree.path("skills"), Scope::Repo)],
+        &ScanLimits::default(),
+    );
+    let [entry] = catalog.entries() else {
+        panic!("one skill, got {catalog:?}")
+    };
     entry.clone()
 }
 
 #[test]
 fn reads_inside_and_nowhere_else() {
     let tree = Tree::new();
-    tree.file("secret.txt", "secret").skill("skills/a", "a").file("skills/a/references/r.md", "text");
-    tree.symlink("../../secret.txt", "skills/a/leak.txt").symlink("references/r.md", "skills/a/inner.md");
+    tree.file("secret.txt", "secret")
+        .skill("skills/a", "a")
+        .file("skills/a/references/r.md", "text");
+    tree.symlink("../../secret.txt", "skills/a/leak.txt")
+        .symlink("references/r.md", "skills/a/inner.md");
     let files = only(&tree).open().unwrap();
     let kind = |path: &str| files.read(path, 100).map_err(|error| error.kind());
     assert_eq!(kind("references/r.md"), Ok(b"text".to_vec()));
     assert_eq!(kind("references/../inner.md"), Ok(b"text".to_vec()));
     let absolute = tree.path("secret.txt").display().to_string();
-    for escape in ["../../secret.txt", "leak.txt", absolute.as_str(), "/etc/passwd", "references/../../../secret.txt"] {
-        assert_eq!(kind(escape), Err(ErrorKind::Outside), "{escape}");
+    for escape in [
+        "../../secret.txt",
+        "leak.txt",
+        absolute.as_str(),
+        "/etc/passwd",
+        "references/../../../secret.txt",
+    ] {
+        assert_eq!(kind(escape), Err(ErrorKind::OutsideSkill), "{escape}");
     }
     assert_eq!(kind("references"), Err(ErrorKind::NotRegular));
-    assert_eq!(kind("absent"), Err(ErrorKind::Missing));
+    assert_eq!(kind("absent"), Err(ErrorKind::NotFound));
     assert_eq!(files.read("references/r.md", 4).unwrap(), b"text");
-    assert_eq!(files.read("references/r.md", 3).map_err(|error| error.kind()), Err(ErrorKind::TooLarge));
+    assert_eq!(
+        files
+            .read("references/r.md", 3)
+            .map_err(|error| error.kind()),
+        Err(ErrorKind::TooLarge)
+    );
     assert!(files.contains("references/r.md") && files.contains("inner.md"));
-    assert!(!files.contains("leak.txt") && !files.contains("references") && !files.contains("absent"));
+    assert!(
+        !files.contains("leak.txt") && !files.contains("references") && !files.contains("absent")
+    );
 }
 
 #[test]
 fn lists_regular_files_in_order() {
     let tree = Tree::new();
-    tree.skill("skills/a", "a").file("skills/a/scripts/run.py", "1").file("skills/a/assets/x/y.txt", "12");
-    tree.file("skills/a/.git/config", "no").symlink("scripts", "skills/a/loop");
+    tree.skill("skills/a", "a")
+        .file("skills/a/scripts/run.py", "1")
+        .file("skills/a/assets/x/y.txt", "12");
+    tree.file("skills/a/.git/config", "no")
+        .symlink("scripts", "skills/a/loop");
     let files = only(&tree).open().unwrap();
     let listing = files.list("").unwrap();
-    let paths: Vec<(&str, u64)> = listing.resources.iter().map(|file| (file.path.as_str(), file.bytes)).collect();
+    let paths: Vec<(&str, u64)> = listing
+        .resources
+        .iter()
+        .map(|file| (file.path.as_str(), file.bytes))
+        .collect();
     assert_eq!(paths, [("assets/x/y.txt", 2), ("scripts/run.py", 1)]);
     assert!(!listing.truncated);
     assert_eq!(files.list("absent").unwrap().resources, []);
-    assert_eq!(files.list("..").map_err(|error| error.kind()), Err(ErrorKind::Outside));
+    assert_eq!(
+        files.list("..").map_err(|error| error.kind()),
+        Err(ErrorKind::OutsideSkill)
+    );
 }
 
-fn paths(listing: &Listing) -> Vec<&str> {
-    listing.resources.iter().map(|file| file.path.as_str()).collect()
+fn paths(listing: &ResourceListing) -> Vec<&str> {
+    listing
+        .resources
+        .iter()
+        .map(|file| file.path.as_str())
+        .collect()
 }
 
 #[test]
 fn only_the_skill_file_itself_is_left_out() {
     let tree = Tree::new();
-    tree.skill("skills/a", "a").skill("skills/a/assets", "template").file("skills/a/assets/x/SKILL.md", "deeper");
-    tree.file("skills/a/b.md", "12").file("skills/a/ev\u{200B}il.md", "").file("skills/a/assets/.hidden", "");
+    tree.skill("skills/a", "a")
+        .skill("skills/a/assets", "template")
+        .file("skills/a/assets/x/SKILL.md", "deeper");
+    tree.file("skills/a/b.md", "12")
+        .file("skills/a/ev\u{200B}il.md", "")
+        .file("skills/a/assets/.hidden", "");
     let files = only(&tree).open().unwrap();
-    assert_eq!(paths(&files.list("").unwrap()), ["assets/SKILL.md", "assets/x/SKILL.md", "b.md"]);
-    assert_eq!(paths(&files.list("assets").unwrap()), ["assets/SKILL.md", "assets/x/SKILL.md"]);
-    let direct = |directory: &str| files.files_in(directory).unwrap().into_iter().map(|file| (file.path, file.bytes)).collect::<Vec<_>>();
+    assert_eq!(
+        paths(&files.list("").unwrap()),
+        ["assets/SKILL.md", "assets/x/SKILL.md", "b.md"]
+    );
+    assert_eq!(
+        paths(&files.list("assets").unwrap()),
+        ["assets/SKILL.md", "assets/x/SKILL.md"]
+    );
+    let direct = |directory: &str| {
+        files
+            .list_directory(directory)
+            .unwrap()
+            .into_iter()
+            .map(|file| (file.path, file.bytes))
+            .collect::<Vec<_>>()
+    };
     assert_eq!(direct(""), [("b.md".to_owned(), 2)]);
     assert_eq!(direct("assets"), [("assets/SKILL.md".to_owned(), 57)]);
     assert_eq!(direct("absent"), []);
-    assert_eq!(files.files_in("..").map_err(|error| error.kind()), Err(ErrorKind::Outside));
+    assert_eq!(
+        files.list_directory("..").map_err(|error| error.kind()),
+        Err(ErrorKind::OutsideSkill)
+    );
 }
 
 #[test]
 fn the_files_of_one_directory_are_ordered() {
     let tree = Tree::new();
     tree.skill("skills/a", "a");
-    let names: Vec<String> = (10..40).map(|index| format!("scripts/{index}.py")).collect();
+    let names: Vec<String> = (10..40)
+        .map(|index| format!("scripts/{index}.py"))
+        .collect();
     for name in names.iter().rev() {
         tree.file(&format!("skills/a/{name}"), "");
     }
     let files = only(&tree).open().unwrap();
-    let listed: Vec<String> = files.files_in("scripts").unwrap().into_iter().map(|file| file.path).collect();
+    let listed: Vec<String> = files
+        .list_directory("scripts")
+        .unwrap()
+        .into_iter()
+        .map(|file| file.path)
+        .collect();
     assert_eq!(listed, names);
 }
 
@@ -86,10 +150,17 @@ fn a_long_listing_says_that_there_is_more() {
     }
     let files = only(&tree).open().unwrap();
     let length = || {
-        let (listing, stamped) = (files.list("").unwrap(), files.stamped().unwrap());
-        ((listing.resources.len(), listing.truncated), (stamped.files.len(), stamped.truncated))
+        let (listing, stamped) = (files.list("").unwrap(), files.list_with_stamps().unwrap());
+        (
+            (listing.resources.len(), listing.truncated),
+            (stamped.files.len(), stamped.truncated),
+        )
     };
-    assert_eq!(length(), ((1_000, false), (1_000, true)), "a stamped listing has the skill file as well");
+    assert_eq!(
+        length(),
+        ((1_000, false), (1_000, true)),
+        "a stamped listing has the skill file as well"
+    );
     fs::remove_file(tree.path("skills/a/assets/0")).unwrap();
     assert_eq!(length(), ((999, false), (1_000, false)));
     tree.file("skills/a/b", "").file("skills/a/c", "");
@@ -99,11 +170,16 @@ fn a_long_listing_says_that_there_is_more() {
 #[test]
 fn a_deep_listing_says_that_there_is_more() {
     let tree = Tree::new();
-    tree.skill("skills/a", "a").file("skills/a/1/2/3/4/5/6/7/8/deep", "");
+    tree.skill("skills/a", "a")
+        .file("skills/a/1/2/3/4/5/6/7/8/deep", "");
     let files = only(&tree).open().unwrap();
     let lists = || {
-        let (listing, stamped) = (files.list("").unwrap(), files.stamped().unwrap());
-        (paths(&listing).join(" "), listing.truncated, stamped.truncated)
+        let (listing, stamped) = (files.list("").unwrap(), files.list_with_stamps().unwrap());
+        (
+            paths(&listing).join(" "),
+            listing.truncated,
+            stamped.truncated,
+        )
     };
     assert_eq!(lists(), ("1/2/3/4/5/6/7/8/deep".to_owned(), false, false));
     tree.file("skills/a/1/2/3/4/5/6/7/8/9/deeper", "");
@@ -113,28 +189,45 @@ fn a_deep_listing_says_that_there_is_more() {
 #[test]
 fn what_cannot_be_read_is_left_out_of_a_listing_and_said() {
     let tree = Tree::new();
-    tree.skill("skills/a", "a").file("skills/a/locked/x", "").file("skills/a/names-only/y", "").file("skills/a/open/z", "");
+    tree.skill("skills/a", "a")
+        .file("skills/a/locked/x", "")
+        .file("skills/a/names-only/y", "")
+        .file("skills/a/open/z", "");
     tree.mode("skills/a/locked", 0o000);
     if !is_denied(&tree.path("skills/a/locked")) {
-        eprintln!("skipped what_cannot_be_read_is_left_out_of_a_listing_and_said: this user may read everything");
+        eprintln!(
+            "skipped what_cannot_be_read_is_left_out_of_a_listing_and_said: this user may read everything"
+        );
         return;
     }
     let files = only(&tree).open().unwrap();
-    let list = |directory: &str| without_privileges(|| files.list(directory).map_err(|error| error.kind()));
+    let list = |directory: &str| {
+        without_privileges(|| files.list(directory).map_err(|error| error.kind()))
+    };
     let locked = (list("").unwrap(), list("locked"));
-    tree.mode("skills/a/locked", 0o755).mode("skills/a/names-only", 0o444);
+    tree.mode("skills/a/locked", 0o755)
+        .mode("skills/a/names-only", 0o444);
     let names_only = list("").unwrap();
     tree.mode("skills/a/names-only", 0o755);
-    assert_eq!((paths(&locked.0), locked.0.truncated), (vec!["names-only/y", "open/z"], true));
+    assert_eq!(
+        (paths(&locked.0), locked.0.truncated),
+        (vec!["names-only/y", "open/z"], true)
+    );
     assert_eq!(locked.1, Err(ErrorKind::Io));
-    assert_eq!((paths(&names_only), names_only.truncated), (vec!["locked/x", "open/z"], true));
+    assert_eq!(
+        (paths(&names_only), names_only.truncated),
+        (vec!["locked/x", "open/z"], true)
+    );
 }
 
 #[test]
 fn links_to_what_a_skill_does_not_have_are_broken() {
     let tree = Tree::new();
     let body = "[a](b.md) [b](a%20b.md) [c](100%.md) [d](100%zz.md) [e](assets/) [f](absent.md) [g](a%20c.md) [h](%41.md)";
-    tree.file("skills/a/SKILL.md", format!("---\nname: a\ndescription: d\n---\n{body}\n"));
+    tree.file(
+        "skills/a/SKILL.md",
+        format!("---\nname: a\ndescription: d\n---\n{body}\n"),
+    );
     for name in ["b.md", "a b.md", "100%.md", "100%zz.md", "assets/x", "A.md"] {
         tree.file(&format!("skills/a/{name}"), "");
     }
@@ -147,26 +240,34 @@ fn links_to_what_a_skill_does_not_have_are_broken() {
 #[test]
 fn a_directory_is_opened_as_a_skill_in_whatever_spelling() {
     let tree = Tree::new();
-    tree.file("lower/skill.md", "lower").file("mixed/Skill.md", "mixed").file("none/readme.md", "");
-    tree.file("both/skill.md", "lower").file("both/SKILL.md", "upper").file("out.md", "out");
-    tree.file("linked/readme.md", "").symlink("../out.md", "linked/SKILL.md");
-    let check = |open: fn(&std::path::Path) -> Result<SkillFiles, skills_discovery::DiscoveryError>, directory: &str| {
-        let files = open(&tree.path(directory)).map_err(|error| error.kind())?;
-        let text = String::from_utf8(files.text().map_err(|error| error.kind())?).unwrap();
-        Ok(format!("{} {text}", files.file_name()))
-    };
-    let at = |directory: &str| check(SkillFiles::at, directory);
+    tree.file("lower/skill.md", "lower")
+        .file("mixed/Skill.md", "mixed")
+        .file("none/readme.md", "");
+    tree.file("both/skill.md", "lower")
+        .file("both/SKILL.md", "upper")
+        .file("out.md", "out");
+    tree.file("linked/readme.md", "")
+        .symlink("../out.md", "linked/SKILL.md");
+    let check =
+        |open: fn(&std::path::Path) -> Result<SkillFiles, skills_discovery::DiscoveryError>,
+         directory: &str| {
+            let files = open(&tree.path(directory)).map_err(|error| error.kind())?;
+            let text =
+                String::from_utf8(files.read_skill_file().map_err(|error| error.kind())?).unwrap();
+            Ok(format!("{} {text}", files.file_name()))
+        };
+    let at = |directory: &str| check(SkillFiles::open_directory, directory);
     assert_eq!(at("lower"), Ok("skill.md lower".to_owned()));
     assert_eq!(at("mixed"), Ok("Skill.md mixed".to_owned()));
     assert_eq!(at("both"), Ok("SKILL.md upper".to_owned()));
-    assert_eq!(at("linked"), Err(ErrorKind::Outside));
-    assert_eq!(at("none"), Err(ErrorKind::Missing));
-    let as_reference_tool = |directory: &str| check(SkillFiles::as_reference_tool, directory);
+    assert_eq!(at("linked"), Err(ErrorKind::OutsideSkill));
+    assert_eq!(at("none"), Err(ErrorKind::NotFound));
+    let as_reference_tool = |directory: &str| check(SkillFiles::open_like_skills_ref, directory);
     assert_eq!(as_reference_tool("lower"), Ok("skill.md lower".to_owned()));
     assert_eq!(as_reference_tool("both"), Ok("SKILL.md upper".to_owned()));
     assert_eq!(as_reference_tool("linked"), Ok("SKILL.md out".to_owned()));
-    assert_eq!(as_reference_tool("mixed"), Err(ErrorKind::Missing));
-    assert_eq!(as_reference_tool("none"), Err(ErrorKind::Missing));
+    assert_eq!(as_reference_tool("mixed"), Err(ErrorKind::NotFound));
+    assert_eq!(as_reference_tool("none"), Err(ErrorKind::NotFound));
 }
 
 #[test]
@@ -174,7 +275,7 @@ fn a_document_and_its_text_come_from_one_reading() {
     let tree = Tree::new();
     let text = "---\nname: a\ndescription: d\n---\nBody\n";
     tree.file("skills/a/SKILL.md", format!("\u{FEFF}{text}"));
-    let (document, read) = only(&tree).open().unwrap().document_and_text().unwrap();
+    let (document, read) = only(&tree).open().unwrap().document_with_source().unwrap();
     assert_eq!((document.body(), read.as_str()), ("Body\n", text));
 }
 
@@ -183,27 +284,56 @@ fn host_metadata_is_read_with_what_was_dropped_of_it() {
     let tree = Tree::new();
     tree.skill("skills/a", "a");
     let files = only(&tree).open().unwrap();
-    assert_eq!(files.host_metadata(), Default::default());
-    tree.file("skills/a/agents/openai.yaml", "interface:\n  display_name: 7\npolicy:\n  allow_implicit_invocation: false\n");
-    let (metadata, notes) = files.host_metadata();
+    assert_eq!(files.openai_metadata(), Default::default());
+    tree.file(
+        "skills/a/agents/openai.yaml",
+        "interface:\n  display_name: 7\npolicy:\n  allow_implicit_invocation: false\n",
+    );
+    let (metadata, notes) = files.openai_metadata();
     assert!(!metadata.policy.allows_implicit_invocation());
-    assert_eq!(notes.iter().map(|note| note.field.as_str()).collect::<Vec<_>>(), ["interface.display_name"]);
+    assert_eq!(
+        notes
+            .iter()
+            .map(|note| note.field.as_str())
+            .collect::<Vec<_>>(),
+        ["interface.display_name"]
+    );
 }
 
 #[test]
 fn a_stamped_listing_has_the_skill_file_and_shows_changes() {
     let tree = Tree::new();
-    tree.skill("skills/a", "a").file("skills/a/data/x", "1").file("skills/a/.hidden", "1").symlink("data/x", "skills/a/link");
+    tree.skill("skills/a", "a")
+        .file("skills/a/data/x", "1")
+        .file("skills/a/.hidden", "1")
+        .symlink("data/x", "skills/a/link");
     let files = only(&tree).open().unwrap();
-    let listing = files.stamped().unwrap();
-    let paths: Vec<(&str, u64)> = listing.files.iter().map(|file| (file.path.as_str(), file.stamp.bytes())).collect();
-    assert_eq!((paths, listing.truncated), (vec![("SKILL.md", 43), ("data/x", 1)], false));
-    let by_handle = |path: &str| Stamp::of_metadata(&files.directory().open(path).unwrap().metadata().unwrap());
-    assert!(listing.files.iter().all(|file| file.stamp == by_handle(&file.path)));
-    assert!(!by_handle("SKILL.md").is_still(Some(by_handle("SKILL.md"))), "nobody said when it was looked at");
-    assert_eq!(files.stamped().unwrap(), listing);
+    let listing = files.list_with_stamps().unwrap();
+    let paths: Vec<(&str, u64)> = listing
+        .files
+        .iter()
+        .map(|file| (file.path.as_str(), file.stamp.bytes()))
+        .collect();
+    assert_eq!(
+        (paths, listing.truncated),
+        (vec![("SKILL.md", 43), ("data/x", 1)], false)
+    );
+    let by_handle = |path: &str| {
+        FileStamp::from_metadata(&files.directory().open(path).unwrap().metadata().unwrap())
+    };
+    assert!(
+        listing
+            .files
+            .iter()
+            .all(|file| file.stamp == by_handle(&file.path))
+    );
+    assert!(
+        !by_handle("SKILL.md").is_unchanged(Some(by_handle("SKILL.md"))),
+        "nobody said when it was looked at"
+    );
+    assert_eq!(files.list_with_stamps().unwrap(), listing);
     tree.file("skills/a/data/x", "12");
-    assert_ne!(files.stamped().unwrap(), listing);
+    assert_ne!(files.list_with_stamps().unwrap(), listing);
 }
 
 #[test]
@@ -211,20 +341,41 @@ fn a_document_is_read_when_asked_for() {
     let tree = Tree::new();
     tree.skill("skills/a", "a");
     let entry = only(&tree);
-    tree.file("skills/a/SKILL.md", "---\nname: a\ndescription: changed\n---\nNew body\n");
-    assert_eq!(entry.open().unwrap().document().unwrap().body(), "New body\n");
+    tree.file(
+        "skills/a/SKILL.md",
+        "---\nname: a\ndescription: changed\n---\nNew body\n",
+    );
+    assert_eq!(
+        entry.open().unwrap().document().unwrap().body(),
+        "New body\n"
+    );
     tree.file("skills/a/SKILL.md", "broken");
-    assert_eq!(entry.open().unwrap().document().map_err(|error| error.kind()).err(), Some(ErrorKind::Manifest));
+    assert_eq!(
+        entry
+            .open()
+            .unwrap()
+            .document()
+            .map_err(|error| error.kind())
+            .err(),
+        Some(ErrorKind::Manifest)
+    );
 }
 
-/// Whoever can write above a skill may put something else in its place; what is opened is what was found, or nothing.
+/// Whoever can write above a skill may put something else in its place; what is opened is what was
+/// found, or nothing.
 #[test]
 fn a_parent_that_is_swapped_for_a_symlink_leads_nowhere() {
     let tree = Tree::new();
-    tree.skill("skills/group/a", "a").file("secret/a/SKILL.md", "---\nname: a\ndescription: d\n---\nsecret\n");
+    tree.skill("skills/group/a", "a").file(
+        "secret/a/SKILL.md",
+        "---\nname: a\ndescription: d\n---\nsecret\n",
+    );
     let entry = only(&tree);
     std::fs::rename(tree.path("skills/group"), tree.path("skills/away")).unwrap();
     tree.symlink(tree.path("secret"), "skills/group");
-    assert_eq!(entry.open().map_err(|error| error.kind()).err(), Some(ErrorKind::Outside));
-    assert!(entry.host_metadata().is_none());
+    assert_eq!(
+        entry.open().map_err(|error| error.kind()).err(),
+        Some(ErrorKind::OutsideSkill)
+    );
+    assert!(entry.openai_metadata().is_none());
 }

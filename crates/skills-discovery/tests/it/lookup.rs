@@ -23,14 +23,33 @@ fn found_at(tree: &Tree, catalog: &Catalog, path: &str) -> String {
 #[test]
 fn a_path_leads_to_the_skill_that_has_it_as_directory_or_skill_file() {
     let tree = Tree::new();
-    tree.skill("user/pdf", "pdf").skill("user/docx", "docx").file("user/pdf/other.md", "");
-    tree.skill("repo/secret", "secret").file("repo/lower/skill.md", "---\nname: lower\ndescription: d\n---\n");
+    tree.skill("user/pdf", "pdf")
+        .skill("user/docx", "docx")
+        .file("user/pdf/other.md", "");
+    tree.skill("repo/secret", "secret").file(
+        "repo/lower/skill.md",
+        "---\nname: lower\ndescription: d\n---\n",
+    );
     let catalog = catalog(&tree);
     let at = |path: &str| found_at(&tree, &catalog, path);
-    assert_eq!((at("user/pdf"), at("user/pdf/SKILL.md")), ("used pdf".to_owned(), "used pdf".to_owned()));
-    assert_eq!((at("repo/secret"), at("repo/secret/SKILL.md")), ("inactive secret".to_owned(), "inactive secret".to_owned()));
-    assert_eq!((at("repo/lower/skill.md"), at("repo/lower/SKILL.md")), ("inactive lower".to_owned(), "unknown".to_owned()));
-    for path in ["user", "user/pdf/other.md", "user/SKILL.md", "user/absent/SKILL.md"] {
+    assert_eq!(
+        (at("user/pdf"), at("user/pdf/SKILL.md")),
+        ("used pdf".to_owned(), "used pdf".to_owned())
+    );
+    assert_eq!(
+        (at("repo/secret"), at("repo/secret/SKILL.md")),
+        ("inactive secret".to_owned(), "inactive secret".to_owned())
+    );
+    assert_eq!(
+        (at("repo/lower/skill.md"), at("repo/lower/SKILL.md")),
+        ("inactive lower".to_owned(), "unknown".to_owned())
+    );
+    for path in [
+        "user",
+        "user/pdf/other.md",
+        "user/SKILL.md",
+        "user/absent/SKILL.md",
+    ] {
         assert_eq!(at(path), "unknown", "{path}");
     }
 }
@@ -41,17 +60,29 @@ fn a_name_alone_is_not_a_path() {
     let tree = Tree::new();
     tree.skill("user/pdf", "pdf").skill("repo/secret", "secret");
     let catalog = catalog(&tree);
-    assert!(matches!(catalog.named("pdf"), Lookup::Found(entry) if entry.name().as_str() == "pdf"));
-    assert!(matches!(catalog.named("secret"), Lookup::Inactive(inactive) if inactive.entry().name().as_str() == "secret"));
+    assert!(
+        matches!(catalog.find_by_name("pdf"), Lookup::Found(entry) if entry.name().as_str() == "pdf")
+    );
+    assert!(
+        matches!(catalog.find_by_name("secret"), Lookup::Inactive(inactive) if inactive.entry().name().as_str() == "secret")
+    );
     for path in ["user/pdf", "user/pdf/SKILL.md", "repo/secret"] {
-        assert!(matches!(catalog.named(&tree.path(path).display().to_string()), Lookup::Unknown(_)), "{path}");
+        assert!(
+            matches!(
+                catalog.find_by_name(&tree.path(path).display().to_string()),
+                Lookup::Unknown(_)
+            ),
+            "{path}"
+        );
     }
 }
 
 #[test]
 fn an_unknown_name_is_answered_with_the_three_nearest_names() {
     let tree = Tree::new();
-    tree.skill("user/one/alpha", "alpha").skill("user/two/alpha", "alpha").skill("user/zebra", "zebra");
+    tree.skill("user/one/alpha", "alpha")
+        .skill("user/two/alpha", "alpha")
+        .skill("user/zebra", "zebra");
     for name in ["alphe", "alphd", "alphc"] {
         tree.skill(&format!("user/{name}"), name);
     }
@@ -61,7 +92,11 @@ fn an_unknown_name_is_answered_with_the_three_nearest_names() {
         other => panic!("{other:?}"),
     };
     assert_eq!(nearest("alphaa"), "alpha alphc alphd");
-    assert_eq!(nearest("ALPHAA"), "alpha alphc alphd", "upper and lower case do not count");
+    assert_eq!(
+        nearest("ALPHAA"),
+        "alpha alphc alphd",
+        "upper and lower case do not count"
+    );
     assert_eq!(nearest("zebar"), "zebra");
     assert_eq!(nearest("unrelated-words"), "");
 }

@@ -1,5 +1,10 @@
 //! Tests at the boundary of the crate: a directory tree in, text out.
-#![expect(clippy::panic, clippy::unwrap_used, clippy::disallowed_methods, reason = "tests make their own files and fail by panicking")]
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests make their own files and fail by panicking"
+)]
 
 mod codex;
 mod digest;

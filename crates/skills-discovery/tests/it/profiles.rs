@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use insta::assert_snapshot;
-use skills_discovery::{Profile, Scope, Surroundings, Trust, project_directories};
+use skills_discovery::{ClientProfile, ProfileContext, Scope, Trust, project_directories};
 
 use crate::tree::Tree;
 
-fn surroundings() -> Surroundings {
-    let mut surroundings = Surroundings::default();
-    surroundings.project = ["/work/repo", "/work/repo/sub"].map(PathBuf::from).to_vec();
+fn surroundings() -> ProfileContext {
+    let mut surroundings = ProfileContext::default();
+    surroundings.project_directories = ["/work/repo", "/work/repo/sub"].map(PathBuf::from).to_vec();
     surroundings.home = Some(PathBuf::from("/home/me"));
     surroundings.project_trust = Trust::Trusted;
     surroundings
@@ -18,12 +18,12 @@ fn surroundings() -> Surroundings {
 #[test]
 fn every_profile_names_its_roots() {
     let mut text = String::new();
-    for profile in Profile::ALL {
+    for profile in ClientProfile::ALL {
         text.push_str(&format!("{profile}\n"));
         for root in profile.roots(&surroundings()) {
             text.push_str(&format!("  {} {}\n", root.scope(), root.path().display()));
         }
-        assert_eq!(Profile::named(profile.as_str()), Some(profile));
+        assert_eq!(ClientProfile::from_name(profile.as_str()), Some(profile));
     }
     assert_snapshot!(text);
 }
@@ -33,22 +33,35 @@ fn variables_move_roots() {
     let mut moved = surroundings();
     moved.claude_config = Some(PathBuf::from("/c"));
     moved.openclaw_state = Some(PathBuf::from("/o"));
-    moved.config = Some(PathBuf::from("/x"));
+    moved.xdg_config_home = Some(PathBuf::from("/x"));
     moved.copilot_directories = ["/p", "/q"].map(PathBuf::from).to_vec();
-    let has = |profile: Profile, path: &str| profile.roots(&moved).iter().any(|root| root.path() == std::path::Path::new(path));
-    assert!(has(Profile::Claude, "/c/skills") && !has(Profile::Claude, "/home/me/.claude/skills"));
-    assert!(has(Profile::OpenClaw, "/o/skills"));
-    assert!(has(Profile::Goose, "/x/goose/skills"));
-    assert!(has(Profile::Copilot, "/q"));
+    let has = |profile: ClientProfile, path: &str| {
+        profile
+            .roots(&moved)
+            .iter()
+            .any(|root| root.path() == std::path::Path::new(path))
+    };
+    assert!(
+        has(ClientProfile::Claude, "/c/skills")
+            && !has(ClientProfile::Claude, "/home/me/.claude/skills")
+    );
+    assert!(has(ClientProfile::OpenClaw, "/o/skills"));
+    assert!(has(ClientProfile::Goose, "/x/goose/skills"));
+    assert!(has(ClientProfile::Copilot, "/q"));
 }
 
 #[test]
 fn an_untrusted_project_is_untrusted_in_every_profile() {
     let mut untrusted = surroundings();
     untrusted.project_trust = Trust::Untrusted;
-    for profile in Profile::ALL {
+    for profile in ClientProfile::ALL {
         for root in profile.roots(&untrusted) {
-            assert_eq!(root.is_trusted(), root.scope() != Scope::Repo, "{profile} {}", root.path().display());
+            assert_eq!(
+                root.is_trusted(),
+                root.scope() != Scope::Repo,
+                "{profile} {}",
+                root.path().display()
+            );
         }
     }
 }
@@ -56,24 +69,27 @@ fn an_untrusted_project_is_untrusted_in_every_profile() {
 #[test]
 fn claude_and_gemini_look_one_level_deep_and_the_user_wins_in_claude() {
     let tree = Tree::new();
-    tree.skill("repo/.claude/skills/pdf", "pdf").skill("home/.claude/skills/pdf", "pdf").skill("repo/.claude/skills/group/deep", "deep");
-    tree.skill("repo/.gemini/skills/pdf", "pdf").skill("home/.gemini/skills/pdf", "pdf");
-    let mut surroundings = Surroundings::default();
-    surroundings.project = vec![tree.path("repo")];
+    tree.skill("repo/.claude/skills/pdf", "pdf")
+        .skill("home/.claude/skills/pdf", "pdf")
+        .skill("repo/.claude/skills/group/deep", "deep");
+    tree.skill("repo/.gemini/skills/pdf", "pdf")
+        .skill("home/.gemini/skills/pdf", "pdf");
+    let mut surroundings = ProfileContext::default();
+    surroundings.project_directories = vec![tree.path("repo")];
     surroundings.home = Some(tree.path("home"));
     surroundings.project_trust = Trust::Trusted;
-    let used = |profile: Profile| {
+    let used = |profile: ClientProfile| {
         tree.print(&profile.discovery(&surroundings).scan())
             .lines()
             .take_while(|line| !line.starts_with("skipped"))
             .collect::<Vec<_>>()
             .join("\n")
     };
-    assert_snapshot!(used(Profile::Claude), @"
+    assert_snapshot!(used(ClientProfile::Claude), @"
     user pdf home/.claude/skills/pdf/SKILL.md
     repo pdf repo/.claude/skills/pdf/SKILL.md shadowed: hidden by the skill of the same name in home/.claude/skills/pdf
     ");
-    assert_snapshot!(used(Profile::Gemini), @"
+    assert_snapshot!(used(ClientProfile::Gemini), @"
     repo pdf repo/.gemini/skills/pdf/SKILL.md
     user pdf home/.gemini/skills/pdf/SKILL.md shadowed: hidden by the skill of the same name in repo/.gemini/skills/pdf
     ");
@@ -82,12 +98,34 @@ fn claude_and_gemini_look_one_level_deep_and_the_user_wins_in_claude() {
 #[test]
 fn markers_make_a_project() {
     let tree = Tree::new();
-    tree.file("repo/.git", "gitdir: elsewhere").file("repo/a/b/c.txt", "").file("repo/a/.hg/x", "");
-    let below =
-        |paths: Vec<PathBuf>| paths.iter().map(|path| path.strip_prefix(tree.path("")).unwrap().display().to_string()).collect::<Vec<_>>();
+    tree.file("repo/.git", "gitdir: elsewhere")
+        .file("repo/a/b/c.txt", "")
+        .file("repo/a/.hg/x", "");
+    let below = |paths: Vec<PathBuf>| {
+        paths
+            .iter()
+            .map(|path| {
+                path.strip_prefix(tree.path(""))
+                    .unwrap()
+                    .display()
+                    .to_string()
+            })
+            .collect::<Vec<_>>()
+    };
     let directory = tree.path("repo/a/b");
-    assert_eq!(below(project_directories(&directory, &[".git"])), ["repo", "repo/a", "repo/a/b"], "a worktree's marker is a file");
-    assert_eq!(below(project_directories(&directory, &[".git", ".hg"])), ["repo/a", "repo/a/b"], "the nearest marker counts");
+    assert_eq!(
+        below(project_directories(&directory, &[".git"])),
+        ["repo", "repo/a", "repo/a/b"],
+        "a worktree's marker is a file"
+    );
+    assert_eq!(
+        below(project_directories(&directory, &[".git", ".hg"])),
+        ["repo/a", "repo/a/b"],
+        "the nearest marker counts"
+    );
     assert_eq!(below(project_directories(&directory, &[])), ["repo/a/b"]);
-    assert_eq!(below(project_directories(&tree.path("repo/a/b/c.txt"), &[".hg"])), ["repo/a", "repo/a/b"]);
+    assert_eq!(
+        below(project_directories(&tree.path("repo/a/b/c.txt"), &[".hg"])),
+        ["repo/a", "repo/a/b"]
+    );
 }

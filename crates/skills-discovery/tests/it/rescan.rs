@@ -1,6 +1,6 @@
 //! Looking again.
 
-use skills_discovery::{Catalog, CatalogDiff, Discovery, Limits, Root, Scope};
+use skills_discovery::{Catalog, CatalogDiff, Discovery, Root, ScanLimits, Scope};
 
 use crate::tree::Tree;
 
@@ -8,7 +8,8 @@ fn discovery(tree: &Tree) -> Discovery {
     Discovery::new([Root::new(tree.path("skills"), Scope::Repo)])
 }
 
-/// What changed since `known`, by the last part of the paths; nothing when the rescan says that all is as before.
+/// What changed since `known`, by the last part of the paths; nothing when the rescan says that all
+/// is as before.
 fn changes(tree: &Tree, known: &Catalog) -> Option<String> {
     let catalog = discovery(tree).rescan(known)?;
     let diff = CatalogDiff::between(known, &catalog);
@@ -17,14 +18,29 @@ fn changes(tree: &Tree, known: &Catalog) -> Option<String> {
         return None;
     }
     let names = |paths: &[std::path::PathBuf]| {
-        paths.iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
+        paths
+            .iter()
+            .map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+            .join(" ")
     };
-    assert_eq!(tree.print(&catalog), tree.print(&discovery(tree).scan()), "a rescan finds what a scan finds");
-    Some(format!("+[{}] -[{}] *[{}]", names(&diff.added), names(&diff.removed), names(&diff.changed)))
+    assert_eq!(
+        tree.print(&catalog),
+        tree.print(&discovery(tree).scan()),
+        "a rescan finds what a scan finds"
+    );
+    Some(format!(
+        "+[{}] -[{}] *[{}]",
+        names(&diff.added),
+        names(&diff.removed),
+        names(&diff.changed)
+    ))
 }
 
 fn known(tree: &Tree) -> Catalog {
-    tree.skill("skills/a", "a").skill("skills/group/b", "b").file("skills/c/SKILL.md", "broken");
+    tree.skill("skills/a", "a")
+        .skill("skills/group/b", "b")
+        .file("skills/c/SKILL.md", "broken");
     settled(&discovery(tree))
 }
 
@@ -54,7 +70,10 @@ fn what_comes_goes_and_changes() {
     let start = known(&tree);
     tree.skill("skills/group/d", "d");
     assert_eq!(changes(&tree, &start).as_deref(), Some("+[d] -[] *[]"));
-    tree.file("skills/a/SKILL.md", "---\nname: a\ndescription: another text\n---\n");
+    tree.file(
+        "skills/a/SKILL.md",
+        "---\nname: a\ndescription: another text\n---\n",
+    );
     assert_eq!(changes(&tree, &start).as_deref(), Some("+[d] -[] *[a]"));
     std::fs::remove_dir_all(tree.path("skills/group/b")).unwrap();
     assert_eq!(changes(&tree, &start).as_deref(), Some("+[d] -[b] *[a]"));
@@ -73,7 +92,8 @@ fn a_root_that_appears_is_seen() {
     assert_eq!(changes(&tree, &start).as_deref(), Some("+[a] -[] *[]"));
 }
 
-/// A skill that is written again with the same length in the same moment is a new file or has a new time of change.
+/// A skill that is written again with the same length in the same moment is a new file or has a new
+/// time of change.
 #[test]
 fn same_length_other_text() {
     let tree = Tree::new();
@@ -88,23 +108,43 @@ fn same_length_other_text() {
 fn host_metadata_counts_once_somebody_has_asked() {
     let tree = Tree::new();
     let start = known(&tree);
-    assert!(start.entries().iter().all(skills_discovery::Entry::is_offered));
-    tree.file("skills/a/agents/openai.yaml", "policy:\n  allow_implicit_invocation: false\n");
+    assert!(
+        start
+            .entries()
+            .iter()
+            .all(skills_discovery::Entry::is_model_invocable)
+    );
+    tree.file(
+        "skills/a/agents/openai.yaml",
+        "policy:\n  allow_implicit_invocation: false\n",
+    );
     assert_eq!(changes(&tree, &start).as_deref(), Some("+[] -[] *[a]"));
     let now = discovery(&tree).rescan(&start).unwrap();
-    assert_eq!(now.entries().iter().filter(|entry| entry.is_offered()).count(), 1);
+    assert_eq!(
+        now.entries()
+            .iter()
+            .filter(|entry| entry.is_model_invocable())
+            .count(),
+        1
+    );
 }
 
 #[test]
 fn plugins_count_where_names_depend_on_them() {
     let tree = Tree::new();
     tree.skill("plugin/skills/a", "a");
-    let root = Root::new(tree.path("plugin/skills"), Scope::User).namespace(skills_discovery::Namespace::FromManifests);
+    let root = Root::new(tree.path("plugin/skills"), Scope::User)
+        .namespace(skills_discovery::Namespace::FromManifests);
     let discovery = Discovery::new([root]);
     let start = settled(&discovery);
     assert!(discovery.rescan(&start).is_none());
     tree.file("plugin/.codex-plugin/plugin.json", r#"{"name": "ns"}"#);
-    assert_eq!(discovery.rescan(&start).unwrap().entries()[0].name().as_str(), "ns:a");
+    assert_eq!(
+        discovery.rescan(&start).unwrap().entries()[0]
+            .name()
+            .as_str(),
+        "ns:a"
+    );
 }
 
 /// One, two or many threads: the same catalogue.
@@ -112,32 +152,51 @@ fn plugins_count_where_names_depend_on_them() {
 fn threads_do_not_show() {
     let tree = Tree::new();
     for index in 0..700 {
-        tree.skill(&format!("skills/group-{}/skill-{index}", index % 7), &format!("skill-{index}"));
+        tree.skill(
+            &format!("skills/group-{}/skill-{index}", index % 7),
+            &format!("skill-{index}"),
+        );
     }
     tree.file("skills/group-1/bad/SKILL.md", "bad");
     let one = tree.print(&discovery(&tree).threads(1).scan());
     for threads in [2, 5] {
         assert_eq!(tree.print(&discovery(&tree).threads(threads).scan()), one);
     }
-    let mut limits = Limits::default();
+    let mut limits = ScanLimits::default();
     limits.max_directories = 300;
     let one = tree.print(&discovery(&tree).limits(limits.clone()).threads(1).scan());
-    assert_eq!(tree.print(&discovery(&tree).limits(limits).threads(4).scan()), one, "limits cut at the same place");
+    assert_eq!(
+        tree.print(&discovery(&tree).limits(limits).threads(4).scan()),
+        one,
+        "limits cut at the same place"
+    );
 }
 
-/// What a skill costs beside its strings does not grow with their number, and one flat root may hold tens of thousands.
+/// What a skill costs beside its strings does not grow with their number, and one flat root may
+/// hold tens of thousands.
 #[test]
 fn a_flat_root_of_many_skills() {
     const SKILLS: usize = 60_000;
     let tree = Tree::new();
     for index in 0..SKILLS {
-        tree.skill(&format!("skills/skill-{index:05}"), &format!("skill-{index:05}"));
+        tree.skill(
+            &format!("skills/skill-{index:05}"),
+            &format!("skill-{index:05}"),
+        );
     }
-    let mut limits = Limits::default();
+    let mut limits = ScanLimits::default();
     (limits.max_directories, limits.max_entries) = (SKILLS + 1, SKILLS + 1);
     let catalog = discovery(&tree).limits(limits).scan();
-    assert_eq!((catalog.entries().len(), catalog.skipped().len()), (SKILLS, 0));
-    assert!(catalog.entries().windows(2).all(|pair| pair[0].name() < pair[1].name()));
+    assert_eq!(
+        (catalog.entries().len(), catalog.skipped().len()),
+        (SKILLS, 0)
+    );
+    assert!(
+        catalog
+            .entries()
+            .windows(2)
+            .all(|pair| pair[0].name() < pair[1].name())
+    );
     // The default limits cut, and say so.
     let cut = discovery(&tree).scan();
     assert_eq!(cut.entries().len(), 1_999);
@@ -147,7 +206,10 @@ fn a_flat_root_of_many_skills() {
 #[test]
 fn a_symlink_that_leads_elsewhere_now_is_a_change() {
     let tree = Tree::new();
-    tree.skill("v1/a", "a").skill("v2/b", "b").symlink(tree.path("v1"), "current").file("skills/readme", "");
+    tree.skill("v1/a", "a")
+        .skill("v2/b", "b")
+        .symlink(tree.path("v1"), "current")
+        .file("skills/readme", "");
     tree.symlink(tree.path("current"), "skills/pack");
     let through_root = Discovery::new([Root::new(tree.path("current"), Scope::Repo)]);
     let (known, below) = (settled(&through_root), settled(&discovery(&tree)));
@@ -162,12 +224,21 @@ fn a_symlink_that_leads_elsewhere_now_is_a_change() {
 #[test]
 fn a_directory_that_becomes_a_skill_is_a_change_at_every_depth() {
     let tree = Tree::new();
-    tree.file("skills/new/readme", "").skill("skills/old", "old");
-    for depth in [skills_discovery::Depth::Limited, skills_discovery::Depth::OneLevel, skills_discovery::Depth::Children] {
+    tree.file("skills/new/readme", "")
+        .skill("skills/old", "old");
+    for depth in [
+        skills_discovery::SearchDepth::Limited,
+        skills_discovery::SearchDepth::OneLevel,
+        skills_discovery::SearchDepth::Children,
+    ] {
         let discovery = Discovery::new([Root::new(tree.path("skills"), Scope::Repo).depth(depth)]);
         let known = settled(&discovery);
         tree.skill("skills/new", "new");
-        assert_eq!(discovery.rescan(&known).unwrap().entries().len(), 2, "{depth:?}");
+        assert_eq!(
+            discovery.rescan(&known).unwrap().entries().len(),
+            2,
+            "{depth:?}"
+        );
         std::fs::remove_file(tree.path("skills/new/SKILL.md")).unwrap();
     }
 }
@@ -177,9 +248,18 @@ fn other_rules_or_trust_are_a_change() {
     let tree = Tree::new();
     tree.skill("skills/a", "a");
     let known = settled(&discovery(&tree));
-    let disabled = discovery(&tree).rules([skills_discovery::Rule::disable(skills_discovery::Selector::Name("a".to_owned()), "test")]);
+    let disabled = discovery(&tree).rules([skills_discovery::ConfigRule::disable(
+        skills_discovery::Selector::Name("a".to_owned()),
+        "test",
+    )]);
     assert!(disabled.rescan(&known).unwrap().entries().is_empty());
-    let untrusted = discovery(&tree).with_roots([Root::new(tree.path("skills"), Scope::Repo).trust(skills_discovery::Trust::Untrusted)]);
+    let untrusted =
+        discovery(&tree)
+            .with_roots([Root::new(tree.path("skills"), Scope::Repo)
+                .trust(skills_discovery::Trust::Untrusted)]);
     assert!(untrusted.rescan(&known).unwrap().entries().is_empty());
-    assert!(discovery(&tree).threads(1).rescan(&known).is_none(), "threads change nothing");
+    assert!(
+        discovery(&tree).threads(1).rescan(&known).is_none(),
+        "threads change nothing"
+    );
 }

@@ -1,22 +1,28 @@
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
-use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use skills_discovery::{FileLinks, Limits, Lookup, Root, Scope, Symlinks, discover};
+use skills_discovery::{DirSymlinks, Lookup, Root, ScanLimits, Scope, SkillFileSymlinks, discover};
 
 use crate::tree::{Tree, without_privileges};
 
 #[test]
 fn finds_skills_in_order_and_reports_the_rest() {
     let tree = Tree::new();
-    tree.skill("zeta", "zeta").skill("group/alpha", "alpha").skill("beta", "other-name").skill(".hidden/x", "x");
-    tree.skill("node_modules/y", "y").skill("zeta/nested", "nested").file("notes/readme.txt", "no skill");
-    tree.file("broken/SKILL.md", "# No frontmatter\n").file("tab/SKILL.md", "---\n\tname: a\n---\n");
-    assert_snapshot!(tree.scan(&Limits::default()), @r#"
+    tree.skill("zeta", "zeta")
+        .skill("group/alpha", "alpha")
+        .skill("beta", "other-name")
+        .skill(".hidden/x", "x");
+    tree.skill("node_modules/y", "y")
+        .skill("zeta/nested", "nested")
+        .file("notes/readme.txt", "no skill");
+    tree.file("broken/SKILL.md", "# No frontmatter\n")
+        .file("tab/SKILL.md", "---\n\tname: a\n---\n");
+    assert_snapshot!(tree.scan(&ScanLimits::default()), @r#"
     repo alpha group/alpha/SKILL.md
     repo other-name beta/SKILL.md
       warning name-differs: name differs from the directory's name "beta"
@@ -32,7 +38,10 @@ fn finds_skills_in_order_and_reports_the_rest() {
 fn the_root_itself_may_be_a_skill() {
     let tree = Tree::new();
     tree.skill("pack", "pack").skill("pack/inner", "inner");
-    let catalog = discover(&[Root::new(tree.path("pack"), Scope::Custom)], &Limits::default());
+    let catalog = discover(
+        &[Root::new(tree.path("pack"), Scope::Custom)],
+        &ScanLimits::default(),
+    );
     assert_snapshot!(tree.print(&catalog), @"
     custom inner pack/inner/SKILL.md
     custom pack pack/SKILL.md
@@ -43,9 +52,15 @@ fn the_root_itself_may_be_a_skill() {
 fn spellings_of_the_file() {
     let tree = Tree::new();
     tree.file("a/skill.md", "---\nname: a\ndescription: lower\n---\n");
-    tree.skill("b", "b").file("b/skill.md", "---\nname: shadow\ndescription: never read\n---\n");
-    tree.file("c/README.md", "---\nname: c\ndescription: not a skill\n---\n");
-    assert_snapshot!(tree.scan(&Limits::default()), @r#"
+    tree.skill("b", "b").file(
+        "b/skill.md",
+        "---\nname: shadow\ndescription: never read\n---\n",
+    );
+    tree.file(
+        "c/README.md",
+        "---\nname: c\ndescription: not a skill\n---\n",
+    );
+    assert_snapshot!(tree.scan(&ScanLimits::default()), @r#"
     repo a a/skill.md
       warning file-name: the file is spelled "skill.md"; other clients read only `SKILL.md`
     repo b b/SKILL.md
@@ -55,8 +70,9 @@ fn spellings_of_the_file() {
 #[test]
 fn a_note_called_skill_md_hides_nothing_below_it() {
     let tree = Tree::new();
-    tree.file("group/skill.md", "# About this group\n").skill("group/pdf", "pdf");
-    assert_snapshot!(tree.scan(&Limits::default()), @r#"
+    tree.file("group/skill.md", "# About this group\n")
+        .skill("group/pdf", "pdf");
+    assert_snapshot!(tree.scan(&ScanLimits::default()), @r#"
     repo pdf group/pdf/SKILL.md
     skipped "group/skill.md" frontmatter-missing: line 1: no frontmatter: the first line must be `---`
     "#);
@@ -65,10 +81,12 @@ fn a_note_called_skill_md_hides_nothing_below_it() {
 #[test]
 fn a_link_inside_a_linked_directory_may_stay_in_the_root() {
     let tree = Tree::new();
-    tree.skill("root/store/pdf", "pdf").file("root/links/readme", "");
-    tree.symlink("../store/pdf", "root/links/pdf").symlink("links", "root/a");
-    let root = Root::new(tree.path("root"), Scope::Repo).symlinks(Symlinks::Within);
-    assert_snapshot!(tree.print(&discover(&[root], &Limits::default())), @r#"
+    tree.skill("root/store/pdf", "pdf")
+        .file("root/links/readme", "");
+    tree.symlink("../store/pdf", "root/links/pdf")
+        .symlink("links", "root/a");
+    let root = Root::new(tree.path("root"), Scope::Repo).dir_symlinks(DirSymlinks::WithinRoot);
+    assert_snapshot!(tree.print(&discover(&[root], &ScanLimits::default())), @r#"
     repo pdf root/store/pdf/SKILL.md
     skipped "root/links" seen: reached before by another root or symlink
     skipped "root/store/pdf" seen: reached before by another root or symlink
@@ -79,10 +97,19 @@ fn a_link_inside_a_linked_directory_may_stay_in_the_root() {
 fn names_come_from_the_directory_when_they_must() {
     let tree = Tree::new();
     tree.file("plain/SKILL.md", "---\ndescription: no name\n---\n");
-    tree.file("hostile/SKILL.md", "---\nname: ../../etc\ndescription: a path\n---\n");
-    tree.file("tax_calculator/SKILL.md", "---\nname: tax_calculator\ndescription: breaks the rule\n---\n");
-    tree.file("bad\u{202E}dir/SKILL.md", "---\ndescription: no usable name at all\n---\n");
-    assert_snapshot!(tree.scan(&Limits::default()), @r#"
+    tree.file(
+        "hostile/SKILL.md",
+        "---\nname: ../../etc\ndescription: a path\n---\n",
+    );
+    tree.file(
+        "tax_calculator/SKILL.md",
+        "---\nname: tax_calculator\ndescription: breaks the rule\n---\n",
+    );
+    tree.file(
+        "bad\u{202E}dir/SKILL.md",
+        "---\ndescription: no usable name at all\n---\n",
+    );
+    assert_snapshot!(tree.scan(&ScanLimits::default()), @r#"
     repo hostile hostile/SKILL.md
       warning name-unusable: line 2: name dropped: it looks like a path
       warning name-from-directory: no usable `name`; the directory's name serves
@@ -97,21 +124,23 @@ fn names_come_from_the_directory_when_they_must() {
 #[test]
 fn limits_bite_from_the_deep_end_and_say_so() {
     let tree = Tree::new();
-    tree.skill("a", "a").skill("b/c/d/e/f/g", "depth-six").skill("z/c/d/e/f/g/h", "depth-seven");
-    assert_snapshot!(tree.scan(&Limits::default()), @r#"
+    tree.skill("a", "a")
+        .skill("b/c/d/e/f/g", "depth-six")
+        .skill("z/c/d/e/f/g/h", "depth-seven");
+    assert_snapshot!(tree.scan(&ScanLimits::default()), @r#"
     repo a a/SKILL.md
     repo depth-six b/c/d/e/f/g/SKILL.md
       warning name-differs: name differs from the directory's name "g"
     skipped "z/c/d/e/f/g/h" depth-limit: deeper than 6 directories below its root
     "#);
-    let mut limits = Limits::default();
+    let mut limits = ScanLimits::default();
     limits.max_directories = 3;
     assert_snapshot!(tree.scan(&limits), @r#"
     repo a a/SKILL.md
     skipped "" directory-limit: scan stopped after 3 directories; skills may be missing
     "#);
     tree.skill("aa/late", "late");
-    let mut limits = Limits::default();
+    let mut limits = ScanLimits::default();
     limits.max_entries = 4;
     assert_snapshot!(tree.scan(&limits), @r#"
     repo a a/SKILL.md
@@ -121,11 +150,19 @@ fn limits_bite_from_the_deep_end_and_say_so() {
 
 /// Scans with limits of a root; says which skills there are and which limit cut the scan.
 fn scan_within(tree: &Tree, max_directories: usize, max_entries: usize) -> (String, String) {
-    let mut limits = Limits::default();
+    let mut limits = ScanLimits::default();
     (limits.max_directories, limits.max_entries) = (max_directories, max_entries);
     let catalog = discover(&[Root::new(tree.path("skills"), Scope::User)], &limits);
-    let names: Vec<&str> = catalog.entries().iter().map(|entry| entry.name().as_str()).collect();
-    let cuts: Vec<&str> = catalog.skipped().iter().map(|skipped| skipped.reason().code()).collect();
+    let names: Vec<&str> = catalog
+        .entries()
+        .iter()
+        .map(|entry| entry.name().as_str())
+        .collect();
+    let cuts: Vec<&str> = catalog
+        .skipped()
+        .iter()
+        .map(|skipped| skipped.reason().code())
+        .collect();
     (names.join(" "), cuts.join(" "))
 }
 
@@ -133,41 +170,92 @@ fn scan_within(tree: &Tree, max_directories: usize, max_entries: usize) -> (Stri
 fn a_limit_that_is_reached_exactly_cuts_nothing() {
     let tree = Tree::new();
     // Seven directories with their root; the root has two entries, and both groups have two more.
-    tree.skill("skills/one/a", "a").skill("skills/one/b", "b").skill("skills/two/c", "c").skill("skills/two/d", "d");
+    tree.skill("skills/one/a", "a")
+        .skill("skills/one/b", "b")
+        .skill("skills/two/c", "c")
+        .skill("skills/two/d", "d");
     let all = "a b c d".to_owned();
     assert_eq!(scan_within(&tree, 7, 6), (all.clone(), String::new()));
-    assert_eq!(scan_within(&tree, 6, 6), ("a b c".to_owned(), "directory-limit".to_owned()));
-    assert_eq!(scan_within(&tree, 3, 6), (String::new(), "directory-limit".to_owned()));
-    assert_eq!(scan_within(&tree, 0, 6), (String::new(), "directory-limit".to_owned()));
+    assert_eq!(
+        scan_within(&tree, 6, 6),
+        ("a b c".to_owned(), "directory-limit".to_owned())
+    );
+    assert_eq!(
+        scan_within(&tree, 3, 6),
+        (String::new(), "directory-limit".to_owned())
+    );
+    assert_eq!(
+        scan_within(&tree, 0, 6),
+        (String::new(), "directory-limit".to_owned())
+    );
     // The directory that exceeds the limit is left out, those before it are not.
-    assert_eq!(scan_within(&tree, 7, 5), ("a b".to_owned(), "entry-limit".to_owned()));
-    assert_eq!(scan_within(&tree, 7, 4), ("a b".to_owned(), "entry-limit".to_owned()));
-    assert_eq!(scan_within(&tree, 7, 3), (String::new(), "entry-limit".to_owned()));
+    assert_eq!(
+        scan_within(&tree, 7, 5),
+        ("a b".to_owned(), "entry-limit".to_owned())
+    );
+    assert_eq!(
+        scan_within(&tree, 7, 4),
+        ("a b".to_owned(), "entry-limit".to_owned())
+    );
+    assert_eq!(
+        scan_within(&tree, 7, 3),
+        (String::new(), "entry-limit".to_owned())
+    );
 }
 
 #[test]
 fn names_of_other_languages_are_shown_and_invisible_characters_are_not() {
     let tree = Tree::new();
     // Persian and some emoji need the joiners.
-    for name in ["na\u{EF}ve", "\u{645}\u{6CC}\u{200C}\u{62E}", "\u{65E5}\u{672C}", "ev\u{200B}il", "b\u{EF}d\u{202E}i", "tab\t"] {
+    for name in [
+        "na\u{EF}ve",
+        "\u{645}\u{6CC}\u{200C}\u{62E}",
+        "\u{65E5}\u{672C}",
+        "ev\u{200B}il",
+        "b\u{EF}d\u{202E}i",
+        "tab\t",
+    ] {
         tree.skill(&format!("skills/{name}"), "skill");
     }
-    let catalog = discover(&[Root::new(tree.path("skills"), Scope::User)], &Limits::default());
-    let directories: Vec<&Path> = catalog.entries().iter().map(|entry| entry.directory()).collect();
-    let expected = ["na\u{EF}ve", "\u{645}\u{6CC}\u{200C}\u{62E}", "\u{65E5}\u{672C}"].map(|name| tree.path("skills").join(name));
+    let catalog = discover(
+        &[Root::new(tree.path("skills"), Scope::User)],
+        &ScanLimits::default(),
+    );
+    let directories: Vec<&Path> = catalog
+        .entries()
+        .iter()
+        .map(|entry| entry.directory())
+        .collect();
+    let expected = [
+        "na\u{EF}ve",
+        "\u{645}\u{6CC}\u{200C}\u{62E}",
+        "\u{65E5}\u{672C}",
+    ]
+    .map(|name| tree.path("skills").join(name));
     assert_eq!(directories, expected);
-    assert!(catalog.skipped().iter().all(|skipped| skipped.reason().code() == "unprintable"));
+    assert!(
+        catalog
+            .skipped()
+            .iter()
+            .all(|skipped| skipped.reason().code() == "unprintable")
+    );
     assert_eq!(catalog.skipped().len(), 3);
 }
 
-/// A symlink is reported as the directory is that it leads to; one that leads to a file is a resource.
+/// A symlink is reported as the directory is that it leads to; one that leads to a file is a
+/// resource.
 #[test]
 fn only_refused_links_to_directories_are_reported() {
     let tree = Tree::new();
-    tree.skill("skills/a", "a").skill("store/b", "b").skill("store/b/nested", "nested").file("store/file", "");
-    tree.symlink(tree.path("store"), "skills/.directory").symlink(tree.path("store/file"), "skills/.file");
-    tree.symlink(tree.path("store/file"), "skills/file").symlink(tree.path("store/b"), "skills/linked");
-    assert_snapshot!(tree.print(&discover(&[Root::new(tree.path("skills"), Scope::User)], &Limits::default())), @r#"
+    tree.skill("skills/a", "a")
+        .skill("store/b", "b")
+        .skill("store/b/nested", "nested")
+        .file("store/file", "");
+    tree.symlink(tree.path("store"), "skills/.directory")
+        .symlink(tree.path("store/file"), "skills/.file");
+    tree.symlink(tree.path("store/file"), "skills/file")
+        .symlink(tree.path("store/b"), "skills/linked");
+    assert_snapshot!(tree.print(&discover(&[Root::new(tree.path("skills"), Scope::User)], &ScanLimits::default())), @r#"
     user a skills/a/SKILL.md
     user b store/b/SKILL.md
     skipped "skills/.directory" hidden: hidden
@@ -177,9 +265,11 @@ fn only_refused_links_to_directories_are_reported() {
 #[test]
 fn a_root_may_ignore_links_to_directories() {
     let tree = Tree::new();
-    tree.skill("skills/a", "a").skill("store/b", "b").symlink(tree.path("store/b"), "skills/b");
-    let root = Root::new(tree.path("skills"), Scope::User).symlinks(Symlinks::Ignore);
-    assert_snapshot!(tree.print(&discover(&[root], &Limits::default())), @r#"
+    tree.skill("skills/a", "a")
+        .skill("store/b", "b")
+        .symlink(tree.path("store/b"), "skills/b");
+    let root = Root::new(tree.path("skills"), Scope::User).dir_symlinks(DirSymlinks::Ignore);
+    assert_snapshot!(tree.print(&discover(&[root], &ScanLimits::default())), @r#"
     user a skills/a/SKILL.md
     skipped "skills/b" symlink-ignored: symlinks to directories are ignored in this root
     "#);
@@ -188,9 +278,11 @@ fn a_root_may_ignore_links_to_directories() {
 #[test]
 fn a_directory_behind_a_link_is_as_deep_as_the_link() {
     let tree = Tree::new();
-    tree.skill("store/one/two", "two").skill("store/one/two-b/three", "three").file("skills/readme", "");
+    tree.skill("store/one/two", "two")
+        .skill("store/one/two-b/three", "three")
+        .file("skills/readme", "");
     tree.symlink(tree.path("store"), "skills/linked");
-    let mut limits = Limits::default();
+    let mut limits = ScanLimits::default();
     limits.max_depth = 3;
     assert_snapshot!(tree.print(&discover(&[Root::new(tree.path("skills"), Scope::User)], &limits)), @r#"
     user two store/one/two/SKILL.md
@@ -202,18 +294,20 @@ fn a_directory_behind_a_link_is_as_deep_as_the_link() {
 fn symlinks_are_followed_once_and_cycles_end() {
     let tree = Tree::new();
     tree.skill("store/pdf", "pdf").skill("skills/own", "own");
-    tree.symlink(tree.path("store/pdf"), "skills/linked").symlink("..", "skills/up").symlink("nowhere", "skills/gone");
+    tree.symlink(tree.path("store/pdf"), "skills/linked")
+        .symlink("..", "skills/up")
+        .symlink("nowhere", "skills/gone");
     tree.symlink(tree.path("skills"), "skills/own-again");
     let root = Root::new(tree.path("skills"), Scope::User);
-    assert_snapshot!(tree.print(&discover(std::slice::from_ref(&root), &Limits::default())), @r#"
+    assert_snapshot!(tree.print(&discover(std::slice::from_ref(&root), &ScanLimits::default())), @r#"
     user own skills/own/SKILL.md
     user pdf store/pdf/SKILL.md
     skipped "skills" seen: reached before by another root or symlink
     skipped "skills/gone" broken-symlink: symlink leads nowhere
     skipped "store/pdf" seen: reached before by another root or symlink
     "#);
-    let within = [root.symlinks(Symlinks::Within)];
-    assert_snapshot!(tree.print(&discover(&within, &Limits::default())), @r#"
+    let within = [root.dir_symlinks(DirSymlinks::WithinRoot)];
+    assert_snapshot!(tree.print(&discover(&within, &ScanLimits::default())), @r#"
     user own skills/own/SKILL.md
     skipped "skills" seen: reached before by another root or symlink
     skipped "skills/gone" broken-symlink: symlink leads nowhere
@@ -225,18 +319,28 @@ fn symlinks_are_followed_once_and_cycles_end() {
 #[test]
 fn a_skill_file_must_be_a_regular_file_of_its_skill() {
     let tree = Tree::new();
-    tree.file("secret.md", "---\nname: secret\ndescription: outside\n---\n");
-    tree.skill("inside", "inside").file("in/real.md", "---\nname: in\ndescription: linked inside\n---\n");
+    tree.file(
+        "secret.md",
+        "---\nname: secret\ndescription: outside\n---\n",
+    );
+    tree.skill("inside", "inside").file(
+        "in/real.md",
+        "---\nname: in\ndescription: linked inside\n---\n",
+    );
     tree.symlink("real.md", "in/SKILL.md");
     for name in ["out", "dangling", "fifo", "directory"] {
         fs::create_dir(tree.path(name)).unwrap();
     }
-    tree.symlink("../secret.md", "out/SKILL.md").symlink("nowhere", "dangling/SKILL.md");
+    tree.symlink("../secret.md", "out/SKILL.md")
+        .symlink("nowhere", "dangling/SKILL.md");
     nix::unistd::mkfifo(&tree.path("fifo/SKILL.md"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     fs::create_dir(tree.path("directory/SKILL.md")).unwrap();
     fs::create_dir(tree.path("huge")).unwrap();
-    fs::File::create(tree.path("huge/SKILL.md")).unwrap().set_len(2 << 30).unwrap();
-    assert_snapshot!(tree.scan(&Limits::default()), @r#"
+    fs::File::create(tree.path("huge/SKILL.md"))
+        .unwrap()
+        .set_len(2 << 30)
+        .unwrap();
+    assert_snapshot!(tree.scan(&ScanLimits::default()), @r#"
     repo in in/SKILL.md
     repo inside inside/SKILL.md
     skipped "dangling/SKILL.md" missing: no such file
@@ -247,7 +351,8 @@ fn a_skill_file_must_be_a_regular_file_of_its_skill() {
     "#);
 }
 
-/// Runs `scan` on a thread of its own. A scan that waits at the FIFO until a program writes into it fails the test.
+/// Runs `scan` on a thread of its own. A scan that waits at the FIFO until a program writes into it
+/// fails the test.
 fn scan_that_ends(fifo: &Path, scan: impl FnOnce() -> String + Send) -> String {
     const MORE_THAN_ENOUGH: Duration = Duration::from_secs(30);
     let (send, receive) = mpsc::channel();
@@ -262,28 +367,40 @@ fn scan_that_ends(fifo: &Path, scan: impl FnOnce() -> String + Send) -> String {
         text
     });
     drop(writer);
-    let Ok(text) = text else { panic!("the scan waits at the FIFO") };
+    let Ok(text) = text else {
+        panic!("the scan waits at the FIFO")
+    };
     text
 }
 
 #[test]
 fn a_skill_file_that_leads_to_a_fifo_does_not_stop_the_scan() {
     let tree = Tree::new();
-    tree.skill("skills/plain", "plain").file("skills/inside/readme", "").file("skills/outside/readme", "");
-    tree.symlink("pipe", "skills/inside/SKILL.md").symlink(tree.path("pipe"), "skills/outside/SKILL.md");
+    tree.skill("skills/plain", "plain")
+        .file("skills/inside/readme", "")
+        .file("skills/outside/readme", "");
+    tree.symlink("pipe", "skills/inside/SKILL.md")
+        .symlink(tree.path("pipe"), "skills/outside/SKILL.md");
     let fifos = [tree.path("skills/inside/pipe"), tree.path("pipe")];
     for fifo in &fifos {
         nix::unistd::mkfifo(fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
     }
     let root = Root::new(tree.path("skills"), Scope::User);
-    let within = scan_that_ends(&fifos[0], || tree.print(&discover(std::slice::from_ref(&root), &Limits::default())));
+    let within = scan_that_ends(&fifos[0], || {
+        tree.print(&discover(
+            std::slice::from_ref(&root),
+            &ScanLimits::default(),
+        ))
+    });
     assert_snapshot!(within, @r#"
     user plain skills/plain/SKILL.md
     skipped "skills/inside/SKILL.md" not-regular-file: not a regular file
     skipped "skills/outside/SKILL.md" outside-skill: the path leaves the skill
     "#);
-    let follow = [root.clone().file_links(FileLinks::Follow)];
-    let followed = scan_that_ends(&fifos[1], || tree.print(&discover(&follow, &Limits::default())));
+    let follow = [root.clone().skill_file_symlinks(SkillFileSymlinks::Follow)];
+    let followed = scan_that_ends(&fifos[1], || {
+        tree.print(&discover(&follow, &ScanLimits::default()))
+    });
     assert_snapshot!(followed, @r#"
     user plain skills/plain/SKILL.md
     skipped "skills/inside/SKILL.md" not-regular-file: not a regular file
@@ -295,9 +412,18 @@ fn a_skill_file_that_leads_to_a_fifo_does_not_stop_the_scan() {
 fn long_frontmatter_is_read_on() {
     let tree = Tree::new();
     let tail = "x".repeat(20_000);
-    tree.file("long/SKILL.md", format!("---\nname: long\ndescription: b\nnote: {tail}\n---\nBody\n"));
-    tree.file("longer/SKILL.md", format!("---\nname: longer\ndescription: b\nnote: {}\n---\n", tail.repeat(4)));
-    assert_snapshot!(tree.scan(&Limits::default()), @r#"
+    tree.file(
+        "long/SKILL.md",
+        format!("---\nname: long\ndescription: b\nnote: {tail}\n---\nBody\n"),
+    );
+    tree.file(
+        "longer/SKILL.md",
+        format!(
+            "---\nname: longer\ndescription: b\nnote: {}\n---\n",
+            tail.repeat(4)
+        ),
+    );
+    assert_snapshot!(tree.scan(&ScanLimits::default()), @r#"
     repo long long/SKILL.md
     skipped "longer/SKILL.md" frontmatter-unclosed: line 1: the frontmatter is not closed: no `---` line within 65536 bytes
     "#);
@@ -312,7 +438,7 @@ fn an_unreadable_directory_hides_nobody_else() {
     if fs::read_dir(&locked).is_ok() {
         return skills_test_support::skip("this user may read everything");
     }
-    let text = without_privileges(|| tree.scan(&Limits::default()));
+    let text = without_privileges(|| tree.scan(&ScanLimits::default()));
     tree.mode("locked", 0o755);
     assert_snapshot!(text, @r#"
     repo open open/SKILL.md
@@ -323,14 +449,16 @@ fn an_unreadable_directory_hides_nobody_else() {
 #[test]
 fn roots_are_taken_in_order_and_names_are_never_merged() {
     let tree = Tree::new();
-    tree.skill("one/pdf", "pdf").skill("two/pdf", "pdf").skill("two/docx", "docx");
+    tree.skill("one/pdf", "pdf")
+        .skill("two/pdf", "pdf")
+        .skill("two/docx", "docx");
     let roots = [
         Root::new(tree.path("two"), Scope::User),
         Root::new(tree.path("one"), Scope::Repo),
         Root::new(tree.path("two/docx"), Scope::Repo),
         Root::new(tree.path("absent"), Scope::Admin),
     ];
-    let catalog = discover(&roots, &Limits::default());
+    let catalog = discover(&roots, &ScanLimits::default());
     assert_snapshot!(tree.print(&catalog), @r#"
     repo pdf one/pdf/SKILL.md
       warning same-name: "two/pdf" has the same name; name one by its directory
@@ -342,7 +470,9 @@ fn roots_are_taken_in_order_and_names_are_never_merged() {
     "#);
     assert!(matches!(catalog.find("pdf"), Lookup::Ambiguous(both) if both.len() == 2));
     let directory = tree.path("two/pdf").display().to_string();
-    assert!(matches!(catalog.find(&directory), Lookup::Found(entry) if entry.scope() == Scope::User));
+    assert!(
+        matches!(catalog.find(&directory), Lookup::Found(entry) if entry.scope() == Scope::User)
+    );
     assert!(matches!(catalog.find("dcox"), Lookup::Unknown(near) if near == ["docx"]));
     assert!(matches!(catalog.find("zzzzzz"), Lookup::Unknown(near) if near.is_empty()));
 }
@@ -350,8 +480,13 @@ fn roots_are_taken_in_order_and_names_are_never_merged() {
 #[test]
 fn a_whole_disk_is_no_collection_of_skills() {
     let tree = Tree::new();
-    tree.skill("skills/a", "a").symlink("/", "skills/slash").symlink("/proc", "skills/proc");
-    let catalog = discover(&[Root::new(tree.path("skills"), Scope::User)], &Limits::default());
+    tree.skill("skills/a", "a")
+        .symlink("/", "skills/slash")
+        .symlink("/proc", "skills/proc");
+    let catalog = discover(
+        &[Root::new(tree.path("skills"), Scope::User)],
+        &ScanLimits::default(),
+    );
     assert_snapshot!(tree.print(&catalog), @r#"
     user a skills/a/SKILL.md
     skipped "skills/proc" symlink-too-broad: symlink to a whole disk or to a directory at its top
@@ -362,9 +497,13 @@ fn a_whole_disk_is_no_collection_of_skills() {
 #[test]
 fn a_symlink_to_a_name_that_cannot_be_shown_is_passed_over() {
     let tree = Tree::new();
-    tree.skill("store/ev\nskipped forged", "a").file("skills/readme", "");
+    tree.skill("store/ev\nskipped forged", "a")
+        .file("skills/readme", "");
     tree.symlink(tree.path("store/ev\nskipped forged"), "skills/ok");
-    let catalog = discover(&[Root::new(tree.path("skills"), Scope::User)], &Limits::default());
+    let catalog = discover(
+        &[Root::new(tree.path("skills"), Scope::User)],
+        &ScanLimits::default(),
+    );
     assert_snapshot!(tree.print(&catalog), @r#"skipped "skills/ok" unprintable: the name is not UTF-8 or holds invisible characters"#);
 }
 
@@ -375,32 +514,64 @@ fn a_directory_beyond_the_limit_is_cut_in_order() {
     for index in 0..30 {
         tree.skill(&format!("skills/s{index:02}"), &format!("s{index:02}"));
     }
-    let mut limits = Limits::default();
+    let mut limits = ScanLimits::default();
     limits.max_entries = 10;
     let catalog = discover(&[Root::new(tree.path("skills"), Scope::User)], &limits);
-    let names: Vec<&str> = catalog.entries().iter().map(|entry| entry.name().as_str()).collect();
-    assert_eq!(names, ["s00", "s01", "s02", "s03", "s04", "s05", "s06", "s07", "s08", "s09"]);
+    let names: Vec<&str> = catalog
+        .entries()
+        .iter()
+        .map(|entry| entry.name().as_str())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "s00", "s01", "s02", "s03", "s04", "s05", "s06", "s07", "s08", "s09"
+        ]
+    );
     assert_eq!(catalog.skipped()[0].reason().code(), "entry-limit");
 }
 
 #[test]
 fn an_absolute_link_may_stay_in_its_skill() {
     let tree = Tree::new();
-    tree.file("skills/a/real.md", "---\nname: a\ndescription: d\n---\nBody\n");
+    tree.file(
+        "skills/a/real.md",
+        "---\nname: a\ndescription: d\n---\nBody\n",
+    );
     tree.symlink(tree.path("skills/a/real.md"), "skills/a/SKILL.md");
-    let catalog = discover(&[Root::new(tree.path("skills"), Scope::User)], &Limits::default());
+    let catalog = discover(
+        &[Root::new(tree.path("skills"), Scope::User)],
+        &ScanLimits::default(),
+    );
     assert_snapshot!(tree.print(&catalog), @"user a skills/a/SKILL.md");
-    assert_eq!(catalog.entries()[0].open().unwrap().document().unwrap().body(), "Body\n");
+    assert_eq!(
+        catalog.entries()[0]
+            .open()
+            .unwrap()
+            .document()
+            .unwrap()
+            .body(),
+        "Body\n"
+    );
 }
 
 #[test]
 fn a_root_is_known_by_the_path_it_was_given_and_by_its_own() {
     let tree = Tree::new();
-    tree.skill("real/a", "a").skill("other/b", "b").file("empty/readme", "").symlink(tree.path("real"), "link");
+    tree.skill("real/a", "a")
+        .skill("other/b", "b")
+        .file("empty/readme", "")
+        .symlink(tree.path("real"), "link");
     let roots = ["empty", "link", "other"].map(|path| Root::new(tree.path(path), Scope::Repo));
-    let catalog = discover(&roots, &Limits::default());
-    assert_eq!(catalog.used_roots(), [tree.path("real"), tree.path("other")]);
-    assert_eq!(catalog.links(), [(tree.path("link"), tree.path("real"))]);
+    let catalog = discover(&roots, &ScanLimits::default());
+    assert_eq!(
+        catalog.used_roots(),
+        [tree.path("real"), tree.path("other")]
+    );
+    assert_eq!(catalog.symlinks(), [(tree.path("link"), tree.path("real"))]);
     let entry = &catalog.entries()[0];
-    assert_eq!((entry.root(), catalog.root_of(entry)), (tree.path("link").as_path(), tree.path("real").as_path()));
+    assert_eq!(
+        (entry.root(), catalog.root_of(entry)),
+        (tree.path("link").as_path(), tree.path("real").as_path())
+    );
 }

@@ -2,18 +2,18 @@
 
 use std::fs;
 
-use skills_discovery::Stamps;
+use skills_discovery::StampSet;
 
 use crate::tree::Tree;
 
 /// Looks until the files are old enough for a look to be enough.
-fn settled(tree: &Tree) -> Stamps {
+fn settled(tree: &Tree) -> StampSet {
     loop {
-        let mut stamps = Stamps::default();
+        let mut stamps = StampSet::default();
         for path in ["scripts", "scripts/a.py", "missing"] {
             stamps.add(tree.path(path));
         }
-        if stamps.are_current() {
+        if stamps.is_current() {
             return stamps;
         }
     }
@@ -26,9 +26,9 @@ fn a_change_of_what_was_looked_at_is_noticed() {
     let write = |path: &str, content: &str| fs::write(tree.path(path), content).unwrap();
     let check = |change: &dyn Fn()| {
         let stamps = settled(&tree);
-        assert!(stamps.are_current() && stamps == settled(&tree));
+        assert!(stamps.is_current() && stamps == settled(&tree));
         change();
-        assert!(!stamps.are_current());
+        assert!(!stamps.is_current());
         assert!(stamps != settled(&tree));
     };
     check(&|| write("scripts/a.py", "longer"));

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use skills_discovery::{Catalog, Limits, Root, Scope, discover};
+use skills_discovery::{Catalog, Root, ScanLimits, Scope, discover};
 use tempfile::TempDir;
 
 pub(crate) struct Tree(TempDir);
@@ -28,7 +28,10 @@ impl Tree {
     }
 
     pub(crate) fn skill(&self, directory: &str, name: &str) -> &Self {
-        self.file(&format!("{directory}/SKILL.md"), format!("---\nname: {name}\ndescription: About {name}.\n---\nBody\n"))
+        self.file(
+            &format!("{directory}/SKILL.md"),
+            format!("---\nname: {name}\ndescription: About {name}.\n---\nBody\n"),
+        )
     }
 
     pub(crate) fn symlink(&self, target: impl AsRef<Path>, link: &str) -> &Self {
@@ -36,7 +39,7 @@ impl Tree {
         self
     }
 
-    pub(crate) fn scan(&self, limits: &Limits) -> String {
+    pub(crate) fn scan(&self, limits: &ScanLimits) -> String {
         self.print(&discover(&[Root::new(self.path(""), Scope::Repo)], limits))
     }
 
@@ -44,20 +47,41 @@ impl Tree {
         let mut out = String::new();
         for entry in catalog.entries() {
             let location = entry.location();
-            writeln!(out, "{} {} {}", entry.scope(), entry.name(), self.below(&location)).unwrap();
+            writeln!(
+                out,
+                "{} {} {}",
+                entry.scope(),
+                entry.name(),
+                self.below(&location)
+            )
+            .unwrap();
             for warning in entry.warnings() {
                 writeln!(out, "  warning {}: {warning}", warning.code()).unwrap();
             }
         }
         for inactive in catalog.inactive() {
             let (entry, reason) = (inactive.entry(), inactive.reason());
-            writeln!(out, "{} {} {} {}: {reason}", entry.scope(), entry.name(), self.below(&entry.location()), reason.code()).unwrap();
+            writeln!(
+                out,
+                "{} {} {} {}: {reason}",
+                entry.scope(),
+                entry.name(),
+                self.below(&entry.location()),
+                reason.code()
+            )
+            .unwrap();
         }
         for skipped in catalog.skipped() {
             let (path, reason) = (self.below(skipped.path()), skipped.reason());
             writeln!(out, "skipped {path:?} {}: {reason}", reason.code()).unwrap();
         }
-        out.replace(&format!("{}/", self.path("").display().to_string().trim_end_matches('/')), "")
+        out.replace(
+            &format!(
+                "{}/",
+                self.path("").display().to_string().trim_end_matches('/')
+            ),
+            "",
+        )
     }
 
     /// Sets the permissions of a file or directory.
@@ -67,7 +91,10 @@ impl Tree {
     }
 
     fn below(&self, path: &Path) -> String {
-        path.strip_prefix(self.path("")).unwrap_or(path).display().to_string()
+        path.strip_prefix(self.path(""))
+            .unwrap_or(path)
+            .display()
+            .to_string()
     }
 }
 
@@ -91,7 +118,8 @@ pub(crate) fn is_denied(directory: &Path) -> bool {
 fn drop_privileges() {
     use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
     let mut sets = capabilities(None).unwrap();
-    sets.effective.remove(CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH);
+    sets.effective
+        .remove(CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH);
     set_capabilities(None, sets).unwrap();
 }
 

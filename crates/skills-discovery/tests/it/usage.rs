@@ -1,14 +1,21 @@
-//! Which of the skills that are found are used: trust, rules, precedence, names that are easily confused.
+//! Which of the skills that are found are used: trust, rules, precedence, names that are easily
+//! confused.
 
 use insta::assert_snapshot;
-use skills_discovery::{Discovery, Lookup, Precedence, Root, Rule, Scope, Selector, Trust};
+use skills_discovery::{ConfigRule, Discovery, Lookup, Precedence, Root, Scope, Selector, Trust};
 
 use crate::tree::Tree;
 
 fn two() -> (Tree, Discovery) {
     let tree = Tree::new();
-    tree.skill("repo/pdf", "pdf").skill("repo/docx", "docx").skill("user/pdf", "pdf").skill("user/xlsx", "xlsx");
-    let roots = [Root::new(tree.path("repo"), Scope::Repo), Root::new(tree.path("user"), Scope::User)];
+    tree.skill("repo/pdf", "pdf")
+        .skill("repo/docx", "docx")
+        .skill("user/pdf", "pdf")
+        .skill("user/xlsx", "xlsx");
+    let roots = [
+        Root::new(tree.path("repo"), Scope::Repo),
+        Root::new(tree.path("user"), Scope::User),
+    ];
     let discovery = Discovery::new(roots);
     (tree, discovery)
 }
@@ -17,25 +24,42 @@ fn two() -> (Tree, Discovery) {
 fn untrusted_skills_are_listed_and_blocked() {
     let tree = Tree::new();
     tree.skill("repo/a", "a").skill("user/b", "b");
-    let roots = [Root::new(tree.path("repo"), Scope::Repo).trust(Trust::Untrusted), Root::new(tree.path("user"), Scope::User)];
+    let roots = [
+        Root::new(tree.path("repo"), Scope::Repo).trust(Trust::Untrusted),
+        Root::new(tree.path("user"), Scope::User),
+    ];
     let catalog = Discovery::new(roots).scan();
     assert_snapshot!(tree.print(&catalog), @"
     user b user/b/SKILL.md
     repo a repo/a/SKILL.md untrusted: its root is not trusted
     ");
-    assert!(matches!(catalog.find("a"), Lookup::Inactive(inactive) if inactive.reason().code() == "untrusted"));
+    assert!(
+        matches!(catalog.find("a"), Lookup::Inactive(inactive) if inactive.reason().code() == "untrusted")
+    );
     let directory = tree.path("repo/a").display().to_string();
-    assert!(matches!(catalog.find(&directory), Lookup::Inactive(_)), "its path is no way around");
+    assert!(
+        matches!(catalog.find(&directory), Lookup::Inactive(_)),
+        "its path is no way around"
+    );
 }
 
 /// An untrusted skill neither hides a trusted one nor makes its name ambiguous.
 #[test]
 fn untrusted_skills_hide_nobody() {
     let (tree, discovery) = two();
-    let roots = [Root::new(tree.path("repo"), Scope::Repo).trust(Trust::Untrusted), Root::new(tree.path("user"), Scope::User)];
+    let roots = [
+        Root::new(tree.path("repo"), Scope::Repo).trust(Trust::Untrusted),
+        Root::new(tree.path("user"), Scope::User),
+    ];
     for precedence in [Precedence::KeepAll, Precedence::FirstRoot] {
-        let catalog = discovery.clone().with_roots(roots.clone()).precedence(precedence).scan();
-        assert!(matches!(catalog.find("pdf"), Lookup::Found(entry) if entry.scope() == Scope::User));
+        let catalog = discovery
+            .clone()
+            .with_roots(roots.clone())
+            .precedence(precedence)
+            .scan();
+        assert!(
+            matches!(catalog.find("pdf"), Lookup::Found(entry) if entry.scope() == Scope::User)
+        );
     }
 }
 
@@ -61,17 +85,23 @@ fn precedence() {
 fn within_one_root_the_first_by_path_wins() {
     let tree = Tree::new();
     tree.skill("b/x", "same").skill("a/y", "same");
-    let catalog = Discovery::new([Root::new(tree.path(""), Scope::Repo)]).precedence(Precedence::LastRoot).scan();
+    let catalog = Discovery::new([Root::new(tree.path(""), Scope::Repo)])
+        .precedence(Precedence::LastRoot)
+        .scan();
     assert!(catalog.entries()[0].directory().ends_with("a/y"));
 }
 
-fn disable(selector: Selector) -> Rule {
-    Rule::disable(selector, "test")
+fn disable(selector: Selector) -> ConfigRule {
+    ConfigRule::disable(selector, "test")
 }
 
-fn used(discovery: &Discovery, rules: &[Rule]) -> Vec<String> {
+fn used(discovery: &Discovery, rules: &[ConfigRule]) -> Vec<String> {
     let catalog = discovery.clone().rules(rules.to_vec()).scan();
-    catalog.entries().iter().map(|entry| format!("{}/{}", entry.scope(), entry.name())).collect()
+    catalog
+        .entries()
+        .iter()
+        .map(|entry| format!("{}/{}", entry.scope(), entry.name()))
+        .collect()
 }
 
 /// Codex's rules: exact names and paths, later ones win; and patterns and scopes beyond them.
@@ -79,17 +109,37 @@ fn used(discovery: &Discovery, rules: &[Rule]) -> Vec<String> {
 fn k12_to_k16_rules() {
     let (tree, discovery) = two();
     let name = |name: &str| Selector::Name(name.to_owned());
-    assert_eq!(used(&discovery, &[disable(name("pdf"))]), ["repo/docx", "user/xlsx"]);
+    assert_eq!(
+        used(&discovery, &[disable(name("pdf"))]),
+        ["repo/docx", "user/xlsx"]
+    );
     let path = Selector::Path(tree.path("repo/pdf/SKILL.md"));
-    assert_eq!(used(&discovery, &[disable(path.clone())]), ["repo/docx", "user/pdf", "user/xlsx"]);
-    let enable = Rule::enable(name("pdf"), "session");
-    assert_eq!(used(&discovery, &[disable(path.clone()), enable.clone()]).len(), 4, "a later name rule overrides a path rule");
+    assert_eq!(
+        used(&discovery, &[disable(path.clone())]),
+        ["repo/docx", "user/pdf", "user/xlsx"]
+    );
+    let enable = ConfigRule::enable(name("pdf"), "session");
+    assert_eq!(
+        used(&discovery, &[disable(path.clone()), enable.clone()]).len(),
+        4,
+        "a later name rule overrides a path rule"
+    );
     assert_eq!(used(&discovery, &[enable, disable(path)]).len(), 3);
-    assert_eq!(used(&discovery, &[disable(Selector::Pattern("*x".to_owned()))]), ["repo/pdf", "user/pdf"]);
-    assert_eq!(used(&discovery, &[disable(Selector::Scope(Scope::User))]), ["repo/docx", "repo/pdf"]);
+    assert_eq!(
+        used(&discovery, &[disable(Selector::Pattern("*x".to_owned()))]),
+        ["repo/pdf", "user/pdf"]
+    );
+    assert_eq!(
+        used(&discovery, &[disable(Selector::Scope(Scope::User))]),
+        ["repo/docx", "repo/pdf"]
+    );
     tree.symlink(tree.path("repo"), "alias");
     assert_eq!(
-        used(&discovery, &[disable(Selector::Path(tree.path("alias/pdf")))]).len(),
+        used(
+            &discovery,
+            &[disable(Selector::Path(tree.path("alias/pdf")))]
+        )
+        .len(),
         3,
         "a path rule means the file, however it is reached"
     );
@@ -98,18 +148,33 @@ fn k12_to_k16_rules() {
 #[test]
 fn k14_rules_speak_of_qualified_names() {
     let tree = Tree::new();
-    tree.file("p/.codex-plugin/plugin.json", r#"{"name": "github"}"#).skill("p/skills/yeet", "yeet");
-    let root = Root::new(tree.path("p/skills"), Scope::User).namespace(skills_discovery::Namespace::FromManifests);
+    tree.file("p/.codex-plugin/plugin.json", r#"{"name": "github"}"#)
+        .skill("p/skills/yeet", "yeet");
+    let root = Root::new(tree.path("p/skills"), Scope::User)
+        .namespace(skills_discovery::Namespace::FromManifests);
     let discovery = Discovery::new([root]);
-    assert_eq!(used(&discovery, &[disable(Selector::Name("yeet".to_owned()))]).len(), 1);
-    assert_eq!(used(&discovery, &[disable(Selector::Name("github:yeet".to_owned()))]).len(), 0);
+    assert_eq!(
+        used(&discovery, &[disable(Selector::Name("yeet".to_owned()))]).len(),
+        1
+    );
+    assert_eq!(
+        used(
+            &discovery,
+            &[disable(Selector::Name("github:yeet".to_owned()))]
+        )
+        .len(),
+        0
+    );
 }
 
 #[test]
 fn a_disabled_skill_hides_nobody_and_says_which_rule_it_was() {
     let (tree, discovery) = two();
     let rules = [disable(Selector::Path(tree.path("repo/pdf")))];
-    let catalog = discovery.precedence(Precedence::FirstRoot).rules(rules).scan();
+    let catalog = discovery
+        .precedence(Precedence::FirstRoot)
+        .rules(rules)
+        .scan();
     assert_snapshot!(tree.print(&catalog), @"
     repo docx repo/docx/SKILL.md
     user pdf user/pdf/SKILL.md
@@ -121,21 +186,35 @@ fn a_disabled_skill_hides_nobody_and_says_which_rule_it_was() {
 #[test]
 fn names_that_differ_in_case_or_composition_only_are_warned_of() {
     let tree = Tree::new();
-    tree.skill("a", "Report").skill("b", "report").skill("c", "cafe\u{301}").skill("d", "caf\u{e9}").skill("e", "other");
+    tree.skill("a", "Report")
+        .skill("b", "report")
+        .skill("c", "cafe\u{301}")
+        .skill("d", "caf\u{e9}")
+        .skill("e", "other");
     let catalog = Discovery::new([Root::new(tree.path(""), Scope::Repo)]).scan();
     let clashes: Vec<&str> = (catalog.entries().iter())
-        .filter(|entry| entry.warnings().iter().any(|warning| warning.code() == "name-clash"))
+        .filter(|entry| {
+            entry
+                .warnings()
+                .iter()
+                .any(|warning| warning.code() == "name-clash")
+        })
         .map(|entry| entry.directory().file_name().unwrap().to_str().unwrap())
         .collect();
     assert_eq!(clashes, ["a", "c", "d", "b"]);
-    assert!(matches!(catalog.find("report"), Lookup::Found(entry) if entry.directory().ends_with("b")), "exact names are exact");
+    assert!(
+        matches!(catalog.find("report"), Lookup::Found(entry) if entry.directory().ends_with("b")),
+        "exact names are exact"
+    );
 }
 
 #[test]
 fn a_second_file_in_another_case_is_reported() {
     let tree = Tree::new();
-    tree.skill("group", "group").file("group/skill.md", "---\nname: other\ndescription: d\n---\n");
-    // Only a directory that is listed shows both: the root itself, and those whose nested skills are wanted.
+    tree.skill("group", "group")
+        .file("group/skill.md", "---\nname: other\ndescription: d\n---\n");
+    // Only a directory that is listed shows both: the root itself, and those whose nested skills
+    // are wanted.
     let catalog = Discovery::new([Root::new(tree.path("group"), Scope::Repo)]).scan();
     if tree.path("group/SKILL.MD").exists() {
         return skills_test_support::skip("this file system does not tell upper from lower case");
@@ -148,22 +227,49 @@ fn a_second_file_in_another_case_is_reported() {
 #[test]
 fn an_untrusted_link_claims_nothing() {
     let tree = Tree::new();
-    tree.skill("home/good", "good").file("repo/readme", "").symlink(tree.path("home"), "repo/all");
-    let roots = [Root::new(tree.path("repo"), Scope::Repo).trust(Trust::Untrusted), Root::new(tree.path("home"), Scope::User)];
+    tree.skill("home/good", "good")
+        .file("repo/readme", "")
+        .symlink(tree.path("home"), "repo/all");
+    let roots = [
+        Root::new(tree.path("repo"), Scope::Repo).trust(Trust::Untrusted),
+        Root::new(tree.path("home"), Scope::User),
+    ];
     let catalog = Discovery::new(roots).scan();
-    assert!(matches!(catalog.find("good"), Lookup::Found(entry) if entry.scope() == Scope::User), "{}", tree.print(&catalog));
+    assert!(
+        matches!(catalog.find("good"), Lookup::Found(entry) if entry.scope() == Scope::User),
+        "{}",
+        tree.print(&catalog)
+    );
 }
 
 #[test]
 fn roots_may_lie_in_each_other() {
     let tree = Tree::new();
-    tree.skill("r/a", "a").skill("r/synced/foo", "foo").skill("d/1/2/3/4/5/6/deep", "deep");
-    let shallow = Root::new(tree.path("r"), Scope::User).depth(skills_discovery::Depth::Children);
+    tree.skill("r/a", "a")
+        .skill("r/synced/foo", "foo")
+        .skill("d/1/2/3/4/5/6/deep", "deep");
+    let shallow =
+        Root::new(tree.path("r"), Scope::User).depth(skills_discovery::SearchDepth::Children);
     let catalog = Discovery::new([shallow, Root::new(tree.path("r/synced"), Scope::User)]).scan();
     assert_eq!(catalog.entries().len(), 2, "{}", tree.print(&catalog));
-    let catalog = Discovery::new([Root::new(tree.path("d"), Scope::User), Root::new(tree.path("d/1/2/3"), Scope::Repo)]).scan();
+    let catalog = Discovery::new([
+        Root::new(tree.path("d"), Scope::User),
+        Root::new(tree.path("d/1/2/3"), Scope::Repo),
+    ])
+    .scan();
     assert_eq!(catalog.entries().len(), 1, "{}", tree.print(&catalog));
     // What both see belongs to the first.
-    let catalog = Discovery::new([Root::new(tree.path("r"), Scope::User), Root::new(tree.path("r/synced"), Scope::Repo)]).scan();
-    assert!(catalog.entries().iter().all(|entry| entry.scope() == Scope::User), "{}", tree.print(&catalog));
+    let catalog = Discovery::new([
+        Root::new(tree.path("r"), Scope::User),
+        Root::new(tree.path("r/synced"), Scope::Repo),
+    ])
+    .scan();
+    assert!(
+        catalog
+            .entries()
+            .iter()
+            .all(|entry| entry.scope() == Scope::User),
+        "{}",
+        tree.print(&catalog)
+    );
 }

@@ -4,8 +4,8 @@ use super::name::NameRule;
 
 /// Says what is wrong with a part of a [`Draft`](crate::Draft) and what to do about it.
 ///
-/// The message is one short lower-case sentence; of what was refused it repeats at most a character or the
-/// beginning of a key.
+/// The message is one short lower-case sentence; of what was refused it repeats at most a character
+/// or the beginning of a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct DraftError(Repr);
@@ -23,24 +23,32 @@ impl DraftError {
         match self.0 {
             Repr::Name { .. } => DraftErrorKind::Name,
             Repr::Blank { .. } | Repr::BlankKey => DraftErrorKind::Blank,
-            Repr::Characters { .. } | Repr::Bytes { .. } | Repr::Entries { .. } => DraftErrorKind::TooLong,
-            Repr::Lines { .. } => DraftErrorKind::ManyLines,
-            Repr::Hidden { .. } => DraftErrorKind::Hidden,
-            Repr::Repeated { .. } | Repr::Reserved { .. } => DraftErrorKind::Key,
-            Repr::Fence => DraftErrorKind::Frontmatter,
+            Repr::TooManyCharacters { .. }
+            | Repr::TooManyBytes { .. }
+            | Repr::TooManyEntries { .. } => DraftErrorKind::TooLong,
+            Repr::MultiLine { .. } => DraftErrorKind::MultiLine,
+            Repr::Invisible { .. } => DraftErrorKind::Invisible,
+            Repr::DuplicateKey { .. } | Repr::ReservedKey { .. } => DraftErrorKind::MetadataKey,
+            Repr::LeadingDelimiter => DraftErrorKind::Frontmatter,
         }
     }
 
-    /// Returns the part of the draft that it is about: `name`, `description`, `license`, `metadata`, `instructions`, or `frontmatter` when all
-    /// fields together are too long.
+    /// Returns the part of the draft that it is about: `name`, `description`, `license`,
+    /// `metadata`, `instructions`, or `frontmatter` when all fields together are too long.
     #[must_use]
     pub fn field(&self) -> &'static str {
         match self.0 {
             Repr::Name { .. } => "name",
-            Repr::Blank { field } | Repr::Characters { field, .. } | Repr::Bytes { field, .. } | Repr::Lines { field } => field,
-            Repr::Hidden { field, .. } => field,
-            Repr::BlankKey | Repr::Entries { .. } | Repr::Repeated { .. } | Repr::Reserved { .. } => "metadata",
-            Repr::Fence => "instructions",
+            Repr::Blank { field }
+            | Repr::TooManyCharacters { field, .. }
+            | Repr::TooManyBytes { field, .. }
+            | Repr::MultiLine { field } => field,
+            Repr::Invisible { field, .. } => field,
+            Repr::BlankKey
+            | Repr::TooManyEntries { .. }
+            | Repr::DuplicateKey { .. }
+            | Repr::ReservedKey { .. } => "metadata",
+            Repr::LeadingDelimiter => "instructions",
         }
     }
 
@@ -65,11 +73,11 @@ pub enum DraftErrorKind {
     /// A text has too many characters or bytes, or the metadata too many entries.
     TooLong,
     /// A text that must stand on one line holds a line end.
-    ManyLines,
+    MultiLine,
     /// A text holds a character that people do not see.
-    Hidden,
+    Invisible,
     /// A key of the metadata stands twice, or clients read more than text from it.
-    Key,
+    MetadataKey,
     /// The instructions begin like a frontmatter.
     Frontmatter,
 }
@@ -82,9 +90,9 @@ impl DraftErrorKind {
             Self::Name => "name",
             Self::Blank => "blank",
             Self::TooLong => "too-long",
-            Self::ManyLines => "many-lines",
-            Self::Hidden => "hidden-unicode",
-            Self::Key => "metadata-key",
+            Self::MultiLine => "many-lines",
+            Self::Invisible => "hidden-unicode",
+            Self::MetadataKey => "metadata-key",
             Self::Frontmatter => "frontmatter",
         }
     }
@@ -93,27 +101,50 @@ impl DraftErrorKind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Repr {
     #[error("`name` {rule}{}", hint(nearest.as_deref()))]
-    Name { rule: NameRule, nearest: Option<String> },
+    Name {
+        rule: NameRule,
+        nearest: Option<String>,
+    },
     #[error("{} is blank; {}", part(field), remedy(field))]
     Blank { field: &'static str },
     #[error("a key of `metadata` is blank; say what the value is")]
     BlankKey,
-    #[error("{} has {actual} characters, at most {limit} are allowed; shorten it", part(field))]
-    Characters { field: &'static str, actual: usize, limit: usize },
-    #[error("{} has {actual} bytes, at most {limit} are allowed; shorten it", part(field))]
-    Bytes { field: &'static str, actual: usize, limit: usize },
+    #[error(
+        "{} has {actual} characters, at most {limit} are allowed; shorten it",
+        part(field)
+    )]
+    TooManyCharacters {
+        field: &'static str,
+        actual: usize,
+        limit: usize,
+    },
+    #[error(
+        "{} has {actual} bytes, at most {limit} are allowed; shorten it",
+        part(field)
+    )]
+    TooManyBytes {
+        field: &'static str,
+        actual: usize,
+        limit: usize,
+    },
     #[error("`metadata` has more than {limit} entries; remove some")]
-    Entries { limit: usize },
+    TooManyEntries { limit: usize },
     #[error("{} has several lines; write it on one line", part(field))]
-    Lines { field: &'static str },
-    #[error("{} holds the invisible character U+{code_point:04X}; remove it", part(field))]
-    Hidden { field: &'static str, code_point: u32 },
+    MultiLine { field: &'static str },
+    #[error(
+        "{} holds the invisible character U+{code_point:04X}; remove it",
+        part(field)
+    )]
+    Invisible {
+        field: &'static str,
+        code_point: u32,
+    },
     #[error("the key {key:?} of `metadata` stands twice; remove one")]
-    Repeated { key: String },
+    DuplicateKey { key: String },
     #[error("clients read more than text from the key {key:?} of `metadata`; choose another")]
-    Reserved { key: &'static str },
+    ReservedKey { key: &'static str },
     #[error("`instructions` begins with `---`; leave the frontmatter out, it is written for you")]
-    Fence,
+    LeadingDelimiter,
 }
 
 fn hint(nearest: Option<&str>) -> String {
@@ -122,7 +153,11 @@ fn hint(nearest: Option<&str>) -> String {
 
 /// Says where the mistake is; of metadata it is a key or a value.
 fn part(field: &str) -> String {
-    if field == "metadata" { "a key or value of `metadata`".to_owned() } else { format!("`{field}`") }
+    if field == "metadata" {
+        "a key or value of `metadata`".to_owned()
+    } else {
+        format!("`{field}`")
+    }
 }
 
 fn remedy(field: &str) -> &'static str {

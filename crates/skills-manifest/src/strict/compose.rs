@@ -1,9 +1,10 @@
-//! Builds the tree of a frontmatter as strictyaml does: every scalar is text; flow style, anchors and tags are refused.
+//! Builds the tree of a frontmatter as strictyaml does: every scalar is text; flow style, anchors
+//! and tags are refused.
 
-use super::mark::{Mark, Problem};
+use super::mark::{Mark, MarkedError};
 use super::python::repr;
-use super::scanner::{Scan, Scanner};
-use super::token::{Directive, Kind, Token};
+use super::scanner::{ScanResult, Scanner};
+use super::token::{Directive, Token, TokenKind};
 
 /// How deep collections may nest. The reference tool crashes on some three hundred levels.
 const MAX_DEPTH: usize = 250;
@@ -24,30 +25,38 @@ pub(super) enum Content {
 }
 
 /// Reads the one document of `text`, which ends with NUL; nothing when it holds none.
-pub(super) fn document(text: &[char]) -> Scan<Option<Node>> {
-    let mut composer = Composer { scanner: Scanner::new(text), depth: 0 };
-    composer.scanner.next()?;
-    composer.scanner.peek()?;
-    if composer.at_explicit_start()? {
-        composer.refuse_explicit_document()?;
+pub(super) fn compose_document(text: &[char]) -> ScanResult<Option<Node>> {
+    let mut composer = Composer {
+        scanner: Scanner::new(text),
+        depth: 0,
+    };
+    composer.scanner.next_token()?;
+    composer.scanner.peek_token()?;
+    if composer.is_explicit_start()? {
+        composer.reject_explicit_document()?;
         return Ok(None);
     }
-    let node = composer.block_node(Sequences::Indented)?;
-    if composer.is(&Kind::DocumentEnd)? {
-        composer.scanner.next()?;
+    let node = composer.block_node(SequenceStyle::Indented)?;
+    if composer.next_is(&TokenKind::DocumentEnd)? {
+        composer.scanner.next_token()?;
     }
-    if composer.at_explicit_start()? {
-        composer.refuse_explicit_document()?;
+    if composer.is_explicit_start()? {
+        composer.reject_explicit_document()?;
         return Ok(Some(node));
     }
-    let another = composer.scanner.peek()?.start;
+    let another = composer.scanner.peek_token()?.start;
     let context = "expected a single document in the stream";
-    Err(Problem::within(context, node.start, "but found another document", another))
+    Err(MarkedError::with_context(
+        context,
+        node.start,
+        "but found another document",
+        another,
+    ))
 }
 
 /// Whether the entries of a sequence may stand below its key without indentation.
 #[derive(PartialEq)]
-enum Sequences {
+enum SequenceStyle {
     Indented,
     Indentless,
 }
@@ -58,154 +67,248 @@ struct Composer<'a> {
 }
 
 impl Composer<'_> {
-    fn is(&mut self, kind: &Kind) -> Scan<bool> {
-        Ok(self.scanner.peek()?.kind == *kind)
+    fn next_is(&mut self, kind: &TokenKind) -> ScanResult<bool> {
+        Ok(self.scanner.peek_token()?.kind == *kind)
     }
 
-    fn is_any(&mut self, kinds: &[Kind]) -> Scan<bool> {
-        let token = self.scanner.peek()?;
+    fn next_is_any(&mut self, kinds: &[TokenKind]) -> ScanResult<bool> {
+        let token = self.scanner.peek_token()?;
         Ok(kinds.contains(&token.kind))
     }
 
-    fn at_explicit_start(&mut self) -> Scan<bool> {
-        Ok(matches!(self.scanner.peek()?.kind, Kind::Directive(_) | Kind::DocumentStart | Kind::StreamEnd))
+    fn is_explicit_start(&mut self) -> ScanResult<bool> {
+        Ok(matches!(
+            self.scanner.peek_token()?.kind,
+            TokenKind::Directive(_) | TokenKind::DocumentStart | TokenKind::StreamEnd
+        ))
     }
 
-    /// Passes the end of the stream; directives and what follows them are refused, since no frontmatter can hold a `---`.
-    fn refuse_explicit_document(&mut self) -> Scan<()> {
-        while self.is(&Kind::DocumentEnd)? {
-            self.scanner.next()?;
+    /// Passes the end of the stream; directives and what follows them are refused, since no
+    /// frontmatter can hold a `---`.
+    fn reject_explicit_document(&mut self) -> ScanResult<()> {
+        while self.next_is(&TokenKind::DocumentEnd)? {
+            self.scanner.next_token()?;
         }
-        if self.is(&Kind::StreamEnd)? {
+        if self.next_is(&TokenKind::StreamEnd)? {
             return Ok(());
         }
         let (mut version_seen, mut handles) = (false, Vec::new());
-        while let Kind::Directive(directive) = self.scanner.peek()?.kind.clone() {
-            let token = self.scanner.next()?;
+        while let TokenKind::Directive(directive) = self.scanner.peek_token()?.kind.clone() {
+            let token = self.scanner.next_token()?;
             match directive {
                 Directive::Version { .. } if version_seen => {
-                    return Err(Problem::new("found duplicate YAML directive", token.start));
+                    return Err(MarkedError::new(
+                        "found duplicate YAML directive",
+                        token.start,
+                    ));
                 }
                 Directive::Version { major } if major.trim_start_matches('0') != "1" => {
-                    return Err(Problem::new("found incompatible YAML document (version 1.* is required)", token.start));
+                    return Err(MarkedError::new(
+                        "found incompatible YAML document (version 1.* is required)",
+                        token.start,
+                    ));
                 }
                 Directive::Version { .. } => version_seen = true,
                 Directive::Tag { handle } if handles.contains(&handle) => {
-                    return Err(Problem::new(format!("duplicate tag handle {}", repr(&handle)), token.start));
+                    return Err(MarkedError::new(
+                        format!("duplicate tag handle {}", repr(&handle)),
+                        token.start,
+                    ));
                 }
                 Directive::Tag { handle } => handles.push(handle),
                 Directive::Other => {}
             }
         }
-        let token = self.scanner.peek()?;
-        Err(Problem::new(format!("expected '<document start>', but found {}", repr(token.kind.id())), token.start))
+        let token = self.scanner.peek_token()?;
+        Err(MarkedError::new(
+            format!(
+                "expected '<document start>', but found {}",
+                repr(token.kind.id())
+            ),
+            token.start,
+        ))
     }
 
-    fn block_node(&mut self, sequences: Sequences) -> Scan<Node> {
-        let token = self.scanner.peek()?.clone();
-        let (start, indentless) = (token.start, sequences == Sequences::Indentless);
+    fn block_node(&mut self, sequences: SequenceStyle) -> ScanResult<Node> {
+        let token = self.scanner.peek_token()?.clone();
+        let (start, indentless) = (token.start, sequences == SequenceStyle::Indentless);
         match token.kind {
-            Kind::Alias(name) => Err(Problem::new(format!("found undefined alias {}", repr(&name)), start)),
-            Kind::Anchor => {
-                Err(disallowed(token, "Found confusing disallowed anchor token (surround with ' and ' to make text appear literally)"))
-            }
-            Kind::Tag => {
+            TokenKind::Alias(name) => Err(MarkedError::new(
+                format!("found undefined alias {}", repr(&name)),
+                start,
+            )),
+            TokenKind::Anchor => Err(disallowed_token(
+                token,
+                "Found confusing disallowed anchor token (surround with ' and ' to make text appear literally)",
+            )),
+            TokenKind::Tag => {
                 let (start, end) = (token.end, token.start);
-                Err(disallowed(Token { start, end, ..token }, "Found disallowed tag tokens (do not specify types in markup)"))
+                Err(disallowed_token(
+                    Token {
+                        start,
+                        end,
+                        ..token
+                    },
+                    "Found disallowed tag tokens (do not specify types in markup)",
+                ))
             }
-            Kind::BlockEntry if indentless => self.deeper(start, Self::indentless_sequence),
-            Kind::Scalar { .. } => {
-                let token = self.scanner.next()?;
-                let Kind::Scalar { value: text, plain } = token.kind else { return self.unexpected(start) };
-                Ok(Node { content: Content::Scalar { text, plain }, start, end: token.end })
+            TokenKind::BlockEntry if indentless => {
+                self.with_depth(start, Self::indentless_sequence)
             }
-            Kind::FlowSequenceStart | Kind::FlowMappingStart => {
-                Err(disallowed(token, "Found ugly disallowed JSONesque flow mapping (surround with ' and ' to make text appear literally)"))
+            TokenKind::Scalar { .. } => {
+                let token = self.scanner.next_token()?;
+                let TokenKind::Scalar { value: text, plain } = token.kind else {
+                    return self.unexpected_token(start);
+                };
+                Ok(Node {
+                    content: Content::Scalar { text, plain },
+                    start,
+                    end: token.end,
+                })
             }
-            Kind::BlockSequenceStart => self.deeper(start, Self::sequence),
-            Kind::BlockMappingStart => self.deeper(start, Self::mapping),
-            _ => self.unexpected(start),
+            TokenKind::FlowSequenceStart | TokenKind::FlowMappingStart => Err(disallowed_token(
+                token,
+                "Found ugly disallowed JSONesque flow mapping (surround with ' and ' to make text appear literally)",
+            )),
+            TokenKind::BlockSequenceStart => self.with_depth(start, Self::block_sequence),
+            TokenKind::BlockMappingStart => self.with_depth(start, Self::block_mapping),
+            _ => self.unexpected_token(start),
         }
     }
 
-    fn unexpected(&mut self, start: Mark) -> Scan<Node> {
-        let token = self.scanner.peek()?;
-        let text = format!("expected the node content, but found {}", repr(token.kind.id()));
-        Err(Problem::within("while parsing a block node", start, text, token.start))
+    fn unexpected_token(&mut self, start: Mark) -> ScanResult<Node> {
+        let token = self.scanner.peek_token()?;
+        let text = format!(
+            "expected the node content, but found {}",
+            repr(token.kind.id())
+        );
+        Err(MarkedError::with_context(
+            "while parsing a block node",
+            start,
+            text,
+            token.start,
+        ))
     }
 
-    fn deeper(&mut self, start: Mark, build: fn(&mut Self, Mark) -> Scan<Node>) -> Scan<Node> {
+    fn with_depth(
+        &mut self,
+        start: Mark,
+        build: fn(&mut Self, Mark) -> ScanResult<Node>,
+    ) -> ScanResult<Node> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(Problem::new(format!("nested deeper than {MAX_DEPTH} levels"), start));
+            return Err(MarkedError::new(
+                format!("nested deeper than {MAX_DEPTH} levels"),
+                start,
+            ));
         }
         let node = build(self, start);
         self.depth -= 1;
         node
     }
 
-    fn sequence(&mut self, start: Mark) -> Scan<Node> {
-        self.scanner.next()?;
+    fn block_sequence(&mut self, start: Mark) -> ScanResult<Node> {
+        self.scanner.next_token()?;
         let mut items = Vec::new();
-        while self.is(&Kind::BlockEntry)? {
-            let entry = self.scanner.next()?;
-            let is_empty = self.is_any(&[Kind::BlockEntry, Kind::BlockEnd])?;
-            items.push(if is_empty { empty(entry.end) } else { self.block_node(Sequences::Indented)? });
+        while self.next_is(&TokenKind::BlockEntry)? {
+            let entry = self.scanner.next_token()?;
+            let is_empty = self.next_is_any(&[TokenKind::BlockEntry, TokenKind::BlockEnd])?;
+            items.push(if is_empty {
+                empty_scalar(entry.end)
+            } else {
+                self.block_node(SequenceStyle::Indented)?
+            });
         }
         let end = self.block_end("while parsing a block collection", start)?;
-        Ok(Node { content: Content::Sequence(items), start, end })
+        Ok(Node {
+            content: Content::Sequence(items),
+            start,
+            end,
+        })
     }
 
-    fn indentless_sequence(&mut self, start: Mark) -> Scan<Node> {
+    fn indentless_sequence(&mut self, start: Mark) -> ScanResult<Node> {
         let mut items = Vec::new();
-        while self.is(&Kind::BlockEntry)? {
-            let entry = self.scanner.next()?;
-            let is_empty = self.is_any(&[Kind::BlockEntry, Kind::Key, Kind::Value, Kind::BlockEnd])?;
-            items.push(if is_empty { empty(entry.end) } else { self.block_node(Sequences::Indented)? });
+        while self.next_is(&TokenKind::BlockEntry)? {
+            let entry = self.scanner.next_token()?;
+            let is_empty = self.next_is_any(&[
+                TokenKind::BlockEntry,
+                TokenKind::Key,
+                TokenKind::Value,
+                TokenKind::BlockEnd,
+            ])?;
+            items.push(if is_empty {
+                empty_scalar(entry.end)
+            } else {
+                self.block_node(SequenceStyle::Indented)?
+            });
         }
-        let end = self.scanner.peek()?.start;
-        Ok(Node { content: Content::Sequence(items), start, end })
+        let end = self.scanner.peek_token()?.start;
+        Ok(Node {
+            content: Content::Sequence(items),
+            start,
+            end,
+        })
     }
 
-    fn mapping(&mut self, start: Mark) -> Scan<Node> {
-        const ENDS: [Kind; 3] = [Kind::Key, Kind::Value, Kind::BlockEnd];
-        self.scanner.next()?;
+    fn block_mapping(&mut self, start: Mark) -> ScanResult<Node> {
+        const ENDS: [TokenKind; 3] = [TokenKind::Key, TokenKind::Value, TokenKind::BlockEnd];
+        self.scanner.next_token()?;
         let mut pairs = Vec::new();
         loop {
-            let key = if self.is(&Kind::Key)? {
-                let token = self.scanner.next()?;
-                if self.is_any(&ENDS)? { empty(token.end) } else { self.block_node(Sequences::Indentless)? }
-            } else if self.is(&Kind::Value)? {
-                empty(self.scanner.peek()?.start)
+            let key = if self.next_is(&TokenKind::Key)? {
+                let token = self.scanner.next_token()?;
+                if self.next_is_any(&ENDS)? {
+                    empty_scalar(token.end)
+                } else {
+                    self.block_node(SequenceStyle::Indentless)?
+                }
+            } else if self.next_is(&TokenKind::Value)? {
+                empty_scalar(self.scanner.peek_token()?.start)
             } else {
                 break;
             };
-            let value = if self.is(&Kind::Value)? {
-                let token = self.scanner.next()?;
-                if self.is_any(&ENDS)? { empty(token.end) } else { self.block_node(Sequences::Indentless)? }
+            let value = if self.next_is(&TokenKind::Value)? {
+                let token = self.scanner.next_token()?;
+                if self.next_is_any(&ENDS)? {
+                    empty_scalar(token.end)
+                } else {
+                    self.block_node(SequenceStyle::Indentless)?
+                }
             } else {
-                empty(self.scanner.peek()?.start)
+                empty_scalar(self.scanner.peek_token()?.start)
             };
             pairs.push((key, value));
         }
         let end = self.block_end("while parsing a block mapping", start)?;
-        Ok(Node { content: Content::Mapping(pairs), start, end })
+        Ok(Node {
+            content: Content::Mapping(pairs),
+            start,
+            end,
+        })
     }
 
-    fn block_end(&mut self, context: &'static str, start: Mark) -> Scan<Mark> {
-        let token = self.scanner.peek()?;
-        if token.kind != Kind::BlockEnd {
+    fn block_end(&mut self, context: &'static str, start: Mark) -> ScanResult<Mark> {
+        let token = self.scanner.peek_token()?;
+        if token.kind != TokenKind::BlockEnd {
             let text = format!("expected <block end>, but found {}", repr(token.kind.id()));
-            return Err(Problem::within(context, start, text, token.start));
+            return Err(MarkedError::with_context(context, start, text, token.start));
         }
-        Ok(self.scanner.next()?.end)
+        Ok(self.scanner.next_token()?.end)
     }
 }
 
-fn empty(at: Mark) -> Node {
-    Node { content: Content::Scalar { text: String::new(), plain: true }, start: at, end: at }
+fn empty_scalar(at: Mark) -> Node {
+    Node {
+        content: Content::Scalar {
+            text: String::new(),
+            plain: true,
+        },
+        start: at,
+        end: at,
+    }
 }
 
-fn disallowed(token: Token, text: &str) -> Box<Problem> {
-    Problem::within("While scanning", token.start, text, token.end)
+fn disallowed_token(token: Token, text: &str) -> Box<MarkedError> {
+    MarkedError::with_context("While scanning", token.start, text, token.end)
 }

@@ -14,38 +14,55 @@ pub(super) struct Mark {
 
 /// What is wrong with the YAML, in the two halves of the reports that strictyaml writes.
 #[derive(Debug)]
-pub(super) struct Problem {
+pub(super) struct MarkedError {
     pub(super) context: Option<(&'static str, Option<Mark>)>,
-    pub(super) text: String,
+    pub(super) problem: String,
     pub(super) mark: Mark,
     pub(super) note: Option<&'static str>,
 }
 
-impl Problem {
+impl MarkedError {
     pub(super) fn new(text: impl Into<String>, mark: Mark) -> Box<Self> {
-        Box::new(Self { context: None, text: text.into(), mark, note: None })
+        Box::new(Self {
+            context: None,
+            problem: text.into(),
+            mark,
+            note: None,
+        })
     }
 
-    pub(super) fn within(context: &'static str, start: Mark, text: impl Into<String>, mark: Mark) -> Box<Self> {
-        Box::new(Self { context: Some((context, Some(start))), text: text.into(), mark, note: None })
+    pub(super) fn with_context(
+        context: &'static str,
+        start: Mark,
+        text: impl Into<String>,
+        mark: Mark,
+    ) -> Box<Self> {
+        Box::new(Self {
+            context: Some((context, Some(start))),
+            problem: text.into(),
+            mark,
+            note: None,
+        })
     }
 
-    /// Writes the report: context, its place when it is another, problem, its place; each place with the line and a caret.
+    /// Writes the report: context, its place when it is another, problem, its place; each place
+    /// with the line and a caret.
     pub(super) fn render(&self, text: &[char]) -> String {
         let mut lines = Vec::new();
         if let Some((context, mark)) = &self.context {
             lines.push((*context).to_owned());
-            let elsewhere = mark.filter(|mark| (mark.line, mark.column) != (self.mark.line, self.mark.column));
-            lines.extend(elsewhere.map(|mark| place(mark, text)));
+            let elsewhere =
+                mark.filter(|mark| (mark.line, mark.column) != (self.mark.line, self.mark.column));
+            lines.extend(elsewhere.map(|mark| render_mark(mark, text)));
         }
-        lines.push(self.text.clone());
-        lines.push(place(self.mark, text));
+        lines.push(self.problem.clone());
+        lines.push(render_mark(self.mark, text));
         lines.extend(self.note.map(str::to_owned));
         lines.join("\n")
     }
 }
 
-fn place(mark: Mark, text: &[char]) -> String {
+fn render_mark(mark: Mark, text: &[char]) -> String {
     let is_break = |c: char| LINE_BREAKS.contains(&c);
     let (mut start, mut head) = (mark.index, "");
     while start > 0 && !is_break(text[start - 1]) {
@@ -68,5 +85,7 @@ fn place(mark: Mark, text: &[char]) -> String {
     let snippet: String = text[start..end].iter().collect();
     let (line, column) = (mark.line + 1, mark.column + 1);
     let caret = " ".repeat(4 + mark.index - start + head.len());
-    format!("  in \"<unicode string>\", line {line}, column {column}:\n    {head}{snippet}{tail}\n{caret}^ (line: {line})")
+    format!(
+        "  in \"<unicode string>\", line {line}, column {column}:\n    {head}{snippet}{tail}\n{caret}^ (line: {line})"
+    )
 }

@@ -1,4 +1,5 @@
-//! Turns characters into tokens, with the same look-ahead as strictyaml's scanner: which of two mistakes is reported depends on it.
+//! Turns characters into tokens, with the same look-ahead as strictyaml's scanner: which of two
+//! mistakes is reported depends on it.
 
 mod directive;
 mod scalar;
@@ -6,11 +7,11 @@ mod tag;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::mark::{Mark, Problem};
-use super::python::repr_of;
-use super::token::{Kind, Token};
+use super::mark::{Mark, MarkedError};
+use super::python::char_repr;
+use super::token::{Token, TokenKind};
 
-pub(super) type Scan<T> = Result<T, Box<Problem>>;
+pub(super) type ScanResult<T> = Result<T, Box<MarkedError>>;
 
 /// How many characters a key may have before its colon.
 const MAX_KEY_CHARACTERS: usize = 1024;
@@ -24,20 +25,20 @@ struct SimpleKey {
 
 pub(super) struct Scanner<'a> {
     text: &'a [char],
-    at: Mark,
+    mark: Mark,
     done: bool,
-    flow: Vec<char>,
+    flow_brackets: Vec<char>,
     tokens: VecDeque<Token>,
-    taken: usize,
+    tokens_taken: usize,
     indent: isize,
     indents: Vec<isize>,
     allow_simple_key: bool,
-    keys: BTreeMap<usize, SimpleKey>,
+    simple_keys: BTreeMap<usize, SimpleKey>,
 }
 
 /// What lies between two tokens.
-enum Gap {
-    Nothing,
+enum TokenGap {
+    None,
     /// A comment or empty lines, which count as a token.
     Comment(Mark, Mark),
 }
@@ -46,56 +47,63 @@ impl<'a> Scanner<'a> {
     /// Starts at the first character of `text`, which ends with NUL.
     pub(super) fn new(text: &'a [char]) -> Self {
         let at = Mark::default();
-        let tokens = VecDeque::from([Token::new(Kind::StreamStart, at, at)]);
+        let tokens = VecDeque::from([Token::new(TokenKind::StreamStart, at, at)]);
         Self {
             text,
-            at,
+            mark: at,
             done: false,
-            flow: Vec::new(),
+            flow_brackets: Vec::new(),
             tokens,
-            taken: 0,
+            tokens_taken: 0,
             indent: -1,
             indents: Vec::new(),
             allow_simple_key: true,
-            keys: BTreeMap::new(),
+            simple_keys: BTreeMap::new(),
         }
     }
 
     /// Looks at the next token without taking it.
-    pub(super) fn peek(&mut self) -> Scan<&Token> {
-        self.fill()?;
+    pub(super) fn peek_token(&mut self) -> ScanResult<&Token> {
+        self.fetch_needed()?;
         self.gather_comments()?;
         // The stream's end stays in the queue: nothing takes it.
-        let end = self.at;
+        let end = self.mark;
         if self.tokens.is_empty() {
-            self.tokens.push_back(Token::new(Kind::StreamEnd, end, end));
+            self.tokens
+                .push_back(Token::new(TokenKind::StreamEnd, end, end));
         }
         Ok(&self.tokens[0])
     }
 
     /// Takes the next token and the comments that belong to it.
-    pub(super) fn next(&mut self) -> Scan<Token> {
-        self.peek()?;
-        let is_comment = |token: Option<&Token>| token.is_some_and(|token| token.kind == Kind::Comment);
+    pub(super) fn next_token(&mut self) -> ScanResult<Token> {
+        self.peek_token()?;
+        let is_comment =
+            |token: Option<&Token>| token.is_some_and(|token| token.kind == TokenKind::Comment);
         if is_comment(self.tokens.get(1)) {
             let same_line = self.tokens[0].end.line == self.tokens[1].start.line;
             let takes = match self.tokens[0].kind {
-                Kind::Scalar { .. } => true,
-                Kind::Value | Kind::FlowSequenceEnd | Kind::FlowMappingEnd => same_line,
+                TokenKind::Scalar { .. } => true,
+                TokenKind::Value | TokenKind::FlowSequenceEnd | TokenKind::FlowMappingEnd => {
+                    same_line
+                }
                 _ => false,
             };
             while takes && is_comment(self.tokens.get(1)) {
-                self.taken += 1;
+                self.tokens_taken += 1;
                 self.tokens.remove(1);
                 self.fetch()?;
             }
         }
-        self.taken += 1;
-        let end = self.at;
-        Ok(self.tokens.pop_front().unwrap_or(Token::new(Kind::StreamEnd, end, end)))
+        self.tokens_taken += 1;
+        let end = self.mark;
+        Ok(self
+            .tokens
+            .pop_front()
+            .unwrap_or(Token::new(TokenKind::StreamEnd, end, end)))
     }
 
-    fn fill(&mut self) -> Scan<()> {
+    fn fetch_needed(&mut self) -> ScanResult<()> {
         while self.needs_more()? {
             self.fetch()?;
         }
@@ -103,7 +111,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Drops comments before the next token, and reads one token ahead of it.
-    fn gather_comments(&mut self) -> Scan<()> {
+    fn gather_comments(&mut self) -> ScanResult<()> {
         if self.tokens.is_empty() {
             return Ok(());
         }
@@ -122,85 +130,107 @@ impl<'a> Scanner<'a> {
     }
 
     fn drop_comment(&mut self) {
-        if self.tokens.front().is_some_and(|token| token.kind == Kind::Comment) {
+        if self
+            .tokens
+            .front()
+            .is_some_and(|token| token.kind == TokenKind::Comment)
+        {
             self.tokens.pop_front();
-            self.taken += 1;
+            self.tokens_taken += 1;
         }
     }
 
-    fn needs_more(&mut self) -> Scan<bool> {
+    fn needs_more(&mut self) -> ScanResult<bool> {
         if self.done {
             return Ok(false);
         }
         if self.tokens.is_empty() {
             return Ok(true);
         }
-        self.forget_stale_keys()?;
-        Ok(self.keys.values().map(|key| key.token).min() == Some(self.taken))
+        self.remove_stale_keys()?;
+        Ok(self.simple_keys.values().map(|key| key.token).min() == Some(self.tokens_taken))
     }
 
-    fn fetch(&mut self) -> Scan<()> {
+    fn fetch(&mut self) -> ScanResult<()> {
         if self.done {
             return Ok(());
         }
-        if let Gap::Comment(start, end) = self.skip_to_next_token() {
-            self.tokens.push_back(Token::new(Kind::Comment, start, end));
+        if let TokenGap::Comment(start, end) = self.skip_to_next_token() {
+            self.tokens
+                .push_back(Token::new(TokenKind::Comment, start, end));
             return Ok(());
         }
-        self.forget_stale_keys()?;
-        self.unwind_indent(self.at.column as isize);
-        let c = self.char(0);
+        self.remove_stale_keys()?;
+        self.unwind_indent(self.mark.column as isize);
+        let c = self.peek_char(0);
         match c {
             '\0' => self.fetch_stream_end(),
-            '%' if self.at.column == 0 => self.fetch_directive(),
-            '-' if self.is_document_mark("---") => self.fetch_document_mark(Kind::DocumentStart),
-            '.' if self.is_document_mark("...") => self.fetch_document_mark(Kind::DocumentEnd),
+            '%' if self.mark.column == 0 => self.fetch_directive(),
+            '-' if self.is_document_mark("---") => {
+                self.fetch_document_mark(TokenKind::DocumentStart)
+            }
+            '.' if self.is_document_mark("...") => self.fetch_document_mark(TokenKind::DocumentEnd),
             '[' | '{' => self.fetch_flow_start(c),
             ']' | '}' => self.fetch_flow_end(c),
             ',' => self.fetch_flow_entry(),
-            '-' if is_end_or_space(self.char(1)) => self.fetch_block_entry(),
-            '?' if !self.flow.is_empty() || is_end_or_space(self.char(1)) => self.fetch_key(),
-            ':' if self.is_value() => self.fetch_value(),
+            '-' if is_blank_or_line_end(self.peek_char(1)) => self.fetch_block_entry(),
+            '?' if !self.flow_brackets.is_empty() || is_blank_or_line_end(self.peek_char(1)) => {
+                self.fetch_key()
+            }
+            ':' if self.is_value_indicator() => self.fetch_value(),
             '*' | '&' => self.fetch_anchor(),
             '!' => self.fetch_tag(),
-            '|' | '>' if self.flow.is_empty() => self.fetch_block_scalar(c),
+            '|' | '>' if self.flow_brackets.is_empty() => self.fetch_block_scalar(c),
             '\'' | '"' => self.fetch_quoted(c),
-            _ if self.is_plain() => self.fetch_plain(),
+            _ if self.is_plain_start() => self.fetch_plain(),
             _ => {
-                let text = format!("found character {} that cannot start any token", repr_of(c));
+                let text = format!(
+                    "found character {} that cannot start any token",
+                    char_repr(c)
+                );
                 let context = Some(("while scanning for the next token", None));
-                Err(Box::new(Problem { context, text, mark: self.at, note: None }))
+                Err(Box::new(MarkedError {
+                    context,
+                    problem: text,
+                    mark: self.mark,
+                    note: None,
+                }))
             }
         }
     }
 
     // Characters.
 
-    fn char(&self, ahead: usize) -> char {
-        self.text.get(self.at.index + ahead).copied().unwrap_or('\0')
+    fn peek_char(&self, ahead: usize) -> char {
+        self.text
+            .get(self.mark.index + ahead)
+            .copied()
+            .unwrap_or('\0')
     }
 
     fn prefix(&self, length: usize) -> &'a [char] {
-        &self.text[self.at.index..(self.at.index + length).min(self.text.len())]
+        &self.text[self.mark.index..(self.mark.index + length).min(self.text.len())]
     }
 
     fn forward(&mut self, length: usize) {
         for _ in 0..length {
-            let Some(&c) = self.text.get(self.at.index) else { return };
-            self.at.index += 1;
-            if c == '\n' || (c == '\r' && self.char(0) != '\n') {
-                self.at.line += 1;
-                self.at.column = 0;
+            let Some(&c) = self.text.get(self.mark.index) else {
+                return;
+            };
+            self.mark.index += 1;
+            if c == '\n' || (c == '\r' && self.peek_char(0) != '\n') {
+                self.mark.line += 1;
+                self.mark.column = 0;
             } else if c != '\u{FEFF}' {
-                self.at.column += 1;
+                self.mark.column += 1;
             }
         }
     }
 
     /// Passes a line break; returns what it counts as in a scalar.
-    fn line_break(&mut self) -> Option<char> {
-        match self.char(0) {
-            '\r' if self.char(1) == '\n' => self.forward(2),
+    fn scan_line_break(&mut self) -> Option<char> {
+        match self.peek_char(0) {
+            '\r' if self.peek_char(1) == '\n' => self.forward(2),
             '\r' | '\n' | '\u{85}' => self.forward(1),
             c @ ('\u{2028}' | '\u{2029}') => {
                 self.forward(1);
@@ -212,63 +242,85 @@ impl<'a> Scanner<'a> {
     }
 
     fn is_document_mark(&self, mark: &str) -> bool {
-        self.at.column == 0 && self.prefix(3).iter().copied().eq(mark.chars()) && is_end_or_space(self.char(3))
+        self.mark.column == 0
+            && self.prefix(3).iter().copied().eq(mark.chars())
+            && is_blank_or_line_end(self.peek_char(3))
     }
 
-    fn is_value(&self) -> bool {
-        let spaced = is_end_or_space(self.char(1));
-        match self.flow.last() {
+    fn is_value_indicator(&self) -> bool {
+        let spaced = is_blank_or_line_end(self.peek_char(1));
+        match self.flow_brackets.last() {
             None | Some('[') => spaced,
-            Some(_) => spaced || self.tokens.back().is_none_or(|token| token.kind != Kind::Value),
+            Some(_) => {
+                spaced
+                    || self
+                        .tokens
+                        .back()
+                        .is_none_or(|token| token.kind != TokenKind::Value)
+            }
         }
     }
 
-    fn is_plain(&self) -> bool {
-        let (c, next, block) = (self.char(0), self.char(1), self.flow.is_empty());
-        if !is_end_or_space(c) && !"-?:,[]{}#&*!|>'\"%@`".contains(c) {
+    fn is_plain_start(&self) -> bool {
+        let (c, next, block) = (
+            self.peek_char(0),
+            self.peek_char(1),
+            self.flow_brackets.is_empty(),
+        );
+        if !is_blank_or_line_end(c) && !"-?:,[]{}#&*!|>'\"%@`".contains(c) {
             return true;
         }
         match c {
-            '-' => !is_end_or_space(next),
+            '-' => !is_blank_or_line_end(next),
             ':' if !block => !matches!(next, ' ' | '\t'),
-            ':' | '?' => block && !is_end_or_space(next),
+            ':' | '?' => block && !is_blank_or_line_end(next),
             _ => false,
         }
     }
 
     // Keys and indentation.
 
-    fn forget_stale_keys(&mut self) -> Scan<()> {
-        let at = self.at;
-        let is_stale = |key: &SimpleKey| key.mark.line != at.line || at.index - key.mark.index > MAX_KEY_CHARACTERS;
-        if let Some(key) = self.keys.values().find(|key| key.required && is_stale(key)) {
-            return Err(no_colon(key, at));
+    fn remove_stale_keys(&mut self) -> ScanResult<()> {
+        let at = self.mark;
+        let is_stale = |key: &SimpleKey| {
+            key.mark.line != at.line || at.index - key.mark.index > MAX_KEY_CHARACTERS
+        };
+        if let Some(key) = self
+            .simple_keys
+            .values()
+            .find(|key| key.required && is_stale(key))
+        {
+            return Err(missing_colon_error(key, at));
         }
-        self.keys.retain(|_, key| !is_stale(key));
+        self.simple_keys.retain(|_, key| !is_stale(key));
         Ok(())
     }
 
-    fn save_key(&mut self) -> Scan<()> {
-        let required = self.flow.is_empty() && self.indent == self.at.column as isize;
+    fn save_simple_key(&mut self) -> ScanResult<()> {
+        let required = self.flow_brackets.is_empty() && self.indent == self.mark.column as isize;
         if self.allow_simple_key {
-            self.forget_key()?;
-            let key = SimpleKey { token: self.taken + self.tokens.len(), required, mark: self.at };
-            self.keys.insert(self.flow.len(), key);
+            self.remove_simple_key()?;
+            let key = SimpleKey {
+                token: self.tokens_taken + self.tokens.len(),
+                required,
+                mark: self.mark,
+            };
+            self.simple_keys.insert(self.flow_brackets.len(), key);
         }
         Ok(())
     }
 
-    fn forget_key(&mut self) -> Scan<()> {
-        match self.keys.remove(&self.flow.len()) {
-            Some(key) if key.required => Err(no_colon(&key, self.at)),
+    fn remove_simple_key(&mut self) -> ScanResult<()> {
+        match self.simple_keys.remove(&self.flow_brackets.len()) {
+            Some(key) if key.required => Err(missing_colon_error(&key, self.mark)),
             _ => Ok(()),
         }
     }
 
     fn unwind_indent(&mut self, column: isize) {
-        while self.flow.is_empty() && self.indent > column {
+        while self.flow_brackets.is_empty() && self.indent > column {
             self.indent = self.indents.pop().unwrap_or(-1);
-            self.push(Kind::BlockEnd, self.at);
+            self.push_token(TokenKind::BlockEnd, self.mark);
         }
     }
 
@@ -282,160 +334,193 @@ impl<'a> Scanner<'a> {
     }
 
     /// Adds a token from `start` to here.
-    fn push(&mut self, kind: Kind, start: Mark) {
-        self.tokens.push_back(Token::new(kind, start, self.at));
+    fn push_token(&mut self, kind: TokenKind, start: Mark) {
+        self.tokens.push_back(Token::new(kind, start, self.mark));
     }
 
     /// Adds a token of the next `length` characters.
-    fn push_next(&mut self, kind: Kind, length: usize) {
-        let start = self.at;
+    fn push_indicator(&mut self, kind: TokenKind, length: usize) {
+        let start = self.mark;
         self.forward(length);
-        self.push(kind, start);
+        self.push_token(kind, start);
     }
 
     // One function for each kind of token.
 
-    fn fetch_stream_end(&mut self) -> Scan<()> {
+    fn fetch_stream_end(&mut self) -> ScanResult<()> {
         self.unwind_indent(-1);
-        self.forget_key()?;
+        self.remove_simple_key()?;
         self.allow_simple_key = false;
-        self.keys.clear();
-        self.push(Kind::StreamEnd, self.at);
+        self.simple_keys.clear();
+        self.push_token(TokenKind::StreamEnd, self.mark);
         self.done = true;
         Ok(())
     }
 
-    fn fetch_document_mark(&mut self, kind: Kind) -> Scan<()> {
+    fn fetch_document_mark(&mut self, kind: TokenKind) -> ScanResult<()> {
         self.unwind_indent(-1);
-        self.forget_key()?;
+        self.remove_simple_key()?;
         self.allow_simple_key = false;
-        self.push_next(kind, 3);
+        self.push_indicator(kind, 3);
         Ok(())
     }
 
-    fn fetch_flow_start(&mut self, c: char) -> Scan<()> {
-        self.save_key()?;
-        self.flow.push(c);
+    fn fetch_flow_start(&mut self, c: char) -> ScanResult<()> {
+        self.save_simple_key()?;
+        self.flow_brackets.push(c);
         self.allow_simple_key = true;
-        self.push_next(if c == '[' { Kind::FlowSequenceStart } else { Kind::FlowMappingStart }, 1);
+        self.push_indicator(
+            if c == '[' {
+                TokenKind::FlowSequenceStart
+            } else {
+                TokenKind::FlowMappingStart
+            },
+            1,
+        );
         Ok(())
     }
 
-    fn fetch_flow_end(&mut self, c: char) -> Scan<()> {
-        self.forget_key()?;
-        self.flow.pop();
+    fn fetch_flow_end(&mut self, c: char) -> ScanResult<()> {
+        self.remove_simple_key()?;
+        self.flow_brackets.pop();
         self.allow_simple_key = false;
-        self.push_next(if c == ']' { Kind::FlowSequenceEnd } else { Kind::FlowMappingEnd }, 1);
+        self.push_indicator(
+            if c == ']' {
+                TokenKind::FlowSequenceEnd
+            } else {
+                TokenKind::FlowMappingEnd
+            },
+            1,
+        );
         Ok(())
     }
 
-    fn fetch_flow_entry(&mut self) -> Scan<()> {
+    fn fetch_flow_entry(&mut self) -> ScanResult<()> {
         self.allow_simple_key = true;
-        self.forget_key()?;
-        self.push_next(Kind::FlowEntry, 1);
+        self.remove_simple_key()?;
+        self.push_indicator(TokenKind::FlowEntry, 1);
         Ok(())
     }
 
-    fn fetch_block_entry(&mut self) -> Scan<()> {
-        if self.flow.is_empty() {
+    fn fetch_block_entry(&mut self) -> ScanResult<()> {
+        if self.flow_brackets.is_empty() {
             if !self.allow_simple_key {
-                return Err(Problem::new("sequence entries are not allowed here", self.at));
+                return Err(MarkedError::new(
+                    "sequence entries are not allowed here",
+                    self.mark,
+                ));
             }
-            if self.add_indent(self.at.column) {
-                self.push(Kind::BlockSequenceStart, self.at);
+            if self.add_indent(self.mark.column) {
+                self.push_token(TokenKind::BlockSequenceStart, self.mark);
             }
         }
         self.allow_simple_key = true;
-        self.forget_key()?;
-        self.push_next(Kind::BlockEntry, 1);
+        self.remove_simple_key()?;
+        self.push_indicator(TokenKind::BlockEntry, 1);
         Ok(())
     }
 
-    fn fetch_key(&mut self) -> Scan<()> {
-        if self.flow.is_empty() {
+    fn fetch_key(&mut self) -> ScanResult<()> {
+        if self.flow_brackets.is_empty() {
             if !self.allow_simple_key {
-                return Err(Problem::new("mapping keys are not allowed here", self.at));
+                return Err(MarkedError::new(
+                    "mapping keys are not allowed here",
+                    self.mark,
+                ));
             }
-            if self.add_indent(self.at.column) {
-                self.push(Kind::BlockMappingStart, self.at);
+            if self.add_indent(self.mark.column) {
+                self.push_token(TokenKind::BlockMappingStart, self.mark);
             }
         }
-        self.allow_simple_key = self.flow.is_empty();
-        self.forget_key()?;
-        self.push_next(Kind::Key, 1);
+        self.allow_simple_key = self.flow_brackets.is_empty();
+        self.remove_simple_key()?;
+        self.push_indicator(TokenKind::Key, 1);
         Ok(())
     }
 
-    fn fetch_value(&mut self) -> Scan<()> {
-        if let Some(key) = self.keys.remove(&self.flow.len()) {
-            let position = key.token - self.taken;
-            self.tokens.insert(position, Token::new(Kind::Key, key.mark, key.mark));
-            if self.flow.is_empty() && self.add_indent(key.mark.column) {
-                self.tokens.insert(position, Token::new(Kind::BlockMappingStart, key.mark, key.mark));
+    fn fetch_value(&mut self) -> ScanResult<()> {
+        if let Some(key) = self.simple_keys.remove(&self.flow_brackets.len()) {
+            let position = key.token - self.tokens_taken;
+            self.tokens
+                .insert(position, Token::new(TokenKind::Key, key.mark, key.mark));
+            if self.flow_brackets.is_empty() && self.add_indent(key.mark.column) {
+                self.tokens.insert(
+                    position,
+                    Token::new(TokenKind::BlockMappingStart, key.mark, key.mark),
+                );
             }
             self.allow_simple_key = false;
         } else {
-            if self.flow.is_empty() {
+            if self.flow_brackets.is_empty() {
                 if !self.allow_simple_key {
-                    return Err(Problem::new("mapping values are not allowed here", self.at));
+                    return Err(MarkedError::new(
+                        "mapping values are not allowed here",
+                        self.mark,
+                    ));
                 }
-                if self.add_indent(self.at.column) {
-                    self.push(Kind::BlockMappingStart, self.at);
+                if self.add_indent(self.mark.column) {
+                    self.push_token(TokenKind::BlockMappingStart, self.mark);
                 }
             }
-            self.allow_simple_key = self.flow.is_empty();
-            self.forget_key()?;
+            self.allow_simple_key = self.flow_brackets.is_empty();
+            self.remove_simple_key()?;
         }
-        self.push_next(Kind::Value, 1);
+        self.push_indicator(TokenKind::Value, 1);
         Ok(())
     }
 
-    /// Passes spaces, comments and line breaks. Behind an empty line tabs count as spaces, which no other place allows.
-    fn skip_to_next_token(&mut self) -> Gap {
-        if self.at.index == 0 && self.char(0) == '\u{FEFF}' {
+    /// Passes spaces, comments and line breaks. Behind an empty line tabs count as spaces, which no
+    /// other place allows.
+    fn skip_to_next_token(&mut self) -> TokenGap {
+        if self.mark.index == 0 && self.peek_char(0) == '\u{FEFF}' {
             self.forward(1);
         }
         loop {
-            while self.char(0) == ' ' {
+            while self.peek_char(0) == ' ' {
                 self.forward(1);
             }
-            let start = self.at;
-            if self.char(0) == '#' {
-                while !is_end(self.char(0)) {
+            let start = self.mark;
+            if self.peek_char(0) == '#' {
+                while !is_line_end(self.peek_char(0)) {
                     self.forward(1);
                 }
-                while self.line_break().is_some() {}
-                self.allow_simple_key |= self.flow.is_empty();
-                return Gap::Comment(start, self.at);
+                while self.scan_line_break().is_some() {}
+                self.allow_simple_key |= self.flow_brackets.is_empty();
+                return TokenGap::Comment(start, self.mark);
             }
-            if self.line_break().is_none() {
-                return Gap::Nothing;
+            if self.scan_line_break().is_none() {
+                return TokenGap::None;
             }
-            self.allow_simple_key |= self.flow.is_empty();
-            if self.char(0) == '\n' {
-                let start = self.at;
+            self.allow_simple_key |= self.flow_brackets.is_empty();
+            if self.peek_char(0) == '\n' {
+                let start = self.mark;
                 loop {
-                    if matches!(self.char(0), ' ' | '\t') {
+                    if matches!(self.peek_char(0), ' ' | '\t') {
                         self.forward(1);
-                    } else if self.line_break().is_none() {
+                    } else if self.scan_line_break().is_none() {
                         break;
                     }
                 }
-                return Gap::Comment(start, self.at);
+                return TokenGap::Comment(start, self.mark);
             }
         }
     }
 }
 
-fn no_colon(key: &SimpleKey, at: Mark) -> Box<Problem> {
-    Problem::within("while scanning a simple key", key.mark, "could not find expected ':'", at)
+fn missing_colon_error(key: &SimpleKey, at: Mark) -> Box<MarkedError> {
+    MarkedError::with_context(
+        "while scanning a simple key",
+        key.mark,
+        "could not find expected ':'",
+        at,
+    )
 }
 
 /// The end of a line or of the text.
-fn is_end(c: char) -> bool {
+fn is_line_end(c: char) -> bool {
     matches!(c, '\n' | '\0' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-fn is_end_or_space(c: char) -> bool {
-    is_end(c) || matches!(c, ' ' | '\t')
+fn is_blank_or_line_end(c: char) -> bool {
+    is_line_end(c) || matches!(c, ' ' | '\t')
 }

@@ -4,13 +4,13 @@ use super::mark::Mark;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     pub(super) start: Mark,
     pub(super) end: Mark,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     StreamStart,
     StreamEnd,
     Directive(Directive),
@@ -42,12 +42,12 @@ pub(super) enum Directive {
 }
 
 impl Token {
-    pub(super) fn new(kind: Kind, start: Mark, end: Mark) -> Self {
+    pub(super) fn new(kind: TokenKind, start: Mark, end: Mark) -> Self {
         Self { kind, start, end }
     }
 }
 
-impl Kind {
+impl TokenKind {
     /// The word that reports use.
     pub(super) fn id(&self) -> &'static str {
         match self {

@@ -1,11 +1,14 @@
-//! Writes a mapping so that every reader reads the same text back: YAML 1.1 and 1.2, strictyaml, and clients that look at single lines.
+//! Writes a mapping so that every reader reads the same text back: YAML 1.1 and 1.2, strictyaml,
+//! and clients that look at single lines.
 //!
-//! Each value stands on one line. It is plain only when no version of YAML could take it for anything but text.
+//! Each value stands on one line. It is plain only when no version of YAML could take it for
+//! anything but text.
 
-/// The most bytes of a key before its colon. YAML gives up on a little more, and `? ` makes a key of any length.
+/// The most bytes of a key before its colon. YAML gives up on a little more, and `? ` makes a key
+/// of any length.
 const MAX_SHORT_KEY_BYTES: usize = 1_000;
 /// What may stand in a plain value beside letters and digits.
-const PLAIN_SIGNS: &str = " -_.,;/()+!?'";
+const PLAIN_PUNCTUATION: &str = " -_.,;/()+!?'";
 /// The words that some version of YAML takes for no text.
 const TYPED_WORDS: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
 
@@ -19,35 +22,45 @@ pub(crate) enum Field<'a> {
 /// Writes one line per field or entry. The keys of the fields are plain words.
 ///
 /// The text never holds `---`, where some readers end the frontmatter.
-pub(crate) fn write(fields: &[(&str, Field<'_>)]) -> String {
-    let text = mapping(fields, Brackets::Plain);
+pub(crate) fn write_fields(fields: &[(&str, Field<'_>)]) -> String {
+    let text = write_mapping(fields, BracketStyle::Plain);
     // Our own reader counts brackets in quotes too, and refuses many of them.
-    if super::too_many_brackets(&text).is_some() { mapping(fields, Brackets::Escaped) } else { text }
+    if super::find_excess_brackets(&text).is_some() {
+        write_mapping(fields, BracketStyle::Escaped)
+    } else {
+        text
+    }
 }
 
 /// How opening brackets are written.
 #[derive(Clone, Copy, PartialEq)]
-enum Brackets {
+enum BracketStyle {
     Plain,
     Escaped,
 }
 
-fn mapping(fields: &[(&str, Field<'_>)], brackets: Brackets) -> String {
+fn write_mapping(fields: &[(&str, Field<'_>)], brackets: BracketStyle) -> String {
     let mut out = String::new();
     for (name, field) in fields {
         out.push_str(name);
         match field {
-            Field::Text(text) => out.extend([": ", &scalar(text, brackets), "\n"]),
+            Field::Text(text) => out.extend([": ", &format_scalar(text, brackets), "\n"]),
             Field::Mapping(entries) => {
                 out.push_str(":\n");
-                entries.iter().for_each(|(key, value)| entry(&mut out, &scalar(key, brackets), &scalar(value, brackets)));
+                entries.iter().for_each(|(key, value)| {
+                    write_entry(
+                        &mut out,
+                        &format_scalar(key, brackets),
+                        &format_scalar(value, brackets),
+                    )
+                });
             }
         }
     }
     out
 }
 
-fn entry(out: &mut String, key: &str, value: &str) {
+fn write_entry(out: &mut String, key: &str, value: &str) {
     if key.len() > MAX_SHORT_KEY_BYTES {
         out.extend(["  ? ", key, "\n  : ", value, "\n"]);
     } else {
@@ -56,12 +69,15 @@ fn entry(out: &mut String, key: &str, value: &str) {
 }
 
 /// Writes a text in the plainest form that is certainly read as this text.
-fn scalar(text: &str, brackets: Brackets) -> String {
+fn format_scalar(text: &str, brackets: BracketStyle) -> String {
     let is_bracket = |c: char| matches!(c, '[' | '{');
-    let needs_escape =
-        text.contains(is_unprintable) || text.contains("---") || (brackets == Brackets::Escaped && text.contains(is_bracket));
+    let needs_escape = text.contains(is_unprintable)
+        || text.contains("---")
+        || (brackets == BracketStyle::Escaped && text.contains(is_bracket));
     if needs_escape {
-        double_quoted(text, |c| is_unprintable(c) || (brackets == Brackets::Escaped && is_bracket(c)))
+        double_quoted(text, |c| {
+            is_unprintable(c) || (brackets == BracketStyle::Escaped && is_bracket(c))
+        })
     } else if is_plain(text) {
         text.to_owned()
     } else {
@@ -72,11 +88,16 @@ fn scalar(text: &str, brackets: Brackets) -> String {
 fn is_plain(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic())
         && !text.ends_with(' ')
-        && text.chars().all(|c| c.is_alphanumeric() || PLAIN_SIGNS.contains(c))
-        && !TYPED_WORDS.iter().any(|word| word.eq_ignore_ascii_case(text))
+        && text
+            .chars()
+            .all(|c| c.is_alphanumeric() || PLAIN_PUNCTUATION.contains(c))
+        && !TYPED_WORDS
+            .iter()
+            .any(|word| word.eq_ignore_ascii_case(text))
 }
 
-/// Writes a text in double quotes; of three hyphens in a row one is escaped, and so is what `must_escape` names.
+/// Writes a text in double quotes; of three hyphens in a row one is escaped, and so is what
+/// `must_escape` names.
 fn double_quoted(text: &str, must_escape: impl Fn(char) -> bool) -> String {
     let mut out = String::from('"');
     let mut hyphens = 0;
@@ -85,7 +106,7 @@ fn double_quoted(text: &str, must_escape: impl Fn(char) -> bool) -> String {
         match c {
             '"' | '\\' => out.extend(['\\', c]),
             c if hyphens == 3 || must_escape(c) => {
-                out.push_str(&escape(c));
+                out.push_str(&escape_char(c));
                 hyphens = 0;
             }
             c => out.push(c),
@@ -95,7 +116,7 @@ fn double_quoted(text: &str, must_escape: impl Fn(char) -> bool) -> String {
     out
 }
 
-fn escape(c: char) -> String {
+fn escape_char(c: char) -> String {
     match c as u32 {
         code @ 0..=0xFF => format!("\\x{code:02X}"),
         code @ 0x100..=0xFFFF => format!("\\u{code:04X}"),
@@ -105,7 +126,11 @@ fn escape(c: char) -> String {
 
 /// Whether YAML allows a character only as an escape, or takes it for a line end.
 fn is_unprintable(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{FEFF}' | '\u{FFFE}' | '\u{FFFF}')
+    c.is_control()
+        || matches!(
+            c,
+            '\u{2028}' | '\u{2029}' | '\u{FEFF}' | '\u{FFFE}' | '\u{FFFF}'
+        )
 }
 
 #[cfg(test)]
@@ -116,14 +141,17 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &str) {
-        assert_eq!(scalar(text, Brackets::Plain), expected);
-        let read = super::super::read(&write(&[("a", Field::Text(text))])).unwrap();
+        assert_eq!(format_scalar(text, BracketStyle::Plain), expected);
+        let read = super::super::parse(&write_fields(&[("a", Field::Text(text))])).unwrap();
         assert_eq!(read.value, json!({"a": text}));
     }
 
     #[test]
     fn the_plainest_form_that_is_text_everywhere() {
-        check("Reads PDFs, fast (don't ask).", "Reads PDFs, fast (don't ask).");
+        check(
+            "Reads PDFs, fast (don't ask).",
+            "Reads PDFs, fast (don't ask).",
+        );
         check("Größe 12", "Größe 12");
         check("No", "'No'");
         check("", "''");
@@ -139,11 +167,20 @@ mod tests {
 
     #[test]
     fn brackets_are_escaped_only_when_the_reader_would_refuse_them() {
-        assert_eq!(write(&[("a", Field::Text("[x] {y}"))]), "a: '[x] {y}'\n");
+        assert_eq!(
+            write_fields(&[("a", Field::Text("[x] {y}"))]),
+            "a: '[x] {y}'\n"
+        );
         let many = "[{".repeat(300);
-        let text = write(&[("a", Field::Text(&many)), ("b", Field::Text("x]"))]);
-        assert!(text.starts_with(r#"a: "\x5B\x7B"#) && text.ends_with("b: 'x]'\n"), "{text}");
-        assert_eq!(super::super::read(&text).unwrap().value, json!({"a": many, "b": "x]"}));
+        let text = write_fields(&[("a", Field::Text(&many)), ("b", Field::Text("x]"))]);
+        assert!(
+            text.starts_with(r#"a: "\x5B\x7B"#) && text.ends_with("b: 'x]'\n"),
+            "{text}"
+        );
+        assert_eq!(
+            super::super::parse(&text).unwrap().value,
+            json!({"a": many, "b": "x]"})
+        );
     }
 
     proptest! {
@@ -151,12 +188,12 @@ mod tests {
         #[test]
         fn what_is_written_is_read(text in any::<String>(), key in any::<String>()) {
             let entries = [(key.clone(), text.clone())];
-            let written = write(&[("a", Field::Text(&text)), ("b", Field::Mapping(&entries))]);
-            let read = super::super::read(&written).map_err(|failure| TestCaseError::fail(format!("{written:?}: {failure:?}")))?;
+            let written = write_fields(&[("a", Field::Text(&text)), ("b", Field::Mapping(&entries))]);
+            let read = super::super::parse(&written).map_err(|failure| TestCaseError::fail(format!("{written:?}: {failure:?}")))?;
             let mut inner = serde_json::Map::new();
             inner.insert(key, Value::String(text.clone()));
             prop_assert_eq!(read.value, json!({"a": text, "b": inner}));
-            prop_assert!(read.repeated.is_empty() && !read.tagged && !written.contains("---"));
+            prop_assert!(read.duplicate_keys.is_empty() && !read.has_tags && !written.contains("---"));
         }
     }
 }

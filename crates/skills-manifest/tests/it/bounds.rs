@@ -3,7 +3,8 @@
 use skills_manifest::{Document, ErrorKind, WarningKind};
 
 fn parse(fields: &str) -> Result<Document, (ErrorKind, Option<usize>)> {
-    Document::parse(format!("---\ndescription: d\n{fields}\n---\n").as_bytes()).map_err(|error| (error.kind(), error.line()))
+    Document::parse(format!("---\ndescription: d\n{fields}\n---\n").as_bytes())
+        .map_err(|error| (error.kind(), error.line()))
 }
 
 #[test]
@@ -12,28 +13,57 @@ fn brackets_are_counted_in_quotes_too() {
     let quoted = |brackets: &str| parse(&format!("# x\nx: \"\\t{brackets}\"")).map(|_| ());
     for open in ["[", "{"] {
         assert_eq!(quoted(&open.repeat(500)), Ok(()), "{open}");
-        assert_eq!(quoted(&open.repeat(501)), Err((ErrorKind::YamlBudget, Some(4))), "{open}");
+        assert_eq!(
+            quoted(&open.repeat(501)),
+            Err((ErrorKind::YamlBudget, Some(4))),
+            "{open}"
+        );
     }
     for pair in ["[]", "{}", "[}", "]["] {
         assert_eq!(quoted(&pair.repeat(2_000)), Ok(()), "{pair}");
-        assert_eq!(quoted(&pair.repeat(2_001)), Err((ErrorKind::YamlBudget, Some(4))), "{pair}");
+        assert_eq!(
+            quoted(&pair.repeat(2_001)),
+            Err((ErrorKind::YamlBudget, Some(4))),
+            "{pair}"
+        );
     }
     // Closing brackets alone make no room for more.
-    assert_eq!(quoted(&format!("{}{}", "]".repeat(100), "[".repeat(501))), Err((ErrorKind::YamlBudget, Some(4))));
+    assert_eq!(
+        quoted(&format!("{}{}", "]".repeat(100), "[".repeat(501))),
+        Err((ErrorKind::YamlBudget, Some(4)))
+    );
     assert_eq!(quoted(&format!("{}]{}", "[".repeat(500), "[")), Ok(()));
 }
 
 #[test]
 fn aliases_multiply_text_up_to_four_times_the_largest_frontmatter() {
-    // 1,000 letters and 8 bytes for each value, within 262,144 in all; the mapping and the other values take 1,070.
-    let aliases = |count: usize| parse(&format!("q: &a {}\nb: [{}]", "a".repeat(1_000), "*a,".repeat(count))).map(|_| ());
+    // 1,000 letters and 8 bytes for each value, within 262,144 in all; the mapping and the other
+    // values take 1,070.
+    let aliases = |count: usize| {
+        parse(&format!(
+            "q: &a {}\nb: [{}]",
+            "a".repeat(1_000),
+            "*a,".repeat(count)
+        ))
+        .map(|_| ())
+    };
     assert_eq!(aliases(259), Ok(()));
     assert_eq!(aliases(260), Err((ErrorKind::YamlBudget, Some(3))));
     // The smallest values count too.
     for value in ["~", "7", "x", "[]", "{}", "true", "1.5"] {
-        let values =
-            |count: usize| parse(&format!("q: &a [{}]\nb: [{}]", format!("{value},").repeat(1_000), "*a,".repeat(count))).map(|_| ());
-        assert_eq!((values(2), values(40)), (Ok(()), Err((ErrorKind::YamlBudget, Some(3)))), "{value}");
+        let values = |count: usize| {
+            parse(&format!(
+                "q: &a [{}]\nb: [{}]",
+                format!("{value},").repeat(1_000),
+                "*a,".repeat(count)
+            ))
+            .map(|_| ())
+        };
+        assert_eq!(
+            (values(2), values(40)),
+            (Ok(()), Err((ErrorKind::YamlBudget, Some(3)))),
+            "{value}"
+        );
     }
 }
 
@@ -41,23 +71,50 @@ fn aliases_multiply_text_up_to_four_times_the_largest_frontmatter() {
 fn of_many_repeated_keys_fifty_are_reported_and_those_that_decide_always() {
     let repeated = |fields: &str| {
         let document = parse(fields).unwrap();
-        document.warnings().iter().filter(|warning| matches!(warning.kind(), WarningKind::DuplicateKey(_))).count()
+        document
+            .warnings()
+            .iter()
+            .filter(|warning| matches!(warning.kind(), WarningKind::DuplicateKey(_)))
+            .count()
     };
     let inner = |count: usize| format!("x:\n{}", "  k: v\n".repeat(count + 1));
-    assert_eq!((repeated(&inner(49)), repeated(&inner(50)), repeated(&inner(51))), (49, 50, 50));
-    assert_eq!(repeated(&format!("{}{}", inner(60), "y: 1\n".repeat(11))), 60);
+    assert_eq!(
+        (
+            repeated(&inner(49)),
+            repeated(&inner(50)),
+            repeated(&inner(51))
+        ),
+        (49, 50, 50)
+    );
+    assert_eq!(
+        repeated(&format!("{}{}", inner(60), "y: 1\n".repeat(11))),
+        60
+    );
     let decides = parse(&format!("{}context: fork\ncontext: fork", inner(60)));
-    assert_eq!(decides.map(|_| ()), Err((ErrorKind::DuplicateKey, Some(66))));
+    assert_eq!(
+        decides.map(|_| ()),
+        Err((ErrorKind::DuplicateKey, Some(66)))
+    );
     // Within another mapping the same key decides nothing.
     assert_eq!(repeated("x: {name: a, name: b}"), 1);
 }
 
 #[test]
 fn numbers_keep_their_written_form_in_every_place() {
-    let extra = |fields: &str| serde_json::to_string(parse(fields).unwrap().manifest().extra()).unwrap();
-    assert_eq!(extra("x: {a: [1.10, {b: 0x1F}], c: 2}\ny: -0\nz: 1.5"), r#"{"x":{"a":["1.10",{"b":"0x1F"}],"c":2},"y":"-0","z":1.5}"#);
-    assert_eq!(extra("x: [null, true, 'a', 1.0]\ny:\n  1.10: 1.10"), r#"{"x":[null,true,"a",1.0],"y":{"1.1":"1.10"}}"#);
-    assert_eq!(extra("x: &a 1.10\ny: *a\nz: !t 1e3"), r#"{"x":"1.10","y":"1.10","z":"1e3"}"#);
+    let extra =
+        |fields: &str| serde_json::to_string(parse(fields).unwrap().manifest().extra()).unwrap();
+    assert_eq!(
+        extra("x: {a: [1.10, {b: 0x1F}], c: 2}\ny: -0\nz: 1.5"),
+        r#"{"x":{"a":["1.10",{"b":"0x1F"}],"c":2},"y":"-0","z":1.5}"#
+    );
+    assert_eq!(
+        extra("x: [null, true, 'a', 1.0]\ny:\n  1.10: 1.10"),
+        r#"{"x":[null,true,"a",1.0],"y":{"1.1":"1.10"}}"#
+    );
+    assert_eq!(
+        extra("x: &a 1.10\ny: *a\nz: !t 1e3"),
+        r#"{"x":"1.10","y":"1.10","z":"1e3"}"#
+    );
     assert_eq!(
         extra("w: -99999999999999999999\nx: 99999999999999999999\ny: .inf\nz: .nan"),
         r#"{"w":"-99999999999999999999","x":"99999999999999999999","y":"inf","z":"NaN"}"#
@@ -66,18 +123,41 @@ fn numbers_keep_their_written_form_in_every_place() {
 
 #[test]
 fn messages_of_the_library_name_no_place_of_their_own() {
-    for fields in ["x: [a\ny: b", "x: a\ny: {b: c\n", "x: @a", "x: 'a", "x: *a", "x: a\n y: b", "- x", "x: \"\\q\""] {
+    for fields in [
+        "x: [a\ny: b",
+        "x: a\ny: {b: c\n",
+        "x: @a",
+        "x: 'a",
+        "x: *a",
+        "x: a\n y: b",
+        "- x",
+        "x: \"\\q\"",
+    ] {
         // The places are one digit long, and two.
         for lines in [0, 20] {
             let document = parse(&format!("{}{fields}", "# a comment\n".repeat(lines))).unwrap();
-            let problem = document.warnings().iter().find_map(|warning| match warning.kind() {
-                WarningKind::YamlRepaired { problem } => Some((problem.clone(), warning.line())),
-                _ => None,
-            });
+            let problem = document
+                .warnings()
+                .iter()
+                .find_map(|warning| match warning.kind() {
+                    WarningKind::YamlRepaired { problem } => {
+                        Some((problem.clone(), warning.line()))
+                    }
+                    _ => None,
+                });
             let (problem, line) = problem.unwrap();
-            assert!(!problem.contains(" at line") && !problem.contains("column"), "{problem}");
-            assert!(problem.len() > 10 && !problem.contains(|c: char| c.is_ascii_digit()), "{problem}");
-            assert!(line.is_some_and(|line| line >= lines + 3), "{line:?}: {problem}");
+            assert!(
+                !problem.contains(" at line") && !problem.contains("column"),
+                "{problem}"
+            );
+            assert!(
+                problem.len() > 10 && !problem.contains(|c: char| c.is_ascii_digit()),
+                "{problem}"
+            );
+            assert!(
+                line.is_some_and(|line| line >= lines + 3),
+                "{line:?}: {problem}"
+            );
         }
     }
 }
@@ -85,6 +165,10 @@ fn messages_of_the_library_name_no_place_of_their_own() {
 #[test]
 fn a_file_with_the_character_nul_says_in_which_line() {
     for (fields, line) in [("x: \0", 3), ("x: a\n\n\ny: \0", 6)] {
-        assert_eq!(parse(fields).map(|_| ()), Err((ErrorKind::Encoding, Some(line))), "{fields:?}");
+        assert_eq!(
+            parse(fields).map(|_| ()),
+            Err((ErrorKind::Encoding, Some(line))),
+            "{fields:?}"
+        );
     }
 }

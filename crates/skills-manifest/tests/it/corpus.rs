@@ -1,33 +1,49 @@
-//! The seeds of the fuzzers of this crate, without the fuzzers: what it checks holds for all of them, and for each cut short anywhere.
+//! The seeds of the fuzzers of this crate, without the fuzzers: what it checks holds for all of
+//! them, and for each cut short anywhere.
 
-use skills_manifest::{Client, Document, Fence, HostMetadata, Manifest, strict};
+use skills_manifest::{Client, Document, FrontmatterScan, Manifest, OpenAiMetadata, strict};
 
 fn check(bytes: &[u8]) {
     if let Ok(document) = Document::parse(bytes) {
         let _ = document.outline();
-        Client::ALL.iter().for_each(|client| drop(client.check(&document, "directory")));
+        Client::ALL
+            .iter()
+            .for_each(|client| drop(client.lint(&document, "directory")));
     }
-    if let Ok(frontmatter) = Fence::of_file(bytes) {
-        if let Some(glance) = Manifest::glance(&frontmatter) {
-            assert_eq!(glance.name.as_ref(), Manifest::from_frontmatter(&frontmatter).unwrap().0.name());
+    if let Ok(frontmatter) = FrontmatterScan::parse_file(bytes) {
+        if let Some(glance) = Manifest::peek_name(&frontmatter) {
+            assert_eq!(
+                glance.name.as_ref(),
+                Manifest::from_frontmatter(&frontmatter).unwrap().0.name()
+            );
         }
-        if let Ok(Fence::Closed(prefix)) = Fence::find(&bytes[..bytes.len() / 2]) {
+        if let Ok(FrontmatterScan::Complete(prefix)) =
+            FrontmatterScan::scan_prefix(&bytes[..bytes.len() / 2])
+        {
             assert_eq!(prefix.yaml(), frontmatter.yaml());
         }
     }
     let _ = strict::validate(bytes, "directory");
-    let _ = strict::properties(bytes).map(|properties| properties.to_json());
-    let _ = HostMetadata::parse(bytes, Some("skills/a"));
+    let _ = strict::read_properties(bytes).map(|properties| properties.to_json());
+    let _ = OpenAiMetadata::parse(bytes, Some("skills/a"));
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the seeds are files of this project")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the seeds are files of this project"
+)]
 fn seeds_hold() {
     let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     let mut seeds = 0;
-    for entry in ["skill", "host_metadata"].into_iter().flat_map(|target| std::fs::read_dir(corpus.join(target)).unwrap()) {
+    for entry in ["skill", "host_metadata"]
+        .into_iter()
+        .flat_map(|target| std::fs::read_dir(corpus.join(target)).unwrap())
+    {
         let bytes = std::fs::read(entry.unwrap().path()).unwrap();
-        (0..=bytes.len()).step_by(3).for_each(|cut| check(&bytes[..cut]));
+        (0..=bytes.len())
+            .step_by(3)
+            .for_each(|cut| check(&bytes[..cut]));
         check(&bytes);
         seeds += 1;
     }

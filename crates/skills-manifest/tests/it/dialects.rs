@@ -1,10 +1,14 @@
 //! Fields that clients added.
 
 use insta::{assert_debug_snapshot, assert_snapshot};
-use skills_manifest::{Client, Document, Extensions, Hook, HookAction, HostMetadata};
+use skills_manifest::{Client, Document, Extensions, Hook, HookAction, OpenAiMetadata};
 
 fn extensions(fields: &str) -> Extensions {
-    Document::parse(format!("---\nname: a\ndescription: d\n{fields}\n---\n").as_bytes()).unwrap().manifest().extensions().clone()
+    Document::parse(format!("---\nname: a\ndescription: d\n{fields}\n---\n").as_bytes())
+        .unwrap()
+        .manifest()
+        .extensions()
+        .clone()
 }
 
 #[test]
@@ -28,17 +32,29 @@ fn openclaw() {
     let block = "metadata:\n  moltbot: |\n    {requires: {bins: ['curl'],},}";
     for (fields, key) in [(line, "clawdbot"), (text, "clawdis"), (block, "moltbot")] {
         let openclaw = extensions(fields).openclaw.unwrap();
-        assert_eq!((openclaw.key, openclaw.requires.bins.as_slice()), (key, ["curl".to_owned()].as_slice()), "{fields}");
+        assert_eq!(
+            (openclaw.key, openclaw.requires.bins.as_slice()),
+            (key, ["curl".to_owned()].as_slice()),
+            "{fields}"
+        );
         assert_eq!(openclaw.primary_env, None);
     }
-    let broken = Document::parse(b"---\ndescription: d\nmetadata:\n  openclaw: not json\n---\n").unwrap();
+    let broken =
+        Document::parse(b"---\ndescription: d\nmetadata:\n  openclaw: not json\n---\n").unwrap();
     assert_snapshot!(broken.warnings()[0], @"line 3: `metadata.openclaw` not understood: the text is no JSON");
 }
 
 #[test]
 fn parts_of_the_openclaw_block_with_wrong_types_are_named() {
-    let document = Document::parse(b"---\ndescription: d\nmetadata: {openclaw: {requires: [curl], always: 'true'}}\n---\n").unwrap();
-    let warnings: Vec<String> = document.warnings().iter().map(ToString::to_string).collect();
+    let document = Document::parse(
+        b"---\ndescription: d\nmetadata: {openclaw: {requires: [curl], always: 'true'}}\n---\n",
+    )
+    .unwrap();
+    let warnings: Vec<String> = document
+        .warnings()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     assert_eq!(
         warnings,
         [
@@ -56,8 +72,11 @@ fn other_fields() {
     assert_eq!(extensions.version.as_deref(), Some("1.10"));
     assert_eq!(extensions.homepage.as_deref(), Some("https://example.com"));
     assert_eq!(extensions.short_description.as_deref(), Some("It's: short"));
-    let command = extensions.command.unwrap();
-    assert_eq!((command.tool.as_str(), command.raw_arguments), ("run", true));
+    let command = extensions.command_dispatch.unwrap();
+    assert_eq!(
+        (command.tool.as_str(), command.raw_arguments),
+        ("run", true)
+    );
 }
 
 #[test]
@@ -65,25 +84,51 @@ fn scripts() {
     let fields = "scripts:\n  get_forecast:\n    description: Tells the weather\n    timeout: 15\n    args:\n      - {name: city, type: string, required: true}\n      \
                   - {name: --days, type: integer, default: 3, description: how many}\n  clean.sh: Cleans up";
     assert_debug_snapshot!(extensions(fields).scripts);
-    let list = extensions("scripts:\n  - name: a\n    args: {city: string, note: What to say}\n  - b.py\n  - 7");
-    assert_eq!(list.scripts.iter().map(|script| script.name.as_str()).collect::<Vec<_>>(), ["a", "b.py"]);
+    let list = extensions(
+        "scripts:\n  - name: a\n    args: {city: string, note: What to say}\n  - b.py\n  - 7",
+    );
+    assert_eq!(
+        list.scripts
+            .iter()
+            .map(|script| script.name.as_str())
+            .collect::<Vec<_>>(),
+        ["a", "b.py"]
+    );
     let args = list.scripts[0].args.as_ref().unwrap();
-    assert_eq!((args[0].kind.as_str(), args[1].description.as_deref()), ("string", Some("What to say")));
+    assert_eq!(
+        (args[0].kind.as_str(), args[1].description.as_deref()),
+        ("string", Some("What to say"))
+    );
 }
 
 #[test]
 fn what_is_read_is_kept_for_a_round_trip() {
     let text = "---\nname: a\ndescription: d\nversion: 1.10\ncontext: fork\ndisallowed-tools: Bash\nodd: {x: [1, 2.50, null]}\n---\n";
     let manifest = Document::parse(text.as_bytes()).unwrap().manifest().clone();
-    let mut extra: Vec<String> = manifest.extra().iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let mut extra: Vec<String> = manifest
+        .extra()
+        .iter()
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
     extra.sort();
-    assert_eq!(extra, [r#"context="fork""#, r#"disallowed-tools="Bash""#, r#"odd={"x":[1,"2.50",null]}"#, r#"version="1.10""#]);
+    assert_eq!(
+        extra,
+        [
+            r#"context="fork""#,
+            r#"disallowed-tools="Bash""#,
+            r#"odd={"x":[1,"2.50",null]}"#,
+            r#"version="1.10""#
+        ]
+    );
 }
 
 /// Prints what was read and what was dropped.
 fn host(text: &str, below_plugin: Option<&str>) -> String {
-    let (metadata, notes) = HostMetadata::parse(text.as_bytes(), below_plugin);
-    let notes: Vec<String> = notes.iter().map(|note| format!("{}: {}", note.field, note.reason)).collect();
+    let (metadata, notes) = OpenAiMetadata::parse(text.as_bytes(), below_plugin);
+    let notes: Vec<String> = notes
+        .iter()
+        .map(|note| format!("{}: {}", note.field, note.reason))
+        .collect();
     format!("{metadata:#?}\n{notes:#?}")
 }
 
@@ -104,68 +149,117 @@ fn openai_yaml_fails_field_by_field() {
          dependencies: 7\npolicy:\n  allow_implicit_invocation: perhaps\n"
     );
     assert_snapshot!(host(&text, None));
-    let (broken, notes) = HostMetadata::parse(b"interface: [", None);
-    assert_eq!((broken.policy.allows_implicit_invocation(), notes.len()), (true, 1));
-    let (broken, _) = HostMetadata::parse(b"policy: {allow_implicit_invocation: false", None);
-    assert!(!broken.policy.allows_implicit_invocation(), "a policy that is there and cannot be read restricts");
+    let (broken, notes) = OpenAiMetadata::parse(b"interface: [", None);
+    assert_eq!(
+        (broken.policy.allows_implicit_invocation(), notes.len()),
+        (true, 1)
+    );
+    let (broken, _) = OpenAiMetadata::parse(b"policy: {allow_implicit_invocation: false", None);
+    assert!(
+        !broken.policy.allows_implicit_invocation(),
+        "a policy that is there and cannot be read restricts"
+    );
     for policy in [
         "policy:\n  allow_implicit_invocation: true\n  allow_implicit_invocation: false\n",
         "policy: {}\npolicy: {allow_implicit_invocation: false}\n",
         "policy: {allow-implicit-invocation: false}\n",
         "p: &p {allow_implicit_invocation: false}\npolicy: {<<: *p}\n",
     ] {
-        assert!(!HostMetadata::parse(policy.as_bytes(), None).0.policy.allows_implicit_invocation(), "{policy}");
+        assert!(
+            !OpenAiMetadata::parse(policy.as_bytes(), None)
+                .0
+                .policy
+                .allows_implicit_invocation(),
+            "{policy}"
+        );
     }
-    assert!(!HostMetadata::parse(b"\xFF\xFEp\0o\0", None).0.policy.allows_implicit_invocation());
-    let (json, _) = HostMetadata::parse(br#"{"policy": {"products": ["atlas"]}}"#, None);
-    assert!(json.policy.is_for("Atlas") && !json.policy.is_for("codex"));
+    assert!(
+        !OpenAiMetadata::parse(b"\xFF\xFEp\0o\0", None)
+            .0
+            .policy
+            .allows_implicit_invocation()
+    );
+    let (json, _) = OpenAiMetadata::parse(br#"{"policy": {"products": ["atlas"]}}"#, None);
+    assert!(json.policy.allows_product("Atlas") && !json.policy.allows_product("codex"));
 }
 
 #[test]
 fn icons_of_a_plugin() {
     let icon = |path: &str, below: Option<&str>| {
         let text = format!("interface:\n  icon_small: {path}\n");
-        HostMetadata::parse(text.as_bytes(), below).0.interface.icon_small
+        OpenAiMetadata::parse(text.as_bytes(), below)
+            .0
+            .interface
+            .icon_small
     };
     let plugin = Some("skills/deploy");
-    assert_eq!(icon("../../assets/i.png", plugin).as_deref(), Some("../../assets/i.png"));
+    assert_eq!(
+        icon("../../assets/i.png", plugin).as_deref(),
+        Some("../../assets/i.png")
+    );
     assert_eq!(icon("../../assets/i.png", None), None);
     assert_eq!(icon("../../../assets/i.png", plugin), None);
     assert_eq!(icon("../../assets/../i.png", plugin), None);
-    assert_eq!(icon("assets/./i.png", plugin).as_deref(), Some("assets/i.png"));
+    assert_eq!(
+        icon("assets/./i.png", plugin).as_deref(),
+        Some("assets/i.png")
+    );
     assert_eq!(icon("/assets/i.png", plugin), None);
 }
 
 #[test]
 fn clients_differ() {
-    let text = format!("---\nname: My_Skill\ndescription: Uses <b> {}\nversion: 1\ncontext: fork\n---\n", "x".repeat(1600));
+    let text = format!(
+        "---\nname: My_Skill\ndescription: Uses <b> {}\nversion: 1\ncontext: fork\n---\n",
+        "x".repeat(1600)
+    );
     let document = Document::parse(text.as_bytes()).unwrap();
     let mut out = String::new();
     for client in Client::ALL {
         out.push_str(&format!("{client}\n"));
-        for finding in client.check(&document, "other") {
-            out.push_str(&format!("  {} {}: {finding}\n", finding.severity.as_str(), finding.code));
+        for finding in client.lint(&document, "other") {
+            out.push_str(&format!(
+                "  {} {}: {finding}\n",
+                finding.severity.as_str(),
+                finding.code
+            ));
         }
     }
     assert_snapshot!(out);
     let good = Document::parse(b"---\nname: good\ndescription: Good.\n---\n").unwrap();
     for client in Client::ALL {
-        assert_eq!(client.check(&good, "good"), [], "{client}");
+        assert_eq!(client.lint(&good, "good"), [], "{client}");
     }
 }
 
 fn hooks(yaml: &str) -> String {
-    let document = Document::parse(format!("---\nname: a\ndescription: b\nhooks:\n{yaml}---\n").as_bytes()).unwrap();
+    let document =
+        Document::parse(format!("---\nname: a\ndescription: b\nhooks:\n{yaml}---\n").as_bytes())
+            .unwrap();
     let manifest = document.manifest();
-    let unread = manifest.unread_restrictions().join(", ");
+    let unread = manifest.unparsed_restrictions().join(", ");
     let line = |hook: &Hook| {
         let what = match &hook.action {
-            HookAction::Command { command, directory } => format!("{command:?} in {directory:?}"),
+            HookAction::Command {
+                command,
+                cwd: directory,
+            } => format!("{command:?} in {directory:?}"),
             other => format!("{other:?}"),
         };
-        format!("{} {:?} {what} {:?}\n", hook.event.as_str(), hook.matcher, hook.timeout_seconds)
+        format!(
+            "{} {:?} {what} {:?}\n",
+            hook.event.as_str(),
+            hook.matcher,
+            hook.timeout_seconds
+        )
     };
-    manifest.extensions().commands.iter().map(line).chain([format!("unread: {unread}")]).collect()
+    manifest
+        .extensions()
+        .hooks
+        .iter()
+        .map(line)
+        .chain([format!("unread: {unread}")])
+        .collect()
 }
 
 #[test]
@@ -186,8 +280,12 @@ fn hooks_are_read_in_both_spellings() {
 
 #[test]
 fn a_hook_that_cannot_be_read_restricts() {
-    for odd in ["  PreToolUse: [x]\n", "  PreToolUse: [{matcher: 3, command: a}]\n", "  Stop: [{matcher: a}]\n", "  Stop: [{hooks: {}}]\n"]
-    {
+    for odd in [
+        "  PreToolUse: [x]\n",
+        "  PreToolUse: [{matcher: 3, command: a}]\n",
+        "  Stop: [{matcher: a}]\n",
+        "  Stop: [{hooks: {}}]\n",
+    ] {
         assert_eq!(hooks(odd), "unread: hooks", "{odd}");
     }
 }
@@ -199,5 +297,5 @@ fn requirements_of_the_openskills_flow() {
     let extensions = document.manifest().extensions();
     assert_eq!(extensions.requires.bins, ["git", "jq"]);
     assert_eq!(extensions.requires.env, ["API_KEY"]);
-    assert_eq!(extensions.systems, ["darwin", "linux"]);
+    assert_eq!(extensions.platforms, ["darwin", "linux"]);
 }

@@ -1,6 +1,8 @@
 //! What a document and its errors say beside the manifest.
 
-use skills_manifest::{Document, Draft, DraftErrorKind, ErrorKind, HostMetadata, ManifestError, SkillName};
+use skills_manifest::{
+    Document, Draft, DraftErrorKind, ErrorKind, ManifestError, OpenAiMetadata, SkillName,
+};
 
 fn error(file: &str) -> ManifestError {
     Document::parse(file.as_bytes()).unwrap_err()
@@ -18,7 +20,11 @@ fn invisible_text_of_the_body_is_reported_with_line_and_column() {
         ("\n\r\n\rc\u{200B}", 8, 2),
     ] {
         let document = Document::parse(format!("{head}{body}").as_bytes()).unwrap();
-        let places: Vec<_> = document.warnings().iter().map(|warning| warning.position().map(|at| (at.line, at.column))).collect();
+        let places: Vec<_> = document
+            .warnings()
+            .iter()
+            .map(|warning| warning.position().map(|at| (at.line, at.column)))
+            .collect();
         assert_eq!(places, [Some((line, column))], "{body:?}");
     }
 }
@@ -26,8 +32,18 @@ fn invisible_text_of_the_body_is_reported_with_line_and_column() {
 #[test]
 fn the_frontmatter_is_kept_as_written() {
     let document = Document::parse(b"---\nname: a # why\n\ndescription: 'd'\n---\nBody\n").unwrap();
-    assert_eq!(document.frontmatter(), "name: a # why\n\ndescription: 'd'\n");
-    assert_eq!((document.line_of("name"), document.line_of("description"), document.line_of("license")), (Some(2), Some(4), None));
+    assert_eq!(
+        document.frontmatter(),
+        "name: a # why\n\ndescription: 'd'\n"
+    );
+    assert_eq!(
+        (
+            document.field_line("name"),
+            document.field_line("description"),
+            document.field_line("license")
+        ),
+        (Some(2), Some(4), None)
+    );
 }
 
 #[test]
@@ -35,9 +51,18 @@ fn errors_have_a_place_a_code_and_the_warnings_so_far() {
     let key = error("\n---\nname: a\n?  {b: c}\n: d\n---\n");
     assert_eq!((key.kind(), key.line()), (ErrorKind::YamlKey, Some(4)));
     assert!(key.column().is_some_and(|column| column > 1), "{key:?}");
-    assert_eq!(key.warnings().iter().map(|warning| warning.kind().code()).collect::<Vec<_>>(), ["blank-before-fence"]);
+    assert_eq!(
+        key.warnings()
+            .iter()
+            .map(|warning| warning.kind().code())
+            .collect::<Vec<_>>(),
+        ["blank-before-fence"]
+    );
     let yaml = error("---\n}\n---\n");
-    assert_eq!((yaml.kind(), yaml.line(), yaml.column().is_some()), (ErrorKind::Yaml, Some(2), true));
+    assert_eq!(
+        (yaml.kind(), yaml.line(), yaml.column().is_some()),
+        (ErrorKind::Yaml, Some(2), true)
+    );
     let missing = error("---\nname: a\n---\n");
     assert_eq!((missing.column(), missing.warnings().len()), (None, 0));
     let codes = [
@@ -54,16 +79,33 @@ fn errors_have_a_place_a_code_and_the_warnings_so_far() {
     ]
     .map(|file| error(file).kind().code());
     assert_eq!(codes[0], "empty");
-    assert_eq!(&codes[2..4], ["frontmatter-missing", "frontmatter-unclosed"]);
+    assert_eq!(
+        &codes[2..4],
+        ["frontmatter-missing", "frontmatter-unclosed"]
+    );
     assert_eq!(&codes[4..6], ["yaml", "yaml-key"]);
-    assert_eq!(&codes[7..], ["duplicate-key", "frontmatter-not-mapping", "description-missing"]);
+    assert_eq!(
+        &codes[7..],
+        [
+            "duplicate-key",
+            "frontmatter-not-mapping",
+            "description-missing"
+        ]
+    );
 }
 
 #[test]
 fn restrictions_are_looked_for_within_two_kibibytes_behind_a_guessed_end() {
     let unread = |distance: usize| {
-        let file = format!("name: a\ndescription: b\n\n{}\ncontext: fork\n", "x".repeat(distance));
-        Document::parse(file.as_bytes()).unwrap().manifest().unread_restrictions().to_vec()
+        let file = format!(
+            "name: a\ndescription: b\n\n{}\ncontext: fork\n",
+            "x".repeat(distance)
+        );
+        Document::parse(file.as_bytes())
+            .unwrap()
+            .manifest()
+            .unparsed_restrictions()
+            .to_vec()
     };
     assert_eq!(unread(2_000), ["context"]);
     assert!(unread(2_100).is_empty());
@@ -73,27 +115,57 @@ fn restrictions_are_looked_for_within_two_kibibytes_behind_a_guessed_end() {
 fn a_hundred_hooks_are_read_and_more_restrict() {
     let hooks = |count: usize| {
         let list = "{command: a},".repeat(count);
-        let document = Document::parse(format!("---\ndescription: d\nhooks:\n  Stop: [{list}]\n---\n").as_bytes()).unwrap();
-        (document.manifest().extensions().commands.len(), document.manifest().unread_restrictions().to_vec())
+        let document = Document::parse(
+            format!("---\ndescription: d\nhooks:\n  Stop: [{list}]\n---\n").as_bytes(),
+        )
+        .unwrap();
+        (
+            document.manifest().extensions().hooks.len(),
+            document.manifest().unparsed_restrictions().to_vec(),
+        )
     };
     assert_eq!((hooks(99), hooks(100)), ((99, vec![]), (100, vec![])));
-    assert_eq!((hooks(101), hooks(102)), ((100, vec!["hooks"]), (100, vec!["hooks"])));
+    assert_eq!(
+        (hooks(101), hooks(102)),
+        ((100, vec!["hooks"]), (100, vec!["hooks"]))
+    );
 }
 
 #[test]
 fn a_deadline_of_a_hook_is_positive() {
     let timeout = |value: &str| {
-        let document = Document::parse(format!("---\ndescription: d\nhooks: {{Stop: {{command: a, {value}}}}}\n---\n").as_bytes()).unwrap();
-        document.manifest().extensions().commands[0].timeout_seconds
+        let document = Document::parse(
+            format!("---\ndescription: d\nhooks: {{Stop: {{command: a, {value}}}}}\n---\n")
+                .as_bytes(),
+        )
+        .unwrap();
+        document.manifest().extensions().hooks[0].timeout_seconds
     };
-    assert_eq!((timeout("timeout: 5"), timeout("timeout: 0.5"), timeout("timeout_ms: 1500")), (Some(5.0), Some(0.5), Some(1.5)));
-    assert_eq!((timeout("timeout: 0"), timeout("timeout: -1"), timeout("timeout_ms: 0"), timeout("timeout: x")), (None, None, None, None));
+    assert_eq!(
+        (
+            timeout("timeout: 5"),
+            timeout("timeout: 0.5"),
+            timeout("timeout_ms: 1500")
+        ),
+        (Some(5.0), Some(0.5), Some(1.5))
+    );
+    assert_eq!(
+        (
+            timeout("timeout: 0"),
+            timeout("timeout: -1"),
+            timeout("timeout_ms: 0"),
+            timeout("timeout: x")
+        ),
+        (None, None, None, None)
+    );
 }
 
 #[test]
 fn lists_side_by_side_in_json_do_not_nest() {
     let metadata = |json: &str| {
-        let document = Document::parse(format!("---\ndescription: d\nmetadata: '{json}'\n---\n").as_bytes()).unwrap();
+        let document =
+            Document::parse(format!("---\ndescription: d\nmetadata: '{json}'\n---\n").as_bytes())
+                .unwrap();
         document.manifest().metadata().len()
     };
     assert_eq!(metadata(&format!("{{\"a\": [{}]}}", "[],".repeat(200))), 1);
@@ -105,9 +177,19 @@ fn lists_side_by_side_in_json_do_not_nest() {
 fn a_draft_fills_the_largest_frontmatter_and_no_more() {
     // Each entry takes five bytes beside its key and value, and the fields before them 35.
     let entries = |last: usize| {
-        (0..50).map(move |index| (format!("k{index:02}{}", "x".repeat(297)), "v".repeat(if index == 49 { last } else { 1_024 })))
+        (0..50).map(move |index| {
+            (
+                format!("k{index:02}{}", "x".repeat(297)),
+                "v".repeat(if index == 49 { last } else { 1_024 }),
+            )
+        })
     };
-    let draft = |last: usize| Draft::new("ab", "cd").unwrap().metadata(entries(last)).map(|draft| draft.render().len());
+    let draft = |last: usize| {
+        Draft::new("ab", "cd")
+            .unwrap()
+            .metadata(entries(last))
+            .map(|draft| draft.render().len())
+    };
     assert_eq!(draft(75).unwrap(), 64 * 1024 + 8);
     assert_eq!(draft(76).unwrap_err().kind(), DraftErrorKind::TooLong);
 }
@@ -116,10 +198,29 @@ fn a_draft_fills_the_largest_frontmatter_and_no_more() {
 fn sections_end_before_the_next_heading_of_their_level_and_code_names_files() {
     let body = "# A\n\n## B\n`scripts/run.py --x` and `not/here.md`\n### C\n```sh\npython ./scripts/a.py && cat references/b.md\n\
                 node \"assets/c.js\"\n```\nscripts/not-code.py\n## D\ntext\n# E\n![p](assets/p.png) [r](references/r.md)\n";
-    let outline = Document::parse(format!("---\nname: a\ndescription: d\n---\n{body}").as_bytes()).unwrap().outline();
-    let headings: Vec<_> = outline.headings().iter().map(|heading| (heading.text.as_str(), heading.line, heading.last_line)).collect();
-    assert_eq!(headings, [("A", 5, 16), ("B", 7, 14), ("C", 9, 14), ("D", 15, 16), ("E", 17, 18)]);
-    let links: Vec<_> = outline.links().iter().map(|link| (link.target.as_str(), link.line, link.kind.as_str())).collect();
+    let outline = Document::parse(format!("---\nname: a\ndescription: d\n---\n{body}").as_bytes())
+        .unwrap()
+        .outline();
+    let headings: Vec<_> = outline
+        .headings()
+        .iter()
+        .map(|heading| (heading.text.as_str(), heading.line, heading.last_line))
+        .collect();
+    assert_eq!(
+        headings,
+        [
+            ("A", 5, 16),
+            ("B", 7, 14),
+            ("C", 9, 14),
+            ("D", 15, 16),
+            ("E", 17, 18)
+        ]
+    );
+    let links: Vec<_> = outline
+        .links()
+        .iter()
+        .map(|link| (link.target.as_str(), link.line, link.kind.as_str()))
+        .collect();
     let expected = [
         ("scripts/run.py", 8, "code"),
         ("scripts/a.py", 11, "code"),
@@ -134,16 +235,32 @@ fn sections_end_before_the_next_heading_of_their_level_and_code_names_files() {
 #[test]
 fn code_names_files_of_the_skill_only() {
     let links = |code: &str| {
-        let document = Document::parse(format!("---\ndescription: d\n---\n`{code}`\n").as_bytes()).unwrap();
-        document.outline().links().iter().map(|link| link.target.clone()).collect::<Vec<_>>()
+        let document =
+            Document::parse(format!("---\ndescription: d\n---\n`{code}`\n").as_bytes()).unwrap();
+        document
+            .outline()
+            .links()
+            .iter()
+            .map(|link| link.target.clone())
+            .collect::<Vec<_>>()
     };
-    for (code, target) in
-        [("scripts/a.py", "scripts/a.py"), ("./assets/b/c.png:", "assets/b/c.png"), ("(references/d.md).", "references/d.md")]
-    {
+    for (code, target) in [
+        ("scripts/a.py", "scripts/a.py"),
+        ("./assets/b/c.png:", "assets/b/c.png"),
+        ("(references/d.md).", "references/d.md"),
+    ] {
         assert_eq!(links(code), [target], "{code}");
     }
-    for code in ["scripts/", "scripts/a", "scripts/a.b/", "scripts/*.py", "assets/{a}.png", "other/a.py", "scripts/$a.sh", "a/scripts/a.py"]
-    {
+    for code in [
+        "scripts/",
+        "scripts/a",
+        "scripts/a.b/",
+        "scripts/*.py",
+        "assets/{a}.png",
+        "other/a.py",
+        "scripts/$a.sh",
+        "a/scripts/a.py",
+    ] {
         assert_eq!(links(code), [""; 0], "{code}");
     }
 }
@@ -151,29 +268,52 @@ fn code_names_files_of_the_skill_only() {
 #[test]
 fn deadlines_and_arguments_of_scripts_are_read_in_their_spellings() {
     let script = |fields: &str| {
-        let document = Document::parse(format!("---\ndescription: d\nscripts:\n  - {{name: a, {fields}}}\n---\n").as_bytes()).unwrap();
+        let document = Document::parse(
+            format!("---\ndescription: d\nscripts:\n  - {{name: a, {fields}}}\n---\n").as_bytes(),
+        )
+        .unwrap();
         document.manifest().extensions().scripts[0].clone()
     };
     let timeout = |value: &str| script(&format!("timeout: {value}")).timeout_seconds;
     assert_eq!(
-        (timeout("30"), timeout("1.5"), timeout("'30'"), timeout("30s"), timeout("' 2.5s '")),
+        (
+            timeout("30"),
+            timeout("1.5"),
+            timeout("'30'"),
+            timeout("30s"),
+            timeout("' 2.5s '")
+        ),
         (Some(30.0), Some(1.5), Some(30.0), Some(30.0), Some(2.5))
     );
     for value in ["0", "-1", "0s", "x", "inf", "NaN", "[1]", "'-inf'"] {
         assert_eq!(timeout(value), None, "{value}");
     }
-    let args = script("args: [city, {name: --n, type: integer}]").args.unwrap();
-    let read: Vec<_> = args.iter().map(|arg| (arg.name.as_str(), arg.kind.as_str())).collect();
+    let args = script("args: [city, {name: --n, type: integer}]")
+        .args
+        .unwrap();
+    let read: Vec<_> = args
+        .iter()
+        .map(|arg| (arg.name.as_str(), arg.kind.as_str()))
+        .collect();
     assert_eq!(read, [("city", "string"), ("n", "integer")]);
     let args = script("args: {a: integer, b: What to say}").args.unwrap();
-    let read: Vec<_> = args.iter().map(|arg| (arg.kind.as_str(), arg.description.as_deref())).collect();
+    let read: Vec<_> = args
+        .iter()
+        .map(|arg| (arg.kind.as_str(), arg.description.as_deref()))
+        .collect();
     assert_eq!(read, [("integer", None), ("string", Some("What to say"))]);
 }
 
 #[test]
 fn an_icon_is_a_file_below_assets() {
     let icon = |path: &str| {
-        HostMetadata::parse(format!("interface:\n  icon_small: '{path}'\n").as_bytes(), Some("skills/a")).0.interface.icon_small
+        OpenAiMetadata::parse(
+            format!("interface:\n  icon_small: '{path}'\n").as_bytes(),
+            Some("skills/a"),
+        )
+        .0
+        .interface
+        .icon_small
     };
     for path in ["assets/i.png", "assets/a/i.png", "../../assets/i.png"] {
         assert_eq!(icon(path).as_deref(), Some(path));
@@ -196,9 +336,19 @@ fn an_icon_is_a_file_below_assets() {
 
 #[test]
 fn a_host_policy_restricts_when_a_part_of_it_is_not_understood() {
-    let allows = |text: &str| HostMetadata::parse(text.as_bytes(), None).0.policy.allows_implicit_invocation();
-    for text in ["policy: {}", "policy: {color: red}", "interface: {display_name: a, display_name: b}", "policy:", "policy: {products: []}"]
-    {
+    let allows = |text: &str| {
+        OpenAiMetadata::parse(text.as_bytes(), None)
+            .0
+            .policy
+            .allows_implicit_invocation()
+    };
+    for text in [
+        "policy: {}",
+        "policy: {color: red}",
+        "interface: {display_name: a, display_name: b}",
+        "policy:",
+        "policy: {products: []}",
+    ] {
         assert!(allows(text), "{text}");
     }
     for text in [
@@ -215,19 +365,37 @@ fn a_host_policy_restricts_when_a_part_of_it_is_not_understood() {
 
 #[test]
 fn the_interface_of_a_host_takes_colors_and_texts_of_a_bounded_length() {
-    let interface = |field: &str| HostMetadata::parse(format!("interface:\n  {field}\n").as_bytes(), None).0.interface;
-    assert_eq!(interface("brand_color: '#0aF9cC'").brand_color.as_deref(), Some("#0aF9cC"));
+    let interface = |field: &str| {
+        OpenAiMetadata::parse(format!("interface:\n  {field}\n").as_bytes(), None)
+            .0
+            .interface
+    };
+    assert_eq!(
+        interface("brand_color: '#0aF9cC'").brand_color.as_deref(),
+        Some("#0aF9cC")
+    );
     for color in ["#0aF9c", "#0aF9cC1", "x0aF9cC", "#0aF9cG", "0aF9cC"] {
-        assert_eq!(interface(&format!("brand_color: '{color}'")).brand_color, None, "{color}");
+        assert_eq!(
+            interface(&format!("brand_color: '{color}'")).brand_color,
+            None,
+            "{color}"
+        );
     }
-    let prompt = |characters: usize| interface(&format!("default_prompt: {}", "é".repeat(characters))).default_prompt.is_some();
+    let prompt = |characters: usize| {
+        interface(&format!("default_prompt: {}", "é".repeat(characters)))
+            .default_prompt
+            .is_some()
+    };
     assert_eq!((prompt(1_024), prompt(1_025)), (true, false));
 }
 
 #[test]
 fn a_name_says_which_rules_of_the_specification_it_breaks() {
-    let problems = |name: &str| SkillName::new(name).unwrap().problems().len();
-    assert_eq!((problems(&"a".repeat(64)), problems(&"a".repeat(65))), (0, 1));
+    let problems = |name: &str| SkillName::new(name).unwrap().spec_violations().len();
+    assert_eq!(
+        (problems(&"a".repeat(64)), problems(&"a".repeat(65))),
+        (0, 1)
+    );
     for name in ["-a", "a-", "a--b", "A", "a_b", "a b"] {
         assert_eq!(problems(name), 1, "{name}");
     }
@@ -237,7 +405,10 @@ fn a_name_says_which_rules_of_the_specification_it_breaks() {
 
 #[test]
 fn an_openclaw_block_of_the_right_types_is_not_reported() {
-    let fields = "metadata: {openclaw: {requires: {bins: [a]}, always: true, install: [], envVars: null}}";
-    let document = Document::parse(format!("---\nname: a\ndescription: d\n{fields}\n---\n").as_bytes()).unwrap();
+    let fields =
+        "metadata: {openclaw: {requires: {bins: [a]}, always: true, install: [], envVars: null}}";
+    let document =
+        Document::parse(format!("---\nname: a\ndescription: d\n{fields}\n---\n").as_bytes())
+            .unwrap();
     assert!(document.warnings().is_empty(), "{:?}", document.warnings());
 }

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
-use skills_manifest::{Document, Draft, DraftError, DraftErrorKind, is_hidden, strict};
+use skills_manifest::{Document, Draft, DraftError, DraftErrorKind, is_invisible, strict};
 
 /// Texts that YAML takes for something else, unless they are written with care.
 const TRAPS: [&str; 36] = [
@@ -45,46 +45,93 @@ const TRAPS: [&str; 36] = [
 ];
 
 fn pairs(entries: &[(&str, &str)]) -> Vec<(String, String)> {
-    entries.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    entries
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .collect()
 }
 
 /// Renders a draft and reads it back, both ways.
-fn check(draft: &Draft, description: &str, license: Option<&str>, metadata: &[(String, String)], body: &str) -> Result<(), TestCaseError> {
+fn check(
+    draft: &Draft,
+    description: &str,
+    license: Option<&str>,
+    metadata: &[(String, String)],
+    body: &str,
+) -> Result<(), TestCaseError> {
     let text = draft.render();
-    let document = Document::parse(text.as_bytes()).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
+    let document = Document::parse(text.as_bytes())
+        .map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
     let manifest = document.manifest();
-    prop_assert_eq!(manifest.name().map(|name| name.as_str()), Some(draft.name()));
+    prop_assert_eq!(
+        manifest.name().map(|name| name.as_str()),
+        Some(draft.name())
+    );
     prop_assert_eq!(manifest.description(), description);
     prop_assert_eq!(manifest.license(), license);
-    let read: Vec<_> = manifest.metadata().iter().map(|(key, value)| (key.clone(), value.clone())).collect();
-    let written: Vec<_> = metadata.iter().map(|(key, value)| (key.clone(), serde_json::Value::from(value.as_str()))).collect();
+    let read: Vec<_> = manifest
+        .metadata()
+        .iter()
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    let written: Vec<_> = metadata
+        .iter()
+        .map(|(key, value)| (key.clone(), serde_json::Value::from(value.as_str())))
+        .collect();
     prop_assert_eq!(read, written);
     prop_assert_eq!(document.body(), body);
-    prop_assert!(document.warnings().is_empty(), "{:?}\n{}", document.warnings(), text);
+    prop_assert!(
+        document.warnings().is_empty(),
+        "{:?}\n{}",
+        document.warnings(),
+        text
+    );
     let errors = strict::validate(text.as_bytes(), draft.name());
     prop_assert!(errors.is_empty(), "{:?}\n{}", errors, text);
     strict_reading(&text, description, license, metadata)
 }
 
 /// The strict reading finds the same texts.
-fn strict_reading(text: &str, description: &str, license: Option<&str>, metadata: &[(String, String)]) -> Result<(), TestCaseError> {
-    let properties = strict::properties(text.as_bytes()).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
+fn strict_reading(
+    text: &str,
+    description: &str,
+    license: Option<&str>,
+    metadata: &[(String, String)],
+) -> Result<(), TestCaseError> {
+    let properties = strict::read_properties(text.as_bytes())
+        .map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
     let json: serde_json::Value = serde_json::from_str(&properties.to_json()).unwrap();
     prop_assert_eq!(json["description"].as_str(), Some(description.trim()));
     prop_assert_eq!(json["license"].as_str(), license);
     for (key, value) in metadata {
-        prop_assert_eq!(json["metadata"][key].as_str(), Some(value.as_str()), "{}", text);
+        prop_assert_eq!(
+            json["metadata"][key].as_str(),
+            Some(value.as_str()),
+            "{}",
+            text
+        );
     }
     Ok(())
 }
 
 fn text_of_a_line(max_characters: usize) -> impl Strategy<Value = String> {
-    let any = proptest::collection::vec(any::<char>(), 1..max_characters).prop_map(String::from_iter);
+    let any =
+        proptest::collection::vec(any::<char>(), 1..max_characters).prop_map(String::from_iter);
     let signs = "[-a\\\\'\"#:&*!?|>{}\\[\\], \u{a0}\u{fffe}\u{ffff}\u{e000}é漢😀]{1,60}";
-    let text = prop_oneof![any, signs, proptest::sample::select(&TRAPS[..]).prop_map(str::to_owned)];
-    // The strict reading keeps halves of surrogate pairs in this block, which Unicode leaves empty, and shows them as such.
-    let is_usable = |c: &char| !is_hidden(*c) && !('\u{D0000}'..='\u{D07FF}').contains(c);
-    text.prop_map(move |text| text.chars().filter(is_usable).take(max_characters).collect::<String>())
+    let text = prop_oneof![
+        any,
+        signs,
+        proptest::sample::select(&TRAPS[..]).prop_map(str::to_owned)
+    ];
+    // The strict reading keeps halves of surrogate pairs in this block, which Unicode leaves empty,
+    // and shows them as such.
+    let is_usable = |c: &char| !is_invisible(*c) && !('\u{D0000}'..='\u{D07FF}').contains(c);
+    text.prop_map(move |text| {
+        text.chars()
+            .filter(is_usable)
+            .take(max_characters)
+            .collect::<String>()
+    })
 }
 
 fn visible_line(max_characters: usize) -> impl Strategy<Value = String> {
@@ -135,9 +182,23 @@ proptest! {
 
 #[test]
 fn a_rendered_file() {
-    let draft = Draft::new("data-analyzer", "Analyses tables: finds what's odd. Use for CSV --- and only CSV.").unwrap();
-    let draft = draft.license("MIT").unwrap().metadata(pairs(&[("author", "Ada"), ("version", "1.10"), ("is it", "yes")])).unwrap();
-    let draft = draft.instructions("\n \n# Steps\n\n1. Read the table.\n---\n2. Say what is odd. \n\n").unwrap();
+    let draft = Draft::new(
+        "data-analyzer",
+        "Analyses tables: finds what's odd. Use for CSV --- and only CSV.",
+    )
+    .unwrap();
+    let draft = draft
+        .license("MIT")
+        .unwrap()
+        .metadata(pairs(&[
+            ("author", "Ada"),
+            ("version", "1.10"),
+            ("is it", "yes"),
+        ]))
+        .unwrap();
+    let draft = draft
+        .instructions("\n \n# Steps\n\n1. Read the table.\n---\n2. Say what is odd. \n\n")
+        .unwrap();
     assert_snapshot!(draft.render());
 }
 
@@ -145,7 +206,12 @@ fn a_rendered_file() {
 fn texts_that_look_like_yaml_stay_text() {
     let metadata = pairs(&TRAPS.map(|text| (text, text)));
     let check_with = |description: &str| {
-        let draft = Draft::new("true", description).unwrap().license(description).unwrap().metadata(metadata.clone()).unwrap();
+        let draft = Draft::new("true", description)
+            .unwrap()
+            .license(description)
+            .unwrap()
+            .metadata(metadata.clone())
+            .unwrap();
         check(&draft, description, Some(description), &metadata, "").unwrap();
     };
     TRAPS.into_iter().for_each(check_with);
@@ -154,23 +220,57 @@ fn texts_that_look_like_yaml_stay_text() {
 
 #[test]
 fn the_longest_texts_are_read() {
-    for sign in ["a", "'", "\"", "\\", "-", "[", "{", "]", "😀", "\u{FFFE}", ": ", "# "] {
-        let filled = |characters: usize| -> String { sign.chars().cycle().take(characters - 1).chain(['x']).collect() };
+    for sign in [
+        "a", "'", "\"", "\\", "-", "[", "{", "]", "😀", "\u{FFFE}", ": ", "# ",
+    ] {
+        let filled = |characters: usize| -> String {
+            sign.chars()
+                .cycle()
+                .take(characters - 1)
+                .chain(['x'])
+                .collect()
+        };
         let license = filled(200);
         let bytes = 1024 / sign.len().max(1);
-        let metadata: Vec<_> = (0..7).map(|index| (format!("{index}{}", filled(1000 / sign.len())), sign.repeat(bytes))).collect();
-        let draft = Draft::new(&"n".repeat(64), &filled(1024)).unwrap().license(&license).unwrap().metadata(metadata.clone()).unwrap();
+        let metadata: Vec<_> = (0..7)
+            .map(|index| {
+                (
+                    format!("{index}{}", filled(1000 / sign.len())),
+                    sign.repeat(bytes),
+                )
+            })
+            .collect();
+        let draft = Draft::new(&"n".repeat(64), &filled(1024))
+            .unwrap()
+            .license(&license)
+            .unwrap()
+            .metadata(metadata.clone())
+            .unwrap();
         check(&draft, &filled(1024), Some(&license), &metadata, "").unwrap();
     }
-    let metadata: Vec<_> = (0..50).map(|index| (format!("key-{index}"), "a ".repeat(511) + "aa")).collect();
+    let metadata: Vec<_> = (0..50)
+        .map(|index| (format!("key-{index}"), "a ".repeat(511) + "aa"))
+        .collect();
     let body = "a".repeat(64 * 1024);
-    let draft = Draft::new("n", "d").unwrap().metadata(metadata.clone()).unwrap().instructions(&body).unwrap();
+    let draft = Draft::new("n", "d")
+        .unwrap()
+        .metadata(metadata.clone())
+        .unwrap()
+        .instructions(&body)
+        .unwrap();
     check(&draft, "d", None, &metadata, &format!("\n{body}\n")).unwrap();
 }
 
 #[test]
 fn names_say_which_rule_broke_and_what_would_do() {
-    for name in ["code-reviewer", "data-analyzer", "pdf2image", "a", "a-1", &"a".repeat(64)] {
+    for name in [
+        "code-reviewer",
+        "data-analyzer",
+        "pdf2image",
+        "a",
+        "a-1",
+        &"a".repeat(64),
+    ] {
         assert_eq!(Draft::new(name, "d").unwrap().name(), name);
     }
     let long = "a".repeat(65);
@@ -196,7 +296,10 @@ fn names_say_which_rule_broke_and_what_would_do() {
     ];
     let lines = names.map(|name| {
         let error = Draft::new(name, "d").unwrap_err();
-        assert_eq!((error.kind(), error.field()), (DraftErrorKind::Name, "name"));
+        assert_eq!(
+            (error.kind(), error.field()),
+            (DraftErrorKind::Name, "name")
+        );
         let shown = if name.len() > 20 { "(long)" } else { name };
         format!("{shown:?}: {error}")
     });
@@ -207,8 +310,12 @@ fn names_say_which_rule_broke_and_what_would_do() {
 fn texts_say_which_rule_broke() {
     let draft = || Draft::new("a", "d").unwrap();
     let pair = |key: &str, value: &str| draft().metadata(pairs(&[(key, value)]));
-    let many: Vec<_> = (0..51).map(|index| (format!("k{index}"), String::new())).collect();
-    let wide: Vec<_> = (0..50).map(|index| (format!("{index}"), "'".repeat(1024))).collect();
+    let many: Vec<_> = (0..51)
+        .map(|index| (format!("k{index}"), String::new()))
+        .collect();
+    let wide: Vec<_> = (0..50)
+        .map(|index| (format!("{index}"), "'".repeat(1024)))
+        .collect();
     let tries: Vec<(&str, Result<Draft, DraftError>)> = vec![
         ("no description", Draft::new("a", "")),
         ("blank description", Draft::new("a", " \u{3000}")),
@@ -232,9 +339,15 @@ fn texts_say_which_rule_broke() {
         ("twice", draft().metadata(pairs(&[("k", "1"), ("k", "2")]))),
         ("many entries", draft().metadata(many)),
         ("much metadata", draft().metadata(wide)),
-        ("long instructions", draft().instructions(&"a".repeat(64 * 1024 + 1))),
+        (
+            "long instructions",
+            draft().instructions(&"a".repeat(64 * 1024 + 1)),
+        ),
         ("fence", draft().instructions("---\nname: b\n---\n")),
-        ("fence behind white space", draft().instructions(" \n\t---\n")),
+        (
+            "fence behind white space",
+            draft().instructions(" \n\t---\n"),
+        ),
         ("NUL", draft().instructions("a\0b")),
         ("override", draft().instructions("a\u{202E}b")),
         ("isolate", draft().instructions("a\u{2066}b")),
@@ -242,7 +355,11 @@ fn texts_say_which_rule_broke() {
     ];
     let show = |(what, tried): (&str, Result<Draft, DraftError>)| {
         let error = tried.map(|draft| draft.render()).unwrap_err();
-        format!("{what}: {} of {}: {error}", error.kind().code(), error.field())
+        format!(
+            "{what}: {} of {}: {error}",
+            error.kind().code(),
+            error.field()
+        )
     };
     assert_snapshot!(tries.into_iter().map(show).collect::<Vec<_>>().join("\n"));
 }
@@ -250,20 +367,40 @@ fn texts_say_which_rule_broke() {
 #[test]
 fn instructions_keep_all_but_the_space_around_them() {
     let body = |text: &str| {
-        let rendered = Draft::new("a", "d").unwrap().instructions(text).unwrap().render();
-        Document::parse(rendered.as_bytes()).unwrap().body().to_owned()
+        let rendered = Draft::new("a", "d")
+            .unwrap()
+            .instructions(text)
+            .unwrap()
+            .render();
+        Document::parse(rendered.as_bytes())
+            .unwrap()
+            .body()
+            .to_owned()
     };
     assert_eq!(body("\n\n    code\n\n"), "\n    code\n");
     assert_eq!(body("a\r\nb\r\n"), "\na\r\nb\n");
-    assert_eq!(body("- a\n\n---\n\n\u{200D}b"), "\n- a\n\n---\n\n\u{200D}b\n");
+    assert_eq!(
+        body("- a\n\n---\n\n\u{200D}b"),
+        "\n- a\n\n---\n\n\u{200D}b\n"
+    );
     assert_eq!(body(" \n"), "");
 }
 
 #[test]
 fn each_call_sets_its_part_anew() {
-    let draft = Draft::new("a", "d").unwrap().metadata(pairs(&[("k", "1")])).unwrap().metadata(pairs(&[("l", "2")])).unwrap();
+    let draft = Draft::new("a", "d")
+        .unwrap()
+        .metadata(pairs(&[("k", "1")]))
+        .unwrap()
+        .metadata(pairs(&[("l", "2")]))
+        .unwrap();
     assert_eq!(
-        draft.instructions("x").unwrap().instructions("y").unwrap().render(),
+        draft
+            .instructions("x")
+            .unwrap()
+            .instructions("y")
+            .unwrap()
+            .render(),
         "---\nname: a\ndescription: d\nmetadata:\n  l: '2'\n---\n\ny\n"
     );
 }

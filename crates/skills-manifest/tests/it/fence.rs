@@ -1,8 +1,9 @@
 //! Where the frontmatter of a file begins and ends, in all frames in which skills have it.
 
-use skills_manifest::{ErrorKind, Fence, MAX_FRONTMATTER_BYTES};
+use skills_manifest::{ErrorKind, FrontmatterScan, MAX_FRONTMATTER_BYTES};
 
-/// What was found: the YAML, its first line, the body and its first line, and the warnings with their lines.
+/// What was found: the YAML, its first line, the body and its first line, and the warnings with
+/// their lines.
 #[derive(Debug, PartialEq)]
 struct Found {
     yaml: String,
@@ -12,22 +13,41 @@ struct Found {
 }
 
 fn found(file: &str) -> Found {
-    let frontmatter = Fence::of_file(file.as_bytes()).unwrap_or_else(|error| panic!("{file:?}: {error}"));
+    let frontmatter = FrontmatterScan::parse_file(file.as_bytes())
+        .unwrap_or_else(|error| panic!("{file:?}: {error}"));
     let body = file[frontmatter.body_offset()..].to_owned();
-    Found { yaml: frontmatter.yaml().to_owned(), first_line: frontmatter.first_line(), body, body_line: frontmatter.body_line() }
+    Found {
+        yaml: frontmatter.yaml().to_owned(),
+        first_line: frontmatter.first_line(),
+        body,
+        body_line: frontmatter.body_line(),
+    }
 }
 
 /// Checks a file, and that no prefix of it gives another answer: the same one, or none yet.
 #[track_caller]
 fn check(file: &str, yaml: &str, first_line: usize, body: &str, body_line: usize) {
-    let expected = Found { yaml: yaml.to_owned(), first_line, body: body.to_owned(), body_line };
+    let expected = Found {
+        yaml: yaml.to_owned(),
+        first_line,
+        body: body.to_owned(),
+        body_line,
+    };
     assert_eq!(found(file), expected, "{file:?}");
     for cut in 0..=file.len() {
-        match Fence::find(&file.as_bytes()[..cut]) {
-            Ok(Fence::Open) => {}
-            Ok(Fence::Closed(prefix)) => {
-                assert_eq!((prefix.yaml(), prefix.first_line()), (yaml, first_line), "{cut} bytes of {file:?}");
-                assert_eq!((file.get(prefix.body_offset()..), prefix.body_line()), (Some(body), body_line), "{cut} bytes of {file:?}");
+        match FrontmatterScan::scan_prefix(&file.as_bytes()[..cut]) {
+            Ok(FrontmatterScan::Partial) => {}
+            Ok(FrontmatterScan::Complete(prefix)) => {
+                assert_eq!(
+                    (prefix.yaml(), prefix.first_line()),
+                    (yaml, first_line),
+                    "{cut} bytes of {file:?}"
+                );
+                assert_eq!(
+                    (file.get(prefix.body_offset()..), prefix.body_line()),
+                    (Some(body), body_line),
+                    "{cut} bytes of {file:?}"
+                );
             }
             Err(error) => panic!("{cut} bytes of {file:?}: {error}"),
         }
@@ -36,7 +56,12 @@ fn check(file: &str, yaml: &str, first_line: usize, body: &str, body_line: usize
 
 /// The shortest prefix that is enough.
 fn enough(file: &str) -> Option<usize> {
-    (0..=file.len()).find(|cut| matches!(Fence::find(&file.as_bytes()[..*cut]), Ok(Fence::Closed(_))))
+    (0..=file.len()).find(|cut| {
+        matches!(
+            FrontmatterScan::scan_prefix(&file.as_bytes()[..*cut]),
+            Ok(FrontmatterScan::Complete(_))
+        )
+    })
 }
 
 const FIELDS: &str = "name: a\ndescription: b\n";
@@ -44,13 +69,31 @@ const FIELDS: &str = "name: a\ndescription: b\n";
 #[test]
 fn two_lines_of_dashes_enclose_the_frontmatter() {
     check(&format!("---\n{FIELDS}---\nBody\n"), FIELDS, 2, "Body\n", 5);
-    check(&format!("---\n{FIELDS}---\n---\nBody\n"), FIELDS, 2, "---\nBody\n", 5);
+    check(
+        &format!("---\n{FIELDS}---\n---\nBody\n"),
+        FIELDS,
+        2,
+        "---\nBody\n",
+        5,
+    );
     check(&format!("---\n{FIELDS}---"), FIELDS, 2, "", 5);
     check(&format!("---\n{FIELDS}--- \t\nBody"), FIELDS, 2, "Body", 5);
     check(&format!("--- \n{FIELDS}---\nBody"), FIELDS, 2, "Body", 5);
     check("---\n---\nBody", "", 2, "Body", 3);
-    check("---\n----\n ---\n---x\n...\n---\nBody", "----\n ---\n---x\n...\n", 2, "Body", 7);
-    check("\u{FEFF}---\r\na: b\r\n---\r\nBody\r\n", "a: b\r\n", 2, "Body\r\n", 4);
+    check(
+        "---\n----\n ---\n---x\n...\n---\nBody",
+        "----\n ---\n---x\n...\n",
+        2,
+        "Body",
+        7,
+    );
+    check(
+        "\u{FEFF}---\r\na: b\r\n---\r\nBody\r\n",
+        "a: b\r\n",
+        2,
+        "Body\r\n",
+        4,
+    );
     check("---\ra: b\r---\rBody", "a: b\r", 2, "Body", 4);
     check(" \n\n\t\n---\na: b\n---\nBody", "a: b\n", 5, "Body", 7);
     // The end of a line shows that the dashes are all.
@@ -63,12 +106,36 @@ fn two_lines_of_dashes_enclose_the_frontmatter() {
 #[test]
 fn comments_and_code_blocks_around_the_frontmatter_are_passed() {
     check("<!-- a -->\n---\na: b\n---\nBody", "a: b\n", 3, "Body", 5);
-    check("<!-- a\nb\n-->\n\n<!-- c -->\n\n---\na: b\n---\nBody", "a: b\n", 8, "Body", 10);
-    check("```yaml\n---\na: b\n---\n```\nBody", "a: b\n", 3, "```\nBody", 5);
+    check(
+        "<!-- a\nb\n-->\n\n<!-- c -->\n\n---\na: b\n---\nBody",
+        "a: b\n",
+        8,
+        "Body",
+        10,
+    );
+    check(
+        "```yaml\n---\na: b\n---\n```\nBody",
+        "a: b\n",
+        3,
+        "```\nBody",
+        5,
+    );
     check("```\n\n---\na: b\n---\n", "a: b\n", 4, "", 6);
     check("```yaml\nname: a\n```\nBody", "name: a\n", 2, "Body", 4);
-    check("````\nname: a\n```\n````\nBody", "name: a\n```\n", 2, "Body", 5);
-    check("~~~~\nname: a\n~~~\n````\n~~~~~\nBody", "name: a\n~~~\n````\n", 2, "Body", 6);
+    check(
+        "````\nname: a\n```\n````\nBody",
+        "name: a\n```\n",
+        2,
+        "Body",
+        5,
+    );
+    check(
+        "~~~~\nname: a\n~~~\n````\n~~~~~\nBody",
+        "name: a\n~~~\n````\n",
+        2,
+        "Body",
+        6,
+    );
     check("~~~\nname: a\n---\nBody", "name: a\n", 2, "Body", 4);
     check("<!-- x -->\n```\nname: a\n```\n", "name: a\n", 3, "", 5);
     assert_eq!(enough("```yaml\nname: a\n```\nBody"), Some(20));
@@ -79,10 +146,28 @@ fn wrong_fences_count_where_no_right_one_is() {
     check(&format!("---\n{FIELDS}----\nBody"), FIELDS, 2, "Body", 5);
     check(&format!("---\n{FIELDS}\\---\nBody"), FIELDS, 2, "Body", 5);
     check(&format!("\\---\n{FIELDS}---\nBody"), FIELDS, 2, "Body", 5);
-    check(&format!("---\n{FIELDS}----\nBody\n---\nmore"), &format!("{FIELDS}----\nBody\n"), 2, "more", 7);
+    check(
+        &format!("---\n{FIELDS}----\nBody\n---\nmore"),
+        &format!("{FIELDS}----\nBody\n"),
+        2,
+        "more",
+        7,
+    );
     // Two dashes, or other signs between them, are none.
-    check(&format!("---\n{FIELDS}--\n-----\nBody"), &format!("{FIELDS}--\n"), 2, "Body", 6);
-    check(&format!("---\n{FIELDS}--x--\n-----\nBody"), &format!("{FIELDS}--x--\n"), 2, "Body", 6);
+    check(
+        &format!("---\n{FIELDS}--\n-----\nBody"),
+        &format!("{FIELDS}--\n"),
+        2,
+        "Body",
+        6,
+    );
+    check(
+        &format!("---\n{FIELDS}--x--\n-----\nBody"),
+        &format!("{FIELDS}--x--\n"),
+        2,
+        "Body",
+        6,
+    );
     assert_eq!(enough(&format!("---\n{FIELDS}----\nBody")), None);
 }
 
@@ -92,27 +177,103 @@ fn fields_without_a_closing_fence_end_where_the_text_begins() {
         let line = 1 + open.lines().count();
         let whole = |text: &str| format!("{open}{text}");
         check(&whole(FIELDS), FIELDS, line, "", line + 2);
-        check(&whole("name: a\ndescription: b\n\n# Body\n"), FIELDS, line, "\n# Body\n", line + 2);
-        check(&whole("name: a\ndescription: b\n# Body\ntext\n"), FIELDS, line, "# Body\ntext\n", line + 2);
-        check(&whole("name: a\n\ndescription: b\n\n\nBody"), "name: a\n\ndescription: b\n", line, "\n\nBody", line + 3);
-        check(&whole("name: a\n# Why\ndescription: b\n\nBody"), "name: a\n# Why\ndescription: b\n", line, "\nBody", line + 3);
-        check(&whole("name: a\n\n  more\n\tstill\n\nBody"), "name: a\n\n  more\n\tstill\n", line, "\nBody", line + 4);
-        check(&whole("name: a\n\nx-y_1:\n\nBody: b\n"), "name: a\n\nx-y_1:\n\nBody: b\n", line, "", line + 5);
-        check(&whole("name: a\n\nBody:b\n"), "name: a\n", line, "\nBody:b\n", line + 1);
-        check(&whole("name: a\n\n: b\n"), "name: a\n", line, "\n: b\n", line + 1);
-        check(&whole("name: a\n\nBo dy: b\n"), "name: a\n", line, "\nBo dy: b\n", line + 1);
-        check(&whole("name: a\nstray\n\nBody"), "name: a\nstray\n", line, "\nBody", line + 2);
+        check(
+            &whole("name: a\ndescription: b\n\n# Body\n"),
+            FIELDS,
+            line,
+            "\n# Body\n",
+            line + 2,
+        );
+        check(
+            &whole("name: a\ndescription: b\n# Body\ntext\n"),
+            FIELDS,
+            line,
+            "# Body\ntext\n",
+            line + 2,
+        );
+        check(
+            &whole("name: a\n\ndescription: b\n\n\nBody"),
+            "name: a\n\ndescription: b\n",
+            line,
+            "\n\nBody",
+            line + 3,
+        );
+        check(
+            &whole("name: a\n# Why\ndescription: b\n\nBody"),
+            "name: a\n# Why\ndescription: b\n",
+            line,
+            "\nBody",
+            line + 3,
+        );
+        check(
+            &whole("name: a\n\n  more\n\tstill\n\nBody"),
+            "name: a\n\n  more\n\tstill\n",
+            line,
+            "\nBody",
+            line + 4,
+        );
+        check(
+            &whole("name: a\n\nx-y_1:\n\nBody: b\n"),
+            "name: a\n\nx-y_1:\n\nBody: b\n",
+            line,
+            "",
+            line + 5,
+        );
+        check(
+            &whole("name: a\n\nBody:b\n"),
+            "name: a\n",
+            line,
+            "\nBody:b\n",
+            line + 1,
+        );
+        check(
+            &whole("name: a\n\n: b\n"),
+            "name: a\n",
+            line,
+            "\n: b\n",
+            line + 1,
+        );
+        check(
+            &whole("name: a\n\nBo dy: b\n"),
+            "name: a\n",
+            line,
+            "\nBo dy: b\n",
+            line + 1,
+        );
+        check(
+            &whole("name: a\nstray\n\nBody"),
+            "name: a\nstray\n",
+            line,
+            "\nBody",
+            line + 2,
+        );
     }
     check("name: a\n---\nBody", "name: a\n", 1, "Body", 3);
-    check("Description: a\n\nBody\n---\nrule", "Description: a\n", 1, "\nBody\n---\nrule", 2);
-    check("---\n\n## name: a\ndescription: b\n\nBody", "\n## name: a\ndescription: b\n", 2, "\nBody", 5);
+    check(
+        "Description: a\n\nBody\n---\nrule",
+        "Description: a\n",
+        1,
+        "\nBody\n---\nrule",
+        2,
+    );
+    check(
+        "---\n\n## name: a\ndescription: b\n\nBody",
+        "\n## name: a\ndescription: b\n",
+        2,
+        "\nBody",
+        5,
+    );
     assert_eq!(enough("name: a\n---\nBody"), Some(12));
     assert_eq!(enough("name: a\n\n# Body\n"), None);
 }
 
 #[test]
 fn files_without_frontmatter_say_so_as_soon_as_it_is_certain() {
-    let kind = |bytes: &[u8]| Fence::of_file(bytes).map(|found| found.yaml().to_owned()).map_err(|error| (error.kind(), error.line()));
+    let kind = |bytes: &[u8]| {
+        FrontmatterScan::parse_file(bytes)
+            .map(|found| found.yaml().to_owned())
+            .map_err(|error| (error.kind(), error.line()))
+    };
     for (file, line) in [
         ("# Title\n", 1),
         ("text", 1),
@@ -126,8 +287,16 @@ fn files_without_frontmatter_say_so_as_soon_as_it_is_certain() {
         ("<!-- a -->\n\ntext\n", 3),
         ("...\n", 1),
     ] {
-        assert_eq!(kind(file.as_bytes()), Err((ErrorKind::FrontmatterMissing, Some(line))), "{file:?}");
-        assert!(Fence::find(file.trim_end_matches("text").as_bytes()).is_err() || !file.ends_with('\n'), "{file:?}");
+        assert_eq!(
+            kind(file.as_bytes()),
+            Err((ErrorKind::FrontmatterMissing, Some(line))),
+            "{file:?}"
+        );
+        assert!(
+            FrontmatterScan::scan_prefix(file.trim_end_matches("text").as_bytes()).is_err()
+                || !file.ends_with('\n'),
+            "{file:?}"
+        );
     }
     for (file, line) in [
         ("---\n", 1),
@@ -137,40 +306,101 @@ fn files_without_frontmatter_say_so_as_soon_as_it_is_certain() {
         ("<!-- a\n---\nname: a\n---\n", 1),
         ("---\n# Title\n", 1),
     ] {
-        assert_eq!(kind(file.as_bytes()), Err((ErrorKind::FrontmatterUnclosed, Some(line))), "{file:?}");
-        assert!(matches!(Fence::find(file.as_bytes()), Ok(Fence::Open)), "{file:?}");
+        assert_eq!(
+            kind(file.as_bytes()),
+            Err((ErrorKind::FrontmatterUnclosed, Some(line))),
+            "{file:?}"
+        );
+        assert!(
+            matches!(
+                FrontmatterScan::scan_prefix(file.as_bytes()),
+                Ok(FrontmatterScan::Partial)
+            ),
+            "{file:?}"
+        );
     }
     for file in ["", "\n", " \r\n\t", "\u{FEFF}", "\u{FEFF}\n"] {
-        assert_eq!(kind(file.as_bytes()), Err((ErrorKind::Empty, None)), "{file:?}");
+        assert_eq!(
+            kind(file.as_bytes()),
+            Err((ErrorKind::Empty, None)),
+            "{file:?}"
+        );
     }
-    for bytes in [&b"\xFF\xFE-\0"[..], b"\xFE\xFF\0-", b"---\na: \xE9\n---\n", b"---\r\na: \xE9\r\n---\r\n"] {
+    for bytes in [
+        &b"\xFF\xFE-\0"[..],
+        b"\xFE\xFF\0-",
+        b"---\na: \xE9\n---\n",
+        b"---\r\na: \xE9\r\n---\r\n",
+    ] {
         assert_eq!(kind(bytes).unwrap_err().0, ErrorKind::Encoding, "{bytes:?}");
     }
-    assert_eq!(kind(b"---\na: b\nc: \xE9\n---\n"), Err((ErrorKind::Encoding, Some(3))));
+    assert_eq!(
+        kind(b"---\na: b\nc: \xE9\n---\n"),
+        Err((ErrorKind::Encoding, Some(3)))
+    );
     // A prefix may end within the first line, which could still become a fence or a field.
-    for prefix in ["", "-", "--", "---", "nam", "name: a", "<", "``", "\n", "# Tit"] {
-        assert!(matches!(Fence::find(prefix.as_bytes()), Ok(Fence::Open)), "{prefix:?}");
+    for prefix in [
+        "", "-", "--", "---", "nam", "name: a", "<", "``", "\n", "# Tit",
+    ] {
+        assert!(
+            matches!(
+                FrontmatterScan::scan_prefix(prefix.as_bytes()),
+                Ok(FrontmatterScan::Partial)
+            ),
+            "{prefix:?}"
+        );
     }
-    assert!(matches!(Fence::find("x".repeat(63).as_bytes()), Ok(Fence::Open)));
-    assert!(Fence::find("x".repeat(64).as_bytes()).is_err());
+    assert!(matches!(
+        FrontmatterScan::scan_prefix("x".repeat(63).as_bytes()),
+        Ok(FrontmatterScan::Partial)
+    ));
+    assert!(FrontmatterScan::scan_prefix("x".repeat(64).as_bytes()).is_err());
 }
 
 #[test]
 fn frontmatter_has_at_most_64_kibibytes() {
-    for (open, close) in [("---\n", "---\n"), ("---\r\n", "---\n"), ("\u{FEFF}---\n", "---\n"), ("```\n", "```\n"), ("---\n", "----\n")] {
+    for (open, close) in [
+        ("---\n", "---\n"),
+        ("---\r\n", "---\n"),
+        ("\u{FEFF}---\n", "---\n"),
+        ("```\n", "```\n"),
+        ("---\n", "----\n"),
+    ] {
         let file = |bytes: usize| format!("{open}name: {}\n{close}Body", "x".repeat(bytes - 7));
-        assert_eq!(found(&file(MAX_FRONTMATTER_BYTES)).yaml.len(), MAX_FRONTMATTER_BYTES, "{open:?}");
-        let error = Fence::of_file(file(MAX_FRONTMATTER_BYTES + 1).as_bytes()).unwrap_err();
+        assert_eq!(
+            found(&file(MAX_FRONTMATTER_BYTES)).yaml.len(),
+            MAX_FRONTMATTER_BYTES,
+            "{open:?}"
+        );
+        let error =
+            FrontmatterScan::parse_file(file(MAX_FRONTMATTER_BYTES + 1).as_bytes()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::FrontmatterUnclosed, "{open:?}");
     }
-    let blank = |count: usize| Fence::of_file("\n".repeat(count).as_bytes()).unwrap_err().kind();
-    assert_eq!((blank(MAX_FRONTMATTER_BYTES - 1), blank(MAX_FRONTMATTER_BYTES)), (ErrorKind::Empty, ErrorKind::FrontmatterMissing));
-    // Blank lines up to the bound may come before a field; behind them, what was found so far counts.
+    let blank = |count: usize| {
+        FrontmatterScan::parse_file("\n".repeat(count).as_bytes())
+            .unwrap_err()
+            .kind()
+    };
+    assert_eq!(
+        (
+            blank(MAX_FRONTMATTER_BYTES - 1),
+            blank(MAX_FRONTMATTER_BYTES)
+        ),
+        (ErrorKind::Empty, ErrorKind::FrontmatterMissing)
+    );
+    // Blank lines up to the bound may come before a field; behind them, what was found so far
+    // counts.
     for open in ["", "---\n"] {
-        let spread = |offset: usize| format!("{open}{FIELDS}{}x: y\n", "\n".repeat(offset - FIELDS.len()));
-        let error = Fence::of_file(spread(MAX_FRONTMATTER_BYTES).as_bytes()).unwrap_err();
+        let spread =
+            |offset: usize| format!("{open}{FIELDS}{}x: y\n", "\n".repeat(offset - FIELDS.len()));
+        let error =
+            FrontmatterScan::parse_file(spread(MAX_FRONTMATTER_BYTES).as_bytes()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::FrontmatterUnclosed, "{open:?}");
-        assert_eq!(found(&spread(MAX_FRONTMATTER_BYTES + 1)).yaml, FIELDS, "{open:?}");
+        assert_eq!(
+            found(&spread(MAX_FRONTMATTER_BYTES + 1)).yaml,
+            FIELDS,
+            "{open:?}"
+        );
     }
 }
 
@@ -178,7 +408,11 @@ fn frontmatter_has_at_most_64_kibibytes() {
 fn a_frame_that_leaves_no_doubt_adds_no_restriction() {
     let unread = |open: &str| {
         let file = format!("{open}---\ndescription: d\nmetadata: {{hooks: a}}\n---\n");
-        skills_manifest::Document::parse(file.as_bytes()).unwrap().manifest().unread_restrictions().to_vec()
+        skills_manifest::Document::parse(file.as_bytes())
+            .unwrap()
+            .manifest()
+            .unparsed_restrictions()
+            .to_vec()
     };
     for open in ["", "\u{FEFF}", "\n\n", "<!-- a -->\n"] {
         assert_eq!(unread(open), [""; 0], "{open:?}");

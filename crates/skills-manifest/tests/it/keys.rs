@@ -1,7 +1,9 @@
 //! Keys that are no text.
 
 use insta::assert_snapshot;
-use skills_manifest::{Document, ErrorKind, Fence, HostMetadata, NotPlain, WarningKind, strict};
+use skills_manifest::{
+    AmbiguousYaml, Document, ErrorKind, FrontmatterScan, OpenAiMetadata, WarningKind, strict,
+};
 
 use crate::parse::read;
 
@@ -9,8 +11,15 @@ use crate::parse::read;
 fn nested(levels: usize) -> [String; 4] {
     let flow = format!("{}a{}", "{".repeat(levels), "}".repeat(levels));
     let list = format!("{}a{}", "? [".repeat(levels), "]".repeat(levels));
-    let alias = (1..levels).map(|level| format!("k{level}: &k{level}\n ? *k{}\n : x\n", level - 1)).collect::<String>();
-    [format!("{}a", "? ".repeat(levels)), flow, list, format!("k0: &k0 {{a: b}}\n{alias}")]
+    let alias = (1..levels)
+        .map(|level| format!("k{level}: &k{level}\n ? *k{}\n : x\n", level - 1))
+        .collect::<String>();
+    [
+        format!("{}a", "? ".repeat(levels)),
+        flow,
+        list,
+        format!("k0: &k0 {{a: b}}\n{alias}"),
+    ]
 }
 
 /// The fewest levels come first: without a bound, the text of the keys doubles with each of them.
@@ -21,10 +30,20 @@ fn keys_that_are_mappings_or_lists_are_refused_in_frontmatter() {
     for yaml in LEVELS.into_iter().flat_map(nested) {
         let file = format!("---\n{yaml}\n---\n");
         let error = Document::parse(file.as_bytes()).unwrap_err();
-        // Where the key is in a value, the value is read as one text, and what is missing then is the description.
-        let is_told = matches!(error.kind(), ErrorKind::YamlKey | ErrorKind::DescriptionMissing);
+        // Where the key is in a value, the value is read as one text, and what is missing then is
+        // the description.
+        let is_told = matches!(
+            error.kind(),
+            ErrorKind::YamlKey | ErrorKind::DescriptionMissing
+        );
         assert!(is_told && error.line().is_some(), "{yaml}: {error}");
-        assert_eq!(Fence::of_file(file.as_bytes()).unwrap().plain(), Err(NotPlain::Key), "{yaml}");
+        assert_eq!(
+            FrontmatterScan::parse_file(file.as_bytes())
+                .unwrap()
+                .portable_fields(),
+            Err(AmbiguousYaml::NonTextKey),
+            "{yaml}"
+        );
         // The strict parser reads such keys as its reference does, without a text for each.
         assert!(!strict::validate(file.as_bytes(), "a").is_empty(), "{yaml}");
     }
@@ -35,13 +54,21 @@ fn keys_that_are_mappings_or_lists_are_refused_in_frontmatter() {
 fn the_description_is_read_beside_keys_that_are_refused() {
     for yaml in LEVELS.into_iter().flat_map(nested) {
         let indented = yaml.replace('\n', "\n  ");
-        let file = format!("---\nname: a\ndescription: d\nallowed-tools: Read\nx:\n  {indented}\n---\n");
+        let file =
+            format!("---\nname: a\ndescription: d\nallowed-tools: Read\nx:\n  {indented}\n---\n");
         let document = Document::parse(file.as_bytes()).unwrap();
         let manifest = document.manifest();
         assert_eq!(manifest.description(), "d", "{yaml}");
-        let kept: usize = manifest.extra().iter().map(|(key, value)| key.len() + value.to_string().len()).sum();
+        let kept: usize = manifest
+            .extra()
+            .iter()
+            .map(|(key, value)| key.len() + value.to_string().len())
+            .sum();
         assert!(kept <= 2 * file.len(), "{yaml}: {kept} bytes are kept");
-        let is_told = document.warnings().iter().any(|warning| matches!(warning.kind(), WarningKind::KeyNotScalar { .. }));
+        let is_told = document
+            .warnings()
+            .iter()
+            .any(|warning| matches!(warning.kind(), WarningKind::KeyNotScalar { .. }));
         assert!(is_told, "{yaml}: {:?}", document.warnings());
     }
 }
@@ -49,11 +76,17 @@ fn the_description_is_read_beside_keys_that_are_refused() {
 #[test]
 fn keys_that_are_mappings_or_lists_are_refused_in_host_metadata() {
     for yaml in LEVELS.into_iter().flat_map(nested) {
-        let (metadata, notes) = HostMetadata::parse(yaml.as_bytes(), None);
+        let (metadata, notes) = OpenAiMetadata::parse(yaml.as_bytes(), None);
         assert!(metadata.policy.allows_implicit_invocation(), "{yaml}");
-        assert!(notes.len() == 1 && notes[0].reason.contains("write keys as text"), "{yaml}: {notes:?}");
+        assert!(
+            notes.len() == 1 && notes[0].reason.contains("write keys as text"),
+            "{yaml}: {notes:?}"
+        );
         // A policy beside it is not lost.
-        let (metadata, _) = HostMetadata::parse(format!("{yaml}\npolicy:\n  products: [x]\n").as_bytes(), None);
+        let (metadata, _) = OpenAiMetadata::parse(
+            format!("{yaml}\npolicy:\n  products: [x]\n").as_bytes(),
+            None,
+        );
         assert!(!metadata.policy.allows_implicit_invocation(), "{yaml}");
     }
 }
@@ -78,7 +111,7 @@ fn a_refused_key_says_where_it_is_and_what_to_do() {
     warning line-read: line 2: only the line of `name` was read
     body from line 8: ""
     "#);
-    let (_, notes) = HostMetadata::parse(b"interface:\n  display_name: {{name}}\n", None);
+    let (_, notes) = OpenAiMetadata::parse(b"interface:\n  display_name: {{name}}\n", None);
     assert_snapshot!(notes[0].reason, @"line 2: a key is a mapping; write keys as text");
 }
 

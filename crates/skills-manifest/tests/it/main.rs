@@ -1,5 +1,9 @@
 //! Tests at the boundary of the crate: bytes in, text out.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod bounds;
 mod clients;

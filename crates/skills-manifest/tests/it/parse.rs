@@ -1,7 +1,7 @@
 use std::fmt::Write;
 
 use insta::assert_snapshot;
-use skills_manifest::{Document, Fence, Manifest};
+use skills_manifest::{Document, FrontmatterScan, Manifest};
 
 /// Renders everything that was read, one fact a line.
 pub(crate) fn read(bytes: impl AsRef<[u8]>) -> String {
@@ -22,7 +22,13 @@ pub(crate) fn read(bytes: impl AsRef<[u8]>) -> String {
     for warning in document.warnings() {
         writeln!(out, "warning {}: {warning}", warning.kind().code()).unwrap();
     }
-    writeln!(out, "body from line {}: {:?}", document.body_line(), document.body()).unwrap();
+    writeln!(
+        out,
+        "body from line {}: {:?}",
+        document.body_line(),
+        document.body()
+    )
+    .unwrap();
     out
 }
 
@@ -76,7 +82,8 @@ fn windows_line_ends_and_byte_order_mark() {
 
 #[test]
 fn fences_are_whole_lines() {
-    let text = "\n---  \nname: greet\ndescription: |\n  a --- b\n  ---\n  c\n--- \nBody\n---\nrule\n";
+    let text =
+        "\n---  \nname: greet\ndescription: |\n  a --- b\n  ---\n  c\n--- \nBody\n---\nrule\n";
     assert_snapshot!(read(text), @r#"
     name Some("greet")
     description "a --- b\n---\nc\n"
@@ -127,10 +134,18 @@ fn bombs_are_refused() {
     let mut bomb = String::from("---\nname: a\ndescription: b\na0: &a0 [x]\n");
     for level in 1..60 {
         let previous = level - 1;
-        writeln!(bomb, "a{level}: &a{level} [*a{previous}, *a{previous}, *a{previous}]").unwrap();
+        writeln!(
+            bomb,
+            "a{level}: &a{level} [*a{previous}, *a{previous}, *a{previous}]"
+        )
+        .unwrap();
     }
     assert_snapshot!(read(bomb + "---\n"), @"YamlBudget at Some(4): the frontmatter is beyond the bounds of YAML that is read: a9[0][1][0][1][2][1][1][2][0][0]: its aliases multiply the text beyond all measure");
-    let wide = format!("---\ndescription: b\nq: &a {}\nb: &b [{}]\n---\n", "a".repeat(40_000), "*a, ".repeat(3_000));
+    let wide = format!(
+        "---\ndescription: b\nq: &a {}\nb: &b [{}]\n---\n",
+        "a".repeat(40_000),
+        "*a, ".repeat(3_000)
+    );
     assert_snapshot!(read(wide), @"YamlBudget at Some(3): the frontmatter is beyond the bounds of YAML that is read: b[5]: its aliases multiply the text beyond all measure");
     let dashes = format!("---\ndescription: b\na:\n {}\n---\n", "- ".repeat(30_000));
     assert_snapshot!(read(dashes), @"YamlBudget at Some(4): the frontmatter is beyond the bounds of YAML that is read: recursion limit exceeded");
@@ -168,7 +183,10 @@ fn one_bad_field_costs_only_that_field_and_never_widens() {
     body from line 9: ""
     "#);
     let manifest = Document::parse(text.as_bytes()).unwrap().manifest().clone();
-    assert!(!manifest.model_invocable(), "an unreadable restriction restricts");
+    assert!(
+        !manifest.model_invocable(),
+        "an unreadable restriction restricts"
+    );
 }
 
 #[test]
@@ -182,10 +200,13 @@ fn outline_lists_headings_and_relative_links() {
 fn a_glance_sees_the_name_of_a_plain_file() {
     let glance = |fields: &str| {
         let file = format!("---\n{fields}---\n");
-        let glance = Manifest::glance(&Fence::of_file(file.as_bytes()).unwrap());
+        let glance = Manifest::peek_name(&FrontmatterScan::parse_file(file.as_bytes()).unwrap());
         glance.map(|glance| glance.name.map(|name| name.to_string()))
     };
-    assert_eq!(glance("name: greet\ndescription: Says hello.\n"), Some(Some("greet".to_owned())));
+    assert_eq!(
+        glance("name: greet\ndescription: Says hello.\n"),
+        Some(Some("greet".to_owned()))
+    );
     assert_eq!(glance("description: Says hello.\n"), Some(None));
     assert_eq!(glance("name: a/b\ndescription: Says hello.\n"), Some(None));
     assert_eq!(glance("name: greet\n"), None);

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use skills_manifest::{Document, Fence, Frontmatter, Manifest};
+use skills_manifest::{Document, Frontmatter, FrontmatterScan, Manifest};
 
 /// Values without what readers of YAML take differently.
 fn json() -> impl Strategy<Value = Value> {
@@ -53,12 +53,12 @@ proptest! {
             file.push_str(&format!("{key}: {value}\n"));
         }
         file.push_str("---\n");
-        let frontmatter = Fence::of_file(file.as_bytes()).unwrap();
+        let frontmatter = FrontmatterScan::parse_file(file.as_bytes()).unwrap();
         let mut expected: Map<String, Value> = extra.into_iter().collect();
         let (manifest, _) = Manifest::from_frontmatter(&frontmatter).unwrap();
         prop_assert_eq!((manifest.description(), manifest.extra()), (description.as_str(), &expected));
         expected.insert("description".to_owned(), description.into());
-        prop_assert_eq!(frontmatter.plain(), Ok(expected), "{}", file);
+        prop_assert_eq!(frontmatter.portable_fields(), Ok(expected), "{}", file);
     }
 
     #[test]
@@ -71,7 +71,8 @@ proptest! {
         prop_assert!(document.warnings().is_empty());
     }
 
-    /// The frontmatter is what is between the first line, `---`, and the next such line, and a prefix of the file is enough or asks for more.
+    /// The frontmatter is what is between the first line, `---`, and the next such line, and a
+    /// prefix of the file is enough or asks for more.
     #[test]
     fn frontmatter_is_what_is_between_the_fences(
         lines in proptest::collection::vec("[ -]{0,2}[a-z]{0,4}:? ?(---|----)?[a-z]?( {0,2}|\t)", 0..8),
@@ -91,15 +92,15 @@ proptest! {
         };
         // A body that begins with LF would make CRLF of a fence that ends in CR.
         prop_assume!(line_end != "\r" || !body.starts_with('\n'));
-        check(&Fence::of_file(file.as_bytes()).unwrap())?;
+        check(&FrontmatterScan::parse_file(file.as_bytes()).unwrap())?;
         let cut = cut.index(file.len() + 1);
-        match Fence::find(&file.as_bytes()[..cut]).unwrap() {
-            Fence::Closed(found) => {
+        match FrontmatterScan::scan_prefix(&file.as_bytes()[..cut]).unwrap() {
+            FrontmatterScan::Complete(found) => {
                 prop_assert!(cut >= head.len(), "{} of {:?}", cut, file);
                 check(&found)?;
             }
             // The LF of a CRLF may be behind the prefix.
-            Fence::Open => prop_assert!(cut < head.len() || (line_end == "\r" && cut == head.len()), "{} of {:?}", cut, file),
+            FrontmatterScan::Partial => prop_assert!(cut < head.len() || (line_end == "\r" && cut == head.len()), "{} of {:?}", cut, file),
         }
     }
 }

@@ -23,7 +23,9 @@ fn values_that_yaml_refuses_are_quoted() {
     let mut out = String::new();
     for value in values {
         let text = read(format!("---\nname: a\ndescription: {value}\n---\n"));
-        let facts = text.lines().filter(|line| line.starts_with("description") || line.contains("value-quoted") || !line.contains(' '));
+        let facts = text.lines().filter(|line| {
+            line.starts_with("description") || line.contains("value-quoted") || !line.contains(' ')
+        });
         out.push_str(&facts.map(|line| format!("{line}\n")).collect::<String>());
     }
     assert_snapshot!(out);
@@ -46,7 +48,9 @@ fn block_scalars_and_flow_are_left_alone() {
 
 #[test]
 fn tabs_become_spaces() {
-    assert_snapshot!(read("---\nname: a\ndescription: b\nmetadata:\n\tauthor: me\n---\n"));
+    assert_snapshot!(read(
+        "---\nname: a\ndescription: b\nmetadata:\n\tauthor: me\n---\n"
+    ));
 }
 
 #[test]
@@ -64,15 +68,33 @@ fn nothing_readable_stays_an_error() {
 #[test]
 fn odd_frames_are_read_and_named() {
     for (name, text) in [
-        ("code_block", "```yaml\n---\nname: a\ndescription: b\n---\n```\nBody\n"),
-        ("code_block_without_dashes", "```yaml\nname: a\ndescription: b\n```\nBody\n"),
-        ("comment", "<!-- generated\n by x -->\n\n---\nname: a\ndescription: b\n---\nBody\n"),
+        (
+            "code_block",
+            "```yaml\n---\nname: a\ndescription: b\n---\n```\nBody\n",
+        ),
+        (
+            "code_block_without_dashes",
+            "```yaml\nname: a\ndescription: b\n```\nBody\n",
+        ),
+        (
+            "comment",
+            "<!-- generated\n by x -->\n\n---\nname: a\ndescription: b\n---\nBody\n",
+        ),
         ("no_fences", "name: a\ndescription: b\n\n# Body\n"),
         ("no_opening_fence", "name: a\ndescription: b\n---\nBody\n"),
         ("only_fields", "name: a\ndescription: b\n"),
-        ("long_fence", "---\nname: a\ndescription: b\n--------\nBody\n"),
-        ("escaped_fences", "\\---\nname: a\ndescription: b\n\\---\nBody\n"),
-        ("carriage_returns", "---\rname: a\rdescription: b\r---\rBody\r"),
+        (
+            "long_fence",
+            "---\nname: a\ndescription: b\n--------\nBody\n",
+        ),
+        (
+            "escaped_fences",
+            "\\---\nname: a\ndescription: b\n\\---\nBody\n",
+        ),
+        (
+            "carriage_returns",
+            "---\rname: a\rdescription: b\r---\rBody\r",
+        ),
     ] {
         assert_snapshot!(format!("frame_{name}"), read(text));
     }
@@ -87,24 +109,44 @@ fn fields_in_odd_spellings_are_understood() {
 
 #[test]
 fn a_restriction_that_is_not_read_restricts() {
-    for text in
-        ["allowed-tools: {a: b}", "allowed-tools: Bash(git", "hooks: [x]", "context: spoon", "user-invocable: maybe", "disallowed-tools: 7"]
-    {
-        let document = skills_manifest::Document::parse(format!("---\ndescription: d\n{text}\n---\n").as_bytes()).unwrap();
+    for text in [
+        "allowed-tools: {a: b}",
+        "allowed-tools: Bash(git",
+        "hooks: [x]",
+        "context: spoon",
+        "user-invocable: maybe",
+        "disallowed-tools: 7",
+    ] {
+        let document = skills_manifest::Document::parse(
+            format!("---\ndescription: d\n{text}\n---\n").as_bytes(),
+        )
+        .unwrap();
         let field = text.split(':').next().unwrap();
-        assert_eq!(document.manifest().unread_restrictions(), [field], "{text}");
+        assert_eq!(
+            document.manifest().unparsed_restrictions(),
+            [field],
+            "{text}"
+        );
         assert!(!document.manifest().model_invocable(), "{text}");
     }
     // The last resort reads none of them, so all that are there restrict.
     let text = "---\ndescription: d\nAllowed-Tools: Read\nhooks: {a: b}\nstray\n---\n";
     let document = skills_manifest::Document::parse(text.as_bytes()).unwrap();
-    assert_eq!(document.manifest().unread_restrictions(), ["allowed-tools", "hooks"]);
+    assert_eq!(
+        document.manifest().unparsed_restrictions(),
+        ["allowed-tools", "hooks"]
+    );
 }
 
 #[test]
 fn hidden_text_is_found_and_spelled_out() {
-    let tags: String = "obey".chars().map(|c| char::from_u32(0xE0000 + c as u32).unwrap()).collect();
-    assert_snapshot!(read(format!("---\nname: a\ndescription: fine{tags}\n---\nok\nzero\u{200B}width\n")));
+    let tags: String = "obey"
+        .chars()
+        .map(|c| char::from_u32(0xE0000 + c as u32).unwrap())
+        .collect();
+    assert_snapshot!(read(format!(
+        "---\nname: a\ndescription: fine{tags}\n---\nok\nzero\u{200B}width\n"
+    )));
     // Joiners between letters and in emoji, and line ends, have their place.
     assert_snapshot!(read("---\nname: a\ndescription: \"می\u{200C}خواهم 👩\u{200D}💻 ❤\u{FE0F}\"\n---\n"), @r#"
     name Some("a")
@@ -116,7 +158,7 @@ fn hidden_text_is_found_and_spelled_out() {
 fn restrictions(text: &str) -> Vec<&'static str> {
     let document = skills_manifest::Document::parse(text.as_bytes()).unwrap();
     assert!(!document.manifest().model_invocable(), "{text}");
-    document.manifest().unread_restrictions().to_vec()
+    document.manifest().unparsed_restrictions().to_vec()
 }
 
 /// Whatever way a text is odd, a restriction that stands in it is read, or restricts entirely.
@@ -140,11 +182,19 @@ fn no_odd_text_loses_a_restriction() {
     ] {
         restrictions(&text);
     }
-    assert_eq!(restrictions("---\ndescription: d\ndisallowed-tools: Write, Bash(rm\n---\n"), ["disallowed-tools"]);
-    assert_eq!(restrictions("---\ndescription: d\ndisallowed-tools: ['Bash(rm', 'Write)']\n---\n"), ["disallowed-tools"]);
+    assert_eq!(
+        restrictions("---\ndescription: d\ndisallowed-tools: Write, Bash(rm\n---\n"),
+        ["disallowed-tools"]
+    );
+    assert_eq!(
+        restrictions("---\ndescription: d\ndisallowed-tools: ['Bash(rm', 'Write)']\n---\n"),
+        ["disallowed-tools"]
+    );
     let twice = "---\ndescription: d\nDisable-Model-Invocation: false\nDisable-Model-Invocation: true\n---\n";
     assert_snapshot!(read(twice), @r#"DuplicateKey at Some(4): the key "Disable-Model-Invocation" stands twice; remove one"#);
-    let user = skills_manifest::Document::parse(b"---\ndescription: d\nUser-Invokable: false\n---\n").unwrap();
+    let user =
+        skills_manifest::Document::parse(b"---\ndescription: d\nUser-Invokable: false\n---\n")
+            .unwrap();
     assert!(!user.manifest().user_invocable());
 }
 
@@ -154,7 +204,10 @@ fn json_with_comments_keeps_its_lines() {
         "metadata: {\n  // why\n  \"openclaw\": {requires: {bins: [\"jq\"]}},\n  }",
         "metadata:\n  {\n    // why # not\n    \"openclaw\": {requires: {bins: [\"jq\"]}},\n  }",
     ] {
-        let document = skills_manifest::Document::parse(format!("---\ndescription: d\n{text}\n---\n").as_bytes()).unwrap();
+        let document = skills_manifest::Document::parse(
+            format!("---\ndescription: d\n{text}\n---\n").as_bytes(),
+        )
+        .unwrap();
         let openclaw = document.manifest().extensions().openclaw.as_ref();
         assert_eq!(
             openclaw.map(|openclaw| openclaw.requires.bins.clone()),
@@ -165,7 +218,8 @@ fn json_with_comments_keeps_its_lines() {
     }
 }
 
-/// What a hostile text of the largest size leaves behind is no larger than the text, and its warnings are few.
+/// What a hostile text of the largest size leaves behind is no larger than the text, and its
+/// warnings are few.
 #[test]
 fn hostile_texts_leave_little_behind() {
     let head = "---\nname: a\ndescription: d\n";
@@ -174,7 +228,11 @@ fn hostile_texts_leave_little_behind() {
         format!("name: a\ndescription: b\n{}x: y\n", many("\n", 500_000)),
         format!("---\n{}name: a\ndescription: b\n", many("\n", 500_000)),
         format!("{head}---\n{}", many("#\n", 400_000)),
-        format!("{head}{}allowed-tools: {}\n---\n", many("#\n", 15_000), many(") ", 16_000)),
+        format!(
+            "{head}{}allowed-tools: {}\n---\n",
+            many("#\n", 15_000),
+            many(") ", 16_000)
+        ),
         format!("{head}m:\n{}---\n", many(" x: 1\n", 10_000)),
         format!("{head}x: {}\n---\n", many("[\"]\",", 12_000)),
         format!("{head}metadata: '{}'\n---\n", many("[\"]\",", 10_000)),
@@ -182,29 +240,67 @@ fn hostile_texts_leave_little_behind() {
         format!("{head}---\n{}", many("`scripts/é.py` ", 60_000)),
         format!("{head}---\n{}", many("> ", 300_000)),
         format!("{head}---\n{}", many("[a](b", 200_000)),
-        format!("<!-- {}\n---\nname: a\ndescription: d\n---\n", many("<!-- ", 200_000)),
+        format!(
+            "<!-- {}\n---\nname: a\ndescription: d\n---\n",
+            many("<!-- ", 200_000)
+        ),
     ] {
         let problems = skills_manifest::strict::validate(text.as_bytes(), "a");
         let start = &text[..text.floor_char_boundary(60)];
         assert!(problems.len() <= 2, "{start}: {problems:?}");
-        let Ok(document) = skills_manifest::Document::parse(text.as_bytes()) else { continue };
-        let warnings: usize = document.warnings().iter().map(|warning| warning.to_string().len()).sum();
+        let Ok(document) = skills_manifest::Document::parse(text.as_bytes()) else {
+            continue;
+        };
+        let warnings: usize = document
+            .warnings()
+            .iter()
+            .map(|warning| warning.to_string().len())
+            .sum();
         assert!(
             document.warnings().len() <= 210 && warnings <= 20_000,
             "{start}: {} warnings, {warnings} bytes",
             document.warnings().len()
         );
         let manifest = document.manifest();
-        let tools: usize = manifest.allowed_tools().iter().map(|tool| tool.to_string().len()).sum();
-        let metadata: usize = [manifest.metadata(), manifest.extra()].iter().map(|map| serde_json::to_string(map).unwrap().len()).sum();
+        let tools: usize = manifest
+            .allowed_tools()
+            .iter()
+            .map(|tool| tool.to_string().len())
+            .sum();
+        let metadata: usize = [manifest.metadata(), manifest.extra()]
+            .iter()
+            .map(|map| serde_json::to_string(map).unwrap().len())
+            .sum();
         let kept = manifest.description().len() + tools + metadata;
-        assert!(kept <= 2 * document.frontmatter().len(), "{start}: {kept} bytes are kept");
+        assert!(
+            kept <= 2 * document.frontmatter().len(),
+            "{start}: {kept} bytes are kept"
+        );
         let outline = document.outline();
-        let outlined: usize = outline.headings().iter().map(|heading| heading.text.len()).sum::<usize>()
-            + outline.links().iter().map(|link| link.target.len()).sum::<usize>();
-        assert!(outlined <= document.body().len(), "{start}: {outlined} bytes in the outline");
+        let outlined: usize = outline
+            .headings()
+            .iter()
+            .map(|heading| heading.text.len())
+            .sum::<usize>()
+            + outline
+                .links()
+                .iter()
+                .map(|link| link.target.len())
+                .sum::<usize>();
+        assert!(
+            outlined <= document.body().len(),
+            "{start}: {outlined} bytes in the outline"
+        );
     }
-    let keys = |indent: &str| (0..15_000).map(|index| format!("{indent}k{index}: v\n")).collect::<String>();
-    let merged = format!("---\nname: a\ndescription: d\nmetadata:\n  <<:\n{}{}---\n", keys("    "), keys("  "));
+    let keys = |indent: &str| {
+        (0..15_000)
+            .map(|index| format!("{indent}k{index}: v\n"))
+            .collect::<String>()
+    };
+    let merged = format!(
+        "---\nname: a\ndescription: d\nmetadata:\n  <<:\n{}{}---\n",
+        keys("    "),
+        keys("  ")
+    );
     assert!(skills_manifest::strict::validate(merged.as_bytes(), "a").is_empty());
 }

@@ -8,7 +8,8 @@ fn document(frontmatter: &str) -> Document {
     Document::parse(file.as_bytes()).unwrap_or_else(|error| panic!("{file}\n{error}"))
 }
 
-/// The values of a skill that needs repair: its description, its metadata and what is kept beside them.
+/// The values of a skill that needs repair: its description, its metadata and what is kept beside
+/// them.
 fn values(document: &Document) -> Value {
     let manifest = document.manifest();
     let mut map = Map::new();
@@ -23,11 +24,15 @@ fn values(document: &Document) -> Value {
 /// Line, column and key of each quoted value; `tab` for tabs that were replaced.
 fn changes(document: &Document) -> Vec<String> {
     let change = document.warnings().iter().filter_map(|warning| {
-        let at = warning.position().unwrap_or_else(|| panic!("{warning} has no position"));
+        let at = warning
+            .position()
+            .unwrap_or_else(|| panic!("{warning} has no position"));
         match warning.kind() {
             WarningKind::ValueQuoted { key } => Some(format!("{}:{} {key}", at.line, at.column)),
             WarningKind::TabIndentation => Some(format!("{}:{} tab", at.line, at.column)),
-            WarningKind::LineRead { field } => Some(format!("{}:{} line of {field}", at.line, at.column)),
+            WarningKind::RecoveredFromLine { field } => {
+                Some(format!("{}:{} line of {field}", at.line, at.column))
+            }
             _ => None,
         }
     });
@@ -52,11 +57,27 @@ fn a_value_is_quoted_with_the_lines_that_continue_it() {
         json!({"description": "Use when: x and: y or z", "model": "m"}),
         &["2:14 description"],
     );
-    check("model:   m: n\ndescription: d\n", json!({"description": "d", "model": "m: n"}), &["2:10 model"]);
-    check("é: a: b\ndescription:\tc: d\n", json!({"description": "c: d", "é": "a: b"}), &["2:4 é", "3:14 description"]);
+    check(
+        "model:   m: n\ndescription: d\n",
+        json!({"description": "d", "model": "m: n"}),
+        &["2:10 model"],
+    );
+    check(
+        "é: a: b\ndescription:\tc: d\n",
+        json!({"description": "c: d", "é": "a: b"}),
+        &["2:4 é", "3:14 description"],
+    );
     // A line that is not deeper belongs to another value.
-    check("description: d\nx:\n  y: a: b\n  z: c\n", json!({"description": "d", "x": {"y": "a: b", "z": "c"}}), &["4:6 y"]);
-    check("description: d\nx: a: b\n# c: d: e\n  # f\ny: z\n", json!({"description": "d", "x": "a: b", "y": "z"}), &["3:4 x"]);
+    check(
+        "description: d\nx:\n  y: a: b\n  z: c\n",
+        json!({"description": "d", "x": {"y": "a: b", "z": "c"}}),
+        &["4:6 y"],
+    );
+    check(
+        "description: d\nx: a: b\n# c: d: e\n  # f\ny: z\n",
+        json!({"description": "d", "x": "a: b", "y": "z"}),
+        &["3:4 x"],
+    );
 }
 
 #[test]
@@ -65,39 +86,76 @@ fn values_that_are_yaml_keep_their_meaning() {
     for (line, value) in [
         ("x: 7", json!({"x": 7})),
         ("x: [a, {b: c}]", json!({"x": ["a", {"b": "c"}]})),
-        ("x: {a: [b, c],\n  d: e}", json!({"x": {"a": ["b", "c"], "d": "e"}})),
+        (
+            "x: {a: [b, c],\n  d: e}",
+            json!({"x": {"a": ["b", "c"], "d": "e"}}),
+        ),
         ("x:\n  [a,\n  b]", json!({"x": ["a", "b"]})),
         ("x: 'a: b'", json!({"x": "a: b"})),
         ("x: \"a: \\t\"", json!({"x": "a: \t"})),
         ("x: two\n  lines", json!({"x": "two lines"})),
         ("x:", json!({"x": null})),
-        ("x: |\n  a: b: c\n  - d\n\n  # e", json!({"x": "a: b: c\n- d\n\n# e\n"})),
+        (
+            "x: |\n  a: b: c\n  - d\n\n  # e",
+            json!({"x": "a: b: c\n- d\n\n# e\n"}),
+        ),
         ("x: |2-\n    a: b: c", json!({"x": "  a: b: c"})),
-        ("x: >+ # why\n  a: b: c\n  @d\n", json!({"x": "a: b: c @d\n\n"})),
+        (
+            "x: >+ # why\n  a: b: c\n  @d\n",
+            json!({"x": "a: b: c @d\n\n"}),
+        ),
         ("x: >-\n  a: b\n  {c", json!({"x": "a: b {c"})),
-        ("x:\n  - a\n  - b: c\n    d: e\n  - |\n    f: g: h", json!({"x": ["a", {"b": "c", "d": "e"}, "f: g: h\n"]})),
+        (
+            "x:\n  - a\n  - b: c\n    d: e\n  - |\n    f: g: h",
+            json!({"x": ["a", {"b": "c", "d": "e"}, "f: g: h\n"]}),
+        ),
         ("x-y_z.1: a", json!({"x-y_z.1": "a"})),
     ] {
         let mut expected = json!({"description": "a: b"});
-        expected.as_object_mut().unwrap().extend(value.as_object().unwrap().clone());
-        check(&format!("{broken}{line}\n"), expected, &["2:14 description"]);
+        expected
+            .as_object_mut()
+            .unwrap()
+            .extend(value.as_object().unwrap().clone());
+        check(
+            &format!("{broken}{line}\n"),
+            expected,
+            &["2:14 description"],
+        );
     }
 }
 
 #[test]
 fn items_of_lists_are_quoted_one_by_one() {
-    let fields = "description: d\nx:\n  - @a\n  - b: c: d\n    e: f: g\n  - plain\n  -   `h`\n    i\n";
-    let expected = json!({"description": "d", "x": ["@a", {"b": "c: d", "e": "f: g"}, "plain", "`h` i"]});
+    let fields =
+        "description: d\nx:\n  - @a\n  - b: c: d\n    e: f: g\n  - plain\n  -   `h`\n    i\n";
+    let expected =
+        json!({"description": "d", "x": ["@a", {"b": "c: d", "e": "f: g"}, "plain", "`h` i"]});
     check(fields, expected, &["4:5 -", "5:8 b", "6:8 e", "8:7 -"]);
-    check("description: d\nx:\n- %a\n- b\n", json!({"description": "d", "x": ["%a", "b"]}), &["4:3 -"]);
-    check("description: d\nx: - a\ny: ? b\n", json!({"description": "d", "x": "- a", "y": "? b"}), &["3:4 x", "4:4 y"]);
+    check(
+        "description: d\nx:\n- %a\n- b\n",
+        json!({"description": "d", "x": ["%a", "b"]}),
+        &["4:3 -"],
+    );
+    check(
+        "description: d\nx: - a\ny: ? b\n",
+        json!({"description": "d", "x": "- a", "y": "? b"}),
+        &["3:4 x", "4:4 y"],
+    );
 }
 
 #[test]
 fn what_is_no_key_begins_no_value() {
-    check("description: d\nx:\n  - Use when: a: b\n", json!({"description": "d", "x": ["Use when: a: b"]}), &["4:5 -"]);
+    check(
+        "description: d\nx:\n  - Use when: a: b\n",
+        json!({"description": "d", "x": ["Use when: a: b"]}),
+        &["4:5 -"],
+    );
     for line in ["x:y: z: w", ": a: b", "Use when: a: b"] {
-        check(&format!("description: d\n{line}\n"), json!({"description": "d"}), &["2:1 line of description"]);
+        check(
+            &format!("description: d\n{line}\n"),
+            json!({"description": "d"}),
+            &["2:1 line of description"],
+        );
     }
 }
 
@@ -136,7 +194,12 @@ fn what_the_author_meant_is_what_is_read() {
     ] {
         let fields = format!("description: d\nx: {value}\ny: 1: 2\n");
         let document = document(&fields);
-        assert_eq!(document.manifest().extra().get("x"), Some(&Value::from(meant)), "{fields}{:?}", document.warnings());
+        assert_eq!(
+            document.manifest().extra().get("x"),
+            Some(&Value::from(meant)),
+            "{fields}{:?}",
+            document.warnings()
+        );
     }
 }
 
@@ -145,9 +208,17 @@ fn json_with_comments_in_metadata_is_read() {
     let json = "{\n    // \"why\": a\\b\n    a: 1, \"b\": 'c\td',\n  }";
     for head in ["metadata: ", "metadata:\n  ", "metadata:   \n\n  "] {
         let document = document(&format!("description: d\n{head}{json}\n"));
-        assert_eq!(values(&document)["metadata"], json!({"a": 1, "b": "c\td"}), "{head}{:?}", document.warnings());
-        let line_and_column =
-            if head.len() == 10 { "3:11 metadata".to_owned() } else { format!("3:{} metadata", head.find('\n').unwrap() + 1) };
+        assert_eq!(
+            values(&document)["metadata"],
+            json!({"a": 1, "b": "c\td"}),
+            "{head}{:?}",
+            document.warnings()
+        );
+        let line_and_column = if head.len() == 10 {
+            "3:11 metadata".to_owned()
+        } else {
+            format!("3:{} metadata", head.find('\n').unwrap() + 1)
+        };
         assert_eq!(changes(&document), [line_and_column], "{head:?}");
     }
 }
@@ -159,20 +230,43 @@ fn tabs_of_the_indentation_are_replaced_and_others_kept() {
         json!({"description": "d", "x": {"a": "b", "c": {"d": "e\ty"}}}),
         &["4:1 tab", "5:1 tab", "6:1 tab"],
     );
-    check("description: d\nx: |\n\ta\n\n\t  b\n", json!({"description": "d", "x": "a\n\n  b\n"}), &["4:1 tab", "6:1 tab"]);
-    check("description: d\nx: a: b\n\tc\n", json!({"description": "d", "x": "a: b c"}), &["3:4 x"]);
-    check("description: d\nx: two\n\tlines\n", json!({"description": "d", "x": "two lines"}), &["4:1 tab"]);
+    check(
+        "description: d\nx: |\n\ta\n\n\t  b\n",
+        json!({"description": "d", "x": "a\n\n  b\n"}),
+        &["4:1 tab", "6:1 tab"],
+    );
+    check(
+        "description: d\nx: a: b\n\tc\n",
+        json!({"description": "d", "x": "a: b c"}),
+        &["3:4 x"],
+    );
+    check(
+        "description: d\nx: two\n\tlines\n",
+        json!({"description": "d", "x": "two lines"}),
+        &["4:1 tab"],
+    );
 }
 
 #[test]
 fn two_hundred_values_are_quoted_and_more_are_not() {
     let many = |count: usize| {
-        let broken: String = (0..count).map(|index| format!("k{index}: a: b\n")).collect();
+        let broken: String = (0..count)
+            .map(|index| format!("k{index}: a: b\n"))
+            .collect();
         document(&format!("description: d\n{broken}"))
     };
-    assert_eq!((changes(&many(200)).len(), many(200).manifest().extra().len()), (200, 200));
+    assert_eq!(
+        (
+            changes(&many(200)).len(),
+            many(200).manifest().extra().len()
+        ),
+        (200, 200)
+    );
     let beyond = many(201);
-    assert_eq!((changes(&beyond), beyond.manifest().extra().len()), (vec!["2:1 line of description".to_owned()], 0));
+    assert_eq!(
+        (changes(&beyond), beyond.manifest().extra().len()),
+        (vec!["2:1 line of description".to_owned()], 0)
+    );
 }
 
 /// The name and description that are read off their lines, and where they are.
@@ -180,7 +274,14 @@ fn two_hundred_values_are_quoted_and_more_are_not() {
 fn lines(frontmatter: &str, name: Option<&str>, description: &str, places: &[&str]) {
     let document = document(&format!(": : [\n}}\n{frontmatter}"));
     let manifest = document.manifest();
-    assert_eq!((manifest.name().map(|name| name.as_str()), manifest.description()), (name, description), "{frontmatter}");
+    assert_eq!(
+        (
+            manifest.name().map(|name| name.as_str()),
+            manifest.description()
+        ),
+        (name, description),
+        "{frontmatter}"
+    );
     assert_eq!(changes(&document), places, "{frontmatter}");
 }
 
@@ -198,7 +299,10 @@ fn lines_of_name_and_description_are_read_in_their_usual_forms() {
         ("description: |\n  d\n\n  e", "d e"),
         ("description: >+\nd\ne: f g\nh", "d"),
         ("description:\nd\n# e", "d"),
-        ("description: |\nd\na:b\n: c\ne f: g\nh: i\nj", "d a:b : c e f: g"),
+        (
+            "description: |\nd\na:b\n: c\ne f: g\nh: i\nj",
+            "d a:b : c e f: g",
+        ),
         ("description: |\nd\nh:\nj", "d"),
         ("description: d\n  e\n\te\nf", "d e e"),
         ("description: d\n\n  e", "d e"),
@@ -211,10 +315,25 @@ fn lines_of_name_and_description_are_read_in_their_usual_forms() {
         lines(&format!("name: a\n{text}\n"), Some("a"), description, both);
     }
     lines("description: d\n", None, "d", &["4:1 line of description"]);
-    lines("x: y\nname: a description: d: e\n", Some("a"), "d: e", &["5:1 line of description", "5:1 line of name"]);
-    lines("description: d\nx: y\nname: a\n", Some("a"), "d", &["4:1 line of description", "6:1 line of name"]);
+    lines(
+        "x: y\nname: a description: d: e\n",
+        Some("a"),
+        "d: e",
+        &["5:1 line of description", "5:1 line of name"],
+    );
+    lines(
+        "description: d\nx: y\nname: a\n",
+        Some("a"),
+        "d",
+        &["4:1 line of description", "6:1 line of name"],
+    );
     // A word that ends in a field's name is another word.
-    lines("my description: x\ndescription: d\n", None, "d", &["5:1 line of description"]);
+    lines(
+        "my description: x\ndescription: d\n",
+        None,
+        "d",
+        &["5:1 line of description"],
+    );
 }
 
 #[test]
@@ -228,23 +347,43 @@ fn lines_that_show_no_description_are_an_error() {
         "name: a description: ''\n",
     ] {
         let file = format!("---\n: : [\n}}\n{text}---\n");
-        let description = Document::parse(file.as_bytes()).map(|document| document.manifest().description().to_owned());
-        let is_blank = description.as_ref().is_ok_and(|text| text.contains("\\u200B"));
-        assert!(description.is_err() || is_blank, "{text:?}: {description:?}");
+        let description = Document::parse(file.as_bytes())
+            .map(|document| document.manifest().description().to_owned());
+        let is_blank = description
+            .as_ref()
+            .is_ok_and(|text| text.contains("\\u200B"));
+        assert!(
+            description.is_err() || is_blank,
+            "{text:?}: {description:?}"
+        );
     }
 }
 
 #[test]
 fn restrictions_that_a_broken_text_declares_restrict() {
-    let unread = |text: &str| document(&format!("description: d\n{text}\n: : [\n}}\n")).manifest().unread_restrictions().to_vec();
+    let unread = |text: &str| {
+        document(&format!("description: d\n{text}\n: : [\n}}\n"))
+            .manifest()
+            .unparsed_restrictions()
+            .to_vec()
+    };
     for (text, restrictions) in [
-        ("disable-model-invocation: true", &["disable-model-invocation"][..]),
-        ("disableModelInvocation : true", &["disable-model-invocation"]),
+        (
+            "disable-model-invocation: true",
+            &["disable-model-invocation"][..],
+        ),
+        (
+            "disableModelInvocation : true",
+            &["disable-model-invocation"],
+        ),
         ("x: {\"hooks\": [}", &["hooks"]),
         ("x: context: fork", &["context"]),
         ("(user-invocable: no", &["user-invocable"]),
         ("a\nb 'allowed-tools' : Read", &["allowed-tools"]),
-        ("tools: Read, disallowed-tools: Write", &["allowed-tools", "disallowed-tools"]),
+        (
+            "tools: Read, disallowed-tools: Write",
+            &["allowed-tools", "disallowed-tools"],
+        ),
         ("x: context", &[]),
         ("my-context: fork", &[]),
         ("hooks", &[]),

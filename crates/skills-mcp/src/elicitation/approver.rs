@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use rmcp::RoleServer;
 use rmcp::model::ElicitResult;
 use rmcp::service::Peer;
-use skills_tools::runtime::policy::{Answering, AskError, Question};
-use skills_tools::runtime::{Answer, Approver, CancellationToken};
+use skills_tools::runtime::policy::{ApprovalFuture, ApprovalRequest, BoxError};
+use skills_tools::runtime::{ApprovalResponse, Approver, CancellationToken};
 
 use super::pending::PendingElicitation;
 use super::{AllowedAnswers, Elicitation};
@@ -36,7 +36,7 @@ struct ApproverState {
     /// What the client has to be asked before the call can be answered.
     pending: Option<Elicitation>,
     /// What nobody could be asked.
-    unanswerable: Option<Question>,
+    unanswerable: Option<ApprovalRequest>,
     is_waiting: bool,
 }
 
@@ -60,7 +60,7 @@ impl ElicitationApprover {
     }
 
     /// Takes the question that nobody could be asked.
-    pub(crate) fn take_unanswerable(&self) -> Option<Question> {
+    pub(crate) fn take_unanswerable(&self) -> Option<ApprovalRequest> {
         self.state().unanswerable.take()
     }
 
@@ -77,7 +77,7 @@ impl ElicitationApprover {
         &self,
         peer: &Peer<RoleServer>,
         ask: &Elicitation,
-    ) -> Result<Option<Answer>, AskError> {
+    ) -> Result<Option<ApprovalResponse>, BoxError> {
         let _waiting = WaitingGuard::start(self);
         let asked = PendingElicitation::send(peer, ask).await?;
         tokio::select! {
@@ -92,7 +92,7 @@ impl ElicitationApprover {
         &self,
         given: Option<&(String, ElicitResult)>,
         ask: Elicitation,
-    ) -> Result<Option<Answer>, AskError> {
+    ) -> Result<Option<ApprovalResponse>, BoxError> {
         match given.filter(|(fingerprint, _)| fingerprint == ask.question_digest()) {
             Some((_, result)) => Ok(ask.parse_answer(result)),
             None => {
@@ -104,7 +104,7 @@ impl ElicitationApprover {
 }
 
 impl Approver for ElicitationApprover {
-    fn ask<'a>(&'a self, question: &'a Question) -> Answering<'a> {
+    fn request_approval<'a>(&'a self, question: &'a ApprovalRequest) -> ApprovalFuture<'a> {
         Box::pin(async move {
             match &self.channel {
                 ElicitationChannel::Request(peer) => {

@@ -3,8 +3,8 @@
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema};
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use skills_tools::runtime::policy::{AskError, Question};
-use skills_tools::runtime::{Answer, format_approval_request_in_full};
+use skills_tools::runtime::policy::{ApprovalRequest, BoxError};
+use skills_tools::runtime::{ApprovalResponse, format_approval_request_in_full};
 
 /// What may be answered besides «once» and «no».
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,10 @@ impl Elicitation {
     ///
     /// # Errors
     /// When nobody could read all of it.
-    pub(crate) fn try_new(question: &Question, offers: AllowedAnswers) -> Result<Self, AskError> {
+    pub(crate) fn try_new(
+        question: &ApprovalRequest,
+        offers: AllowedAnswers,
+    ) -> Result<Self, BoxError> {
         Ok(Self {
             message: format_approval_request_in_full(question)?,
             allowed_answers: offers.for_request(question),
@@ -43,7 +46,7 @@ impl Elicitation {
     }
 
     /// Reads an answer to it; nothing when there is none. What was not offered is no.
-    pub(crate) fn parse_answer(&self, result: &ElicitResult) -> Option<Answer> {
+    pub(crate) fn parse_answer(&self, result: &ElicitResult) -> Option<ApprovalResponse> {
         self.allowed_answers.parse_answer(result)
     }
 
@@ -51,7 +54,7 @@ impl Elicitation {
     ///
     /// # Errors
     /// Never for the forms that are made here.
-    pub(crate) fn form_params(&self) -> Result<ElicitRequestParams, AskError> {
+    pub(crate) fn form_params(&self) -> Result<ElicitRequestParams, BoxError> {
         let schema = json!({
             "type": "object",
             "properties": {"decision": {
@@ -76,23 +79,27 @@ impl Elicitation {
 impl AllowedAnswers {
     /// Leaves out what an answer to this question cannot be: without a digest nothing is known
     /// again, and words of a model are not allowed for good.
-    fn for_request(self, question: &Question) -> Self {
+    fn for_request(self, question: &ApprovalRequest) -> Self {
         let lasts = question.digest.is_some();
         Self {
             session: self.session && lasts,
-            always: self.always && lasts && !question.is_made_up,
+            always: self.always && lasts && !question.is_ad_hoc,
         }
     }
 
     /// Lists the answers that are offered, as clients show them.
-    fn choices(self) -> impl Iterator<Item = (&'static str, Answer)> {
-        let session = self.session.then_some(("allow_session", Answer::Session));
-        let always = self.always.then_some(("allow_always", Answer::Always));
+    fn choices(self) -> impl Iterator<Item = (&'static str, ApprovalResponse)> {
+        let session = self
+            .session
+            .then_some(("allow_session", ApprovalResponse::AllowSession));
+        let always = self
+            .always
+            .then_some(("allow_always", ApprovalResponse::AllowAlways));
         [
-            Some(("allow_once", Answer::Once)),
+            Some(("allow_once", ApprovalResponse::AllowOnce)),
             session,
             always,
-            Some(("deny", Answer::Deny)),
+            Some(("deny", ApprovalResponse::Deny)),
         ]
         .into_iter()
         .flatten()
@@ -101,7 +108,7 @@ impl AllowedAnswers {
 
 impl AllowedAnswers {
     /// Reads an answer; nothing when there is none. What was not offered is no.
-    fn parse_answer(self, result: &ElicitResult) -> Option<Answer> {
+    fn parse_answer(self, result: &ElicitResult) -> Option<ApprovalResponse> {
         match result.action {
             ElicitationAction::Accept => {
                 let decision = result
@@ -109,9 +116,9 @@ impl AllowedAnswers {
                     .as_ref()
                     .and_then(|content| content.get("decision")?.as_str());
                 let chosen = self.choices().find(|(name, _)| Some(*name) == decision);
-                Some(chosen.map_or(Answer::Deny, |(_, answer)| answer))
+                Some(chosen.map_or(ApprovalResponse::Deny, |(_, answer)| answer))
             }
-            ElicitationAction::Decline => Some(Answer::Deny),
+            ElicitationAction::Decline => Some(ApprovalResponse::Deny),
             // Whoever closes the question has not answered it.
             _ => None,
         }
@@ -119,7 +126,7 @@ impl AllowedAnswers {
 }
 
 /// All that an answer hangs on. How much time is left is not: it is never twice the same.
-fn question_digest(question: &Question) -> Result<String, serde_json::Error> {
+fn question_digest(question: &ApprovalRequest) -> Result<String, serde_json::Error> {
     let mut seen = serde_json::to_value(question)?;
     if let Some(seen) = seen.as_object_mut() {
         seen.remove("limits");
@@ -151,17 +158,37 @@ mod tests {
         };
         let decision = |decision: &str| Some(json!({"decision": decision}));
         use ElicitationAction::{Accept, Cancel, Decline};
-        check(Accept, decision("allow_once"), few, Some(Answer::Once));
+        check(
+            Accept,
+            decision("allow_once"),
+            few,
+            Some(ApprovalResponse::AllowOnce),
+        );
         check(
             Accept,
             decision("allow_session"),
             all,
-            Some(Answer::Session),
+            Some(ApprovalResponse::AllowSession),
         );
-        check(Accept, decision("allow_always"), all, Some(Answer::Always));
-        check(Accept, decision("allow_session"), few, Some(Answer::Deny));
-        check(Accept, decision("allow_always"), few, Some(Answer::Deny));
-        check(Accept, decision("deny"), all, Some(Answer::Deny));
+        check(
+            Accept,
+            decision("allow_always"),
+            all,
+            Some(ApprovalResponse::AllowAlways),
+        );
+        check(
+            Accept,
+            decision("allow_session"),
+            few,
+            Some(ApprovalResponse::Deny),
+        );
+        check(
+            Accept,
+            decision("allow_always"),
+            few,
+            Some(ApprovalResponse::Deny),
+        );
+        check(Accept, decision("deny"), all, Some(ApprovalResponse::Deny));
         for nonsense in [
             None,
             decision(""),
@@ -170,9 +197,14 @@ mod tests {
             Some(json!("allow_once")),
             Some(json!({})),
         ] {
-            check(Accept, nonsense, all, Some(Answer::Deny));
+            check(Accept, nonsense, all, Some(ApprovalResponse::Deny));
         }
-        check(Decline, decision("allow_once"), all, Some(Answer::Deny));
+        check(
+            Decline,
+            decision("allow_once"),
+            all,
+            Some(ApprovalResponse::Deny),
+        );
         check(Cancel, decision("allow_once"), all, None);
     }
 }

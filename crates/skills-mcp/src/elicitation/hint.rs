@@ -1,24 +1,26 @@
 //! What allows beforehand what nobody could be asked.
 
-use skills_tools::runtime::policy::{Permission, Question, Verdict};
+use skills_tools::runtime::policy::{ApprovalRequest, Permission, PermissionDecision};
 
 /// Names the command by which the owner of the server allows what nobody could be asked. It names
 /// no path of this machine.
-pub(crate) fn allow_hint(question: &Question) -> String {
+pub(crate) fn allow_hint(question: &ApprovalRequest) -> String {
     let mut ways = Vec::new();
     let is_plain = question
         .name
         .chars()
         .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     // What a model makes up is no part of what is approved with a skill.
-    if !question.is_made_up && question.digest.is_some() && is_plain {
+    if !question.is_ad_hoc && question.digest.is_some() && is_plain {
         ways.push(format!(
             "`skills trust {}` approves the skill as it is now",
             question.name
         ));
     }
-    let rules: Option<Vec<String>> = question.open.iter().map(allow_option).collect();
-    if let Some(rules) = rules.filter(|rules| !rules.is_empty() && !question.asks_for_content) {
+    let rules: Option<Vec<String>> = question.pending.iter().map(allow_option).collect();
+    if let Some(rules) =
+        rules.filter(|rules| !rules.is_empty() && !question.requires_content_approval)
+    {
         ways.push(format!(
             "`skills mcp {}` allows it while the server runs",
             rules.join(" ")
@@ -34,7 +36,7 @@ pub(crate) fn allow_hint(question: &Question) -> String {
 
 /// A permission as it is written on a command line, with `PATH` in the place of paths; nothing for
 /// one that no rule allows.
-fn allow_option(verdict: &Verdict) -> Option<String> {
+fn allow_option(verdict: &PermissionDecision) -> Option<String> {
     let allow = |what: &str| Some(format!("--allow {what}"));
     match verdict.permission() {
         Permission::Read(_) => allow("read:PATH"),

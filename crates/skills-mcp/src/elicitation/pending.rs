@@ -7,7 +7,7 @@ use rmcp::model::{
     CancelledNotificationParam, ClientResult, ElicitRequest, ElicitResult, RequestId, ServerRequest,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, ServiceError};
-use skills_tools::runtime::policy::AskError;
+use skills_tools::runtime::policy::BoxError;
 use tokio::sync::oneshot::Receiver;
 
 use super::Elicitation;
@@ -29,7 +29,7 @@ impl PendingElicitation {
     ///
     /// # Errors
     /// When the client cannot be reached.
-    pub(super) async fn send(peer: &Peer<RoleServer>, ask: &Elicitation) -> Result<Self, AskError> {
+    pub(super) async fn send(peer: &Peer<RoleServer>, ask: &Elicitation) -> Result<Self, BoxError> {
         let request = ServerRequest::ElicitRequest(ElicitRequest::new(ask.form_params()?));
         let RequestHandle { rx, id, .. } = peer
             .send_cancellable_request(request, PeerRequestOptions::no_options())
@@ -46,7 +46,7 @@ impl PendingElicitation {
     ///
     /// # Errors
     /// When the client has gone, does not answer in time, or answers something else.
-    pub(super) async fn response(mut self) -> Result<ElicitResult, AskError> {
+    pub(super) async fn response(mut self) -> Result<ElicitResult, BoxError> {
         let Some(answer) = self.response.take() else {
             return Err("the question was answered before".into());
         };

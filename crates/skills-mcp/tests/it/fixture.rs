@@ -4,8 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use skills_mcp::Server;
-use skills_tools::runtime::policy::{Effect, Layer, Rule};
-use skills_tools::runtime::{FileApprovalStore, Root, Rules, Scope, SkillRuntime};
+use skills_tools::runtime::policy::{Effect, Rule, RuleSource};
+use skills_tools::runtime::{FileApprovalStore, Policy, Root, Scope, SkillRuntime};
 use skills_tools::{Mount, ToolSet};
 use tempfile::TempDir;
 
@@ -48,8 +48,8 @@ impl Host {
 
     /// The tools where whoever started the host allows these.
     pub(crate) fn tools(&self, allowed: &[&str]) -> ToolSet {
-        let allow = |rules: Rules, text: &&str| {
-            rules.rule(Rule::parse(Effect::Allow, Layer::Session, text).unwrap())
+        let allow = |rules: Policy, text: &&str| {
+            rules.rule(Rule::parse(Effect::Allow, RuleSource::Invocation, text).unwrap())
         };
         let runtime = SkillRuntime::builder()
             .root(Root::new(self.path("skills"), Scope::Custom))
@@ -57,7 +57,7 @@ impl Host {
             .approval_store(std::sync::Arc::new(FileApprovalStore::new(
                 self.path("approvals.json"),
             )))
-            .policy(allowed.iter().fold(Rules::default(), allow));
+            .policy(allowed.iter().fold(Policy::default(), allow));
         ToolSet::builder(runtime.build())
             .workspace(Mount::writable("workspace", self.path("workspace")))
             .build()

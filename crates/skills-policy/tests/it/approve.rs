@@ -7,14 +7,19 @@ use std::task::{Context, Poll, Waker};
 
 use insta::assert_snapshot;
 use skills_policy::{
-    Answer, Answering, Approval, ApprovalStore, Approver, AskError, Capability, Content, Decision, Effect, Examined, Layer, Limits, Mode,
-    NewContent, Origin, Pending, PermissionManager, Question, Request, Rule, Rules,
+    Approval, ApprovalFuture, ApprovalMode, ApprovalRequest, ApprovalResponse, ApprovalStore,
+    Approver, Authorization, BoxError, Capability, ContentStatus, Effect, Evaluation,
+    NewContentPolicy, PendingApproval, PermissionManager, Policy, Request, ResourceLimits, Rule,
+    RuleSource, VariableSource,
 };
 
 /// Everything here is ready at once.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
-    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+    match future
+        .as_mut()
+        .poll(&mut Context::from_waker(Waker::noop()))
+    {
         Poll::Ready(value) => value,
         Poll::Pending => panic!("nobody wakes this"),
     }
@@ -22,32 +27,35 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
 
 /// Gives the same answer always, and remembers what it was asked.
 pub(crate) struct Host {
-    answer: Result<Option<Answer>, &'static str>,
-    asked: Mutex<Vec<Question>>,
+    answer: Result<Option<ApprovalResponse>, &'static str>,
+    asked: Mutex<Vec<ApprovalRequest>>,
 }
 
 impl Host {
-    pub(crate) fn new(answer: Answer) -> Arc<Self> {
+    pub(crate) fn new(answer: ApprovalResponse) -> Arc<Self> {
         Self::with(Ok(Some(answer)))
     }
 
-    pub(crate) fn with(answer: Result<Option<Answer>, &'static str>) -> Arc<Self> {
-        Arc::new(Self { answer, asked: Mutex::default() })
+    pub(crate) fn with(answer: Result<Option<ApprovalResponse>, &'static str>) -> Arc<Self> {
+        Arc::new(Self {
+            answer,
+            asked: Mutex::default(),
+        })
     }
 
     pub(crate) fn asked(&self) -> usize {
         self.asked.lock().unwrap().len()
     }
 
-    pub(crate) fn last(&self) -> Question {
+    pub(crate) fn last(&self) -> ApprovalRequest {
         self.asked.lock().unwrap().last().unwrap().clone()
     }
 }
 
 impl Approver for Host {
-    fn ask<'a>(&'a self, question: &'a Question) -> Answering<'a> {
+    fn request_approval<'a>(&'a self, question: &'a ApprovalRequest) -> ApprovalFuture<'a> {
         self.asked.lock().unwrap().push(question.clone());
-        Box::pin(std::future::ready(self.answer.map_err(AskError::from)))
+        Box::pin(std::future::ready(self.answer.map_err(BoxError::from)))
     }
 }
 
@@ -55,11 +63,17 @@ impl Approver for Host {
 pub(crate) struct Memory(Mutex<Vec<Approval>>);
 
 impl ApprovalStore for Memory {
-    fn load(&self, directory: &Path) -> Result<Option<Approval>, AskError> {
-        Ok(self.0.lock().unwrap().iter().find(|approval| approval.directory == directory).cloned())
+    fn load(&self, directory: &Path) -> Result<Option<Approval>, BoxError> {
+        Ok(self
+            .0
+            .lock()
+            .unwrap()
+            .iter()
+            .find(|approval| approval.directory == directory)
+            .cloned())
     }
 
-    fn save(&self, approval: &Approval) -> Result<(), AskError> {
+    fn save(&self, approval: &Approval) -> Result<(), BoxError> {
         let mut all = self.0.lock().unwrap();
         all.retain(|known| known.directory != approval.directory);
         all.push(approval.clone());
@@ -68,128 +82,205 @@ impl ApprovalStore for Memory {
 }
 
 pub(crate) fn deploy(digest: &str) -> Request {
-    let request = Request::new("/skills/deploy").named("deploy").content(digest).command(["scripts/run.sh", "--now"]);
-    request.tool("Bash", Some("git:*")).tool("Write", None).workspace("/w").variable("API_KEY", Origin::Secret).declares("variable API_KEY")
+    let request = Request::new("/skills/deploy")
+        .display_name("deploy")
+        .content_digest(digest)
+        .command(["scripts/run.sh", "--now"]);
+    request
+        .allowed_tool("Bash", Some("git:*"))
+        .allowed_tool("Write", None)
+        .workspace("/w")
+        .variable("API_KEY", VariableSource::Secret)
+        .declare("variable API_KEY")
 }
 
-pub(crate) fn pending(manager: &PermissionManager, request: &Request) -> Pending {
-    match manager.examine(request) {
-        Examined::Open(pending) => *pending,
-        Examined::Decided(decision) => panic!("{decision:?}"),
+pub(crate) fn pending(manager: &PermissionManager, request: &Request) -> PendingApproval {
+    match manager.evaluate(request) {
+        Evaluation::NeedsApproval(pending) => *pending,
+        Evaluation::Decided(decision) => panic!("{decision:?}"),
     }
 }
 
-pub(crate) fn outcome(decision: &Decision) -> String {
+pub(crate) fn outcome(decision: &Authorization) -> String {
     match decision {
-        Decision::Granted(_) => "granted".to_owned(),
-        Decision::Denied(denial) => denial.to_string(),
+        Authorization::Granted(_) => "granted".to_owned(),
+        Authorization::Denied(denial) => denial.to_string(),
     }
 }
 
 #[test]
 fn a_question_says_everything() {
-    let host = Host::new(Answer::Once);
+    let host = Host::new(ApprovalResponse::AllowOnce);
     let manager = PermissionManager::default().approver(host.clone());
-    let decision = block_on(manager.decide(&deploy("sha256:1").tool("Read", None), None));
+    let decision =
+        block_on(manager.authorize(&deploy("sha256:1").allowed_tool("Read", None), None));
     assert_eq!(outcome(&decision), "granted");
     insta::assert_json_snapshot!(host.last());
 }
 
 #[test]
 fn a_question_shows_the_limits_of_the_run() {
-    let host = Host::new(Answer::Once);
-    let mut asked = Limits::default();
+    let host = Host::new(ApprovalResponse::AllowOnce);
+    let mut asked = ResourceLimits::default();
     (asked.memory_bytes, asked.open_files) = (u64::MAX, 7);
     let request = deploy("1").limits(asked);
-    let Decision::Granted(grants) = block_on(PermissionManager::default().approver(host.clone()).decide(&request, None)) else {
+    let Authorization::Granted(grants) = block_on(
+        PermissionManager::default()
+            .approver(host.clone())
+            .authorize(&request, None),
+    ) else {
         panic!("the answer is yes")
     };
     assert_eq!(host.last().limits, *grants.limits());
-    assert_eq!((host.last().limits.memory_bytes, host.last().limits.open_files), (2 << 30, 7));
+    assert_eq!(
+        (
+            host.last().limits.memory_bytes,
+            host.last().limits.open_files
+        ),
+        (2 << 30, 7)
+    );
 }
 
 #[test]
 fn no_callback_no_answer_a_failed_and_a_panicking_one_deny() {
-    let ask = |manager: PermissionManager| outcome(&block_on(manager.decide(&Request::new("/s").tool("Bash", None), None)));
+    let ask = |manager: PermissionManager| {
+        outcome(&block_on(manager.authorize(
+            &Request::new("/s").allowed_tool("Bash", None),
+            None,
+        )))
+    };
     assert_snapshot!(ask(PermissionManager::default()), @"may not start programs (asked by Bash): no rule allows it, and there was nobody to ask");
     let with = |answer| ask(PermissionManager::default().approver(Host::with(answer)));
     assert_snapshot!(with(Ok(None)), @"may not start programs (asked by Bash): whoever was asked gave no answer");
     assert_snapshot!(with(Err("the terminal is gone")), @"may not start programs (asked by Bash): asking failed: the terminal is gone");
-    assert_snapshot!(with(Ok(Some(Answer::Deny))), @"may not start programs (asked by Bash): the answer was `deny`");
-    let panicking = PermissionManager::default().approver(Arc::new(|_: &Question| -> Answer { panic!("on purpose") }));
+    assert_snapshot!(with(Ok(Some(ApprovalResponse::Deny))), @"may not start programs (asked by Bash): the answer was `deny`");
+    let panicking = PermissionManager::default().approver(Arc::new(
+        |_: &ApprovalRequest| -> ApprovalResponse { panic!("on purpose") },
+    ));
     assert_snapshot!(ask(panicking), @"may not start programs (asked by Bash): asking failed: whoever was asked panicked");
 }
 
 #[test]
 fn strict_mode_asks_nobody() {
-    let host = Host::new(Answer::Always);
-    let manager = PermissionManager::new(Rules::default().mode(Mode::Strict)).approver(host.clone());
-    assert!(matches!(block_on(manager.decide(&deploy("1"), None)), Decision::Denied(_)));
+    let host = Host::new(ApprovalResponse::AllowAlways);
+    let manager = PermissionManager::new(Policy::default().with_mode(ApprovalMode::Strict))
+        .approver(host.clone());
+    assert!(matches!(
+        block_on(manager.authorize(&deploy("1"), None)),
+        Authorization::Denied(_)
+    ));
     assert_eq!(host.asked(), 0);
-    assert!(matches!(manager.preview(&deploy("1")), Decision::Denied(_)));
+    assert!(matches!(
+        manager.preview(&deploy("1")),
+        Authorization::Denied(_)
+    ));
 }
 
 #[test]
 fn once_session_and_always_last_as_long_as_they_say() {
-    for (answer, asked_again, asked_by_next_host) in
-        [(Answer::Once, true, true), (Answer::Session, false, true), (Answer::Always, false, false)]
-    {
+    for (answer, asked_again, asked_by_next_host) in [
+        (ApprovalResponse::AllowOnce, true, true),
+        (ApprovalResponse::AllowSession, false, true),
+        (ApprovalResponse::AllowAlways, false, false),
+    ] {
         let (host, store) = (Host::new(answer), Arc::new(Memory::default()));
-        let manager = || PermissionManager::default().approver(host.clone()).store(store.clone());
+        let manager = || {
+            PermissionManager::default()
+                .approver(host.clone())
+                .store(store.clone())
+        };
         let first = manager();
-        let _ = block_on(first.decide(&deploy("1"), None));
-        assert_eq!(outcome(&block_on(first.decide(&deploy("1"), None))), "granted");
+        let _ = block_on(first.authorize(&deploy("1"), None));
+        assert_eq!(
+            outcome(&block_on(first.authorize(&deploy("1"), None))),
+            "granted"
+        );
         assert_eq!(host.asked() == 2, asked_again, "{answer}");
         let before = host.asked();
-        assert_eq!(outcome(&block_on(manager().decide(&deploy("1"), None))), "granted");
+        assert_eq!(
+            outcome(&block_on(manager().authorize(&deploy("1"), None))),
+            "granted"
+        );
         assert_eq!(host.asked() > before, asked_by_next_host, "{answer}");
     }
 }
 
 #[test]
 fn changed_content_asks_again_and_shows_what_grew() {
-    let (host, store) = (Host::new(Answer::Always), Arc::new(Memory::default()));
-    let manager = PermissionManager::default().approver(host.clone()).store(store);
-    let _ = block_on(manager.decide(&deploy("1"), None));
-    assert_eq!(host.last().content, Content::New);
-    let grown = Request::new("/skills/deploy").named("deploy").content("2").tool("Bash", Some("git:*")).tool("Bash", Some("curl:*"));
-    let _ = block_on(manager.decide(&grown, None));
-    let Content::Changed { grown, shrunk } = host.last().content else { panic!("it changed") };
-    assert_eq!((grown.join(", ").as_str(), shrunk.join(", ").as_str()), ("Bash(curl:*)", "Write, variable API_KEY"));
-    // The content of before is not approved any more: what an update replaced does not come back unasked.
+    let (host, store) = (
+        Host::new(ApprovalResponse::AllowAlways),
+        Arc::new(Memory::default()),
+    );
+    let manager = PermissionManager::default()
+        .approver(host.clone())
+        .store(store);
+    let _ = block_on(manager.authorize(&deploy("1"), None));
+    assert_eq!(host.last().content, ContentStatus::New);
+    let grown = Request::new("/skills/deploy")
+        .display_name("deploy")
+        .content_digest("2")
+        .allowed_tool("Bash", Some("git:*"))
+        .allowed_tool("Bash", Some("curl:*"));
+    let _ = block_on(manager.authorize(&grown, None));
+    let ContentStatus::Changed {
+        added: grown,
+        removed: shrunk,
+    } = host.last().content
+    else {
+        panic!("it changed")
+    };
+    assert_eq!(
+        (grown.join(", ").as_str(), shrunk.join(", ").as_str()),
+        ("Bash(curl:*)", "Write, variable API_KEY")
+    );
+    // The content of before is not approved any more: what an update replaced does not come back
+    // unasked.
     let before = host.asked();
-    let _ = block_on(manager.decide(&deploy("1"), None));
+    let _ = block_on(manager.authorize(&deploy("1"), None));
     assert_eq!(host.asked(), before + 1);
 }
 
 #[test]
 fn known_content_that_wants_more_asks_for_that_only() {
-    let host = Host::new(Answer::Session);
+    let host = Host::new(ApprovalResponse::AllowSession);
     let manager = PermissionManager::default().approver(host.clone());
-    let _ = block_on(manager.decide(&deploy("1"), None));
-    let _ = block_on(manager.decide(&deploy("1").tool("Bash", Some("curl:*")), None));
-    assert_eq!((host.last().open.len(), host.last().content), (1, Content::Known));
-    assert!(matches!(block_on(manager.decide(&deploy("1").tool("Bash", Some("curl:*")), None)), Decision::Granted(_)));
+    let _ = block_on(manager.authorize(&deploy("1"), None));
+    let _ = block_on(manager.authorize(&deploy("1").allowed_tool("Bash", Some("curl:*")), None));
+    assert_eq!(
+        (host.last().pending.len(), host.last().content),
+        (1, ContentStatus::Approved)
+    );
+    assert!(matches!(
+        block_on(manager.authorize(&deploy("1").allowed_tool("Bash", Some("curl:*")), None)),
+        Authorization::Granted(_)
+    ));
     assert_eq!(host.asked(), 2);
 }
 
 #[test]
 fn an_approval_is_for_one_directory() {
-    let host = Host::new(Answer::Session);
+    let host = Host::new(ApprovalResponse::AllowSession);
     let manager = PermissionManager::default().approver(host.clone());
-    let at = |directory: &str| Request::new(directory).content("1").tool("Bash", None);
-    let _ = block_on(manager.decide(&at("/a"), None));
-    let _ = block_on(manager.decide(&at("/b"), None));
+    let at = |directory: &str| {
+        Request::new(directory)
+            .content_digest("1")
+            .allowed_tool("Bash", None)
+    };
+    let _ = block_on(manager.authorize(&at("/a"), None));
+    let _ = block_on(manager.authorize(&at("/b"), None));
     assert_eq!(host.asked(), 2);
 }
 
 #[test]
 fn an_answer_for_the_session_is_for_one_session() {
-    let host = Host::new(Answer::Session);
+    let host = Host::new(ApprovalResponse::AllowSession);
     let manager = PermissionManager::default().approver(host.clone());
     let asks = |request: Request| {
         let before = host.asked();
-        assert!(matches!(block_on(manager.decide(&request, None)), Decision::Granted(_)));
+        assert!(matches!(
+            block_on(manager.authorize(&request, None)),
+            Authorization::Granted(_)
+        ));
         host.asked() > before
     };
     let (one, two) = (|| Some("one".to_owned()), || Some("two".to_owned()));
@@ -198,56 +289,91 @@ fn an_answer_for_the_session_is_for_one_session() {
     assert!(asks(deploy("1").session(two())) && asks(deploy("1")));
     assert!(!asks(deploy("1").session(two())) && !asks(deploy("1")));
     // So it is for words, and for what rules would give content.
-    assert!(asks(deploy("1").made_up("ls").session(one())) && asks(deploy("1").made_up("ls").session(two())));
-    manager.forget_session("one");
-    assert!(asks(deploy("1").session(one())) && asks(deploy("1").made_up("ls").session(one())));
-    assert!(!asks(deploy("1").session(two())) && !asks(deploy("1")) && !asks(deploy("1").made_up("ls").session(two())));
+    assert!(
+        asks(deploy("1").ad_hoc("ls").session(one()))
+            && asks(deploy("1").ad_hoc("ls").session(two()))
+    );
+    manager.clear_session("one");
+    assert!(asks(deploy("1").session(one())) && asks(deploy("1").ad_hoc("ls").session(one())));
+    assert!(
+        !asks(deploy("1").session(two()))
+            && !asks(deploy("1"))
+            && !asks(deploy("1").ad_hoc("ls").session(two()))
+    );
 }
 
 #[test]
 fn content_that_one_session_approved_is_new_to_another() {
-    let host = Host::new(Answer::Session);
-    let rules = Rules::default().allow(Layer::User, Capability::Spawn);
+    let host = Host::new(ApprovalResponse::AllowSession);
+    let rules = Policy::default().allow(RuleSource::User, Capability::Spawn);
     let manager = PermissionManager::new(rules).approver(host.clone());
-    let request = |session: &str| Request::new("/s").content("1").tool("Bash", None).session(Some(session.to_owned()));
+    let request = |session: &str| {
+        Request::new("/s")
+            .content_digest("1")
+            .allowed_tool("Bash", None)
+            .session(Some(session.to_owned()))
+    };
     for (session, asked) in [("one", 1), ("one", 1), ("two", 2), ("two", 2)] {
-        assert!(matches!(block_on(manager.decide(&request(session), None)), Decision::Granted(_)));
+        assert!(matches!(
+            block_on(manager.authorize(&request(session), None)),
+            Authorization::Granted(_)
+        ));
         assert_eq!(host.asked(), asked, "{session}");
     }
-    assert_eq!((host.last().content, host.last().asks_for_content), (Content::New, true));
+    assert_eq!(
+        (host.last().content, host.last().requires_content_approval),
+        (ContentStatus::New, true)
+    );
 }
 
 #[test]
 fn an_answer_after_the_end_of_its_session_holds_for_one_run() {
-    let host = Host::new(Answer::Session);
+    let host = Host::new(ApprovalResponse::AllowSession);
     let manager = PermissionManager::default().approver(host.clone());
     let request = deploy("1").session(Some("one".to_owned()));
     let open = pending(&manager, &request);
-    manager.forget_session("one");
-    assert!(matches!(block_on(manager.ask(open, None)), Decision::Granted(_)));
+    manager.clear_session("one");
+    assert!(matches!(
+        block_on(manager.request_approval(open, None)),
+        Authorization::Granted(_)
+    ));
     let _ = pending(&manager, &request);
     // Whoever is asked in the session of now is not asked again.
-    assert!(matches!(block_on(manager.decide(&request, None)), Decision::Granted(_)));
-    assert!(matches!(manager.examine(&request), Examined::Decided(_)));
+    assert!(matches!(
+        block_on(manager.authorize(&request, None)),
+        Authorization::Granted(_)
+    ));
+    assert!(matches!(manager.evaluate(&request), Evaluation::Decided(_)));
     assert_eq!(host.asked(), 2);
 }
 
 #[test]
 fn an_answer_for_good_is_for_all_sessions_and_is_not_forgotten_with_one() {
-    let host = Host::new(Answer::Always);
-    let manager = PermissionManager::default().approver(host.clone()).store(Arc::new(Memory::default()));
-    let _ = block_on(manager.decide(&deploy("1").session(Some("one".to_owned())), None));
-    manager.forget_session("one");
-    assert!(matches!(block_on(manager.decide(&deploy("1").session(Some("two".to_owned())), None)), Decision::Granted(_)));
+    let host = Host::new(ApprovalResponse::AllowAlways);
+    let manager = PermissionManager::default()
+        .approver(host.clone())
+        .store(Arc::new(Memory::default()));
+    let _ = block_on(manager.authorize(&deploy("1").session(Some("one".to_owned())), None));
+    manager.clear_session("one");
+    assert!(matches!(
+        block_on(manager.authorize(&deploy("1").session(Some("two".to_owned())), None)),
+        Authorization::Granted(_)
+    ));
     assert_eq!(host.asked(), 1);
 }
 
 #[test]
 fn without_a_digest_nothing_lasts() {
-    let host = Host::new(Answer::Always);
+    let host = Host::new(ApprovalResponse::AllowAlways);
     let manager = PermissionManager::default().approver(host.clone());
     for _ in 0..2 {
-        assert_eq!(outcome(&block_on(manager.decide(&Request::new("/s").tool("Bash", None), None))), "granted");
+        assert_eq!(
+            outcome(&block_on(manager.authorize(
+                &Request::new("/s").allowed_tool("Bash", None),
+                None
+            ))),
+            "granted"
+        );
     }
     assert_eq!(host.asked(), 2);
     assert_snapshot!(host.last().notes.join("\n"), @"its content has no digest, so an answer holds for this run only, and a change until it is given is not noticed");
@@ -255,71 +381,148 @@ fn without_a_digest_nothing_lasts() {
 
 #[test]
 fn new_content_is_asked_for_when_a_rule_would_give_it_power() {
-    let standing = Rules::default().rule(Rule::parse(Effect::Allow, Layer::User, "spawn:git").unwrap());
-    let git = |digest: &str| Request::new("/s").content(digest).tool("Bash", Some("git:*"));
-    let ask = |rules: &Rules, request: &Request| {
-        let host = Host::new(Answer::Deny);
-        let decision = block_on(PermissionManager::new(rules.clone()).approver(host.clone()).decide(request, None));
+    let standing =
+        Policy::default().rule(Rule::parse(Effect::Allow, RuleSource::User, "spawn:git").unwrap());
+    let git = |digest: &str| {
+        Request::new("/s")
+            .content_digest(digest)
+            .allowed_tool("Bash", Some("git:*"))
+    };
+    let ask = |rules: &Policy, request: &Request| {
+        let host = Host::new(ApprovalResponse::Deny);
+        let decision = block_on(
+            PermissionManager::new(rules.clone())
+                .approver(host.clone())
+                .authorize(request, None),
+        );
         format!("asked {}, {}", host.asked(), outcome(&decision))
     };
     assert_snapshot!(ask(&standing, &git("1")), @"asked 1, nobody approved its content for what rules would give it: the answer was `deny`");
-    assert_eq!(ask(&standing, &Request::new("/s").content("1").tool("Read", None)), "asked 0, granted");
-    assert_eq!(ask(&standing.clone().new_content(NewContent::Allow), &git("1")), "asked 0, granted");
+    assert_eq!(
+        ask(
+            &standing,
+            &Request::new("/s")
+                .content_digest("1")
+                .allowed_tool("Read", None)
+        ),
+        "asked 0, granted"
+    );
+    assert_eq!(
+        ask(
+            &standing.clone().with_new_content(NewContentPolicy::Allow),
+            &git("1")
+        ),
+        "asked 0, granted"
+    );
     // Whoever starts the run says so for what is there now.
-    assert_eq!(ask(&Rules::default().allow(Layer::Session, Capability::Spawn), &git("1")), "asked 0, granted");
-    let always = Rules::default().new_content(NewContent::Ask);
-    assert_snapshot!(ask(&always, &Request::new("/s").content("1")), @"asked 1, nobody approved its content for what rules would give it: the answer was `deny`");
-    let manager = PermissionManager::new(standing.mode(Mode::Strict)).store(Arc::new(Memory::default()));
+    assert_eq!(
+        ask(
+            &Policy::default().allow(RuleSource::Invocation, Capability::Spawn),
+            &git("1")
+        ),
+        "asked 0, granted"
+    );
+    let always = Policy::default().with_new_content(NewContentPolicy::Ask);
+    assert_snapshot!(ask(&always, &Request::new("/s").content_digest("1")), @"asked 1, nobody approved its content for what rules would give it: the answer was `deny`");
+    let manager = PermissionManager::new(standing.with_mode(ApprovalMode::Strict))
+        .store(Arc::new(Memory::default()));
     assert_snapshot!(outcome(&manager.preview(&git("1"))), @"nobody approved its content for what rules would give it: nobody is asked in strict mode");
-    assert!(matches!(manager.approve(pending(&manager, &git("1"))), Ok(Decision::Granted(_))));
-    assert!(matches!(manager.preview(&git("1")), Decision::Granted(_)));
-    assert!(matches!(manager.preview(&git("2")), Decision::Denied(_)));
+    assert!(matches!(
+        manager.approve_permanently(pending(&manager, &git("1"))),
+        Ok(Authorization::Granted(_))
+    ));
+    assert!(matches!(
+        manager.preview(&git("1")),
+        Authorization::Granted(_)
+    ));
+    assert!(matches!(
+        manager.preview(&git("2")),
+        Authorization::Denied(_)
+    ));
 }
 
 /// Where all new content is asked for, one answer is enough for what it then wants.
 #[test]
 fn approved_content_is_not_new_any_more() {
-    let host = Host::new(Answer::Session);
-    let manager = PermissionManager::new(Rules::default().new_content(NewContent::Ask)).approver(host.clone());
+    let host = Host::new(ApprovalResponse::AllowSession);
+    let manager = PermissionManager::new(Policy::default().with_new_content(NewContentPolicy::Ask))
+        .approver(host.clone());
     for (digest, asked) in [("1", 1), ("1", 1), ("2", 2), ("1", 2)] {
-        assert_eq!(outcome(&block_on(manager.decide(&Request::new("/s").content(digest), None))), "granted");
+        assert_eq!(
+            outcome(&block_on(
+                manager.authorize(&Request::new("/s").content_digest(digest), None)
+            )),
+            "granted"
+        );
         assert_eq!(host.asked(), asked, "{digest}");
     }
-    assert_eq!(manager.rules().unapproved(), NewContent::Ask);
+    assert_eq!(manager.policy().new_content(), NewContentPolicy::Ask);
 }
 
 /// An answer about a command of the caller is for this command and this content.
 #[test]
 fn an_answer_about_a_command_is_for_that_command() {
-    let host = Host::new(Answer::Session);
+    let host = Host::new(ApprovalResponse::AllowSession);
     let manager = PermissionManager::default().approver(host.clone());
     let asks = |request: Request| {
         let before = host.asked();
-        assert_eq!(outcome(&block_on(manager.decide(&request, None))), "granted");
+        assert_eq!(
+            outcome(&block_on(manager.authorize(&request, None))),
+            "granted"
+        );
         host.asked() > before
     };
-    let run = |digest: &str, words: &str| Request::new("/s").content(digest).made_up(words).tool("Bash", None);
+    let run = |digest: &str, words: &str| {
+        Request::new("/s")
+            .content_digest(digest)
+            .ad_hoc(words)
+            .allowed_tool("Bash", None)
+    };
     assert!(asks(run("1", "ls")) && !asks(run("1", "ls")));
     assert!(asks(run("1", "rm")) && asks(run("2", "ls")) && asks(run("", "")));
-    assert!(asks(Request::new("/t").content("1").made_up("ls").tool("Bash", None)));
-    assert!(asks(Request::new("/s").content("1").tool("Bash", None)));
+    assert!(asks(
+        Request::new("/t")
+            .content_digest("1")
+            .ad_hoc("ls")
+            .allowed_tool("Bash", None)
+    ));
+    assert!(asks(
+        Request::new("/s")
+            .content_digest("1")
+            .allowed_tool("Bash", None)
+    ));
     for _ in 0..2 {
-        assert!(asks(Request::new("/s").made_up("ls").tool("Bash", None)), "without a digest no answer lasts");
+        assert!(
+            asks(Request::new("/s").ad_hoc("ls").allowed_tool("Bash", None)),
+            "without a digest no answer lasts"
+        );
     }
     assert!(!asks(run("1", "ls")));
 }
 
 #[test]
 fn an_answer_about_a_command_is_never_stored() {
-    for (answer, asked_again) in [(Answer::Once, true), (Answer::Session, false), (Answer::Always, false)] {
+    for (answer, asked_again) in [
+        (ApprovalResponse::AllowOnce, true),
+        (ApprovalResponse::AllowSession, false),
+        (ApprovalResponse::AllowAlways, false),
+    ] {
         let (host, store) = (Host::new(answer), Arc::new(Memory::default()));
-        let manager = PermissionManager::default().approver(host.clone()).store(store.clone());
-        let request = Request::new("/s").content("1").made_up("ls").tool("Bash", None);
-        let decision = block_on(manager.decide(&request, None));
+        let manager = PermissionManager::default()
+            .approver(host.clone())
+            .store(store.clone());
+        let request = Request::new("/s")
+            .content_digest("1")
+            .ad_hoc("ls")
+            .allowed_tool("Bash", None);
+        let decision = block_on(manager.authorize(&request, None));
         assert_eq!(outcome(&decision), "granted");
-        let holds_shorter = decision.verdicts()[0].reason().to_string().contains("holds for the session at most");
-        assert_eq!(holds_shorter, answer == Answer::Always);
-        let _ = block_on(manager.decide(&request, None));
+        let holds_shorter = decision.decisions()[0]
+            .reason()
+            .to_string()
+            .contains("holds for the session at most");
+        assert_eq!(holds_shorter, answer == ApprovalResponse::AllowAlways);
+        let _ = block_on(manager.authorize(&request, None));
         assert_eq!(host.asked() == 2, asked_again, "{answer}");
         assert!(store.0.lock().unwrap().is_empty(), "{answer}");
     }
@@ -328,23 +531,39 @@ fn an_answer_about_a_command_is_never_stored() {
 /// Trusting what skills declare is older than the content, as a standing rule is.
 #[test]
 fn new_content_is_asked_for_when_trust_would_give_it_power() {
-    let host = Host::new(Answer::Session);
-    let manager = PermissionManager::new(Rules::default().mode(Mode::Trusted)).approver(host.clone());
-    let run = |tool: &str| block_on(manager.decide(&Request::new("/s").content("1").workspace("/w").tool(tool, None), None));
+    let host = Host::new(ApprovalResponse::AllowSession);
+    let manager = PermissionManager::new(Policy::default().with_mode(ApprovalMode::Trusted))
+        .approver(host.clone());
+    let run = |tool: &str| {
+        block_on(
+            manager.authorize(
+                &Request::new("/s")
+                    .content_digest("1")
+                    .workspace("/w")
+                    .allowed_tool(tool, None),
+                None,
+            ),
+        )
+    };
     for (tool, asked) in [("Read", 0), ("Bash", 1), ("Bash", 1), ("Write", 2)] {
         assert_eq!(outcome(&run(tool)), "granted");
         assert_eq!(host.asked(), asked, "{tool}");
     }
-    assert!(host.last().asks_for_content && host.last().open.is_empty());
+    assert!(host.last().requires_content_approval && host.last().pending.is_empty());
 }
 
 #[test]
 fn content_without_a_digest_is_not_compared_with_what_was_approved() {
-    let host = Host::new(Answer::Always);
-    let manager = PermissionManager::default().approver(host.clone()).store(Arc::new(Memory::default()));
-    let bash = || Request::new("/s").tool("Bash", None);
-    for (request, content) in [(bash().content("1"), Content::New), (bash(), Content::New)] {
-        let _ = block_on(manager.decide(&request, None));
+    let host = Host::new(ApprovalResponse::AllowAlways);
+    let manager = PermissionManager::default()
+        .approver(host.clone())
+        .store(Arc::new(Memory::default()));
+    let bash = || Request::new("/s").allowed_tool("Bash", None);
+    for (request, content) in [
+        (bash().content_digest("1"), ContentStatus::New),
+        (bash(), ContentStatus::New),
+    ] {
+        let _ = block_on(manager.authorize(&request, None));
         assert_eq!(host.last().content, content);
     }
     assert_eq!(host.asked(), 2);
@@ -354,48 +573,113 @@ fn content_without_a_digest_is_not_compared_with_what_was_approved() {
 fn approving_beforehand_is_an_answer_for_good() {
     let store = Arc::new(Memory::default());
     let manager = PermissionManager::default().store(store.clone());
-    assert!(matches!(manager.approve(pending(&manager, &deploy("1"))), Ok(Decision::Granted(_))));
-    assert!(matches!(block_on(PermissionManager::default().store(store).decide(&deploy("1"), None)), Decision::Granted(_)));
-    let without_digest = pending(&manager, &Request::new("/s").tool("Bash", None));
-    assert_eq!(manager.approve(without_digest).unwrap_err().to_string(), "the content has no digest");
-    let forbidden = PermissionManager::new(Rules::default().deny(Layer::Admin, Capability::Spawn));
-    assert!(matches!(forbidden.examine(&deploy("1")), Examined::Decided(decision) if matches!(*decision, Decision::Denied(_))));
+    assert!(matches!(
+        manager.approve_permanently(pending(&manager, &deploy("1"))),
+        Ok(Authorization::Granted(_))
+    ));
+    assert!(matches!(
+        block_on(
+            PermissionManager::default()
+                .store(store)
+                .authorize(&deploy("1"), None)
+        ),
+        Authorization::Granted(_)
+    ));
+    let without_digest = pending(&manager, &Request::new("/s").allowed_tool("Bash", None));
+    assert_eq!(
+        manager
+            .approve_permanently(without_digest)
+            .unwrap_err()
+            .to_string(),
+        "the content has no digest"
+    );
+    let forbidden =
+        PermissionManager::new(Policy::default().deny(RuleSource::Admin, Capability::Spawn));
+    assert!(
+        matches!(forbidden.evaluate(&deploy("1")), Evaluation::Decided(decision) if matches!(*decision, Authorization::Denied(_)))
+    );
 }
 
-/// What holds for the session does not become permanent because something else is answered for good, nor does it come back after it was revoked.
+/// What holds for the session does not become permanent because something else is answered for
+/// good, nor does it come back after it was revoked.
 #[test]
 fn each_answer_is_about_what_was_asked() {
     let store = Arc::new(Memory::default());
     let manager = PermissionManager::default().store(store.clone());
-    let any = |request: &Request, answer: Answer| block_on(manager.decide(request, Some(&answer)));
-    let bash = Request::new("/s").content("1").tool("Bash", None);
-    assert!(matches!(any(&bash, Answer::Session), Decision::Granted(_)));
-    assert!(matches!(any(&bash.clone().variable("KEY", Origin::Secret), Answer::Always), Decision::Granted(_)));
+    let any = |request: &Request, answer: ApprovalResponse| {
+        block_on(manager.authorize(request, Some(&answer)))
+    };
+    let bash = Request::new("/s")
+        .content_digest("1")
+        .allowed_tool("Bash", None);
+    assert!(matches!(
+        any(&bash, ApprovalResponse::AllowSession),
+        Authorization::Granted(_)
+    ));
+    assert!(matches!(
+        any(
+            &bash.clone().variable("KEY", VariableSource::Secret),
+            ApprovalResponse::AllowAlways
+        ),
+        Authorization::Granted(_)
+    ));
     let stored = store.load(Path::new("/s")).unwrap().unwrap();
-    assert_eq!(stored.permissions.iter().map(ToString::to_string).collect::<Vec<_>>(), ["see the variable KEY"]);
+    assert_eq!(
+        stored
+            .permissions
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>(),
+        ["see the variable KEY"]
+    );
     store.0.lock().unwrap().clear();
     let next = PermissionManager::default().store(store.clone());
-    assert!(matches!(next.preview(&bash), Decision::Denied(_)));
+    assert!(matches!(next.preview(&bash), Authorization::Denied(_)));
 }
 
-/// Hosts that rules list are approved one by one: a rule that goes must not make the approval mean all of them.
+/// Hosts that rules list are approved one by one: a rule that goes must not make the approval mean
+/// all of them.
 #[test]
 fn an_approval_never_means_more_later() {
     let store = Arc::new(Memory::default());
-    let search = Request::new("/s").content("1").tool("WebSearch", None);
-    let asks = Rules::default().rule(Rule::parse(Effect::Ask, Layer::User, "network").unwrap());
-    let lists = asks.clone().rule(Rule::parse(Effect::Allow, Layer::User, "network:api.example.com").unwrap());
-    let decision = block_on(PermissionManager::new(lists).store(store.clone()).decide(&search, Some(&Answer::Always)));
-    assert_eq!(decision.verdicts()[0].permission().to_string(), "reach api.example.com");
-    assert!(matches!(PermissionManager::new(asks).store(store).preview(&search), Decision::Denied(_)));
+    let search = Request::new("/s")
+        .content_digest("1")
+        .allowed_tool("WebSearch", None);
+    let asks =
+        Policy::default().rule(Rule::parse(Effect::Ask, RuleSource::User, "network").unwrap());
+    let lists = asks
+        .clone()
+        .rule(Rule::parse(Effect::Allow, RuleSource::User, "network:api.example.com").unwrap());
+    let decision = block_on(
+        PermissionManager::new(lists)
+            .store(store.clone())
+            .authorize(&search, Some(&ApprovalResponse::AllowAlways)),
+    );
+    assert_eq!(
+        decision.decisions()[0].permission().to_string(),
+        "reach api.example.com"
+    );
+    assert!(matches!(
+        PermissionManager::new(asks).store(store).preview(&search),
+        Authorization::Denied(_)
+    ));
 }
 
 #[test]
 fn nobody_is_asked_about_more_than_anybody_reads() {
     let ask = |things: usize| {
-        let host = Host::new(Answer::Always);
-        let request = (0..things).fold(Request::new("/s"), |request, n| request.tool("Bash", Some(&format!("program{n}:*"))));
-        (outcome(&block_on(PermissionManager::default().approver(host.clone()).decide(&request, None))), host.asked())
+        let host = Host::new(ApprovalResponse::AllowAlways);
+        let request = (0..things).fold(Request::new("/s"), |request, n| {
+            request.allowed_tool("Bash", Some(&format!("program{n}:*")))
+        });
+        (
+            outcome(&block_on(
+                PermissionManager::default()
+                    .approver(host.clone())
+                    .authorize(&request, None),
+            )),
+            host.asked(),
+        )
     };
     assert_eq!(ask(64), ("granted".to_owned(), 1));
     let (said, asked) = ask(65);
@@ -406,59 +690,95 @@ fn nobody_is_asked_about_more_than_anybody_reads() {
 /// A rule of the session is about what is there now, whatever other rules say the same.
 #[test]
 fn a_rule_of_the_session_speaks_for_new_content() {
-    let both = Rules::default().allow(Layer::User, Capability::Spawn).allow(Layer::Session, Capability::Spawn);
-    assert!(matches!(PermissionManager::new(both).preview(&Request::new("/s").content("1").tool("Bash", None)), Decision::Granted(_)));
+    let both = Policy::default()
+        .allow(RuleSource::User, Capability::Spawn)
+        .allow(RuleSource::Invocation, Capability::Spawn);
+    assert!(matches!(
+        PermissionManager::new(both).preview(
+            &Request::new("/s")
+                .content_digest("1")
+                .allowed_tool("Bash", None)
+        ),
+        Authorization::Granted(_)
+    ));
 }
 
 #[test]
 fn a_store_that_fails_approves_nothing_and_is_not_silent() {
     struct Broken;
     impl ApprovalStore for Broken {
-        fn load(&self, _: &Path) -> Result<Option<Approval>, AskError> {
+        fn load(&self, _: &Path) -> Result<Option<Approval>, BoxError> {
             Err("the disk is gone".into())
         }
-        fn save(&self, _: &Approval) -> Result<(), AskError> {
+        fn save(&self, _: &Approval) -> Result<(), BoxError> {
             Err("the disk is gone".into())
         }
     }
-    let host = Host::new(Answer::Always);
-    let manager = PermissionManager::default().approver(host.clone()).store(Arc::new(Broken));
-    let decision = block_on(manager.decide(&deploy("1"), None));
+    let host = Host::new(ApprovalResponse::AllowAlways);
+    let manager = PermissionManager::default()
+        .approver(host.clone())
+        .store(Arc::new(Broken));
+    let decision = block_on(manager.authorize(&deploy("1"), None));
     assert_eq!(outcome(&decision), "granted");
-    assert_snapshot!(decision.verdicts()[0].reason(), @"the answer was `always`, which could not be stored: the disk is gone");
+    assert_snapshot!(decision.decisions()[0].reason(), @"the answer was `always`, which could not be stored: the disk is gone");
     assert_snapshot!(host.last().notes.join("\n"), @"stored approvals cannot be read: the disk is gone");
-    assert_eq!(outcome(&block_on(manager.decide(&deploy("1"), None))), "granted");
+    assert_eq!(
+        outcome(&block_on(manager.authorize(&deploy("1"), None))),
+        "granted"
+    );
     assert_eq!(host.asked(), 1);
     let alone = PermissionManager::default().store(Arc::new(Broken));
-    assert!(outcome(&alone.preview(&deploy("1"))).ends_with("; stored approvals cannot be read: the disk is gone"));
+    assert!(
+        outcome(&alone.preview(&deploy("1")))
+            .ends_with("; stored approvals cannot be read: the disk is gone")
+    );
 }
 
 #[test]
 fn without_a_store_an_answer_for_good_holds_for_the_session() {
-    let host = Host::new(Answer::Always);
+    let host = Host::new(ApprovalResponse::AllowAlways);
     let manager = PermissionManager::default().approver(host.clone());
-    let decision = block_on(manager.decide(&deploy("1"), None));
-    assert_snapshot!(decision.verdicts()[0].reason(), @"the answer was `always`, which could not be stored: this host keeps no approvals");
-    assert!(matches!(manager.preview(&deploy("1")), Decision::Granted(_)));
-    assert!(manager.approve(pending(&manager, &deploy("2"))).is_err());
-    assert!(matches!(manager.preview(&deploy("2")), Decision::Denied(_)));
+    let decision = block_on(manager.authorize(&deploy("1"), None));
+    assert_snapshot!(decision.decisions()[0].reason(), @"the answer was `always`, which could not be stored: this host keeps no approvals");
+    assert!(matches!(
+        manager.preview(&deploy("1")),
+        Authorization::Granted(_)
+    ));
+    assert!(
+        manager
+            .approve_permanently(pending(&manager, &deploy("2")))
+            .is_err()
+    );
+    assert!(matches!(
+        manager.preview(&deploy("2")),
+        Authorization::Denied(_)
+    ));
 }
 
 #[test]
 fn a_denial_says_whether_the_content_was_refused() {
-    let content = |rules: Rules| match PermissionManager::new(rules).preview(&Request::new("/s").content("1").tool("Bash", None)) {
-        Decision::Denied(denial) => denial.content().map(str::to_owned),
-        Decision::Granted(_) => panic!("nobody approved it"),
+    let content = |rules: Policy| match PermissionManager::new(rules).preview(
+        &Request::new("/s")
+            .content_digest("1")
+            .allowed_tool("Bash", None),
+    ) {
+        Authorization::Denied(denial) => denial.content_reason().map(str::to_owned),
+        Authorization::Granted(_) => panic!("nobody approved it"),
     };
-    assert_eq!(content(Rules::default()), None);
-    assert_eq!(content(Rules::default().allow(Layer::User, Capability::Spawn)).as_deref(), Some("there was nobody to ask"));
+    assert_eq!(content(Policy::default()), None);
+    assert_eq!(
+        content(Policy::default().allow(RuleSource::User, Capability::Spawn)).as_deref(),
+        Some("there was nobody to ask")
+    );
 }
 
 #[test]
 fn what_is_denied_anyway_is_not_asked_for() {
-    let host = Host::new(Answer::Always);
-    let manager = PermissionManager::new(Rules::default().deny(Layer::Admin, Capability::Write)).approver(host.clone());
-    let decision = block_on(manager.decide(&deploy("1"), None));
+    let host = Host::new(ApprovalResponse::AllowAlways);
+    let manager =
+        PermissionManager::new(Policy::default().deny(RuleSource::Admin, Capability::Write))
+            .approver(host.clone());
+    let decision = block_on(manager.authorize(&deploy("1"), None));
     assert_eq!(host.asked(), 0);
     assert_snapshot!(outcome(&decision).replace("; ", "\n"), @r"
     may not write /w (asked by Write): by the rule `deny write (admin)`
@@ -469,9 +789,12 @@ fn what_is_denied_anyway_is_not_asked_for() {
 
 #[test]
 fn the_approver_of_a_run_goes_before_the_hosts() {
-    let host = Host::new(Answer::Deny);
+    let host = Host::new(ApprovalResponse::Deny);
     let manager = PermissionManager::default().approver(host.clone());
-    assert!(matches!(block_on(manager.decide(&deploy("1"), Some(&Answer::Once))), Decision::Granted(_)));
+    assert!(matches!(
+        block_on(manager.authorize(&deploy("1"), Some(&ApprovalResponse::AllowOnce))),
+        Authorization::Granted(_)
+    ));
     assert_eq!(host.asked(), 0);
 }
 
@@ -479,8 +802,14 @@ fn the_approver_of_a_run_goes_before_the_hosts() {
 fn approvals_survive_writing_and_reading() {
     let store = Arc::new(Memory::default());
     let manager = PermissionManager::default().store(store.clone());
-    let _ = manager.approve(pending(&manager, &deploy("sha256:1").tool("WebFetch", Some("domain:*.example"))));
-    let approval = store.load(&PathBuf::from("/skills/deploy")).unwrap().unwrap();
+    let _ = manager.approve_permanently(pending(
+        &manager,
+        &deploy("sha256:1").allowed_tool("WebFetch", Some("domain:*.example")),
+    ));
+    let approval = store
+        .load(&PathBuf::from("/skills/deploy"))
+        .unwrap()
+        .unwrap();
     let text = serde_json::to_string(&approval).unwrap();
     assert_eq!(serde_json::from_str::<Approval>(&text).unwrap(), approval);
     insta::assert_snapshot!(text);

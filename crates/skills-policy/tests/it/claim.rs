@@ -1,26 +1,44 @@
 //! What a skill names bounds what its runs get.
 
-use skills_policy::{Decision, HostPattern, Mode, Network, Rules};
+use skills_policy::{ApprovalMode, Authorization, HostPattern, NetworkGrant, Policy};
 
 use crate::decide::{LEAST, allow, decide, request};
 
 const BEYOND: &str = "`allowed-tools` names what the skill needs, and not this";
 
-/// Neither a rule for all programs and hosts nor trust makes `Bash(git:*)` mean another program, or a host.
+/// Neither a rule for all programs and hosts nor trust makes `Bash(git:*)` mean another program, or
+/// a host.
 #[test]
 fn a_skill_that_names_one_program_gets_no_other_and_no_host() {
     let host = |text: &str| text.parse::<HostPattern>().unwrap();
-    for rules in [allow(&["spawn", "network:*"]), Rules::default().mode(Mode::Trusted)] {
+    for rules in [
+        allow(&["spawn", "network:*"]),
+        Policy::default().with_mode(ApprovalMode::Trusted),
+    ] {
         let git = || request(&[("Bash", Some("git:*"))]);
-        let Decision::Granted(grants) = rules.decide(&git()) else { panic!("git is named") };
+        let Authorization::Granted(grants) = rules.authorize(&git()) else {
+            panic!("git is named")
+        };
         assert!(grants.spawn().allows_program("git") && !grants.spawn().allows_program("rm"));
-        assert_eq!(*grants.network(), Network::None);
-        for more in [git().start("rm"), git().start_any(), git().reach(host("a.example")), git().reach(HostPattern::ANY)] {
+        assert_eq!(*grants.network(), NetworkGrant::None);
+        for more in [
+            git().spawn("rm"),
+            git().spawn_any(),
+            git().connect(host("a.example")),
+            git().connect(HostPattern::ANY),
+        ] {
             assert!(decide(&rules, &more).ends_with(BEYOND), "{more:?}");
         }
         let fetch = || request(&[("WebFetch", Some("domain:a.example"))]);
-        assert_eq!(decide(&rules, &fetch().reach(host("a.example"))), format!("{LEAST} host a.example"));
-        for more in [fetch().reach(host("b.example")), fetch().reach(HostPattern::ANY), fetch().start("git")] {
+        assert_eq!(
+            decide(&rules, &fetch().connect(host("a.example"))),
+            format!("{LEAST} host a.example")
+        );
+        for more in [
+            fetch().connect(host("b.example")),
+            fetch().connect(HostPattern::ANY),
+            fetch().spawn("git"),
+        ] {
             assert!(decide(&rules, &more).ends_with(BEYOND), "{more:?}");
         }
     }

@@ -1,45 +1,81 @@
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use skills_policy::{Access, Capability, Decision, Effect, Grants, Layer, Limits, Mode, Network, Origin, Request, Rule, Rules, Spawn};
+use skills_policy::{
+    Access, ApprovalMode, Authorization, Capability, Effect, Grants, NetworkGrant, Policy, Request,
+    ResourceLimits, Rule, RuleSource, SpawnGrant, VariableSource,
+};
 
 pub(crate) fn request(tools: &[(&str, Option<&str>)]) -> Request {
-    tools.iter().fold(Request::new("/skills/a"), |request, (tool, pattern)| request.tool(tool, *pattern))
+    tools
+        .iter()
+        .fold(Request::new("/skills/a"), |request, (tool, pattern)| {
+            request.allowed_tool(tool, *pattern)
+        })
 }
 
-pub(crate) fn rules(texts: &[(Effect, Layer, &str)]) -> Rules {
-    texts.iter().fold(Rules::default(), |rules, (effect, layer, text)| rules.rule(Rule::parse(*effect, *layer, text).unwrap()))
+pub(crate) fn rules(texts: &[(Effect, RuleSource, &str)]) -> Policy {
+    texts
+        .iter()
+        .fold(Policy::default(), |rules, (effect, layer, text)| {
+            rules.rule(Rule::parse(*effect, *layer, text).unwrap())
+        })
 }
 
-pub(crate) fn allow(texts: &[&str]) -> Rules {
-    texts.iter().fold(Rules::default(), |rules, text| rules.rule(Rule::parse(Effect::Allow, Layer::User, text).unwrap()))
+pub(crate) fn allow(texts: &[&str]) -> Policy {
+    texts.iter().fold(Policy::default(), |rules, text| {
+        rules.rule(Rule::parse(Effect::Allow, RuleSource::User, text).unwrap())
+    })
 }
 
 /// Renders a decision as one line a fact.
-pub(crate) fn decide(rules: &Rules, request: &Request) -> String {
-    match rules.decide(request) {
-        Decision::Granted(grants) => describe(&grants),
-        Decision::Denied(denial) => format!("denied: {denial}"),
+pub(crate) fn decide(rules: &Policy, request: &Request) -> String {
+    match rules.authorize(request) {
+        Authorization::Granted(grants) => describe(&grants),
+        Authorization::Denied(denial) => format!("denied: {denial}"),
     }
 }
 
 fn describe(grants: &Grants) -> String {
-    let access = |access| if access == Access::ReadOnly { "ro" } else { "rw" };
-    let mut facts: Vec<String> =
-        grants.files().iter().map(|file| format!("{}={}:{}", file.guest(), file.path().display(), access(file.access()))).collect();
+    let access = |access| {
+        if access == Access::ReadOnly {
+            "ro"
+        } else {
+            "rw"
+        }
+    };
+    let mut facts: Vec<String> = grants
+        .files()
+        .iter()
+        .map(|file| {
+            format!(
+                "{}={}:{}",
+                file.guest_path(),
+                file.path().display(),
+                access(file.access())
+            )
+        })
+        .collect();
     match grants.network() {
-        Network::None => {}
-        Network::Hosts(list) => {
+        NetworkGrant::None => {}
+        NetworkGrant::Hosts(list) => {
             facts.extend(list.allowed().iter().map(|host| format!("host {host}")));
             facts.extend(list.denied().iter().map(|host| format!("not host {host}")));
         }
     }
     match grants.spawn() {
-        Spawn::None => {}
-        Spawn::Programs(names) => facts.extend(names.iter().map(|name| format!("program {name}"))),
-        Spawn::Any => facts.push("any program".to_owned()),
+        SpawnGrant::None => {}
+        SpawnGrant::Programs(names) => {
+            facts.extend(names.iter().map(|name| format!("program {name}")))
+        }
+        SpawnGrant::Any => facts.push("any program".to_owned()),
     }
-    facts.extend(grants.variables().iter().map(|name| format!("variable {name}")));
+    facts.extend(
+        grants
+            .variables()
+            .iter()
+            .map(|name| format!("variable {name}")),
+    );
     facts.join(" ")
 }
 
@@ -47,78 +83,140 @@ pub(crate) const LEAST: &str = "/skill=/skills/a:ro";
 
 #[test]
 fn the_default_grants_little() {
-    let rules = Rules::default();
+    let rules = Policy::default();
     assert_eq!(decide(&rules, &request(&[])), LEAST);
-    assert_eq!(decide(&rules, &request(&[("Read", None), ("Grep", None), ("Glob", None), ("LS", None)])), LEAST);
-    assert_eq!(decide(&rules, &request(&[("*", None), ("mcp__github__list", None), ("Task", None), ("bash", None)])), LEAST);
+    assert_eq!(
+        decide(
+            &rules,
+            &request(&[("Read", None), ("Grep", None), ("Glob", None), ("LS", None)])
+        ),
+        LEAST
+    );
+    assert_eq!(
+        decide(
+            &rules,
+            &request(&[
+                ("*", None),
+                ("mcp__github__list", None),
+                ("Task", None),
+                ("bash", None)
+            ])
+        ),
+        LEAST
+    );
 }
 
 #[test]
 fn dangerous_tools_are_denied_and_say_who_asked() {
-    let all = [("Write", None), ("WebFetch", Some("domain:a.example")), ("Bash", Some("git:*")), ("Terminal", None)];
-    assert_snapshot!(decide(&Rules::default(), &request(&all).workspace("/w")).replace("; ", "\n"), @r"
+    let all = [
+        ("Write", None),
+        ("WebFetch", Some("domain:a.example")),
+        ("Bash", Some("git:*")),
+        ("Terminal", None),
+    ];
+    assert_snapshot!(decide(&Policy::default(), &request(&all).workspace("/w")).replace("; ", "\n"), @r"
     denied: may not write /w (asked by Write): no rule allows it, and there was nobody to ask
     may not reach a.example (asked by WebFetch(domain:a.example)): no rule allows it, and there was nobody to ask
     may not start git (asked by Bash(git:*)): no rule allows it, and there was nobody to ask
     may not start programs (asked by Terminal): no rule allows it, and there was nobody to ask
     ");
-    assert_snapshot!(decide(&Rules::default().mode(Mode::Strict), &request(&[("Bash", None)])), @"denied: may not start programs (asked by Bash): no rule allows it, and nobody is asked in strict mode");
+    assert_snapshot!(decide(&Policy::default().with_mode(ApprovalMode::Strict), &request(&[("Bash", None)])), @"denied: may not start programs (asked by Bash): no rule allows it, and nobody is asked in strict mode");
 }
 
 #[test]
 fn deny_beats_ask_and_ask_beats_allow() {
     use Effect::{Allow, Ask, Deny};
-    use Layer::{Admin, Project, Session, User};
-    let spawn = |texts: &[(Effect, Layer)]| {
-        let texts: Vec<_> = texts.iter().map(|(effect, layer)| (*effect, *layer, "spawn:git")).collect();
-        decide(&rules(&texts), &request(&[("Bash", Some("git:*"))])).replace("denied: may not start git (asked by Bash(git:*)): ", "no: ")
+    use RuleSource::{Admin, Invocation, Project, User};
+    let spawn = |texts: &[(Effect, RuleSource)]| {
+        let texts: Vec<_> = texts
+            .iter()
+            .map(|(effect, layer)| (*effect, *layer, "spawn:git"))
+            .collect();
+        decide(&rules(&texts), &request(&[("Bash", Some("git:*"))]))
+            .replace("denied: may not start git (asked by Bash(git:*)): ", "no: ")
     };
     let granted = "/skill=/skills/a:ro program git";
     assert_eq!(spawn(&[(Allow, User)]), granted);
-    assert_eq!(spawn(&[(Allow, Session)]), granted);
-    assert_snapshot!(spawn(&[(Allow, Session), (Deny, User)]), @"no: by the rule `deny spawn:git (user)`");
+    assert_eq!(spawn(&[(Allow, Invocation)]), granted);
+    assert_snapshot!(spawn(&[(Allow, Invocation), (Deny, User)]), @"no: by the rule `deny spawn:git (user)`");
     assert_snapshot!(spawn(&[(Deny, Project), (Allow, Admin)]), @"no: by the rule `deny spawn:git (project)`");
     assert_snapshot!(spawn(&[(Ask, User), (Allow, Admin)]), @"no: the rule `ask spawn:git (user)` wants it asked, and there was nobody to ask");
-    assert_eq!(spawn(&[(Ask, User), (Ask, Project), (Allow, Session)]), granted);
-    assert_snapshot!(spawn(&[(Ask, Admin), (Allow, Session)]), @"no: the rule `ask spawn:git (admin)` wants it asked, and there was nobody to ask");
+    assert_eq!(
+        spawn(&[(Ask, User), (Ask, Project), (Allow, Invocation)]),
+        granted
+    );
+    assert_snapshot!(spawn(&[(Ask, Admin), (Allow, Invocation)]), @"no: the rule `ask spawn:git (admin)` wants it asked, and there was nobody to ask");
 }
 
 #[test]
 fn of_several_rules_the_one_of_the_most_general_source_is_named() {
-    use Layer::{Admin, Project, User};
+    use RuleSource::{Admin, Project, User};
     for effect in [Effect::Allow, Effect::Ask, Effect::Deny] {
-        for order in [[Admin, User, Project], [Project, User, Admin], [User, Admin, Project]] {
+        for order in [
+            [Admin, User, Project],
+            [Project, User, Admin],
+            [User, Admin, Project],
+        ] {
             let texts = order.map(|layer| (effect, layer, "spawn:git"));
-            let decision = rules(&texts).decide(&request(&[("Bash", Some("git:*"))]));
-            assert!(decision.verdicts()[0].because().contains(&format!("`{effect} spawn:git (admin)`")), "{effect} {order:?}");
+            let decision = rules(&texts).authorize(&request(&[("Bash", Some("git:*"))]));
+            assert!(
+                decision.decisions()[0]
+                    .explanation()
+                    .contains(&format!("`{effect} spawn:git (admin)`")),
+                "{effect} {order:?}"
+            );
         }
-        let decision = rules(&[Project, User].map(|layer| (effect, layer, "spawn:git"))).decide(&request(&[("Bash", Some("git:*"))]));
-        assert!(decision.verdicts()[0].because().contains("(user)"), "{effect}");
-        let alike = rules(&[(effect, User, "spawn:git"), (effect, User, "spawn")]).decide(&request(&[("Bash", Some("git:*"))]));
-        assert!(alike.verdicts()[0].because().contains(&format!("`{effect} spawn:git (user)`")), "the first of one source, {effect}");
+        let decision = rules(&[Project, User].map(|layer| (effect, layer, "spawn:git")))
+            .authorize(&request(&[("Bash", Some("git:*"))]));
+        assert!(
+            decision.decisions()[0].explanation().contains("(user)"),
+            "{effect}"
+        );
+        let alike = rules(&[(effect, User, "spawn:git"), (effect, User, "spawn")])
+            .authorize(&request(&[("Bash", Some("git:*"))]));
+        assert!(
+            alike.decisions()[0]
+                .explanation()
+                .contains(&format!("`{effect} spawn:git (user)`")),
+            "the first of one source, {effect}"
+        );
     }
 }
 
 #[test]
 fn a_project_only_narrows_unless_it_is_trusted() {
-    let project = rules(&[(Effect::Allow, Layer::Project, "spawn:git"), (Effect::Allow, Layer::Project, "network:a.example")]);
+    let project = rules(&[
+        (Effect::Allow, RuleSource::Project, "spawn:git"),
+        (Effect::Allow, RuleSource::Project, "network:a.example"),
+    ]);
     let wanted = request(&[("Bash", Some("git:*")), ("WebSearch", None)]);
     assert!(decide(&project, &wanted).starts_with("denied: "));
-    assert_eq!(decide(&project.trust_project(), &wanted), "/skill=/skills/a:ro host a.example program git");
+    assert_eq!(
+        decide(&project.trust_project(), &wanted),
+        "/skill=/skills/a:ro host a.example program git"
+    );
 }
 
-/// The denied hosts of a project are left out of wider grants although its allowed hosts are not counted.
+/// The denied hosts of a project are left out of wider grants although its allowed hosts are not
+/// counted.
 #[test]
 fn a_project_that_is_not_trusted_takes_hosts_out_and_puts_none_in() {
     let rules = rules(&[
-        (Effect::Allow, Layer::User, "network:*.example"),
-        (Effect::Deny, Layer::Project, "network:evil.example"),
-        (Effect::Allow, Layer::Project, "network:more.test"),
+        (Effect::Allow, RuleSource::User, "network:*.example"),
+        (Effect::Deny, RuleSource::Project, "network:evil.example"),
+        (Effect::Allow, RuleSource::Project, "network:more.test"),
     ]);
     let search = request(&[("WebSearch", None)]);
-    assert_eq!(decide(&rules, &search), "/skill=/skills/a:ro host *.example not host evil.example");
-    let Decision::Granted(grants) = rules.decide(&search) else { panic!("some hosts are allowed") };
-    let Network::Hosts(hosts) = grants.network() else { panic!("some hosts are allowed") };
+    assert_eq!(
+        decide(&rules, &search),
+        "/skill=/skills/a:ro host *.example not host evil.example"
+    );
+    let Authorization::Granted(grants) = rules.authorize(&search) else {
+        panic!("some hosts are allowed")
+    };
+    let NetworkGrant::Hosts(hosts) = grants.network() else {
+        panic!("some hosts are allowed")
+    };
     let allows = ["good.example", "evil.example", "more.test"].map(|host| hosts.allows(host));
     assert_eq!(allows, [true, false, false]);
     assert!(decide(&rules.trust_project(), &search).contains("host more.test"));
@@ -126,42 +224,79 @@ fn a_project_that_is_not_trusted_takes_hosts_out_and_puts_none_in() {
 
 #[test]
 fn rules_may_be_about_a_directory_only() {
-    let within = |directory: &str| Rules::default().rule(Rule::parse(Effect::Allow, Layer::User, "spawn").unwrap().within(directory));
-    assert_eq!(decide(&within("/skills"), &request(&[("Bash", None)])), "/skill=/skills/a:ro any program");
+    let within = |directory: &str| {
+        Policy::default().rule(
+            Rule::parse(Effect::Allow, RuleSource::User, "spawn")
+                .unwrap()
+                .within(directory),
+        )
+    };
+    assert_eq!(
+        decide(&within("/skills"), &request(&[("Bash", None)])),
+        "/skill=/skills/a:ro any program"
+    );
     assert!(decide(&within("/skills/b"), &request(&[("Bash", None)])).starts_with("denied"));
-    assert!(decide(&within("/skills/../skills"), &request(&[("Bash", None)])).starts_with("denied"));
-    let deny = Rules::default()
-        .allow(Layer::User, Capability::Spawn)
-        .rule(Rule::parse(Effect::Deny, Layer::User, "spawn").unwrap().within("/skills/../skills"));
+    assert!(
+        decide(&within("/skills/../skills"), &request(&[("Bash", None)])).starts_with("denied")
+    );
+    let deny = Policy::default()
+        .allow(RuleSource::User, Capability::Spawn)
+        .rule(
+            Rule::parse(Effect::Deny, RuleSource::User, "spawn")
+                .unwrap()
+                .within("/skills/../skills"),
+        );
     assert!(decide(&deny, &request(&[("Bash", None)])).starts_with("denied"));
     assert!(decide(&within("/skil"), &request(&[("Bash", None)])).starts_with("denied"));
 }
 
 #[test]
 fn trusted_mode_grants_what_is_declared_and_no_more() {
-    let trusted = Rules::default().mode(Mode::Trusted);
-    let declared = request(&[("Bash", Some("git:*")), ("Write", None)]).workspace("/w").variable("API_KEY", Origin::Secret);
-    assert_eq!(decide(&trusted, &declared), "/skill=/skills/a:ro /workspace=/w:rw program git variable API_KEY");
-    assert_snapshot!(decide(&trusted, &declared.clone().variable("OTHER", Origin::Undeclared)), @"denied: may not see the variable OTHER (asked by the caller): no rule allows it, and there was nobody to ask");
-    assert_snapshot!(decide(&trusted.deny(Layer::User, Capability::Spawn), &declared), @"denied: may not start git (asked by Bash(git:*)): by the rule `deny spawn (user)`");
+    let trusted = Policy::default().with_mode(ApprovalMode::Trusted);
+    let declared = request(&[("Bash", Some("git:*")), ("Write", None)])
+        .workspace("/w")
+        .variable("API_KEY", VariableSource::Secret);
+    assert_eq!(
+        decide(&trusted, &declared),
+        "/skill=/skills/a:ro /workspace=/w:rw program git variable API_KEY"
+    );
+    assert_snapshot!(decide(&trusted, &declared.clone().variable("OTHER", VariableSource::Undeclared)), @"denied: may not see the variable OTHER (asked by the caller): no rule allows it, and there was nobody to ask");
+    assert_snapshot!(decide(&trusted.deny(RuleSource::User, Capability::Spawn), &declared), @"denied: may not start git (asked by Bash(git:*)): by the rule `deny spawn (user)`");
 }
 
 #[test]
 fn a_capability_can_be_given_up() {
-    let request = request(&[("Read", None), ("Bash", None)]).without(Capability::Spawn);
-    assert_eq!(decide(&Rules::default(), &request), LEAST);
+    let request = request(&[("Read", None), ("Bash", None)]).drop_capability(Capability::Spawn);
+    assert_eq!(decide(&Policy::default(), &request), LEAST);
 }
 
 #[test]
 fn patterns_narrow_what_is_granted() {
     let rules = allow(&["spawn", "network:a.example", "network:*.b.example"]);
-    let got = |tools: &[(&str, Option<&str>)]| decide(&rules, &request(tools)).replace("/skill=/skills/a:ro ", "");
-    assert_eq!(got(&[("Bash", Some("git:*")), ("Bash", Some("npm run build"))]), "program git program npm");
-    assert_eq!(got(&[("Bash", Some("git:*")), ("Bash", None)]), "any program");
+    let got = |tools: &[(&str, Option<&str>)]| {
+        decide(&rules, &request(tools)).replace("/skill=/skills/a:ro ", "")
+    };
+    assert_eq!(
+        got(&[("Bash", Some("git:*")), ("Bash", Some("npm run build"))]),
+        "program git program npm"
+    );
+    assert_eq!(
+        got(&[("Bash", Some("git:*")), ("Bash", None)]),
+        "any program"
+    );
     assert_eq!(got(&[("Bash", Some("*"))]), "any program");
-    assert_eq!(got(&[("WebFetch", Some("domain:a.example"))]), "host a.example");
-    assert_eq!(got(&[("WebFetch", Some("domain:x.b.example"))]), "host x.b.example");
-    assert_eq!(got(&[("WebSearch", None)]), "host a.example host *.b.example");
+    assert_eq!(
+        got(&[("WebFetch", Some("domain:a.example"))]),
+        "host a.example"
+    );
+    assert_eq!(
+        got(&[("WebFetch", Some("domain:x.b.example"))]),
+        "host x.b.example"
+    );
+    assert_eq!(
+        got(&[("WebSearch", None)]),
+        "host a.example host *.b.example"
+    );
     assert!(got(&[("WebFetch", Some("domain:evil.example"))]).starts_with("denied"));
 }
 
@@ -183,11 +318,21 @@ fn patterns_that_mean_nothing_are_refused() {
 #[test]
 fn file_patterns_are_directories_or_nothing() {
     let rules = allow(&["write"]);
-    let got = |tool, pattern| decide(&rules, &request(&[(tool, Some(pattern))]).workspace("/w")).replace("/skill=/skills/a:ro", "");
+    let got = |tool, pattern| {
+        decide(&rules, &request(&[(tool, Some(pattern))]).workspace("/w"))
+            .replace("/skill=/skills/a:ro", "")
+    };
     assert_eq!(got("Read", "src/**"), " /workspace/src=/w/src:ro");
     assert_eq!(got("Write", "./out/"), " /workspace/out=/w/out:rw");
     assert_eq!(got("Edit", "**"), " /workspace=/w:rw");
-    for nothing in ["*.md", "src/*/x/**", "../**", "/etc/**", "a/../../b/**", "src"] {
+    for nothing in [
+        "*.md",
+        "src/*/x/**",
+        "../**",
+        "/etc/**",
+        "a/../../b/**",
+        "src",
+    ] {
         assert_eq!(got("Write", nothing), "", "{nothing}");
     }
 }
@@ -195,26 +340,63 @@ fn file_patterns_are_directories_or_nothing() {
 /// A directory that a question could not show as it is, is not granted.
 #[test]
 fn file_patterns_that_mislead_a_reader_name_no_directory() {
-    let got = |pattern: &str| decide(&allow(&["write"]), &request(&[("Write", Some(pattern))]).workspace("/w"));
-    assert_eq!(got("my out/**"), format!("{LEAST} /workspace/my out=/w/my out:rw"));
+    let got = |pattern: &str| {
+        decide(
+            &allow(&["write"]),
+            &request(&[("Write", Some(pattern))]).workspace("/w"),
+        )
+    };
+    assert_eq!(
+        got("my out/**"),
+        format!("{LEAST} /workspace/my out=/w/my out:rw")
+    );
     let longest = "x".repeat(200);
-    assert_eq!(got(&format!("{longest}/**")), format!("{LEAST} /workspace/{longest}=/w/{longest}:rw"));
+    assert_eq!(
+        got(&format!("{longest}/**")),
+        format!("{LEAST} /workspace/{longest}=/w/{longest}:rw")
+    );
     let too_long = "x".repeat(201);
-    for below in ["a\u{a0}b", "a\u{2003}b", "a\tb", "a\nb", "a\u{7}b", "a  b", "a?", "a[b]", "{a,b}", &too_long] {
+    for below in [
+        "a\u{a0}b",
+        "a\u{2003}b",
+        "a\tb",
+        "a\nb",
+        "a\u{7}b",
+        "a  b",
+        "a?",
+        "a[b]",
+        "{a,b}",
+        &too_long,
+    ] {
         assert_eq!(got(&format!("{below}/**")), LEAST, "{below:?}");
     }
 }
 
 #[test]
 fn tools_that_ask_for_nothing_say_why() {
-    let tools = || request(&[("Read", Some("*.md")), ("Write", None), ("Task", None), ("Bash", Some("./x.sh")), ("Bash", Some("git:*"))]);
-    let idle = |request: Request| request.idle().iter().map(|(tool, why)| format!("{tool}: {why}")).collect::<Vec<_>>().join("\n");
+    let tools = || {
+        request(&[
+            ("Read", Some("*.md")),
+            ("Write", None),
+            ("Task", None),
+            ("Bash", Some("./x.sh")),
+            ("Bash", Some("git:*")),
+        ])
+    };
+    let idle = |request: Request| {
+        request
+            .unused_tools()
+            .iter()
+            .map(|(tool, why)| format!("{tool}: {why}"))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
     assert_snapshot!(idle(tools().workspace("/w")), @r"
     Read(*.md): its pattern is no directory of the workspace
     Task: it is a tool of the agent, not of programs
     Bash(./x.sh): its pattern names no program
     ");
-    assert_snapshot!(idle(tools().without(Capability::Spawn)), @r"
+    assert_snapshot!(idle(tools().drop_capability(Capability::Spawn)), @r"
     Read(*.md): there is no workspace
     Write: there is no workspace
     Task: it is a tool of the agent, not of programs
@@ -233,66 +415,137 @@ fn tools_that_ask_for_nothing_say_why() {
 fn denied_hosts_and_paths_are_left_out_or_refused() {
     let deny = |text: &str| {
         rules(&[
-            (Effect::Allow, Layer::User, "network:*.example"),
-            (Effect::Allow, Layer::User, "spawn"),
-            (Effect::Allow, Layer::User, "write"),
-            (Effect::Deny, Layer::Admin, text),
+            (Effect::Allow, RuleSource::User, "network:*.example"),
+            (Effect::Allow, RuleSource::User, "spawn"),
+            (Effect::Allow, RuleSource::User, "write"),
+            (Effect::Deny, RuleSource::Admin, text),
         ])
     };
-    let got = |text: &str, request: &Request| decide(&deny(text), request).replace("/skill=/skills/a:ro ", "");
-    assert_eq!(got("network:evil.example", &request(&[("WebSearch", None)])), "host *.example not host evil.example");
+    let got = |text: &str, request: &Request| {
+        decide(&deny(text), request).replace("/skill=/skills/a:ro ", "")
+    };
+    assert_eq!(
+        got("network:evil.example", &request(&[("WebSearch", None)])),
+        "host *.example not host evil.example"
+    );
     assert_snapshot!(got("network:*.evil.example", &request(&[("WebFetch", Some("domain:a.evil.example"))])), @"denied: may not reach a.evil.example (asked by WebFetch(domain:a.evil.example)): by the rule `deny network:*.evil.example (admin)`");
     assert_snapshot!(got("network", &request(&[("WebSearch", None)])), @"denied: may not reach *.example (asked by WebSearch): by the rule `deny network (admin)`");
     // What cannot be left out takes the whole with it.
     assert_snapshot!(got("spawn:curl", &request(&[("Bash", None)])), @"denied: may not start programs (asked by Bash): by the rule `deny spawn:curl (admin)`");
     assert_snapshot!(got("read:/w/secret", &request(&[("Write", None)]).workspace("/w")), @"denied: may not write /w (asked by Write): by the rule `deny read:/w/secret (admin)`");
-    assert_eq!(got("write:/w/secret", &request(&[("Read", None)]).workspace("/w")), "/workspace=/w:ro");
-    assert_eq!(got("write:/wide", &request(&[("Write", None)]).workspace("/w")), "/workspace=/w:rw");
+    assert_eq!(
+        got(
+            "write:/w/secret",
+            &request(&[("Read", None)]).workspace("/w")
+        ),
+        "/workspace=/w:ro"
+    );
+    assert_eq!(
+        got("write:/wide", &request(&[("Write", None)]).workspace("/w")),
+        "/workspace=/w:rw"
+    );
 }
 
 /// Write access includes read access, so a rule about reading applies to both.
 #[test]
 fn a_rule_against_reading_applies_to_writing() {
-    let allowed = [(Effect::Allow, Layer::Session, "write:/w"), (Effect::Allow, Layer::Session, "write:/w/.git")];
+    let allowed = [
+        (Effect::Allow, RuleSource::Invocation, "write:/w"),
+        (Effect::Allow, RuleSource::Invocation, "write:/w/.git"),
+    ];
     for path in ["/w", "/w/.git"] {
         let write = request(&[]).write(path);
         assert!(decide(&rules(&allowed), &write).ends_with(":rw"), "{path}");
         for text in ["read", "read:/w", "read:/w/.git/x"] {
-            let denied = rules(&[&allowed[..], &[(Effect::Deny, Layer::User, text)]].concat());
-            assert!(decide(&denied, &write).contains(&format!("by the rule `deny {text} (user)`")), "{path} {text}");
-            let asked = rules(&[&allowed[..], &[(Effect::Ask, Layer::Admin, text)]].concat());
-            assert!(decide(&asked, &write).contains(&format!("the rule `ask {text} (admin)` wants it asked")), "{path} {text}");
+            let denied = rules(&[&allowed[..], &[(Effect::Deny, RuleSource::User, text)]].concat());
+            assert!(
+                decide(&denied, &write).contains(&format!("by the rule `deny {text} (user)`")),
+                "{path} {text}"
+            );
+            let asked = rules(&[&allowed[..], &[(Effect::Ask, RuleSource::Admin, text)]].concat());
+            assert!(
+                decide(&asked, &write)
+                    .contains(&format!("the rule `ask {text} (admin)` wants it asked")),
+                "{path} {text}"
+            );
         }
     }
 }
 
 #[test]
 fn each_thing_is_asked_for_once_and_in_order() {
-    let request = request(&[("Bash", Some("git:*")), ("Bash", Some("git *")), ("Read", None), ("Grep", None)]).workspace("/w");
-    let permissions: Vec<String> = request.variable("KEY", Origin::Secret).permissions().iter().map(ToString::to_string).collect();
-    assert_eq!(permissions, ["read /w", "start git", "see the variable KEY"]);
+    let request = request(&[
+        ("Bash", Some("git:*")),
+        ("Bash", Some("git *")),
+        ("Read", None),
+        ("Grep", None),
+    ])
+    .workspace("/w");
+    let permissions: Vec<String> = request
+        .variable("KEY", VariableSource::Secret)
+        .permissions()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        permissions,
+        ["read /w", "start git", "see the variable KEY"]
+    );
 }
 
 /// A host that rules list and that is wanted by name as well is one thing.
 #[test]
 fn a_listed_host_is_wanted_once() {
     let both = request(&[("WebFetch", Some("domain:*.example")), ("WebSearch", None)]);
-    let decision = allow(&["network:*.example", "network:b.test"]).decide(&both);
-    let lines: Vec<String> = decision.verdicts().iter().map(|verdict| format!("{}: {}", verdict.permission(), verdict.asked())).collect();
-    assert_eq!(lines, ["reach *.example: WebFetch(domain:*.example), WebSearch", "reach b.test: WebSearch"]);
+    let decision = allow(&["network:*.example", "network:b.test"]).authorize(&both);
+    let lines: Vec<String> = decision
+        .decisions()
+        .iter()
+        .map(|verdict| format!("{}: {}", verdict.permission(), verdict.requesters()))
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "reach *.example: WebFetch(domain:*.example), WebSearch",
+            "reach b.test: WebSearch"
+        ]
+    );
 }
 
 /// A caller that asks for what the skill declares takes nothing away from it.
 #[test]
 fn who_asks_for_the_same_is_named_and_the_better_claim_counts() {
-    let trusted = Rules::default().mode(Mode::Trusted);
-    let both = request(&[("Write", Some("out/**")), ("Write", Some("out/*")), ("Write", Some("out/*"))]).workspace("/w").write("/w/out");
-    let decision = trusted.decide(&both);
-    assert_eq!(decision.verdicts()[0].asked_by(), ["Write(out/**)", "Write(out/*)", "the caller"]);
-    assert_eq!(decide(&trusted, &both), "/skill=/skills/a:ro /workspace/out=/w/out:rw");
-    let variable = |origins: [Origin; 2]| origins.into_iter().fold(request(&[]), |request, origin| request.variable("KEY", origin));
-    for origins in [[Origin::Secret, Origin::Undeclared], [Origin::Undeclared, Origin::Secret]] {
-        assert_eq!(decide(&trusted, &variable(origins)), "/skill=/skills/a:ro variable KEY", "{origins:?}");
+    let trusted = Policy::default().with_mode(ApprovalMode::Trusted);
+    let both = request(&[
+        ("Write", Some("out/**")),
+        ("Write", Some("out/*")),
+        ("Write", Some("out/*")),
+    ])
+    .workspace("/w")
+    .write("/w/out");
+    let decision = trusted.authorize(&both);
+    assert_eq!(
+        decision.decisions()[0].requested_by(),
+        ["Write(out/**)", "Write(out/*)", "the caller"]
+    );
+    assert_eq!(
+        decide(&trusted, &both),
+        "/skill=/skills/a:ro /workspace/out=/w/out:rw"
+    );
+    let variable = |origins: [VariableSource; 2]| {
+        origins.into_iter().fold(request(&[]), |request, origin| {
+            request.variable("KEY", origin)
+        })
+    };
+    for origins in [
+        [VariableSource::Secret, VariableSource::Undeclared],
+        [VariableSource::Undeclared, VariableSource::Secret],
+    ] {
+        assert_eq!(
+            decide(&trusted, &variable(origins)),
+            "/skill=/skills/a:ro variable KEY",
+            "{origins:?}"
+        );
     }
 }
 
@@ -301,8 +554,11 @@ fn who_asks_for_the_same_is_named_and_the_better_claim_counts() {
 fn a_message_names_the_first_of_many_who_ask() {
     let asked = |count: usize| {
         let patterns: Vec<String> = (0..count).map(|number| format!("git {number}")).collect();
-        let tools: Vec<_> = patterns.iter().map(|pattern| ("Bash", Some(pattern.as_str()))).collect();
-        Rules::default().decide(&request(&tools)).verdicts()[0].asked()
+        let tools: Vec<_> = patterns
+            .iter()
+            .map(|pattern| ("Bash", Some(pattern.as_str())))
+            .collect();
+        Policy::default().authorize(&request(&tools)).decisions()[0].requesters()
     };
     assert_eq!(asked(3), "Bash(git 0), Bash(git 1), Bash(git 2)");
     assert_eq!(asked(5), "Bash(git 0), Bash(git 1), Bash(git 2) and 2 more");
@@ -310,10 +566,21 @@ fn a_message_names_the_first_of_many_who_ask() {
 
 #[test]
 fn rules_about_variables_and_programs_apply_by_name() {
-    let asks =
-        |text| rules(&[(Effect::Allow, Layer::User, "env:*"), (Effect::Allow, Layer::User, "spawn:*"), (Effect::Deny, Layer::User, text)]);
+    let asks = |text| {
+        rules(&[
+            (Effect::Allow, RuleSource::User, "env:*"),
+            (Effect::Allow, RuleSource::User, "spawn:*"),
+            (Effect::Deny, RuleSource::User, text),
+        ])
+    };
     let got = |text, variable: &str, program: &str| {
-        !decide(&asks(text), &request(&[]).variable(variable, Origin::Caller).start(program)).starts_with("denied")
+        !decide(
+            &asks(text),
+            &request(&[])
+                .variable(variable, VariableSource::Caller)
+                .spawn(program),
+        )
+        .starts_with("denied")
     };
     assert!(got("env:AWS_*", "API_KEY", "git") && !got("env:AWS_*", "AWS_REGION", "git"));
     assert!(got("env:AWS", "AWS_REGION", "git") && !got("env:AWS_REGION", "AWS_REGION", "git"));
@@ -323,77 +590,176 @@ fn rules_about_variables_and_programs_apply_by_name() {
 
 #[test]
 fn a_part_that_has_to_be_asked_for_opens_the_whole() {
-    let asks = rules(&[(Effect::Allow, Layer::User, "network:*.example"), (Effect::Ask, Layer::User, "network:evil.example")]);
-    for tools in [("WebSearch", None), ("WebFetch", Some("domain:*.example")), ("WebFetch", Some("domain:evil.example"))] {
-        assert!(decide(&asks, &request(&[tools])).starts_with("denied"), "{tools:?}");
+    let asks = rules(&[
+        (Effect::Allow, RuleSource::User, "network:*.example"),
+        (Effect::Ask, RuleSource::User, "network:evil.example"),
+    ]);
+    for tools in [
+        ("WebSearch", None),
+        ("WebFetch", Some("domain:*.example")),
+        ("WebFetch", Some("domain:evil.example")),
+    ] {
+        assert!(
+            decide(&asks, &request(&[tools])).starts_with("denied"),
+            "{tools:?}"
+        );
     }
-    assert_eq!(decide(&asks, &request(&[("WebFetch", Some("domain:good.example"))])), "/skill=/skills/a:ro host good.example");
+    assert_eq!(
+        decide(
+            &asks,
+            &request(&[("WebFetch", Some("domain:good.example"))])
+        ),
+        "/skill=/skills/a:ro host good.example"
+    );
 }
 
 #[test]
 fn allowing_the_network_without_hosts_allows_nothing() {
-    let rules = Rules::default().allow(Layer::User, Capability::Network).allow(Layer::User, Capability::Environment);
+    let rules = Policy::default()
+        .allow(RuleSource::User, Capability::Network)
+        .allow(RuleSource::User, Capability::Environment);
     assert!(decide(&rules, &request(&[("WebSearch", None)])).starts_with("denied"));
-    assert!(decide(&rules, &request(&[("WebFetch", Some("domain:a.example"))])).starts_with("denied"));
-    assert!(decide(&rules, &request(&[]).variable("API_KEY", Origin::Secret)).starts_with("denied"));
+    assert!(
+        decide(&rules, &request(&[("WebFetch", Some("domain:a.example"))])).starts_with("denied")
+    );
+    assert!(
+        decide(
+            &rules,
+            &request(&[]).variable("API_KEY", VariableSource::Secret)
+        )
+        .starts_with("denied")
+    );
 }
 
 #[test]
 fn only_denials_and_questions_are_about_a_whole_network_or_environment() {
-    for (text, alone) in [("network", false), ("env", false), ("read", true), ("write", true), ("spawn", true)] {
-        for (effect, parses) in [(Effect::Allow, alone), (Effect::Ask, true), (Effect::Deny, true)] {
-            assert_eq!(Rule::parse(effect, Layer::Admin, text).is_ok(), parses, "{effect} {text}");
+    for (text, alone) in [
+        ("network", false),
+        ("env", false),
+        ("read", true),
+        ("write", true),
+        ("spawn", true),
+    ] {
+        for (effect, parses) in [
+            (Effect::Allow, alone),
+            (Effect::Ask, true),
+            (Effect::Deny, true),
+        ] {
+            assert_eq!(
+                Rule::parse(effect, RuleSource::Admin, text).is_ok(),
+                parses,
+                "{effect} {text}"
+            );
         }
     }
-    assert!(Rule::parse(Effect::Allow, Layer::Admin, "network:*").is_ok() && Rule::parse(Effect::Allow, Layer::Admin, "env:*").is_ok());
+    assert!(
+        Rule::parse(Effect::Allow, RuleSource::Admin, "network:*").is_ok()
+            && Rule::parse(Effect::Allow, RuleSource::Admin, "env:*").is_ok()
+    );
 }
 
 #[test]
 fn a_workspace_is_read_or_written_as_asked() {
     let rules = allow(&["write"]);
-    let with = |tools: &[(&str, Option<&str>)]| decide(&rules, &request(tools).workspace("/work/project"));
+    let with =
+        |tools: &[(&str, Option<&str>)]| decide(&rules, &request(tools).workspace("/work/project"));
     assert_eq!(with(&[]), LEAST);
-    assert_eq!(with(&[("Read", None)]), "/skill=/skills/a:ro /workspace=/work/project:ro");
-    assert_eq!(with(&[("Write", None), ("Read", None)]), "/skill=/skills/a:ro /workspace=/work/project:rw");
+    assert_eq!(
+        with(&[("Read", None)]),
+        "/skill=/skills/a:ro /workspace=/work/project:ro"
+    );
+    assert_eq!(
+        with(&[("Write", None), ("Read", None)]),
+        "/skill=/skills/a:ro /workspace=/work/project:rw"
+    );
     let private = request(&[]).private_workspace("/tmp/run-1");
-    assert_eq!(decide(&Rules::default(), &private), "/skill=/skills/a:ro /workspace=/tmp/run-1:rw");
+    assert_eq!(
+        decide(&Policy::default(), &private),
+        "/skill=/skills/a:ro /workspace=/tmp/run-1:rw"
+    );
 }
 
 #[test]
 fn what_the_caller_offers_stays_within_what_the_skill_names() {
     let rules = allow(&["write:/out"]);
     let silent = request(&[]).read("/in/a.pdf").write("/out/b");
-    assert_eq!(decide(&rules, &silent), "/skill=/skills/a:ro /in/a.pdf=/in/a.pdf:ro /out/b=/out/b:rw");
-    assert_snapshot!(decide(&rules, &request(&[]).write("/elsewhere")), @"denied: may not write /elsewhere (asked by the caller): no rule allows it, and there was nobody to ask");
-    assert_snapshot!(decide(&rules, &request(&[("Bash", Some("git:*"))]).without(Capability::Spawn).read("/in")), @"denied: may not read /in (asked by the caller): `allowed-tools` names what the skill needs, and not this");
-    assert_eq!(decide(&rules, &request(&[("Read", None)]).read("/in")), "/skill=/skills/a:ro /in=/in:ro");
-    assert_eq!(decide(&rules, &request(&[("*", None)]).read("/in")), "/skill=/skills/a:ro /in=/in:ro");
-    // A pattern is about the workspace: what is trusted of it is trusted there.
-    let trusted = Rules::default().mode(Mode::Trusted);
-    assert!(decide(&trusted, &request(&[("Write", Some("out/**"))]).write("/elsewhere")).starts_with("denied"));
-    // A tool without a pattern declares all of its capability, whatever patterns stand beside it.
-    let declared = request(&[("Write", Some("out/**")), ("Write", None), ("Bash", None), ("Bash", Some("git:*"))]);
     assert_eq!(
-        decide(&trusted, &declared.clone().write("/elsewhere").start("ls").without(Capability::Network)),
+        decide(&rules, &silent),
+        "/skill=/skills/a:ro /in/a.pdf=/in/a.pdf:ro /out/b=/out/b:rw"
+    );
+    assert_snapshot!(decide(&rules, &request(&[]).write("/elsewhere")), @"denied: may not write /elsewhere (asked by the caller): no rule allows it, and there was nobody to ask");
+    assert_snapshot!(decide(&rules, &request(&[("Bash", Some("git:*"))]).drop_capability(Capability::Spawn).read("/in")), @"denied: may not read /in (asked by the caller): `allowed-tools` names what the skill needs, and not this");
+    assert_eq!(
+        decide(&rules, &request(&[("Read", None)]).read("/in")),
+        "/skill=/skills/a:ro /in=/in:ro"
+    );
+    assert_eq!(
+        decide(&rules, &request(&[("*", None)]).read("/in")),
+        "/skill=/skills/a:ro /in=/in:ro"
+    );
+    // A pattern is about the workspace: what is trusted of it is trusted there.
+    let trusted = Policy::default().with_mode(ApprovalMode::Trusted);
+    assert!(
+        decide(
+            &trusted,
+            &request(&[("Write", Some("out/**"))]).write("/elsewhere")
+        )
+        .starts_with("denied")
+    );
+    // A tool without a pattern declares all of its capability, whatever patterns stand beside it.
+    let declared = request(&[
+        ("Write", Some("out/**")),
+        ("Write", None),
+        ("Bash", None),
+        ("Bash", Some("git:*")),
+    ]);
+    assert_eq!(
+        decide(
+            &trusted,
+            &declared
+                .clone()
+                .write("/elsewhere")
+                .spawn("ls")
+                .drop_capability(Capability::Network)
+        ),
         "/skill=/skills/a:ro /elsewhere=/elsewhere:rw any program"
     );
     let narrow = request(&[("Write", None), ("Bash", Some("git:*"))]);
-    assert!(decide(&trusted.clone().allow(Layer::User, Capability::Spawn), &narrow.start("ls")).starts_with("denied"));
+    assert!(
+        decide(
+            &trusted.clone().allow(RuleSource::User, Capability::Spawn),
+            &narrow.spawn("ls")
+        )
+        .starts_with("denied")
+    );
 }
 
 #[test]
 fn nothing_makes_the_program_itself_writable() {
     let rules = allow(&["write"]);
-    let over =
-        |tool: &str, workspace: &str| decide(&rules, &Request::new("/project/.claude/skills/a").tool(tool, None).workspace(workspace));
+    let over = |tool: &str, workspace: &str| {
+        decide(
+            &rules,
+            &Request::new("/project/.claude/skills/a")
+                .allowed_tool(tool, None)
+                .workspace(workspace),
+        )
+    };
     assert_snapshot!(over("Write", "/project"), @"denied: may not write /project (asked by Write): the program itself lies there, and must stay as it is");
     assert!(over("Write", "/project/.claude/skills/a/out").starts_with("denied"));
     assert!(over("Write", "/project/../project/.claude").starts_with("denied"));
-    assert_eq!(over("Read", "/project"), "/skill=/project/.claude/skills/a:ro /workspace=/project:ro");
+    assert_eq!(
+        over("Read", "/project"),
+        "/skill=/project/.claude/skills/a:ro /workspace=/project:ro"
+    );
     // Not even a rule for just that, though the path is a protected one.
     let here = "/project/.claude/skills/a";
     let named = allow(&[&format!("write:{here}")]);
-    for path in [here.to_owned(), format!("{here}/scripts"), "/project/.claude/skills".to_owned()] {
+    for path in [
+        here.to_owned(),
+        format!("{here}/scripts"),
+        "/project/.claude/skills".to_owned(),
+    ] {
         let said = decide(&named, &Request::new(here).write(path));
         assert!(said.contains("the program itself lies there"), "{said}");
     }
@@ -405,7 +771,11 @@ fn paths_that_cannot_be_compared_are_never_granted() {
     let open = allow(&["read", "write", "write:/w/.git"]);
     for path in ["w", "", "/w/../etc", "/w/.git/../x", "./w"] {
         for request in [request(&[]).read(path), request(&[]).write(path)] {
-            assert!(decide(&open, &request).ends_with("the path is relative, no text, or has `..` in it"), "{path}");
+            assert!(
+                decide(&open, &request)
+                    .ends_with("the path is relative, no text, or has `..` in it"),
+                "{path}"
+            );
         }
     }
 }
@@ -414,24 +784,50 @@ fn paths_that_cannot_be_compared_are_never_granted() {
 fn variables_are_given_by_name() {
     let key = |origin| request(&[]).variable("API_KEY", origin);
     let given = "/skill=/skills/a:ro variable API_KEY";
-    assert_snapshot!(decide(&Rules::default(), &key(Origin::Secret)), @"denied: may not see the variable API_KEY (asked by its requirements): no rule allows it, and there was nobody to ask");
-    assert_eq!(decide(&Rules::default(), &key(Origin::Caller)), given);
-    assert_snapshot!(decide(&Rules::default(), &key(Origin::Undeclared)), @"denied: may not see the variable API_KEY (asked by the caller): no rule allows it, and there was nobody to ask");
-    assert_eq!(decide(&allow(&["env:API_*"]), &key(Origin::Secret)), given);
-    for name in ["LD_PRELOAD", "PATH", "PYTHONPATH", "NODE_OPTIONS", "BASH_ENV", "A=B", ""] {
-        let open = Rules::default().mode(Mode::Trusted).rule(Rule::parse(Effect::Allow, Layer::Session, "env:*").unwrap());
-        for origin in [Origin::Secret, Origin::Caller, Origin::Undeclared] {
-            assert!(decide(&open, &request(&[]).variable(name, origin)).starts_with("denied"), "{name}");
+    assert_snapshot!(decide(&Policy::default(), &key(VariableSource::Secret)), @"denied: may not see the variable API_KEY (asked by its requirements): no rule allows it, and there was nobody to ask");
+    assert_eq!(
+        decide(&Policy::default(), &key(VariableSource::Caller)),
+        given
+    );
+    assert_snapshot!(decide(&Policy::default(), &key(VariableSource::Undeclared)), @"denied: may not see the variable API_KEY (asked by the caller): no rule allows it, and there was nobody to ask");
+    assert_eq!(
+        decide(&allow(&["env:API_*"]), &key(VariableSource::Secret)),
+        given
+    );
+    for name in [
+        "LD_PRELOAD",
+        "PATH",
+        "PYTHONPATH",
+        "NODE_OPTIONS",
+        "BASH_ENV",
+        "A=B",
+        "",
+    ] {
+        let open = Policy::default()
+            .with_mode(ApprovalMode::Trusted)
+            .rule(Rule::parse(Effect::Allow, RuleSource::Invocation, "env:*").unwrap());
+        for origin in [
+            VariableSource::Secret,
+            VariableSource::Caller,
+            VariableSource::Undeclared,
+        ] {
+            assert!(
+                decide(&open, &request(&[]).variable(name, origin)).starts_with("denied"),
+                "{name}"
+            );
         }
     }
 }
 
 #[test]
 fn limits_never_pass_the_ceiling() {
-    let mut wanted = Limits::default();
+    let mut wanted = ResourceLimits::default();
     wanted.wall_time = Duration::from_secs(3_600);
     wanted.memory_bytes = 1 << 20;
-    let Decision::Granted(grants) = Rules::default().decide(&request(&[]).limits(wanted)) else { panic!("reading is granted") };
+    let Authorization::Granted(grants) = Policy::default().authorize(&request(&[]).limits(wanted))
+    else {
+        panic!("reading is granted")
+    };
     assert_eq!(grants.limits().wall_time, Duration::from_secs(600));
     assert_eq!(grants.limits().memory_bytes, 1 << 20);
 }
@@ -439,36 +835,68 @@ fn limits_never_pass_the_ceiling() {
 #[test]
 fn a_ceiling_can_be_set_and_lowered_but_no_rule_source_raises_it() {
     let memory = |bytes: u64| {
-        let mut limits = Limits::ceiling();
+        let mut limits = ResourceLimits::default_ceiling();
         limits.memory_bytes = bytes;
         limits
     };
     let wide = request(&[("Bash", None)]).limits(memory(u64::MAX));
-    let most = |rules: Rules| {
-        let Decision::Granted(grants) = rules.decide(&wide) else { panic!("programs are allowed") };
-        assert_eq!((rules.most().memory_bytes, rules.rules().len()), (grants.limits().memory_bytes, 2));
+    let most = |rules: Policy| {
+        let Authorization::Granted(grants) = rules.authorize(&wide) else {
+            panic!("programs are allowed")
+        };
+        assert_eq!(
+            (rules.ceiling().memory_bytes, rules.rules().len()),
+            (grants.limits().memory_bytes, 2)
+        );
         grants.limits().memory_bytes
     };
     let rules = allow(&["spawn"]);
     assert_eq!(most(rules.clone()), 2 << 30);
-    assert_eq!(most(rules.clone().ceiling(memory(8 << 30))), 8 << 30);
-    assert_eq!(most(rules.clone().narrow(&memory(64))), 64);
-    assert_eq!(most(rules.clone().narrow(&memory(64)).narrow(&memory(128))), 64);
-    assert_eq!(most(rules.narrow(&memory(8 << 30))), 2 << 30);
+    assert_eq!(most(rules.clone().with_ceiling(memory(8 << 30))), 8 << 30);
+    assert_eq!(most(rules.clone().lower_ceiling(&memory(64))), 64);
+    assert_eq!(
+        most(
+            rules
+                .clone()
+                .lower_ceiling(&memory(64))
+                .lower_ceiling(&memory(128))
+        ),
+        64
+    );
+    assert_eq!(most(rules.lower_ceiling(&memory(8 << 30))), 2 << 30);
 }
 
 #[test]
 fn grants_without_a_decision_are_empty() {
     let none = Grants::none();
-    assert_eq!((none.files(), none.network(), none.spawn()), ([].as_slice(), &Network::None, &Spawn::None));
-    assert!(Capability::ALL.into_iter().all(|capability| !none.includes(capability)));
+    assert_eq!(
+        (none.files(), none.network(), none.spawn()),
+        ([].as_slice(), &NetworkGrant::None, &SpawnGrant::None)
+    );
+    assert!(
+        Capability::ALL
+            .into_iter()
+            .all(|capability| !none.includes(capability))
+    );
 }
 
 #[test]
 fn every_verdict_names_its_rule() {
-    let rules = Rules::default().rule(Rule::parse(Effect::Allow, Layer::Admin, "spawn:git").unwrap().source("/etc/skills/policy.toml"));
-    let decision = rules.decide(&request(&[("Read", None), ("Bash", Some("git:*"))]).workspace("/w").variable("KEY", Origin::Caller));
-    let lines: Vec<String> = decision.verdicts().iter().map(ToString::to_string).collect();
+    let rules = Policy::default().rule(
+        Rule::parse(Effect::Allow, RuleSource::Admin, "spawn:git")
+            .unwrap()
+            .origin("/etc/skills/policy.toml"),
+    );
+    let decision = rules.authorize(
+        &request(&[("Read", None), ("Bash", Some("git:*"))])
+            .workspace("/w")
+            .variable("KEY", VariableSource::Caller),
+    );
+    let lines: Vec<String> = decision
+        .decisions()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     assert_snapshot!(lines.join("\n"), @"
     granted, by the rule `allow read (built-in)`: read /w (asked by Read)
     granted, by the rule `allow spawn:git (admin, /etc/skills/policy.toml)`: start git (asked by Bash(git:*))
@@ -478,21 +906,33 @@ fn every_verdict_names_its_rule() {
 
 #[test]
 fn commands_of_the_machine_work_on_a_directory_that_is_nobodys_home() {
-    let commands = || Request::of_commands("/work");
-    assert_eq!(decide(&Rules::default(), &commands()), "/workspace=/work:ro");
+    let commands = || Request::for_host_command("/work");
+    assert_eq!(
+        decide(&Policy::default(), &commands()),
+        "/workspace=/work:ro"
+    );
     let both = allow(&["write:/work", "spawn:ls"]);
-    assert_eq!(decide(&both, &commands().write("/work").start("ls")), "/workspace=/work:rw program ls");
-    assert_snapshot!(decide(&both, &commands().start("rm")), @"denied: may not start rm (asked by the caller): no rule allows it, and there was nobody to ask");
-    assert_snapshot!(decide(&both, &commands().start_any()), @"denied: may not start programs (asked by the caller): no rule allows it, and there was nobody to ask");
-    assert_snapshot!(decide(&allow(&["spawn"]), &commands().start("../ls")), @"denied: may not start ../ls (asked by the caller): that is no name of a program");
-    assert_snapshot!(decide(&rules(&[(Effect::Deny, Layer::User, "read:/work/secret")]), &commands()), @"denied: may not read /work (asked by the caller): by the rule `deny read:/work/secret (user)`");
+    assert_eq!(
+        decide(&both, &commands().write("/work").spawn("ls")),
+        "/workspace=/work:rw program ls"
+    );
+    assert_snapshot!(decide(&both, &commands().spawn("rm")), @"denied: may not start rm (asked by the caller): no rule allows it, and there was nobody to ask");
+    assert_snapshot!(decide(&both, &commands().spawn_any()), @"denied: may not start programs (asked by the caller): no rule allows it, and there was nobody to ask");
+    assert_snapshot!(decide(&allow(&["spawn"]), &commands().spawn("../ls")), @"denied: may not start ../ls (asked by the caller): that is no name of a program");
+    assert_snapshot!(decide(&rules(&[(Effect::Deny, RuleSource::User, "read:/work/secret")]), &commands()), @"denied: may not read /work (asked by the caller): by the rule `deny read:/work/secret (user)`");
     // Where a program lies it stays as it is, whoever starts what.
-    assert_snapshot!(decide(&allow(&["write"]), &Request::new("/work").write("/work").start("ls")), @"denied: may not write /work (asked by the caller): the program itself lies there, and must stay as it is; may not start ls (asked by the caller): no rule allows it, and there was nobody to ask");
+    assert_snapshot!(decide(&allow(&["write"]), &Request::new("/work").write("/work").spawn("ls")), @"denied: may not write /work (asked by the caller): the program itself lies there, and must stay as it is; may not start ls (asked by the caller): no rule allows it, and there was nobody to ask");
 }
 
 #[test]
 fn a_skill_that_names_what_it_needs_starts_nothing_else() {
     let everything = allow(&["spawn"]);
-    assert_eq!(decide(&everything, &request(&[("Bash", Some("git:*"))]).start("git")), format!("{LEAST} program git"));
-    assert_snapshot!(decide(&everything, &request(&[("Read", None)]).start("git")), @"denied: may not start git (asked by the caller): `allowed-tools` names what the skill needs, and not this");
+    assert_eq!(
+        decide(
+            &everything,
+            &request(&[("Bash", Some("git:*"))]).spawn("git")
+        ),
+        format!("{LEAST} program git")
+    );
+    assert_snapshot!(decide(&everything, &request(&[("Read", None)]).spawn("git")), @"denied: may not start git (asked by the caller): `allowed-tools` names what the skill needs, and not this");
 }

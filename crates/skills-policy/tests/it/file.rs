@@ -3,14 +3,16 @@
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use skills_policy::{Layer, Limits, Mode, NewContent, PolicyFile};
+use skills_policy::{ApprovalMode, NewContentPolicy, PolicyFile, ResourceLimits, RuleSource};
 
 fn parse(text: &str) -> PolicyFile {
-    PolicyFile::parse(text, Layer::Admin, "policy.toml").unwrap()
+    PolicyFile::parse(text, RuleSource::Admin, "policy.toml").unwrap()
 }
 
 fn error(text: &str) -> String {
-    PolicyFile::parse(text, Layer::Admin, "policy.toml").unwrap_err().to_string()
+    PolicyFile::parse(text, RuleSource::Admin, "policy.toml")
+        .unwrap_err()
+        .to_string()
 }
 
 #[test]
@@ -30,7 +32,10 @@ fn a_policy_file_is_parsed_in_full() {
         allow = ["spawn"]
         "#,
     );
-    assert_eq!((file.mode(), file.new_content()), (Some(Mode::Strict), Some(NewContent::Allow)));
+    assert_eq!(
+        (file.mode(), file.new_content()),
+        (Some(ApprovalMode::Strict), Some(NewContentPolicy::Allow))
+    );
     let rules: Vec<String> = file.rules().iter().map(ToString::to_string).collect();
     assert_snapshot!(rules.join("\n"), @"
     allow write:/out (admin, policy.toml)
@@ -46,46 +51,87 @@ fn a_policy_file_is_parsed_in_full() {
 #[test]
 fn an_empty_policy_file_has_no_rules() {
     let file = parse("");
-    assert_eq!((file.mode(), file.new_content(), file.rules()), (None, None, [].as_slice()));
-    assert_eq!(*file.limits(), Limits::ceiling());
+    assert_eq!(
+        (file.mode(), file.new_content(), file.rules()),
+        (None, None, [].as_slice())
+    );
+    assert_eq!(*file.limits(), ResourceLimits::default_ceiling());
 }
 
 /// Each limit in the unit of its name; the others stay at the ceiling, and no value wraps around.
 #[test]
 fn each_limit_is_read_in_its_unit() {
-    type Set = fn(&mut Limits);
+    type Set = fn(&mut ResourceLimits);
     let expect: [(&str, Set); 8] = [
-        ("time-seconds = 3", |limits| limits.wall_time = Duration::from_secs(3)),
+        ("time-seconds = 3", |limits| {
+            limits.wall_time = Duration::from_secs(3)
+        }),
         ("memory-mib = 3", |limits| limits.memory_bytes = 3_145_728),
-        ("output-kib = 3", |limits| limits.output_bytes = 3_072),
+        ("output-kib = 3", |limits| limits.captured_bytes = 3_072),
         ("file-mib = 3", |limits| limits.file_bytes = 3_145_728),
         ("open-files = 3", |limits| limits.open_files = 3),
         ("processes = 3", |limits| limits.processes = 3),
         ("scratch-mib = 3", |limits| limits.scratch_bytes = 3_145_728),
-        ("memory-mib = 9223372036854775807", |limits| limits.memory_bytes = u64::MAX),
+        ("memory-mib = 9223372036854775807", |limits| {
+            limits.memory_bytes = u64::MAX
+        }),
     ];
     for (line, set) in expect {
-        let mut limits = Limits::ceiling();
+        let mut limits = ResourceLimits::default_ceiling();
         set(&mut limits);
-        assert_eq!(*parse(&format!("[limits]\n{line}")).limits(), limits, "{line}");
+        assert_eq!(
+            *parse(&format!("[limits]\n{line}")).limits(),
+            limits,
+            "{line}"
+        );
     }
 }
 
 #[test]
 fn no_limit_may_be_zero() {
-    for name in ["time-seconds", "memory-mib", "output-kib", "file-mib", "open-files", "processes", "scratch-mib"] {
-        assert_eq!(error(&format!("[limits]\n{name} = 0")), "policy.toml: no limit may be 0, nothing would run", "{name}");
+    for name in [
+        "time-seconds",
+        "memory-mib",
+        "output-kib",
+        "file-mib",
+        "open-files",
+        "processes",
+        "scratch-mib",
+    ] {
+        assert_eq!(
+            error(&format!("[limits]\n{name} = 0")),
+            "policy.toml: no limit may be 0, nothing would run",
+            "{name}"
+        );
     }
 }
 
 #[test]
 fn errors_name_the_file_and_the_line() {
-    assert!(error("mode = \"ask\"\nallow = []\nalow = []\n").starts_with("policy.toml:3: unknown field `alow`"));
-    assert!(error("mode = \"sometimes\"").starts_with("policy.toml:1: unknown variant `sometimes`"));
-    assert_eq!(error("ask = [\"spawn:/bin/ls\"]"), "policy.toml: \"/bin/ls\" is no name of a program: write it without a path");
-    assert!(error("allow = [\"network\"]").starts_with("policy.toml: `network` allows nothing until it is said which"));
+    assert!(
+        error("mode = \"ask\"\nallow = []\nalow = []\n")
+            .starts_with("policy.toml:3: unknown field `alow`")
+    );
+    assert!(
+        error("mode = \"sometimes\"").starts_with("policy.toml:1: unknown variant `sometimes`")
+    );
+    assert_eq!(
+        error("ask = [\"spawn:/bin/ls\"]"),
+        "policy.toml: \"/bin/ls\" is no name of a program: write it without a path"
+    );
+    assert!(
+        error("allow = [\"network\"]")
+            .starts_with("policy.toml: `network` allows nothing until it is said which")
+    );
     for directory in ["skills", "/skills/../etc"] {
-        let said = error(&format!("[[within]]\ndirectory = \"{directory}\"\nallow = [\"spawn\"]"));
-        assert_eq!(said, format!("policy.toml: `directory` must be an absolute path without `..`, not \"{directory}\""));
+        let said = error(&format!(
+            "[[within]]\ndirectory = \"{directory}\"\nallow = [\"spawn\"]"
+        ));
+        assert_eq!(
+            said,
+            format!(
+                "policy.toml: `directory` must be an absolute path without `..`, not \"{directory}\""
+            )
+        );
     }
 }

@@ -3,44 +3,94 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use skills_policy::{Access, Capability, Decision, Effect, Grants, Layer, Origin, Request, Rule, Rules};
+use skills_policy::{
+    Access, Authorization, Capability, Effect, Grants, Policy, Request, Rule, RuleSource,
+    VariableSource,
+};
 
 fn granted(allowed: &[&str], request: &Request) -> Grants {
-    let rule = |text: &&str| Rule::parse(Effect::Allow, Layer::User, text).unwrap();
-    match Rules::default().with_rules(allowed.iter().map(rule)).decide(request) {
-        Decision::Granted(grants) => grants,
-        Decision::Denied(denial) => panic!("{denial}"),
+    let rule = |text: &&str| Rule::parse(Effect::Allow, RuleSource::User, text).unwrap();
+    match Policy::default()
+        .with_rules(allowed.iter().map(rule))
+        .authorize(request)
+    {
+        Authorization::Granted(grants) => grants,
+        Authorization::Denied(denial) => panic!("{denial}"),
     }
 }
 
 fn files(grants: &Grants) -> Vec<(&Path, Access)> {
-    grants.files().iter().map(|file| (file.path(), file.access())).collect()
+    grants
+        .files()
+        .iter()
+        .map(|file| (file.path(), file.access()))
+        .collect()
 }
 
 #[test]
 fn files_of_a_copied_directory_lie_in_the_copy() {
-    let request = Request::new("/skills/a").copy("/copies/1").read("/skills").read("/other");
+    let request = Request::new("/skills/a")
+        .copy("/copies/1")
+        .read("/skills")
+        .read("/other");
     let grants = granted(&[], &request);
-    let located = |path: &str| grants.located(Path::new(path)).into_os_string();
-    assert_eq!(located("/skills/a/scripts/run.sh"), "/copies/1/scripts/run.sh");
+    let located = |path: &str| grants.locate(Path::new(path)).into_os_string();
+    assert_eq!(
+        located("/skills/a/scripts/run.sh"),
+        "/copies/1/scripts/run.sh"
+    );
     assert_eq!(located("/skills/a"), "/copies/1", "no slash at the end");
-    for itself in ["/skills", "/skills/b", "/skills/ab", "/other/x", "/not/granted", "/copies/1"] {
+    for itself in [
+        "/skills",
+        "/skills/b",
+        "/skills/ab",
+        "/other/x",
+        "/not/granted",
+        "/copies/1",
+    ] {
         assert_eq!(located(itself), itself);
     }
     let home = &grants.files()[0];
-    assert_eq!((home.path(), home.location(), home.guest()), (Path::new("/skills/a"), Path::new("/copies/1"), "/skill"));
-    let moved = grants.at_locations();
-    let paths: Vec<&Path> = moved.files().iter().map(skills_policy::FileGrant::path).collect();
-    assert_eq!(paths, [Path::new("/copies/1"), Path::new("/other"), Path::new("/skills")]);
+    assert_eq!(
+        (home.path(), home.location(), home.guest_path()),
+        (Path::new("/skills/a"), Path::new("/copies/1"), "/skill")
+    );
+    let moved = grants.with_real_paths();
+    let paths: Vec<&Path> = moved
+        .files()
+        .iter()
+        .map(skills_policy::FileGrant::path)
+        .collect();
+    assert_eq!(
+        paths,
+        [
+            Path::new("/copies/1"),
+            Path::new("/other"),
+            Path::new("/skills")
+        ]
+    );
 }
 
 #[test]
 fn the_innermost_grant_decides_about_a_path() {
-    let request = Request::new("/s").read("/w").write("/w/out/deep").read("/w/out");
+    let request = Request::new("/s")
+        .read("/w")
+        .write("/w/out/deep")
+        .read("/w/out");
     let grants = granted(&["write:/w/out/deep"], &request);
-    let around = |path: &str| grants.around(Path::new(path)).map(|file| (file.path().to_str().unwrap(), file.access()));
-    assert_eq!(around("/w/out/deep/x"), Some(("/w/out/deep", Access::ReadWrite)));
-    assert_eq!(around("/w/out/deep"), Some(("/w/out/deep", Access::ReadWrite)));
+    let around = |path: &str| {
+        grants
+            .innermost_grant(Path::new(path))
+            .map(|file| (file.path().to_str().unwrap(), file.access()))
+    };
+    assert_eq!(
+        around("/w/out/deep/x"),
+        Some(("/w/out/deep", Access::ReadWrite))
+    );
+    assert_eq!(
+        around("/w/out/deep"),
+        Some(("/w/out/deep", Access::ReadWrite))
+    );
     assert_eq!(around("/w/out/deeper"), Some(("/w/out", Access::ReadOnly)));
     assert_eq!(around("/w/x"), Some(("/w", Access::ReadOnly)));
     assert_eq!(around("/s/SKILL.md"), Some(("/s", Access::ReadOnly)));
@@ -52,9 +102,17 @@ fn the_innermost_grant_decides_about_a_path() {
 /// What is granted for reading in a directory that may be written takes nothing away.
 #[test]
 fn the_innermost_writable_grant_is_found() {
-    let request = Request::new("/s").read("/w").write("/w/out").write("/w/out/deep").read("/w/out/deep/in");
+    let request = Request::new("/s")
+        .read("/w")
+        .write("/w/out")
+        .write("/w/out/deep")
+        .read("/w/out/deep/in");
     let grants = granted(&["write"], &request);
-    let writable = |path: &str| grants.writable_around(Path::new(path)).map(|file| file.path().to_str().unwrap());
+    let writable = |path: &str| {
+        grants
+            .innermost_writable(Path::new(path))
+            .map(|file| file.path().to_str().unwrap())
+    };
     assert_eq!(writable("/w/out/deep/in/x"), Some("/w/out/deep"));
     assert_eq!(writable("/w/out/deep"), Some("/w/out/deep"));
     assert_eq!(writable("/w/out/deeper"), Some("/w/out"));
@@ -66,41 +124,96 @@ fn the_innermost_writable_grant_is_found() {
 #[test]
 fn a_path_that_is_granted_twice_keeps_the_wider_access() {
     let both = Request::new("/s").private_workspace("/run").read("/run");
-    assert_eq!(files(&granted(&[], &both)), [(Path::new("/s"), Access::ReadOnly), (Path::new("/run"), Access::ReadWrite)]);
+    assert_eq!(
+        files(&granted(&[], &both)),
+        [
+            (Path::new("/s"), Access::ReadOnly),
+            (Path::new("/run"), Access::ReadWrite)
+        ]
+    );
     let both = Request::new("/s").read("/w").write("/w");
-    assert_eq!(files(&granted(&["write"], &both)), [(Path::new("/s"), Access::ReadOnly), (Path::new("/w"), Access::ReadWrite)]);
+    assert_eq!(
+        files(&granted(&["write"], &both)),
+        [
+            (Path::new("/s"), Access::ReadOnly),
+            (Path::new("/w"), Access::ReadWrite)
+        ]
+    );
 }
 
 /// Commands start in the first of their files, but its place in the list gives nothing.
 #[test]
 fn the_directory_of_commands_comes_first_and_only_when_it_is_granted() {
-    let first = Request::of_commands("/work").read("/a");
-    assert_eq!(files(&granted(&[], &first)), [(Path::new("/work"), Access::ReadOnly), (Path::new("/a"), Access::ReadOnly)]);
-    let without = Request::of_commands("/work").start("ls").without(Capability::Read);
+    let first = Request::for_host_command("/work").read("/a");
+    assert_eq!(
+        files(&granted(&[], &first)),
+        [
+            (Path::new("/work"), Access::ReadOnly),
+            (Path::new("/a"), Access::ReadOnly)
+        ]
+    );
+    let without = Request::for_host_command("/work")
+        .spawn("ls")
+        .drop_capability(Capability::Read);
     assert_eq!(files(&granted(&["spawn:ls"], &without)), []);
 }
 
 #[test]
 fn paths_of_the_host_reach_the_backend() {
-    let grants = granted(&[], &Request::new("/s").protect("/h/skills").hide("/h/state"));
+    let grants = granted(
+        &[],
+        &Request::new("/s").protect("/h/skills").hide("/h/state"),
+    );
     let only = |path: &str| BTreeSet::from([PathBuf::from(path)]);
-    assert_eq!((grants.protected(), grants.hidden()), (&only("/h/skills"), &only("/h/state")));
+    assert_eq!(
+        (grants.protected(), grants.hidden()),
+        (&only("/h/skills"), &only("/h/state"))
+    );
 }
 
 #[test]
 fn each_capability_is_included_only_when_something_of_it_is_granted() {
     let includes = |allowed: &[&str], request: Request| {
         let grants = granted(allowed, &request);
-        Capability::ALL.into_iter().filter(|capability| grants.includes(*capability)).collect::<Vec<_>>()
+        Capability::ALL
+            .into_iter()
+            .filter(|capability| grants.includes(*capability))
+            .collect::<Vec<_>>()
     };
     let skill = || Request::new("/s");
     assert_eq!(includes(&[], skill()), [Capability::Read]);
-    assert_eq!(includes(&["write:/w"], skill().write("/w")), [Capability::Read, Capability::Write]);
-    assert_eq!(includes(&["network:a.example"], skill().reach("a.example".parse().unwrap())), [Capability::Read, Capability::Network]);
-    assert_eq!(includes(&["spawn:ls"], skill().start("ls")), [Capability::Read, Capability::Spawn]);
-    assert_eq!(includes(&["spawn"], skill().start_any()), [Capability::Read, Capability::Spawn]);
-    assert_eq!(includes(&[], skill().variable("KEY", Origin::Caller)), [Capability::Read, Capability::Environment]);
-    assert_eq!(includes(&["spawn:ls"], Request::of_commands("/w").start("ls").without(Capability::Read)), [Capability::Spawn]);
+    assert_eq!(
+        includes(&["write:/w"], skill().write("/w")),
+        [Capability::Read, Capability::Write]
+    );
+    assert_eq!(
+        includes(
+            &["network:a.example"],
+            skill().connect("a.example".parse().unwrap())
+        ),
+        [Capability::Read, Capability::Network]
+    );
+    assert_eq!(
+        includes(&["spawn:ls"], skill().spawn("ls")),
+        [Capability::Read, Capability::Spawn]
+    );
+    assert_eq!(
+        includes(&["spawn"], skill().spawn_any()),
+        [Capability::Read, Capability::Spawn]
+    );
+    assert_eq!(
+        includes(&[], skill().variable("KEY", VariableSource::Caller)),
+        [Capability::Read, Capability::Environment]
+    );
+    assert_eq!(
+        includes(
+            &["spawn:ls"],
+            Request::for_host_command("/w")
+                .spawn("ls")
+                .drop_capability(Capability::Read)
+        ),
+        [Capability::Spawn]
+    );
 }
 
 #[test]
@@ -110,6 +223,12 @@ fn only_granted_programs_may_be_started() {
         ["git", "rm"].map(|program| grants.spawn().allows_program(program))
     };
     assert_eq!(starts(&[], Request::new("/s")), [false, false]);
-    assert_eq!(starts(&["spawn:git"], Request::new("/s").start("git")), [true, false]);
-    assert_eq!(starts(&["spawn"], Request::new("/s").start("git").start_any()), [true, true]);
+    assert_eq!(
+        starts(&["spawn:git"], Request::new("/s").spawn("git")),
+        [true, false]
+    );
+    assert_eq!(
+        starts(&["spawn"], Request::new("/s").spawn("git").spawn_any()),
+        [true, true]
+    );
 }

@@ -1,13 +1,18 @@
-//! A second decision procedure for the properties, over a universe that is small enough to enumerate.
+//! A second decision procedure for the properties, over a universe that is small enough to
+//! enumerate.
 //!
-//! Here a rule, and a permission that a request asks for, is the set of acts that it is about. Whether a rule matches is a question about two sets, so no path is
-//! compared, no pattern is read and nothing of the product decides what is right.
+//! Here a rule, and a permission that a request asks for, is the set of acts that it is about.
+//! Whether a rule matches is a question about two sets, so no path is compared, no pattern is read
+//! and nothing of the product decides what is right.
 
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
-use skills_policy::{Effect, Grants, Layer, Limits, Mode, Network, Origin, Request, Rule, Rules, Target};
+use skills_policy::{
+    ApprovalMode, Effect, Grants, NetworkGrant, Policy, Request, ResourceLimits, Rule, RuleSource,
+    Target, VariableSource,
+};
 
 /// Something that a program can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,17 +49,37 @@ pub(crate) const UNIVERSE: &[Act] = &[
 
 /// Each target of a rule, and what it is about.
 const TARGETS: &[(&str, &[Act])] = &[
-    ("read", &[Read("/w/a"), Read("/w/sub/b"), Read("/x/c"), Read("/x/d")]),
+    (
+        "read",
+        &[Read("/w/a"), Read("/w/sub/b"), Read("/x/c"), Read("/x/d")],
+    ),
     ("read:/w", &[Read("/w/a"), Read("/w/sub/b")]),
     ("read:/w/sub", &[Read("/w/sub/b")]),
     ("read:/x/c", &[Read("/x/c")]),
-    ("write", &[Write("/w/a"), Write("/w/sub/b"), Write("/x/c"), Write("/x/d")]),
+    (
+        "write",
+        &[
+            Write("/w/a"),
+            Write("/w/sub/b"),
+            Write("/x/c"),
+            Write("/x/d"),
+        ],
+    ),
     ("write:/w", &[Write("/w/a"), Write("/w/sub/b")]),
     ("write:/w/sub", &[Write("/w/sub/b")]),
     ("write:/x/c", &[Write("/x/c")]),
-    ("network", &[Reach("a.example"), Reach("b.example"), Reach("c.test")]),
-    ("network:*", &[Reach("a.example"), Reach("b.example"), Reach("c.test")]),
-    ("network:*.example", &[Reach("a.example"), Reach("b.example")]),
+    (
+        "network",
+        &[Reach("a.example"), Reach("b.example"), Reach("c.test")],
+    ),
+    (
+        "network:*",
+        &[Reach("a.example"), Reach("b.example"), Reach("c.test")],
+    ),
+    (
+        "network:*.example",
+        &[Reach("a.example"), Reach("b.example")],
+    ),
     ("network:a.example", &[Reach("a.example")]),
     ("spawn", &[Start("git"), Start("rm"), Start("ls")]),
     ("spawn:git", &[Start("git")]),
@@ -74,41 +99,109 @@ pub(crate) enum Entry {
     Start(&'static str),
     StartAny,
     Reach(&'static str),
-    Variable(&'static str, Origin),
+    Variable(&'static str, VariableSource),
 }
 
 /// Each entry of a request, the text of its permission, and the acts that the permission is about.
 const ENTRIES: &[(Entry, &str, &[Act])] = &[
-    (Entry::Tool("Read", None), "read /w", &[Read("/w/a"), Read("/w/sub/b")]),
-    (Entry::Tool("Grep", Some("sub/**")), "read /w/sub", &[Read("/w/sub/b")]),
-    (Entry::Tool("Write", None), "write /w", &[Write("/w/a"), Write("/w/sub/b")]),
-    (Entry::Tool("Edit", Some("sub/*")), "write /w/sub", &[Write("/w/sub/b")]),
-    (Entry::Tool("WebFetch", Some("domain:a.example")), "reach a.example", &[Reach("a.example")]),
-    (Entry::Tool("WebFetch", Some("domain:*.example")), "reach *.example", &[Reach("a.example"), Reach("b.example")]),
+    (
+        Entry::Tool("Read", None),
+        "read /w",
+        &[Read("/w/a"), Read("/w/sub/b")],
+    ),
+    (
+        Entry::Tool("Grep", Some("sub/**")),
+        "read /w/sub",
+        &[Read("/w/sub/b")],
+    ),
+    (
+        Entry::Tool("Write", None),
+        "write /w",
+        &[Write("/w/a"), Write("/w/sub/b")],
+    ),
+    (
+        Entry::Tool("Edit", Some("sub/*")),
+        "write /w/sub",
+        &[Write("/w/sub/b")],
+    ),
+    (
+        Entry::Tool("WebFetch", Some("domain:a.example")),
+        "reach a.example",
+        &[Reach("a.example")],
+    ),
+    (
+        Entry::Tool("WebFetch", Some("domain:*.example")),
+        "reach *.example",
+        &[Reach("a.example"), Reach("b.example")],
+    ),
     // Stands for the hosts that rules list.
-    (Entry::Tool("WebSearch", None), "reach any host", &[Reach("a.example"), Reach("b.example"), Reach("c.test")]),
-    (Entry::Tool("Bash", None), "start programs", &[Start("git"), Start("rm"), Start("ls")]),
-    (Entry::Tool("Bash", Some("git:*")), "start git", &[Start("git")]),
-    (Entry::Tool("Terminal", Some("rm *")), "start rm", &[Start("rm")]),
+    (
+        Entry::Tool("WebSearch", None),
+        "reach any host",
+        &[Reach("a.example"), Reach("b.example"), Reach("c.test")],
+    ),
+    (
+        Entry::Tool("Bash", None),
+        "start programs",
+        &[Start("git"), Start("rm"), Start("ls")],
+    ),
+    (
+        Entry::Tool("Bash", Some("git:*")),
+        "start git",
+        &[Start("git")],
+    ),
+    (
+        Entry::Tool("Terminal", Some("rm *")),
+        "start rm",
+        &[Start("rm")],
+    ),
     (Entry::Read("/w/sub"), "read /w/sub", &[Read("/w/sub/b")]),
     (Entry::Read("/x"), "read /x", &[Read("/x/c"), Read("/x/d")]),
-    (Entry::Write("/w"), "write /w", &[Write("/w/a"), Write("/w/sub/b")]),
-    (Entry::Write("/x"), "write /x", &[Write("/x/c"), Write("/x/d")]),
-    (Entry::Reach("a.example"), "reach a.example", &[Reach("a.example")]),
+    (
+        Entry::Write("/w"),
+        "write /w",
+        &[Write("/w/a"), Write("/w/sub/b")],
+    ),
+    (
+        Entry::Write("/x"),
+        "write /x",
+        &[Write("/x/c"), Write("/x/d")],
+    ),
+    (
+        Entry::Reach("a.example"),
+        "reach a.example",
+        &[Reach("a.example")],
+    ),
     (Entry::Reach("c.test"), "reach c.test", &[Reach("c.test")]),
-    (Entry::StartAny, "start programs", &[Start("git"), Start("rm"), Start("ls")]),
+    (
+        Entry::StartAny,
+        "start programs",
+        &[Start("git"), Start("rm"), Start("ls")],
+    ),
     (Entry::Start("git"), "start git", &[Start("git")]),
     (Entry::Start("ls"), "start ls", &[Start("ls")]),
-    (Entry::Variable("KEY", Origin::Secret), "see the variable KEY", &[See("KEY")]),
-    (Entry::Variable("AWS_ID", Origin::Caller), "see the variable AWS_ID", &[See("AWS_ID")]),
-    (Entry::Variable("PATH", Origin::Caller), "see the variable PATH", &[See("PATH")]),
+    (
+        Entry::Variable("KEY", VariableSource::Secret),
+        "see the variable KEY",
+        &[See("KEY")],
+    ),
+    (
+        Entry::Variable("AWS_ID", VariableSource::Caller),
+        "see the variable AWS_ID",
+        &[See("AWS_ID")],
+    ),
+    (
+        Entry::Variable("PATH", VariableSource::Caller),
+        "see the variable PATH",
+        &[See("PATH")],
+    ),
 ];
 
 /// One rule.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RuleSpec {
     effect: Effect,
-    layer: Layer,
+    layer: RuleSource,
     target: &'static str,
     about: &'static [Act],
     within: Option<&'static str>,
@@ -119,7 +212,7 @@ pub(crate) struct RuleSpec {
 pub(crate) struct Case {
     pub(crate) rules: Vec<RuleSpec>,
     pub(crate) entries: Vec<(Entry, &'static str, &'static [Act])>,
-    pub(crate) mode: Mode,
+    pub(crate) mode: ApprovalMode,
     pub(crate) is_project_trusted: bool,
     /// Bytes of memory: those that the request asks for, and the ceiling of the rules.
     pub(crate) memory: (u64, u64),
@@ -145,16 +238,25 @@ enum Claim {
 impl RuleSpec {
     /// Returns the same rule for the product.
     pub(crate) fn rule(&self) -> Rule {
-        let rule = Rule::new(self.effect, self.layer, self.target.parse::<Target>().unwrap());
-        self.within.map_or(rule.clone(), |within| rule.within(within))
+        let rule = Rule::new(
+            self.effect,
+            self.layer,
+            self.target.parse::<Target>().unwrap(),
+        );
+        self.within
+            .map_or(rule.clone(), |within| rule.within(within))
     }
 
     /// Returns the same as a rule of the project.
     pub(crate) fn of_project(self) -> Self {
-        Self { layer: Layer::Project, ..self }
+        Self {
+            layer: RuleSource::Project,
+            ..self
+        }
     }
 
-    /// Says whether the rule holds for the skill at all. A directory that cannot be compared narrows and never widens.
+    /// Says whether the rule holds for the skill at all. A directory that cannot be compared
+    /// narrows and never widens.
     fn applies(&self) -> bool {
         match self.within {
             None | Some("/skills" | "/skills/s") => true,
@@ -170,10 +272,14 @@ impl RuleSpec {
 
     /// Says whether the rule allows an act by itself. Hosts and variables are allowed by name only.
     pub(crate) fn allows(&self, act: Act, is_project_trusted: bool) -> bool {
-        let is_about_reading = self.target.starts_with("write:") && self.about.iter().any(|about| with_reading(*about).contains(&act));
+        let is_about_reading = self.target.starts_with("write:")
+            && self
+                .about
+                .iter()
+                .any(|about| with_reading(*about).contains(&act));
         self.effect == Effect::Allow
             && self.applies()
-            && (self.layer != Layer::Project || is_project_trusted)
+            && (self.layer != RuleSource::Project || is_project_trusted)
             && !matches!(self.target, "network" | "env")
             && (self.about.contains(&act) || is_about_reading)
     }
@@ -182,62 +288,100 @@ impl RuleSpec {
         acts.iter().all(|act| self.allows(*act, is_project_trusted))
     }
 
-    /// Says whether the rule is about so much of a permission that the permission is denied. Single hosts can be left out, other parts cannot.
+    /// Says whether the rule is about so much of a permission that the permission is denied. Single
+    /// hosts can be left out, other parts cannot.
     fn denies_permission(&self, acts: &[Act]) -> bool {
         let denied = |act: &Act| with_reading(*act).into_iter().any(|act| self.denies(act));
-        if acts.iter().any(|act| matches!(act, Reach(_))) { acts.iter().all(denied) } else { acts.iter().any(denied) }
+        if acts.iter().any(|act| matches!(act, Reach(_))) {
+            acts.iter().all(denied)
+        } else {
+            acts.iter().any(denied)
+        }
     }
 
     fn asks_about(&self, acts: &[Act]) -> bool {
-        let is_about = |act: &Act| with_reading(*act).iter().any(|act| self.about.contains(act));
+        let is_about = |act: &Act| {
+            with_reading(*act)
+                .iter()
+                .any(|act| self.about.contains(act))
+        };
         self.effect == Effect::Ask && self.applies() && acts.iter().any(is_about)
     }
 }
 
 /// Writing includes reading.
 fn with_reading(act: Act) -> Vec<Act> {
-    if let Write(path) = act { vec![act, Read(path)] } else { vec![act] }
+    if let Write(path) = act {
+        vec![act, Read(path)]
+    } else {
+        vec![act]
+    }
 }
 
 impl Case {
     /// Returns the rules for the product.
-    pub(crate) fn rules(&self) -> Rules {
-        let mut ceiling = Limits::ceiling();
+    pub(crate) fn rules(&self) -> Policy {
+        let mut ceiling = ResourceLimits::default_ceiling();
         ceiling.memory_bytes = self.memory.1;
-        let rules = Rules::default().with_rules(self.rules.iter().map(RuleSpec::rule)).mode(self.mode).ceiling(ceiling);
-        if self.is_project_trusted { rules.trust_project() } else { rules }
+        let rules = Policy::default()
+            .with_rules(self.rules.iter().map(RuleSpec::rule))
+            .with_mode(self.mode)
+            .with_ceiling(ceiling);
+        if self.is_project_trusted {
+            rules.trust_project()
+        } else {
+            rules
+        }
     }
 
     /// Returns the request for the product.
     pub(crate) fn request(&self) -> Request {
-        let mut limits = Limits::default();
+        let mut limits = ResourceLimits::default();
         limits.memory_bytes = self.memory.0;
-        let request = Request::new("/skills/s").content("1").workspace("/w").limits(limits);
-        self.entries.iter().fold(request, |request, (entry, ..)| match entry {
-            Entry::Tool(name, pattern) => request.tool(name, *pattern),
-            Entry::Read(path) => request.read(path),
-            Entry::Write(path) => request.write(path),
-            Entry::Start(program) => request.start(*program),
-            Entry::StartAny => request.start_any(),
-            Entry::Reach(host) => request.reach(host.parse().unwrap()),
-            Entry::Variable(name, origin) => request.variable(*name, *origin),
-        })
+        let request = Request::new("/skills/s")
+            .content_digest("1")
+            .workspace("/w")
+            .limits(limits);
+        self.entries
+            .iter()
+            .fold(request, |request, (entry, ..)| match entry {
+                Entry::Tool(name, pattern) => request.allowed_tool(name, *pattern),
+                Entry::Read(path) => request.read(path),
+                Entry::Write(path) => request.write(path),
+                Entry::Start(program) => request.spawn(*program),
+                Entry::StartAny => request.spawn_any(),
+                Entry::Reach(host) => request.connect(host.parse().unwrap()),
+                Entry::Variable(name, origin) => request.variable(*name, *origin),
+            })
     }
 
     /// Decides on each permission; the key is its text.
     pub(crate) fn outcomes(&self) -> BTreeMap<String, Outcome> {
-        self.wants().into_iter().map(|(text, acts, claim)| (text, self.outcome(acts, claim))).collect()
+        self.wants()
+            .into_iter()
+            .map(|(text, acts, claim)| (text, self.outcome(acts, claim)))
+            .collect()
     }
 
     /// Returns the outcome of the whole request: that of the worst of its parts.
     pub(crate) fn worst(&self) -> Outcome {
-        self.outcomes().into_values().max().unwrap_or(Outcome::Allowed)
+        self.outcomes()
+            .into_values()
+            .max()
+            .unwrap_or(Outcome::Allowed)
     }
 
-    /// Returns what the program can do when the whole request is granted, without the hosts that rules deny.
+    /// Returns what the program can do when the whole request is granted, without the hosts that
+    /// rules deny.
     pub(crate) fn acts(&self) -> Vec<Act> {
-        let wanted: Vec<Act> = self.wants().into_iter().flat_map(|(_, acts, _)| acts).flat_map(|act| with_reading(*act)).collect();
-        let is_possible = |act: &&Act| wanted.contains(act) && !self.rules.iter().any(|rule| rule.denies(**act));
+        let wanted: Vec<Act> = self
+            .wants()
+            .into_iter()
+            .flat_map(|(_, acts, _)| acts)
+            .flat_map(|act| with_reading(*act))
+            .collect();
+        let is_possible =
+            |act: &&Act| wanted.contains(act) && !self.rules.iter().any(|rule| rule.denies(**act));
         UNIVERSE.iter().filter(is_possible).copied().collect()
     }
 
@@ -246,15 +390,22 @@ impl Case {
         let allows = |rule: &RuleSpec| rule.allows_all(acts, self.is_project_trusted);
         let asks = |rule: &RuleSpec| rule.asks_about(acts);
         let is_reading = acts.iter().all(|act| matches!(act, Read(_)));
-        if claim == Claim::Refused || acts.contains(&See("PATH")) || any(&|rule| rule.denies_permission(acts)) {
+        if claim == Claim::Refused
+            || acts.contains(&See("PATH"))
+            || any(&|rule| rule.denies_permission(acts))
+        {
             Outcome::Denied
-        } else if any(&|rule| rule.layer == Layer::Admin && asks(rule)) {
+        } else if any(&|rule| rule.layer == RuleSource::Admin && asks(rule)) {
             Outcome::Asked
-        } else if any(&|rule| rule.layer == Layer::Session && allows(rule)) {
+        } else if any(&|rule| rule.layer == RuleSource::Invocation && allows(rule)) {
             Outcome::Allowed
         } else if any(&asks) {
             Outcome::Asked
-        } else if any(&allows) || is_reading || claim == Claim::Given || (claim == Claim::Declared && self.mode == Mode::Trusted) {
+        } else if any(&allows)
+            || is_reading
+            || claim == Claim::Given
+            || (claim == Claim::Declared && self.mode == ApprovalMode::Trusted)
+        {
             Outcome::Allowed
         } else {
             Outcome::Asked
@@ -265,32 +416,57 @@ impl Case {
     fn wants(&self) -> Vec<(String, &'static [Act], Claim)> {
         let mut wants = Vec::new();
         for (entry, text, acts) in &self.entries {
-            let listed = if matches!(entry, Entry::Tool("WebSearch", _)) { self.listed_hosts() } else { Vec::new() };
+            let listed = if matches!(entry, Entry::Tool("WebSearch", _)) {
+                self.listed_hosts()
+            } else {
+                Vec::new()
+            };
             if listed.is_empty() {
                 wants.push(((*text).to_owned(), *acts, self.claim(*entry, text)));
             }
-            wants.extend(listed.into_iter().map(|(text, acts)| (text, acts, Claim::Declared)));
+            wants.extend(
+                listed
+                    .into_iter()
+                    .map(|(text, acts)| (text, acts, Claim::Declared)),
+            );
         }
         wants
     }
 
     fn listed_hosts(&self) -> Vec<(String, &'static [Act])> {
-        let listing = self.rules.iter().filter(|rule| rule.allows_all(rule.about, self.is_project_trusted));
-        let pattern = |rule: &RuleSpec| rule.target.strip_prefix("network:").map(|pattern| (reached(pattern), rule.about));
+        let listing = self
+            .rules
+            .iter()
+            .filter(|rule| rule.allows_all(rule.about, self.is_project_trusted));
+        let pattern = |rule: &RuleSpec| {
+            rule.target
+                .strip_prefix("network:")
+                .map(|pattern| (reached(pattern), rule.about))
+        };
         listing.filter_map(pattern).collect()
     }
 
-    /// A permission that a tool stands for is declared. The caller gets no programs and hosts beyond those that the tools name, if there are tools.
+    /// A permission that a tool stands for is declared. The caller gets no programs and hosts
+    /// beyond those that the tools name, if there are tools.
     fn claim(&self, entry: Entry, text: &str) -> Claim {
-        let tools: Vec<_> = self.entries.iter().filter(|(entry, ..)| matches!(entry, Entry::Tool(..))).collect();
+        let tools: Vec<_> = self
+            .entries
+            .iter()
+            .filter(|(entry, ..)| matches!(entry, Entry::Tool(..)))
+            .collect();
         let is_declared = tools.iter().any(|(_, declared, _)| *declared == text);
         let kind = text.split(' ').next();
-        let alike: Vec<_> = tools.iter().filter(|(_, declared, _)| declared.split(' ').next() == kind).collect();
-        let has_whole_kind = alike.iter().any(|(entry, ..)| matches!(entry, Entry::Tool(_, None)));
+        let alike: Vec<_> = tools
+            .iter()
+            .filter(|(_, declared, _)| declared.split(' ').next() == kind)
+            .collect();
+        let has_whole_kind = alike
+            .iter()
+            .any(|(entry, ..)| matches!(entry, Entry::Tool(_, None)));
         match entry {
-            Entry::Variable(_, Origin::Secret) => Claim::Declared,
-            Entry::Variable(_, Origin::Caller) => Claim::Given,
-            Entry::Variable(_, Origin::Undeclared) => Claim::Nothing,
+            Entry::Variable(_, VariableSource::Secret) => Claim::Declared,
+            Entry::Variable(_, VariableSource::Caller) => Claim::Given,
+            Entry::Variable(_, VariableSource::Undeclared) => Claim::Nothing,
             _ if is_declared || has_whole_kind => Claim::Declared,
             _ if tools.is_empty() => Claim::Nothing,
             Entry::Read(_) | Entry::Write(_) if !alike.is_empty() => Claim::Nothing,
@@ -300,15 +476,19 @@ impl Case {
 }
 
 fn reached(pattern: &str) -> String {
-    if pattern == "*" { "reach any host".to_owned() } else { format!("reach {pattern}") }
+    if pattern == "*" {
+        "reach any host".to_owned()
+    } else {
+        format!("reach {pattern}")
+    }
 }
 
 /// Returns all that grants make possible.
 pub(crate) fn possible(grants: &Grants) -> Vec<Act> {
     let can = |act: &&Act| match **act {
-        Read(path) => grants.around(path.as_ref()).is_some(),
-        Write(path) => grants.writable_around(path.as_ref()).is_some(),
-        Reach(host) => matches!(grants.network(), Network::Hosts(hosts) if hosts.allows(host)),
+        Read(path) => grants.innermost_grant(path.as_ref()).is_some(),
+        Write(path) => grants.innermost_writable(path.as_ref()).is_some(),
+        Reach(host) => matches!(grants.network(), NetworkGrant::Hosts(hosts) if hosts.allows(host)),
         Start(program) => grants.spawn().allows_program(program),
         See(name) => grants.variables().contains(name),
     };
@@ -317,23 +497,76 @@ pub(crate) fn possible(grants: &Grants) -> Vec<Act> {
 
 /// Any rule about one of these acts.
 pub(crate) fn any_rule(effects: Vec<Effect>, acts: &[Act]) -> BoxedStrategy<RuleSpec> {
-    let targets: Vec<_> = TARGETS.iter().filter(|(_, about)| about.iter().any(|act| acts.contains(act))).copied().collect();
-    let layer = select(vec![Layer::Admin, Layer::User, Layer::Project, Layer::Session]);
-    let others = select(vec!["/skills", "/skills/s", "/other", "/skills/../skills", "skills"]);
+    let targets: Vec<_> = TARGETS
+        .iter()
+        .filter(|(_, about)| about.iter().any(|act| acts.contains(act)))
+        .copied()
+        .collect();
+    let layer = select(vec![
+        RuleSource::Admin,
+        RuleSource::User,
+        RuleSource::Project,
+        RuleSource::Invocation,
+    ]);
+    let others = select(vec![
+        "/skills",
+        "/skills/s",
+        "/other",
+        "/skills/../skills",
+        "skills",
+    ]);
     let within = prop_oneof![4 => Just(None), 1 => others.prop_map(Some)];
     let rule = (select(effects), layer, select(targets), within);
-    rule.prop_map(|(effect, layer, (target, about), within)| RuleSpec { effect, layer, target, about, within }).boxed()
+    rule.prop_map(|(effect, layer, (target, about), within)| RuleSpec {
+        effect,
+        layer,
+        target,
+        about,
+        within,
+    })
+    .boxed()
 }
 
 /// Any rules, most of which are about something that the request asks for.
 pub(crate) fn any_case() -> impl Strategy<Value = Case> {
     subsequence(ENTRIES.to_vec(), 1..=3).prop_flat_map(|entries| {
-        let wanted: Vec<Act> = entries.iter().flat_map(|(_, _, acts)| *acts).flat_map(|act| with_reading(*act)).collect();
-        let effects = || vec![Effect::Allow, Effect::Allow, Effect::Allow, Effect::Allow, Effect::Ask, Effect::Deny];
-        let rule = prop_oneof![4 => any_rule(effects(), &wanted), 1 => any_rule(effects(), UNIVERSE)];
-        let mode = select(vec![Mode::Ask, Mode::Ask, Mode::Trusted, Mode::Strict]);
+        let wanted: Vec<Act> = entries
+            .iter()
+            .flat_map(|(_, _, acts)| *acts)
+            .flat_map(|act| with_reading(*act))
+            .collect();
+        let effects = || {
+            vec![
+                Effect::Allow,
+                Effect::Allow,
+                Effect::Allow,
+                Effect::Allow,
+                Effect::Ask,
+                Effect::Deny,
+            ]
+        };
+        let rule =
+            prop_oneof![4 => any_rule(effects(), &wanted), 1 => any_rule(effects(), UNIVERSE)];
+        let mode = select(vec![
+            ApprovalMode::Ask,
+            ApprovalMode::Ask,
+            ApprovalMode::Trusted,
+            ApprovalMode::Strict,
+        ]);
         let bytes = || select(vec![1_u64 << 20, 2 << 20, 3 << 20]);
-        (proptest::collection::vec(rule, 0..7), Just(entries), mode, any::<bool>(), (bytes(), bytes()))
-            .prop_map(|(rules, entries, mode, is_project_trusted, memory)| Case { rules, entries, mode, is_project_trusted, memory })
+        (
+            proptest::collection::vec(rule, 0..7),
+            Just(entries),
+            mode,
+            any::<bool>(),
+            (bytes(), bytes()),
+        )
+            .prop_map(|(rules, entries, mode, is_project_trusted, memory)| Case {
+                rules,
+                entries,
+                mode,
+                is_project_trusted,
+                memory,
+            })
     })
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use skills_policy::{Capability, HostPattern, Limits, Permission, Target, is_variable_name};
+use skills_policy::{
+    Capability, HostPattern, Permission, ResourceLimits, Target, is_variable_name,
+};
 
 fn read(path: &str) -> Permission {
     Permission::Read(path.into())
@@ -15,7 +17,10 @@ fn write(path: &str) -> Permission {
 }
 
 fn write_protected(path: &str, protected: &str) -> Permission {
-    Permission::WriteProtected { path: path.into(), protected: protected.into() }
+    Permission::WriteProtected {
+        path: path.into(),
+        protected: protected.into(),
+    }
 }
 
 fn host(pattern: &str) -> Permission {
@@ -28,7 +33,7 @@ fn program(name: &str) -> Permission {
 
 #[test]
 fn a_permission_covers_what_it_includes() {
-    let unreadable = Permission::Unreadable(Capability::Spawn, "$(id)".to_owned());
+    let unreadable = Permission::Invalid(Capability::Spawn, "$(id)".to_owned());
     let hook = |command: &str| Permission::Hook(command.to_owned());
     let variable = |name: &str| Permission::Variable(name.to_owned());
     for (wide, narrow, covers) in [
@@ -43,12 +48,32 @@ fn a_permission_covers_what_it_includes() {
         (write("/w/a"), write("/w"), false),
         (write("/w/a"), read("/w"), false),
         (write("/w"), write_protected("/w/.git", "/w/.git"), false),
-        (write_protected("/w/.git", "/w/.git"), read("/w/.git/config"), true),
+        (
+            write_protected("/w/.git", "/w/.git"),
+            read("/w/.git/config"),
+            true,
+        ),
         (write_protected("/w/.git", "/w/.git"), read("/w"), false),
-        (write_protected("/w/.git", "/w/.git"), write("/w/.git"), false),
-        (write_protected("/w/.git", "/w/.git"), write_protected("/w/.git/objects", "/w/.git"), true),
-        (write_protected("/w/.git/objects", "/w/.git"), write_protected("/w/.git", "/w/.git"), false),
-        (write_protected("/w/.git", "/w/.git"), write_protected("/w/.git/hooks", "/w/.git/hooks"), false),
+        (
+            write_protected("/w/.git", "/w/.git"),
+            write("/w/.git"),
+            false,
+        ),
+        (
+            write_protected("/w/.git", "/w/.git"),
+            write_protected("/w/.git/objects", "/w/.git"),
+            true,
+        ),
+        (
+            write_protected("/w/.git/objects", "/w/.git"),
+            write_protected("/w/.git", "/w/.git"),
+            false,
+        ),
+        (
+            write_protected("/w/.git", "/w/.git"),
+            write_protected("/w/.git/hooks", "/w/.git/hooks"),
+            false,
+        ),
         (host("*.example"), host("a.example"), true),
         (host("a.example"), host("*.example"), false),
         (host("a.example"), Permission::ListedHosts, false),
@@ -78,8 +103,14 @@ fn a_question_about_hosts_says_when_it_is_about_all() {
 
 #[test]
 fn capabilities_have_names_of_their_own() {
-    let names: BTreeSet<&str> = Capability::ALL.iter().map(|capability| capability.as_str()).collect();
-    assert_eq!(names, ["environment", "network", "read", "spawn", "write"].into());
+    let names: BTreeSet<&str> = Capability::ALL
+        .iter()
+        .map(|capability| capability.as_str())
+        .collect();
+    assert_eq!(
+        names,
+        ["environment", "network", "read", "spawn", "write"].into()
+    );
 }
 
 #[test]
@@ -99,38 +130,62 @@ fn paths_of_permissions_and_targets_are_known() {
         assert_eq!(target.path(), path.map(Path::new), "{before}");
         assert_eq!(target.with_path("/v").unwrap().to_string(), after);
     }
-    assert!("write:/w".parse::<Target>().unwrap().with_path("/w/..").is_err());
+    assert!(
+        "write:/w"
+            .parse::<Target>()
+            .unwrap()
+            .with_path("/w/..")
+            .is_err()
+    );
 }
 
 /// Each limit by itself takes the smaller value, from either side.
 #[test]
 fn limits_are_narrowed_one_by_one() {
-    let set: [fn(&mut Limits, u32); 8] = [
+    let set: [fn(&mut ResourceLimits, u32); 8] = [
         |limits, value| limits.wall_time = Duration::from_secs(value.into()),
         |limits, value| limits.memory_bytes = value.into(),
-        |limits, value| limits.output_bytes = value as usize,
-        |limits, value| limits.flood_bytes = value.into(),
+        |limits, value| limits.captured_bytes = value as usize,
+        |limits, value| limits.output_limit_bytes = value.into(),
         |limits, value| limits.file_bytes = value.into(),
         |limits, value| limits.open_files = value.into(),
         |limits, value| limits.processes = value.into(),
         |limits, value| limits.scratch_bytes = value.into(),
     ];
     for (index, set) in set.into_iter().enumerate() {
-        let mut less = Limits::ceiling();
+        let mut less = ResourceLimits::default_ceiling();
         set(&mut less, 1);
-        assert_eq!(Limits::ceiling().narrowed_by(&less), less, "limit {index}");
-        assert_eq!(less.narrowed_by(&Limits::ceiling()), less, "limit {index}");
+        assert_eq!(
+            ResourceLimits::default_ceiling().min(&less),
+            less,
+            "limit {index}"
+        );
+        assert_eq!(
+            less.min(&ResourceLimits::default_ceiling()),
+            less,
+            "limit {index}"
+        );
     }
-    assert_eq!(Limits::default().narrowed_by(&Limits::ceiling()), Limits::default(), "no default is above the ceiling");
+    assert_eq!(
+        ResourceLimits::default().min(&ResourceLimits::default_ceiling()),
+        ResourceLimits::default(),
+        "no default is above the ceiling"
+    );
 }
 
 #[test]
 fn names_are_as_long_as_their_bounds_and_no_longer() {
     let name = |bytes: usize| "a".repeat(bytes);
-    assert!(Target::program(name(128)).is_ok() && Target::program(name(129)).is_err() && Target::program("").is_err());
+    assert!(
+        Target::program(name(128)).is_ok()
+            && Target::program(name(129)).is_err()
+            && Target::program("").is_err()
+    );
     assert!(is_variable_name(&name(128)) && !is_variable_name(&name(129)) && !is_variable_name(""));
     let is_host = |text: &str| text.parse::<HostPattern>().is_ok();
-    assert!(is_host(&format!("{}.example", name(63))) && !is_host(&format!("{}.example", name(64))));
+    assert!(
+        is_host(&format!("{}.example", name(63))) && !is_host(&format!("{}.example", name(64)))
+    );
     let labels = |last: usize| format!("{0}.{0}.{0}.{1}", name(63), name(last));
     assert_eq!((labels(61).len(), labels(62).len()), (253, 254));
     assert!(is_host(&labels(61)) && !is_host(&labels(62)));
@@ -141,7 +196,9 @@ fn names_of_programs_are_bare() {
     for name in ["git", "g++", "python3.12", "x86_64-gcc@2", ".hidden", "..."] {
         assert!(Target::program(name).is_ok(), "{name}");
     }
-    for name in [".", "..", "-rf", "bin/git", "bin\\git", "a b", "a;b", "$(id)", "g\u{ef}t"] {
+    for name in [
+        ".", "..", "-rf", "bin/git", "bin\\git", "a b", "a;b", "$(id)", "g\u{ef}t",
+    ] {
         assert!(Target::program(name).is_err(), "{name}");
     }
 }
@@ -149,20 +206,43 @@ fn names_of_programs_are_bare() {
 /// What a skill wrote is cut to sixty characters, not bytes.
 #[test]
 fn long_texts_are_cut() {
-    let shown = |characters: usize| Permission::Unreadable(Capability::Network, "\u{e4}".repeat(characters)).to_string();
+    let shown = |characters: usize| {
+        Permission::Invalid(Capability::Network, "\u{e4}".repeat(characters)).to_string()
+    };
     assert_eq!(shown(60), format!("reach {:?}", "\u{e4}".repeat(60)));
-    assert_eq!(shown(61), format!("reach {:?}", "\u{e4}".repeat(60) + "\u{2026}"));
+    assert_eq!(
+        shown(61),
+        format!("reach {:?}", "\u{e4}".repeat(60) + "\u{2026}")
+    );
 }
 
 #[test]
 fn the_ceiling_is_a_multiple_of_the_defaults() {
-    let (ceiling, default) = (Limits::ceiling(), Limits::default());
-    assert_eq!((ceiling.wall_time, default.wall_time), (Duration::from_secs(600), Duration::from_secs(30)));
-    assert_eq!((ceiling.memory_bytes, default.memory_bytes), (2_147_483_648, 268_435_456));
-    assert_eq!((ceiling.output_bytes, default.output_bytes), (8_388_608, 1_048_576));
-    assert_eq!((ceiling.flood_bytes, default.flood_bytes), (536_870_912, 67_108_864));
-    assert_eq!((ceiling.file_bytes, default.file_bytes), (536_870_912, 67_108_864));
+    let (ceiling, default) = (ResourceLimits::default_ceiling(), ResourceLimits::default());
+    assert_eq!(
+        (ceiling.wall_time, default.wall_time),
+        (Duration::from_secs(600), Duration::from_secs(30))
+    );
+    assert_eq!(
+        (ceiling.memory_bytes, default.memory_bytes),
+        (2_147_483_648, 268_435_456)
+    );
+    assert_eq!(
+        (ceiling.captured_bytes, default.captured_bytes),
+        (8_388_608, 1_048_576)
+    );
+    assert_eq!(
+        (ceiling.output_limit_bytes, default.output_limit_bytes),
+        (536_870_912, 67_108_864)
+    );
+    assert_eq!(
+        (ceiling.file_bytes, default.file_bytes),
+        (536_870_912, 67_108_864)
+    );
     assert_eq!((ceiling.open_files, default.open_files), (2_048, 256));
     assert_eq!((ceiling.processes, default.processes), (1_024, 128));
-    assert_eq!((ceiling.scratch_bytes, default.scratch_bytes), (2_147_483_648, 268_435_456));
+    assert_eq!(
+        (ceiling.scratch_bytes, default.scratch_bytes),
+        (2_147_483_648, 268_435_456)
+    );
 }

@@ -1,6 +1,8 @@
-//! Properties of all rules and all requests, checked against a [model](crate::model) that decides by enumeration.
+//! Properties of all rules and all requests, checked against a [model](crate::model) that decides
+//! by enumeration.
 //!
-//! Each property classifies its cases and fails when one of its classes is rare, so that none passes because nothing happens.
+//! Each property classifies its cases and fails when one of its classes is rare, so that none
+//! passes because nothing happens.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,7 +12,10 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
-use skills_policy::{Answer, Decision, Effect, Fate, HostPattern, Mode, NewContent, Origin, PermissionManager, Reason, Request, Rules};
+use skills_policy::{
+    ApprovalMode, ApprovalResponse, Authorization, Decision, DecisionReason, Effect, HostPattern,
+    NewContentPolicy, PermissionManager, Policy, Request, VariableSource,
+};
 
 use crate::approve::{Host, block_on};
 use crate::model::{Act, Case, Outcome, RuleSpec, UNIVERSE, any_case, any_rule, possible};
@@ -20,9 +25,17 @@ const CASES: u32 = 600;
 const MIN_CASES: u32 = CASES / 12;
 
 /// Checks a property that returns the class of its case.
-fn check<S: Strategy>(cases: S, classes: &[&str], property: impl Fn(S::Value) -> Result<&'static str, TestCaseError>) {
+fn check<S: Strategy>(
+    cases: S,
+    classes: &[&str],
+    property: impl Fn(S::Value) -> Result<&'static str, TestCaseError>,
+) {
     let counts = RefCell::new(BTreeMap::<&str, u32>::new());
-    let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
+    let config = Config {
+        cases: CASES,
+        failure_persistence: None,
+        ..Config::default()
+    };
     let result = TestRunner::new(config).run(&cases, |case| {
         *counts.borrow_mut().entry(property(case)?).or_default() += 1;
         Ok(())
@@ -32,7 +45,10 @@ fn check<S: Strategy>(cases: S, classes: &[&str], property: impl Fn(S::Value) ->
     }
     let counts = counts.into_inner();
     for class in classes {
-        assert!(counts.get(class).is_some_and(|count| *count >= MIN_CASES), "too few cases are {class}: {counts:?}");
+        assert!(
+            counts.get(class).is_some_and(|count| *count >= MIN_CASES),
+            "too few cases are {class}: {counts:?}"
+        );
     }
 }
 
@@ -45,10 +61,10 @@ fn class(outcome: Outcome) -> &'static str {
 }
 
 /// Returns what a decision makes possible, when it grants.
-fn granted(decision: &Decision) -> Option<Vec<Act>> {
+fn granted(decision: &Authorization) -> Option<Vec<Act>> {
     match decision {
-        Decision::Granted(grants) => Some(possible(grants)),
-        Decision::Denied(_) => None,
+        Authorization::Granted(grants) => Some(possible(grants)),
+        Authorization::Denied(_) => None,
     }
 }
 
@@ -56,75 +72,131 @@ fn granted(decision: &Decision) -> Option<Vec<Act>> {
 #[test]
 fn rules_decide_as_the_model_does() {
     check(any_case(), &["allowed", "asked", "denied"], |case| {
-        let decision = case.rules().decide(&case.request());
-        let outcomes = decision.verdicts().iter().map(|verdict| {
-            let outcome = match (verdict.fate(), verdict.reason()) {
-                (Fate::Granted, _) => Outcome::Allowed,
-                (_, Reason::NobodyAsked | Reason::Strict) => Outcome::Asked,
+        let decision = case.rules().authorize(&case.request());
+        let outcomes = decision.decisions().iter().map(|verdict| {
+            let outcome = match (verdict.decision(), verdict.reason()) {
+                (Decision::Allow, _) => Outcome::Allowed,
+                (_, DecisionReason::NoApprover | DecisionReason::StrictMode) => Outcome::Asked,
                 _ => Outcome::Denied,
             };
             (verdict.permission().to_string(), outcome)
         });
         prop_assert_eq!(outcomes.collect::<BTreeMap<_, _>>(), case.outcomes());
-        prop_assert_eq!(decision.verdicts().len(), case.outcomes().len(), "each thing is decided once");
-        prop_assert_eq!(granted(&decision), (case.worst() == Outcome::Allowed).then(|| case.acts()));
-        if let Decision::Granted(grants) = decision {
-            prop_assert_eq!(grants.limits().memory_bytes, case.memory.0.min(case.memory.1));
+        prop_assert_eq!(
+            decision.decisions().len(),
+            case.outcomes().len(),
+            "each thing is decided once"
+        );
+        prop_assert_eq!(
+            granted(&decision),
+            (case.worst() == Outcome::Allowed).then(|| case.acts())
+        );
+        if let Authorization::Granted(grants) = decision {
+            prop_assert_eq!(
+                grants.limits().memory_bytes,
+                case.memory.0.min(case.memory.1)
+            );
         }
         Ok(class(case.worst()))
     });
 }
 
-/// An approver is asked when rules leave something open and deny nothing, and a yes grants the request without what is denied.
+/// An approver is asked when rules leave something open and deny nothing, and a yes grants the
+/// request without what is denied.
 #[test]
 fn answers_never_pass_a_deny() {
     check(any_case(), &["allowed", "asked", "denied"], |case| {
-        let answered = |answer: Answer| {
+        let answered = |answer: ApprovalResponse| {
             let host = Host::new(answer);
-            let manager = PermissionManager::new(case.rules().new_content(NewContent::Allow)).approver(host.clone());
-            (granted(&block_on(manager.decide(&case.request(), None))), host.asked())
+            let manager =
+                PermissionManager::new(case.rules().with_new_content(NewContentPolicy::Allow))
+                    .approver(host.clone());
+            (
+                granted(&block_on(manager.authorize(&case.request(), None))),
+                host.asked(),
+            )
         };
-        let is_strict = case.mode == Mode::Strict;
+        let is_strict = case.mode == ApprovalMode::Strict;
         let (yes, no, asked) = match case.worst() {
             Outcome::Allowed => (true, true, 0),
             Outcome::Asked => (!is_strict, false, usize::from(!is_strict)),
             Outcome::Denied => (false, false, 0),
         };
-        prop_assert_eq!(answered(Answer::Once), (yes.then(|| case.acts()), asked));
-        prop_assert_eq!(answered(Answer::Deny), (no.then(|| case.acts()), asked));
-        for act in answered(Answer::Once).0.unwrap_or_default() {
-            prop_assert!(!case.rules.iter().any(|rule| rule.denies(act)), "{:?} is denied", act);
+        prop_assert_eq!(
+            answered(ApprovalResponse::AllowOnce),
+            (yes.then(|| case.acts()), asked)
+        );
+        prop_assert_eq!(
+            answered(ApprovalResponse::Deny),
+            (no.then(|| case.acts()), asked)
+        );
+        for act in answered(ApprovalResponse::AllowOnce).0.unwrap_or_default() {
+            prop_assert!(
+                !case.rules.iter().any(|rule| rule.denies(act)),
+                "{:?} is denied",
+                act
+            );
         }
         Ok(class(case.worst()))
     });
 }
 
-/// One more deny or ask, and one more allow of a project that is not trusted, take something away or change nothing, with and without answers.
+/// One more deny or ask, and one more allow of a project that is not trusted, take something away
+/// or change nothing, with and without answers.
 #[test]
 fn narrowing_never_widens() {
     let narrowing = any_case().prop_flat_map(|case| {
-        let acts = if case.acts().is_empty() { UNIVERSE.to_vec() } else { case.acts() };
+        let acts = if case.acts().is_empty() {
+            UNIVERSE.to_vec()
+        } else {
+            case.acts()
+        };
         let of_project = any_rule(vec![Effect::Allow], &acts).prop_map(RuleSpec::of_project);
-        let more = prop_oneof![3 => any_rule(vec![Effect::Ask, Effect::Deny], &acts), 1 => of_project];
-        (Just(Case { is_project_trusted: false, ..case }), more)
+        let more =
+            prop_oneof![3 => any_rule(vec![Effect::Ask, Effect::Deny], &acts), 1 => of_project];
+        (
+            Just(Case {
+                is_project_trusted: false,
+                ..case
+            }),
+            more,
+        )
     });
     check(narrowing, &["narrower", "the same"], |(case, more)| {
         let acts = |case: &Case| {
-            let yes = PermissionManager::new(case.rules().new_content(NewContent::Allow)).approver(Arc::new(Answer::Once));
-            let decisions = [case.rules().decide(&case.request()), block_on(yes.decide(&case.request(), None))];
+            let yes =
+                PermissionManager::new(case.rules().with_new_content(NewContentPolicy::Allow))
+                    .approver(Arc::new(ApprovalResponse::AllowOnce));
+            let decisions = [
+                case.rules().authorize(&case.request()),
+                block_on(yes.authorize(&case.request(), None)),
+            ];
             decisions.map(|decision| granted(&decision).unwrap_or_default())
         };
-        let narrowed = Case { rules: [&case.rules[..], &[more]].concat(), ..case.clone() };
+        let narrowed = Case {
+            rules: [&case.rules[..], &[more]].concat(),
+            ..case.clone()
+        };
         let (before, after) = (acts(&case), acts(&narrowed));
         for (before, after) in before.iter().zip(&after) {
-            prop_assert!(after.iter().all(|act| before.contains(act)), "{:?} {:?}", before, after);
+            prop_assert!(
+                after.iter().all(|act| before.contains(act)),
+                "{:?} {:?}",
+                before,
+                after
+            );
             prop_assert!(!after.iter().any(|act| more.denies(*act)));
         }
-        Ok(if before == after { "the same" } else { "narrower" })
+        Ok(if before == after {
+            "the same"
+        } else {
+            "narrower"
+        })
     });
 }
 
-/// Entries of `allowed-tools` and variables as a skill may write them, most of them in a form that means something.
+/// Entries of `allowed-tools` and variables as a skill may write them, most of them in a form that
+/// means something.
 fn any_texts() -> impl Strategy<Value = Request> {
     let entry = |tool: &'static str, pattern: &'static str| (tool, proptest::option::of(pattern));
     let tools = prop_oneof![
@@ -135,42 +207,97 @@ fn any_texts() -> impl Strategy<Value = Request> {
     ];
     let tools = proptest::collection::vec(tools, 0..3);
     let name = prop_oneof![8 => "KEY|AWS_ID", 1 => "PATH|LD_PRELOAD", 1 => "[A-Z_=]{0,8}"];
-    let variables = proptest::collection::vec((name, select(vec![Origin::Secret, Origin::Undeclared])), 0..2);
+    let variables = proptest::collection::vec(
+        (
+            name,
+            select(vec![VariableSource::Secret, VariableSource::Undeclared]),
+        ),
+        0..2,
+    );
     (tools, variables).prop_map(|(tools, variables)| {
-        let request = Request::new("/skills/s").content("1").workspace("/w");
-        let request = tools.iter().fold(request, |request, (tool, pattern)| request.tool(tool, pattern.as_deref()));
-        variables.into_iter().fold(request, |request, (name, origin)| request.variable(name, origin))
+        let request = Request::new("/skills/s")
+            .content_digest("1")
+            .workspace("/w");
+        let request = tools.iter().fold(request, |request, (tool, pattern)| {
+            request.allowed_tool(tool, pattern.as_deref())
+        });
+        variables
+            .into_iter()
+            .fold(request, |request, (name, origin)| {
+                request.variable(name, origin)
+            })
     })
 }
 
-/// Whatever a skill writes, it can do what one rule allows and none denies, and it cannot change itself.
+/// Whatever a skill writes, it can do what one rule allows and none denies, and it cannot change
+/// itself.
 #[test]
 fn no_request_text_gets_more_than_rules_allow() {
     let effects = || [&[Effect::Allow; 19][..], &[Effect::Deny]].concat();
-    let cases = (any_texts(), proptest::collection::vec(any_rule(effects(), UNIVERSE), 0..20));
+    let cases = (
+        any_texts(),
+        proptest::collection::vec(any_rule(effects(), UNIVERSE), 0..20),
+    );
     check(cases, &["with power", "denied"], |(request, rules)| {
-        let decision = Rules::default().with_rules(rules.iter().map(RuleSpec::rule)).decide(&request);
-        let Decision::Granted(grants) = &decision else { return Ok("denied") };
+        let decision = Policy::default()
+            .with_rules(rules.iter().map(RuleSpec::rule))
+            .authorize(&request);
+        let Authorization::Granted(grants) = &decision else {
+            return Ok("denied");
+        };
         let acts = possible(grants);
         for act in &acts {
-            prop_assert!(matches!(act, Act::Read(_)) || rules.iter().any(|rule| rule.allows(*act, false)), "{:?} is not allowed", act);
-            prop_assert!(!rules.iter().any(|rule| rule.denies(*act)), "{:?} is denied", act);
+            prop_assert!(
+                matches!(act, Act::Read(_)) || rules.iter().any(|rule| rule.allows(*act, false)),
+                "{:?} is not allowed",
+                act
+            );
+            prop_assert!(
+                !rules.iter().any(|rule| rule.denies(*act)),
+                "{:?} is denied",
+                act
+            );
         }
-        prop_assert!(grants.variables().iter().all(|name| !name.starts_with("LD_")));
-        prop_assert!(grants.files().iter().all(|file| file.path().starts_with("/w") || file.path() == Path::new("/skills/s")));
-        prop_assert!(grants.writable_around("/skills/s/SKILL.md".as_ref()).is_none());
-        Ok(if acts.iter().all(|act| matches!(act, Act::Read(_))) { "read only" } else { "with power" })
+        prop_assert!(
+            grants
+                .variables()
+                .iter()
+                .all(|name| !name.starts_with("LD_"))
+        );
+        prop_assert!(
+            grants
+                .files()
+                .iter()
+                .all(|file| file.path().starts_with("/w") || file.path() == Path::new("/skills/s"))
+        );
+        prop_assert!(
+            grants
+                .innermost_writable("/skills/s/SKILL.md".as_ref())
+                .is_none()
+        );
+        Ok(if acts.iter().all(|act| matches!(act, Act::Read(_))) {
+            "read only"
+        } else {
+            "with power"
+        })
     });
 }
 
-/// A text that parses is displayed in a form that parses to the same pattern, and it covers itself and each host that it names.
+/// A text that parses is displayed in a form that parses to the same pattern, and it covers itself
+/// and each host that it names.
 #[test]
 fn host_patterns_are_parsed_and_displayed() {
-    let text = prop_oneof![3 => "(\\*\\.)?([A-Za-z0-9-]{1,3}\\.){0,2}[A-Za-z]{1,3}\\.?", 1 => ".{0,20}"];
+    let text =
+        prop_oneof![3 => "(\\*\\.)?([A-Za-z0-9-]{1,3}\\.){0,2}[A-Za-z]{1,3}\\.?", 1 => ".{0,20}"];
     check(text, &["a pattern", "refused"], |text| {
-        let Ok(pattern) = text.parse::<HostPattern>() else { return Ok("refused") };
+        let Ok(pattern) = text.parse::<HostPattern>() else {
+            return Ok("refused");
+        };
         prop_assert!(pattern.covers(&pattern));
-        prop_assert_eq!(&pattern.to_string().parse::<HostPattern>().unwrap(), &pattern);
+        prop_assert_eq!(
+            &pattern.to_string().parse::<HostPattern>().unwrap(),
+            &pattern
+        );
         let host = text.replace('*', "x");
         prop_assert!(pattern.matches(&host) && pattern.matches(&host.to_uppercase()));
         let other = host.trim_end_matches('.').to_owned() + "x";

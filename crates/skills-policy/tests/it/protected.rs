@@ -1,6 +1,9 @@
 //! What other programs run later, and what the host keeps for itself.
 
-use skills_policy::{Approval, Decision, Effect, Layer, Mode, PROTECTED, Permission, Request, Rules};
+use skills_policy::{
+    Approval, ApprovalMode, Authorization, Effect, PROTECTED_PATHS, Permission, Policy, Request,
+    RuleSource,
+};
 
 use crate::decide::{LEAST, allow, decide, request, rules};
 
@@ -37,7 +40,10 @@ fn what_other_programs_run_or_obey_is_protected() {
         ".netrc",
     ];
     for path in paths {
-        let said = decide(&allow(&["write", "write:/w"]), &request(&[]).workspace("/w").write(format!("/w/{path}")));
+        let said = decide(
+            &allow(&["write", "write:/w"]),
+            &request(&[]).workspace("/w").write(format!("/w/{path}")),
+        );
         assert!(said.contains("PROTECTED"), "{path}: {said}");
     }
 }
@@ -45,22 +51,32 @@ fn what_other_programs_run_or_obey_is_protected() {
 /// Writing a protected path takes a rule that names it, for requests of skills and callers alike.
 #[test]
 fn no_pattern_and_no_wider_rule_makes_a_protected_path_writable() {
-    for name in PROTECTED {
+    for name in PROTECTED_PATHS {
         let pattern = format!("{name}/**");
         let by_skill = request(&[("Write", Some(pattern.as_str()))]).workspace("/w");
         let by_caller = request(&[]).workspace("/w").write(format!("/w/{name}"));
         let elsewhere = request(&[]).write(format!("/h/x/{}/y", name.to_uppercase()));
-        for (request, path) in [(by_skill, format!("/w/{name}")), (by_caller, format!("/w/{name}")), (elsewhere, "/h/x".to_owned())] {
+        for (request, path) in [
+            (by_skill, format!("/w/{name}")),
+            (by_caller, format!("/w/{name}")),
+            (elsewhere, "/h/x".to_owned()),
+        ] {
             let wider = [
                 allow(&["write"]),
                 allow(&["write:/"]),
                 allow(&["write:/w", "write:/h/x"]),
-                rules(&[(Effect::Allow, Layer::Session, "write"), (Effect::Allow, Layer::Session, "write:/")]),
-                Rules::default().mode(Mode::Trusted),
+                rules(&[
+                    (Effect::Allow, RuleSource::Invocation, "write"),
+                    (Effect::Allow, RuleSource::Invocation, "write:/"),
+                ]),
+                Policy::default().with_mode(ApprovalMode::Trusted),
             ];
             for rules in wider {
                 let said = decide(&rules, &request);
-                assert!(said.starts_with("denied: may not write ") && said.contains("PROTECTED"), "{name}: {said}");
+                assert!(
+                    said.starts_with("denied: may not write ") && said.contains("PROTECTED"),
+                    "{name}: {said}"
+                );
             }
             if path != "/h/x" {
                 let granted = decide(&allow(&[&format!("write:{path}")]), &request);
@@ -73,11 +89,18 @@ fn no_pattern_and_no_wider_rule_makes_a_protected_path_writable() {
     assert!(decide(&allow(&["write:/w/.git"]), &hooks).starts_with("denied: "));
     assert!(decide(&allow(&["write:/w/.git/hooks"]), &hooks).contains("rw"));
     assert!(
-        decide(&rules(&[(Effect::Allow, Layer::User, "write:/w/.git/hooks"), (Effect::Deny, Layer::Admin, "write:/w")]), &hooks)
-            .starts_with("denied")
+        decide(
+            &rules(&[
+                (Effect::Allow, RuleSource::User, "write:/w/.git/hooks"),
+                (Effect::Deny, RuleSource::Admin, "write:/w")
+            ]),
+            &hooks
+        )
+        .starts_with("denied")
     );
     // The workspace itself may lie in one.
-    let inside = request(&[("Write", None), ("Write", Some("src/**"))]).workspace("/h/.claude/worktrees/x");
+    let inside =
+        request(&[("Write", None), ("Write", Some("src/**"))]).workspace("/h/.claude/worktrees/x");
     assert!(decide(&allow(&["write"]), &inside).contains("/h/.claude/worktrees/x:rw"));
 }
 
@@ -88,12 +111,21 @@ fn approvals_for_a_wider_path_do_not_cover_a_protected_one() {
         directory: "/skills/a".into(),
         digest: "x".to_owned(),
         permissions: [permission].into(),
-        granted: Default::default(),
+        granted_by_rules: Default::default(),
         declared: Default::default(),
     };
-    let hooks = |path: &str| Permission::WriteProtected { path: path.into(), protected: "/w/.git/hooks".into() };
+    let hooks = |path: &str| Permission::WriteProtected {
+        path: path.into(),
+        protected: "/w/.git/hooks".into(),
+    };
     assert!(!approval(Permission::Write("/w".into())).covers(&hooks("/w/.git/hooks")));
-    assert!(!approval(Permission::WriteProtected { path: "/w/.git".into(), protected: "/w/.git".into() }).covers(&hooks("/w/.git/hooks")));
+    assert!(
+        !approval(Permission::WriteProtected {
+            path: "/w/.git".into(),
+            protected: "/w/.git".into()
+        })
+        .covers(&hooks("/w/.git/hooks"))
+    );
     assert!(approval(hooks("/w/.git/hooks")).covers(&hooks("/w/.git/hooks/x")));
     assert!(!approval(hooks("/w/.git/hooks")).covers(&Permission::Write("/w/.git/hooks".into())));
 }
@@ -101,18 +133,53 @@ fn approvals_for_a_wider_path_do_not_cover_a_protected_one() {
 #[test]
 fn paths_of_the_host_are_protected_or_hidden() {
     let all = allow(&["write", "read"]);
-    let request = |path: &str| request(&[]).workspace("/h").write(path).protect("/h/skills").hide("/h/state");
+    let request = |path: &str| {
+        request(&[])
+            .workspace("/h")
+            .write(path)
+            .protect("/h/skills")
+            .hide("/h/state")
+    };
     assert!(decide(&all, &request("/h/skills/other")).contains("PROTECTED"));
-    assert!(decide(&allow(&["write:/h/skills"]), &request("/h/skills/other")).contains("/h/skills/other:rw"));
-    let Decision::Granted(grants) = all.decide(&request("/h")) else { panic!("the workspace may be written") };
-    assert_eq!(grants.protected_in("/h".as_ref(), "/h/skills/x".as_ref()).as_deref(), Some("/h/skills".as_ref()));
-    assert_eq!(grants.protected_in("/h".as_ref(), "/h/src/x".as_ref()), None);
+    assert!(
+        decide(&allow(&["write:/h/skills"]), &request("/h/skills/other"))
+            .contains("/h/skills/other:rw")
+    );
+    let Authorization::Granted(grants) = all.authorize(&request("/h")) else {
+        panic!("the workspace may be written")
+    };
+    assert_eq!(
+        grants
+            .protected_in("/h".as_ref(), "/h/skills/x".as_ref())
+            .as_deref(),
+        Some("/h/skills".as_ref())
+    );
+    assert_eq!(
+        grants.protected_in("/h".as_ref(), "/h/src/x".as_ref()),
+        None
+    );
     assert!(grants.hidden().contains(std::path::Path::new("/h/state")));
-    assert!(decide(&allow(&["write:/h/state", "read:/h/state"]), &request("/h/state/x")).contains("no program sees"));
+    assert!(
+        decide(
+            &allow(&["write:/h/state", "read:/h/state"]),
+            &request("/h/state/x")
+        )
+        .contains("no program sees")
+    );
     for path in ["/h/state", "/h/state/x"] {
         let read = Request::new("/skills/a").read(path).hide("/h/state");
-        assert!(decide(&rules(&[(Effect::Allow, Layer::Session, "read:/h/state")]), &read).contains("no program sees"), "{path}");
+        assert!(
+            decide(
+                &rules(&[(Effect::Allow, RuleSource::Invocation, "read:/h/state")]),
+                &read
+            )
+            .contains("no program sees"),
+            "{path}"
+        );
     }
     let beside = Request::new("/skills/a").read("/h/states").hide("/h/state");
-    assert_eq!(decide(&all, &beside), format!("{LEAST} /h/states=/h/states:ro"));
+    assert_eq!(
+        decide(&all, &beside),
+        format!("{LEAST} /h/states=/h/states:ro")
+    );
 }

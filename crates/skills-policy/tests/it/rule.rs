@@ -2,30 +2,49 @@
 
 use std::path::Path;
 
-use skills_policy::{Capability, Effect, Layer, Rule};
+use skills_policy::{Capability, Effect, Rule, RuleSource};
 
 #[test]
 fn a_rule_is_written_with_its_directory_and_its_source() {
-    let rule = Rule::parse(Effect::Deny, Layer::Project, "spawn:git").unwrap();
+    let rule = Rule::parse(Effect::Deny, RuleSource::Project, "spawn:git").unwrap();
     assert_eq!(rule.to_string(), "deny spawn:git (project)");
     assert_eq!(rule.directory(), None);
-    let rule = rule.within("/work").source("policy.toml");
-    assert_eq!(rule.to_string(), "deny spawn:git within /work (project, policy.toml)");
-    assert_eq!((rule.effect(), rule.layer(), rule.directory()), (Effect::Deny, Layer::Project, Some(Path::new("/work"))));
+    let rule = rule.within("/work").origin("policy.toml");
+    assert_eq!(
+        rule.to_string(),
+        "deny spawn:git within /work (project, policy.toml)"
+    );
+    assert_eq!(
+        (rule.effect(), rule.source(), rule.directory()),
+        (Effect::Deny, RuleSource::Project, Some(Path::new("/work")))
+    );
     assert_eq!(rule.target().to_string(), "spawn:git");
 }
 
 #[test]
 fn a_rule_about_another_target_keeps_everything_else() {
-    let rule = Rule::parse(Effect::Ask, Layer::User, "read:/w").unwrap().within("/work").source("policy.toml");
-    let other = rule.about("write:/v".parse().unwrap());
-    assert_eq!(other.to_string(), "ask write:/v within /work (user, policy.toml)");
+    let rule = Rule::parse(Effect::Ask, RuleSource::User, "read:/w")
+        .unwrap()
+        .within("/work")
+        .origin("policy.toml");
+    let other = rule.with_target("write:/v".parse().unwrap());
+    assert_eq!(
+        other.to_string(),
+        "ask write:/v within /work (user, policy.toml)"
+    );
 }
 
 #[test]
 fn each_layer_has_a_name() {
-    let layers = [Layer::BuiltIn, Layer::Admin, Layer::User, Layer::Project, Layer::Session];
+    let layers = [
+        RuleSource::BuiltIn,
+        RuleSource::Admin,
+        RuleSource::User,
+        RuleSource::Project,
+        RuleSource::Invocation,
+    ];
     let names = layers.map(|layer| Rule::new(Effect::Allow, layer, Capability::Spawn).to_string());
-    let expected = ["built-in", "admin", "user", "project", "session"].map(|name| format!("allow spawn ({name})"));
+    let expected = ["built-in", "admin", "user", "project", "session"]
+        .map(|name| format!("allow spawn ({name})"));
     assert_eq!(names, expected);
 }

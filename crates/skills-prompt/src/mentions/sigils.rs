@@ -3,11 +3,23 @@
 use std::ops::Range;
 
 /// Variables of the environment, which are no skills (Codex).
-const VARIABLES: [&str; 11] = ["PATH", "HOME", "USER", "SHELL", "PWD", "TMPDIR", "TEMP", "TMP", "LANG", "TERM", "XDG_CONFIG_HOME"];
+const ENVIRONMENT_VARIABLES: [&str; 11] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "SHELL",
+    "PWD",
+    "TMPDIR",
+    "TEMP",
+    "TMP",
+    "LANG",
+    "TERM",
+    "XDG_CONFIG_HOME",
+];
 
 /// A name behind a sigil.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Sigil<'a> {
+pub(super) struct SigilName<'a> {
     pub(super) name: &'a str,
     /// The path of a link.
     pub(super) path: Option<&'a str>,
@@ -16,7 +28,7 @@ pub(super) struct Sigil<'a> {
 
 /// Which characters a plain name may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Alphabet {
+pub(super) enum NameAlphabet {
     /// ASCII letters, digits, `_`, `-` and `:` (Codex).
     Ascii,
     /// Letters and digits of all scripts as well.
@@ -24,20 +36,34 @@ pub(super) enum Alphabet {
 }
 
 /// Finds the names in a text, in one pass. Names of environment variables are left out.
-pub(super) fn sigils(text: &str, alphabet: Alphabet) -> Vec<Sigil<'_>> {
+pub(super) fn find_sigils(text: &str, alphabet: NameAlphabet) -> Vec<SigilName<'_>> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let (mut at, mut may_close) = (0, true);
     while let Some(step) = memchr::memchr2(b'$', b'[', &bytes[at..]) {
         at += step;
         // Without a parenthesis that closes there are no more links.
-        may_close = may_close && (bytes[at] != b'[' || memchr::memchr(b')', &bytes[at..]).is_some());
-        let link = if bytes[at] == b'[' && may_close { link(text, at, alphabet) } else { None };
-        let sigil = link.or_else(|| if bytes[at] == b'$' { plain(text, at, alphabet) } else { None });
+        may_close =
+            may_close && (bytes[at] != b'[' || memchr::memchr(b')', &bytes[at..]).is_some());
+        let link = if bytes[at] == b'[' && may_close {
+            parse_link(text, at, alphabet)
+        } else {
+            None
+        };
+        let sigil = link.or_else(|| {
+            if bytes[at] == b'$' {
+                parse_plain(text, at, alphabet)
+            } else {
+                None
+            }
+        });
         match sigil {
             Some(sigil) => {
                 at = sigil.span.end;
-                if !VARIABLES.iter().any(|variable| sigil.name.eq_ignore_ascii_case(variable)) {
+                if !ENVIRONMENT_VARIABLES
+                    .iter()
+                    .any(|variable| sigil.name.eq_ignore_ascii_case(variable))
+                {
                     found.push(sigil);
                 }
             }
@@ -47,25 +73,37 @@ pub(super) fn sigils(text: &str, alphabet: Alphabet) -> Vec<Sigil<'_>> {
     found
 }
 
-fn plain(text: &str, at: usize, alphabet: Alphabet) -> Option<Sigil<'_>> {
-    let name = name(&text[at + 1..], alphabet);
-    (!name.is_empty()).then(|| Sigil { name, path: None, span: at..at + 1 + name.len() })
+fn parse_plain(text: &str, at: usize, alphabet: NameAlphabet) -> Option<SigilName<'_>> {
+    let name = name_prefix(&text[at + 1..], alphabet);
+    (!name.is_empty()).then(|| SigilName {
+        name,
+        path: None,
+        span: at..at + 1 + name.len(),
+    })
 }
 
-fn link(text: &str, at: usize, alphabet: Alphabet) -> Option<Sigil<'_>> {
+fn parse_link(text: &str, at: usize, alphabet: NameAlphabet) -> Option<SigilName<'_>> {
     let inside = text[at..].strip_prefix("[$")?;
-    let name = name(inside, alphabet);
+    let name = name_prefix(inside, alphabet);
     let behind = inside[name.len()..].strip_prefix(']')?;
-    let path = behind.trim_start_matches(|c: char| c.is_ascii_whitespace()).strip_prefix('(')?;
+    let path = behind
+        .trim_start_matches(|c: char| c.is_ascii_whitespace())
+        .strip_prefix('(')?;
     let end = path.find(')')?;
     let written = path[..end].trim();
     let length = text[at..].len() - path.len() + end + 1;
-    (!name.is_empty() && !written.is_empty()).then(|| Sigil { name, path: Some(written), span: at..at + length })
+    (!name.is_empty() && !written.is_empty()).then(|| SigilName {
+        name,
+        path: Some(written),
+        span: at..at + length,
+    })
 }
 
-fn name(text: &str, alphabet: Alphabet) -> &str {
+fn name_prefix(text: &str, alphabet: NameAlphabet) -> &str {
     let is_part = |c: char| {
-        c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ':') || alphabet == Alphabet::Unicode && !c.is_ascii() && c.is_alphanumeric()
+        c.is_ascii_alphanumeric()
+            || matches!(c, '_' | '-' | ':')
+            || alphabet == NameAlphabet::Unicode && !c.is_ascii() && c.is_alphanumeric()
     };
     &text[..text.find(|c| !is_part(c)).unwrap_or(text.len())]
 }
@@ -75,12 +113,22 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &[(&str, Option<&str>)]) {
-        let found = sigils(text, Alphabet::Ascii);
-        assert_eq!(found.iter().map(|sigil| (sigil.name, sigil.path)).collect::<Vec<_>>(), expected, "{text}");
+        let found = find_sigils(text, NameAlphabet::Ascii);
+        assert_eq!(
+            found
+                .iter()
+                .map(|sigil| (sigil.name, sigil.path))
+                .collect::<Vec<_>>(),
+            expected,
+            "{text}"
+        );
         for sigil in found {
             let written = &text[sigil.span];
             match sigil.path {
-                Some(path) => assert!(written.starts_with("[$") && written.ends_with(')') && written.contains(path), "{written}"),
+                Some(path) => assert!(
+                    written.starts_with("[$") && written.ends_with(')') && written.contains(path),
+                    "{written}"
+                ),
                 None => assert_eq!(written, format!("${}", sigil.name)),
             }
         }
@@ -88,13 +136,27 @@ mod tests {
 
     #[test]
     fn names() {
-        check("$doc. ($doc) $docs $doc_extra", &[("doc", None), ("doc", None), ("docs", None), ("doc_extra", None)]);
-        check("$alpha.skill foo$alpha $$alpha", &[("alpha", None), ("alpha", None), ("alpha", None)]);
-        check("$slack:search $5 $-rf", &[("slack:search", None), ("5", None), ("-rf", None)]);
+        check(
+            "$doc. ($doc) $docs $doc_extra",
+            &[
+                ("doc", None),
+                ("doc", None),
+                ("docs", None),
+                ("doc_extra", None),
+            ],
+        );
+        check(
+            "$alpha.skill foo$alpha $$alpha",
+            &[("alpha", None), ("alpha", None), ("alpha", None)],
+        );
+        check(
+            "$slack:search $5 $-rf",
+            &[("slack:search", None), ("5", None), ("-rf", None)],
+        );
         check("$PATH $home [$PATH](/x)", &[]);
         check("$数据", &[]);
         check(&"$".repeat(256), &[]);
-        assert_eq!(sigils("$数据,", Alphabet::Unicode)[0].name, "数据");
+        assert_eq!(find_sigils("$数据,", NameAlphabet::Unicode)[0].name, "数据");
     }
 
     #[test]
@@ -102,8 +164,14 @@ mod tests {
         check("[$b](/x/SKILL.md)", &[("b", Some("/x/SKILL.md"))]);
         check("[$b] \t\n( /x )", &[("b", Some("/x"))]);
         check("[$b](skill:///x)", &[("b", Some("skill:///x"))]);
-        check("see [$b](/x) and (that) [$c](/y).", &[("b", Some("/x")), ("c", Some("/y"))]);
-        check("[$b] /x [$c]() [$d]( ) [$e](", &[("b", None), ("c", None), ("d", None), ("e", None)]);
+        check(
+            "see [$b](/x) and (that) [$c](/y).",
+            &[("b", Some("/x")), ("c", Some("/y"))],
+        );
+        check(
+            "[$b] /x [$c]() [$d]( ) [$e](",
+            &[("b", None), ("c", None), ("d", None), ("e", None)],
+        );
         check("[beta](/x)", &[]);
         check("[[$b](/x)", &[("b", Some("/x"))]);
     }

@@ -1,12 +1,15 @@
 use std::path::Path;
 
-use skills_discovery::{Digest, DigestCache, SkillFiles};
-use skills_prompt::{Activation, Active};
+use skills_discovery::{ContentDigest, DigestCache, SkillFiles};
+use skills_prompt::{Activation, ActiveSkills};
 
 use crate::tree::Tree;
 
-fn digest(tree: &Tree, path: &str) -> Digest {
-    SkillFiles::at(&tree.path(path)).unwrap().digest(&mut DigestCache::default()).unwrap()
+fn digest(tree: &Tree, path: &str) -> ContentDigest {
+    SkillFiles::open_directory(&tree.path(path))
+        .unwrap()
+        .digest(&mut DigestCache::default())
+        .unwrap()
 }
 
 #[test]
@@ -14,14 +17,21 @@ fn a_text_is_given_once_until_it_changes() {
     let tree = Tree::new();
     tree.skill("a", "a").skill("b", "b");
     let (a, b) = (Path::new("/skills/a"), Path::new("/skills/b"));
-    let mut active = Active::default();
+    let mut active = ActiveSkills::default();
     assert_eq!(active.activate(b, digest(&tree, "b")), Activation::New);
     assert_eq!(active.activate(a, digest(&tree, "a")), Activation::New);
-    assert_eq!(active.activate(b, digest(&tree, "b")), Activation::Already);
-    assert_eq!(active.skills(), [b, a], "in the order in which they were given");
+    assert_eq!(
+        active.activate(b, digest(&tree, "b")),
+        Activation::AlreadyActive
+    );
+    assert_eq!(
+        active.skills(),
+        [b, a],
+        "in the order in which they were given"
+    );
     tree.file("b/references/new.md", "more");
     assert_eq!(active.activate(b, digest(&tree, "b")), Activation::Changed);
     assert_eq!(active.skills(), [a, b]);
-    active.forget(a);
+    active.remove(a);
     assert_eq!(active.activate(a, digest(&tree, "a")), Activation::New);
 }

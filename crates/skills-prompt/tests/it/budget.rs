@@ -3,32 +3,62 @@
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use skills_discovery::Scope;
-use skills_prompt::{Budget, Catalogue, Fill, Format, Item, Mode, Rendering, Shortening};
+use skills_prompt::{
+    Allocation, Budget, ListFormat, ListingMode, SkillList, SkillListRenderer, SkillSummary,
+    Truncation,
+};
 
-fn list(catalogue: &Catalogue) -> String {
+fn list(catalogue: &SkillList) -> String {
     let body = catalogue.body();
-    let list = body.split("### Available skills\n").nth(1).unwrap_or_default();
-    list.split("### How to use skills\n").next().unwrap_or_default().to_owned()
+    let list = body
+        .split("### Available skills\n")
+        .nth(1)
+        .unwrap_or_default();
+    list.split("### How to use skills\n")
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// What the entries cost without descriptions.
-fn bare(items: &[Item<'_>], unit: fn(usize) -> Budget) -> usize {
-    let items: Vec<Item<'_>> = items.iter().map(|item| item.clone().mode(Mode::NameOnly)).collect();
-    Catalogue::render(&items, unit(1_000_000)).report().cost
+fn bare(items: &[SkillSummary<'_>], unit: fn(usize) -> Budget) -> usize {
+    let items: Vec<SkillSummary<'_>> = items
+        .iter()
+        .map(|item| item.clone().mode(ListingMode::NameOnly))
+        .collect();
+    SkillList::render(&items, unit(1_000_000)).report().cost
 }
 
-fn named<'a>(descriptions: &[&'a str]) -> Vec<Item<'a>> {
-    let item = |(index, description): (usize, &&'a str)| Item::new(format!("s{index}"), *description, format!("/s{index}/SKILL.md"));
+fn named<'a>(descriptions: &[&'a str]) -> Vec<SkillSummary<'a>> {
+    let item = |(index, description): (usize, &&'a str)| {
+        SkillSummary::new(
+            format!("s{index}"),
+            *description,
+            format!("/s{index}/SKILL.md"),
+        )
+    };
     descriptions.iter().enumerate().map(item).collect()
 }
 
 /// Renders with so many characters beyond the bare entries, and returns the descriptions.
-fn check(descriptions: &[&str], extra: usize, expected: &[&str]) -> Catalogue {
+fn check(descriptions: &[&str], extra: usize, expected: &[&str]) -> SkillList {
     let items = named(descriptions);
-    let catalogue = Catalogue::render(&items, Budget::Characters(bare(&items, Budget::Characters) + extra));
+    let catalogue = SkillList::render(
+        &items,
+        Budget::Characters(bare(&items, Budget::Characters) + extra),
+    );
     let shown: Vec<String> = list(&catalogue)
         .lines()
-        .map(|line| line.split_once(':').unwrap().1.rsplit_once(" (file:").unwrap().0.trim_start().to_owned())
+        .map(|line| {
+            line.split_once(':')
+                .unwrap()
+                .1
+                .rsplit_once(" (file:")
+                .unwrap()
+                .0
+                .trim_start()
+                .to_owned()
+        })
         .collect();
     assert_eq!(shown, expected);
     catalogue
@@ -37,20 +67,38 @@ fn check(descriptions: &[&str], extra: usize, expected: &[&str]) -> Catalogue {
 #[test]
 fn golden_vectors_of_codex() {
     let catalogue = check(&["abcdef", "uvwxyz"], 6, &["ab", "uv"]);
-    assert_eq!((catalogue.report().truncated_characters, catalogue.report().warning("Codex")), (8, None));
+    assert_eq!(
+        (
+            catalogue.report().truncated_characters,
+            catalogue.report().warning("Codex")
+        ),
+        (8, None)
+    );
     check(&["x", "abcdefghi"], 11, &["x", "abcdefgh"]);
     let long = "a".repeat(250);
     let catalogue = check(&[&long, ""], 49, &[&"a".repeat(48), ""]);
     let report = catalogue.report();
-    assert_eq!((report.truncated_characters, report.truncated_descriptions, report.average_truncation()), (202, 1, 101));
+    assert_eq!(
+        (
+            report.truncated_characters,
+            report.truncated_descriptions,
+            report.average_truncation()
+        ),
+        (202, 1, 101)
+    );
     assert_snapshot!(report.warning("Codex").unwrap(), @"Skill descriptions were shortened to fit the skills context budget. Codex can still see every skill, but some descriptions are shorter. Disable unused skills or plugins to leave more room for the rest.");
 }
 
 #[test]
 fn an_average_of_a_hundred_is_no_warning() {
     let long = "a".repeat(248);
-    let report = check(&[&long, ""], 49, &[&"a".repeat(48), ""]).report().clone();
-    assert_eq!((report.average_truncation(), report.warning("Codex")), (100, None));
+    let report = check(&[&long, ""], 49, &[&"a".repeat(48), ""])
+        .report()
+        .clone();
+    assert_eq!(
+        (report.average_truncation(), report.warning("Codex")),
+        (100, None)
+    );
 }
 
 #[test]
@@ -58,59 +106,112 @@ fn a_share_of_the_window_is_named() {
     let long = "a".repeat(900);
     let items = named(&[&long]);
     let limit = bare(&items, Budget::Tokens) + 10;
-    let warning = |budget| Catalogue::render(&items, budget).report().warning("Codex").unwrap();
-    assert!(warning(Budget::WindowShare(limit)).starts_with("Skill descriptions were shortened to fit the 2% skills context budget."));
-    assert!(warning(Budget::Tokens(limit)).starts_with("Skill descriptions were shortened to fit the skills context budget."));
+    let warning = |budget| {
+        SkillList::render(&items, budget)
+            .report()
+            .warning("Codex")
+            .unwrap()
+    };
+    assert!(
+        warning(Budget::WindowShare(limit))
+            .starts_with("Skill descriptions were shortened to fit the 2% skills context budget.")
+    );
+    assert!(
+        warning(Budget::Tokens(limit))
+            .starts_with("Skill descriptions were shortened to fit the skills context budget.")
+    );
     assert_snapshot!(warning(Budget::WindowShare(3)), @"Exceeded skills context budget of 2%. All skill descriptions were removed and 1 additional skill was not included in the model-visible skills list.");
 }
 
 #[test]
 fn what_is_left_out_goes_by_the_order_of_the_prompt() {
-    let skill = |name: &'static str, scope| Item::new(name, "d", format!("/{name}/SKILL.md")).scope(scope);
-    let items = [skill("user", Scope::User), skill("repo", Scope::Repo), skill("admn", Scope::Admin), skill("syst", Scope::System)];
+    let skill = |name: &'static str, scope| {
+        SkillSummary::new(name, "d", format!("/{name}/SKILL.md")).scope(scope)
+    };
+    let items = [
+        skill("user", Scope::User),
+        skill("repo", Scope::Repo),
+        skill("admn", Scope::Admin),
+        skill("syst", Scope::System),
+    ];
     let one = bare(&items[..1], Budget::Characters);
-    let catalogue = Catalogue::render(&items, Budget::Characters(2 * one));
+    let catalogue = SkillList::render(&items, Budget::Characters(2 * one));
     assert_snapshot!(list(&catalogue), @"
     - syst: (file: /syst/SKILL.md)
     - admn: (file: /admn/SKILL.md)
     ");
     assert_eq!(catalogue.report().omitted, ["repo", "user"]);
-    assert_eq!(catalogue.report().shortened, ["syst", "admn"]);
+    assert_eq!(catalogue.report().truncated, ["syst", "admn"]);
     assert_snapshot!(catalogue.report().warning("Codex").unwrap(), @"Exceeded skills context budget. All skill descriptions were removed and 2 additional skills were not included in the model-visible skills list.");
 }
 
 #[test]
 fn a_line_that_is_too_long_does_not_stop_later_ones() {
     let long = "x".repeat(300);
-    let items = [Item::new("a", "d", "/a"), Item::new("b", "d", &long), Item::new("c", "d", "/c")];
-    let catalogue = Catalogue::render(&items, Budget::Characters(60));
-    assert_eq!((list(&catalogue).lines().count(), catalogue.report().omitted.clone()), (2, vec!["b".to_owned()]));
-    assert!(catalogue.report().warning("Codex").unwrap().contains("1 additional skill was not"));
+    let items = [
+        SkillSummary::new("a", "d", "/a"),
+        SkillSummary::new("b", "d", &long),
+        SkillSummary::new("c", "d", "/c"),
+    ];
+    let catalogue = SkillList::render(&items, Budget::Characters(60));
+    assert_eq!(
+        (
+            list(&catalogue).lines().count(),
+            catalogue.report().omitted.clone()
+        ),
+        (2, vec!["b".to_owned()])
+    );
+    assert!(
+        catalogue
+            .report()
+            .warning("Codex")
+            .unwrap()
+            .contains("1 additional skill was not")
+    );
 }
 
 #[test]
 fn pinned_skills_keep_their_descriptions() {
     let text = "A description of forty characters, or so.";
     let mut items = named(&[text, text, text]);
-    items[2] = items[2].clone().mode(Mode::Pinned);
+    items[2] = items[2].clone().mode(ListingMode::Pinned);
     let limit = bare(&items, Budget::Characters) + 44;
-    let catalogue = Catalogue::render(&items, Budget::Characters(limit));
+    let catalogue = SkillList::render(&items, Budget::Characters(limit));
     assert_snapshot!(list(&catalogue), @"
     - s0: A (file: /s0/SKILL.md)
     - s1: (file: /s1/SKILL.md)
     - s2: A description of forty characters, or so. (file: /s2/SKILL.md)
     ");
-    let catalogue = Catalogue::render(&items, Budget::Characters(20));
-    assert_eq!(catalogue.report().omitted_pinned, ["s2"], "whoever must be there is named when it is not");
-    let warning = Catalogue::render(&items, Budget::Characters(limit - 60)).report().warning("Codex").unwrap();
-    assert!(warning.contains(" Most skill descriptions were removed and 2 additional skills were"), "{warning}");
+    let catalogue = SkillList::render(&items, Budget::Characters(20));
+    assert_eq!(
+        catalogue.report().omitted_pinned,
+        ["s2"],
+        "whoever must be there is named when it is not"
+    );
+    let warning = SkillList::render(&items, Budget::Characters(limit - 60))
+        .report()
+        .warning("Codex")
+        .unwrap();
+    assert!(
+        warning.contains(" Most skill descriptions were removed and 2 additional skills were"),
+        "{warning}"
+    );
 }
 
 #[test]
 fn ranked_items_fill_the_budget_from_the_top() {
-    let items = named(&["The first of all descriptions.", "The second one.", "The third one."]);
-    let ranked: Vec<Item<'_>> = items.into_iter().rev().collect();
-    let rendering = |extra: usize| Rendering::new(Budget::Characters(bare(&ranked, Budget::Characters) + extra)).fill(Fill::Ranked);
+    let items = named(&[
+        "The first of all descriptions.",
+        "The second one.",
+        "The third one.",
+    ]);
+    let ranked: Vec<SkillSummary<'_>> = items.into_iter().rev().collect();
+    let rendering = |extra: usize| {
+        SkillListRenderer::new(Budget::Characters(
+            bare(&ranked, Budget::Characters) + extra,
+        ))
+        .allocation(Allocation::Ranked)
+    };
     assert_snapshot!(list(&rendering(35).render(&ranked)), @"
     - s2: The third one. (file: /s2/SKILL.md)
     - s1: The second one. (file: /s1/SKILL.md)
@@ -118,7 +219,9 @@ fn ranked_items_fill_the_budget_from_the_top() {
     ");
     // Not even the names fit: whole entries for half of it, then names.
     let short = named(&["First.", "Second.", "Third."]);
-    let catalogue = Rendering::new(Budget::Characters(80)).fill(Fill::Ranked).render(&short);
+    let catalogue = SkillListRenderer::new(Budget::Characters(80))
+        .allocation(Allocation::Ranked)
+        .render(&short);
     assert_snapshot!(list(&catalogue), @"
     - s0: First. (file: /s0/SKILL.md)
     - s1: (file: /s1/SKILL.md)
@@ -128,24 +231,30 @@ fn ranked_items_fill_the_budget_from_the_top() {
 
 #[test]
 fn sentences_that_say_when_not_to_use_a_skill_stay() {
-    let items = named(&["Fills PDF forms. Merges files. Use for PDF. Never use for scans.", "Short."]);
+    let items = named(&[
+        "Fills PDF forms. Merges files. Use for PDF. Never use for scans.",
+        "Short.",
+    ]);
     let limit = bare(&items, Budget::Characters) + 60;
-    let rendering = Rendering::new(Budget::Characters(limit)).shortening(Shortening::Sentences);
+    let rendering =
+        SkillListRenderer::new(Budget::Characters(limit)).truncation(Truncation::Sentences);
     let catalogue = rendering.render(&items);
     assert_snapshot!(list(&catalogue), @"
     - s0: Fills PDF forms. Merges files. Never use for scans. (file: /s0/SKILL.md)
     - s1: Short. (file: /s1/SKILL.md)
     ");
-    assert_eq!(catalogue.report().shortened, ["s0"]);
+    assert_eq!(catalogue.report().truncated, ["s0"]);
 }
 
 /// Fewer characters may be more bytes, and those are what tokens are counted by.
 #[test]
 fn whole_sentences_cost_no_more_than_the_start_that_they_replace() {
-    let items = named(&["Some plain words of a first sentence. Never for 日日日日日日日日日日日日。"]);
+    let items =
+        named(&["Some plain words of a first sentence. Never for 日日日日日日日日日日日日。"]);
     let least = bare(&items, Budget::Tokens);
     for extra in 0..30 {
-        let rendering = Rendering::new(Budget::Tokens(least + extra)).shortening(Shortening::Sentences);
+        let rendering =
+            SkillListRenderer::new(Budget::Tokens(least + extra)).truncation(Truncation::Sentences);
         let list = list(&rendering.render(&items));
         assert!(list.len().div_ceil(4) <= least + extra, "{extra}: {list}");
     }
@@ -155,9 +264,21 @@ fn whole_sentences_cost_no_more_than_the_start_that_they_replace() {
 fn what_no_model_is_shown_is_told() {
     let long = format!("{} Never use for scans.", "Does things. ".repeat(90));
     let items = named(&[&long]);
-    let rendering = Rendering::new(Budget::Characters(100_000));
-    let (cut, sentences) = (rendering.render(&items), rendering.clone().shortening(Shortening::Sentences).render(&items));
-    assert_eq!((cut.report().shortened.len(), sentences.report().shortened.len()), (1, 1));
+    let rendering = SkillListRenderer::new(Budget::Characters(100_000));
+    let (cut, sentences) = (
+        rendering.render(&items),
+        rendering
+            .clone()
+            .truncation(Truncation::Sentences)
+            .render(&items),
+    );
+    assert_eq!(
+        (
+            cut.report().truncated.len(),
+            sentences.report().truncated.len()
+        ),
+        (1, 1)
+    );
     assert!(!list(&cut).contains("Never use") && list(&sentences).contains("Never use for scans."));
     assert!(list(&sentences).chars().count() <= 1_024 + bare(&items, Budget::Characters));
 }
@@ -167,9 +288,14 @@ fn characters_that_whole_sentences_do_not_use_count_as_missing() {
     let text = format!("First words here. {}.", "x".repeat(380));
     let items = named(&[&text]);
     let limit = bare(&items, Budget::Characters) + 360;
-    let catalogue = Rendering::new(Budget::Characters(limit)).shortening(Shortening::Sentences).render(&items);
+    let catalogue = SkillListRenderer::new(Budget::Characters(limit))
+        .truncation(Truncation::Sentences)
+        .render(&items);
     assert!(list(&catalogue).contains(": First words here. (file"));
-    assert_eq!(catalogue.report().truncated_characters, text.len() - "First words here.".len());
+    assert_eq!(
+        catalogue.report().truncated_characters,
+        text.len() - "First words here.".len()
+    );
     assert!(catalogue.report().warning("Codex").is_some());
 }
 
@@ -178,26 +304,47 @@ fn a_tokenizer_of_the_caller_counts() {
     let words = |text: &str| text.split_whitespace().count();
     let items = named(&["one two three four five six", "one two three four five six"]);
     let bare: usize = 2 * 4;
-    let rendering = Rendering::new(Budget::Tokens(bare + 6)).tokenizer(&words);
+    let rendering = SkillListRenderer::new(Budget::Tokens(bare + 6)).tokenizer(&words);
     let catalogue = rendering.render(&items);
     // The space behind the third word costs nothing here.
-    assert_eq!(list(&catalogue), "- s0: one two three  (file: /s0/SKILL.md)\n- s1: one two three  (file: /s1/SKILL.md)\n");
+    assert_eq!(
+        list(&catalogue),
+        "- s0: one two three  (file: /s0/SKILL.md)\n- s1: one two three  (file: /s1/SKILL.md)\n"
+    );
     assert_eq!(catalogue.report().cost, bare + 6);
-    let characters = Rendering::new(Budget::Characters(10_000)).tokenizer(&words).render(&items);
-    assert_eq!(characters.report().cost, list(&characters).len(), "a budget of characters stays one");
+    let characters = SkillListRenderer::new(Budget::Characters(10_000))
+        .tokenizer(&words)
+        .render(&items);
+    assert_eq!(
+        characters.report().cost,
+        list(&characters).len(),
+        "a budget of characters stays one"
+    );
 }
 
-/// With a tokenizer all descriptions are given as much as all can have, and what is left goes to the first ones.
+/// With a tokenizer all descriptions are given as much as all can have, and what is left goes to
+/// the first ones.
 #[test]
 fn what_a_tokenizer_leaves_goes_to_the_first_ones() {
     let words = |text: &str| text.split_whitespace().count();
     let items = named(&["one two three d", "one two three d", "e"]);
     let shown = |extra: usize| {
-        let catalogue = Rendering::new(Budget::Tokens(3 * 4 + extra)).tokenizer(&words).render(&items);
+        let catalogue = SkillListRenderer::new(Budget::Tokens(3 * 4 + extra))
+            .tokenizer(&words)
+            .render(&items);
         assert!(catalogue.report().cost <= 3 * 4 + extra);
         let list = list(&catalogue);
-        let lines = list.lines().map(|line| line.split_once(':').unwrap().1.rsplit_once(" (file:").unwrap().0);
-        lines.map(|description| description.split_whitespace().count()).collect::<Vec<_>>()
+        let lines = list.lines().map(|line| {
+            line.split_once(':')
+                .unwrap()
+                .1
+                .rsplit_once(" (file:")
+                .unwrap()
+                .0
+        });
+        lines
+            .map(|description| description.split_whitespace().count())
+            .collect::<Vec<_>>()
     };
     assert_eq!(shown(0), [0, 0, 0]);
     assert_eq!(shown(3), [1, 1, 1]);
@@ -210,9 +357,15 @@ fn what_a_tokenizer_leaves_goes_to_the_first_ones() {
 #[test]
 fn other_forms_have_the_same_budget() {
     let items = named(&["abcdef<", "uvwxyz"]);
-    for format in Format::ALL {
-        let full = Rendering::new(Budget::Characters(10_000)).format(format).render(&items).report().cost;
-        let catalogue = Rendering::new(Budget::Characters(full - 4)).format(format).render(&items);
+    for format in ListFormat::ALL {
+        let full = SkillListRenderer::new(Budget::Characters(10_000))
+            .format(format)
+            .render(&items)
+            .report()
+            .cost;
+        let catalogue = SkillListRenderer::new(Budget::Characters(full - 4))
+            .format(format)
+            .render(&items);
         assert_eq!(catalogue.report().included, 2, "{format:?}");
         assert!(catalogue.report().cost <= full - 4);
     }
@@ -254,7 +407,8 @@ fn to_the_letter(descriptions: &[String], mut rest: usize, unit: Unit) -> Vec<us
             if shown[index] == description.chars().count() {
                 continue;
             }
-            let step = unit.entry(index, description, shown[index] + 1) - unit.entry(index, description, shown[index]);
+            let step = unit.entry(index, description, shown[index] + 1)
+                - unit.entry(index, description, shown[index]);
             if step <= rest {
                 (rest, changed) = (rest - step, true);
                 shown[index] += 1;
@@ -278,7 +432,7 @@ proptest! {
         let cost = |shown: usize| -> usize { texts.iter().enumerate().map(|(index, text)| unit.entry(index, text, shown)).sum() };
         let (least, full) = (cost(0), cost(40));
         prop_assume!(least + extra < full);
-        let catalogue = Catalogue::render(&named(&texts), unit.budget(least + extra));
+        let catalogue = SkillList::render(&named(&texts), unit.budget(least + extra));
         let shown: Vec<usize> = list(&catalogue)
             .lines()
             .map(|line| line.split_once(':').unwrap().1.rsplit_once(" (file:").unwrap().0.trim_start().chars().count())

@@ -1,8 +1,8 @@
 //! Implicit use of skills: Codex's conformance cases I1 to I7, and what it does not see.
 
 use proptest::prelude::*;
-use skills_discovery::{Rule, Selector};
-use skills_prompt::{CommandLine, ImplicitIndex, Turn, UseKind};
+use skills_discovery::{ConfigRule, Selector};
+use skills_prompt::{CommandLine, ImplicitIndex, TurnInvocations, UseKind};
 
 use crate::tree::Tree;
 
@@ -10,10 +10,17 @@ fn index() -> (Tree, ImplicitIndex) {
     let tree = Tree::new();
     for name in ["x", "y", "gone"] {
         tree.skill(&format!("repo/{name}"), name);
-        tree.file(&format!("repo/{name}/scripts/x.py"), "").file(&format!("repo/{name}/scripts/deep/y.sh"), "");
+        tree.file(&format!("repo/{name}/scripts/x.py"), "")
+            .file(&format!("repo/{name}/scripts/deep/y.sh"), "");
     }
-    tree.file("repo/manual/SKILL.md", "---\nname: manual\ndescription: d\ndisable-model-invocation: true\n---\n");
-    let catalog = tree.catalog_with([Rule::disable(Selector::Name("gone".to_owned()), "test")]);
+    tree.file(
+        "repo/manual/SKILL.md",
+        "---\nname: manual\ndescription: d\ndisable-model-invocation: true\n---\n",
+    );
+    let catalog = tree.catalog_with([ConfigRule::disable(
+        Selector::Name("gone".to_owned()),
+        "test",
+    )]);
     (tree, ImplicitIndex::new(catalog))
 }
 
@@ -25,7 +32,10 @@ fn check(cases: &[(&str, &[&str])]) {
     for (command, expected) in cases {
         let text = command.replace("S/", &format!("{skills}/"));
         let uses = index.detect(CommandLine::Shell(&text), &tree.path("repo/x"));
-        let got: Vec<String> = uses.iter().map(|found| format!("{} {}", found.kind.as_str(), found.entry.name())).collect();
+        let got: Vec<String> = uses
+            .iter()
+            .map(|found| format!("{} {}", found.kind.as_str(), found.entry.name()))
+            .collect();
         if got != *expected {
             wrong.push(format!("{command}: {got:?}, not {expected:?}"));
         }
@@ -58,7 +68,10 @@ fn what_codex_sees() {
 fn what_codex_does_not_see() {
     check(&[
         ("ls | cat - S/x/SKILL.md", &["reads x"]),
-        ("true && cat S/x/SKILL.md; cat S/y/SKILL.md", &["reads x", "reads y"]),
+        (
+            "true && cat S/x/SKILL.md; cat S/y/SKILL.md",
+            &["reads x", "reads y"],
+        ),
         ("cd S/y && cat SKILL.md", &["reads y"]),
         ("cd ../y; python3 scripts/x.py", &["runs y"]),
         ("(cd ../y; true) && cat SKILL.md", &["reads x"]),
@@ -71,12 +84,21 @@ fn what_codex_does_not_see() {
         ("cd $DIR && cat SKILL.md; cat S/x/SKILL.md", &["reads x"]),
         ("A=1 B=2 python3 scripts/x.py", &["runs x"]),
         ("A_1= _B=x python3 scripts/x.py", &["runs x"]),
-        ("1A=2 python3 scripts/x.py; =x python3 scripts/x.py; A-B=1 python3 scripts/x.py", &[]),
+        (
+            "1A=2 python3 scripts/x.py; =x python3 scripts/x.py; A-B=1 python3 scripts/x.py",
+            &[],
+        ),
         ("cat a#b ../a~/../x/SKILL.md # ../y/SKILL.md", &["reads x"]),
         ("kill 1; cat SKILL.md; cat skill.MD", &["reads x"]),
         ("env -i A=1 python3 scripts/x.py", &["runs x"]),
-        ("env -C ../y cat SKILL.md && cat SKILL.md", &["reads y", "reads x"]),
-        ("sudo -u nobody timeout -k 1 5s nice -n 3 python3 scripts/x.py", &["runs x"]),
+        (
+            "env -C ../y cat SKILL.md && cat SKILL.md",
+            &["reads y", "reads x"],
+        ),
+        (
+            "sudo -u nobody timeout -k 1 5s nice -n 3 python3 scripts/x.py",
+            &["runs x"],
+        ),
         ("uv run scripts/x.py", &["runs x"]),
         ("uv run --with requests python scripts/x.py", &["runs x"]),
         ("uv --directory ../y run scripts/x.py", &["runs y"]),
@@ -84,24 +106,48 @@ fn what_codex_does_not_see() {
         ("bash -euo pipefail scripts/deep/y.sh", &["runs x"]),
         ("bash -e scripts/deep/y.sh", &["runs x"]),
         ("bash -o pipefail -c 'cat SKILL.md'", &["reads x"]),
-        ("bash -n scripts/deep/y.sh; python3 -mblack scripts/x.py; node --check scripts/x.js", &[]),
-        ("ruby -e1 scripts/x.py; python3 -W ignore -cpass scripts/x.py; node -pe 1 scripts/x.js", &[]),
-        ("bash -c \"cat ${D}SKILL.md\"; cat $(dirname x)SKILL.md", &[]),
+        (
+            "bash -n scripts/deep/y.sh; python3 -mblack scripts/x.py; node --check scripts/x.js",
+            &[],
+        ),
+        (
+            "ruby -e1 scripts/x.py; python3 -W ignore -cpass scripts/x.py; node -pe 1 scripts/x.js",
+            &[],
+        ),
+        (
+            "bash -c \"cat ${D}SKILL.md\"; cat $(dirname x)SKILL.md",
+            &[],
+        ),
         ("command -v scripts/x.py; sudo -l scripts/x.py", &[]),
-        ("cat SKILL.md\r\ncat ../y/SKILL.md\r\n", &["reads x", "reads y"]),
+        (
+            "cat SKILL.md\r\ncat ../y/SKILL.md\r\n",
+            &["reads x", "reads y"],
+        ),
         ("cat notes && git commit -m \"it's SKILL.md", &[]),
-        ("if false; then :; elif cat SKILL.md; then :; fi", &["reads x"]),
+        (
+            "if false; then :; elif cat SKILL.md; then :; fi",
+            &["reads x"],
+        ),
         ("cat <<EOF\n\tEOF\npython3 scripts/x.py\nEOF", &[]),
         ("echo $(( 4/2 )) $'it\\'s' && cat SKILL.md", &["reads x"]),
         ("cat SKILL.md>out", &["reads x"]),
-        ("cat SKILL.md &>>out; cat ../y/SKILL.md >&2", &["reads x", "reads y"]),
+        (
+            "cat SKILL.md &>>out; cat ../y/SKILL.md >&2",
+            &["reads x", "reads y"],
+        ),
         ("cat ../y/x 'SKILL.md' >(cat) <(cat)", &["reads x"]),
-        ("env A=1 B=2 python3 scripts/x.py; env -i -- A=1 cat ../y/SKILL.md", &["runs x", "reads y"]),
+        (
+            "env A=1 B=2 python3 scripts/x.py; env -i -- A=1 cat ../y/SKILL.md",
+            &["runs x", "reads y"],
+        ),
         ("ruby -c scripts/x.rb; perl -e1 scripts/x.pl", &[]),
         ("cat 2>/dev/null SKILL.md", &["reads x"]),
         ("true |& cd ../y; cat SKILL.md", &["reads x"]),
         ("cat <<<SKILL.md ../y/SKILL.md", &["reads y"]),
-        ("cat <<-EOF\nx\ncat ../y/SKILL.md\n\tEOF\ncat SKILL.md", &["reads x"]),
+        (
+            "cat <<-EOF\nx\ncat ../y/SKILL.md\n\tEOF\ncat SKILL.md",
+            &["reads x"],
+        ),
         ("diff <(cat SKILL.md) x", &["reads x"]),
         ("echo $\"a; cat ../y/SKILL.md\"; cat SKILL.md", &["reads x"]),
         ("echo $(echo \\( ) ; cat SKILL.md", &["reads x"]),
@@ -111,7 +157,10 @@ fn what_codex_does_not_see() {
         ("cd scripts && poetry run x.py", &[]),
         ("uv run --with=requests python scripts/x.py", &["runs x"]),
         ("sudo -E cat SKILL.md", &["reads x"]),
-        ("python3 run scripts/x.py; python3 - scripts/x.py; python-config scripts/x.py", &[]),
+        (
+            "python3 run scripts/x.py; python3 - scripts/x.py; python-config scripts/x.py",
+            &[],
+        ),
         ("node -r ts-node/register scripts/x.js", &["runs x"]),
         ("deno run -c deno.json scripts/x.ts", &["runs x"]),
         ("deno eval scripts/x.ts", &[]),
@@ -130,10 +179,16 @@ fn what_codex_does_not_see() {
         ("S/y/scripts/deep/y.sh arg", &["runs y"]),
         ("bash -lc 'cd ../y && cat SKILL.md'", &["reads y"]),
         ("bash -c \"bash -c 'cat S/x/SKILL.md'\"", &["reads x"]),
-        ("echo $(cat SKILL.md) `cat ../y/SKILL.md`", &["reads x", "reads y"]),
+        (
+            "echo $(cat SKILL.md) `cat ../y/SKILL.md`",
+            &["reads x", "reads y"],
+        ),
         ("cat < SKILL.md > out", &["reads x"]),
         (". scripts/deep/y.sh", &["runs x"]),
-        ("cat <<EOF\ncat S/y/SKILL.md\nEOF\ncat SKILL.md", &["reads x"]),
+        (
+            "cat <<EOF\ncat S/y/SKILL.md\nEOF\ncat SKILL.md",
+            &["reads x"],
+        ),
         ("if true; then cat SKILL.md; fi", &["reads x"]),
         ("echo 'cat SKILL.md' # cat SKILL.md", &[]),
         ("cat 'S/x/SKILL.md", &[]),
@@ -142,25 +197,58 @@ fn what_codex_does_not_see() {
     ]);
 }
 
-/// Work is bounded: commands in commands are followed three levels deep, and a script of more than 256 KiB is not read.
+/// Work is bounded: commands in commands are followed three levels deep, and a script of more than
+/// 256 KiB is not read.
 #[test]
 fn deep_and_long_commands_are_left_alone() {
     let (tree, index) = index();
-    let count = |text: &str| index.detect(CommandLine::Shell(text), &tree.path("repo/x")).len();
-    let nested = |levels: usize| format!("{}cat SKILL.md{}", "echo $(".repeat(levels), ")".repeat(levels));
-    assert_eq!([0, 1, 3, 4].map(|levels| count(&nested(levels))), [1, 1, 1, 0]);
-    let side_by_side = format!("{}echo $(cat SKILL.md)", "echo $(echo SKILL.md); ".repeat(9));
-    assert_eq!(count(&side_by_side), 1, "what stands side by side is not deep");
+    let count = |text: &str| {
+        index
+            .detect(CommandLine::Shell(text), &tree.path("repo/x"))
+            .len()
+    };
+    let nested = |levels: usize| {
+        format!(
+            "{}cat SKILL.md{}",
+            "echo $(".repeat(levels),
+            ")".repeat(levels)
+        )
+    };
+    assert_eq!(
+        [0, 1, 3, 4].map(|levels| count(&nested(levels))),
+        [1, 1, 1, 0]
+    );
+    let side_by_side = format!(
+        "{}echo $(cat SKILL.md)",
+        "echo $(echo SKILL.md); ".repeat(9)
+    );
+    assert_eq!(
+        count(&side_by_side),
+        1,
+        "what stands side by side is not deep"
+    );
 
     let padded = |bytes: usize| format!("cat SKILL.md #{}", "x".repeat(bytes - 14));
-    assert_eq!([1_000, 256 * 1024, 256 * 1024 + 1].map(|bytes| count(&padded(bytes))), [1, 1, 0]);
+    assert_eq!(
+        [1_000, 256 * 1024, 256 * 1024 + 1].map(|bytes| count(&padded(bytes))),
+        [1, 1, 0]
+    );
 }
 
 #[test]
 fn words_are_not_read_as_a_shell_would() {
     let (tree, index) = index();
-    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
-    let count = |given: &[&str]| index.detect(CommandLine::Words(&words(given)), &tree.path("repo/x")).len();
+    let words = |words: &[&str]| {
+        words
+            .iter()
+            .map(|word| (*word).to_owned())
+            .collect::<Vec<String>>()
+    };
+    let count = |given: &[&str]| {
+        index
+            .detect(CommandLine::Argv(&words(given)), &tree.path("repo/x"))
+            .len()
+    };
     assert_eq!(count(&["cat", "SKILL.md"]), 1);
     assert_eq!(count(&["bash", "-lc", "cat SKILL.md | head"]), 1);
     assert_eq!(count(&["echo", "&&", "cat", "SKILL.md"]), 0);
@@ -170,27 +258,45 @@ fn words_are_not_read_as_a_shell_would() {
 #[test]
 fn symlinks_that_the_scan_followed_are_followed() {
     let tree = Tree::new();
-    tree.skill("elsewhere/pack/tool", "tool").file("repo/readme", "");
+    tree.skill("elsewhere/pack/tool", "tool")
+        .file("repo/readme", "");
     std::os::unix::fs::symlink(tree.path("elsewhere/pack"), tree.path("repo/pack")).unwrap();
     let index = ImplicitIndex::new(tree.catalog());
-    let uses = index.detect(CommandLine::Shell("cat pack/tool/SKILL.md"), &tree.path("repo"));
-    assert_eq!((uses.len(), uses[0].path.clone()), (1, tree.path("elsewhere/pack/tool/SKILL.md")));
+    let uses = index.detect(
+        CommandLine::Shell("cat pack/tool/SKILL.md"),
+        &tree.path("repo"),
+    );
+    assert_eq!(
+        (uses.len(), uses[0].path.clone()),
+        (1, tree.path("elsewhere/pack/tool/SKILL.md"))
+    );
 }
 
 #[test]
 fn once_in_a_turn() {
     let (tree, index) = index();
-    let mut turn = Turn::default();
-    let mut record = |text: &str| turn.record(&index.detect(CommandLine::Shell(text), &tree.path("repo/x")));
+    let mut turn = TurnInvocations::default();
+    let mut record =
+        |text: &str| turn.record(&index.detect(CommandLine::Shell(text), &tree.path("repo/x")));
     let first = record("cat SKILL.md && cat SKILL.md && python3 scripts/x.py");
-    assert_eq!((first.len(), first[0].skill.as_str(), first[0].kind, first[0].scope.as_str()), (1, "x", UseKind::Reads, "repo"));
+    assert_eq!(
+        (
+            first.len(),
+            first[0].skill.as_str(),
+            first[0].kind,
+            first[0].scope.as_str()
+        ),
+        (1, "x", UseKind::ReadDocument, "repo")
+    );
     assert_eq!(record("python3 scripts/x.py").len(), 0);
     assert_eq!(record("cat ../y/SKILL.md").len(), 1);
-    let again = Turn::default().record(&index.detect(CommandLine::Shell("cat SKILL.md"), &tree.path("repo/x")));
+    let again = TurnInvocations::default()
+        .record(&index.detect(CommandLine::Shell("cat SKILL.md"), &tree.path("repo/x")));
     assert_eq!(again.len(), 1, "a new turn counts anew");
 }
 
-/// Text of a shell, hostile and broken; what no shell would run is never a use, and what stands before it always is.
+/// Text of a shell, hostile and broken; what no shell would run is never a use, and what stands
+/// before it always is.
 #[test]
 fn only_what_a_shell_would_run_is_a_use() {
     let (tree, index) = index();
@@ -213,6 +319,6 @@ fn only_what_a_shell_would_run_is_a_use() {
         prop_assert_eq!(detect(&format!("echo '{}'", text.replace('\'', ""))).len(), 0);
         let words = text.split_whitespace().map(str::to_owned);
         let words: Vec<String> = ["echo".to_owned()].into_iter().chain(words).collect();
-        prop_assert_eq!(index.detect(CommandLine::Words(&words), &directory).len(), 0);
+        prop_assert_eq!(index.detect(CommandLine::Argv(&words), &directory).len(), 0);
     });
 }

@@ -1,4 +1,5 @@
-//! Tests at the boundary of the crate: items, bodies, input and commands in; prompts and decisions out.
+//! Tests at the boundary of the crate: items, bodies, input and commands in; prompts and decisions
+//! out.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod active;

@@ -2,41 +2,76 @@
 
 use std::sync::Arc;
 
-use skills_discovery::{Catalog, Rule, Selector};
-use skills_prompt::{Confidence, Doubt, Input, MentionIndex, MentionOptions, Mentions, Mode, Modes, Outcome, Way};
+use skills_discovery::{Catalog, ConfigRule, Selector};
+use skills_prompt::{
+    Confidence, ListingMode, ListingModes, MentionIndex, MentionKind, MentionOptions, Mentions,
+    Resolution, SuggestionReason, UserInput,
+};
 
 use crate::tree::Tree;
 
-/// `alpha`, `beta`, `doc` in the repository; `twin` in repository and user; `github:yeet`; `gone` disabled; `foreign` untrusted.
+/// `alpha`, `beta`, `doc` in the repository; `twin` in repository and user; `github:yeet`; `gone`
+/// disabled; `foreign` untrusted.
 fn tree() -> Tree {
     let tree = Tree::new();
-    for name in ["alpha", "beta", "doc", "twin", "gone", "pdf-tools", "数据分析"] {
+    for name in [
+        "alpha",
+        "beta",
+        "doc",
+        "twin",
+        "gone",
+        "pdf-tools",
+        "数据分析",
+    ] {
         tree.skill(&format!("repo/{name}"), name);
     }
-    tree.skill("user/twin", "twin").skill("user/slack-search", "slack:search").skill("foreign/foreign", "foreign");
-    tree.file("user/hidden/SKILL.md", "---\nname: hidden\ndescription: d\nuser-invocable: false\n---\n");
-    tree.file("user/manual/SKILL.md", "---\nname: manual\ndescription: d\ndisable-model-invocation: true\n---\n");
+    tree.skill("user/twin", "twin")
+        .skill("user/slack-search", "slack:search")
+        .skill("foreign/foreign", "foreign");
+    tree.file(
+        "user/hidden/SKILL.md",
+        "---\nname: hidden\ndescription: d\nuser-invocable: false\n---\n",
+    );
+    tree.file(
+        "user/manual/SKILL.md",
+        "---\nname: manual\ndescription: d\ndisable-model-invocation: true\n---\n",
+    );
     tree
 }
 
 fn catalog(tree: &Tree) -> Arc<Catalog> {
-    tree.catalog_with([Rule::disable(Selector::Name("gone".to_owned()), "test")])
+    tree.catalog_with([ConfigRule::disable(
+        Selector::Name("gone".to_owned()),
+        "test",
+    )])
 }
 
 fn told(mentions: &Mentions<'_>) -> Vec<String> {
-    mentions.all.iter().map(|mention| format!("{} {}", mention.name, mention.outcome.code())).collect()
+    mentions
+        .all
+        .iter()
+        .map(|mention| format!("{} {}", mention.name, mention.resolution.code()))
+        .collect()
 }
 
 fn names(mentions: &Mentions<'_>) -> Vec<String> {
-    mentions.selected.iter().map(|entry| entry.name().to_string()).collect()
+    mentions
+        .selected
+        .iter()
+        .map(|entry| entry.name().to_string())
+        .collect()
 }
 
 fn check_with(text: &str, options: &MentionOptions, selected: &[&str], expected: &[&str]) {
     let tree = tree();
     let text = text.replace("ROOT", &tree.text(""));
     let index = MentionIndex::new(catalog(&tree));
-    let mentions = index.find(&[Input::Text(&text)], options);
-    assert_eq!((names(&mentions), told(&mentions)), (to_owned(selected), to_owned(expected)), "{text}");
+    let mentions = index.find(&[UserInput::Text(&text)], options);
+    assert_eq!(
+        (names(&mentions), told(&mentions)),
+        (to_owned(selected), to_owned(expected)),
+        "{text}"
+    );
 }
 
 fn to_owned(texts: &[&str]) -> Vec<String> {
@@ -49,22 +84,52 @@ fn check(text: &str, selected: &[&str], expected: &[&str]) {
 
 #[test]
 fn plain_names() {
-    check("$alpha. ($beta)", &["alpha", "beta"], &["alpha selected", "beta selected"]);
-    check("$docs $doc_extra then $doc", &["doc"], &["docs unknown", "doc_extra unknown", "doc selected"]);
-    check("$alpha.skill foo$beta", &["alpha", "beta"], &["alpha selected", "beta selected"]);
-    check("$slack:search", &["slack:search"], &["slack:search selected"]);
+    check(
+        "$alpha. ($beta)",
+        &["alpha", "beta"],
+        &["alpha selected", "beta selected"],
+    );
+    check(
+        "$docs $doc_extra then $doc",
+        &["doc"],
+        &["docs unknown", "doc_extra unknown", "doc selected"],
+    );
+    check(
+        "$alpha.skill foo$beta",
+        &["alpha", "beta"],
+        &["alpha selected", "beta selected"],
+    );
+    check(
+        "$slack:search",
+        &["slack:search"],
+        &["slack:search selected"],
+    );
     check("$Alpha", &[], &["Alpha unknown"]);
     check("$PATH $home $5 $FOO_BAR", &[], &[]);
     check("$manual", &["manual"], &["manual selected"]);
     // A sentence goes on behind a colon; for Codex it is a part of the name.
     check("$alpha: please", &[], &["alpha: unknown"]);
-    check_with("$alpha: please", &MentionOptions::default(), &["alpha"], &["alpha selected"]);
+    check_with(
+        "$alpha: please",
+        &MentionOptions::default(),
+        &["alpha"],
+        &["alpha selected"],
+    );
     check(&"$".repeat(256), &[], &[]);
 }
 
 #[test]
 fn the_order_is_that_of_the_catalogue() {
-    check("$doc $beta $alpha $beta", &["alpha", "beta", "doc"], &["doc selected", "beta selected", "alpha selected", "beta selected"]);
+    check(
+        "$doc $beta $alpha $beta",
+        &["alpha", "beta", "doc"],
+        &[
+            "doc selected",
+            "beta selected",
+            "alpha selected",
+            "beta selected",
+        ],
+    );
 }
 
 #[test]
@@ -78,19 +143,43 @@ fn names_that_select_nobody_say_why() {
 
 #[test]
 fn links() {
-    check("[$alpha](ROOTrepo/alpha/SKILL.md)", &["alpha"], &["alpha selected"]);
-    check("[$x] ( skill://ROOTrepo/alpha/SKILL.md )", &["alpha"], &["x selected"]);
+    check(
+        "[$alpha](ROOTrepo/alpha/SKILL.md)",
+        &["alpha"],
+        &["alpha selected"],
+    );
+    check(
+        "[$x] ( skill://ROOTrepo/alpha/SKILL.md )",
+        &["alpha"],
+        &["x selected"],
+    );
     check("[$alpha](ROOTrepo/alpha)", &[], &["alpha unknown"]);
-    check("[$alpha] ROOTrepo/alpha/SKILL.md [$beta]()", &["alpha", "beta"], &["alpha selected", "beta selected"]);
+    check(
+        "[$alpha] ROOTrepo/alpha/SKILL.md [$beta]()",
+        &["alpha", "beta"],
+        &["alpha selected", "beta selected"],
+    );
     check("[alpha](ROOTrepo/alpha/SKILL.md)", &[], &[]);
     check("[$x](app://alpha) [$y](mcp://z) [$z](plugin://z)", &[], &[]);
     // Which of two, and no falling back to the name.
-    check("[$twin](ROOTuser/twin/SKILL.md) $twin", &["twin"], &["twin selected", "twin settled"]);
+    check(
+        "[$twin](ROOTuser/twin/SKILL.md) $twin",
+        &["twin"],
+        &["twin selected", "twin settled"],
+    );
     check("[$alpha](/nowhere/SKILL.md)", &[], &["alpha unknown"]);
     check("[$gone](ROOTrepo/gone/SKILL.md)", &[], &["gone disabled"]);
-    check("[$foreign](ROOTforeign/foreign/SKILL.md)", &[], &["foreign blocked"]);
+    check(
+        "[$foreign](ROOTforeign/foreign/SKILL.md)",
+        &[],
+        &["foreign blocked"],
+    );
     check("[$PATH](ROOTrepo/alpha/SKILL.md)", &[], &[]);
-    check("$doc [$beta](ROOTrepo/beta/SKILL.md)", &["beta", "doc"], &["doc selected", "beta selected"]);
+    check(
+        "$doc [$beta](ROOTrepo/beta/SKILL.md)",
+        &["beta", "doc"],
+        &["doc selected", "beta selected"],
+    );
 }
 
 #[test]
@@ -98,16 +187,36 @@ fn connectors() {
     let options = MentionOptions::codex().connectors(["Alpha"]);
     check_with("$alpha", &options, &[], &["alpha connector-conflict"]);
     let words = MentionOptions::default().connectors(["pdf-tools"]);
-    check_with("use the pdf-tools skill", &words, &[], &["pdf-tools connector-conflict"]);
-    check_with("[$alpha](ROOTrepo/alpha/SKILL.md) $beta", &options, &["alpha", "beta"], &["alpha selected", "beta selected"]);
+    check_with(
+        "use the pdf-tools skill",
+        &words,
+        &[],
+        &["pdf-tools connector-conflict"],
+    );
+    check_with(
+        "[$alpha](ROOTrepo/alpha/SKILL.md) $beta",
+        &options,
+        &["alpha", "beta"],
+        &["alpha selected", "beta selected"],
+    );
 }
 
 #[test]
 fn names_of_other_scripts_are_an_option() {
     check("$数据分析", &[], &[]);
     let options = MentionOptions::codex().unicode_names();
-    check_with("用 $数据分析 吧", &options, &["数据分析"], &["数据分析 selected"]);
-    check_with("$数据分析做报告 $alpha做", &options, &["alpha", "数据分析"], &["数据分析 selected", "alpha selected"]);
+    check_with(
+        "用 $数据分析 吧",
+        &options,
+        &["数据分析"],
+        &["数据分析 selected"],
+    );
+    check_with(
+        "$数据分析做报告 $alpha做",
+        &options,
+        &["alpha", "数据分析"],
+        &["数据分析 selected", "alpha selected"],
+    );
 }
 
 #[test]
@@ -116,18 +225,37 @@ fn structured_input_comes_first_and_decides_on_its_name() {
     let index = MentionIndex::new(catalog(&tree));
     let path = |below: &str| tree.text(&format!("{below}/SKILL.md"));
     let find = |skills: &[(&str, &str)], text: &str| {
-        let skills = skills.iter().map(|(name, path)| Input::Skill { name, path });
-        let inputs: Vec<Input<'_>> = [Input::Text(text)].into_iter().chain(skills).collect();
-        let mentions = index.find(&inputs, &MentionOptions::codex().working_directory(tree.path("repo")));
+        let skills = skills
+            .iter()
+            .map(|(name, path)| UserInput::Skill { name, path });
+        let inputs: Vec<UserInput<'_>> =
+            [UserInput::Text(text)].into_iter().chain(skills).collect();
+        let mentions = index.find(
+            &inputs,
+            &MentionOptions::codex().working_directory(tree.path("repo")),
+        );
         (names(&mentions), told(&mentions))
     };
     let (doc, gone, twin) = (path("repo/doc"), path("repo/gone"), path("user/twin"));
     assert_eq!(find(&[("doc", &doc)], "$alpha").0, ["doc", "alpha"]);
-    assert_eq!(find(&[("doc", "doc/SKILL.md")], "").0, ["doc"], "a relative path starts at the working directory");
+    assert_eq!(
+        find(&[("doc", "doc/SKILL.md")], "").0,
+        ["doc"],
+        "a relative path starts at the working directory"
+    );
     assert_eq!(find(&[("doc", &doc)], "$doc").0, ["doc"]);
-    assert_eq!(find(&[("twin", &twin)], "$twin"), (vec!["twin".to_owned()], to_owned(&["twin settled", "twin selected"])));
+    assert_eq!(
+        find(&[("twin", &twin)], "$twin"),
+        (
+            vec!["twin".to_owned()],
+            to_owned(&["twin settled", "twin selected"])
+        )
+    );
     // Wrong or disabled, it still keeps the name from being looked up.
-    assert_eq!(find(&[("alpha", "/nowhere/SKILL.md")], "$alpha"), (vec![], to_owned(&["alpha settled", "alpha unknown"])));
+    assert_eq!(
+        find(&[("alpha", "/nowhere/SKILL.md")], "$alpha"),
+        (vec![], to_owned(&["alpha settled", "alpha unknown"]))
+    );
     assert_eq!(find(&[("gone", &gone)], "$gone").0, Vec::<String>::new());
     assert_eq!(find(&[("doc", &doc), ("doc", &doc)], "").0, ["doc"]);
 }
@@ -137,19 +265,40 @@ fn structured_input_comes_first_and_decides_on_its_name() {
 fn words_do_not_decide_again() {
     let tree = tree();
     let index = MentionIndex::new(catalog(&tree));
-    let find = |inputs: &[Input<'_>]| {
+    let find = |inputs: &[UserInput<'_>]| {
         let mentions = index.find(inputs, &MentionOptions::default());
         (names(&mentions), told(&mentions))
     };
-    let words = Input::Text("use the pdf-tools skill");
-    assert_eq!(find(&[words]), (to_owned(&["pdf-tools"]), to_owned(&["pdf-tools selected"])));
-    let chosen = Input::Skill { name: "pdf-tools", path: "/nowhere/SKILL.md" };
-    assert_eq!(find(&[chosen, words]), (vec![], to_owned(&["pdf-tools unknown", "pdf-tools settled"])));
-    assert_eq!(find(&[Input::Text("use the twin skill")]).1, ["twin ambiguous"]);
+    let words = UserInput::Text("use the pdf-tools skill");
+    assert_eq!(
+        find(&[words]),
+        (to_owned(&["pdf-tools"]), to_owned(&["pdf-tools selected"]))
+    );
+    let chosen = UserInput::Skill {
+        name: "pdf-tools",
+        path: "/nowhere/SKILL.md",
+    };
+    assert_eq!(
+        find(&[chosen, words]),
+        (
+            vec![],
+            to_owned(&["pdf-tools unknown", "pdf-tools settled"])
+        )
+    );
+    assert_eq!(
+        find(&[UserInput::Text("use the twin skill")]).1,
+        ["twin ambiguous"]
+    );
     let link = format!("[$twin]({})", tree.text("user/twin/SKILL.md"));
     assert_eq!(
-        find(&[Input::Text(&link), Input::Text("use the twin skill")]),
-        (to_owned(&["twin"]), to_owned(&["twin selected", "twin settled"]))
+        find(&[
+            UserInput::Text(&link),
+            UserInput::Text("use the twin skill")
+        ]),
+        (
+            to_owned(&["twin"]),
+            to_owned(&["twin selected", "twin settled"])
+        )
     );
 }
 
@@ -157,33 +306,69 @@ fn words_do_not_decide_again() {
 fn several_texts_are_read_in_turn() {
     let tree = tree();
     let index = MentionIndex::new(catalog(&tree));
-    let mentions = index.find(&[Input::Text("$doc"), Input::Text("$alpha $doc")], &MentionOptions::codex());
+    let mentions = index.find(
+        &[UserInput::Text("$doc"), UserInput::Text("$alpha $doc")],
+        &MentionOptions::codex(),
+    );
     assert_eq!(names(&mentions), ["doc", "alpha"]);
-    assert_eq!(mentions.all.iter().map(|mention| mention.input).collect::<Vec<_>>(), [0, 1, 1]);
+    assert_eq!(
+        mentions
+            .all
+            .iter()
+            .map(|mention| mention.input)
+            .collect::<Vec<_>>(),
+        [0, 1, 1]
+    );
     assert_eq!(mentions.all[0].confidence, Confidence::High);
-    let words = index.find(&[Input::Text("Hello."), Input::Text("use the pdf-tools skill")], &MentionOptions::default());
-    assert_eq!(words.all.iter().map(|mention| (mention.input, mention.way)).collect::<Vec<_>>(), [(1, Way::Words)]);
+    let words = index.find(
+        &[
+            UserInput::Text("Hello."),
+            UserInput::Text("use the pdf-tools skill"),
+        ],
+        &MentionOptions::default(),
+    );
+    assert_eq!(
+        words
+            .all
+            .iter()
+            .map(|mention| (mention.input, mention.kind))
+            .collect::<Vec<_>>(),
+        [(1, MentionKind::Phrase)]
+    );
 }
 
 #[test]
 fn a_skill_is_found_by_the_path_of_its_symlink() {
     let tree = Tree::new();
-    tree.skill("elsewhere/pack/tool", "tool").file("repo/readme", "");
+    tree.skill("elsewhere/pack/tool", "tool")
+        .file("repo/readme", "");
     std::os::unix::fs::symlink(tree.path("elsewhere/pack"), tree.path("repo/pack")).unwrap();
     let index = MentionIndex::new(tree.catalog());
     let text = format!("[$tool]({})", tree.text("repo/pack/tool/SKILL.md"));
-    let mentions = index.find(&[Input::Text(&text)], &MentionOptions::codex());
-    assert_eq!(mentions.selected[0].directory(), tree.path("elsewhere/pack/tool"), "its own path is the canonical one");
+    let mentions = index.find(&[UserInput::Text(&text)], &MentionOptions::codex());
+    assert_eq!(
+        mentions.selected[0].directory(),
+        tree.path("elsewhere/pack/tool"),
+        "its own path is the canonical one"
+    );
 }
 
 #[test]
 fn a_mode_of_off_stops_all_ways() {
     let tree = tree();
-    let modes = Modes::default().with(Selector::Name("alpha".to_owned()), Mode::Off).with(Selector::Name("beta".to_owned()), Mode::Manual);
+    let modes = ListingModes::default()
+        .with_rule(Selector::Name("alpha".to_owned()), ListingMode::Disabled)
+        .with_rule(Selector::Name("beta".to_owned()), ListingMode::UserOnly);
     let index = MentionIndex::with_modes(catalog(&tree), &modes);
-    let text = format!("$alpha [$alpha]({}) use the alpha skill. $beta", tree.text("repo/alpha/SKILL.md"));
-    let mentions = index.find(&[Input::Text(&text)], &MentionOptions::default());
-    assert_eq!(told(&mentions), ["alpha off", "alpha off", "alpha off", "beta selected"]);
+    let text = format!(
+        "$alpha [$alpha]({}) use the alpha skill. $beta",
+        tree.text("repo/alpha/SKILL.md")
+    );
+    let mentions = index.find(&[UserInput::Text(&text)], &MentionOptions::default());
+    assert_eq!(
+        told(&mentions),
+        ["alpha off", "alpha off", "alpha off", "beta selected"]
+    );
 }
 
 #[test]
@@ -204,22 +389,50 @@ fn the_nearest_names_are_offered() {
         .skill("repo/e", "code-review-x");
     let index = MentionIndex::new(tree.catalog());
     assert_eq!(index.nearest("pdf"), ["pdf-ab"]);
-    assert_eq!(index.nearest("code-rev"), ["code-review", "code-reviews", "code-review-x"], "the best three");
-    assert!(matches!(index.find(&[Input::Text("$pfd-tools")], &MentionOptions::codex()).all[0].outcome, Outcome::Unknown));
+    assert_eq!(
+        index.nearest("code-rev"),
+        ["code-review", "code-reviews", "code-review-x"],
+        "the best three"
+    );
+    assert!(matches!(
+        index
+            .find(&[UserInput::Text("$pfd-tools")], &MentionOptions::codex())
+            .all[0]
+            .resolution,
+        Resolution::Unknown
+    ));
 }
 
 /// What JSON shows, and what users read.
 #[test]
 fn ways_and_outcomes_have_stable_words() {
-    let ways = [Way::Structured, Way::Link, Way::Sigil, Way::Command, Way::Words].map(Way::as_str);
+    let ways = [
+        MentionKind::Structured,
+        MentionKind::Link,
+        MentionKind::Sigil,
+        MentionKind::Command,
+        MentionKind::Phrase,
+    ]
+    .map(MentionKind::as_str);
     assert_eq!(ways, ["structured", "link", "sigil", "command", "words"]);
-    let confidences = [Confidence::Low, Confidence::Medium, Confidence::High, Confidence::Certain].map(Confidence::as_str);
+    let confidences = [
+        Confidence::Low,
+        Confidence::Medium,
+        Confidence::High,
+        Confidence::Certain,
+    ]
+    .map(Confidence::as_str);
     assert_eq!(confidences, ["low", "medium", "high", "certain"]);
     let tree = tree();
     let index = MentionIndex::new(catalog(&tree));
     let options = MentionOptions::default().connectors(["beta"]);
     let text = "$alpha $twin $nobody $gone $hidden $beta. Don't use the pdf-tools skill.";
-    let shown: Vec<String> = index.find(&[Input::Text(text)], &options).all.iter().map(|mention| mention.outcome.to_string()).collect();
+    let shown: Vec<String> = index
+        .find(&[UserInput::Text(text)], &options)
+        .all
+        .iter()
+        .map(|mention| mention.resolution.to_string())
+        .collect();
     insta::assert_snapshot!(shown.join("\n"), @r#"
     selected
     ambiguous: 2 skills have this name; name one by its path
@@ -229,7 +442,14 @@ fn ways_and_outcomes_have_stable_words() {
     not used: a connector has the same name; name the skill by its path
     not used, the text says not to: the skill pdf-tools
     "#);
-    let doubts = [Doubt::Negated, Doubt::Question, Doubt::Condition, Doubt::Quoted, Doubt::Ordinary, Doubt::LookAlike];
+    let doubts = [
+        SuggestionReason::Negated,
+        SuggestionReason::Question,
+        SuggestionReason::Conditional,
+        SuggestionReason::Quoted,
+        SuggestionReason::CommonWord,
+        SuggestionReason::Confusable,
+    ];
     insta::assert_snapshot!(doubts.map(|doubt| format!("{}: {doubt}", doubt.as_str())).join("\n"), @"
     negated: the text says not to
     question: the text asks about it

@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use insta::assert_snapshot;
-use skills_prompt::{Answer, Approval, Asking, NeededServer, Needs, Present, Question, Session, settle};
+use skills_prompt::{
+    HostProbe, MissingRequirements, MissingServer, PromptPolicy, PromptResponse, Prompter,
+    RequirementSession, SetupPrompt, resolve_requirements,
+};
 
 use crate::tree::Tree;
 
@@ -14,11 +17,11 @@ struct Here {
     programs: BTreeSet<&'static str>,
 }
 
-impl Present for Here {
+impl HostProbe for Here {
     fn has_server(&self, key: &str) -> bool {
         self.servers.contains(key)
     }
-    fn may_be_given(&self, name: &str) -> bool {
+    fn may_set_variable(&self, name: &str) -> bool {
         !matches!(name, "LD_PRELOAD" | "HTTPS_PROXY")
     }
     fn has_variable(&self, name: &str) -> bool {
@@ -27,21 +30,25 @@ impl Present for Here {
     fn has_program(&self, name: &str) -> bool {
         self.programs.contains(name)
     }
-    fn system(&self) -> &str {
+    fn platform(&self) -> &str {
         "linux"
     }
 }
 
-fn needs(files: &[(&str, &str)], here: &Here) -> Needs {
+fn needs(files: &[(&str, &str)], here: &Here) -> MissingRequirements {
     let tree = Tree::new();
     for (name, text) in files {
         if text.starts_with("dependencies") {
-            tree.skill(&format!("repo/{name}"), name).file(&format!("repo/{name}/agents/openai.yaml"), text);
+            tree.skill(&format!("repo/{name}"), name)
+                .file(&format!("repo/{name}/agents/openai.yaml"), text);
         } else {
-            tree.file(&format!("repo/{name}/SKILL.md"), &format!("---\nname: {name}\ndescription: d\n{text}\n---\n"));
+            tree.file(
+                &format!("repo/{name}/SKILL.md"),
+                &format!("---\nname: {name}\ndescription: d\n{text}\n---\n"),
+            );
         }
     }
-    Needs::of(tree.catalog().entries(), here)
+    MissingRequirements::collect(tree.catalog().entries(), here)
 }
 
 fn tools(tools: &str) -> String {
@@ -52,13 +59,34 @@ const DOCS: &str = "    - type: MCP\n      value: docs\n      url: https://docs.
 
 #[test]
 fn a_server_is_known_by_where_it_is() {
-    let one = tools(&format!("{DOCS}    - {{type: mcp, value: other, transport: streamable_http, url: 'https://docs.example/mcp'}}\n"));
+    let one = tools(&format!(
+        "{DOCS}    - {{type: mcp, value: other, transport: streamable_http, url: 'https://docs.example/mcp'}}\n"
+    ));
     let two = tools("    - {type: mcp, value: local, transport: stdio, command: local-mcp}\n");
-    let found = needs(&[("a", &one), ("b", &two), ("c", &tools(DOCS))], &Here::default());
-    let shown: Vec<String> = found.servers.iter().map(|server| format!("{} {} {:?}", server.name, server.key, server.skills)).collect();
-    assert_eq!(shown, ["docs mcp__streamable_http__https://docs.example/mcp [\"a\", \"c\"]", "local mcp__stdio__local-mcp [\"b\"]",]);
-    let here = Here { servers: BTreeSet::from(["mcp__streamable_http__https://docs.example/mcp"]), ..Here::default() };
-    assert!(needs(&[("a", &tools(DOCS))], &here).is_empty(), "installed under whatever name");
+    let found = needs(
+        &[("a", &one), ("b", &two), ("c", &tools(DOCS))],
+        &Here::default(),
+    );
+    let shown: Vec<String> = found
+        .servers
+        .iter()
+        .map(|server| format!("{} {} {:?}", server.name, server.key, server.skills))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "docs mcp__streamable_http__https://docs.example/mcp [\"a\", \"c\"]",
+            "local mcp__stdio__local-mcp [\"b\"]",
+        ]
+    );
+    let here = Here {
+        servers: BTreeSet::from(["mcp__streamable_http__https://docs.example/mcp"]),
+        ..Here::default()
+    };
+    assert!(
+        needs(&[("a", &tools(DOCS))], &here).is_empty(),
+        "installed under whatever name"
+    );
     assert!(!needs(&[("a", &tools(DOCS))], &Here::default()).is_empty());
 }
 
@@ -68,7 +96,7 @@ fn what_is_not_said_well_enough_is_told() {
         "    - {type: mcp, value: nowhere}\n    - {type: mcp, value: odd, transport: pigeon}\n    - {type: magic, value: x}\n    - {type: env_var, value: LD_PRELOAD}\n    - {type: env_var, value: 'A B'}\n    - {type: env_var, value: HTTPS_PROXY}\n    - {type: mcp, value: 'docs, github', url: 'https://x'}\n    - {type: mcp, value: sh, transport: stdio, command: 'bash -c evil'}\n    - {type: mcp, value: file, url: 'file:///etc'}\n",
     );
     let found = needs(&[("a", &text)], &Here::default());
-    assert_snapshot!(found.unusable.iter().map(|unusable| format!("{}: {}", unusable.skill, unusable.reason)).collect::<Vec<_>>().join("\n"), @r#"
+    assert_snapshot!(found.invalid.iter().map(|unusable| format!("{}: {}", unusable.skill, unusable.reason)).collect::<Vec<_>>().join("\n"), @r#"
     a: the MCP server "nowhere" needs a `url`
     a: the MCP server "odd" has the transport "pigeon", which nobody knows
     a: nobody knows what a tool of type "magic" is
@@ -87,22 +115,55 @@ fn openclaw() {
     let text = "metadata:\n  openclaw:\n    os: [linux, darwin]\n    primaryEnv: TOKEN\n    envVars:\n      - {name: EXTRA, required: false, description: more}\n    \
                 requires:\n      bins: [jq, git]\n      anyBins: [chrome, chromium]\n      env: [TOKEN]\n      config: [browser.enabled]\n    \
                 install:\n      - {kind: brew, formula: jq, bins: [jq]}\n      - {kind: go, module: x, bins: [jq], os: [darwin]}";
-    let here = Here { programs: BTreeSet::from(["git"]), ..Here::default() };
+    let here = Here {
+        programs: BTreeSet::from(["git"]),
+        ..Here::default()
+    };
     let found = needs(&[("a", text)], &here);
-    let programs: Vec<String> =
-        found.programs.iter().map(|program| format!("{} ({} ways)", program.any_of.join("|"), program.installs.len())).collect();
+    let programs: Vec<String> = found
+        .programs
+        .iter()
+        .map(|program| {
+            format!(
+                "{} ({} ways)",
+                program.any_of.join("|"),
+                program.installs.len()
+            )
+        })
+        .collect();
     assert_eq!(programs, ["jq (1 ways)", "chrome|chromium (0 ways)"]);
-    let variables: Vec<(&str, bool)> = found.variables.iter().map(|variable| (variable.name.as_str(), variable.is_required)).collect();
+    let variables: Vec<(&str, bool)> = found
+        .variables
+        .iter()
+        .map(|variable| (variable.name.as_str(), variable.is_required))
+        .collect();
     assert_eq!(variables, [("EXTRA", false), ("TOKEN", true)]);
-    assert_eq!(found.settings, [("a".to_owned(), "browser.enabled".to_owned())]);
-    assert_eq!(found.unusable, [], "it is for this system too");
-    let asked: Vec<String> = Session::default().questions(&found, "1").into_iter().map(|question| question.id).collect();
+    assert_eq!(
+        found.settings,
+        [("a".to_owned(), "browser.enabled".to_owned())]
+    );
+    assert_eq!(found.invalid, [], "it is for this system too");
+    let asked: Vec<String> = RequirementSession::default()
+        .prompts(&found, "1")
+        .into_iter()
+        .map(|question| question.id)
+        .collect();
     assert_eq!(asked, ["TOKEN"], "what is not required is not asked for");
-    let other = needs(&[("a", "metadata:\n  openclaw: {os: [darwin], always: true, requires: {bins: [jq]}}")], &here);
-    assert_eq!((other.programs.len(), other.unusable[0].reason.as_str()), (0, "is for darwin only"));
+    let other = needs(
+        &[(
+            "a",
+            "metadata:\n  openclaw: {os: [darwin], always: true, requires: {bins: [jq]}}",
+        )],
+        &here,
+    );
+    assert_eq!(
+        (other.programs.len(), other.invalid[0].reason.as_str()),
+        (0, "is for darwin only")
+    );
 }
 
-/// Whichever skill comes first: a variable is required when one of them requires it, and ways to install are named once.
+/// Whichever skill comes first: a variable is required when one of them requires it, and ways to
+/// install are named once.
 #[test]
 fn needs_of_several_skills_are_joined() {
     let skill = |required: bool, install: &str| {
@@ -112,54 +173,100 @@ fn needs_of_several_skills_are_joined() {
         )
     };
     for (first, second) in [(true, false), (false, true)] {
-        let found = needs(&[("a", &skill(first, "x")), ("b", &skill(second, "y"))], &Here::default());
-        let variables: Vec<_> = found.variables.iter().map(|variable| (variable.is_required, variable.skills.join(" "))).collect();
+        let found = needs(
+            &[("a", &skill(first, "x")), ("b", &skill(second, "y"))],
+            &Here::default(),
+        );
+        let variables: Vec<_> = found
+            .variables
+            .iter()
+            .map(|variable| (variable.is_required, variable.skills.join(" ")))
+            .collect();
         assert_eq!(variables, [(true, "a b".to_owned())]);
-        let programs: Vec<_> = found.programs.iter().map(|program| (program.installs.len(), program.skills.join(" "))).collect();
+        let programs: Vec<_> = found
+            .programs
+            .iter()
+            .map(|program| (program.installs.len(), program.skills.join(" ")))
+            .collect();
         assert_eq!(programs, [(3, "a b".to_owned())]);
     }
-    let found = needs(&[("a", &skill(false, "x")), ("b", &skill(false, "x"))], &Here::default());
-    assert_eq!((found.variables[0].is_required, found.programs[0].installs.len()), (false, 2));
+    let found = needs(
+        &[("a", &skill(false, "x")), ("b", &skill(false, "x"))],
+        &Here::default(),
+    );
+    assert_eq!(
+        (
+            found.variables[0].is_required,
+            found.programs[0].installs.len()
+        ),
+        (false, 2)
+    );
 }
 
 /// A name that a question shows has no room for other words.
 #[test]
 fn names_of_variables_and_servers_are_bounded() {
     let variable = |name: &str| tools(&format!("    - {{type: env_var, value: '{name}'}}\n"));
-    for (name, is_one) in [("A_1", true), ("_a", true), ("1A", false), ("A-B", false), ("é", false)] {
+    for (name, is_one) in [
+        ("A_1", true),
+        ("_a", true),
+        ("1A", false),
+        ("A-B", false),
+        ("é", false),
+    ] {
         let found = needs(&[("a", &variable(name))], &Here::default());
-        assert_eq!((found.variables.len() == 1, found.unusable.is_empty()), (is_one, is_one), "{name}");
+        assert_eq!(
+            (found.variables.len() == 1, found.invalid.is_empty()),
+            (is_one, is_one),
+            "{name}"
+        );
     }
-    let server = |name: &str| tools(&format!("    - {{type: mcp, value: '{name}', url: 'https://x'}}\n"));
+    let server = |name: &str| {
+        tools(&format!(
+            "    - {{type: mcp, value: '{name}', url: 'https://x'}}\n"
+        ))
+    };
     for (length, is_one) in [(1, true), (64, true), (65, false)] {
         let found = needs(&[("a", &server(&"é".repeat(length)))], &Here::default());
-        assert_eq!((found.servers.len() == 1, found.unusable.is_empty()), (is_one, is_one), "{length}");
+        assert_eq!(
+            (found.servers.len() == 1, found.invalid.is_empty()),
+            (is_one, is_one),
+            "{length}"
+        );
     }
 }
 
 /// A user who answers everything the same way.
 struct User {
     answer: Option<&'static str>,
-    asked: Vec<Question>,
+    asked: Vec<SetupPrompt>,
     installed: Vec<String>,
 }
 
-impl Asking for User {
-    fn ask(&mut self, question: &Question) -> Option<String> {
+impl Prompter for User {
+    fn ask(&mut self, question: &SetupPrompt) -> Option<String> {
         self.asked.push(question.clone());
         self.answer.map(str::to_owned)
     }
-    fn install(&mut self, server: &NeededServer) -> Result<(), String> {
+    fn install(&mut self, server: &MissingServer) -> Result<(), String> {
         self.installed.push(server.name.clone());
-        if server.name == "local" { Err("it is not there".to_owned()) } else { Ok(()) }
+        if server.name == "local" {
+            Err("it is not there".to_owned())
+        } else {
+            Ok(())
+        }
     }
 }
 
 fn user(answer: Option<&'static str>) -> User {
-    User { answer, asked: Vec::new(), installed: Vec::new() }
+    User {
+        answer,
+        asked: Vec::new(),
+        installed: Vec::new(),
+    }
 }
 
-fn both() -> Needs {
+fn both() -> MissingRequirements {
     let text = format!(
         "{DOCS}    - {{type: mcp, value: local, transport: stdio, command: local-mcp}}\n    - {{type: env_var, value: GITHUB_TOKEN, description: GitHub API token}}\n"
     );
@@ -168,9 +275,18 @@ fn both() -> Needs {
 
 #[test]
 fn questions_in_the_words_of_codex() {
-    let questions = Session::default().questions(&both(), "7");
+    let questions = RequirementSession::default().prompts(&both(), "7");
     let shown = questions.iter().map(|question| {
-        let Question { call, id, header, text, details, options, is_secret, .. } = question;
+        let SetupPrompt {
+            call_id: call,
+            id,
+            header,
+            text,
+            details,
+            options,
+            is_secret,
+            ..
+        } = question;
         format!("{call} {id} secret={is_secret}\n{header}\n{text}\n{details:?} {options:?}\n")
     });
     assert_snapshot!(shown.collect::<String>());
@@ -178,35 +294,76 @@ fn questions_in_the_words_of_codex() {
 
 #[test]
 fn each_thing_is_asked_once_in_a_session() {
-    let mut session = Session::default();
+    let mut session = RequirementSession::default();
     let mut asked = user(None);
-    settle(&mut session, &both(), "1", Approval::Ask, &mut asked);
-    settle(&mut session, &both(), "2", Approval::Ask, &mut asked);
-    assert_eq!((asked.asked.len(), asked.installed.len()), (2, 0), "no answer is a no, and is not asked again");
+    resolve_requirements(&mut session, &both(), "1", PromptPolicy::Ask, &mut asked);
+    resolve_requirements(&mut session, &both(), "2", PromptPolicy::Ask, &mut asked);
+    assert_eq!(
+        (asked.asked.len(), asked.installed.len()),
+        (2, 0),
+        "no answer is a no, and is not asked again"
+    );
 }
 
 #[test]
 fn what_the_user_agrees_to_is_installed_and_failures_are_told() {
     let mut agrees = user(Some("Install"));
-    let failures = settle(&mut Session::default(), &both(), "1", Approval::Ask, &mut agrees);
+    let failures = resolve_requirements(
+        &mut RequirementSession::default(),
+        &both(),
+        "1",
+        PromptPolicy::Ask,
+        &mut agrees,
+    );
     assert_eq!(agrees.installed, ["docs", "local"]);
-    assert_eq!(failures, ["the MCP server local is not installed: it is not there"]);
+    assert_eq!(
+        failures,
+        ["the MCP server local is not installed: it is not there"]
+    );
     let mut goes_on = user(Some("Continue anyway"));
-    settle(&mut Session::default(), &both(), "1", Approval::Ask, &mut goes_on);
+    resolve_requirements(
+        &mut RequirementSession::default(),
+        &both(),
+        "1",
+        PromptPolicy::Ask,
+        &mut goes_on,
+    );
     assert_eq!(goes_on.installed, Vec::<String>::new());
     let mut trusts = user(Some("user_note: abc"));
-    settle(&mut Session::default(), &both(), "1", Approval::Given, &mut trusts);
-    assert_eq!((trusts.installed.len(), trusts.asked.len()), (2, 1), "secrets are asked for all the same");
+    resolve_requirements(
+        &mut RequirementSession::default(),
+        &both(),
+        "1",
+        PromptPolicy::AssumeYes,
+        &mut trusts,
+    );
+    assert_eq!(
+        (trusts.installed.len(), trusts.asked.len()),
+        (2, 1),
+        "secrets are asked for all the same"
+    );
 }
 
 #[test]
 fn secrets_stay_in_the_session_and_out_of_sight() {
-    let (mut session, needs) = (Session::default(), both());
-    let question = session.questions(&needs, "1").remove(0);
-    assert_eq!(session.answer(&question, &needs, Some("user_note:  ")), Answer::Declined);
-    assert_eq!(session.answer(&question, &needs, Some("  ")), Answer::Declined);
-    assert_eq!(session.answer(&question, &needs, Some("user_note: s3cret ")), Answer::Stored);
-    assert_eq!(session.secret("GITHUB_TOKEN").unwrap().expose(), "s3cret");
+    let (mut session, needs) = (RequirementSession::default(), both());
+    let question = session.prompts(&needs, "1").remove(0);
+    assert_eq!(
+        session.record_response(&question, &needs, Some("user_note:  ")),
+        PromptResponse::Declined
+    );
+    assert_eq!(
+        session.record_response(&question, &needs, Some("  ")),
+        PromptResponse::Declined
+    );
+    assert_eq!(
+        session.record_response(&question, &needs, Some("user_note: s3cret ")),
+        PromptResponse::Stored
+    );
+    assert_eq!(
+        session.secret("GITHUB_TOKEN").unwrap().expose_secret(),
+        "s3cret"
+    );
     assert_eq!(session.variables().collect::<Vec<_>>(), ["GITHUB_TOKEN"]);
     assert!(!format!("{session:?}").contains("s3cret"));
 }

@@ -1,29 +1,49 @@
 //! Skills named in words.
 
 use proptest::prelude::*;
-use skills_discovery::{Rule, Selector};
-use skills_prompt::{Confidence, Input, MentionIndex, MentionOptions, Way};
+use skills_discovery::{ConfigRule, Selector};
+use skills_prompt::{Confidence, MentionIndex, MentionKind, MentionOptions, UserInput};
 
 use crate::tree::Tree;
 
 fn index() -> (Tree, MentionIndex) {
     let tree = Tree::new();
-    for name in ["pdf-tools", "code-review", "pdf", "weather", "数据分析", "tax_calculator", "k8s", "研究和写作", "gone-skill"] {
+    for name in [
+        "pdf-tools",
+        "code-review",
+        "pdf",
+        "weather",
+        "数据分析",
+        "tax_calculator",
+        "k8s",
+        "研究和写作",
+        "gone-skill",
+    ] {
         tree.skill(&format!("repo/{name}"), name);
     }
-    tree.skill("repo/twin", "twin-set").skill("user/twin", "Twin Set").skill("user/slack", "slack:search");
-    let catalog = tree.catalog_with([Rule::disable(Selector::Name("gone-skill".to_owned()), "test")]);
+    tree.skill("repo/twin", "twin-set")
+        .skill("user/twin", "Twin Set")
+        .skill("user/slack", "slack:search");
+    let catalog = tree.catalog_with([ConfigRule::disable(
+        Selector::Name("gone-skill".to_owned()),
+        "test",
+    )]);
     let index = MentionIndex::new(catalog);
     (tree, index)
 }
 
 /// What is said of a text: `name outcome`, with the doubt behind a suggestion.
 fn told(index: &MentionIndex, text: &str) -> Vec<String> {
-    let mentions = index.find(&[Input::Text(text)], &MentionOptions::default());
-    let told = mentions.all.iter().map(|mention| match &mention.outcome {
-        skills_prompt::Outcome::Suggested(entry, doubt) => format!("{} ({})", entry.name(), doubt.as_str()),
-        outcome => format!("{} {}", mention.name, outcome.code()),
-    });
+    let mentions = index.find(&[UserInput::Text(text)], &MentionOptions::default());
+    let told = mentions
+        .all
+        .iter()
+        .map(|mention| match &mention.resolution {
+            skills_prompt::Resolution::Suggested(entry, doubt) => {
+                format!("{} ({})", entry.name(), doubt.as_str())
+            }
+            outcome => format!("{} {}", mention.name, outcome.code()),
+        });
     told.collect()
 }
 
@@ -42,40 +62,97 @@ fn check(cases: &[(&str, &[&str])]) {
 #[test]
 fn requests() {
     check(&[
-        ("Use the pdf-tools skill to merge these.", &["pdf-tools selected"]),
+        (
+            "Use the pdf-tools skill to merge these.",
+            &["pdf-tools selected"],
+        ),
         ("please use the PDF Tools skill", &["PDF Tools selected"]),
-        ("Run the tax-calculator skill on this", &["tax-calculator selected"]),
+        (
+            "Run the tax-calculator skill on this",
+            &["tax-calculator selected"],
+        ),
         ("Use the skill pdf-tools.", &["pdf-tools selected"]),
-        ("use the skill called \"code review\" here", &["code review selected"]),
+        (
+            "use the skill called \"code review\" here",
+            &["code review selected"],
+        ),
         ("Use skill: weather", &["weather selected"]),
-        ("Summarise it with the `pdf` skill, then stop", &["pdf selected"]),
-        ("Review this using the code_review skill", &["code_review selected"]),
+        (
+            "Summarise it with the `pdf` skill, then stop",
+            &["pdf selected"],
+        ),
+        (
+            "Review this using the code_review skill",
+            &["code_review selected"],
+        ),
         ("use pdf-tools to merge", &["pdf-tools selected"]),
         ("Use **pdf-tools** for it", &["pdf-tools selected"]),
         ("use k8s", &["k8s selected"]),
         ("use slack:search to find it", &["slack:search selected"]),
-        ("use the pdf-tools and code-review skills", &["pdf-tools selected", "code-review selected"]),
-        ("Use the pdf, weather & code-review skills", &["pdf selected", "weather selected", "code-review selected"]),
+        (
+            "use the pdf-tools and code-review skills",
+            &["pdf-tools selected", "code-review selected"],
+        ),
+        (
+            "Use the pdf, weather & code-review skills",
+            &["pdf selected", "weather selected", "code-review selected"],
+        ),
         ("use the excellent pdf-tools skill", &["pdf-tools selected"]),
         ("Can you use the weather skill?", &["weather selected"]),
-        ("Could you please run the weather skill for Oslo?", &["weather selected"]),
-        ("Don't forget to use the weather skill", &["weather selected"]),
+        (
+            "Could you please run the weather skill for Oslo?",
+            &["weather selected"],
+        ),
+        (
+            "Don't forget to use the weather skill",
+            &["weather selected"],
+        ),
         ("I want you to use the weather skill", &["weather selected"]),
         ("Let's use the weather skill", &["weather selected"]),
         ("Go ahead and use the weather skill", &["weather selected"]),
-        ("Read the mail and use the weather skill", &["weather selected"]),
+        (
+            "Read the mail and use the weather skill",
+            &["weather selected"],
+        ),
         ("Using pdf-tools, merge these", &["pdf-tools selected"]),
         ("Do it with the weather skill", &["weather selected"]),
-        ("Don't write code, use the weather skill", &["weather selected"]),
-        ("use pdf-tools and code-review to finish", &["pdf-tools selected", "code-review selected"]),
-        ("Use these skills: pdf-tools, code-review and k8s.", &["pdf-tools selected", "code-review selected", "k8s selected"]),
-        ("Use the pdf/weather skills", &["pdf selected", "weather selected"]),
-        ("use the code\u{2011}review skill", &["code\u{2011}review selected"]),
+        (
+            "Don't write code, use the weather skill",
+            &["weather selected"],
+        ),
+        (
+            "use pdf-tools and code-review to finish",
+            &["pdf-tools selected", "code-review selected"],
+        ),
+        (
+            "Use these skills: pdf-tools, code-review and k8s.",
+            &["pdf-tools selected", "code-review selected", "k8s selected"],
+        ),
+        (
+            "Use the pdf/weather skills",
+            &["pdf selected", "weather selected"],
+        ),
+        (
+            "use the code\u{2011}review skill",
+            &["code\u{2011}review selected"],
+        ),
         ("use the pdf-tools skills", &["pdf-tools selected"]),
-        ("use the weather and pdf skills", &["weather selected", "pdf selected"]),
-        ("use skills `weather`, `pdf-tools`", &["weather selected", "pdf-tools selected"]),
-        ("use skills \"weather\" and \"pdf-tools\"", &["weather selected", "pdf-tools selected"]),
-        ("use the pdf-tools or \"weather\" skill", &["pdf-tools selected", "weather selected"]),
+        (
+            "use the weather and pdf skills",
+            &["weather selected", "pdf selected"],
+        ),
+        (
+            "use skills `weather`, `pdf-tools`",
+            &["weather selected", "pdf-tools selected"],
+        ),
+        (
+            "use skills \"weather\" and \"pdf-tools\"",
+            &["weather selected", "pdf-tools selected"],
+        ),
+        (
+            "use the pdf-tools or \"weather\" skill",
+            &["pdf-tools selected", "weather selected"],
+        ),
         ("use the \"weather\" skill", &["weather selected"]),
         ("use the new weather skill", &["weather selected"]),
         ("use pdf-tools, and nothing else", &["pdf-tools selected"]),
@@ -83,7 +160,10 @@ fn requests() {
         ("use pdf-tools: merge these", &["pdf-tools selected"]),
         ("use the weather skill now", &["weather selected"]),
         ("use the weather skill instead", &["weather selected"]),
-        ("using the weather skill, find the temperature", &["weather selected"]),
+        (
+            "using the weather skill, find the temperature",
+            &["weather selected"],
+        ),
         ("Stop. Use the weather skill", &["weather selected"]),
         ("Don't stop! Use the weather skill", &["weather selected"]),
         ("Don't do it - use the weather skill", &["weather selected"]),
@@ -94,19 +174,37 @@ fn requests() {
         ("* use the weather skill", &["weather selected"]),
         ("1. use the weather skill", &["weather selected"]),
         ("2) use the weather skill", &["weather selected"]),
-        ("don't guess but use the weather skill", &["weather selected"]),
-        ("please read it and then use the weather skill", &["weather selected"]),
+        (
+            "don't guess but use the weather skill",
+            &["weather selected"],
+        ),
+        (
+            "please read it and then use the weather skill",
+            &["weather selected"],
+        ),
         ("use the weather skill! Thanks", &["weather selected"]),
-        ("use pdf-tools & code-review", &["pdf-tools selected", "code-review selected"]),
+        (
+            "use pdf-tools & code-review",
+            &["pdf-tools selected", "code-review selected"],
+        ),
         ("Café closed. Use pdf-tools", &["pdf-tools selected"]),
         ("-use pdf-tools", &["pdf-tools selected"]),
         ("-user pdf-tools", &[]),
-        ("use the pdf and the weather skills", &["pdf selected", "weather selected"]),
-        ("use the weather skill, not the pdf skill", &["weather selected"]),
+        (
+            "use the pdf and the weather skills",
+            &["pdf selected", "weather selected"],
+        ),
+        (
+            "use the weather skill, not the pdf skill",
+            &["weather selected"],
+        ),
         ("use pdf-tools. Then stop", &["pdf-tools selected"]),
         ("explain using the weather skill", &["weather selected"]),
         ("call the weather skill", &["weather selected"]),
-        ("It's not about that, but use the weather skill", &["weather selected"]),
+        (
+            "It's not about that, but use the weather skill",
+            &["weather selected"],
+        ),
     ]);
 }
 
@@ -120,7 +218,10 @@ fn requests_in_chinese() {
         ("调用名为 weather 的技能", &["weather selected"]),
         ("使用技能 pdf-tools 处理", &["pdf-tools selected"]),
         ("用pdf-tools处理一下", &["pdf-tools selected"]),
-        ("用 pdf、weather 和 code-review 技能", &["pdf selected", "weather selected", "code-review selected"]),
+        (
+            "用 pdf、weather 和 code-review 技能",
+            &["pdf selected", "weather selected", "code-review selected"],
+        ),
         ("使用研究和写作技能", &["研究和写作 selected"]),
         ("能不能用 weather 技能查一下？", &["weather selected"]),
         ("可以用 weather skill 帮我查吗？", &["weather selected"]),
@@ -149,13 +250,28 @@ fn requests_in_chinese() {
 fn negation_is_no_request() {
     check(&[
         ("Don't use the pdf-tools skill", &["pdf-tools (negated)"]),
-        ("don\u{2019}t use the pdf-tools skill", &["pdf-tools (negated)"]),
+        (
+            "don\u{2019}t use the pdf-tools skill",
+            &["pdf-tools (negated)"],
+        ),
         ("Do not ever use pdf-tools", &["pdf-tools (negated)"]),
-        ("Do it without using the pdf-tools skill", &["pdf-tools (negated)"]),
-        ("instead of using the pdf-tools skill write it yourself", &["pdf-tools (negated)"]),
-        ("Never run the weather skill, use the pdf-tools skill", &["weather (negated)", "pdf-tools selected"]),
+        (
+            "Do it without using the pdf-tools skill",
+            &["pdf-tools (negated)"],
+        ),
+        (
+            "instead of using the pdf-tools skill write it yourself",
+            &["pdf-tools (negated)"],
+        ),
+        (
+            "Never run the weather skill, use the pdf-tools skill",
+            &["weather (negated)", "pdf-tools selected"],
+        ),
         ("use pdf-tools - not now", &["pdf-tools (negated)"]),
-        ("Do not do it-now use the weather skill", &["weather (negated)"]),
+        (
+            "Do not do it-now use the weather skill",
+            &["weather (negated)"],
+        ),
         ("use the weather skill - no, wait", &["weather (negated)"]),
         ("never but use the weather skill", &["weather (negated)"]),
         ("不要 use the weather skill", &["weather (negated)"]),
@@ -163,7 +279,10 @@ fn negation_is_no_request() {
         ("别用 weather 技能", &["weather (negated)"]),
         ("不使用 weather 技能", &["weather (negated)"]),
         ("不用数据分析技能", &["数据分析 (negated)"]),
-        ("不要用 weather 技能，用 pdf-tools 技能", &["weather (negated)", "pdf-tools selected"]),
+        (
+            "不要用 weather 技能，用 pdf-tools 技能",
+            &["weather (negated)", "pdf-tools selected"],
+        ),
         ("特别要用 weather 技能", &["weather selected"]),
     ]);
 }
@@ -171,10 +290,22 @@ fn negation_is_no_request() {
 #[test]
 fn questions_and_talk_are_no_request() {
     check(&[
-        ("How do I use the pdf-tools skill?", &["pdf-tools (question)"]),
-        ("What happens when you use the pdf-tools skill", &["pdf-tools (question)"]),
-        ("Explain how to use the weather skill", &["weather (question)"]),
-        ("Can you explain how to use the weather skill?", &["weather (question)"]),
+        (
+            "How do I use the pdf-tools skill?",
+            &["pdf-tools (question)"],
+        ),
+        (
+            "What happens when you use the pdf-tools skill",
+            &["pdf-tools (question)"],
+        ),
+        (
+            "Explain how to use the weather skill",
+            &["weather (question)"],
+        ),
+        (
+            "Can you explain how to use the weather skill?",
+            &["weather (question)"],
+        ),
         ("Should I use the weather skill?", &["weather (question)"]),
         ("Use the weather skill?", &["weather (question)"]),
         ("What does the pdf-tools skill do?", &[]),
@@ -185,29 +316,65 @@ fn questions_and_talk_are_no_request() {
         ("什么时候使用 weather 技能", &["weather (question)"]),
         ("介绍一下使用 weather 技能的步骤", &["weather (question)"]),
         ("我们应该使用 weather 技能吗", &["weather (question)"]),
-        ("When users use the weather skill it fails", &["weather (condition)"]),
-        ("They use the weather skill every day", &["weather (condition)"]),
+        (
+            "When users use the weather skill it fails",
+            &["weather (condition)"],
+        ),
+        (
+            "They use the weather skill every day",
+            &["weather (condition)"],
+        ),
         ("I often use the weather skill", &["weather (condition)"]),
-        ("Write docs about using the weather skill", &["weather (condition)"]),
+        (
+            "Write docs about using the weather skill",
+            &["weather (condition)"],
+        ),
         ("如果使用 weather 技能就会失败", &["weather (condition)"]),
-        ("He said \"use the weather skill\" to me", &["weather (quoted)"]),
-        ("The line `use the weather skill` is wrong", &["weather (quoted)"]),
-        ("say 'use the weather skill' and stop", &["weather (quoted)"]),
-        ("``use the weather skill`` is what he wrote", &["weather (quoted)"]),
-        ("(\u{201C}use the weather skill\u{201D})", &["weather (quoted)"]),
+        (
+            "He said \"use the weather skill\" to me",
+            &["weather (quoted)"],
+        ),
+        (
+            "The line `use the weather skill` is wrong",
+            &["weather (quoted)"],
+        ),
+        (
+            "say 'use the weather skill' and stop",
+            &["weather (quoted)"],
+        ),
+        (
+            "``use the weather skill`` is what he wrote",
+            &["weather (quoted)"],
+        ),
+        (
+            "(\u{201C}use the weather skill\u{201D})",
+            &["weather (quoted)"],
+        ),
         ("use \"the weather skill\"", &["weather (quoted)"]),
         ("「使用 weather 技能」是什么意思", &["weather (quoted)"]),
         ("Using the weather skill?", &["weather (question)"]),
         ("Using the weather skill is fun", &["weather (condition)"]),
         ("use pdf-tools?", &["pdf-tools (question)"]),
-        ("tell me how and use the weather skill", &["weather (question)"]),
+        (
+            "tell me how and use the weather skill",
+            &["weather (question)"],
+        ),
         ("use pdf-tools is bad", &["pdf-tools (condition)"]),
         ("use the weather skill when ready", &["weather (condition)"]),
-        ("use the weather skill, but only if asked", &["weather (condition)"]),
+        (
+            "use the weather skill, but only if asked",
+            &["weather (condition)"],
+        ),
         ("use the \"weather and more\" skill", &["weather (quoted)"]),
         ("('use the weather skill')", &["weather (quoted)"]),
-        ("say 'don't use the weather skill' now", &["weather (quoted)"]),
-        ("John was using the weather skill, find the bug", &["weather (condition)"]),
+        (
+            "say 'don't use the weather skill' now",
+            &["weather (quoted)"],
+        ),
+        (
+            "John was using the weather skill, find the bug",
+            &["weather (condition)"],
+        ),
         ("a. use the weather skill", &["weather (condition)"]),
         ("你用 weather 技能吗", &["weather (question)"]),
         ("use the weather skill later", &["weather (condition)"]),
@@ -336,8 +503,16 @@ fn what_only_sounds_like_a_request() {
         "可以使用 weather 技能吗？",
         "谁在使用 weather 技能",
     ];
-    let selects = |text: &&&str| !index.find(&[Input::Text(text)], &MentionOptions::default()).selected.is_empty();
-    assert_eq!(texts.iter().filter(selects).collect::<Vec<_>>(), Vec::<&&str>::new());
+    let selects = |text: &&&str| {
+        !index
+            .find(&[UserInput::Text(text)], &MentionOptions::default())
+            .selected
+            .is_empty()
+    };
+    assert_eq!(
+        texts.iter().filter(selects).collect::<Vec<_>>(),
+        Vec::<&&str>::new()
+    );
 }
 
 #[test]
@@ -350,7 +525,10 @@ fn ordinary_words_files_and_code_are_no_request() {
         ("call that the weather skill", &[]),
         ("use skill weather/x", &[]),
         ("use pdf-tools or not", &["pdf-tools (ordinary)"]),
-        ("use the weather skill as an example", &["weather (ordinary)"]),
+        (
+            "use the weather skill as an example",
+            &["weather (ordinary)"],
+        ),
         ("use skills weather pdf-tools", &["weather (ordinary)"]),
         ("使用最好的数据分析技能", &["数据分析 (ordinary)"]),
         ("用神奇的数据分析技能", &["数据分析 (ordinary)"]),
@@ -362,9 +540,15 @@ fn ordinary_words_files_and_code_are_no_request() {
         ("使用了 weather 技能", &[]),
         ("以后 weather 技能", &[]),
         ("use the weather skills", &["weather (ordinary)"]),
-        ("use your search and weather skills", &["weather (ordinary)"]),
+        (
+            "use your search and weather skills",
+            &["weather (ordinary)"],
+        ),
         ("use the shiny pdf-tools skill", &["pdf-tools (ordinary)"]),
-        ("use the very good pdf-tools skill", &["pdf-tools (ordinary)"]),
+        (
+            "use the very good pdf-tools skill",
+            &["pdf-tools (ordinary)"],
+        ),
         ("use pdf-tools, which is broken", &["pdf-tools (ordinary)"]),
         ("use pdf-tools:merge", &[]),
         ("use pdf-tools.md as a base", &[]),
@@ -386,7 +570,10 @@ fn ordinary_words_files_and_code_are_no_request() {
 fn look_alikes_and_typos_are_suggested_and_never_used() {
     check(&[
         ("use the \u{440}df-tools skill", &["pdf-tools (look-alike)"]),
-        ("use the pdf\u{200B}-tools skill", &["pdf-tools (look-alike)"]),
+        (
+            "use the pdf\u{200B}-tools skill",
+            &["pdf-tools (look-alike)"],
+        ),
         ("use the pdf-too1s skill", &["pdf-tools (look-alike)"]),
         ("use the pfd-tools skill", &["pfd-tools unknown"]),
         ("用 pfd-tools 技能", &["pfd-tools unknown"]),
@@ -416,47 +603,95 @@ fn other_outcomes() {
 #[test]
 fn two_names_that_look_alike_are_both_left_alone() {
     let tree = Tree::new();
-    tree.skill("repo/real", "pdf-tools").skill("user/false", "\u{440}df-tools");
+    tree.skill("repo/real", "pdf-tools")
+        .skill("user/false", "\u{440}df-tools");
     let index = MentionIndex::new(tree.catalog());
-    let mentions = index.find(&[Input::Text("use the pdf-tools skill")], &MentionOptions::default());
-    assert_eq!((mentions.selected.len(), mentions.all[0].outcome.code()), (0, "ambiguous"));
+    let mentions = index.find(
+        &[UserInput::Text("use the pdf-tools skill")],
+        &MentionOptions::default(),
+    );
+    assert_eq!(
+        (mentions.selected.len(), mentions.all[0].resolution.code()),
+        (0, "ambiguous")
+    );
     // An exact name behind a sigil is what it is.
-    assert_eq!(index.find(&[Input::Text("$pdf-tools")], &MentionOptions::default()).selected.len(), 1);
+    assert_eq!(
+        index
+            .find(&[UserInput::Text("$pdf-tools")], &MentionOptions::default())
+            .selected
+            .len(),
+        1
+    );
 }
 
 #[test]
 fn how_sure_it_is() {
     let (_tree, index) = index();
     let confidence = |text: &str| {
-        let mentions = index.find(&[Input::Text(text)], &MentionOptions::default());
-        (mentions.all[0].way, mentions.all[0].confidence)
+        let mentions = index.find(&[UserInput::Text(text)], &MentionOptions::default());
+        (mentions.all[0].kind, mentions.all[0].confidence)
     };
-    assert_eq!(confidence("use the weather skill"), (Way::Words, Confidence::High));
-    assert_eq!(confidence("use pdf-tools"), (Way::Words, Confidence::Medium));
-    assert_eq!(confidence("use the pdf"), (Way::Words, Confidence::Low));
-    assert_eq!(confidence("/weather"), (Way::Command, Confidence::High));
-    let find = |options: &MentionOptions, text: &str| index.find(&[Input::Text(text)], options).selected.len();
-    let (sure, off) = (MentionOptions::default().words(Some(Confidence::High)), MentionOptions::codex());
-    assert_eq!((find(&sure, "use pdf-tools"), find(&sure, "use the pdf-tools skill"), find(&off, "use the pdf-tools skill")), (0, 1, 0));
+    assert_eq!(
+        confidence("use the weather skill"),
+        (MentionKind::Phrase, Confidence::High)
+    );
+    assert_eq!(
+        confidence("use pdf-tools"),
+        (MentionKind::Phrase, Confidence::Medium)
+    );
+    assert_eq!(
+        confidence("use the pdf"),
+        (MentionKind::Phrase, Confidence::Low)
+    );
+    assert_eq!(
+        confidence("/weather"),
+        (MentionKind::Command, Confidence::High)
+    );
+    let find = |options: &MentionOptions, text: &str| {
+        index.find(&[UserInput::Text(text)], options).selected.len()
+    };
+    let (sure, off) = (
+        MentionOptions::default().phrases(Some(Confidence::High)),
+        MentionOptions::codex(),
+    );
+    assert_eq!(
+        (
+            find(&sure, "use pdf-tools"),
+            find(&sure, "use the pdf-tools skill"),
+            find(&off, "use the pdf-tools skill")
+        ),
+        (0, 1, 0)
+    );
 }
 
 #[test]
 fn a_name_behind_a_sigil_is_not_said_twice() {
     let (_tree, index) = index();
-    let mentions = index.find(&[Input::Text("use the $weather skill")], &MentionOptions::default());
+    let mentions = index.find(
+        &[UserInput::Text("use the $weather skill")],
+        &MentionOptions::default(),
+    );
     assert_eq!((mentions.all.len(), mentions.selected.len()), (1, 1));
-    let mentions = index.find(&[Input::Text("[$x](use the weather skill), please")], &MentionOptions::default());
-    assert_eq!((mentions.all.len(), mentions.selected.len()), (1, 0), "what a link says is its path");
+    let mentions = index.find(
+        &[UserInput::Text("[$x](use the weather skill), please")],
+        &MentionOptions::default(),
+    );
+    assert_eq!(
+        (mentions.all.len(), mentions.selected.len()),
+        (1, 0),
+        "what a link says is its path"
+    );
 }
 
-/// Every mention is a place in the text that holds the name, and a negation before the verb never selects.
+/// Every mention is a place in the text that holds the name, and a negation before the verb never
+/// selects.
 #[test]
 fn any_text() {
     let (_tree, index) = index();
     let part = "(use|the|pdf-tools|skill|,|。|用|技能|不要|「|\"|`| |\n|/|@|数据分析|\u{200B}|-|_|:|\\$|é){0,40}";
     proptest!(|(text in part)| {
         for options in [MentionOptions::default(), MentionOptions::codex().unicode_names()] {
-            let mentions = index.find(&[Input::Text(&text)], &options);
+            let mentions = index.find(&[UserInput::Text(&text)], &options);
             let mut end = 0;
             for mention in &mentions.all {
                 prop_assert!(mention.span.start >= end, "mentions stand one after the other: {:?}", mentions.all);
@@ -468,8 +703,8 @@ fn any_text() {
         // Within a sentence nothing takes a negation back but a new clause.
         let negated = format!("don't ever use {text}");
         let sentence = negated.split(['\n', '。', ',', '/']).next().unwrap().to_owned();
-        let mentions = index.find(&[Input::Text(&sentence)], &MentionOptions::default());
-        let in_words = mentions.all.iter().filter(|mention| mention.way == Way::Words && mention.outcome.selected().is_some());
+        let mentions = index.find(&[UserInput::Text(&sentence)], &MentionOptions::default());
+        let in_words = mentions.all.iter().filter(|mention| mention.kind == MentionKind::Phrase && mention.resolution.selected().is_some());
         prop_assert_eq!(in_words.count(), 0, "{}", sentence);
     });
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use skills_discovery::{Catalog, Discovery, Root, Rule, Scope, Trust};
+use skills_discovery::{Catalog, ConfigRule, Discovery, Root, Scope, Trust};
 use tempfile::TempDir;
 
 pub(crate) struct Tree(TempDir);
@@ -31,7 +31,10 @@ impl Tree {
     }
 
     pub(crate) fn skill(&self, directory: &str, name: &str) -> &Self {
-        self.file(&format!("{directory}/SKILL.md"), &format!("---\nname: {name}\ndescription: About {name}.\n---\nBody\n"))
+        self.file(
+            &format!("{directory}/SKILL.md"),
+            &format!("---\nname: {name}\ndescription: About {name}.\n---\nBody\n"),
+        )
     }
 
     /// A discovery of `repo` (scope Repo) and `user` (scope User).
@@ -48,7 +51,7 @@ impl Tree {
         Arc::new(self.discovery().scan())
     }
 
-    pub(crate) fn catalog_with(&self, rules: impl IntoIterator<Item = Rule>) -> Arc<Catalog> {
+    pub(crate) fn catalog_with(&self, rules: impl IntoIterator<Item = ConfigRule>) -> Arc<Catalog> {
         Arc::new(self.discovery().rules(rules).scan())
     }
 }

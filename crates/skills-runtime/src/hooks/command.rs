@@ -28,7 +28,11 @@ const INTERPRETERS: [&str; 8] = [
 /// # Errors
 /// When the hook is no command, needs a shell, or wants to run elsewhere.
 pub(super) fn hook_options(hook: &Hook) -> Result<ExecutionOptions, &'static str> {
-    let HookAction::Command { command, directory } = &hook.action else {
+    let HookAction::Command {
+        command,
+        cwd: directory,
+    } = &hook.action
+    else {
         return Err("only commands are run");
     };
     if directory

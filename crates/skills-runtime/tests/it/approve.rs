@@ -5,10 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use skills_runtime::policy::{Answering, Content, Effect, Layer, Question, Rule};
+use skills_runtime::policy::{
+    ApprovalFuture, ApprovalRequest, ContentStatus, Effect, Rule, RuleSource,
+};
 use skills_runtime::{
-    Answer, Approver, Decision, EnforcementReport, ErrorKind, ExecutionArtifacts, ExecutionOptions,
-    ExecutionStatus, FileApprovalStore, Rules, Termination,
+    ApprovalResponse, Approver, Authorization, EnforcementReport, ErrorKind, ExecutionArtifacts,
+    ExecutionOptions, ExecutionStatus, FileApprovalStore, Policy, Termination,
 };
 use skills_sandbox::{Job, RunFuture, RunOutput, Sandbox};
 
@@ -16,12 +18,12 @@ use crate::fixture::{Asleep, Fixture};
 
 /// Answers yes for good, and remembers what it was asked.
 #[derive(Default)]
-struct Host(Mutex<Vec<Question>>);
+struct Host(Mutex<Vec<ApprovalRequest>>);
 
 impl Approver for Host {
-    fn ask<'a>(&'a self, question: &'a Question) -> Answering<'a> {
+    fn request_approval<'a>(&'a self, question: &'a ApprovalRequest) -> ApprovalFuture<'a> {
         self.0.lock().unwrap().push(question.clone());
-        Box::pin(std::future::ready(Ok(Some(Answer::Always))))
+        Box::pin(std::future::ready(Ok(Some(ApprovalResponse::AllowAlways))))
     }
 }
 
@@ -89,9 +91,9 @@ async fn an_approval_holds_for_just_this_content() {
     let content = host.0.lock().unwrap()[1].content.clone();
     assert_eq!(
         content,
-        Content::Changed {
-            grown: Vec::new(),
-            shrunk: Vec::new()
+        ContentStatus::Changed {
+            added: Vec::new(),
+            removed: Vec::new()
         }
     );
     let mode = std::os::unix::fs::PermissionsExt::mode(
@@ -146,9 +148,9 @@ async fn a_skill_that_changes_while_somebody_is_asked_does_not_run() {
         .skill("deploy", "allowed-tools: Bash\n")
         .file("deploy/scripts/run.sh", "echo good");
     let script = fixture.path("deploy/scripts/run.sh");
-    let swap = move |_: &Question| {
+    let swap = move |_: &ApprovalRequest| {
         std::fs::write(&script, "echo evil, and longer").unwrap();
-        Answer::Once
+        ApprovalResponse::AllowOnce
     };
     let runtime = fixture.recording().approver(Arc::new(swap)).build();
     let error = runtime
@@ -197,7 +199,7 @@ async fn a_skill_with_power_by_a_rule_is_looked_at_again() {
     let swap = Arc::new(Swap(AtomicUsize::new(0), move || {
         drop(std::fs::write(&script, "echo evil, and longer"))
     }));
-    let rules = Rules::default().allow(Layer::Session, skills_runtime::Capability::Spawn);
+    let rules = Policy::default().allow(RuleSource::Invocation, skills_runtime::Capability::Spawn);
     let runtime = fixture
         .recording()
         .native_sandbox(swap.clone())
@@ -284,7 +286,7 @@ async fn a_skill_that_changes_while_it_waits_for_its_turn_does_not_run() {
     let runtime = fixture
         .recording()
         .native_sandbox(swap.clone())
-        .approver(Arc::new(Answer::Once))
+        .approver(Arc::new(ApprovalResponse::AllowOnce))
         .max_concurrent_runs(1)
         .build();
     let workspace = skills_runtime::Workspace::Directory(fixture.path("work"));
@@ -365,7 +367,8 @@ async fn a_preview_asks_nobody_and_runs_nothing() {
         .preview_skill("deploy", &ExecutionOptions::default())
         .unwrap();
     assert!(
-        matches!(preview.authorization, Decision::Denied(_)) && preview.approval_request.is_some()
+        matches!(preview.authorization, Authorization::Denied(_))
+            && preview.approval_request.is_some()
     );
     assert_eq!(
         preview.missing_requirements,
@@ -382,14 +385,14 @@ async fn a_preview_asks_nobody_and_runs_nothing() {
     let question = preview.approval_request.unwrap();
     assert!(matches!(
         runtime.approve_skill("deploy", &ExecutionOptions::default(), &question),
-        Ok(Decision::Granted(_))
+        Ok(Authorization::Granted(_))
     ));
     assert!(matches!(
         runtime
             .preview_skill("deploy", &ExecutionOptions::default())
             .unwrap()
             .authorization,
-        Decision::Granted(_)
+        Authorization::Granted(_)
     ));
     assert_eq!((host.asked(), fixture.sandbox.jobs().len()), (0, 0));
 }
@@ -435,8 +438,9 @@ async fn a_standing_rule_gives_no_power_to_new_content() {
     fixture
         .skill("deploy", "allowed-tools: Bash(git:*)\n")
         .file("deploy/scripts/run.sh", "");
-    let rules =
-        || Rules::default().rule(Rule::parse(Effect::Allow, Layer::User, "spawn:git").unwrap());
+    let rules = || {
+        Policy::default().rule(Rule::parse(Effect::Allow, RuleSource::User, "spawn:git").unwrap())
+    };
     let runtime = fixture.recording().policy(rules()).build();
     let artifacts = runtime
         .execute_skill("deploy", ExecutionOptions::default())
@@ -446,7 +450,7 @@ async fn a_standing_rule_gives_no_power_to_new_content() {
     let asked = fixture
         .recording()
         .policy(rules())
-        .approver(Arc::new(Answer::Session))
+        .approver(Arc::new(ApprovalResponse::AllowSession))
         .build();
     assert!(
         asked
@@ -479,9 +483,9 @@ async fn an_answer_for_the_session_is_for_one_conversation() {
         .file("deploy/scripts/run.sh", "");
     let asked = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let counted = Arc::clone(&asked);
-    let approver = move |_: &skills_runtime::policy::Question| {
+    let approver = move |_: &skills_runtime::policy::ApprovalRequest| {
         counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        Answer::Session
+        ApprovalResponse::AllowSession
     };
     let runtime = fixture.recording().approver(Arc::new(approver)).build();
     let check = async |session: Option<&str>, is_command: bool, questions: usize| {

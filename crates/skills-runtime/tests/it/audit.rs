@@ -5,8 +5,10 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use proptest::prelude::*;
 use serde_json::json;
-use skills_runtime::audit::{AuditError, AuditSink, Decision, Event, Log, verify};
-use skills_runtime::{Answer, Approver, ErrorKind, ExecutionOptions, Secrets, Termination};
+use skills_runtime::audit::{AuditError, AuditLog, AuditSink, Disposition, Event, verify};
+use skills_runtime::{
+    ApprovalResponse, Approver, ErrorKind, ExecutionOptions, Secrets, Termination,
+};
 
 use crate::fixture::{Asleep, Fixture};
 
@@ -45,7 +47,7 @@ async fn a_record_says_everything_and_no_secret() {
     let runtime = fixture
         .recording()
         .secrets(secrets)
-        .approver(Arc::new(Answer::Once))
+        .approver(Arc::new(ApprovalResponse::AllowOnce))
         .audit(sink.clone())
         .clock(|| UNIX_EPOCH + Duration::from_secs(1))
         .build();
@@ -81,10 +83,10 @@ async fn attempts_that_come_to_nothing_are_recorded_too() {
             .await;
         let [event] = sink.take().try_into().unwrap();
         let outcome = event
-            .outcome
+            .termination
             .unwrap()
             .replace(&fixture.path("").display().to_string(), "ROOT/");
-        lines.push(format!("{} {:?} {outcome}", event.skill, event.decision));
+        lines.push(format!("{} {:?} {outcome}", event.skill, event.disposition));
     }
     let mut gone = ExecutionOptions::default();
     gone.readable_paths = vec!["/no/such/file".into()];
@@ -92,7 +94,7 @@ async fn attempts_that_come_to_nothing_are_recorded_too() {
     lines.push(
         sink.take()
             .into_iter()
-            .map(|event| format!("{} {:?}", event.skill, event.decision))
+            .map(|event| format!("{} {:?}", event.skill, event.disposition))
             .collect(),
     );
     insta::assert_snapshot!(lines.join("\n"));
@@ -116,8 +118,8 @@ async fn a_run_that_is_dropped_is_recorded() {
     }
     let [event] = sink.take().try_into().unwrap();
     assert_eq!(
-        (event.outcome.as_deref(), event.decision),
-        (Some("cancelled"), Decision::Failed)
+        (event.termination.as_deref(), event.disposition),
+        (Some("cancelled"), Disposition::Failed)
     );
 }
 
@@ -125,7 +127,7 @@ async fn a_run_that_is_dropped_is_recorded() {
 async fn without_a_record_nothing_runs() {
     struct Full;
     impl AuditSink for Full {
-        fn ready(&self) -> Result<(), AuditError> {
+        fn check_writable(&self) -> Result<(), AuditError> {
             Err(AuditError::other(std::io::Error::other("the disk is full")))
         }
         fn record(&self, _: &Event) -> Result<(), AuditError> {
@@ -184,9 +186,9 @@ async fn a_skill_cannot_make_its_record_too_long() {
         )
         .file("deploy/scripts/run.sh", "")
         .file("work/a", "");
-    let log = Arc::new(Log::open(fixture.path("audit.jsonl")).unwrap());
-    let rules = skills_runtime::Rules::default().allow(
-        skills_runtime::policy::Layer::Session,
+    let log = Arc::new(AuditLog::open(fixture.path("audit.jsonl")).unwrap());
+    let rules = skills_runtime::Policy::default().allow(
+        skills_runtime::policy::RuleSource::Invocation,
         skills_runtime::Capability::Spawn,
     );
     let runtime = fixture.recording().policy(rules).audit(log.clone()).build();
@@ -224,16 +226,16 @@ async fn a_skill_cannot_make_its_record_too_long() {
 #[derive(Debug, Clone)]
 struct Try {
     skill: &'static str,
-    answer: Option<Answer>,
+    answer: Option<ApprovalResponse>,
     script: Option<&'static str>,
     env: Option<&'static str>,
 }
 
 fn any_try() -> impl Strategy<Value = Try> {
     let answer = proptest::option::of(proptest::sample::select(vec![
-        Answer::Once,
-        Answer::Session,
-        Answer::Deny,
+        ApprovalResponse::AllowOnce,
+        ApprovalResponse::AllowSession,
+        ApprovalResponse::Deny,
     ]));
     let skill = proptest::sample::select(vec!["plain", "deploy", "broken", "empty", "nobody"]);
     let script = proptest::option::of(proptest::sample::select(vec![
@@ -278,8 +280,8 @@ proptest! {
             let events = sink.take();
             prop_assert_eq!(events.len(), 1);
             let has_run = fixture.sandbox.jobs().len() > before;
-            prop_assert_eq!(has_run, events[0].decision == Decision::Granted);
-            prop_assert_eq!(result.is_err(), events[0].decision == Decision::Failed);
+            prop_assert_eq!(has_run, events[0].disposition == Disposition::Granted);
+            prop_assert_eq!(result.is_err(), events[0].disposition == Disposition::Failed);
         }
     }
 }

@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use insta::assert_snapshot;
 use skills_runtime::audit::{AuditError, AuditSink, Event};
-use skills_runtime::policy::{Effect, Layer, Question, Rule};
+use skills_runtime::policy::{ApprovalRequest, Effect, Rule, RuleSource};
 use skills_runtime::{
-    Answer, ExecutionOptions, ExecutionStatus, HostCommand, InputProtocol, Rules, SkillRuntime,
-    Workspace,
+    ApprovalResponse, ExecutionOptions, ExecutionStatus, HostCommand, InputProtocol, Policy,
+    SkillRuntime, Workspace,
 };
 use skills_sandbox::Program;
 
 use crate::fixture::Fixture;
 
-fn allow(texts: &[&str]) -> Rules {
-    texts.iter().fold(Rules::default(), |rules, text| {
-        rules.rule(Rule::parse(Effect::Allow, Layer::Session, text).unwrap())
+fn allow(texts: &[&str]) -> Policy {
+    texts.iter().fold(Policy::default(), |rules, text| {
+        rules.rule(Rule::parse(Effect::Allow, RuleSource::Invocation, text).unwrap())
     })
 }
 
@@ -140,11 +140,11 @@ async fn a_command_for_no_skill_works_on_a_directory_and_is_recorded_as_what_it_
     let records = Arc::new(Records::default());
     let asked = Arc::new(std::sync::Mutex::new(Vec::new()));
     let seen = Arc::clone(&asked);
-    let approver = move |question: &Question| {
+    let approver = move |question: &ApprovalRequest| {
         seen.lock()
             .unwrap()
             .push((question.digest.clone(), question.command.clone()));
-        Answer::Session
+        ApprovalResponse::AllowSession
     };
     let runtime = fixture
         .recording()
@@ -214,12 +214,13 @@ async fn what_is_only_offered_asks_nobody_and_stops_nothing() {
         options.optional_mounts = vec![(work.clone(), Access::ReadWrite)];
         options
     };
-    let user =
-        |text: &str| Rules::default().rule(Rule::parse(Effect::Allow, Layer::User, text).unwrap());
+    let user = |text: &str| {
+        Policy::default().rule(Rule::parse(Effect::Allow, RuleSource::User, text).unwrap())
+    };
     let write = format!("write:{}", work.display());
     // Reading is free; a standing rule for writing would first want the content approved.
     for (rules, expected) in [
-        (Rules::default(), "ro"),
+        (Policy::default(), "ro"),
         (allow(&[&write]), "rw"),
         (user(&write), "ro"),
         (deny_reading(&work), "none"),
@@ -279,11 +280,11 @@ async fn what_is_only_offered_asks_nobody_and_stops_nothing() {
     );
 }
 
-fn deny_reading(path: &std::path::Path) -> Rules {
-    Rules::default().rule(
+fn deny_reading(path: &std::path::Path) -> Policy {
+    Policy::default().rule(
         Rule::parse(
             Effect::Deny,
-            Layer::User,
+            RuleSource::User,
             &format!("read:{}", path.display()),
         )
         .unwrap(),

@@ -4,8 +4,8 @@ use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use skills_runtime::policy::{Answering, Question};
-use skills_runtime::{Answer, Approver, ExecutionOptions};
+use skills_runtime::policy::{ApprovalFuture, ApprovalRequest};
+use skills_runtime::{ApprovalResponse, Approver, ExecutionOptions};
 use skills_sandbox::{Job, Program};
 
 use crate::fixture::Fixture;
@@ -15,9 +15,9 @@ use crate::fixture::Fixture;
 struct Counting(AtomicUsize);
 
 impl Approver for Counting {
-    fn ask<'a>(&'a self, _: &'a Question) -> Answering<'a> {
+    fn request_approval<'a>(&'a self, _: &'a ApprovalRequest) -> ApprovalFuture<'a> {
         self.0.fetch_add(1, Ordering::SeqCst);
-        Box::pin(std::future::ready(Ok(Some(Answer::Session))))
+        Box::pin(std::future::ready(Ok(Some(ApprovalResponse::AllowSession))))
     }
 }
 
@@ -26,7 +26,7 @@ fn script(job: &Job) -> String {
     let Program::Script { path, .. } = job.program() else {
         unreachable!("the skill has a script")
     };
-    fs::read_to_string(job.grants().located(path)).unwrap()
+    fs::read_to_string(job.grants().locate(path)).unwrap()
 }
 
 /// A skill that asks to start programs, and what its script was at each run.

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use insta::assert_snapshot;
 use skills_runtime::discovery::Selector;
 use skills_runtime::prompt::{
-    Activation, Active, Input, MentionIndex, MentionOptions, Mode, Modes,
+    Activation, ActiveSkills, ListingMode, ListingModes, MentionIndex, MentionOptions, UserInput,
 };
 use skills_runtime::{Budget, ErrorKind, InjectionFormat, Root, Scope, SkillRuntime};
 
@@ -133,13 +133,13 @@ fn a_skill_is_given_to_a_conversation_once() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "");
     let runtime = fixture.builder().build();
-    let mut active = Active::default();
+    let mut active = ActiveSkills::default();
     let mut ask = || runtime.activate_skill("pdf", None, &mut active).unwrap();
     let first = ask();
     assert!(first.activation == Activation::New && first.injected.text.contains("\n# pdf\n"));
     let second = ask();
     assert!(
-        second.activation == Activation::Already
+        second.activation == Activation::AlreadyActive
             && second.injected.text.starts_with("The skill pdf (")
     );
     fixture.file("pdf/references/new.md", "more");
@@ -165,11 +165,12 @@ fn a_model_gets_no_skill_that_is_not_for_models_to_choose() {
         .skill("manual", "disable-model-invocation: true\n")
         .skill("off", "")
         .file("off/scripts/a.py", "");
-    let modes = Modes::default().with(Selector::Name("off".to_owned()), Mode::Off);
+    let modes =
+        ListingModes::default().with_rule(Selector::Name("off".to_owned()), ListingMode::Disabled);
     let runtime = fixture.builder().modes(modes).build();
     for name in ["manual", "off"] {
         let error = runtime
-            .activate_skill(name, None, &mut Active::default())
+            .activate_skill(name, None, &mut ActiveSkills::default())
             .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotModelInvocable);
     }
@@ -189,7 +190,7 @@ fn a_skill_without_a_digest_is_given_each_time() {
         .skill("deep", "")
         .file(&format!("deep/{}file", "d/".repeat(40)), "");
     let runtime = fixture.builder().build();
-    let mut active = Active::default();
+    let mut active = ActiveSkills::default();
     for _ in 0..2 {
         let activated = runtime.activate_skill("deep", None, &mut active).unwrap();
         assert!(
@@ -217,7 +218,7 @@ fn a_skill_is_given_whole_in_the_form_of_codex() {
         runtime
             .inject_skill("pdf", InjectionFormat::Codex, Some(10))
             .unwrap()
-            .left_out
+            .omitted
             .is_some()
     );
 }
@@ -226,7 +227,8 @@ fn a_skill_is_given_whole_in_the_form_of_codex() {
 fn indexes_are_made_once_for_a_catalogue_and_know_the_modes() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "").skill("docx", "");
-    let modes = Modes::default().with(Selector::Name("docx".to_owned()), Mode::Off);
+    let modes =
+        ListingModes::default().with_rule(Selector::Name("docx".to_owned()), ListingMode::Disabled);
     let runtime = fixture.builder().modes(modes).build();
     let (first, second) = (runtime.mention_index(), runtime.clone().mention_index());
     assert!(
@@ -235,7 +237,7 @@ fn indexes_are_made_once_for_a_catalogue_and_know_the_modes() {
     );
     let names = |index: &MentionIndex| {
         let mentions = index.find(
-            &[Input::Text("$pdf $docx $new")],
+            &[UserInput::Text("$pdf $docx $new")],
             &MentionOptions::default(),
         );
         mentions
@@ -260,11 +262,11 @@ fn indexes_are_made_once_for_a_catalogue_and_know_the_modes() {
 /// change them.
 #[test]
 fn every_root_of_a_project_is_protected() {
-    use skills_runtime::discovery::{Profile, Surroundings};
-    use skills_runtime::policy::protected_by;
-    let mut surroundings = Surroundings::default();
-    surroundings.project = vec!["/project".into(), "/project/sub".into()];
-    let roots = Profile::ALL
+    use skills_runtime::discovery::{ClientProfile, ProfileContext};
+    use skills_runtime::policy::innermost_protected_name;
+    let mut surroundings = ProfileContext::default();
+    surroundings.project_directories = vec!["/project".into(), "/project/sub".into()];
+    let roots = ClientProfile::ALL
         .into_iter()
         .flat_map(|profile| profile.roots(&surroundings));
     let roots: Vec<_> = roots
@@ -276,7 +278,7 @@ fn every_root_of_a_project_is_protected() {
         let is_plain =
             root.path().ends_with("skills") && !root.path().to_string_lossy().contains("/.");
         assert!(
-            is_plain || protected_by(root.path(), "/project".as_ref()).is_some(),
+            is_plain || innermost_protected_name(root.path(), "/project".as_ref()).is_some(),
             "{}",
             root.path().display()
         );

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use skills_runtime::policy::{Answering, Question};
+use skills_runtime::policy::{ApprovalFuture, ApprovalRequest};
 use skills_runtime::{
     Approver, Builder, CapturedOutput, EnforcementReport, Root, Sandbox, Scope, SkillRuntime,
     Termination,
@@ -60,7 +60,7 @@ impl Fixture {
 pub(crate) struct Asleep;
 
 impl Approver for Asleep {
-    fn ask<'a>(&'a self, _: &'a Question) -> Answering<'a> {
+    fn request_approval<'a>(&'a self, _: &'a ApprovalRequest) -> ApprovalFuture<'a> {
         Box::pin(std::future::pending())
     }
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use skills_runtime::policy::{Layer, Mode};
+use skills_runtime::policy::{ApprovalMode, RuleSource};
 use skills_runtime::{
-    AgentEvent, Answer, Approver, Capability, HookDecision, HookReport, Rules, SkillRuntime,
-    Termination,
+    AgentEvent, ApprovalResponse, Approver, Capability, HookDecision, HookReport, Policy,
+    SkillRuntime, Termination,
 };
 
 use crate::fixture::Fixture;
@@ -38,7 +38,7 @@ async fn a_hook_is_an_ordinary_job_with_the_event() {
     let fixture = fixture();
     let runtime = fixture
         .recording()
-        .approver(Arc::new(Answer::Session))
+        .approver(Arc::new(ApprovalResponse::AllowSession))
         .build();
     let report = report(&runtime, &before("Edit")).await;
     assert_eq!(
@@ -63,7 +63,7 @@ async fn matchers_choose_by_the_whole_name() {
     let fixture = fixture();
     let runtime = fixture
         .recording()
-        .approver(Arc::new(Answer::Session))
+        .approver(Arc::new(ApprovalResponse::AllowSession))
         .build();
     for (tool, runs) in [
         ("Edit", 1),
@@ -104,7 +104,7 @@ async fn hooks_object_in_the_words_of_claude_code() {
     let fixture = fixture();
     let runtime = fixture
         .recording()
-        .approver(Arc::new(Answer::Session))
+        .approver(Arc::new(ApprovalResponse::AllowSession))
         .build();
     let say = async |stdout: &str, stderr: &str, code: i32, event: &AgentEvent| {
         *fixture.sandbox.stdout.lock().unwrap() = stdout.as_bytes().to_vec();
@@ -159,7 +159,7 @@ async fn the_strictest_of_several_hooks_counts() {
     }));
     let runtime = fixture
         .recording()
-        .approver(Arc::new(Answer::Session))
+        .approver(Arc::new(ApprovalResponse::AllowSession))
         .build();
     let report = report(&runtime, &before("Edit")).await;
     assert!(
@@ -172,9 +172,9 @@ async fn the_strictest_of_several_hooks_counts() {
 async fn no_hook_runs_that_nobody_approved() {
     let fixture = fixture();
     let open = || {
-        Rules::default()
-            .mode(Mode::Trusted)
-            .allow(Layer::Session, Capability::Spawn)
+        Policy::default()
+            .with_mode(ApprovalMode::Trusted)
+            .allow(RuleSource::Invocation, Capability::Spawn)
     };
     let runtime = fixture.recording().policy(open()).build();
     let report = report(&runtime, &before("Edit")).await;
@@ -183,7 +183,7 @@ async fn no_hook_runs_that_nobody_approved() {
     };
     assert_snapshot!(reason, @"the hook did not run: may not run as a hook: PreToolUse ./scripts/check.sh --strict (asked by its hooks): no rule allows it, and there was nobody to ask");
     assert!(fixture.sandbox.jobs().is_empty());
-    let asked: Arc<dyn Approver> = Arc::new(Answer::Once);
+    let asked: Arc<dyn Approver> = Arc::new(ApprovalResponse::AllowOnce);
     assert_eq!(
         runtime
             .run_hooks("guard", &before("Edit"), Some(asked))
@@ -202,7 +202,7 @@ async fn a_hook_reaches_no_shell_and_no_other_directory() {
         .file("outside.sh", "");
     let runtime = fixture
         .recording()
-        .approver(Arc::new(Answer::Always))
+        .approver(Arc::new(ApprovalResponse::AllowAlways))
         .build();
     for (number, hook) in [
         "{command: \"scripts/check.sh; rm -rf /\"}",

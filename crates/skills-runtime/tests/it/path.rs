@@ -2,9 +2,9 @@
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use skills_runtime::policy::Layer;
+use skills_runtime::policy::RuleSource;
 use skills_runtime::{
-    Capability, ExecutionOptions, ExecutionStatus, Rules, Termination, Workspace,
+    Capability, ExecutionOptions, ExecutionStatus, Policy, Termination, Workspace,
 };
 
 use crate::fixture::Fixture;
@@ -17,7 +17,7 @@ async fn the_job_carries_what_was_decided_and_nothing_else() {
         .file("pdf/scripts/run.py", "");
     let runtime = fixture
         .recording()
-        .policy(Rules::default().allow(Layer::Session, Capability::Spawn))
+        .policy(Policy::default().allow(RuleSource::Invocation, Capability::Spawn))
         .build();
     let mut options = ExecutionOptions::default()
         .input(json!({"a": 1}))
@@ -67,7 +67,7 @@ async fn a_workspace_makes_writing_come_to_something() {
         .file("work/in.txt", "");
     let runtime = fixture
         .recording()
-        .policy(Rules::default().allow(Layer::Session, Capability::Write))
+        .policy(Policy::default().allow(RuleSource::Invocation, Capability::Write))
         .build();
     let without = runtime
         .execute_skill("pdf", ExecutionOptions::default())
@@ -100,7 +100,7 @@ async fn no_spelling_of_a_workspace_makes_the_skill_writable() {
     std::os::unix::fs::symlink(fixture.path(""), fixture.path("work/up")).unwrap();
     let runtime = fixture
         .recording()
-        .policy(Rules::default().allow(Layer::Session, Capability::Write))
+        .policy(Policy::default().allow(RuleSource::Invocation, Capability::Write))
         .build();
     for spelling in ["work/..", "pdf/../pdf", "work/up"] {
         let mut options = ExecutionOptions::default();

@@ -1,16 +1,16 @@
 //! What a person reads who is asked.
 
 use insta::assert_snapshot;
-use skills_runtime::policy::{Effect, Layer, Question, Rule};
+use skills_runtime::policy::{ApprovalRequest, Effect, Rule, RuleSource};
 use skills_runtime::{
-    ExecutionOptions, HostCommand, Rules, format_approval_request, format_approval_request_in_full,
+    ExecutionOptions, HostCommand, Policy, format_approval_request, format_approval_request_in_full,
 };
 
 use crate::fixture::Fixture;
 
-fn question(fixture: &Fixture, words: &[&str]) -> Question {
-    let rules = Rules::default()
-        .rule(Rule::parse(Effect::Allow, Layer::User, "network:api.example.com").unwrap());
+fn question(fixture: &Fixture, words: &[&str]) -> ApprovalRequest {
+    let rules = Policy::default()
+        .rule(Rule::parse(Effect::Allow, RuleSource::User, "network:api.example.com").unwrap());
     let runtime = fixture.recording().policy(rules).build();
     let mut options = ExecutionOptions::default();
     options.command = Some(HostCommand::Program("git".to_owned()));
@@ -23,7 +23,7 @@ fn question(fixture: &Fixture, words: &[&str]) -> Question {
         .unwrap()
 }
 
-fn shown(fixture: &Fixture, question: &Question, text: &str) -> String {
+fn shown(fixture: &Fixture, question: &ApprovalRequest, text: &str) -> String {
     let text = text.replace(question.digest.as_deref().unwrap(), "DIGEST");
     text.replace(&fixture.path("").display().to_string(), "HERE/")
 }
@@ -139,12 +139,12 @@ async fn a_question_about_a_command_says_what_its_digest_covers() {
     fixture.file("work/x.py", "");
     let asked: Arc<Mutex<Vec<String>>> = Arc::default();
     let noted = Arc::clone(&asked);
-    let approver = move |question: &Question| {
+    let approver = move |question: &ApprovalRequest| {
         noted
             .lock()
             .unwrap()
             .push(format_approval_request(question));
-        skills_runtime::Answer::Deny
+        skills_runtime::ApprovalResponse::Deny
     };
     let runtime = fixture.recording().approver(Arc::new(approver)).build();
     let mut options = ExecutionOptions::default();

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use skills_runtime::policy::{Effect, Layer, Rule};
-use skills_runtime::{Answer, ExecutionOptions, Rules, Secrets};
+use skills_runtime::policy::{Effect, Rule, RuleSource};
+use skills_runtime::{ApprovalResponse, ExecutionOptions, Policy, Secrets};
 
 use crate::fixture::Fixture;
 
@@ -41,7 +41,7 @@ async fn only_declared_and_allowed_variables_are_given() {
     let asked = fixture
         .recording()
         .secrets(secrets())
-        .approver(Arc::new(Answer::Once))
+        .approver(Arc::new(ApprovalResponse::AllowOnce))
         .build();
     let artifacts = asked
         .execute_skill("a", ExecutionOptions::default())
@@ -59,7 +59,8 @@ async fn only_declared_and_allowed_variables_are_given() {
         artifacts.notes,
         ["the value of THIRD is too short to be looked for in what the program wrote"]
     );
-    let ruled = Rules::default().rule(Rule::parse(Effect::Allow, Layer::Session, "env:*").unwrap());
+    let ruled = Policy::default()
+        .rule(Rule::parse(Effect::Allow, RuleSource::Invocation, "env:*").unwrap());
     let ruled = fixture.recording().secrets(secrets()).policy(ruled).build();
     assert!(
         ruled
@@ -116,12 +117,13 @@ async fn a_declared_variable_that_changes_what_runs_is_never_given() {
         .skill("a", "requires: {env: [LD_PRELOAD, PATH]}\n")
         .file("a/scripts/run.sh", "");
     let secrets = Secrets::default().with("LD_PRELOAD", "/tmp/evil.so");
-    let rules = Rules::default().rule(Rule::parse(Effect::Allow, Layer::Session, "env:*").unwrap());
+    let rules = Policy::default()
+        .rule(Rule::parse(Effect::Allow, RuleSource::Invocation, "env:*").unwrap());
     let runtime = fixture
         .recording()
         .secrets(secrets)
         .policy(rules)
-        .approver(Arc::new(Answer::Always))
+        .approver(Arc::new(ApprovalResponse::AllowAlways))
         .build();
     assert!(
         !runtime
@@ -144,7 +146,7 @@ async fn values_are_taken_out_of_what_is_written() {
     let runtime = fixture
         .recording()
         .secrets(secrets())
-        .approver(Arc::new(Answer::Once))
+        .approver(Arc::new(ApprovalResponse::AllowOnce))
         .build();
     let artifacts = runtime
         .execute_skill("a", ExecutionOptions::default())

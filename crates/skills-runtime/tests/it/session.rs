@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use skills_runtime::{Answer, ExecutionOptions, SessionEnd, Termination, ToolAccess};
+use skills_runtime::{ApprovalResponse, ExecutionOptions, SessionEnd, Termination, ToolAccess};
 
 use crate::fixture::Fixture;
 
@@ -100,7 +100,7 @@ async fn a_stop_hook_may_want_the_agent_to_go_on() {
     let mut session = fixture
         .recording()
         .build()
-        .start_session("review", Some(Arc::new(Answer::Session)))
+        .start_session("review", Some(Arc::new(ApprovalResponse::AllowSession)))
         .unwrap();
     let end = session.finish(json!("done")).await.unwrap();
     assert_eq!(

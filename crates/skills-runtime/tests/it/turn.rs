@@ -1,7 +1,7 @@
 //! What a turn makes of the skills that a user names: Codex's conformance cases C1 to C4.
 
 use skills_runtime::InjectionFormat;
-use skills_runtime::prompt::{Active, Input, MentionOptions, Role};
+use skills_runtime::prompt::{ActiveSkills, MentionOptions, Role, UserInput};
 
 use crate::fixture::Fixture;
 
@@ -14,11 +14,11 @@ fn a_chosen_skill_goes_before_the_message_as_the_users_words() {
     let path = path.to_str().unwrap();
     let index = runtime.mention_index();
     let inputs = [
-        Input::Text("Fill it, with $docx"),
-        Input::Skill { name: "pdf", path },
+        UserInput::Text("Fill it, with $docx"),
+        UserInput::Skill { name: "pdf", path },
     ];
     let mentions = index.find(&inputs, &MentionOptions::codex());
-    let mut active = Active::default();
+    let mut active = ActiveSkills::default();
     let injections = runtime.inject_selected(
         &mentions.selected,
         InjectionFormat::Codex,
@@ -46,7 +46,7 @@ fn a_chosen_skill_goes_before_the_message_as_the_users_words() {
             && injections.warnings.is_empty()
     );
     // The next turn has the skills that it names, unless the conversation holds them.
-    let next = index.find(&[Input::Text("now $docx")], &MentionOptions::codex());
+    let next = index.find(&[UserInput::Text("now $docx")], &MentionOptions::codex());
     assert_eq!(
         runtime
             .inject_selected(&next.selected, InjectionFormat::Codex, None, &mut active)
@@ -59,7 +59,7 @@ fn a_chosen_skill_goes_before_the_message_as_the_users_words() {
                 &next.selected,
                 InjectionFormat::Codex,
                 None,
-                &mut Active::default()
+                &mut ActiveSkills::default()
             )
             .injected
             .len(),
@@ -85,13 +85,13 @@ fn a_skill_behind_a_symlink_is_shown_at_its_own_path() {
     let advertised = link.join("pdf/SKILL.md");
     let index = runtime.mention_index();
     let mentions = index.find(
-        &[Input::Skill {
+        &[UserInput::Skill {
             name: "pdf",
             path: advertised.to_str().unwrap(),
         }],
         &MentionOptions::codex(),
     );
-    let mut active = Active::default();
+    let mut active = ActiveSkills::default();
     let text = &runtime
         .inject_selected(
             &mentions.selected,
@@ -123,8 +123,11 @@ fn a_skill_that_cannot_be_read_is_a_warning_and_the_others_go_on() {
     let runtime = fixture.builder().build();
     let index = runtime.mention_index();
     std::fs::remove_file(fixture.path("gone/SKILL.md")).unwrap();
-    let mentions = index.find(&[Input::Text("$gone $pdf $long")], &MentionOptions::codex());
-    let mut active = Active::default();
+    let mentions = index.find(
+        &[UserInput::Text("$gone $pdf $long")],
+        &MentionOptions::codex(),
+    );
+    let mut active = ActiveSkills::default();
     let injections = runtime.inject_selected(
         &mentions.selected,
         InjectionFormat::Codex,

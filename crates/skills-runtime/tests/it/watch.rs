@@ -24,8 +24,8 @@ fn names(runtime: &SkillRuntime) -> String {
 /// Tells after each look whether it found something new.
 fn watch(runtime: &SkillRuntime, only_poll: bool) -> (CatalogWatcher, Receiver<bool>) {
     let mut options = WatchOptions::default();
-    (options.quiet, options.only_poll) = (Duration::from_millis(20), only_poll);
-    options.poll = only_poll.then_some(Duration::from_millis(20));
+    (options.debounce, options.force_polling) = (Duration::from_millis(20), only_poll);
+    options.poll_interval = only_poll.then_some(Duration::from_millis(20));
     let (sender, looks) = channel();
     let watching = runtime.watch(options, move |look| {
         sender.send(look.change.is_some()).unwrap_or_default()
@@ -74,7 +74,7 @@ fn a_scan_of_ones_own_counts_at_once() {
     fixture.skill("first", "");
     let runtime = fixture.builder().build();
     let mut options = WatchOptions::default();
-    (options.quiet, options.poll) = (PATIENCE, Some(PATIENCE * 10));
+    (options.debounce, options.poll_interval) = (PATIENCE, Some(PATIENCE * 10));
     let (sender, looks) = channel();
     let _watching = runtime.watch(options, move |_| sender.send(()).unwrap_or_default());
     looks.recv_timeout(PATIENCE).unwrap();
@@ -93,7 +93,7 @@ async fn what_runs_is_read_when_it_runs() {
         .file("demo/scripts/run.py", "print(1)");
     let runtime = fixture.recording().build();
     let mut options = WatchOptions::default();
-    (options.quiet, options.poll) = (PATIENCE, Some(PATIENCE * 10));
+    (options.debounce, options.poll_interval) = (PATIENCE, Some(PATIENCE * 10));
     let (sender, looks) = channel();
     let _watching = runtime.watch(options, move |_| sender.send(()).unwrap_or_default());
     looks.recv_timeout(PATIENCE).unwrap();

@@ -1,7 +1,7 @@
 //! The two workflows of the OpenSkills flow, step by step.
 
 use serde_json::{Value, json};
-use skills_runtime::policy::Verdict;
+use skills_runtime::policy::PermissionDecision;
 use skills_runtime::{
     ErrorKind, ExecutionMode, ExecutionOptions, Root, Scope, ScriptType, SessionEnd, SkillRuntime,
 };
@@ -40,7 +40,7 @@ async fn code_review_in_webassembly() {
     // 2. Matching is the model's; the mention of a user is ours.
     let index = runtime.mention_index();
     let found = index.find(
-        &[skills_runtime::prompt::Input::Text(
+        &[skills_runtime::prompt::UserInput::Text(
             "Use $code-review on this",
         )],
         &Default::default(),
@@ -208,7 +208,11 @@ async fn pdf_in_the_operating_systems_sandbox() {
         })
     );
     assert_eq!(artifacts.permissions_used, Vec::<String>::new());
-    let verdicts: Vec<String> = artifacts.decisions.iter().map(Verdict::to_string).collect();
+    let verdicts: Vec<String> = artifacts
+        .decisions
+        .iter()
+        .map(PermissionDecision::to_string)
+        .collect();
     let expected = format!(
         "granted, by the rule `allow read (built-in)`: read {} (asked by the caller)",
         fixture.path("documents/document.pdf").display()

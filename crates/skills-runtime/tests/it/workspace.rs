@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use insta::assert_snapshot;
 use skills_runtime::{
-    Answer, ErrorKind, ExecutionOptions, ExecutionStatus, InputFile, OutputFiles, Termination,
-    Workspace,
+    ApprovalResponse, ErrorKind, ExecutionOptions, ExecutionStatus, InputFile, OutputFiles,
+    Termination, Workspace,
 };
 use skills_test_support::skip_without_sandbox;
 
@@ -105,7 +105,10 @@ async fn what_is_made_in_a_directory_stays_there_and_is_named() {
     }));
     let options =
         || ExecutionOptions::default().workspace(Workspace::Directory(fixture.path("work")));
-    let asked = fixture.recording().approver(Arc::new(Answer::Once)).build();
+    let asked = fixture
+        .recording()
+        .approver(Arc::new(ApprovalResponse::AllowOnce))
+        .build();
     assert_snapshot!(list(&asked.execute_skill("pdf", options()).await.unwrap().output_files), @"
     made.txt 4 bytes, new, None
     old.txt 3 bytes, changed, None
@@ -193,7 +196,10 @@ async fn a_part_of_a_workspace_is_made_and_named() {
         .skill("pdf", "allowed-tools: Read(src/**), Write(out/deep/**)\n")
         .file("pdf/scripts/run.py", "")
         .file("work/src/a", "");
-    let runtime = fixture.recording().approver(Arc::new(Answer::Once)).build();
+    let runtime = fixture
+        .recording()
+        .approver(Arc::new(ApprovalResponse::AllowOnce))
+        .build();
     let options = ExecutionOptions::default().workspace(Workspace::Directory(fixture.path("work")));
     assert!(
         runtime
@@ -214,7 +220,7 @@ async fn a_part_of_a_workspace_is_made_and_named() {
         .grants()
         .files()
         .iter()
-        .map(|file| file.guest().to_owned())
+        .map(|file| file.guest_path().to_owned())
         .collect();
     assert_eq!(paths, ["/skill", "/workspace/src", "/workspace/out/deep"]);
 }
@@ -228,7 +234,10 @@ async fn no_directory_is_made_through_a_symlink() {
         .file("work/a", "")
         .file("elsewhere/b", "");
     std::os::unix::fs::symlink(fixture.path("elsewhere"), fixture.path("work/out")).unwrap();
-    let runtime = fixture.recording().approver(Arc::new(Answer::Once)).build();
+    let runtime = fixture
+        .recording()
+        .approver(Arc::new(ApprovalResponse::AllowOnce))
+        .build();
     let options = ExecutionOptions::default().workspace(Workspace::Directory(fixture.path("work")));
     assert_eq!(
         runtime
@@ -253,10 +262,10 @@ fn a_look_beforehand_knows_the_private_workspace() {
         .build()
         .preview_skill("pdf", &options)
         .unwrap();
-    let skills_runtime::Decision::Granted(grants) = preview.authorization else {
+    let skills_runtime::Authorization::Granted(grants) = preview.authorization else {
         panic!("nothing is asked")
     };
-    assert_eq!(grants.files()[1].guest(), "/workspace");
+    assert_eq!(grants.files()[1].guest_path(), "/workspace");
     assert_eq!(
         preview.unused_tools,
         [("Read".to_owned(), "the program has a workspace of its own")]
@@ -272,7 +281,7 @@ async fn a_workspace_of_the_programs_own_has_the_quota_of_its_scratch_space() {
         .file("work/a", "");
     let runtime = fixture
         .recording()
-        .approver(Arc::new(Answer::Once))
+        .approver(Arc::new(ApprovalResponse::AllowOnce))
         .scratch_directory(fixture.path(""))
         .build();
     let session = runtime.session_directory().unwrap();
@@ -328,7 +337,7 @@ async fn a_private_workspace_over_its_quota_ends_the_run_and_says_what_is_missin
     assert_eq!(exceeded.limit_bytes, 4 << 20);
     assert_eq!(
         artifacts.output_files.omitted[0],
-        "what was not written before the stop: private workspace over its quota of 4 MiB"
+        "what was not written before the stop: private workspace exceeds its quota of 4 MiB"
     );
     assert!(
         artifacts.output_files.files.len() >= 40,

@@ -1,10 +1,13 @@
 //! A network of the child's own: a loopback device and one listener, which is handed to the host.
-#![expect(unsafe_code, reason = "system calls between clone and exec have no safe form")]
+#![expect(
+    unsafe_code,
+    reason = "system calls between clone and exec have no safe form"
+)]
 
 use libc::{c_int, c_uint};
 
-use super::call::{check, descriptor};
-use crate::step::Step;
+use super::syscall::{check_descriptor, check_result};
+use crate::setup_step::SetupStep;
 
 /// How many connections may wait to be accepted.
 const BACKLOG: c_int = 128;
@@ -16,46 +19,71 @@ pub(crate) struct Listener {
     pub(crate) channel: c_int,
 }
 
-pub(super) fn connect(listener: Listener) -> Result<(), Step> {
+pub(super) fn set_up_network(listener: Listener) -> Result<(), SetupStep> {
     bring_up_loopback()?;
     // SAFETY: system calls with local structures of plain data, whose sizes are their own.
     unsafe {
         let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
-        let socket = descriptor(libc::syscall(libc::SYS_socket, libc::AF_INET, kind, 0), Step::Network)?;
+        let socket = check_descriptor(
+            libc::syscall(libc::SYS_socket, libc::AF_INET, kind, 0),
+            SetupStep::Network,
+        )?;
         let mut address: libc::sockaddr_in = std::mem::zeroed();
         address.sin_family = libc::AF_INET as libc::sa_family_t;
         address.sin_port = listener.port.to_be();
         address.sin_addr.s_addr = u32::from_ne_bytes([127, 0, 0, 1]);
         let size = size_of::<libc::sockaddr_in>();
-        check(libc::syscall(libc::SYS_bind, socket.number(), &raw const address, size), Step::Network)?;
-        check(libc::syscall(libc::SYS_listen, socket.number(), BACKLOG), Step::Network)?;
-        hand_over(socket.number(), listener.channel)
+        check_result(
+            libc::syscall(libc::SYS_bind, socket.number(), &raw const address, size),
+            SetupStep::Network,
+        )?;
+        check_result(
+            libc::syscall(libc::SYS_listen, socket.number(), BACKLOG),
+            SetupStep::Network,
+        )?;
+        send_descriptor(socket.number(), listener.channel)
     }
 }
 
-fn bring_up_loopback() -> Result<(), Step> {
+fn bring_up_loopback() -> Result<(), SetupStep> {
     // SAFETY: as above; the name of the device is shorter than its place, which is zeroed.
     unsafe {
         let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
-        let socket = descriptor(libc::syscall(libc::SYS_socket, libc::AF_INET, kind, 0), Step::Network)?;
+        let socket = check_descriptor(
+            libc::syscall(libc::SYS_socket, libc::AF_INET, kind, 0),
+            SetupStep::Network,
+        )?;
         let mut request: libc::ifreq = std::mem::zeroed();
         request.ifr_name[0] = b'l' as libc::c_char;
         request.ifr_name[1] = b'o' as libc::c_char;
         request.ifr_ifru.ifru_flags = libc::IFF_UP as libc::c_short;
-        check(libc::syscall(libc::SYS_ioctl, socket.number(), libc::SIOCSIFFLAGS, &raw const request), Step::Network).map(drop)
+        check_result(
+            libc::syscall(
+                libc::SYS_ioctl,
+                socket.number(),
+                libc::SIOCSIFFLAGS,
+                &raw const request,
+            ),
+            SetupStep::Network,
+        )
+        .map(drop)
     }
 }
 
 /// Space for one control message with one descriptor, aligned as the kernel wants it.
 #[repr(C, align(8))]
-struct Control([u8; 32]);
+struct ControlMessage([u8; 32]);
 
-fn hand_over(socket: c_int, channel: c_int) -> Result<(), Step> {
+fn send_descriptor(socket: c_int, channel: c_int) -> Result<(), SetupStep> {
     let mut byte = [0u8; 1];
-    let mut control = Control([0; 32]);
-    // SAFETY: the message points to local buffers that live until the call returns; the control buffer is large enough for one descriptor.
+    let mut control = ControlMessage([0; 32]);
+    // SAFETY: the message points to local buffers that live until the call returns; the control
+    // buffer is large enough for one descriptor.
     unsafe {
-        let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: byte.len() };
+        let mut part = libc::iovec {
+            iov_base: byte.as_mut_ptr().cast(),
+            iov_len: byte.len(),
+        };
         let mut message: libc::msghdr = std::mem::zeroed();
         message.msg_iov = &raw mut part;
         message.msg_iovlen = 1;
@@ -63,12 +91,23 @@ fn hand_over(socket: c_int, channel: c_int) -> Result<(), Step> {
         message.msg_controllen = libc::CMSG_SPACE(size_of::<c_int>() as c_uint) as _;
         let header = libc::CMSG_FIRSTHDR(&raw const message);
         if header.is_null() {
-            return Err(Step::Network);
+            return Err(SetupStep::Network);
         }
         (*header).cmsg_level = libc::SOL_SOCKET;
         (*header).cmsg_type = libc::SCM_RIGHTS;
         (*header).cmsg_len = libc::CMSG_LEN(size_of::<c_int>() as c_uint) as _;
-        libc::CMSG_DATA(header).cast::<c_int>().write_unaligned(socket);
-        check(libc::syscall(libc::SYS_sendmsg, channel, &raw const message, libc::MSG_NOSIGNAL), Step::Network).map(drop)
+        libc::CMSG_DATA(header)
+            .cast::<c_int>()
+            .write_unaligned(socket);
+        check_result(
+            libc::syscall(
+                libc::SYS_sendmsg,
+                channel,
+                &raw const message,
+                libc::MSG_NOSIGNAL,
+            ),
+            SetupStep::Network,
+        )
+        .map(drop)
     }
 }

@@ -1,4 +1,5 @@
-//! The table of escape attempts, answered for both tiers by scripts that make the attempts and by looks from outside at what came of them.
+//! The table of escape attempts, answered for both tiers by scripts that make the attempts and by
+//! looks from outside at what came of them.
 
 mod answers;
 mod attempts;
@@ -18,7 +19,7 @@ mod scene;
 mod unix_sockets;
 
 use skills_sandbox::conformance::{BackendVariant, assert_conforms};
-use skills_sandbox_linux::Isolation;
+use skills_sandbox_linux::IsolationMode;
 use skills_test_support::skip_part;
 
 use crate::skill::skip_without;
@@ -26,15 +27,15 @@ use answers::Answers;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_isolated_tier_answers_as_the_table_says() {
-    answer(BackendVariant::LinuxNamespaces, Isolation::Isolated).await;
+    answer(BackendVariant::LinuxNamespaces, IsolationMode::Namespaces).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_landlock_tier_answers_as_the_table_says() {
-    answer(BackendVariant::LinuxLandlock, Isolation::Landlock).await;
+    answer(BackendVariant::LinuxLandlock, IsolationMode::LandlockOnly).await;
 }
 
-async fn answer(column: BackendVariant, tier: Isolation) {
+async fn answer(column: BackendVariant, tier: IsolationMode) {
     if skip_without(tier) {
         return;
     }
@@ -52,7 +53,10 @@ async fn answer(column: BackendVariant, tier: Isolation) {
     privilege::answer(&mut answers).await;
     runtime::answer(&mut answers).await;
     let answers = answers.finish();
-    for (number, skipped) in answers.iter().filter_map(|(number, answer)| Some((number, answer.as_ref().err()?))) {
+    for (number, skipped) in answers
+        .iter()
+        .filter_map(|(number, answer)| Some((number, answer.as_ref().err()?)))
+    {
         skip_part(format!("case {number}, {column}"), &skipped.reason);
     }
     assert_conforms(column, &answers);

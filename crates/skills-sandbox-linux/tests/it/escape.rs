@@ -1,15 +1,15 @@
 use insta::assert_snapshot;
 use skills_sandbox::Termination;
-use skills_sandbox_linux::Isolation;
+use skills_sandbox_linux::IsolationMode;
 
 use crate::skill::{Skill, skip_without};
 
 #[tokio::test]
 async fn files_outside_the_grants_cannot_be_read_changed_or_listed() {
-    if skip_without(Isolation::Landlock) {
+    if skip_without(IsolationMode::LandlockOnly) {
         return;
     }
-    let skill = Skill::new(Isolation::Landlock);
+    let skill = Skill::new(IsolationMode::LandlockOnly);
     std::fs::write(skill.path("secret.txt"), "secret").unwrap();
     std::os::unix::fs::symlink("../secret.txt", skill.path("skill/link")).unwrap();
     let outcome = skill
@@ -37,15 +37,18 @@ async fn files_outside_the_grants_cannot_be_read_changed_or_listed() {
         )
         .await;
     assert_snapshot!(outcome);
-    assert_eq!(std::fs::read_to_string(skill.path("secret.txt")).unwrap(), "secret");
+    assert_eq!(
+        std::fs::read_to_string(skill.path("secret.txt")).unwrap(),
+        "secret"
+    );
 }
 
 #[tokio::test]
 async fn metadata_of_other_files_cannot_be_changed() {
-    if skip_without(Isolation::Landlock) {
+    if skip_without(IsolationMode::LandlockOnly) {
         return;
     }
-    let skill = Skill::new(Isolation::Landlock);
+    let skill = Skill::new(IsolationMode::LandlockOnly);
     std::fs::write(skill.path("secret.txt"), "secret").unwrap();
     let before = std::fs::metadata(skill.path("secret.txt")).unwrap();
     let outcome = skill
@@ -69,26 +72,34 @@ async fn metadata_of_other_files_cannot_be_changed() {
     os.setxattr(path, 'user.a', b'b') EPERM
     ");
     let after = std::fs::metadata(skill.path("secret.txt")).unwrap();
-    assert_eq!((before.permissions(), before.modified().unwrap()), (after.permissions(), after.modified().unwrap()));
+    assert_eq!(
+        (before.permissions(), before.modified().unwrap()),
+        (after.permissions(), after.modified().unwrap())
+    );
 }
 
 #[tokio::test]
 async fn copying_files_works_although_modes_and_times_are_ignored() {
-    if skip_without(Isolation::Landlock) {
+    if skip_without(IsolationMode::LandlockOnly) {
         return;
     }
     let script = "import os, shutil\nhome = os.environ['HOME']\nshutil.copy('main.py', home)\nshutil.copy2('main.py', home + '/two')\n\
                   shutil.copytree('.', home + '/tree')\nimport pathlib\npathlib.Path(home, 'touched').touch()\nprint(sorted(os.listdir(home)))";
-    let outcome = Skill::new(Isolation::Landlock).python(script).await;
-    assert_eq!(outcome.stdout.text(), "['main.py', 'touched', 'tree', 'two']\n", "{}", outcome.stderr.text());
+    let outcome = Skill::new(IsolationMode::LandlockOnly).python(script).await;
+    assert_eq!(
+        outcome.stdout.text(),
+        "['main.py', 'touched', 'tree', 'two']\n",
+        "{}",
+        outcome.stderr.text()
+    );
 }
 
 #[tokio::test]
 async fn no_socket_of_any_kind() {
-    if skip_without(Isolation::Landlock) {
+    if skip_without(IsolationMode::LandlockOnly) {
         return;
     }
-    let outcome = Skill::new(Isolation::Landlock)
+    let outcome = Skill::new(IsolationMode::LandlockOnly)
         .attempts(
             "",
             &[
@@ -125,18 +136,22 @@ async fn no_socket_of_any_kind() {
 
 #[tokio::test]
 async fn no_second_process_without_a_grant() {
-    if skip_without(Isolation::Landlock) {
+    if skip_without(IsolationMode::LandlockOnly) {
         return;
     }
-    let statements =
-        ["os.fork()", "subprocess.run(['/bin/true'])", "os.posix_spawn('/bin/true', ['true'], {})", "os.execv('/bin/true', ['true'])"];
-    assert_snapshot!(Skill::new(Isolation::Landlock).attempts("", &statements).await, @"
+    let statements = [
+        "os.fork()",
+        "subprocess.run(['/bin/true'])",
+        "os.posix_spawn('/bin/true', ['true'], {})",
+        "os.execv('/bin/true', ['true'])",
+    ];
+    assert_snapshot!(Skill::new(IsolationMode::LandlockOnly).attempts("", &statements).await, @"
     os.fork() EPERM
     subprocess.run(['/bin/true']) EPERM
     os.posix_spawn('/bin/true', ['true'], {}) EPERM
     os.execv('/bin/true', ['true']) EACCES
     ");
-    let threads = Skill::new(Isolation::Landlock)
+    let threads = Skill::new(IsolationMode::LandlockOnly)
         .python("import threading\nt = threading.Thread(target=print, args=('thread',))\nt.start()\nt.join()")
         .await;
     assert_eq!(threads.stdout.text(), "thread\n");
@@ -144,33 +159,45 @@ async fn no_second_process_without_a_grant() {
 
 #[tokio::test]
 async fn a_grant_for_one_program_is_for_that_program() {
-    if skip_without(Isolation::Landlock) {
+    if skip_without(IsolationMode::LandlockOnly) {
         return;
     }
-    let skill = Skill::new(Isolation::Landlock).tool("Bash(true:*)");
-    let outcome = skill.attempts("", &["subprocess.run(['true'], check=True)", "subprocess.run(['/bin/ls'])"]).await;
+    let skill = Skill::new(IsolationMode::LandlockOnly).tool("Bash(true:*)");
+    let outcome = skill
+        .attempts(
+            "",
+            &[
+                "subprocess.run(['true'], check=True)",
+                "subprocess.run(['/bin/ls'])",
+            ],
+        )
+        .await;
     assert_snapshot!(outcome, @"
     subprocess.run(['true'], check=True) ALLOWED
     subprocess.run(['/bin/ls']) EACCES
     ");
-    let skill = Skill::new(Isolation::Landlock).tool("Bash");
+    let skill = Skill::new(IsolationMode::LandlockOnly).tool("Bash");
     let outcome = skill
         .run(skill.job("main.sh", "echo one two | wc -w\nx=$(printf sub)\necho $x\nls /etc/shadow || echo denied\ncat /etc/shadow"))
         .await;
     assert_eq!(outcome.stdout.text(), "2\nsub\n/etc/shadow\n");
-    assert!(outcome.stderr.text().contains("Permission denied"), "{}", outcome.stderr.text());
+    assert!(
+        outcome.stderr.text().contains("Permission denied"),
+        "{}",
+        outcome.stderr.text()
+    );
 }
 
 #[cfg(target_arch = "x86_64")]
 #[tokio::test]
 async fn other_processes_and_the_kernel_are_out_of_reach() {
-    if skip_without(Isolation::Landlock) {
+    if skip_without(IsolationMode::LandlockOnly) {
         return;
     }
     let prelude = "libc = ctypes.CDLL(None, use_errno=True)\n\
                    def call(number, *args):\n    if libc.syscall(number, *args) < 0: raise OSError(ctypes.get_errno(), '')\n\
                    parent = os.getppid()\nimport resource";
-    let outcome = Skill::new(Isolation::Landlock)
+    let outcome = Skill::new(IsolationMode::LandlockOnly)
         .tool("Bash")
         .attempts(
             prelude,
@@ -208,7 +235,7 @@ async fn other_processes_and_the_kernel_are_out_of_reach() {
 
 #[tokio::test]
 async fn nothing_is_inherited_and_no_privilege_is_left() {
-    if skip_without(Isolation::Landlock) {
+    if skip_without(IsolationMode::LandlockOnly) {
         return;
     }
     // A host that leaks a descriptor without the flag that closes it.
@@ -216,19 +243,27 @@ async fn nothing_is_inherited_and_no_privilege_is_left() {
     let script = "import ctypes, os\nopen_fds = []\nfor fd in range(1024):\n    try:\n        os.fstat(fd)\n        open_fds.append(fd)\n    except OSError: pass\n\
                   libc = ctypes.CDLL(None)\ndata = (ctypes.c_uint32 * 6)(*[9] * 6)\nhead = (ctypes.c_uint32 * 2)(0x20080522, 0)\n\
                   libc.capget(head, data)\nprint(open_fds, list(data), libc.prctl(39, 0, 0, 0, 0), os.isatty(0))";
-    let outcome = Skill::new(Isolation::Landlock).python(script).await;
+    let outcome = Skill::new(IsolationMode::LandlockOnly).python(script).await;
     drop(leaked);
-    assert_eq!(outcome.stdout.text(), "[0, 1, 2] [0, 0, 0, 0, 0, 0] 1 False\n", "{}", outcome.stderr.text());
+    assert_eq!(
+        outcome.stdout.text(),
+        "[0, 1, 2] [0, 0, 0, 0, 0, 0] 1 False\n",
+        "{}",
+        outcome.stderr.text()
+    );
 }
 
 #[tokio::test]
 async fn a_script_cannot_signal_its_host() {
-    if skip_without(Isolation::Landlock) {
+    if skip_without(IsolationMode::LandlockOnly) {
         return;
     }
-    let outcome = Skill::new(Isolation::Landlock)
+    let outcome = Skill::new(IsolationMode::LandlockOnly)
         .tool("Bash")
         .python("import os, signal\ntry:\n    os.kill(os.getppid(), 0)\nexcept PermissionError: print('refused')")
         .await;
-    assert_eq!((outcome.stdout.text().as_str(), &outcome.termination), ("refused\n", &Termination::Exited { code: 0 }));
+    assert_eq!(
+        (outcome.stdout.text().as_str(), &outcome.termination),
+        ("refused\n", &Termination::Exited { code: 0 })
+    );
 }

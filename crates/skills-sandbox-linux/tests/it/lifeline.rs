@@ -12,7 +12,8 @@ use crate::skill::Skill;
 /// Nothing waits this long but a test that fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A named pipe in a workspace, which a daemon opens for writing, writes to, and holds open for as long as it lives.
+/// A named pipe in a workspace, which a daemon opens for writing, writes to, and holds open for as
+/// long as it lives.
 pub(crate) struct Lifeline {
     pipe: Receiver,
     is_opened: bool,
@@ -28,7 +29,10 @@ impl Lifeline {
     pub(crate) fn named(skill: &Skill, name: &str) -> Self {
         let path = skill.path("workspace").join(name);
         nix::unistd::mkfifo(&path, Mode::S_IRUSR | Mode::S_IWUSR).unwrap();
-        Self { pipe: OpenOptions::new().open_receiver(path).unwrap(), is_opened: false }
+        Self {
+            pipe: OpenOptions::new().open_receiver(path).unwrap(),
+            is_opened: false,
+        }
     }
 
     /// Waits until a daemon has written to the pipe; returns `false` when none does.
@@ -46,15 +50,21 @@ impl Lifeline {
 
     /// Says whether a daemon has written to the pipe by now.
     pub(crate) fn was_opened(&mut self) -> bool {
-        self.is_opened = self.is_opened || self.pipe.try_read(&mut [0; 64]).is_ok_and(|count| count > 0);
+        self.is_opened = self.is_opened
+            || self
+                .pipe
+                .try_read(&mut [0; 64])
+                .is_ok_and(|count| count > 0);
         self.is_opened
     }
 
-    /// Waits until a daemon has opened the pipe and nothing holds it any more, which is when every process that could is dead; returns `false`
-    /// when one lives on, or none ever lived.
+    /// Waits until a daemon has opened the pipe and nothing holds it any more, which is when every
+    /// process that could is dead; returns `false` when one lives on, or none ever lived.
     pub(crate) async fn is_released(&mut self) -> bool {
         let mut rest = Vec::new();
-        let is_at_end = timeout(PATIENCE, self.pipe.read_to_end(&mut rest)).await.is_ok_and(|end| end.is_ok());
+        let is_at_end = timeout(PATIENCE, self.pipe.read_to_end(&mut rest))
+            .await
+            .is_ok_and(|end| end.is_ok());
         is_at_end && (self.is_opened || !rest.is_empty())
     }
 }

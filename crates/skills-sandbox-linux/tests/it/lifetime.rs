@@ -1,15 +1,16 @@
 use std::time::Duration;
 
-use skills_sandbox::{Termination, Sandbox};
-use skills_sandbox_linux::Isolation;
+use skills_sandbox::{Sandbox, Termination};
+use skills_sandbox_linux::IsolationMode;
 use tokio::time::timeout;
 
 use crate::lifeline::{Lifeline, PATIENCE};
 use crate::skill::{Skill, isolations};
 
-/// A script that starts a daemon, which holds the pipe `alive` of the workspace, and both streams of the run, for as long as it lives; when it
-/// has the pipe, it makes the file `up`.
-const DAEMON: &str = "(echo beat >&3; : > ../workspace/up; exec sleep 600) 3> ../workspace/alive &\necho started\n";
+/// A script that starts a daemon, which holds the pipe `alive` of the workspace, and both streams
+/// of the run, for as long as it lives; when it has the pipe, it makes the file `up`.
+const DAEMON: &str =
+    "(echo beat >&3; : > ../workspace/up; exec sleep 600) 3> ../workspace/alive &\necho started\n";
 
 #[tokio::test]
 async fn the_deadline_kills_the_whole_tree_and_keeps_partial_output() {
@@ -38,8 +39,19 @@ async fn nothing_survives_a_normal_exit_or_holds_the_pipes() {
     for tier in isolations() {
         let skill = Skill::new(tier).tool("Bash").tool("Write");
         let mut daemon = Lifeline::new(&skill);
-        let outcome = skill.run(skill.job("main.sh", &format!("{DAEMON}while [ ! -e ../workspace/up ]; do :; done"))).await;
-        assert_eq!((outcome.stdout.text().as_str(), outcome.termination.is_success()), ("started\n", true));
+        let outcome = skill
+            .run(skill.job(
+                "main.sh",
+                &format!("{DAEMON}while [ ! -e ../workspace/up ]; do :; done"),
+            ))
+            .await;
+        assert_eq!(
+            (
+                outcome.stdout.text().as_str(),
+                outcome.termination.is_success()
+            ),
+            ("started\n", true)
+        );
         assert!(daemon.is_released().await, "{tier:?}: the daemon is alive");
     }
 }
@@ -81,27 +93,44 @@ async fn many_runs_at_once_do_not_mix() {
         let job = skill.job("main.py", "import sys\nprint(sys.stdin.read() * 3)");
         let mut runs = tokio::task::JoinSet::new();
         for index in 0..32 {
-            let (skill, job) = (std::sync::Arc::clone(&skill), job.clone().stdin(format!("{index},").into_bytes()));
+            let (skill, job) = (
+                std::sync::Arc::clone(&skill),
+                job.clone().stdin(format!("{index},").into_bytes()),
+            );
             runs.spawn(async move { (index, skill.run(job).await) });
         }
         while let Some(run) = runs.join_next().await {
             let (index, outcome) = run.unwrap();
-            assert_eq!(outcome.stdout.text(), format!("{index},{index},{index},\n"), "{}", outcome.stderr.text());
+            assert_eq!(
+                outcome.stdout.text(),
+                format!("{index},{index},{index},\n"),
+                "{}",
+                outcome.stderr.text()
+            );
         }
         assert_eq!(skill.leftovers(), 0);
     }
 }
 
-/// The host of the next test: it runs a script that starts a daemon, and waits to be killed. Without a place to do so, as in any other run of
-/// the tests, it does nothing.
+/// The host of the next test: it runs a script that starts a daemon, and waits to be killed.
+/// Without a place to do so, as in any other run of the tests, it does nothing.
 #[tokio::test]
 async fn a_host_that_will_be_killed() {
-    let Some(place) = std::env::var_os("SKILLS_TEST_HOST") else { return };
-    let isolation = if std::env::var_os("SKILLS_TEST_LANDLOCK").is_some() { Isolation::Landlock } else { Isolation::Isolated };
+    let Some(place) = std::env::var_os("SKILLS_TEST_HOST") else {
+        return;
+    };
+    let isolation = if std::env::var_os("SKILLS_TEST_LANDLOCK").is_some() {
+        IsolationMode::LandlockOnly
+    } else {
+        IsolationMode::Namespaces
+    };
     let mut skill = Skill::new(isolation).tool("Bash").tool("Write");
     skill.workspace = Some(place.into());
     skill.limits.wall_time = PATIENCE * 5;
-    let job = skill.job("main.sh", "(echo beat >&3; exec sleep 600) 3> \"$1/alive\" &\nwait\n");
+    let job = skill.job(
+        "main.sh",
+        "(echo beat >&3; exec sleep 600) 3> \"$1/alive\" &\nwait\n",
+    );
     let place = skill.path("workspace").display().to_string();
     let _ = skill.run(job.arg(place)).await;
 }
@@ -112,11 +141,16 @@ async fn nothing_survives_a_host_that_is_killed() {
         let skill = Skill::new(tier);
         let mut daemon = Lifeline::new(&skill);
         let mut host = std::process::Command::new(std::env::current_exe().unwrap());
-        host.args(["--exact", "lifetime::a_host_that_will_be_killed"]).env("SKILLS_TEST_HOST", skill.path("workspace"));
-        if tier == Isolation::Landlock {
+        host.args(["--exact", "lifetime::a_host_that_will_be_killed"])
+            .env("SKILLS_TEST_HOST", skill.path("workspace"));
+        if tier == IsolationMode::LandlockOnly {
             host.env("SKILLS_TEST_LANDLOCK", "1");
         }
-        let mut host = host.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+        let mut host = host
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
         let is_opened = daemon.is_opened().await;
         host.kill().unwrap();
         host.wait().unwrap();

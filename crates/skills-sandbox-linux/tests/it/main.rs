@@ -1,6 +1,12 @@
-//! Tests at the boundary of the crate: a real script in, an outcome out. The same tests run as root and as an unprivileged user.
+//! Tests at the boundary of the crate: a real script in, an outcome out. The same tests run as root
+//! and as an unprivileged user.
 #![cfg(target_os = "linux")]
-#![expect(clippy::panic, clippy::unwrap_used, clippy::disallowed_methods, reason = "tests make their own files and fail by panicking")]
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests make their own files and fail by panicking"
+)]
 
 mod command;
 mod conformance;

@@ -4,19 +4,27 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use skills_sandbox::Sandbox;
-use skills_sandbox_linux::Isolation;
+use skills_sandbox_linux::IsolationMode;
 
 use crate::outside::{Made, PUBLIC};
 use crate::skill::{Skill, skip_without};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn listed_hosts_are_reached_through_the_proxy_and_nothing_else_is() {
-    if skip_without(Isolation::Isolated) {
+    if skip_without(IsolationMode::Namespaces) {
         return;
     }
-    let outside = Made::new(|host, _| if host == "inside.test" { Ipv4Addr::LOCALHOST.into() } else { PUBLIC.into() });
+    let outside = Made::new(|host, _| {
+        if host == "inside.test" {
+            Ipv4Addr::LOCALHOST.into()
+        } else {
+            PUBLIC.into()
+        }
+    });
     let server = outside.server();
-    let skill = Skill::new(Isolation::Isolated).tool("WebFetch(domain:allowed.test)").tool("WebFetch(domain:inside.test)");
+    let skill = Skill::new(IsolationMode::Namespaces)
+        .tool("WebFetch(domain:allowed.test)")
+        .tool("WebFetch(domain:inside.test)");
     let script = format!(
         "import socket, urllib.request, urllib.error\n\
          print(urllib.request.urlopen('http://allowed.test/').read())\n\
@@ -32,7 +40,7 @@ async fn listed_hosts_are_reached_through_the_proxy_and_nothing_else_is() {
         host = server.ip(),
         port = server.port()
     );
-    let sandbox = skill.sandbox().outside(Arc::<Made>::clone(&outside));
+    let sandbox = skill.sandbox().connector(Arc::<Made>::clone(&outside));
     let outcome = sandbox.run(skill.job("main.py", &script)).await.unwrap();
     assert_eq!(outcome.stderr.text(), "");
     insta::assert_snapshot!(outcome.stdout.text(), @r"
@@ -48,7 +56,15 @@ async fn listed_hosts_are_reached_through_the_proxy_and_nothing_else_is() {
     PermissionError
     PermissionError
     ");
-    assert_eq!((outside.dialled(), outside.private(), outside.reached()), (1, 0, 1));
-    let network = outcome.enforcement.restrictions().iter().find(|layer| layer.name() == "network").unwrap();
-    insta::assert_snapshot!(network.to_string().replace(&server.port().to_string(), "PORT"), @"network enforced: a network of its own with nothing but a proxy at port 3128; reached allowed.test (1); refused other.test: the host is not on the list (1); refused inside.test: the host has no public address (1); refused 127.0.0.1: port PORT is closed (1); refused allowed.test.other.test: the host is not on the list (1)");
+    assert_eq!(
+        (outside.dialled(), outside.private(), outside.reached()),
+        (1, 0, 1)
+    );
+    let network = outcome
+        .enforcement
+        .restrictions()
+        .iter()
+        .find(|layer| layer.name() == "network")
+        .unwrap();
+    insta::assert_snapshot!(network.to_string().replace(&server.port().to_string(), "PORT"), @"network enforced: a network of its own with nothing but a proxy at port 3128; reached allowed.test (1); rejected other.test: host is not in the allowlist (1); rejected inside.test: host has no public address (1); rejected 127.0.0.1: port PORT is not allowed (1); rejected allowed.test.other.test: host is not in the allowlist (1)");
 }

@@ -36,11 +36,19 @@ impl Made {
             for mut connection in listener.incoming().flatten() {
                 counter.fetch_add(1, Ordering::Relaxed);
                 let _ = connection.read(&mut [0; 4_096]);
-                let _ = connection.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello\n");
+                let _ =
+                    connection.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello\n");
             }
         });
         let [resolved, dialled, private] = [const { AtomicUsize::new(0) }; 3];
-        Arc::new(Self { server, leads, resolved, dialled, private, reached })
+        Arc::new(Self {
+            server,
+            leads,
+            resolved,
+            dialled,
+            private,
+            reached,
+        })
     }
 
     pub(crate) fn server(&self) -> SocketAddr {
@@ -64,14 +72,24 @@ impl Made {
 }
 
 impl Connector for Made {
-    fn resolve<'a>(&'a self, host: &'a str, port: u16) -> Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send + 'a>> {
+    fn resolve<'a>(
+        &'a self,
+        host: &'a str,
+        port: u16,
+    ) -> Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send + 'a>> {
         let address = (self.leads)(host, self.resolved.fetch_add(1, Ordering::Relaxed));
         Box::pin(async move { Ok(vec![SocketAddr::from((address, port))]) })
     }
 
-    fn connect(&self, address: SocketAddr) -> Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send + '_>> {
+    fn connect(
+        &self,
+        address: SocketAddr,
+    ) -> Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send + '_>> {
         self.dialled.fetch_add(1, Ordering::Relaxed);
-        self.private.fetch_add(usize::from(address.ip() != IpAddr::from(PUBLIC)), Ordering::Relaxed);
+        self.private.fetch_add(
+            usize::from(address.ip() != IpAddr::from(PUBLIC)),
+            Ordering::Relaxed,
+        );
         Box::pin(TcpStream::connect(self.server))
     }
 }

@@ -1,25 +1,61 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use skills_policy::{Capability, Decision, Layer, Request, Rules};
+use skills_policy::{Authorization, Capability, Policy, Request, RuleSource};
 use skills_sandbox::interpreter::ProgramFinder;
 use skills_sandbox::{Job, Program, ScriptType};
-use skills_sandbox_linux::{Ground, Plan, Tier};
+use skills_sandbox_linux::{IsolationLevel, Plan, PlanContext};
 
 /// The whole plan of a job, which is plain data: nothing was started to make it.
 #[test]
 fn a_plan_is_data() {
-    let request = Request::new("/skills/pdf").workspace("/project").tool("Write", None);
-    let Decision::Granted(grants) = Rules::default().allow(Layer::User, Capability::Write).decide(&request) else { panic!("granted") };
-    let job = Job::new(grants, Program::script(ScriptType::Shell, "/skills/pdf/scripts/run.sh")).arg("--page").arg("1");
+    let request = Request::new("/skills/pdf")
+        .workspace("/project")
+        .allowed_tool("Write", None);
+    let Authorization::Granted(grants) = Policy::default()
+        .allow(RuleSource::User, Capability::Write)
+        .authorize(&request)
+    else {
+        panic!("granted")
+    };
+    let job = Job::new(
+        grants,
+        Program::script(ScriptType::Shell, "/skills/pdf/scripts/run.sh"),
+    )
+    .arg("--page")
+    .arg("1");
     let job = job.env("SKILL_ID", "pdf");
-    let shell = Path::new("/bin/bash").canonicalize().unwrap().display().to_string();
-    let user =
-        format!("skill:x:{}", std::fs::metadata("/proc/self").map(|own| own.uid()).map_or(0, |own| if own == 0 { 65_534 } else { own }));
-    for (name, tier) in [("isolated", Tier::Isolated), ("landlock", Tier::Landlock)] {
-        let scratch = if tier == Tier::Isolated { "/tmp" } else { "/tmp/skill-x" };
-        let ground = Ground { tier, scratch: scratch.into(), processes: true };
+    let shell = Path::new("/bin/bash")
+        .canonicalize()
+        .unwrap()
+        .display()
+        .to_string();
+    let user = format!(
+        "skill:x:{}",
+        std::fs::metadata("/proc/self")
+            .map(|own| own.uid())
+            .map_or(0, |own| if own == 0 { 65_534 } else { own })
+    );
+    for (name, tier) in [
+        ("isolated", IsolationLevel::Namespaces),
+        ("landlock", IsolationLevel::Landlock),
+    ] {
+        let scratch = if tier == IsolationLevel::Namespaces {
+            "/tmp"
+        } else {
+            "/tmp/skill-x"
+        };
+        let ground = PlanContext {
+            isolation: tier,
+            scratch_path: scratch.into(),
+            mount_proc: true,
+        };
         let plan = Plan::new(&job, &ProgramFinder::default(), &ground).unwrap();
-        insta::assert_snapshot!(name, format!("{plan:#?}").replace(&shell, "SHELL").replace(&user, "skill:x:USER"));
+        insta::assert_snapshot!(
+            name,
+            format!("{plan:#?}")
+                .replace(&shell, "SHELL")
+                .replace(&user, "skill:x:USER")
+        );
     }
 }

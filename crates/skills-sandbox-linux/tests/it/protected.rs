@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use skills_sandbox_linux::Isolation;
+use skills_sandbox_linux::IsolationMode;
 use skills_test_support::skip;
 
 use crate::skill::{Skill, skip_without};
@@ -20,46 +20,95 @@ fn make(workspace: &Path, names: &[&str]) {
 /// Tries to write, then to replace each path; returns those that changed.
 async fn changed(skill: &Skill, names: &[&str]) -> Vec<String> {
     let workspace = skill.path("workspace");
-    let list = names.iter().map(|name| format!("{:?}", workspace.join(name).display().to_string())).collect::<Vec<_>>().join(", ");
+    let list = names
+        .iter()
+        .map(|name| format!("{:?}", workspace.join(name).display().to_string()))
+        .collect::<Vec<_>>()
+        .join(", ");
     let script = format!(
         "import os\nfor path in [{list}]:\n    for attempt in (lambda: open(path, 'w').write('changed'), lambda: os.unlink(path), \
          lambda: open(path, 'w').write('changed')):\n        try: attempt()\n        except OSError: pass\n"
     );
     let outcome = skill.python(&script).await;
-    assert!(outcome.termination.is_success(), "{:?} {}", outcome.termination, outcome.stderr.text());
-    let is_changed = |name: &&&str| fs::read_to_string(workspace.join(name)).ok().as_deref() != Some("as it was");
-    names.iter().filter(is_changed).map(|name| (*name).to_owned()).collect()
+    assert!(
+        outcome.termination.is_success(),
+        "{:?} {}",
+        outcome.termination,
+        outcome.stderr.text()
+    );
+    let is_changed = |name: &&&str| {
+        fs::read_to_string(workspace.join(name)).ok().as_deref() != Some("as it was")
+    };
+    names
+        .iter()
+        .filter(is_changed)
+        .map(|name| (*name).to_owned())
+        .collect()
 }
 
 /// A directory in the workspace that is granted for reading as well is no less protected.
 #[tokio::test]
 async fn a_grant_for_reading_lifts_nothing() {
-    if skip_without(Isolation::Isolated) {
+    if skip_without(IsolationMode::Namespaces) {
         return;
     }
-    let skill = Skill::new(Isolation::Isolated).tool("Write").tool("Read(.git/**)").tool("Read(sub/**)").tool("Read(.claude/**)");
-    let names = [".git/hooks/pre-commit", ".git/config", "sub/.git/hooks/pre-commit", ".claude/settings.json"];
+    let skill = Skill::new(IsolationMode::Namespaces)
+        .tool("Write")
+        .tool("Read(.git/**)")
+        .tool("Read(sub/**)")
+        .tool("Read(.claude/**)");
+    let names = [
+        ".git/hooks/pre-commit",
+        ".git/config",
+        "sub/.git/hooks/pre-commit",
+        ".claude/settings.json",
+    ];
     make(&skill.path("workspace"), &names);
     make(&skill.path("workspace"), &["sub/ordinary"]);
     assert_eq!(changed(&skill, &names).await, [""; 0]);
-    assert_eq!(changed(&skill, &["sub/ordinary"]).await, ["sub/ordinary"], "what is not protected can be written");
+    assert_eq!(
+        changed(&skill, &["sub/ordinary"]).await,
+        ["sub/ordinary"],
+        "what is not protected can be written"
+    );
 }
 
 /// The link is held in its place, and what it leads to is protected.
 #[tokio::test]
 async fn protected_links_and_their_targets_stay() {
-    if skip_without(Isolation::Isolated) {
+    if skip_without(IsolationMode::Namespaces) {
         return;
     }
-    let skill = Skill::new(Isolation::Isolated).tool("Write");
+    let skill = Skill::new(IsolationMode::Namespaces).tool("Write");
     let workspace = skill.path("workspace");
-    make(&workspace, &["dot/zshrc", "real-hook", "skills/x", "elsewhere/git/hooks/pre-commit", ".git/hooks/other", ".claude/other"]);
+    make(
+        &workspace,
+        &[
+            "dot/zshrc",
+            "real-hook",
+            "skills/x",
+            "elsewhere/git/hooks/pre-commit",
+            ".git/hooks/other",
+            ".claude/other",
+        ],
+    );
     symlink("dot/zshrc", workspace.join(".zshrc")).unwrap();
     symlink("../../real-hook", workspace.join(".git/hooks/pre-commit")).unwrap();
     symlink("../skills", workspace.join(".claude/skills")).unwrap();
     fs::create_dir(workspace.join("worktree")).unwrap();
-    fs::write(workspace.join("worktree/.git"), "gitdir: ../elsewhere/git\n").unwrap();
-    let names = [".zshrc", "dot/zshrc", "real-hook", "skills/x", "elsewhere/git/hooks/pre-commit", ".git/hooks/pre-commit"];
+    fs::write(
+        workspace.join("worktree/.git"),
+        "gitdir: ../elsewhere/git\n",
+    )
+    .unwrap();
+    let names = [
+        ".zshrc",
+        "dot/zshrc",
+        "real-hook",
+        "skills/x",
+        "elsewhere/git/hooks/pre-commit",
+        ".git/hooks/pre-commit",
+    ];
     assert_eq!(changed(&skill, &names).await, [""; 0]);
     assert!(workspace.join(".zshrc").is_symlink() && workspace.join(".claude/skills").is_symlink());
 }
@@ -67,17 +116,19 @@ async fn protected_links_and_their_targets_stay() {
 /// What cannot be listed cannot be searched for protected names, so nothing in it is written.
 #[tokio::test]
 async fn a_directory_that_cannot_be_listed_is_not_written() {
-    if skip_without(Isolation::Isolated) {
+    if skip_without(IsolationMode::Namespaces) {
         return;
     }
     if nix::unistd::geteuid().is_root() {
         return skip("root lists every directory");
     }
-    let skill = Skill::new(Isolation::Isolated).tool("Write");
+    let skill = Skill::new(IsolationMode::Namespaces).tool("Write");
     let workspace = skill.path("workspace");
     let names = ["sub/.git/hooks/pre-commit", ".claude/settings.json"];
     make(&workspace, &names);
-    let set = |path: &Path, mode: u32| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let set = |path: &Path, mode: u32| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap()
+    };
     set(&workspace.join("sub"), 0o300);
     assert_eq!(changed(&skill, &names).await, [""; 0]);
     set(&workspace, 0o300);

@@ -1,6 +1,8 @@
 //! Quotas of private workspaces, in every tier.
 
-use skills_sandbox::{Termination, QuotaPart, RunOutput, Quota, QuotaExceeded, QuotaMonitor, EnforcementStatus};
+use skills_sandbox::{
+    EnforcementStatus, Quota, QuotaExceeded, QuotaMonitor, QuotaPart, RunOutput, Termination,
+};
 
 use crate::lifeline::PATIENCE;
 use crate::skill::{Skill, isolations};
@@ -8,22 +10,28 @@ use crate::skill::{Skill, isolations};
 const MIB: u64 = 1 << 20;
 /// The quota of these tests.
 const LIMIT: u64 = 8 * MIB;
-/// How much more a busy machine may let processes write before the measurement gets its turn. Usually it is below 10 MiB; without a quota the
-/// scripts here write without end.
+/// How much more a busy machine may let processes write before the measurement gets its turn.
+/// Usually it is below 10 MiB; without a quota the scripts here write without end.
 const OVERSHOOT: u64 = 1 << 30;
 
-/// Runs Python in a workspace with the quota; `os` and the path `w` are there. Returns what came of it and how many bytes are left.
+/// Runs Python in a workspace with the quota; `os` and the path `w` are there. Returns what came of
+/// it and how many bytes are left.
 async fn run(skill: &Skill, script: &str) -> (RunOutput, u64) {
     let workspace = skill.path("workspace");
-    let prelude = format!("import ctypes, fcntl, mmap, os\nw = {:?}\nos.chdir(w)\n", workspace.to_str().unwrap());
-    let job = skill.job("main.py", &format!("{prelude}{script}")).quota(Quota::new(&workspace, LIMIT));
+    let prelude = format!(
+        "import ctypes, fcntl, mmap, os\nw = {:?}\nos.chdir(w)\n",
+        workspace.to_str().unwrap()
+    );
+    let job = skill
+        .job("main.py", &format!("{prelude}{script}"))
+        .quota(Quota::new(&workspace, LIMIT));
     let outcome = skill.run(job).await;
     let left = QuotaMonitor::open(&[Quota::new(&workspace, u64::MAX)]).unwrap();
     let bytes = left.measure().map_or(0, |measured| measured[0].1);
     (outcome, bytes)
 }
 
-fn skill(tier: skills_sandbox_linux::Isolation) -> Skill {
+fn skill(tier: skills_sandbox_linux::IsolationMode) -> Skill {
     let mut skill = Skill::new(tier).tool("Write").tool("Bash");
     // Only a test that fails runs for so long: the quota ends the run.
     skill.limits.wall_time = PATIENCE * 10;
@@ -31,7 +39,10 @@ fn skill(tier: skills_sandbox_linux::Isolation) -> Skill {
 }
 
 fn over(excess: QuotaPart) -> Termination {
-    Termination::DiskLimit(QuotaExceeded { limit_bytes: LIMIT, part: excess })
+    Termination::DiskLimit(QuotaExceeded {
+        limit_bytes: LIMIT,
+        part: excess,
+    })
 }
 
 #[tokio::test]
@@ -56,9 +67,19 @@ async fn a_workspace_that_is_filled_in_any_way_ends_the_run() {
         for attempt in attempts {
             let skill = skill(tier);
             let (outcome, left) = run(&skill, attempt).await;
-            assert_eq!(outcome.termination, over(QuotaPart::Bytes), "{tier:?}\n{attempt}\n{}", outcome.stderr.text());
+            assert_eq!(
+                outcome.termination,
+                over(QuotaPart::Bytes),
+                "{tier:?}\n{attempt}\n{}",
+                outcome.stderr.text()
+            );
             assert!(left < LIMIT + OVERSHOOT, "{tier:?} {left} bytes\n{attempt}");
-            let layer = outcome.enforcement.restrictions().iter().find(|layer| layer.name() == "workspace").unwrap();
+            let layer = outcome
+                .enforcement
+                .restrictions()
+                .iter()
+                .find(|layer| layer.name() == "workspace")
+                .unwrap();
             assert_eq!(layer.status(), EnforcementStatus::Partial);
         }
     }
@@ -68,10 +89,24 @@ async fn a_workspace_that_is_filled_in_any_way_ends_the_run() {
 async fn entries_count_as_well() {
     for tier in isolations() {
         let (outcome, _) = run(&skill(tier), "n = 0\nwhile True:\n    os.mkdir(str(n % 200)) if n < 200 else None\n    os.close(os.open(f'{n % 200}/{n}', os.O_CREAT | os.O_WRONLY))\n    n += 1").await;
-        let Termination::DiskLimit(exceeded) = outcome.termination else { panic!("{:?} {}", outcome.termination, outcome.stderr.text()) };
-        assert!(matches!(exceeded.part, QuotaPart::Entries | QuotaPart::Bytes), "{exceeded:?}");
-        let (outcome, _) = run(&skill(tier), "for n in range(100):\n    os.mkdir('d')\n    os.chdir('d')").await;
-        assert_eq!(outcome.termination, over(QuotaPart::Depth), "{}", outcome.stderr.text());
+        let Termination::DiskLimit(exceeded) = outcome.termination else {
+            panic!("{:?} {}", outcome.termination, outcome.stderr.text())
+        };
+        assert!(
+            matches!(exceeded.part, QuotaPart::Entries | QuotaPart::Bytes),
+            "{exceeded:?}"
+        );
+        let (outcome, _) = run(
+            &skill(tier),
+            "for n in range(100):\n    os.mkdir('d')\n    os.chdir('d')",
+        )
+        .await;
+        assert_eq!(
+            outcome.termination,
+            over(QuotaPart::Depth),
+            "{}",
+            outcome.stderr.text()
+        );
     }
 }
 
@@ -81,7 +116,12 @@ async fn what_takes_no_space_is_no_excess() {
                   os.symlink('/usr', 'usr')\nfor n in range(30):\n    open('again', 'wb').write(b'x' * (1 << 20))\n    os.rename('again', 'other')\nprint('done')";
     for tier in isolations() {
         let (outcome, left) = run(&skill(tier), script).await;
-        assert!(outcome.termination.is_success(), "{tier:?} {:?} {}", outcome.termination, outcome.stderr.text());
+        assert!(
+            outcome.termination.is_success(),
+            "{tier:?} {:?} {}",
+            outcome.termination,
+            outcome.stderr.text()
+        );
         assert!((5 * MIB..=LIMIT).contains(&left), "{left}");
     }
 }
@@ -97,7 +137,12 @@ async fn space_is_allocated_by_writing_alone() {
                   try: os.ftruncate(fd, (8 << 20) + 1)\n    \nexcept OSError as e: print(e.errno == 27)";
     for tier in isolations() {
         let (outcome, _) = run(&skill(tier), script).await;
-        assert_eq!(outcome.stdout.text(), "-1 True\nTrue\nTrue\nTrue\n1048576\nTrue\n", "{tier:?} {}", outcome.stderr.text());
+        assert_eq!(
+            outcome.stdout.text(),
+            "-1 True\nTrue\nTrue\nTrue\n1048576\nTrue\n",
+            "{tier:?} {}",
+            outcome.stderr.text()
+        );
     }
 }
 

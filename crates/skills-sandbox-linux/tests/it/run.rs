@@ -1,7 +1,7 @@
 use insta::assert_snapshot;
-use skills_policy::{Capability, Decision, Layer, Request, Rules};
-use skills_sandbox::{Termination, Job, Program, Sandbox, ScriptType, EnforcementStatus};
-use skills_sandbox_linux::{Isolation, LinuxSandbox};
+use skills_policy::{Authorization, Capability, Policy, Request, RuleSource};
+use skills_sandbox::{EnforcementStatus, Job, Program, Sandbox, ScriptType, Termination};
+use skills_sandbox_linux::{IsolationMode, LinuxSandbox};
 use skills_test_support::{host, skip};
 
 use crate::skill::{Skill, isolations, offered, skip_without};
@@ -12,7 +12,13 @@ async fn input_arguments_and_environment_reach_the_program_unchanged() {
         let skill = Skill::new(tier);
         let job = skill.job("main.py", "import os, sys\nprint(sys.stdin.read(), sys.argv[1:], os.environ['SKILL_NAME'], os.getcwd())");
         let odd = "a 'b' \"c\" $(id) `id` ; \\ \n{}";
-        let outcome = skill.run(job.arg(odd).env("SKILL_NAME", "pdf").stdin(b"{\"x\": 1}".to_vec())).await;
+        let outcome = skill
+            .run(
+                job.arg(odd)
+                    .env("SKILL_NAME", "pdf")
+                    .stdin(b"{\"x\": 1}".to_vec()),
+            )
+            .await;
         let directory = skill.path("skill").display().to_string();
         assert_eq!(outcome.stderr.text(), "");
         let text = outcome.stdout.text().replace(&directory, "SKILL");
@@ -25,12 +31,23 @@ async fn input_arguments_and_environment_reach_the_program_unchanged() {
 async fn the_environment_is_exactly_the_documented_one() {
     for tier in isolations() {
         let skill = Skill::new(tier);
-        let script = "import os\nfor name in sorted(os.environ): print(name + '=' + os.environ[name])";
-        let job = skill.job("main.py", script).env("SKILL_ID", "pdf").env("PATH", "/evil").env("HOME", "/evil");
+        let script =
+            "import os\nfor name in sorted(os.environ): print(name + '=' + os.environ[name])";
+        let job = skill
+            .job("main.py", script)
+            .env("SKILL_ID", "pdf")
+            .env("PATH", "/evil")
+            .env("HOME", "/evil");
         let text = skill.run(job).await.stdout.text();
         let scratch = skill.path("scratch").display().to_string();
-        let lines = text.lines().map(|line| line.split_once(&scratch).map_or(line.to_owned(), |(name, _)| format!("{name}SCRATCH")));
-        assert_snapshot!(format!("environment_{tier:?}"), lines.collect::<Vec<_>>().join("\n"));
+        let lines = text.lines().map(|line| {
+            line.split_once(&scratch)
+                .map_or(line.to_owned(), |(name, _)| format!("{name}SCRATCH"))
+        });
+        assert_snapshot!(
+            format!("environment_{tier:?}"),
+            lines.collect::<Vec<_>>().join("\n")
+        );
     }
 }
 
@@ -39,8 +56,13 @@ async fn shell_scripts_run_with_what_the_shell_has_built_in() {
     for tier in isolations() {
         let skill = Skill::new(tier);
         let script = "read -r line\nwhile [ ${#line} -gt 0 ]; do printf '%s.' \"${line%\"${line#?}\"}\"; line=${line#?}; done\nexit 3\n";
-        let outcome = skill.run(skill.job("main.sh", script).stdin(b"abc\n".to_vec())).await;
-        assert_eq!((outcome.stdout.text().as_str(), &outcome.termination), ("a.b.c.", &Termination::Exited { code: 3 }));
+        let outcome = skill
+            .run(skill.job("main.sh", script).stdin(b"abc\n".to_vec()))
+            .await;
+        assert_eq!(
+            (outcome.stdout.text().as_str(), &outcome.termination),
+            ("a.b.c.", &Termination::Exited { code: 3 })
+        );
     }
 }
 
@@ -51,10 +73,20 @@ async fn a_crash_is_an_outcome_with_its_message() {
         let outcome = skill.python("print('before')\n1/0").await;
         assert_eq!(outcome.termination, Termination::Exited { code: 1 });
         assert_eq!(outcome.stdout.text(), "before\n");
-        assert!(outcome.stderr.text().contains("ZeroDivisionError: division by zero"));
+        assert!(
+            outcome
+                .stderr
+                .text()
+                .contains("ZeroDivisionError: division by zero")
+        );
         let outcome = skill.python("import os\nos.abort()").await;
-        // The first process of a process table gets no signals from inside; the library then stops it by an instruction that is not allowed.
-        let signal = if tier == Isolation::Isolated { 11 } else { 6 };
+        // The first process of a process table gets no signals from inside; the library then stops
+        // it by an instruction that is not allowed.
+        let signal = if tier == IsolationMode::Namespaces {
+            11
+        } else {
+            6
+        };
         assert_eq!(outcome.termination, Termination::Signaled { signal });
     }
 }
@@ -81,32 +113,52 @@ async fn no_scratch_directory_is_too_odd_to_remove() {
         let skill = Skill::new(tier);
         let outcome = skill.python(script).await;
         // On a disk of the host's it is stopped somewhere on the way.
-        let is_stopped = tier == Isolation::Landlock && matches!(outcome.termination, Termination::DiskLimit(_));
-        assert!(is_stopped || outcome.stdout.text() == "made\n", "{:?} {}", outcome.termination, outcome.stderr.text());
+        let is_stopped = tier == IsolationMode::LandlockOnly
+            && matches!(outcome.termination, Termination::DiskLimit(_));
+        assert!(
+            is_stopped || outcome.stdout.text() == "made\n",
+            "{:?} {}",
+            outcome.termination,
+            outcome.stderr.text()
+        );
         assert_eq!(skill.leftovers(), 0);
     }
 }
 
 #[tokio::test]
 async fn a_signal_without_a_name_is_an_outcome_too() {
-    if skip_without(Isolation::Landlock) {
+    if skip_without(IsolationMode::LandlockOnly) {
         return;
     }
-    let skill = Skill::new(Isolation::Landlock);
-    let outcome = skill.python("import os\nprint('before', flush=True)\nos.kill(os.getpid(), 40)").await;
-    assert_eq!((outcome.stdout.text().as_str(), &outcome.termination), ("before\n", &Termination::Signaled { signal: 40 }));
+    let skill = Skill::new(IsolationMode::LandlockOnly);
+    let outcome = skill
+        .python("import os\nprint('before', flush=True)\nos.kill(os.getpid(), 40)")
+        .await;
+    assert_eq!(
+        (outcome.stdout.text().as_str(), &outcome.termination),
+        ("before\n", &Termination::Signaled { signal: 40 })
+    );
 }
 
 #[tokio::test]
 async fn a_workspace_is_written_only_with_the_grant() {
     for tier in isolations() {
-        let script =
-            "import os\nopen('../workspace/out.txt', 'w').write('result')\nos.rename('../workspace/out.txt', '../workspace/final.txt')";
+        let script = "import os\nopen('../workspace/out.txt', 'w').write('result')\nos.rename('../workspace/out.txt', '../workspace/final.txt')";
         let skill = Skill::new(tier).tool("Read");
-        assert!(skill.python(script).await.stderr.text().contains("main.py\", line 2"));
+        assert!(
+            skill
+                .python(script)
+                .await
+                .stderr
+                .text()
+                .contains("main.py\", line 2")
+        );
         let skill = Skill::new(tier).tool("Write");
         assert_eq!(skill.python(script).await.stderr.text(), "");
-        assert_eq!(std::fs::read_to_string(skill.path("workspace/final.txt")).unwrap(), "result");
+        assert_eq!(
+            std::fs::read_to_string(skill.path("workspace/final.txt")).unwrap(),
+            "result"
+        );
     }
 }
 
@@ -125,16 +177,34 @@ async fn a_skill_and_its_workspace_may_lie_in_shared_memory() {
                   \x20   open('/dev/shm/own', 'w').write('own')\n    print(open(os.environ['TMPDIR'] + '/own').read())\n    print(len(os.listdir('/dev/shm')))";
         let outcome = skill.python(script).await;
         assert_eq!(outcome.stderr.text(), "");
-        assert_eq!(outcome.stdout.text(), if tier == Isolation::Isolated { "read-only\nown\n3\n" } else { "read-only\n" });
-        assert_eq!(std::fs::read_to_string(skill.path("workspace/out.txt")).unwrap(), "result");
+        assert_eq!(
+            outcome.stdout.text(),
+            if tier == IsolationMode::Namespaces {
+                "read-only\nown\n3\n"
+            } else {
+                "read-only\n"
+            }
+        );
+        assert_eq!(
+            std::fs::read_to_string(skill.path("workspace/out.txt")).unwrap(),
+            "result"
+        );
         assert!(!shared.join("own").exists());
         // The host's own.
         let mut skill = Skill::new(tier).tool("Read");
         let file = tempfile::NamedTempFile::new_in(shared).unwrap();
         std::fs::write(file.path(), "shared").unwrap();
         skill.workspace = Some(shared.to_owned());
-        let outcome = skill.python(&format!("print(open({:?}).read())", file.path())).await;
-        assert_eq!((outcome.stdout.text().as_str(), outcome.stderr.text().as_str()), ("shared\n", ""));
+        let outcome = skill
+            .python(&format!("print(open({:?}).read())", file.path()))
+            .await;
+        assert_eq!(
+            (
+                outcome.stdout.text().as_str(),
+                outcome.stderr.text().as_str()
+            ),
+            ("shared\n", "")
+        );
     }
 }
 
@@ -145,11 +215,20 @@ async fn a_single_file_is_written_with_the_grant() {
         let file = skill.path("workspace").join("out.txt");
         std::fs::write(&file, "").unwrap();
         let request = Request::new(skill.path("skill")).write(&file);
-        let decision = Rules::default().allow(Layer::Session, Capability::Write).decide(&request);
-        let Decision::Granted(grants) = decision else { panic!("{decision:?}") };
+        let decision = Policy::default()
+            .allow(RuleSource::Invocation, Capability::Write)
+            .authorize(&request);
+        let Authorization::Granted(grants) = decision else {
+            panic!("{decision:?}")
+        };
         let script = skill.path("skill").join("main.py");
         std::fs::write(&script, "open('../workspace/out.txt', 'w').write('result')").unwrap();
-        let outcome = skill.run(Job::new(grants, Program::script(ScriptType::Python, script))).await;
+        let outcome = skill
+            .run(Job::new(
+                grants,
+                Program::script(ScriptType::Python, script),
+            ))
+            .await;
         assert_eq!(outcome.stderr.text(), "");
         assert_eq!(std::fs::read_to_string(file).unwrap(), "result");
     }
@@ -159,8 +238,20 @@ async fn a_single_file_is_written_with_the_grant() {
 async fn ten_megabytes_of_unread_input_do_not_block() {
     for tier in isolations() {
         let skill = Skill::new(tier);
-        let outcome = skill.run(skill.job("main.py", "print('done')").stdin(vec![b'x'; 10 << 20])).await;
-        assert_eq!((outcome.stdout.text().as_str(), outcome.termination.is_success()), ("done\n", true));
+        let outcome = skill
+            .run(
+                skill
+                    .job("main.py", "print('done')")
+                    .stdin(vec![b'x'; 10 << 20]),
+            )
+            .await;
+        assert_eq!(
+            (
+                outcome.stdout.text().as_str(),
+                outcome.termination.is_success()
+            ),
+            ("done\n", true)
+        );
     }
 }
 
@@ -168,16 +259,28 @@ async fn ten_megabytes_of_unread_input_do_not_block() {
 async fn output_is_kept_up_to_its_limit_and_a_flood_is_stopped() {
     for tier in isolations() {
         let mut skill = Skill::new(tier);
-        skill.limits.output_bytes = 1_000;
-        let outcome = skill.python("import sys\nsys.stdout.write('o' * 5000)\nsys.stderr.write('e' * 10)").await;
+        skill.limits.captured_bytes = 1_000;
+        let outcome = skill
+            .python("import sys\nsys.stdout.write('o' * 5000)\nsys.stderr.write('e' * 10)")
+            .await;
         assert_eq!(
-            (outcome.stdout.head().len(), outcome.stdout.tail().len(), outcome.stdout.dropped_bytes(), outcome.stderr.text().len()),
+            (
+                outcome.stdout.head().len(),
+                outcome.stdout.tail().len(),
+                outcome.stdout.dropped_bytes(),
+                outcome.stderr.text().len()
+            ),
             (750, 250, 4_000, 10)
         );
         assert!(outcome.termination.is_success());
-        skill.limits.flood_bytes = 1 << 20;
+        skill.limits.output_limit_bytes = 1 << 20;
         let outcome = skill.python("while True: print('x' * 1000)").await;
-        assert_eq!(outcome.termination, Termination::OutputLimit { limit_bytes: 1 << 20 });
+        assert_eq!(
+            outcome.termination,
+            Termination::OutputLimit {
+                limit_bytes: 1 << 20
+            }
+        );
         assert!(outcome.stdout.is_truncated() && outcome.stdout.head().len() == 750);
     }
 }
@@ -187,13 +290,26 @@ async fn limits_of_memory_files_and_descriptors_hold() {
     for tier in isolations() {
         let skill = Skill::new(tier);
         let outcome = skill.python("x = bytearray(400 << 20)").await;
-        assert!(outcome.stderr.text().contains("MemoryError"), "{}", outcome.stderr.text());
+        assert!(
+            outcome.stderr.text().contains("MemoryError"),
+            "{}",
+            outcome.stderr.text()
+        );
         let mut skill = Skill::new(tier);
         skill.limits.file_bytes = 1_000;
         let script = "import os, signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n\
                   with open(os.environ['HOME'] + '/big', 'wb') as f:\n    f.write(b'x' * 5000)";
-        assert!(skill.python(script).await.stderr.text().contains("File too large"));
-        let outcome = skill.python("import os\nfds = [os.open('/dev/null', os.O_RDONLY) for _ in range(300)]").await;
+        assert!(
+            skill
+                .python(script)
+                .await
+                .stderr
+                .text()
+                .contains("File too large")
+        );
+        let outcome = skill
+            .python("import os\nfds = [os.open('/dev/null', os.O_RDONLY) for _ in range(300)]")
+            .await;
         assert!(outcome.stderr.text().contains("Too many open files"));
     }
 }
@@ -213,7 +329,15 @@ async fn node_shares_memory_with_workers_and_runs_webassembly() {
     for tier in isolations() {
         let skill = Skill::new(tier);
         let outcome = skill.run(skill.job("main.js", script)).await;
-        assert_eq!((outcome.stdout.text().as_str(), outcome.stderr.text().as_str()), ("7 8\n", ""), "{:?}", outcome.termination);
+        assert_eq!(
+            (
+                outcome.stdout.text().as_str(),
+                outcome.stderr.text().as_str()
+            ),
+            ("7 8\n", ""),
+            "{:?}",
+            outcome.termination
+        );
     }
 }
 
@@ -222,24 +346,59 @@ async fn the_report_names_every_wall() {
     for tier in isolations() {
         let skill = Skill::new(tier).tool("Write");
         let report = skill.python("pass").await.enforcement;
-        let facts = report.fields().iter().map(|fact| format!("{}: {}", fact.name, fact.value));
-        let lines: Vec<String> = facts.chain(report.restrictions().iter().map(ToString::to_string)).collect();
-        let (abi, kernel) = (report.field_value("landlock-abi").unwrap(), report.field_value("kernel").unwrap());
-        let text =
-            lines.join("\n").replace(&format!("ABI {abi}"), "ABI N").replace(&format!("abi: {abi}"), "abi: N").replace(kernel, "KERNEL");
+        let facts = report
+            .fields()
+            .iter()
+            .map(|fact| format!("{}: {}", fact.name, fact.value));
+        let lines: Vec<String> = facts
+            .chain(report.restrictions().iter().map(ToString::to_string))
+            .collect();
+        let (abi, kernel) = (
+            report.field_value("landlock-abi").unwrap(),
+            report.field_value("kernel").unwrap(),
+        );
+        let text = lines
+            .join("\n")
+            .replace(&format!("ABI {abi}"), "ABI N")
+            .replace(&format!("abi: {abi}"), "abi: N")
+            .replace(kernel, "KERNEL");
         // Whether processes and memory are counted depends on the machine and on who the user is.
-        let depends = |line: &&str| ["host-user", "processes ", "memory"].iter().any(|name| line.starts_with(name));
-        assert_snapshot!(format!("report_{tier:?}"), text.lines().filter(|line| !depends(line)).collect::<Vec<_>>().join("\n"));
-        assert!(report.degraded_reason().is_none_or(|reason| tier == Isolation::Landlock || reason.contains("/proc")), "{report:?}");
+        let depends = |line: &&str| {
+            ["host-user", "processes ", "memory"]
+                .iter()
+                .any(|name| line.starts_with(name))
+        };
+        assert_snapshot!(
+            format!("report_{tier:?}"),
+            text.lines()
+                .filter(|line| !depends(line))
+                .collect::<Vec<_>>()
+                .join("\n")
+        );
+        assert!(
+            report.degraded_reason().is_none_or(
+                |reason| tier == IsolationMode::LandlockOnly || reason.contains("/proc")
+            ),
+            "{report:?}"
+        );
     }
 }
 
 /// What the sandbox finds out about the host is what tests find out without it.
 #[tokio::test]
 async fn the_probe_agrees_with_the_host() {
-    for isolation in [Isolation::Strongest, Isolation::Isolated, Isolation::Landlock] {
-        let probed = LinuxSandbox::new("/").isolation(isolation).probe();
-        assert_eq!(probed.is_ok(), offered(isolation).is_ok(), "{isolation:?}: {probed:?}, {:?}", offered(isolation));
+    for isolation in [
+        IsolationMode::BestAvailable,
+        IsolationMode::Namespaces,
+        IsolationMode::LandlockOnly,
+    ] {
+        let probed = LinuxSandbox::new("/").isolation_mode(isolation).probe();
+        assert_eq!(
+            probed.is_ok(),
+            offered(isolation).is_ok(),
+            "{isolation:?}: {probed:?}, {:?}",
+            offered(isolation)
+        );
     }
 }
 
@@ -247,11 +406,28 @@ async fn the_probe_agrees_with_the_host() {
 async fn memory_and_processes_are_counted_where_the_host_has_control_groups() {
     let groups = host::control_groups();
     for tier in isolations() {
-        let report = Skill::new(tier).tool("Bash").python("pass").await.enforcement;
-        let is_enforced = |name: &str| report.restrictions().iter().any(|layer| layer.name() == name && layer.status() == EnforcementStatus::Enforced);
-        assert_eq!(is_enforced("memory"), groups.memory, "{tier:?} {groups:?} {report:?}");
+        let report = Skill::new(tier)
+            .tool("Bash")
+            .python("pass")
+            .await
+            .enforcement;
+        let is_enforced = |name: &str| {
+            report
+                .restrictions()
+                .iter()
+                .any(|layer| layer.name() == name && layer.status() == EnforcementStatus::Enforced)
+        };
+        assert_eq!(
+            is_enforced("memory"),
+            groups.memory,
+            "{tier:?} {groups:?} {report:?}"
+        );
         // A user namespace counts processes by itself.
-        assert_eq!(is_enforced("processes"), groups.processes || tier == Isolation::Isolated, "{tier:?} {groups:?} {report:?}");
+        assert_eq!(
+            is_enforced("processes"),
+            groups.processes || tier == IsolationMode::Namespaces,
+            "{tier:?} {groups:?} {report:?}"
+        );
     }
 }
 
@@ -259,45 +435,93 @@ async fn memory_and_processes_are_counted_where_the_host_has_control_groups() {
 async fn what_cannot_be_enforced_or_loaded_is_refused() {
     for tier in isolations() {
         let skill = Skill::new(tier);
-        let nul = skill.sandbox().run(skill.job("main.py", "").arg("a\0b")).await.unwrap_err();
-        assert_eq!(nul.to_string(), "the linux sandbox refuses: a path, argument or variable holds a NUL byte");
+        let nul = skill
+            .sandbox()
+            .run(skill.job("main.py", "").arg("a\0b"))
+            .await
+            .unwrap_err();
+        assert_eq!(
+            nul.to_string(),
+            "the linux sandbox rejects the job: a path, argument or variable holds a NUL byte"
+        );
     }
-    if !skip_without(Isolation::Landlock) {
-        let skill = Skill::new(Isolation::Landlock).tool("WebFetch");
-        let refused = skill.sandbox().run(skill.job("main.py", "")).await.unwrap_err();
-        assert_snapshot!(refused, @"the linux sandbox refuses: it can open the network to named hosts only in a network of the program's own, which takes user namespaces");
+    if !skip_without(IsolationMode::LandlockOnly) {
+        let skill = Skill::new(IsolationMode::LandlockOnly).tool("WebFetch");
+        let refused = skill
+            .sandbox()
+            .run(skill.job("main.py", ""))
+            .await
+            .unwrap_err();
+        assert_snapshot!(refused, @"the linux sandbox rejects the job: it can open the network to named hosts only in a network of the program's own, which takes user namespaces");
     }
 }
 
 #[tokio::test]
 async fn a_host_may_ask_for_no_walls_and_is_told_that_there_are_none() {
-    let skill = Skill::new(Isolation::DangerouslyNone);
+    let skill = Skill::new(IsolationMode::DangerouslyDisabled);
     let outcome = skill.python("import os\nprint(len(open('/etc/passwd').read()) > 0, 'HOME' in os.environ, len(os.environ) < 8)").await;
-    assert_eq!((outcome.stdout.text().as_str(), outcome.termination.is_success()), ("True True True\n", true), "{}", outcome.stderr.text());
+    assert_eq!(
+        (
+            outcome.stdout.text().as_str(),
+            outcome.termination.is_success()
+        ),
+        ("True True True\n", true),
+        "{}",
+        outcome.stderr.text()
+    );
     assert_eq!(outcome.enforcement.field_value("tier"), Some("none"));
-    assert_eq!(outcome.enforcement.degraded_reason(), Some("the host asked for no walls"));
-    assert!(outcome.enforcement.restrictions().iter().all(|layer| layer.status() != EnforcementStatus::Enforced), "{:?}", outcome.enforcement);
+    assert_eq!(
+        outcome.enforcement.degraded_reason(),
+        Some("the host asked for no walls")
+    );
+    assert!(
+        outcome
+            .enforcement
+            .restrictions()
+            .iter()
+            .all(|layer| layer.status() != EnforcementStatus::Enforced),
+        "{:?}",
+        outcome.enforcement
+    );
 }
 
-/// The copy that was decided on runs, and what lies at the path of the skill meanwhile does not; only the isolated tier can show it there.
+/// The copy that was decided on runs, and what lies at the path of the skill meanwhile does not;
+/// only the isolated tier can show it there.
 #[tokio::test]
 async fn a_copy_runs_in_place_of_the_skill() {
     for tier in isolations() {
         let skill = Skill::new(tier);
         let (live, copy) = (skill.path("skill"), skill.path("copy"));
         std::fs::create_dir(&copy).unwrap();
-        let script =
-            "import os, sys\nfrom other import NAME\nprint(NAME, __file__, os.getcwd(), os.environ['SKILL_DIR'], open('data').read())\n";
+        let script = "import os, sys\nfrom other import NAME\nprint(NAME, __file__, os.getcwd(), os.environ['SKILL_DIR'], open('data').read())\n";
         for (directory, name) in [(&live, "live"), (&copy, "copy")] {
             std::fs::write(directory.join("main.py"), script).unwrap();
             std::fs::write(directory.join("other.py"), format!("NAME = '{name}'\n")).unwrap();
             std::fs::write(directory.join("data"), name).unwrap();
         }
         let request = Request::new(&live).copy(&copy).limits(skill.limits.clone());
-        let Decision::Granted(grants) = Rules::default().decide(&request) else { panic!("it asks for nothing") };
-        let job = Job::new(grants, Program::script(ScriptType::Python, live.join("main.py")));
-        let outcome = skill.run(job.env("SKILL_DIR", live.to_string_lossy())).await;
-        let shown = if tier == Isolation::Isolated { &live } else { &copy }.display().to_string();
-        assert_eq!(outcome.stdout.text(), format!("copy {shown}/main.py {shown} {shown} copy\n"), "{tier:?}: {}", outcome.stderr.text());
+        let Authorization::Granted(grants) = Policy::default().authorize(&request) else {
+            panic!("it asks for nothing")
+        };
+        let job = Job::new(
+            grants,
+            Program::script(ScriptType::Python, live.join("main.py")),
+        );
+        let outcome = skill
+            .run(job.env("SKILL_DIR", live.to_string_lossy()))
+            .await;
+        let shown = if tier == IsolationMode::Namespaces {
+            &live
+        } else {
+            &copy
+        }
+        .display()
+        .to_string();
+        assert_eq!(
+            outcome.stdout.text(),
+            format!("copy {shown}/main.py {shown} {shown} copy\n"),
+            "{tier:?}: {}",
+            outcome.stderr.text()
+        );
     }
 }

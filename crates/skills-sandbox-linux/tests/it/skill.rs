@@ -4,35 +4,43 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use skills_policy::{Capability, Decision, Grants, HostPattern, Layer, Limits, Request, Rules};
-use skills_sandbox::{Job, RunOutput, Program, Sandbox, ScriptType};
-use skills_sandbox_linux::{Isolation, LinuxSandbox};
+use skills_policy::{
+    Authorization, Capability, Grants, HostPattern, Policy, Request, ResourceLimits, RuleSource,
+};
+use skills_sandbox::{Job, Program, RunOutput, Sandbox, ScriptType};
+use skills_sandbox_linux::{IsolationMode, LinuxSandbox};
 use skills_test_support::{host, skip_part};
 use tempfile::TempDir;
 
 pub(crate) struct Skill {
     directory: TempDir,
-    pub(crate) limits: Limits,
+    pub(crate) limits: ResourceLimits,
     tools: Vec<&'static str>,
-    pub(crate) isolation: Isolation,
+    pub(crate) isolation: IsolationMode,
     /// A workspace elsewhere.
     pub(crate) workspace: Option<PathBuf>,
 }
 
 impl Skill {
-    pub(crate) fn new(isolation: Isolation) -> Self {
+    pub(crate) fn new(isolation: IsolationMode) -> Self {
         Self::below(&std::env::temp_dir(), isolation)
     }
 
-    pub(crate) fn below(parent: &Path, isolation: Isolation) -> Self {
+    pub(crate) fn below(parent: &Path, isolation: IsolationMode) -> Self {
         let directory = tempfile::tempdir_in(parent).unwrap();
         fs::create_dir(directory.path().join("skill")).unwrap();
         fs::create_dir(directory.path().join("scratch")).unwrap();
         fs::create_dir(directory.path().join("workspace")).unwrap();
-        let mut limits = Limits::default();
+        let mut limits = ResourceLimits::default();
         // Only a test that fails runs for so long.
         limits.wall_time = Duration::from_secs(120);
-        Self { directory, limits, tools: Vec::new(), isolation, workspace: None }
+        Self {
+            directory,
+            limits,
+            tools: Vec::new(),
+            isolation,
+            workspace: None,
+        }
     }
 
     pub(crate) fn tool(mut self, tool: &'static str) -> Self {
@@ -47,28 +55,44 @@ impl Skill {
         }
     }
 
-    /// Everything that the tools ask for is allowed, so that the walls are tested and not the rules.
+    /// Everything that the tools ask for is allowed, so that the walls are tested and not the
+    /// rules.
     pub(crate) fn grants(&self) -> Grants {
-        let request = Request::new(self.path("skill")).workspace(self.path("workspace")).limits(self.limits.clone());
-        let request = self.tools.iter().fold(request, |request, tool| match tool.split_once('(') {
-            Some((tool, pattern)) => request.tool(tool, pattern.strip_suffix(')')),
-            None => request.tool(tool, None),
-        });
-        let rules = Capability::ALL.into_iter().fold(Rules::default(), |rules, capability| rules.allow(Layer::Session, capability));
-        match rules.allow(Layer::Session, HostPattern::ANY).decide(&request) {
-            Decision::Granted(grants) => grants,
-            Decision::Denied(denial) => panic!("{denial}"),
+        let request = Request::new(self.path("skill"))
+            .workspace(self.path("workspace"))
+            .limits(self.limits.clone());
+        let request = self
+            .tools
+            .iter()
+            .fold(request, |request, tool| match tool.split_once('(') {
+                Some((tool, pattern)) => request.allowed_tool(tool, pattern.strip_suffix(')')),
+                None => request.allowed_tool(tool, None),
+            });
+        let rules = Capability::ALL
+            .into_iter()
+            .fold(Policy::default(), |rules, capability| {
+                rules.allow(RuleSource::Invocation, capability)
+            });
+        match rules
+            .allow(RuleSource::Invocation, HostPattern::ANY)
+            .authorize(&request)
+        {
+            Authorization::Granted(grants) => grants,
+            Authorization::Denied(denial) => panic!("{denial}"),
         }
     }
 
     pub(crate) fn job(&self, name: &str, script: &str) -> Job {
         let path = self.path("skill").join(name);
         fs::write(&path, script).unwrap();
-        Job::new(self.grants(), Program::script(ScriptType::from_path(&path).unwrap(), path))
+        Job::new(
+            self.grants(),
+            Program::script(ScriptType::from_path(&path).unwrap(), path),
+        )
     }
 
     pub(crate) fn sandbox(&self) -> LinuxSandbox {
-        LinuxSandbox::new(self.path("scratch")).isolation(self.isolation)
+        LinuxSandbox::new(self.path("scratch")).isolation_mode(self.isolation)
     }
 
     pub(crate) async fn run(&self, job: Job) -> RunOutput {
@@ -83,7 +107,8 @@ impl Skill {
         self.run(self.job("main.sh", script)).await
     }
 
-    /// Runs Python statements, each of which must raise an `OSError`, and returns the errors' names, one a line.
+    /// Runs Python statements, each of which must raise an `OSError`, and returns the errors'
+    /// names, one a line.
     pub(crate) async fn attempts(&self, prelude: &str, statements: &[&str]) -> String {
         let mut script = format!("import errno, os, socket, subprocess, ctypes\n{prelude}\n");
         for statement in statements {
@@ -93,7 +118,12 @@ impl Skill {
             ));
         }
         let outcome = self.python(&script).await;
-        assert!(outcome.termination.is_success(), "{:?} {}", outcome.termination, outcome.stderr.text());
+        assert!(
+            outcome.termination.is_success(),
+            "{:?} {}",
+            outcome.termination,
+            outcome.stderr.text()
+        );
         outcome.stdout.text()
     }
 
@@ -112,10 +142,10 @@ fn serde_like(text: &str) -> String {
 /// # Panics
 /// When the host can serve it and the sandbox cannot start all the same.
 #[track_caller]
-pub(crate) fn skip_without(isolation: Isolation) -> bool {
+pub(crate) fn skip_without(isolation: IsolationMode) -> bool {
     match offered(isolation) {
         Ok(()) => {
-            if let Err(error) = LinuxSandbox::new("/").isolation(isolation).probe() {
+            if let Err(error) = LinuxSandbox::new("/").isolation_mode(isolation).probe() {
                 panic!("this host can serve {isolation:?}, but the sandbox cannot start: {error}");
             }
             false
@@ -129,17 +159,17 @@ pub(crate) fn skip_without(isolation: Isolation) -> bool {
 
 /// Returns the isolations that this host can serve, and records a skip for each other one.
 #[track_caller]
-pub(crate) fn isolations() -> Vec<Isolation> {
-    let mut served = vec![Isolation::Isolated, Isolation::Landlock];
+pub(crate) fn isolations() -> Vec<IsolationMode> {
+    let mut served = vec![IsolationMode::Namespaces, IsolationMode::LandlockOnly];
     served.retain(|isolation| !skip_without(*isolation));
     served
 }
 
 /// Says what this host offers, by attempts that share nothing with the sandbox.
-pub(crate) fn offered(isolation: Isolation) -> Result<(), String> {
+pub(crate) fn offered(isolation: IsolationMode) -> Result<(), String> {
     match isolation {
-        Isolation::Isolated => host::namespaces(),
-        Isolation::Landlock => host::landlock(),
+        IsolationMode::Namespaces => host::namespaces(),
+        IsolationMode::LandlockOnly => host::landlock(),
         _ => host::sandbox(),
     }
 }

@@ -1,17 +1,16 @@
-//! What the system's own launchers execute in their place.
+//! Programs that macOS launcher stubs replace themselves with.
 
 use std::path::{Path, PathBuf};
 
 use super::system::{DEVELOPER, literal, subpath};
 use crate::rule::Filter;
 
-/// Returns what the system's launchers become: they start nothing beside themselves, they are
-/// replaced.
+/// Returns the programs that a launcher stub replaces itself with; these are not further processes.
 pub(super) fn exec_targets(interpreter: &Path) -> Vec<Filter> {
     match interpreter.to_str() {
-        // `/bin/sh` becomes the shell that the owner of the machine chose, of these three.
+        // `/bin/sh` becomes one of these three shells, which the administrator selects.
         Some("/bin/sh") => ["/bin/bash", "/bin/dash", "/bin/zsh"].map(literal).to_vec(),
-        // `/usr/bin/python3` becomes the one of Apple's compilers.
+        // `/usr/bin/python3` becomes the one of Apple's command line tools.
         Some("/usr/bin/python3") => vec![
             literal("/Library/Developer/CommandLineTools/usr/bin/python3"),
             subpath("/Library/Developer/CommandLineTools/Library/Frameworks/Python3.framework"),
@@ -20,8 +19,8 @@ pub(super) fn exec_targets(interpreter: &Path) -> Vec<Filter> {
     }
 }
 
-/// Returns what the compilers' twin of a program of `/usr/bin` is called, since many programs there
-/// only look for it.
+/// Returns the command line tool of the same name for a program of `/usr/bin`, since many programs
+/// there only look for it.
 pub(super) fn developer_tool(program: &Path) -> Option<PathBuf> {
     let name = program
         .strip_prefix("/usr/bin")

@@ -1,17 +1,16 @@
-//! What stays as it is inside a directory that may be written: files that make others run something
-//! later.
+//! Protected paths inside writable directories: files that other programs execute later.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use skills_policy::PROTECTED;
+use skills_policy::PROTECTED_PATHS;
 
-/// How the protected paths inside one directory are told.
+/// The protected paths inside one directory.
 pub(super) struct Protected {
-    /// Patterns of whole paths, at any depth.
+    /// Regular expressions for whole paths, at any depth.
     pub(super) patterns: Vec<String>,
-    /// Paths at the top of the directory, of names that occur in its own path and so cannot be told
-    /// by a pattern.
+    /// Paths at the top of the directory, for names that occur in its own path and so cannot be
+    /// matched by a pattern.
     pub(super) paths: Vec<PathBuf>,
 }
 
@@ -19,13 +18,14 @@ impl Protected {
     pub(super) fn inside(directory: &Path) -> Self {
         let own = format!("{}/", directory.to_string_lossy().to_ascii_lowercase());
         let is_above = |tail: &&str| own.contains(&format!("/{}/", tail.to_ascii_lowercase()));
-        let (above, below): (Vec<&str>, Vec<&str>) = PROTECTED.iter().copied().partition(is_above);
+        let (above, below): (Vec<&str>, Vec<&str>) =
+            PROTECTED_PATHS.iter().copied().partition(is_above);
         let parents: BTreeSet<&str> = below
             .iter()
             .filter_map(|tail| Some(tail.split_once('/')?.0))
             .collect();
-        // A name whose parent is protected as a whole needs no pattern of its own, unless it lies
-        // in a granted one.
+        // A name below a protected directory needs no pattern of its own, unless it is in a granted
+        // directory.
         let is_covered = |tail: &&str| {
             tail.split_once('/')
                 .is_some_and(|(parent, _)| below.contains(&parent))
@@ -39,8 +39,8 @@ impl Protected {
         let patterns = below
             .iter()
             .map(|tail| format!("/{}(/|$)", case_insensitive(tail)));
-        // Renaming the directory above and back again must not help, nor making it elsewhere and
-        // moving it here.
+        // Renaming the parent directory away and back must not bypass the rule, nor creating it
+        // elsewhere and moving it here.
         let patterns = patterns
             .chain(parents.map(|parent| format!("/{}$", case_insensitive(parent))))
             .collect();
@@ -51,7 +51,7 @@ impl Protected {
     }
 }
 
-/// The usual file system of macOS does not tell capitals from small letters.
+/// Matches case-insensitively: APFS is case-insensitive by default.
 pub(super) fn case_insensitive(name: &str) -> String {
     let each = |c: char| match c {
         '.' => "[.]".to_owned(),
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_hold_no_case_and_no_wildcard() {
+    fn patterns_ignore_case_and_have_no_wildcard() {
         let patterns = Protected::inside(Path::new("/p")).patterns;
         assert!(patterns.contains(&"/[.][gG][iI][tT](/|$)".to_owned()));
         assert!(

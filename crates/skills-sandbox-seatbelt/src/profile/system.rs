@@ -1,4 +1,4 @@
-//! What every interpreter needs of macOS, whoever it works for.
+//! Permissions that every interpreter needs on macOS.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::protected::case_insensitive;
 use crate::parameter::ProfilePath;
 use crate::rule::{Filter, Operation, Rule};
 
-/// Libraries and programs of the system, and what its dynamic linker looks at.
+/// Libraries and programs of the system, and what its dynamic linker reads.
 const SYSTEM_PATHS: [&str; 12] = [
     "/System",
     "/usr/lib",
@@ -24,21 +24,21 @@ const SYSTEM_PATHS: [&str; 12] = [
     "/private/var/db/dyld",
     "/private/var/db/timezone",
 ];
-/// The programs and libraries of Apple's compilers, with its Python and Git.
+/// Apple's command line tools, including its Python and Git.
 pub(super) const DEVELOPER: &str = "/Library/Developer/CommandLineTools";
-/// All disks show below this directory a second time; of them only the linker's shared cache is the
-/// system's.
+/// All disks are visible below this directory a second time; only the linker's shared cache in it
+/// belongs to the system.
 const VOLUMES: &str = "/System/Volumes";
 const CRYPTEXES: &str = "/System/Volumes/Preboot/Cryptexes";
 /// Temporary directories; the first is a symlink to the second.
 const TEMPORARY_DIRECTORIES: [&str; 2] = ["/tmp", "/private/tmp"];
-/// Which time it is here, and which shell and which compilers the owner of the machine chose.
+/// The time zone, and the selected shell and command line tools.
 const SETTINGS_PATHS: [&str; 3] = [
     "/private/etc/localtime",
     "/private/var/db/xcode_select_link",
     "/private/var/select",
 ];
-/// Resolving any path looks at these; the first three are symlinks.
+/// Read when any path is resolved; the first three are symlinks.
 const PATH_SYMLINKS: [&str; 6] = [
     "/tmp",
     "/var",
@@ -47,7 +47,7 @@ const PATH_SYMLINKS: [&str; 6] = [
     "/private/var",
     "/private/etc",
 ];
-/// Where programs lie that a run with all programs may start.
+/// Directories of programs that a run with all programs may start.
 const PROGRAM_DIRECTORIES: [&str; 6] = [
     "/usr/bin",
     "/bin",
@@ -56,8 +56,8 @@ const PROGRAM_DIRECTORIES: [&str; 6] = [
     "/usr/libexec",
     DEVELOPER,
 ];
-/// Certificates of authorities, for programs that reach hosts; never the directory with the
-/// machine's private keys. The settings are OpenSSL's.
+/// CA certificates, for programs that connect to hosts; never the directory with the host's private
+/// keys. The settings are those of OpenSSL.
 const CERTIFICATE_PATHS: [&str; 7] = [
     "/private/etc/ssl/cert.pem",
     "/private/etc/ssl/certs",
@@ -67,8 +67,8 @@ const CERTIFICATE_PATHS: [&str; 7] = [
     "/usr/local/etc/ca-certificates",
     "/usr/local/etc/openssl@3/cert.pem",
 ];
-/// Names of users, notifications, the log and the names of temporary directories. None of these
-/// leads out of the machine or to another program.
+/// User names, notifications, the log and the names of temporary directories. None of these
+/// services gives access to the network or to other programs.
 const SERVICES: [&str; 5] = [
     "com.apple.system.opendirectoryd.libinfo",
     "com.apple.system.notification_center",
@@ -77,7 +77,7 @@ const SERVICES: [&str; 5] = [
     "com.apple.bsd.dirhelper",
 ];
 
-/// The system's own files, read-only; code may be loaded from them.
+/// The system's files, read-only; code may be loaded from them.
 pub(super) fn library_rules() -> [Rule; 2] {
     let cryptexes = Filter::Not(Box::new(subpath(CRYPTEXES)));
     [
@@ -92,8 +92,8 @@ pub(super) fn library_rules() -> [Rule; 2] {
     ]
 }
 
-/// The temporary directories, but for those of other runs in them. What is granted in them is
-/// allowed later.
+/// The temporary directories, except for those of other runs. Granted paths in them are allowed
+/// later.
 pub(super) fn temporary_rules() -> [Rule; 2] {
     let both = || vec![Operation::FileRead, Operation::FileWrite];
     let others = temporary_filter(ScratchDir::PREFIX);
@@ -103,7 +103,7 @@ pub(super) fn temporary_rules() -> [Rule; 2] {
     ]
 }
 
-/// What starting and running an interpreter needs beside libraries.
+/// What an interpreter needs to start and run, in addition to libraries.
 pub(super) fn interpreter_rules() -> Vec<Rule> {
     let root = || literal("/");
     let device = |path| Filter::All(vec![literal(path), Filter::CharacterDevice]);
@@ -158,24 +158,24 @@ pub(super) fn program_filters() -> Vec<Filter> {
     subpaths(&PROGRAM_DIRECTORIES)
 }
 
-/// What is needed to trust a host.
+/// What is needed to verify the certificate of a host.
 pub(super) fn certificate_rule() -> Rule {
     Rule::Allow(vec![Operation::FileRead], subpaths(&CERTIFICATE_PATHS))
 }
 
-/// Says whether a path is one of the system's, which nobody writes.
+/// Returns true for a system path, which no run may write.
 pub(super) fn is_system_path(path: &Path) -> bool {
     SYSTEM_PATHS.iter().any(|system| path.starts_with(system))
 }
 
-/// Says whether a path lies in a temporary directory.
+/// Returns true if a path is in a temporary directory.
 pub(super) fn is_temporary(path: &Path) -> bool {
     TEMPORARY_DIRECTORIES
         .iter()
         .any(|temporary| path.starts_with(temporary))
 }
 
-/// What no run may do, whatever else is allowed.
+/// Rules denied regardless of grants.
 pub(super) fn hard_denials() -> [Rule; 3] {
     [
         // The arguments and the environment of other programs of the same user.
@@ -183,8 +183,8 @@ pub(super) fn hard_denials() -> [Rule; 3] {
             vec![Operation::SysctlRead],
             vec![Filter::SysctlPrefix("kern.procargs")],
         ),
-        // The profile of another run, which is read after it is written: whoever changes it in
-        // between writes that run's rules.
+        // The profile of another run is read after it was written: a process that changes it in
+        // between controls the rules of that run.
         Rule::Deny(
             vec![Operation::FileRead, Operation::FileWrite],
             vec![temporary_filter(FILE_PREFIX)],
@@ -193,7 +193,7 @@ pub(super) fn hard_denials() -> [Rule; 3] {
     ]
 }
 
-/// Everything in a temporary directory whose name begins so, however it is written.
+/// All paths in a temporary directory with this name prefix, in any spelling.
 fn temporary_filter(prefix: &str) -> Filter {
     let [private, directory, prefix] = ["/private", "/tmp/", prefix].map(case_insensitive);
     Filter::Regex(format!("^({private})?{directory}{prefix}"))

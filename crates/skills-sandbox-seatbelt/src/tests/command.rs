@@ -1,4 +1,4 @@
-//! What `sandbox-exec` is given.
+//! The input of `sandbox-exec`.
 
 use insta::assert_snapshot;
 use skills_sandbox::interpreter::ProgramFinder;
@@ -29,7 +29,7 @@ async fn the_command_line() {
     let arguments = arguments
         .replace(&std::process::id().to_string(), "[pid]")
         .replace(&bench.path("").display().to_string(), "[top]/");
-    // How many directories there are above depends on where temporary files lie.
+    // The number of parent directories depends on the location of temporary files.
     let is_fixed = |line: &&str| !line.starts_with("-D ANCESTOR_");
     let lines: Vec<&str> = arguments
         .lines()
@@ -45,7 +45,7 @@ async fn the_command_line() {
 }
 
 #[tokio::test]
-async fn the_profile_is_whole_and_its_owners_alone() {
+async fn the_profile_is_complete_and_private_to_its_owner() {
     let bench = Bench::new("", EXECUTE);
     let _ = bench.run().await.unwrap();
     let profile = bench.record("profile");
@@ -56,7 +56,7 @@ async fn the_profile_is_whole_and_its_owners_alone() {
     );
     assert!(
         !profile.contains(&bench.path("").display().to_string()),
-        "a path of ours is in the text"
+        "a path is in the text"
     );
     assert!(
         bench.record("mode").starts_with("-rw------- "),
@@ -76,7 +76,7 @@ async fn the_environment_holds_only_what_is_documented() {
         .env("PYTHONPATH", "/evil");
     let _ = bench.sandbox().run(job).await.unwrap();
     let environment = bench.record("environment");
-    // Those of the shell that stands in.
+    // Those of the shell that runs the stub.
     let is_shells = |line: &&str| {
         ["PWD=", "OLDPWD=", "SHLVL=", "_="]
             .iter()
@@ -110,7 +110,7 @@ async fn the_script_reads_its_input_and_writes_to_its_scratch_directory() {
         )
     );
     assert_eq!(outcome.stderr.text(), "kept\n");
-    // How many paths there are depends on where temporary files lie.
+    // The number of paths depends on the location of temporary files.
     let layers = outcome
         .enforcement
         .restrictions()
@@ -122,7 +122,7 @@ async fn the_script_reads_its_input_and_writes_to_its_scratch_directory() {
 }
 
 #[tokio::test]
-async fn input_that_nobody_reads_blocks_nothing() {
+async fn unread_input_does_not_block() {
     let bench = Bench::new("exit 0", EXECUTE);
     let job = bench
         .job(std::time::Duration::from_secs(60))

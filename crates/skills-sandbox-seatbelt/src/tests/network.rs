@@ -1,5 +1,5 @@
-//! Hosts of a list, through the proxy. The stand-in confines nothing: that nothing but the proxy is
-//! reached is shown on the profile.
+//! Allowed hosts through the proxy. The stub restricts nothing; the tests of the profile show that
+//! only the proxy is reachable.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -9,14 +9,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use skills_policy::{Capability, Decision, HostPattern, Layer, Request, Rules};
+use skills_policy::{Authorization, Capability, HostPattern, Policy, Request, RuleSource};
 use skills_sandbox::egress::Connector;
 use skills_sandbox::{Job, Program, RunOutput, Sandbox, ScriptType, Termination};
 use tokio::net::TcpStream;
 
 use super::{Bench, EXECUTE};
 
-/// The address that names are said to have; nothing is sent there.
+/// The address that names resolve to; nothing is sent there.
 const PUBLIC: Ipv4Addr = Ipv4Addr::new(93, 184, 215, 14);
 
 const FETCH: &str = "\
@@ -27,7 +27,7 @@ for host in ['listed.test', 'other.test', 'inside.test', 'listed.test.other.test
 print(os.environ['HTTPS_PROXY'])
 ";
 
-/// An outside in which names have one public address, behind which there is a server of this test.
+/// A connector in which names have one public address, whose server is in this test.
 struct Made {
     server: SocketAddr,
 }
@@ -55,7 +55,7 @@ impl Connector for Made {
     }
 }
 
-/// A server on loopback that answers everything with one word.
+/// A server on loopback that responds to everything with one word.
 fn server() -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
@@ -68,17 +68,17 @@ fn server() -> SocketAddr {
     address
 }
 
-/// Runs a script that may reach two hosts.
+/// Runs a script that may connect to two hosts.
 async fn run(bench: &Bench, name: &str, script: &str) -> RunOutput {
     let path = bench.path("skill/scripts").join(name);
     std::fs::write(&path, script).unwrap();
     let request = Request::new(bench.path("skill"))
-        .tool("WebFetch", Some("domain:listed.test"))
-        .tool("WebFetch", Some("domain:inside.test"));
-    let rules = Rules::default()
-        .allow(Layer::Session, Capability::Network)
-        .allow(Layer::Session, HostPattern::ANY);
-    let Decision::Granted(grants) = rules.decide(&request) else {
+        .allowed_tool("WebFetch", Some("domain:listed.test"))
+        .allowed_tool("WebFetch", Some("domain:inside.test"));
+    let rules = Policy::default()
+        .allow(RuleSource::Invocation, Capability::Network)
+        .allow(RuleSource::Invocation, HostPattern::ANY);
+    let Authorization::Granted(grants) = rules.authorize(&request) else {
         panic!("granted")
     };
     let job = Job::new(
@@ -96,7 +96,7 @@ async fn run(bench: &Bench, name: &str, script: &str) -> RunOutput {
         .unwrap()
 }
 
-/// Takes the port out of what was written, so that it can be compared.
+/// Removes the port from text, so that it can be compared.
 fn without_port(bench: &Bench, text: &str) -> (String, u16) {
     let profile = bench.record("profile");
     let (_, rest) = profile
@@ -107,7 +107,7 @@ fn without_port(bench: &Bench, text: &str) -> (String, u16) {
 }
 
 #[tokio::test]
-async fn listed_hosts_are_reached_through_the_proxy_and_others_are_refused() {
+async fn allowed_hosts_are_reached_through_the_proxy_and_others_are_rejected() {
     if !Path::new("/usr/bin/python3").is_file() {
         return skills_test_support::skip("no /usr/bin/python3");
     }
@@ -132,19 +132,19 @@ async fn listed_hosts_are_reached_through_the_proxy_and_others_are_refused() {
         .iter()
         .find(|layer| layer.name() == "network")
         .unwrap();
-    assert_snapshot!(without_port(&bench, &network.to_string()).0, @"network enforced: nothing but a proxy at port [port] of this machine; reached listed.test (1); refused other.test: the host is not on the list (1); refused inside.test: the host has no public address (1); refused listed.test.other.test: the host is not on the list (1); refused 127.0.0.1: the host is not on the list (1)");
+    assert_snapshot!(without_port(&bench, &network.to_string()).0, @"network enforced: only a proxy at local port [port]; reached listed.test (1); rejected other.test: host is not in the allowlist (1); rejected inside.test: host has no public address (1); rejected listed.test.other.test: host is not in the allowlist (1); rejected 127.0.0.1: host is not in the allowlist (1)");
     assert!(
         TcpStream::connect((Ipv4Addr::LOCALHOST, port))
             .await
             .is_err(),
-        "nobody listens any more"
+        "no process listens any more"
     );
     bench.assert_clean(1);
 }
 
-/// What was reached or refused is said, whatever the script says of its run.
+/// Connections and rejections are reported, even if the script imitates a failed launcher.
 #[tokio::test]
-async fn who_used_the_proxy_has_run() {
+async fn a_program_that_used_the_proxy_has_run() {
     if !Path::new("/usr/bin/python3").is_file() {
         return skills_test_support::skip("no /usr/bin/python3");
     }
@@ -162,13 +162,13 @@ except urllib.error.HTTPError: sys.exit('sandbox-exec: sandbox_apply: Operation 
         .find(|layer| layer.name() == "network")
         .unwrap();
     assert!(
-        network.to_string().contains("refused other.test"),
+        network.to_string().contains("rejected other.test"),
         "{network}"
     );
 }
 
 #[tokio::test]
-async fn what_nobody_asked_for_is_said_too() {
+async fn unused_network_access_is_reported() {
     let bench = Bench::new("", EXECUTE);
     let outcome = run(&bench, "run.sh", "echo \"$http_proxy $HTTP_PROXY\"").await;
     let (text, _) = without_port(&bench, &outcome.stdout.text());
@@ -179,7 +179,7 @@ async fn what_nobody_asked_for_is_said_too() {
         .iter()
         .find(|layer| layer.name() == "network")
         .unwrap();
-    assert_snapshot!(without_port(&bench, &network.to_string()).0, @"network enforced: nothing but a proxy at port [port] of this machine; nothing was asked for");
+    assert_snapshot!(without_port(&bench, &network.to_string()).0, @"network enforced: only a proxy at local port [port]; no requests");
     bench.assert_clean(1);
 }
 
@@ -206,7 +206,7 @@ async fn a_cancelled_run_closes_the_port() {
         TcpStream::connect((Ipv4Addr::LOCALHOST, port))
             .await
             .is_err(),
-        "nobody listens any more"
+        "no process listens any more"
     );
     bench.assert_clean(1);
 }

@@ -1,29 +1,29 @@
-//! What does not run, and is not tried a second time.
+//! Jobs that do not run, and are not retried.
 
 use std::fs;
 use std::path::Path;
 
 use insta::assert_snapshot;
-use skills_policy::{Capability, Decision, Layer, Request, Rules};
+use skills_policy::{Authorization, Capability, Policy, Request, RuleSource};
 use skills_sandbox::{ErrorKind, Job, Program, Sandbox, ScriptType, Termination};
 
 use super::{Bench, EXECUTE};
 use crate::SeatbeltSandbox;
 
 #[tokio::test]
-async fn a_sandbox_in_a_sandbox_is_told_apart() {
+async fn a_nested_sandbox_is_detected() {
     let bench = Bench::new(
         "echo ran",
         "echo 'sandbox-exec: sandbox_apply: Operation not permitted' >&2; exit 71",
     );
     let error = bench.run().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable);
-    assert_snapshot!(error, @"no sandbox: seatbelt is not available (already inside a seatbelt sandbox); sandboxes of macOS do not nest: start the host outside of one, or ship a WebAssembly module (wasm/skill.wasm)");
+    assert_snapshot!(error, @"cannot run in a sandbox: seatbelt is unavailable: already inside a seatbelt sandbox; sandboxes of macOS do not nest: start the host outside of one, or ship a WebAssembly module (wasm/skill.wasm)");
     bench.assert_clean(1);
 }
 
 #[tokio::test]
-async fn a_profile_that_the_system_refuses_is_an_error() {
+async fn a_profile_that_the_system_rejects_is_an_error() {
     let bench = Bench::new(
         "echo ran",
         "echo 'sandbox-exec: profile:3:1: unbound variable: file-reed' >&2; exit 65",
@@ -60,7 +60,7 @@ async fn a_script_with_the_same_exit_code_has_run() {
 }
 
 #[tokio::test]
-async fn all_that_the_launcher_says_is_an_error() {
+async fn all_messages_of_the_launcher_are_errors() {
     for said in [
         "sandbox-exec: sandbox_apply: Operation not permitted",
         "sandbox-exec: execvp() of 'python3' failed: Permission denied",
@@ -77,7 +77,7 @@ async fn all_that_the_launcher_says_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_script_that_speaks_like_the_launcher_has_run() {
+async fn a_script_with_similar_messages_has_run() {
     for said in [
         "sandbox-exec: x",
         "sandbox-exec: profile",
@@ -97,7 +97,7 @@ async fn a_script_that_speaks_like_the_launcher_has_run() {
 }
 
 #[tokio::test]
-async fn a_launcher_that_cannot_be_started_leaves_nothing() {
+async fn a_launcher_that_cannot_start_leaves_no_files() {
     let bench = Bench::new("echo ran", EXECUTE);
     let sandbox = |program: &Path| {
         SeatbeltSandbox::with_stub_launcher(program, bench.path("profiles"), bench.path("scratch"))
@@ -122,15 +122,15 @@ async fn a_launcher_that_cannot_be_started_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_enforced_is_not_started() {
+async fn a_job_that_cannot_be_enforced_does_not_start() {
     let bench = Bench::new("echo ran", EXECUTE);
     let program = || Program::script(ScriptType::Shell, bench.path("skill/scripts/run.sh"));
-    let granted = |tool: &str, pattern: Option<&str>| match Rules::default()
-        .allow(Layer::Session, Capability::Spawn)
-        .decide(&Request::new(bench.path("skill")).tool(tool, pattern))
+    let granted = |tool: &str, pattern: Option<&str>| match Policy::default()
+        .allow(RuleSource::Invocation, Capability::Spawn)
+        .authorize(&Request::new(bench.path("skill")).allowed_tool(tool, pattern))
     {
-        Decision::Granted(grants) => grants,
-        Decision::Denied(denial) => panic!("{denial}"),
+        Authorization::Granted(grants) => grants,
+        Authorization::Denied(denial) => panic!("{denial}"),
     };
     let missing = granted("Bash", Some("no-such-program-here:*"));
     assert_eq!(
@@ -154,7 +154,7 @@ async fn what_cannot_be_enforced_is_not_started() {
 }
 
 #[tokio::test]
-async fn the_probe_says_what_would_stand() {
+async fn the_probe_reports_the_restrictions() {
     let bench = Bench::new("", EXECUTE);
     let report = bench.sandbox().probe().unwrap();
     let names: Vec<&str> = report
@@ -168,7 +168,7 @@ async fn the_probe_says_what_would_stand() {
 
 #[cfg(not(target_os = "macos"))]
 #[tokio::test]
-async fn other_systems_are_refused() {
+async fn other_systems_are_rejected() {
     let bench = Bench::new("echo ran", EXECUTE);
     let sandbox = SeatbeltSandbox::new(bench.path("scratch"));
     let error = sandbox

@@ -1,4 +1,4 @@
-//! Interpreters that were found, as `sandbox-exec` is given them.
+//! Resolved interpreters in the input of `sandbox-exec`.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -9,7 +9,7 @@ use skills_sandbox::{ErrorKind, Sandbox, ScriptType};
 
 use super::{Bench, EXECUTE};
 
-/// What is given behind the options, and the parameters of one kind.
+/// Returns the arguments after the options, and the parameters of one kind.
 fn given(bench: &Bench, kind: &str) -> (Vec<String>, Vec<String>) {
     let arguments = bench
         .record("arguments")
@@ -25,7 +25,7 @@ fn given(bench: &Bench, kind: &str) -> (Vec<String>, Vec<String>) {
     )
 }
 
-/// Makes an interpreter. What is a script itself is none, so it is a copy of the machine's shell.
+/// Creates an interpreter. A script is not accepted as one, so it is a copy of the host's shell.
 fn interpreter(bench: &Bench, path: &str) {
     let path = bench.path(path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -116,7 +116,7 @@ async fn arguments_and_the_limit_of_the_heap_come_before_the_script() {
 }
 
 #[tokio::test]
-async fn an_interpreter_that_is_missing_is_an_error() {
+async fn a_missing_interpreter_is_an_error() {
     let bench = Bench::new("echo ran", EXECUTE);
     let sandbox = bench
         .sandbox()

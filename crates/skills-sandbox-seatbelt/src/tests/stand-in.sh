@@ -1,5 +1,5 @@
 #!/bin/sh
-# Stands in for `sandbox-exec -f PROFILE -D NAME=PATH … -- PROGRAM …`: writes down what it was given, then behaves as the test says.
+# Stub for `sandbox-exec -f PROFILE -D NAME=PATH … -- PROGRAM …`: records its input, then runs the behavior of the test.
 base=$(dirname "$(dirname "$2")")
 echo run >> "$base/record/runs"
 printf '%s\n' "$@" > "$base/record/arguments"
@@ -9,4 +9,4 @@ cat "$2" > "$base/record/profile"
 ls -l "$2" > "$base/record/mode"
 while [ "$1" != -- ]; do shift; done
 shift
-. "$base/behaviour"
+. "$base/behavior"

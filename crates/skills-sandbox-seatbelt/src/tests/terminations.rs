@@ -1,4 +1,4 @@
-//! However a run ends, its group is gone and so are its files.
+//! However a run ends, its process group is gone and its files are removed.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ async fn the_deadline_kills_the_group() {
 }
 
 #[tokio::test]
-async fn who_forks_twice_dies_with_the_group() {
+async fn a_double_forked_process_dies_with_the_group() {
     let bench = Bench::new(
         "",
         &format!("(({PULSE}) & ); until [ -s \"$base/record/pulse\" ]; do sleep 0.02; done"),
@@ -42,7 +42,7 @@ async fn who_forks_twice_dies_with_the_group() {
 }
 
 #[tokio::test]
-async fn a_cancelled_run_leaves_nothing() {
+async fn a_cancelled_run_leaves_no_files() {
     let bench = Bench::new("", PULSE);
     let begun = async {
         while bench.record("pulse").is_empty() {
@@ -58,7 +58,7 @@ async fn a_cancelled_run_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_flood_is_stopped_and_its_beginning_and_end_are_kept() {
+async fn excessive_output_is_stopped_and_both_ends_are_kept() {
     let bench = Bench::new(
         "",
         "while :; do echo 0123456789012345678901234567890123456789; done",
@@ -78,7 +78,7 @@ async fn a_flood_is_stopped_and_its_beginning_and_end_are_kept() {
 }
 
 #[tokio::test]
-async fn a_signal_is_told_from_an_exit_code() {
+async fn a_signal_is_distinguished_from_an_exit_code() {
     let bench = Bench::new("kill -KILL $$", EXECUTE);
     assert_eq!(
         bench.run().await.unwrap().termination,
@@ -88,7 +88,7 @@ async fn a_signal_is_told_from_an_exit_code() {
 }
 
 #[tokio::test]
-async fn runs_at_once_have_profiles_of_their_own() {
+async fn concurrent_runs_have_their_own_profiles() {
     let bench = Bench::new("cat; sleep 0.2", EXECUTE);
     let sandbox = bench.sandbox();
     let run = |input: &str| sandbox.run(bench.job(Duration::from_secs(60)).stdin(input.into()));

@@ -1,5 +1,5 @@
-//! Decides as seatbelt does, for the part of its language that profiles here use; whatever else it
-//! meets is a mistake of the profile.
+//! An evaluator for the subset of SBPL that the profiles use; anything else in a profile is an
+//! error.
 //!
 //! ```text
 //! text --expression--> s-expressions --filter--> rules --decide--> the last rule that fits
@@ -15,7 +15,7 @@ use self::expression::Expression;
 use self::filter::Filter;
 pub(crate) use self::filter::Subject;
 
-/// A profile that can be asked.
+/// A profile that decides operations.
 pub(crate) struct Evaluator {
     rules: Vec<Rule>,
 }
@@ -27,7 +27,8 @@ struct Rule {
 }
 
 impl Evaluator {
-    /// Reads a profile; `parameters` are those of the command line, each used and none given twice.
+    /// Parses a profile; `parameters` are those of the command line, each used and none given
+    /// twice.
     pub(crate) fn new(text: &str, parameters: &[(&str, &str)]) -> Self {
         let known: BTreeMap<&str, &str> = parameters.iter().copied().collect();
         assert_eq!(known.len(), parameters.len(), "a parameter is given twice");
@@ -43,7 +44,7 @@ impl Evaluator {
         for name in known.keys() {
             assert!(
                 text.contains(&format!("(param \"{name}\")")),
-                "nobody uses {name}"
+                "{name} is not used"
             );
         }
         let rules: Vec<Rule> = rules.iter().map(|rule| Rule::read(rule, &known)).collect();
@@ -54,7 +55,7 @@ impl Evaluator {
         Self { rules }
     }
 
-    /// Says whether an operation is allowed.
+    /// Returns true if an operation is allowed.
     pub(crate) fn allows(&self, operation: &str, subject: &Subject) -> bool {
         operation::check(operation);
         self.rules
@@ -105,7 +106,7 @@ impl Rule {
 }
 
 #[test]
-fn the_last_rule_that_fits_decides() {
+fn the_last_matching_rule_decides() {
     let text = r#"(version 1)(deny default)(allow file-read* file-write-data (subpath (param "A")))
         (deny file-read-data (require-all (subpath "/a/b") (require-not (literal "/a/b/c"))) (regex #"^/a/[xX]$"))"#;
     let evaluator = Evaluator::new(text, &[("A", "/a")]);
@@ -128,7 +129,7 @@ fn the_last_rule_that_fits_decides() {
 }
 
 #[test]
-fn what_is_not_known_is_refused() {
+fn unknown_syntax_is_rejected() {
     for wrong in [
         "(version 2)(deny default)",
         "(version 1)(allow default)",

@@ -1,26 +1,26 @@
-//! Whatever a path holds, the profile decides as for a harmless one.
+//! Whatever characters a path contains, the profile decides as for a harmless one.
 
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use skills_policy::{Capability, Decision, Layer, Request, Rules};
+use skills_policy::{Authorization, Capability, Policy, Request, RuleSource};
 use skills_sandbox::{Job, Program, ScriptType};
 use skills_sandbox_seatbelt::{ExecutableSet, Plan, PlanContext, ProxyAccess};
 
 use crate::evaluator::{Evaluator, Subject};
 
-/// What is tried on a skill and a workspace of these names: all that a wider profile could be told
-/// by. Nothing, where the policy or the plan refuses.
+/// The decisions for a skill and a workspace with these names that would reveal a wider profile.
+/// `None` if policy or plan reject them.
 fn decisions(skill: &str, workspace: &str) -> Option<Vec<bool>> {
     let (directory, workspace) = (
         Path::new("/Users/me/skills").join(skill),
         Path::new("/Users/me/work").join(workspace),
     );
-    let rules = Rules::default().allow(Layer::Session, Capability::Write);
+    let rules = Policy::default().allow(RuleSource::Invocation, Capability::Write);
     let request = Request::new(&directory)
         .workspace(&workspace)
-        .tool("Write", None);
-    let Decision::Granted(grants) = rules.decide(&request) else {
+        .allowed_tool("Write", None);
+    let Authorization::Granted(grants) = rules.authorize(&request) else {
         return None;
     };
     let job = Job::new(
@@ -83,7 +83,7 @@ fn decisions(skill: &str, workspace: &str) -> Option<Vec<bool>> {
     Some(on_files.chain(on_nothing).chain([network]).collect())
 }
 
-/// Reads the command line the way `sandbox-exec` does: options up to `--`, each parameter up to its
+/// Parses the command line as `sandbox-exec` does: options up to `--`, each parameter up to its
 /// first `=`.
 fn evaluator(plan: &Plan) -> Evaluator {
     let options: Vec<&str> = plan
@@ -164,7 +164,7 @@ fn hostile() -> impl Strategy<Value = String> {
         pieces.prop_map(|pieces| pieces.concat()),
         "[^/\\x00-\\x1f]{1,40}"
     ];
-    // Names with a meaning of their own to the file system are no names of directories here.
+    // Names with a special meaning in file systems are not used as names of directories here.
     text.prop_filter("a name", |name| {
         !matches!(name.as_str(), "." | "..") && name != "other"
     })

@@ -15,35 +15,35 @@ mod profile;
 use std::path::Path;
 
 use evaluator::Evaluator;
-use skills_policy::{Capability, Decision, Grants, HostPattern, Layer, Request, Rules};
+use skills_policy::{Authorization, Capability, Grants, HostPattern, Policy, Request, RuleSource};
 use skills_sandbox_seatbelt::{ExecutableSet, Profile, ProfileError, ProfileInput, ProxyAccess};
 
 const SKILL: &str = "/Users/me/project/.claude/skills/pdf";
 const PROJECT: &str = "/Users/me/project";
 const SCRATCH: &str = "/private/var/folders/ab/T/skill-x1";
 
-/// Gives all that the tools of a skill ask for. The policy lets nobody write where the skill lies,
-/// so `Write` stands for a private workspace, which the policy does not look into: what a profile
-/// denies there, it denies alone.
+/// Grants everything that the tools of a skill request. Policy does not allow writing in the skill
+/// directory, so `Write` stands for a private workspace, which policy does not restrict: the
+/// denials there come from the profile alone.
 fn grants(directory: &Path, workspace: &str, tools: &[(&str, Option<&str>)]) -> Grants {
     let request = match tools.iter().any(|(tool, _)| *tool == "Write") {
         true => Request::new(directory).private_workspace(workspace),
         false => Request::new(directory).workspace(workspace),
     };
     let request = tools.iter().fold(request, |request, (tool, pattern)| {
-        request.tool(tool, *pattern)
+        request.allowed_tool(tool, *pattern)
     });
     let rules = Capability::ALL
         .into_iter()
-        .fold(Rules::default(), |rules, capability| {
-            rules.allow(Layer::Session, capability)
+        .fold(Policy::default(), |rules, capability| {
+            rules.allow(RuleSource::Invocation, capability)
         });
     match rules
-        .allow(Layer::Session, HostPattern::ANY)
-        .decide(&request)
+        .allow(RuleSource::Invocation, HostPattern::ANY)
+        .authorize(&request)
     {
-        Decision::Granted(grants) => grants,
-        Decision::Denied(denial) => panic!("{denial}"),
+        Authorization::Granted(grants) => grants,
+        Authorization::Denied(denial) => panic!("{denial}"),
     }
 }
 

@@ -1,9 +1,9 @@
-//! Plans.
+//! Tests of plans.
 
 use std::path::Path;
 
 use insta::{assert_debug_snapshot, assert_snapshot};
-use skills_policy::{Decision, Origin, Request, Rules};
+use skills_policy::{Authorization, Policy, Request, VariableSource};
 use skills_sandbox::{ErrorKind, Job, Program, ScriptType};
 use skills_sandbox_seatbelt::{Executable, ExecutableSet, Plan, PlanContext, ProxyAccess};
 
@@ -28,9 +28,9 @@ fn ground(network: ProxyAccess) -> PlanContext {
 }
 
 fn job() -> Job {
-    let request = Request::new(SKILL).variable("API_KEY", Origin::Caller);
-    let Decision::Granted(grants) = Rules::default().decide(&request) else {
-        panic!("the caller gives it")
+    let request = Request::new(SKILL).variable("API_KEY", VariableSource::Caller);
+    let Authorization::Granted(grants) = Policy::default().authorize(&request) else {
+        panic!("unavailable")
     };
     let program = Program::script(
         ScriptType::Python,
@@ -50,7 +50,7 @@ fn a_plan_is_data() {
 }
 
 #[test]
-fn ours_win_over_the_jobs_variables() {
+fn backend_variables_take_precedence() {
     let names = [
         "PATH",
         "HOME",
@@ -81,7 +81,7 @@ fn ours_win_over_the_jobs_variables() {
 }
 
 #[test]
-fn an_interpreter_is_called_as_it_wants() {
+fn an_interpreter_is_called_with_its_argv0() {
     let node = Executable::new("/opt/node/bin/node")
         .with_argv0("/Users/me/bin/node")
         .arg("--one")
@@ -121,7 +121,7 @@ fn an_interpreter_is_called_as_it_wants() {
 }
 
 #[test]
-fn the_way_to_hosts_is_in_the_environment_whatever_the_job_says() {
+fn proxy_variables_cannot_be_overridden() {
     let hosts = grants(Path::new(SKILL), PROJECT, &[("WebFetch", None)]);
     let job = Job::new(
         hosts,
@@ -158,7 +158,7 @@ fn the_way_to_hosts_is_in_the_environment_whatever_the_job_says() {
 }
 
 #[test]
-fn what_this_backend_cannot_do_is_refused() {
+fn unsupported_jobs_are_rejected() {
     let hosts = grants(Path::new(SKILL), PROJECT, &[("WebFetch", None)]);
     let error = plan(&Job::new(
         hosts,
@@ -166,7 +166,7 @@ fn what_this_backend_cannot_do_is_refused() {
     ))
     .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Rejected);
-    assert_snapshot!(error, @"the seatbelt sandbox refuses: a seatbelt profile cannot open the network to named hosts only");
+    assert_snapshot!(error, @"the seatbelt sandbox rejects the job: cannot restrict the network to named hosts in a seatbelt profile");
     let wasm = plan(&Job::new(
         grants(Path::new(SKILL), PROJECT, &[]),
         Program::Wasm([].into()),

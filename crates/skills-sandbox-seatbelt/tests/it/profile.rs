@@ -1,4 +1,4 @@
-//! The text of profiles, and what is refused.
+//! The text of profiles, and rejected input.
 
 use std::path::Path;
 
@@ -84,7 +84,7 @@ fn no_path_of_a_caller_is_in_the_text() {
 }
 
 #[test]
-fn a_way_to_the_network_needs_hosts_and_hosts_need_a_way() {
+fn a_proxy_needs_hosts_and_hosts_need_a_proxy() {
     let python = ExecutableSet::new("/usr/bin/python3");
     let script = Path::new(SKILL).join("run.py");
     let fetching = grants(Path::new(SKILL), PROJECT, &[("WebFetch", None)]);
@@ -95,21 +95,21 @@ fn a_way_to_the_network_needs_hosts_and_hosts_need_a_way() {
         with_port.contains("(allow network-outbound (remote tcp \"localhost:3128\"))"),
         "{with_port}"
     );
-    assert_snapshot!(refusal(profile_of(&fetching, &python, &script, ProxyAccess::None)), @"a seatbelt profile cannot open the network to named hosts only");
+    assert_snapshot!(refusal(profile_of(&fetching, &python, &script, ProxyAccess::None)), @"cannot restrict the network to named hosts in a seatbelt profile");
     let silent = grants(Path::new(SKILL), PROJECT, &[]);
-    assert_snapshot!(refusal(profile_of(&silent, &python, &script, ProxyAccess::LocalPort(1))), @"the grants open no host, so no port of this machine leads to one");
+    assert_snapshot!(refusal(profile_of(&silent, &python, &script, ProxyAccess::LocalPort(1))), @"proxy port given, but the grants allow no host");
 }
 
 #[test]
-fn what_cannot_be_said_is_refused() {
+fn invalid_input_is_rejected() {
     let least = |directory: &str| refusal(profile_for(Path::new(directory), &[]));
-    assert_snapshot!(least("skills/pdf"), @r#"the path "skills/pdf" is not absolute"#);
-    assert_snapshot!(least("/skills/../etc"), @r#"the path "/skills/../etc" holds `.`, `..` or an empty part; resolve it first"#);
-    assert_snapshot!(least("/skills//pdf"), @r#"the path "/skills//pdf" holds `.`, `..` or an empty part; resolve it first"#);
-    assert_snapshot!(least("/skills/a\nb"), @r#"the path "/skills/a\nb" holds a control character or is not UTF-8"#);
-    assert_snapshot!(least("/skills/a\0b"), @r#"the path "/skills/a\0b" holds a control character or is not UTF-8"#);
+    assert_snapshot!(least("skills/pdf"), @r#"path "skills/pdf" is not absolute"#);
+    assert_snapshot!(least("/skills/../etc"), @r#"path "/skills/../etc" contains `.`, `..` or an empty component; resolve it first"#);
+    assert_snapshot!(least("/skills//pdf"), @r#"path "/skills//pdf" contains `.`, `..` or an empty component; resolve it first"#);
+    assert_snapshot!(least("/skills/a\nb"), @r#"path "/skills/a\nb" contains a control character or is not UTF-8"#);
+    assert_snapshot!(least("/skills/a\0b"), @r#"path "/skills/a\0b" contains a control character or is not UTF-8"#);
     let missing = refusal(profile_for(Path::new(SKILL), &[("Bash", Some("make:*"))]));
-    assert_snapshot!(missing, @r#"the granted program "make" is not found on this machine, and a seatbelt profile names programs by their paths"#);
+    assert_snapshot!(missing, @r#"granted program "make" not found; a seatbelt profile names programs by path"#);
     let granted = grants(Path::new(SKILL), PROJECT, &[]);
     let elsewhere = profile_of(
         &granted,
@@ -117,20 +117,20 @@ fn what_cannot_be_said_is_refused() {
         Path::new("/Users/me/other/run.py"),
         ProxyAccess::None,
     );
-    assert_snapshot!(refusal(elsewhere), @r#"the script "/Users/me/other/run.py" lies in no directory that the grants make readable"#);
+    assert_snapshot!(refusal(elsewhere), @r#"script "/Users/me/other/run.py" is not in a directory that the grants make readable"#);
     let nothing = profile_of(
         &skills_policy::Grants::none(),
         &ExecutableSet::new("/bin/sh"),
         Path::new("/s/a.sh"),
         ProxyAccess::None,
     );
-    assert_snapshot!(refusal(nothing), @"the grants make no directory readable, not even the script's own");
+    assert_snapshot!(refusal(nothing), @"the grants do not make any directory readable");
 }
 
 #[cfg(unix)]
 #[test]
-fn a_path_that_is_no_text_is_refused() {
+fn a_path_that_is_not_text_is_rejected() {
     use std::os::unix::ffi::OsStrExt;
     let path = Path::new(std::ffi::OsStr::from_bytes(b"/skills/\xff"));
-    assert_snapshot!(refusal(profile_for(path, &[])), @r#"the path "/skills/\xFF" holds a control character or is not UTF-8"#);
+    assert_snapshot!(refusal(profile_for(path, &[])), @r#"path "/skills/\xFF" contains a control character or is not UTF-8"#);
 }

@@ -1,4 +1,4 @@
-//! The floor of the benches.
+//! The baseline of the benches.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use wasmtime_wasi::p2::bindings::CommandPre;
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxView, WasiView};
 
-/// Wasmtime with nothing of ours around it.
+/// Plain wasmtime, without this crate.
 pub(crate) struct Bare {
     engine: Engine,
     command: CommandPre<State>,

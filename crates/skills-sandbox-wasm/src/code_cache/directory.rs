@@ -1,4 +1,4 @@
-//! The directory behind a handle.
+//! The cache directory, accessed through a handle.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
@@ -9,23 +9,23 @@ use rustix::io::Errno;
 
 use super::error::{CodeCacheError, TrustFault};
 
-/// The mode of every file: its owner reads and writes.
+/// The mode of every file: readable and writable by its owner.
 const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
-/// A pipe is not waited for, and no terminal becomes ours.
+/// Opening a pipe does not block, and a terminal does not become the controlling one.
 const SAFE_OPEN_FLAGS: OFlags = OFlags::NOFOLLOW
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 
-/// An open directory that belongs to this user alone; whatever its path names later, files are
-/// those of this one.
+/// An open directory that belongs to this user alone. Files are always those of this directory,
+/// whatever its path refers to later.
 #[derive(Debug)]
 pub(super) struct Directory {
     handle: OwnedFd,
     path: PathBuf,
 }
 
-/// A name of the directory.
+/// What a name in the directory refers to.
 pub(super) enum DirectoryEntry {
     Missing,
     Untrusted(TrustFault),
@@ -33,7 +33,7 @@ pub(super) enum DirectoryEntry {
 }
 
 impl Directory {
-    /// Opens the directory; none when there is none.
+    /// Opens the directory; `None` if it does not exist.
     pub(super) fn open(path: &Path) -> Result<Option<Self>, CodeCacheError> {
         let failed = |source| CodeCacheError::io("open", path.to_owned(), source);
         let refused = |fault| CodeCacheError::untrusted(path.to_owned(), fault);
@@ -54,7 +54,7 @@ impl Directory {
                 }))
             }
             Err(Errno::NOENT) => Ok(None),
-            // Systems differ in how they refuse symlinks, so what it is says why.
+            // Systems reject symlinks with different errors, so the file type decides the reason.
             Err(errno) => {
                 let stat =
                     rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
@@ -64,7 +64,7 @@ impl Directory {
         }
     }
 
-    /// Opens the directory, after making it and its parents where they are missing.
+    /// Opens the directory, after creating it and its missing parents.
     pub(super) fn create(path: &Path) -> Result<Self, CodeCacheError> {
         if let Some(directory) = Self::open(path)? {
             return Ok(directory);
@@ -78,7 +78,7 @@ impl Directory {
         Self::open(path)?.ok_or_else(|| CodeCacheError::io("open", path.to_owned(), Errno::NOENT))
     }
 
-    /// Opens a file for reading and looks at it.
+    /// Opens a file for reading and checks it.
     pub(super) fn lookup(&self, name: &str) -> Result<DirectoryEntry, CodeCacheError> {
         let failed = |errno| self.io_error("open", name, errno);
         match rustix::fs::openat(
@@ -105,7 +105,7 @@ impl Directory {
         }
     }
 
-    /// Makes a file that is not there yet, to write to.
+    /// Creates a new file for writing.
     pub(super) fn create_new(&self, name: &str) -> Result<OwnedFd, Errno> {
         rustix::fs::openat(
             &self.handle,
@@ -115,7 +115,7 @@ impl Directory {
         )
     }
 
-    /// Opens a file for locking, and makes it when it is missing.
+    /// Opens a file for locking, and creates it if it does not exist.
     pub(super) fn open_or_create(&self, name: &str) -> Result<OwnedFd, Errno> {
         rustix::fs::openat(
             &self.handle,
@@ -125,16 +125,16 @@ impl Directory {
         )
     }
 
-    /// Looks at what a name is, be it a symlink.
+    /// Returns the metadata of a name, without following symlinks.
     pub(super) fn stat(&self, name: &str) -> Result<Option<Stat>, CodeCacheError> {
         match rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(stat)),
             Err(Errno::NOENT) => Ok(None),
-            Err(errno) => Err(self.io_error("look at", name, errno)),
+            Err(errno) => Err(self.io_error("examine", name, errno)),
         }
     }
 
-    /// Removes a file; one that is gone already is removed.
+    /// Removes a file; a missing file is not an error.
     pub(super) fn remove(&self, name: &str) -> Result<(), CodeCacheError> {
         match rustix::fs::unlinkat(&self.handle, name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -142,7 +142,7 @@ impl Directory {
         }
     }
 
-    /// Lists all names that are text; ours are.
+    /// Lists all names that are UTF-8, as those of the cache are.
     pub(super) fn names(&self) -> Result<Vec<String>, CodeCacheError> {
         let failed = |source| CodeCacheError::io("list", self.path.clone(), source);
         let mut names = Vec::new();
@@ -154,7 +154,7 @@ impl Directory {
         Ok(names)
     }
 
-    /// Makes the names of the directory survive a loss of power, where the file system can.
+    /// Makes directory entries durable, if the file system supports it.
     pub(super) fn sync(&self) -> Result<(), CodeCacheError> {
         match rustix::fs::fsync(&self.handle) {
             Ok(()) | Err(Errno::INVAL) => Ok(()),
@@ -180,10 +180,10 @@ impl Directory {
     }
 }
 
-/// Says what is wrong with a file or directory that is to hold code.
+/// Returns why a file or directory must not be trusted with code, if so.
 #[expect(
     clippy::unnecessary_cast,
-    reason = "the width of modes differs from system to system"
+    reason = "the width of modes differs between systems"
 )]
 fn check_trust(stat: &Stat, wanted: FileType) -> Result<(), TrustFault> {
     let (kind, mode) = (

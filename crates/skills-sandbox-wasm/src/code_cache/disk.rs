@@ -1,4 +1,4 @@
-//! The cache on Unix: the open directory with the user's key, found when they are needed.
+//! The cache on Unix: the open directory with the user's key, opened on demand.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -17,7 +17,7 @@ pub(super) struct DiskStore {
     opened: Mutex<Option<Arc<OpenStore>>>,
 }
 
-/// The directory and its key.
+/// The open directory and its key.
 #[derive(Debug)]
 pub(super) struct OpenStore {
     pub(super) directory: Directory,
@@ -29,7 +29,7 @@ impl DiskStore {
         if !path.is_absolute() {
             return Err(Repr::RelativePath { path }.into());
         }
-        // A slash at the end would follow a symlink that stands before it.
+        // A trailing slash would follow a symlink.
         let path = path.components().collect();
         Ok(Self {
             path,
@@ -67,8 +67,8 @@ impl DiskStore {
         self.with_created_store(|opened| CompileLock::acquire(opened, key, patience, gives_up))
     }
 
-    /// Opens the directory anew, as [`clear`](Self::clear) does: the one that is open may have been
-    /// deleted and made again.
+    /// Opens the directory again, as [`clear`](Self::clear) does: the open one may have been
+    /// deleted and recreated.
     pub(super) fn usage(&self) -> Result<CacheUsage, CodeCacheError> {
         Directory::open(&self.path)?.map_or(Ok(CacheUsage::default()), |directory| {
             eviction::usage(&directory)
@@ -81,8 +81,8 @@ impl DiskStore {
         })
     }
 
-    /// Works in a directory that is made when it is missing; once more in a new one when somebody
-    /// deleted the one that was open.
+    /// Runs an operation in a directory that is created if missing; retries once in a new directory
+    /// if the open one was deleted.
     fn with_created_store<T>(
         &self,
         work: impl Fn(&Arc<OpenStore>) -> Result<T, CodeCacheError>,
@@ -127,7 +127,7 @@ impl OpenStore {
         })
     }
 
-    /// Returns the user's key; none when there is none yet.
+    /// Returns the user's key; `None` if there is none yet.
     pub(super) fn mac_key(&self) -> Result<Option<&MacKey>, CodeCacheError> {
         if self.mac_key.get().is_none() {
             let Some(seal) = MacKey::read(&self.directory)? else {
@@ -138,7 +138,7 @@ impl OpenStore {
         Ok(self.mac_key.get())
     }
 
-    /// Returns the user's key, which is made when there is none.
+    /// Returns the user's key, creating it if there is none.
     pub(super) fn create_mac_key(&self) -> Result<&MacKey, CodeCacheError> {
         if let Some(seal) = self.mac_key.get() {
             return Ok(seal);

@@ -1,16 +1,17 @@
-//! Why the cache cannot be used, and why a file of it is not.
+//! Errors of the cache, and reasons to reject one of its files.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Says why the cache of compiled components cannot be used. Runs go on without it, only slower.
+/// The code cache cannot be used. Runs continue without it and compile components themselves.
+/// [`kind`](Self::kind) is for branching.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct CodeCacheError(#[from] Repr);
 
 impl CodeCacheError {
-    /// Returns the class of the error, to branch on.
+    /// Returns the class of the error, for branching.
     #[must_use]
     pub fn kind(&self) -> CodeCacheErrorKind {
         match &self.0 {
@@ -40,38 +41,36 @@ impl CodeCacheError {
         .into()
     }
 
-    /// Says whether something was not there, such as the directory, after somebody deleted it.
+    /// Returns true if something does not exist, such as the directory after it was deleted.
     pub(super) fn is_missing(&self) -> bool {
         matches!(&self.0, Repr::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 }
 
-/// The classes of [`CodeCacheError`].
+/// The classes of [`CodeCacheError`]. New classes may be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CodeCacheErrorKind {
-    /// The directory, or the user's key in it, may be in the hands of others; the message says what
-    /// to do.
+    /// Other users may be able to write the directory or the user's key; the message says how to
+    /// fix it.
     Untrusted,
-    /// The artifact is larger than the whole cache may be.
+    /// The module is larger than the limit of the cache.
     TooLarge,
-    /// There is no cache on this system, or none at such a path.
+    /// There is no cache on this system, or the path is relative.
     Unsupported,
-    /// The operating system refused: the disk is full or read-only, say.
+    /// A file system operation failed, for example because the disk is full or read-only.
     Io,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Repr {
-    #[error("cached code in {} is not used: {fault}; {}", path.display(), fault.remedy(path))]
+    #[error("cannot trust the code cache {}: {fault}; {}", path.display(), fault.remedy(path))]
     Untrusted { path: PathBuf, fault: TrustFault },
-    #[error("the compiled component has {bytes} bytes, at most {limit} are kept")]
+    #[error("compiled component is {bytes} bytes, limit {limit}")]
     TooLarge { bytes: u64, limit: u64 },
-    #[error("the cache directory {} is relative; name it from the root", path.display())]
+    #[error("cache directory {} is relative; pass an absolute path", path.display())]
     RelativePath { path: PathBuf },
-    #[error(
-        "compiled components are kept on Unix only, where owners and modes of files can be told"
-    )]
+    #[error("the code cache requires Unix, where owners and modes of files can be verified")]
     #[cfg(not(unix))]
     UnsupportedPlatform,
     #[error("cannot {action} {}", path.display())]
@@ -80,22 +79,22 @@ pub(super) enum Repr {
         path: PathBuf,
         source: io::Error,
     },
-    #[error("the system gives no random bytes for the cache's key")]
+    #[error("cannot get random bytes for the key of the code cache")]
     Random,
 }
 
-/// What makes a file or directory unfit to hold code that will run.
+/// Why a file or directory must not be trusted to hold code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TrustFault {
-    /// It is a symlink, which may lead anywhere and elsewhere tomorrow.
+    /// It is a symlink, whose target may change.
     Symlink,
-    /// It is neither a regular file nor, where one is wanted, a directory.
+    /// It is not a regular file, or not a directory where one is expected.
     Kind,
-    /// It belongs to somebody else.
+    /// It belongs to another user.
     Owner { owner: u32, user: u32 },
-    /// Group or others may use it.
+    /// Group or others have access.
     Mode { mode: u32 },
-    /// The key is not as long as keys are.
+    /// The key has the wrong length.
     KeyLength { bytes: u64 },
 }
 
@@ -103,13 +102,15 @@ impl TrustFault {
     fn remedy(self, path: &Path) -> String {
         let path = path.display();
         match self {
-            Self::Symlink => "name the directory itself, or remove the link".into(),
-            Self::Kind => "remove it, or name another directory".into(),
-            Self::Owner { .. } => "name a directory of your own, or remove it".into(),
+            Self::Symlink => "pass the directory itself, or remove the symlink".into(),
+            Self::Kind => "remove it, or pass another directory".into(),
+            Self::Owner { .. } => "pass a directory that you own, or remove it".into(),
             Self::Mode { .. } => {
-                format!("if nobody else wrote there, run `chmod go= {path}`, else remove it")
+                format!(
+                    "run `chmod go= {path}` if no other user has written to it, otherwise remove it"
+                )
             }
-            Self::KeyLength { .. } => "remove it, and a new key is made".into(),
+            Self::KeyLength { .. } => "remove it, and a new key is created".into(),
         }
     }
 }
@@ -117,37 +118,34 @@ impl TrustFault {
 impl fmt::Display for TrustFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Symlink => f.write_str("it is a symlink"),
-            Self::Kind => f.write_str("it is of another kind"),
-            Self::Owner { owner, user } => write!(
-                f,
-                "it belongs to user {owner}, not to {user}, who runs this"
-            ),
-            Self::Mode { mode } => write!(f, "others may use it (mode {mode:03o})"),
-            Self::KeyLength { bytes } => write!(f, "the key has {bytes} bytes instead of 32"),
+            Self::Symlink => f.write_str("is a symlink"),
+            Self::Kind => f.write_str("unexpected file type"),
+            Self::Owner { owner, user } => write!(f, "owned by user {owner}, expected {user}"),
+            Self::Mode { mode } => write!(f, "accessible to other users (mode {mode:03o})"),
+            Self::KeyLength { bytes } => write!(f, "key is {bytes} bytes, expected 32"),
         }
     }
 }
 
-/// Why a file was not taken for the artifact that it pretends to be.
+/// Why a cache entry was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Rejection {
-    /// It may be in the hands of others.
+    /// Other users may be able to write it.
     #[error("{0}")]
     Untrusted(TrustFault),
-    /// It is shorter or longer than was written.
-    #[error("it has {actual} bytes instead of {expected}")]
+    /// It is shorter or longer than when it was written.
+    #[error("size is {actual} bytes, expected {expected}")]
     LengthMismatch { expected: u64, actual: u64 },
-    /// It is larger than any artifact may be, and was not read.
-    #[error("it has {bytes} bytes, at most {limit} are read")]
+    /// It exceeds the maximum size of a module, and was not read.
+    #[error("size is {bytes} bytes, limit {limit}")]
     TooLarge { bytes: u64, limit: u64 },
-    /// It does not begin as artifacts do.
-    #[error("it is no artifact of this version")]
+    /// It does not start with the magic number of this format.
+    #[error("not a module of this format version")]
     UnknownFormat,
-    /// It was made for another component, engine or version.
-    #[error("it belongs to another key")]
+    /// It was stored for another component, engine or version.
+    #[error("belongs to another key")]
     KeyMismatch,
-    /// It was changed, or sealed with another key than this user's.
-    #[error("its seal does not hold")]
+    /// It was modified, or authenticated with another key than this user's.
+    #[error("invalid MAC")]
     BadMac,
 }

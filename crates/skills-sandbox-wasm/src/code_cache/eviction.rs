@@ -1,4 +1,4 @@
-//! What is in the directory, and what has to go.
+//! Lists the cache directory and selects what to delete.
 
 use rustix::fs::FileType;
 
@@ -20,10 +20,10 @@ pub(super) fn lock_file_name(key: &CacheKey) -> String {
     format!("{key}{LOCK_SUFFIX}")
 }
 
-/// A file that looks like an artifact; the order is that in which they go.
+/// A file named like a module, ordered by eviction: least recently used first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct CacheFile {
-    /// The time of last use, as far as it is kept: seconds and nanoseconds.
+    /// The time of last use with limited precision: seconds and nanoseconds.
     last_used: (i64, i64),
     name: String,
     bytes: u64,
@@ -32,7 +32,7 @@ struct CacheFile {
 /// The files of a cache.
 struct Listing {
     modules: Vec<CacheFile>,
-    /// Files of running and of dead processes.
+    /// Temporary files and locks, of running and dead processes.
     transient: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ pub(super) fn usage(directory: &Directory) -> Result<CacheUsage, CodeCacheError>
     Ok(total_usage(&list(directory)?.modules))
 }
 
-/// Deletes all artifacts and leftovers; goes on after a failure and returns the first one.
+/// Deletes all modules and leftovers; continues after a failure and returns the first one.
 pub(super) fn clear(directory: &Directory) -> Result<CacheUsage, CodeCacheError> {
     let listing = list(directory)?;
     let removed = listing
@@ -56,8 +56,8 @@ pub(super) fn clear(directory: &Directory) -> Result<CacheUsage, CodeCacheError>
     Ok(total_usage(&listing.modules))
 }
 
-/// Deletes what was used longest ago until the rest fits, but never the artifact of `kept`, and
-/// what dead processes left behind.
+/// Evicts least recently used modules until the rest fits, but never the module of `kept`, and
+/// deletes the leftovers of dead processes.
 pub(super) fn evict(
     directory: &Directory,
     kept: &CacheKey,
@@ -73,7 +73,7 @@ pub(super) fn evict(
     Ok(())
 }
 
-/// Chooses what has to go.
+/// Selects the modules to evict.
 fn select_evictions(mut artifacts: Vec<CacheFile>, kept: &str, max_bytes: u64) -> Vec<CacheFile> {
     let mut total = total_usage(&artifacts).bytes;
     artifacts.retain(|artifact| artifact.name != kept);
@@ -98,7 +98,7 @@ fn total_usage(artifacts: &[CacheFile]) -> CacheUsage {
 
 #[expect(
     clippy::unnecessary_cast,
-    reason = "the widths of these fields differ from system to system"
+    reason = "the widths of these fields differ between systems"
 )]
 fn list(directory: &Directory) -> Result<Listing, CodeCacheError> {
     let mut listing = Listing {
@@ -125,7 +125,8 @@ fn list(directory: &Directory) -> Result<Listing, CodeCacheError> {
     Ok(listing)
 }
 
-/// Whoever names a directory that holds other things loses none of them.
+/// Only files with these names are deleted, so that a directory with other content does not lose
+/// any of it.
 fn is_cache_file_name(name: &str, suffix: &str, digits: usize) -> bool {
     let stem = name.strip_suffix(suffix);
     stem.is_some_and(|stem| {
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_go_until_the_rest_fits() {
+    fn the_least_recently_used_are_evicted_until_the_rest_fits() {
         check(&[10, 10, 10, 10], 3, 40, &[]);
         check(&[10, 10, 10, 10], 3, 39, &[0]);
         check(&[10, 10, 10, 10], 3, 25, &[0, 1]);
@@ -168,13 +169,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_just_stored_stays() {
+    fn a_module_that_was_just_stored_stays() {
         check(&[10, 10, 10], 0, 10, &[1, 2]);
         check(&[20, 10], 0, 10, &[1]);
     }
 
     #[test]
-    fn other_files_are_not_ours() {
+    fn other_files_are_not_cache_files() {
         let digits = "0123456789abcdef".repeat(4);
         assert!(is_cache_file_name(
             &format!("{digits}.lock"),

@@ -1,28 +1,29 @@
-//! What an artifact is for.
+//! Keys of cached modules.
 
 use std::fmt;
 
-/// Changes with the form of the files, so that those of older versions are not found.
+/// Changes with the format of the files, so that older versions are not found.
 const HASH_CONTEXT: &str = "skills-sandbox-wasm 2026-11 key of a compiled component, form 1";
 
-/// Names an artifact by everything that the compiled code depends on: another part, another key.
+/// Identifies a module by everything that the compiled code depends on: if any part differs, the
+/// key differs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct CacheKey([u8; 32]);
 
 impl CacheKey {
-    /// Returns the hash of a component, of which keys for it are made.
+    /// Returns the hash of a component, from which keys are derived.
     pub(crate) fn content_hash(content: &[u8]) -> [u8; 32] {
         *blake3::hash(content).as_bytes()
     }
 
-    /// Makes the key for a component's [`content_hash`](Self::content_hash) and, in fixed order,
-    /// whatever else decides what the compiler makes of it: compatibility hash of the engine,
+    /// Creates the key for a component's [`content_hash`](Self::content_hash) and, in fixed order,
+    /// everything else that determines the compiled code: compatibility hash of the engine,
     /// versions of engine and adapter.
     pub(crate) fn new(content: &[u8; 32], parts: &[&[u8]]) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key(HASH_CONTEXT);
         hasher.update(content);
         for part in parts {
-            // With their lengths, so that no two lists of parts read the same.
+            // Length-prefixed, so that two different lists of parts never have the same encoding.
             hasher
                 .update(&(part.len() as u64).to_le_bytes())
                 .update(part);
@@ -35,7 +36,7 @@ impl CacheKey {
     }
 }
 
-/// 64 hexadecimal digits: the name of the file, without its ending.
+/// 64 hexadecimal digits: the file name without its extension.
 impl fmt::Display for CacheKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&blake3::Hash::from_bytes(self.0).to_hex())

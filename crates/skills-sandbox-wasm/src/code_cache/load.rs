@@ -1,4 +1,4 @@
-//! Reading an artifact.
+//! Reads a module.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,10 +15,10 @@ use super::key::CacheKey;
 use super::mac::{Header, MacKey};
 use super::{Lookup, MAX_MODULE_BYTES};
 
-/// How much is read before it is hashed: little enough to be in the processor's cache still.
+/// Bytes read before they are hashed: few enough to still be in the CPU cache.
 const CHUNK_BYTES: u64 = 256 << 10;
-/// How old the time of last use becomes before it is set again, in seconds: a write to the disk for
-/// every load would cost more than it tells.
+/// The age in seconds at which the time of last use is updated: a write for every load would cost
+/// more than the precision is worth.
 const USE_PRECISION_SECONDS: i64 = 3_600;
 
 enum ReadFailure {
@@ -40,15 +40,15 @@ pub(super) fn load(opened: &OpenStore, key: &CacheKey) -> Result<Lookup, CodeCac
         Ok(payload) => Ok(Lookup::Hit(payload)),
         Err(ReadFailure::Io(error)) => Err(opened.directory.io_error("read", &name, error)),
         Err(ReadFailure::Rejected(rejection)) => {
-            // Where it cannot be removed it will be rejected again; a file that was put in its
-            // place this moment is compiled once more.
+            // A file that cannot be removed is rejected again later; a file that has just replaced
+            // it is compiled again.
             let _left = opened.directory.remove(&name);
             Ok(Lookup::Rejected(rejection))
         }
     }
 }
 
-/// Reads everything from one descriptor, then verifies what was read.
+/// Reads everything from one descriptor, then verifies the bytes.
 fn read(file: OwnedFd, stat: &Stat, key: &CacheKey, seal: &MacKey) -> Result<Vec<u8>, ReadFailure> {
     let mut file = File::from(file);
     let actual = u64::try_from(stat.st_size).unwrap_or_default();
@@ -85,8 +85,8 @@ fn read(file: OwnedFd, stat: &Stat, key: &CacheKey, seal: &MacKey) -> Result<Vec
     Ok(payload)
 }
 
-/// Reads and hashes in turns, into memory that nobody cleared before: two more passes over a large
-/// payload would take half as long again.
+/// Reads and hashes in chunks, into uninitialized memory: clearing and a second pass would take
+/// half as long again for a large payload.
 fn read_verified(file: &mut File, header: &Header, seal: &MacKey) -> Result<Vec<u8>, ReadFailure> {
     let length = usize::try_from(header.payload_bytes()).map_err(|_| Rejection::UnknownFormat)?;
     let mut payload = Vec::new();
@@ -111,18 +111,17 @@ fn read_verified(file: &mut File, header: &Header, seal: &MacKey) -> Result<Vec<
     }
 }
 
-/// Notes that the artifact was used. What cannot be noted makes it leave the cache earlier, no
-/// more.
+/// Updates the last-use time; on failure the entry is only evicted earlier.
 fn update_last_use(file: &File, stat: &Stat) {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |age| i64::try_from(age.as_secs()).unwrap_or(i64::MAX));
     #[expect(
         clippy::unnecessary_cast,
-        reason = "the width of this field differs from system to system"
+        reason = "the width of this field differs between systems"
     )]
     let age = now.saturating_sub(stat.st_mtime as i64);
-    // One from the future, after the clock was set back, would never leave the cache.
+    // An entry from the future, after the clock was set back, would never be evicted.
     if !(0..USE_PRECISION_SECONDS).contains(&age) {
         let time = |tv_nsec| Timespec { tv_sec: 0, tv_nsec };
         let _late = rustix::fs::futimens(
@@ -142,7 +141,7 @@ impl From<Rejection> for ReadFailure {
 }
 
 impl From<io::Error> for ReadFailure {
-    /// A file that became shorter while it was read is not what was stored.
+    /// A file that was truncated while it was read is not what was stored.
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::UnexpectedEof {
             Self::Rejected(Rejection::BadMac)

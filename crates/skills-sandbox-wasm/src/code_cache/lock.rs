@@ -1,4 +1,4 @@
-//! One compiler for a key, across threads and processes.
+//! One compiler per key, across threads and processes.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::key::CacheKey;
 const MIN_RETRY_DELAY: Duration = Duration::from_millis(1);
 const MAX_RETRY_DELAY: Duration = Duration::from_millis(25);
 
-/// The right to compile for a key.
+/// The exclusive right to compile for a key.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct CompileLock {
@@ -26,8 +26,8 @@ pub(crate) struct CompileLock {
 }
 
 impl CompileLock {
-    /// Tries again and again: waiting in the kernel could not be given up, and the holder may be
-    /// stopped for good, by Ctrl-Z say.
+    /// Polls: a blocking lock could not be abandoned, and the holder may be stopped indefinitely,
+    /// for example by Ctrl-Z.
     pub(super) fn acquire(
         opened: &Arc<OpenStore>,
         key: &CacheKey,
@@ -56,16 +56,16 @@ impl CompileLock {
 
 impl Drop for CompileLock {
     fn drop(&mut self) {
-        // Removed while it is held: whoever waits for it sees that it has no name any more, and
-        // makes a new one.
+        // Removed while it is held: a waiting process notices that the file has no name any more,
+        // and creates a new one.
         let _left_for_a_sweep = self.opened.directory.remove(&self.name);
-        // A child that is just being started holds a copy of the descriptor, so closing ours need
-        // not release it.
+        // A child process that is being spawned holds a copy of the descriptor, so closing it need
+        // not release the lock.
         let _closed = rustix::fs::flock(&self.file, FlockOperation::Unlock);
     }
 }
 
-/// Takes the lock if nobody has it.
+/// Acquires the lock if it is free.
 fn try_lock(directory: &Directory, name: &str) -> Result<Option<OwnedFd>, CodeCacheError> {
     let file = directory
         .open_or_create(name)
@@ -73,8 +73,8 @@ fn try_lock(directory: &Directory, name: &str) -> Result<Option<OwnedFd>, CodeCa
     Ok(lock_open_file(directory, name, &file)?.then_some(file))
 }
 
-/// Locks an open file. Its last holder may have removed it in the moment before, and somebody else
-/// made and locked another one.
+/// Locks an open file. Its last holder may have removed it just before, and another process may
+/// have created and locked a new one.
 fn lock_open_file(
     directory: &Directory,
     name: &str,
@@ -87,15 +87,15 @@ fn lock_open_file(
     }
 }
 
-/// Says whether the name still stands for this file.
+/// Returns true if the name still refers to this file.
 fn is_same_file(directory: &Directory, name: &str, file: &OwnedFd) -> Result<bool, CodeCacheError> {
     let ours = rustix::fs::fstat(file).map_err(|errno| directory.io_error("lock", name, errno))?;
     let named = directory.stat(name)?;
     Ok(named.is_some_and(|stat| (stat.st_dev, stat.st_ino) == (ours.st_dev, ours.st_ino)))
 }
 
-/// Removes a file that a process locks while it uses it, unless one does. Where such a file cannot
-/// be locked, over some networks say, it stays.
+/// Removes a file that processes lock while they use it, unless it is locked. If the file system
+/// does not support locks, as on some networks, it stays.
 pub(super) fn remove_unless_locked(
     directory: &Directory,
     name: &str,
@@ -115,16 +115,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_without_its_name_is_no_lock() {
+    fn a_file_without_its_name_is_not_a_lock() {
         let parent = tempfile::tempdir().unwrap();
         let directory = Directory::create(&parent.path().join("cache")).unwrap();
         let opened = directory.open_or_create("lock").unwrap();
-        // Between opening and locking the holder removes it, and another one makes it again.
+        // Between opening and locking the holder removes it, and another process creates it again.
         directory.remove("lock").unwrap();
         assert!(!lock_open_file(&directory, "lock", &opened).unwrap());
         let other = try_lock(&directory, "lock")
             .unwrap()
-            .expect("nobody has it");
+            .expect("the lock is free");
         assert!(!lock_open_file(&directory, "lock", &opened).unwrap());
         assert!(try_lock(&directory, "lock").unwrap().is_none());
         drop(other);

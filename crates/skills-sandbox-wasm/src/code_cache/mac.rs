@@ -1,4 +1,4 @@
-//! The key that only this user has, and the seal that it makes.
+//! The per-user key and the MAC.
 
 use std::fmt;
 use std::fs::File;
@@ -15,21 +15,21 @@ use super::store::TempFile;
 /// The name of the file with the user's key.
 pub(super) const MAC_KEY_FILE: &str = "seal.key";
 const MAC_KEY_BYTES: usize = 32;
-/// Ends with the version of the form.
+/// Ends with the format version.
 const MAGIC: &[u8; 8] = b"skart\0\0\x01";
 
 /// The user's key.
 pub(super) struct MacKey([u8; MAC_KEY_BYTES]);
 
-/// What stands before the payload of a file: magic, length of the payload, key of the artifact,
-/// then the seal over all of it.
+/// The header before the payload of a file: magic number, length of the payload, key of the module,
+/// then the MAC over all of it.
 pub(super) struct Header([u8; Header::BYTES]);
 
-/// A seal that is being computed, in pieces, while a payload is read.
+/// A MAC that is computed in pieces while a payload is read.
 pub(super) struct MacState(blake3::Hasher);
 
 impl MacKey {
-    /// Reads the user's key; none when there is none yet.
+    /// Reads the user's key; `None` if there is none yet.
     pub(super) fn read(directory: &Directory) -> Result<Option<Self>, CodeCacheError> {
         let (file, stat) = match directory.lookup(MAC_KEY_FILE)? {
             DirectoryEntry::Missing => return Ok(None),
@@ -49,7 +49,7 @@ impl MacKey {
         Ok(Some(Self(key)))
     }
 
-    /// Reads the user's key, after making it when there is none.
+    /// Reads the user's key, creating it if there is none.
     pub(super) fn create(directory: &Directory) -> Result<Self, CodeCacheError> {
         if let Some(seal) = Self::read(directory)? {
             return Ok(seal);
@@ -58,7 +58,7 @@ impl MacKey {
         getrandom::fill(&mut key).map_err(|_| Repr::Random)?;
         let temporary = TempFile::new(directory)?;
         temporary.write(|mut file| file.write_all(&key))?;
-        // Unlike a renaming, a link never replaces the key that somebody else made meanwhile.
+        // Unlike renaming, linking never replaces a key that another process has just created.
         match rustix::fs::linkat(
             directory.handle(),
             temporary.name(),
@@ -67,7 +67,7 @@ impl MacKey {
             AtFlags::empty(),
         ) {
             Ok(()) | Err(Errno::EXIST) => {}
-            Err(errno) => return Err(directory.io_error("make", MAC_KEY_FILE, errno)),
+            Err(errno) => return Err(directory.io_error("create", MAC_KEY_FILE, errno)),
         }
         directory.sync()?;
         Self::read(directory)?.ok_or_else(|| directory.io_error("open", MAC_KEY_FILE, Errno::NOENT))
@@ -78,7 +78,7 @@ impl MacKey {
     }
 }
 
-/// Shows nothing of the key.
+/// `Debug` does not show the key.
 impl fmt::Debug for MacKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Seal")
@@ -138,8 +138,8 @@ impl MacState {
         self
     }
 
-    /// The header comes last: its length is fixed, so nothing can be read in two ways, and the
-    /// payload is hashed in whole blocks.
+    /// The header is hashed last: its length is fixed, so the input is unambiguous, and the payload
+    /// is hashed in whole blocks.
     pub(super) fn finish(mut self, header: &Header) -> blake3::Hash {
         self.0.update(&header.0[..Header::MAC]);
         self.0.finalize()

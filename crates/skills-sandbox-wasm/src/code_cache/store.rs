@@ -1,4 +1,4 @@
-//! Writing an artifact: entirely or not at all.
+//! Writes a module atomically.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use super::eviction::{TEMPORARY_SUFFIX, module_file_name};
 use super::key::CacheKey;
 use super::mac::Header;
 
-/// How often another name is tried for a temporary file.
+/// How many names are tried for a temporary file.
 const MAX_NAME_ATTEMPTS: usize = 8;
 
 pub(super) fn store(
@@ -33,8 +33,8 @@ pub(super) fn store(
     directory.sync()
 }
 
-/// A file under a name of its own, which goes with the value. Its lock, held as long as the process
-/// lives, says that it is not left over.
+/// A temporary file that is removed on drop. Its lock, held while the process lives, shows that it
+/// is in use.
 pub(super) struct TempFile<'a> {
     directory: &'a Directory,
     name: String,
@@ -63,17 +63,17 @@ impl<'a> TempFile<'a> {
                     }
                 },
                 Err(Errno::EXIST) => {}
-                Err(errno) => return Err(directory.io_error("make", &name, errno)),
+                Err(errno) => return Err(directory.io_error("create", &name, errno)),
             }
         }
-        Err(directory.io_error("make", "a temporary file", last))
+        Err(directory.io_error("create", "a temporary file", last))
     }
 
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Writes and waits until it is on the disk.
+    /// Writes and syncs the file.
     pub(super) fn write(
         &self,
         write: impl FnOnce(&File) -> io::Result<()>,
@@ -95,8 +95,7 @@ impl Drop for TempFile<'_> {
     }
 }
 
-/// Locks a new file. A sweep of another process may have taken it for a leftover in the moment
-/// before.
+/// Locks a new file. Cleanup by another process may have removed it just before.
 fn lock_new_file(file: &OwnedFd) -> Result<(), Errno> {
     rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive)?;
     if rustix::fs::fstat(file)?.st_nlink == 0 {
@@ -111,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_was_swept_away_is_not_written() {
+    fn a_file_removed_by_cleanup_is_not_written() {
         let parent = tempfile::tempdir().unwrap();
         let directory = Directory::create(&parent.path().join("cache")).unwrap();
         let file = directory.create_new("file").unwrap();

@@ -1,8 +1,8 @@
-//! What the cache promises, tried on real files.
+//! Tests of the cache's guarantees on real files.
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "tests change files behind the cache's back, and start processes"
+    reason = "tests modify files of the cache directly, and start processes"
 )]
 
 mod files;
@@ -18,13 +18,13 @@ use tempfile::TempDir;
 
 use super::{CacheKey, CodeCache, Lookup};
 
-const PAYLOAD: &[u8] = b"compiled code, or so it says";
-/// No wait at all.
+const PAYLOAD: &[u8] = b"pretends to be compiled code";
+/// No waiting.
 const NOW: Duration = Duration::ZERO;
-/// Longer than anything here takes.
+/// Much longer than any step takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A cache in a directory that is not made yet.
+/// A cache in a directory that does not exist yet.
 struct Place {
     parent: TempDir,
     cache: CodeCache,
@@ -37,7 +37,7 @@ impl Place {
         Self { parent, cache }
     }
 
-    /// With one artifact.
+    /// With one module.
     fn filled() -> (Self, CacheKey) {
         let place = Self::new();
         let key = key("one");
@@ -53,7 +53,7 @@ impl Place {
         self.cache.directory().join("seal.key")
     }
 
-    /// The cache as another process sees it, which has opened nothing.
+    /// The cache as another process would open it.
     fn another(&self) -> CodeCache {
         CodeCache::open(self.cache.directory()).unwrap()
     }
@@ -103,7 +103,7 @@ fn what_is_stored_is_loaded() {
 }
 
 #[test]
-fn nothing_is_made_before_something_is_stored() {
+fn nothing_is_created_before_a_module_is_stored() {
     let place = Place::new();
     assert!(matches!(place.cache.load(&key("one")), Ok(Lookup::Miss)));
     assert_eq!(place.cache.usage().unwrap(), crate::CacheUsage::default());
@@ -123,7 +123,7 @@ fn everything_belongs_to_this_user_alone() {
 }
 
 #[test]
-fn another_part_is_another_key() {
+fn a_different_part_gives_a_different_key() {
     let content = CacheKey::content_hash(b"content");
     let parts: [&[&[u8]]; 7] = [
         &[],
@@ -146,7 +146,7 @@ fn another_part_is_another_key() {
 }
 
 #[test]
-fn relative_directories_are_refused() {
+fn relative_directories_are_rejected() {
     for path in ["", "cache", "./cache"] {
         let error = CodeCache::open(path).unwrap_err();
         assert_eq!(error.kind(), crate::CodeCacheErrorKind::Unsupported);

@@ -1,4 +1,4 @@
-//! The cache on systems where owners and modes of files cannot be told: there is none.
+//! The cache on systems where owners and modes of files cannot be verified: it cannot be created.
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};

@@ -1,18 +1,18 @@
-//! Tells the thread that compiles that the result is no longer wanted.
+//! Signals a compiling thread that its result is no longer needed.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Why a result is no longer wanted.
+/// Why a result is no longer needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AbandonCause {
-    /// The deadline of the last waiting run passed.
+    /// The deadline of the last waiting run expired.
     Deadline,
     /// The last waiting run was cancelled or dropped.
     Cancelled,
 }
 
-/// Set once, when the last run that waits for a component is gone.
+/// Set once, when no run waits for a component any more.
 #[derive(Debug, Default)]
 pub(crate) struct AbandonSignal {
     state: Mutex<State>,
@@ -34,7 +34,7 @@ pub(super) enum WaitResult {
 }
 
 impl AbandonSignal {
-    /// Ends the work; the first cause stays.
+    /// Abandons the work; the first cause wins.
     pub(crate) fn set(&self, cause: AbandonCause) {
         self.lock().cause.get_or_insert(cause);
         self.changed.notify_all();
@@ -44,13 +44,13 @@ impl AbandonSignal {
         self.lock().cause
     }
 
-    /// Reports that the child has answered, or closed its output.
+    /// Reports that the child has replied, or closed its output.
     pub(super) fn finish(&self) {
         self.lock().is_finished = true;
         self.changed.notify_all();
     }
 
-    /// Waits for the answer, but at most for `time`.
+    /// Waits for the reply, at most for `time`.
     pub(super) fn wait(&self, time: Duration) -> WaitResult {
         let started = Instant::now();
         let mut state = self.lock();

@@ -9,19 +9,19 @@ use crate::engine::{Allocation, engine_config};
 
 use super::protocol::{CompileRequest, CompileStatus, MAX_REPLY_BYTES};
 
-/// Compiles one component: the program of a [`CompileCommand`](crate::CompileCommand) calls this
-/// with its standard input and output, and ends.
+/// Compiles one component. The program of a [`CompileCommand`](crate::CompileCommand) calls this
+/// with its standard input and output, then exits.
 ///
 /// It lowers the limits of the whole process before it reads the component: processor time, no core
 /// dump, no writing to files, and on Linux memory (data and address space) and no new files or
-/// sockets. On Linux it also asks to be killed first when memory runs out, and to be killed with
-/// its parent. So it must not be called in a process that is to do anything else. The component is
-/// compiled, never run.
+/// sockets. On Linux it also raises its OOM score, so that it is killed first, and is killed with
+/// its parent. So do not call it in a process that does anything else. The component is compiled,
+/// never run.
 ///
 /// # Errors
 ///
-/// When the input is not a request of this version, or the output is closed. A component that
-/// cannot be compiled is an answer, not an error.
+/// Fails if the input is not a request of this version, or if the output is closed. A component
+/// that cannot be compiled is a reply, not an error.
 pub fn compile_child(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
     let request = CompileRequest::read(&mut input)?;
     confine(&request);
@@ -31,7 +31,7 @@ pub fn compile_child(mut input: impl Read, mut output: impl Write) -> io::Result
 }
 
 fn compile_component(component: &[u8], counts_steps: bool) -> (CompileStatus, Vec<u8>) {
-    // The seed takes no part in compiling.
+    // The seed does not affect compilation.
     let profile = if counts_steps {
         WasmProfile::Deterministic { seed: 0 }
     } else {
@@ -44,7 +44,7 @@ fn compile_component(component: &[u8], counts_steps: bool) -> (CompileStatus, Ve
     match engine.precompile_component(component) {
         Ok(compiled) if compiled.len() > MAX_REPLY_BYTES => {
             let reason = format!(
-                "the compiled code has {} bytes, at most {MAX_REPLY_BYTES} are loaded",
+                "compiled code is {} bytes, limit {MAX_REPLY_BYTES}",
                 compiled.len()
             );
             (CompileStatus::Failed, reason.into_bytes())
@@ -57,8 +57,8 @@ fn compile_component(component: &[u8], counts_steps: bool) -> (CompileStatus, Ve
     }
 }
 
-/// Lowers the limits of this process. What the system does not know or refuses is left out: the
-/// parent still enforces the time.
+/// Lowers the limits of this process. Limits that the system does not support or rejects are
+/// skipped: the parent still enforces the time.
 #[cfg(unix)]
 fn confine(request: &CompileRequest) {
     use rustix::process::Resource;
@@ -68,13 +68,14 @@ fn confine(request: &CompileRequest) {
     set_limit(Resource::Fsize, 0);
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
-        // A parent that died before this has closed the input, so there is no component to read.
+        // If the parent died before this call, it has closed the input, so there is no component to
+        // read.
         let _ =
             rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
-        #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
+        #[expect(clippy::disallowed_methods, reason = "a procfs file")]
         let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
-        // Counts what is private and writable. The address space also holds the program, its
-        // libraries and reserved heaps.
+        // Counts private writable memory. The address space also holds the program, its libraries
+        // and reserved heaps.
         set_limit(Resource::Data, request.memory_bytes);
         set_limit(
             Resource::As,
@@ -86,10 +87,11 @@ fn confine(request: &CompileRequest) {
     }
 }
 
-/// How much more address space than memory the child may have: each thread's heap reserves 64 MiB.
+/// How much larger the address space limit is than the memory limit: each thread's heap reserves 64
+/// MiB.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const ADDRESS_SPACE_HEADROOM_BYTES: u64 = 1 << 30;
-/// Standard input, output and error; with this limit nothing else can be opened.
+/// Standard input, output and error; with this limit no other file can be opened.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const MAX_OPEN_FILES: u64 = 3;
 

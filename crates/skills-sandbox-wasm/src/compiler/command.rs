@@ -1,24 +1,23 @@
-//! The command that compiles.
+//! The command that compiles components.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How much memory the compiler may use unless the host says otherwise: 1 GiB. A Python component
-/// of 20 MB takes 0.4 GB.
+/// The default memory limit of the compiler: 1 GiB. A Python component of 20 MB takes 0.4 GB.
 const DEFAULT_MEMORY_BYTES: u64 = 1 << 30;
-/// How long one component may take unless the host says otherwise: five minutes. A Python component
-/// of 20 MB takes 16 s of processor time, which was a minute on a busy machine.
+/// The default time limit for one component: five minutes. A Python component of 20 MB takes 16 s
+/// of processor time, or a minute on a busy host.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
-/// The most threads that one child uses; memory grows with their number.
+/// The maximum number of threads of one child; memory use grows with it.
 const MAX_THREADS: usize = 4;
 
 /// The command that compiles large components in a process of its own: a program, its arguments,
 /// and the limits of that process.
 ///
-/// The program must do nothing but call [`compile_child`](crate::compile_child) with its standard
-/// input and output and end. It must be built with the same version of this crate; answers of any
-/// other program are refused. Usually it is the host itself:
+/// The program must only call [`compile_child`](crate::compile_child) with its standard input and
+/// output, then exit. It must be built with the same version of this crate; replies of any other
+/// program are rejected. Usually it is the host application itself:
 ///
 /// ```no_run
 /// use std::io::{stdin, stdout};
@@ -27,16 +26,17 @@ const MAX_THREADS: usize = 4;
 ///     if std::env::args_os().nth(1).is_some_and(|argument| argument == "compile-wasm") {
 ///         return skills_sandbox_wasm::compile_child(stdin().lock(), stdout().lock());
 ///     }
-///     let command = skills_sandbox_wasm::CompileCommand::new(std::env::current_exe()?).argument("compile-wasm");
+///     let program = std::env::current_exe()?;
+///     let command = skills_sandbox_wasm::CompileCommand::new(program).arg("compile-wasm");
 ///     let sandbox = skills_sandbox_wasm::WasmSandbox::new("/var/tmp").compile_command(command);
 ///     # drop(sandbox);
 ///     Ok(())
 /// }
 /// ```
 ///
-/// Defaults: no arguments, 1 GiB of memory, five minutes. The child gets no variables of the host
-/// and works in `/`. The kernel enforces the memory limit on Linux; elsewhere only the time limit
-/// holds.
+/// Defaults: no arguments, 1 GiB of memory, five minutes. The child gets no environment variables
+/// of the host and runs in `/`. The kernel enforces the memory limit on Linux; on other systems
+/// only the time limit is enforced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompileCommand {
     program: PathBuf,
@@ -46,7 +46,7 @@ pub struct CompileCommand {
 }
 
 impl CompileCommand {
-    /// Names the program by an absolute path; with any other path nothing is compiled.
+    /// Sets the program by absolute path; with a relative path nothing is compiled.
     #[must_use]
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
@@ -64,16 +64,16 @@ impl CompileCommand {
         self
     }
 
-    /// Limits the memory of one child, in bytes. Default: 1 GiB. At most two children run at a
-    /// time.
+    /// Sets the memory limit of one child, in bytes. Default: 1 GiB. At most two children run
+    /// concurrently.
     #[must_use]
     pub fn memory_bytes(mut self, bytes: u64) -> Self {
         self.memory_bytes = bytes;
         self
     }
 
-    /// Limits the time that compiling one component may take. Default: five minutes. The deadline
-    /// of a run that waits for it applies as well.
+    /// Sets the time limit for compiling one component. Default: five minutes. The deadline of the
+    /// run that waits for it applies as well.
     #[must_use]
     pub fn timeout(mut self, time: Duration) -> Self {
         self.timeout = time;
@@ -108,7 +108,7 @@ pub(crate) struct CompileLimits {
 }
 
 impl CompileLimits {
-    /// Returns the processor time that all threads together may use, in seconds.
+    /// Returns the limit of processor time over all threads, in seconds.
     pub(super) fn cpu_seconds(&self) -> u64 {
         self.timeout
             .as_secs()

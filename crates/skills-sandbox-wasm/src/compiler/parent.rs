@@ -1,4 +1,4 @@
-//! The side that starts the child, supervises it and verifies its answer.
+//! Starts the child, supervises it and verifies its reply.
 
 use std::io::{self, Read};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -11,21 +11,21 @@ use super::abandon_signal::{AbandonCause, AbandonSignal, WaitResult};
 use super::command::{CompileCommand, CompileLimits};
 use super::protocol::{CompileRequest, CompileStatus};
 
-/// How much of the child's messages is kept to explain a failure.
+/// How many bytes of the child's error output are kept to explain a failure.
 const MAX_STDERR_BYTES: u64 = 4 << 10;
-/// How long a child that has closed its output may take to end.
+/// How long a child that has closed its output may take to exit.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
-/// The variable by which the thread pool of the compiler is limited.
+/// The variable that limits the thread pool of the compiler.
 const THREADS_VARIABLE: &str = "RAYON_NUM_THREADS";
-/// How the standard library reports that memory cannot be had, before it aborts.
+/// How the standard library reports a failed allocation before it aborts.
 const OUT_OF_MEMORY_MESSAGES: [&str; 2] = ["memory allocation of", "out of memory"];
 
 /// Why there is no compiled code.
 #[derive(Debug)]
 pub(crate) enum CompileFailure {
-    /// The component or the compiler is at fault.
+    /// The component or the compiler failed.
     Load(LoadError),
-    /// The result is no longer wanted; the child is gone.
+    /// The result is no longer needed; the child was killed.
     Abandoned {
         cause: AbandonCause,
         /// How long the child ran.
@@ -36,8 +36,8 @@ pub(crate) enum CompileFailure {
 /// A child that is killed and reaped when the value is dropped.
 struct ChildGuard(Child);
 
-/// Compiles a component in a child process; blocks until it is done, out of its limits, or
-/// abandoned. No child is left in any case.
+/// Compiles a component in a child process. Blocks until it is done, exceeds a limit, or is
+/// abandoned. The child has exited in all cases.
 pub(crate) fn compile_in_child(
     command: &CompileCommand,
     component: &[u8],
@@ -68,11 +68,9 @@ pub(crate) fn compile_in_child(
             // Closes the pipes, so that the thread ends.
             child.kill();
         }
-        let reply = exchange.join().unwrap_or_else(|_| {
-            Err(io::Error::other(
-                "the thread that reads its answer panicked",
-            ))
-        });
+        let reply = exchange
+            .join()
+            .unwrap_or_else(|_| Err(io::Error::other("the thread that reads the reply panicked")));
         Ok((wait, reply))
     });
     let (wait, reply) = supervised.map_err(failed)?;
@@ -128,7 +126,7 @@ fn spawn_child(
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    // Signals of a terminal are for the host, which then ends the child; and the whole group can be
+    // Terminal signals are for the host, which then kills the child; and the whole group can be
     // killed.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut process, 0);
@@ -147,20 +145,21 @@ fn spawn_child(
     }
 }
 
-/// Writes the request, then reads the answer: the child reads everything before it compiles.
+/// Writes the request, then reads the reply: the child reads everything before it compiles.
 fn exchange_messages(
     request: &CompileRequest,
     component: &[u8],
     mut stdin: ChildStdin,
     mut stdout: ChildStdout,
 ) -> io::Result<(CompileStatus, Vec<u8>)> {
-    // A child that ended before it read everything is explained by its end, not by the broken pipe.
+    // If the child exits before it has read everything, its exit status explains why, not the
+    // broken pipe.
     let _ = request.write(component, &mut stdin);
     drop(stdin);
     request.read_reply(&mut stdout)
 }
 
-/// Says why there is no valid answer, by how the child ended and what it wrote on standard error.
+/// Returns why there is no valid reply, from the exit status of the child and its standard error.
 fn explain_failure(
     error: &io::Error,
     status: Option<ExitStatus>,
@@ -168,7 +167,7 @@ fn explain_failure(
     limits: &CompileLimits,
 ) -> LoadError {
     let mut message = Vec::new();
-    // The child is gone, so this ends.
+    // The child has exited, so this ends.
     let _ = stderr.take(MAX_STDERR_BYTES).read_to_end(&mut message);
     let message = lossy_text(&message);
     let signal = status.and_then(signal);
@@ -186,7 +185,7 @@ fn explain_failure(
             limit: limits.timeout,
         };
     }
-    let status = status.map_or_else(|| "it did not end".to_owned(), |status| status.to_string());
+    let status = status.map_or_else(|| "did not exit".to_owned(), |status| status.to_string());
     LoadError::CompilerFailed {
         reason: format!(
             "{error}; {status}; {}",
@@ -219,7 +218,7 @@ fn signal(_status: ExitStatus) -> Option<i32> {
 }
 
 impl ChildGuard {
-    /// Kills the child with its whole process group. It is not reaped yet, so its id cannot belong
+    /// Kills the child with its whole process group. It is not reaped yet, so its PID cannot belong
     /// to another process.
     fn kill(&mut self) {
         #[cfg(unix)]
@@ -230,8 +229,8 @@ impl ChildGuard {
         let _ = self.0.kill();
     }
 
-    /// Waits for the end of a child that closed its output, kills it after a while, and returns how
-    /// it ended by itself.
+    /// Waits for a child that closed its output, kills it after a timeout, and returns its exit
+    /// status if it exited by itself.
     fn wait(mut self, time: Duration) -> Option<ExitStatus> {
         let started = Instant::now();
         while started.elapsed() < time {

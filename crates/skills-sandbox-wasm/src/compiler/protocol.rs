@@ -1,12 +1,12 @@
-//! What parent and child write to each other.
+//! The messages between parent and child.
 //!
 //! | request | bytes |
 //! |---|---|
 //! | magic, which changes with this format | 8 |
 //! | key of the authentication code, random | 32 |
-//! | whether steps are counted | 1 |
+//! | whether fuel is counted | 1 |
 //! | memory in bytes, processor time in seconds, length of the component; little-endian | 8 each |
-//! | component | as many |
+//! | component | variable |
 //!
 //! | reply | bytes |
 //! |---|---|
@@ -14,9 +14,9 @@
 //! | authentication code of status and content | 32 |
 //! | compiled code, or the reason why there is none | the rest |
 //!
-//! The authentication code shows that the reply was made by this code for this request and is
-//! complete. It is not there against other users, who cannot write to the pipe, but against a host
-//! that names the wrong program: then nothing is loaded.
+//! The authentication code shows that the reply was created by this code for this request and is
+//! complete. It does not protect against other users, who cannot write to the pipe, but against a
+//! wrong program in the configuration: then nothing is loaded.
 
 use std::io::{self, Read, Write};
 
@@ -27,11 +27,11 @@ use super::command::CompileLimits;
 const MAGIC: [u8; 8] = *b"skwasmc1";
 const KEY_BYTES: usize = 32;
 const MAC_BYTES: usize = blake3::OUT_LEN;
-/// The largest compiled code that is accepted. The compiled code of real components is two to three
-/// times as long as the component.
+/// The maximum size of compiled code. For real components it is two to three times the size of the
+/// component.
 pub(super) const MAX_REPLY_BYTES: usize = 128 << 20;
 
-/// What comes before the component.
+/// The header before the component.
 #[derive(Debug)]
 pub(super) struct CompileRequest {
     key: [u8; KEY_BYTES],
@@ -41,7 +41,7 @@ pub(super) struct CompileRequest {
     component_bytes: u64,
 }
 
-/// What came of the request.
+/// The result of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum CompileStatus {
@@ -83,7 +83,7 @@ impl CompileRequest {
         output.flush()
     }
 
-    /// Reads what comes before the component.
+    /// Reads the header before the component.
     pub(super) fn read(input: &mut impl Read) -> io::Result<Self> {
         if read_array::<8>(input)? != MAGIC {
             return Err(io::Error::new(
@@ -104,9 +104,9 @@ impl CompileRequest {
         })
     }
 
-    /// Reads the component, which follows.
+    /// Reads the component, which follows the header.
     pub(super) fn read_component(&self, input: &mut impl Read) -> io::Result<Vec<u8>> {
-        // An adapter around a core module makes the component longer than the module.
+        // The adapter makes a component larger than its core module.
         let length = usize::try_from(self.component_bytes)
             .ok()
             .filter(|bytes| *bytes <= 2 * MAX_COMPONENT_BYTES);
@@ -130,7 +130,7 @@ impl CompileRequest {
     /// Reads the whole reply and verifies it.
     ///
     /// # Errors
-    /// When it ends too soon, is too long, or was not made for this request.
+    /// Fails if the reply ends too early, is too long, or was not created for this request.
     pub(super) fn read_reply(&self, input: &mut impl Read) -> io::Result<(CompileStatus, Vec<u8>)> {
         let [status] = read_array(input)?;
         let code: [u8; MAC_BYTES] = read_array(input)?;
@@ -154,7 +154,7 @@ impl CompileRequest {
             Some(status) => Ok((status, content)),
             None => Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                "the answer is not that of a compiler of this version",
+                "expected a reply of a compiler of the same version",
             )),
         }
     }

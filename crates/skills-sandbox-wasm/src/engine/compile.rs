@@ -1,7 +1,7 @@
-//! From bytes to something that can be started, by way of the cache on disk.
+//! Compiles components, with the code cache on disk.
 #![expect(
     unsafe_code,
-    reason = "compiled code is loaded after its seal was verified"
+    reason = "compiled code is loaded after its MAC was verified"
 )]
 
 use std::sync::Arc;
@@ -20,31 +20,30 @@ use crate::compiler::{self, AbandonCause, AbandonSignal, CompileCommand};
 use crate::component_info::{ComponentInfo, is_component, to_component};
 use crate::prepared_component::{CacheDiagnostics, CodeSource, PreparedComponent, SharedComponent};
 
-/// Up to which length of WebAssembly compiled code is taken from the cache without a thread: that
-/// takes less than a millisecond.
+/// The maximum length of WebAssembly whose compiled code is loaded from the cache on the async
+/// thread: that takes less than a millisecond.
 const MAX_SMALL_BYTES: usize = 512 << 10;
-/// How long another process that compiles the same component is awaited; longer than that it is
-/// compiled twice.
+/// How long to wait for another process compiling the same component before compiling it here too.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(120);
 /// The version of this crate. That of the engine is in its compatibility hash, and that of the
-/// adapter in the content, since it is adapted before.
+/// adapter in the content, since the module was adapted before.
 const VERSION: &[u8] = env!("CARGO_PKG_VERSION").as_bytes();
 
-/// The caller of a [job](skills_sandbox::Job::caller); jobs that name none share one.
+/// The caller of a [job](skills_sandbox::Job::caller); jobs without a caller share one.
 pub(crate) type Caller = Option<Arc<str>>;
 
-/// How long a result is wanted, and by which caller.
+/// Until when a result is needed, and by which caller.
 pub(super) struct CompileDemand<'a> {
     pub(super) abandon_signal: &'a AbandonSignal,
-    /// The caller that wanted it first.
+    /// The caller that requested it first.
     pub(super) caller: &'a Caller,
-    /// The deadline of the run that wanted it first.
+    /// The deadline of the run that requested it first.
     pub(super) deadline: Option<Instant>,
 }
 
 impl SharedEngine {
-    /// Takes a component from the cache, when it is there and so small that it is not worth a
-    /// thread; else says what was wrong with the cache.
+    /// Loads a component from the cache if it exists there and is small enough to load on this
+    /// thread; otherwise returns the problems of the cache.
     pub(super) fn load_if_small(
         &self,
         bytes: &[u8],
@@ -60,7 +59,7 @@ impl SharedEngine {
         self.load_cached(cache, &self.cache_key(&component), surface)
     }
 
-    /// Loads a component: checks it, takes its compiled code from the cache or compiles it, and
+    /// Loads a component: validates it, gets its compiled code from the cache or compiles it, and
     /// resolves its imports. Blocks.
     pub(super) fn load(
         &self,
@@ -85,7 +84,7 @@ impl SharedEngine {
             Ok(prepared) => return Ok(prepared),
             Err(more) => troubles = troubles.merge(more),
         }
-        // Without a lock it is compiled all the same, perhaps by others too.
+        // Without a lock it is compiled nevertheless, possibly by other processes too.
         let lock = cache.lock(&key, LOCK_TIMEOUT, &|| {
             wanted.abandon_signal.cause().is_some()
         });
@@ -121,7 +120,7 @@ impl SharedEngine {
         )
     }
 
-    /// Takes compiled code from the cache, or says what was wrong with what was there.
+    /// Loads compiled code from the cache, or returns what was wrong with the entry.
     fn load_cached(
         &self,
         cache: &CodeCache,
@@ -211,8 +210,8 @@ impl SharedEngine {
             })
     }
 
-    /// Loads compiled code: for ready places if something has run already and it fits there, else
-    /// for the engine with room for everything.
+    /// Loads compiled code: into the pooling engine if a program has run before and it fits there,
+    /// otherwise into the on-demand engine.
     fn link(
         &self,
         compiled: &[u8],
@@ -237,8 +236,8 @@ impl SharedEngine {
         Ok(prepared)
     }
 
-    /// Makes the same program for ready places; nothing when it does not fit there. Blocks for some
-    /// milliseconds.
+    /// Creates the same component for the pooling engine; `None` if it does not fit there. Blocks
+    /// for some milliseconds.
     pub(super) fn to_pooled(&self, prepared: &PreparedComponent) -> Option<SharedComponent> {
         let compiled = prepared.instance_pre().component().serialize().ok()?;
         link_component(
@@ -251,8 +250,7 @@ impl SharedEngine {
         .map(Arc::new)
     }
 
-    /// Makes the same program for the engine with room for everything. Blocks for some
-    /// milliseconds.
+    /// Creates the same component for the on-demand engine. Blocks for some milliseconds.
     pub(super) fn to_on_demand(
         &self,
         prepared: &PreparedComponent,
@@ -284,11 +282,11 @@ fn link_component(
     let failed = |error: wasmtime::Error| LoadError::CompilerFailed {
         reason: format!("{error:#}"),
     };
-    // SAFETY: the bytes are what the compiler of this version made, for a component that it found
-    // valid: in this process; in a child of it, which is a program that the host named, runs only
-    // `compile_child`, and authenticated them with a key that no other process was given; or, as
-    // their verified seal says, in another process of this user that got them in one of these ways.
-    // Their version, settings and processor are compared by `deserialize`.
+    // SAFETY: the bytes were created by the compiler of this version, for a component that it
+    // validated: in this process; in a child of it, which is a program that the host application
+    // configured, runs only `compile_child`, and authenticated them with a key that no other
+    // process was given; or, as their verified MAC shows, in another process of this user that got
+    // them in one of these ways. `deserialize` compares their version, settings and processor.
     let component = unsafe { Component::deserialize(&linked.engine, compiled) }.map_err(failed)?;
     // The outermost message names the import.
     let unsupported = |error: wasmtime::Error| LoadError::Unsupported {
@@ -306,7 +304,7 @@ fn link_component(
 }
 
 impl CacheDiagnostics {
-    /// What came first stays.
+    /// Keeps the first problem of each kind.
     fn merge(self, later: Self) -> Self {
         Self {
             rejected: self.rejected.or(later.rejected),

@@ -13,21 +13,21 @@ use crate::LoadError;
 use crate::compiler::{AbandonCause, AbandonSignal};
 use crate::prepared_component::{CacheDiagnostics, SharedComponent};
 
-/// How many components are kept.
+/// The maximum number of components in memory.
 const MAX_COMPONENTS: usize = 64;
-/// How long all kept components may be together, in bytes of WebAssembly and of compiled code: a
-/// few bytes can become 64 MiB of it.
+/// The maximum size of all components in memory together, in bytes of WebAssembly and of compiled
+/// code: a few bytes can become 64 MiB.
 const MAX_TOTAL_BYTES: usize = 256 << 20;
-/// How many are compiled at once in this process, which takes four seconds of processor time at
-/// most.
+/// How many components are compiled concurrently in this process; each takes at most four seconds
+/// of processor time.
 const MAX_COMPILING: usize = 2;
-/// How many children compile at once for all callers; each may take the memory of its limit.
+/// How many child processes compile concurrently for all callers; each may use its memory limit.
 const MAX_CHILDREN: usize = 2;
-/// How often a thread that waits for its turn looks whether its result is still wanted.
+/// How often a thread that waits for a permit checks whether its result is still needed.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The components of a process. The same bytes are the same component; they are compared, which is
-/// faster than hashing them.
+/// The components of a process. Equal bytes are the same component; they are compared, which is
+/// faster than hashing.
 pub(super) struct ComponentCache {
     entries: Mutex<Vec<Entry>>,
     compiling: CompileSemaphore,
@@ -39,12 +39,12 @@ struct Entry {
     slot: Arc<Slot>,
 }
 
-/// Where a compiled component goes; runs that want the same one wait for the first.
+/// The slot of a compiled component; runs that need the same one wait for the first.
 #[derive(Default)]
 struct Slot {
     result: OnceLock<Result<SharedComponent, LoadFailure>>,
     filled: Notify,
-    /// Changed only while [`ComponentCache::lock_entries`] is locked.
+    /// Modified only while [`ComponentCache::lock_entries`] is locked.
     waiters: AtomicUsize,
     abandon_signal: AbandonSignal,
 }
@@ -53,12 +53,12 @@ struct Slot {
 #[derive(Clone)]
 pub(super) enum LoadFailure {
     Load(LoadError),
-    /// The last run that waited for it was gone.
+    /// No run waits for it any more.
     Abandoned,
 }
 
-/// A run that waits for a slot. The last one that leaves before there is a result ends the work on
-/// it.
+/// A run that waits for a slot. When the last one is dropped before there is a result, the work is
+/// abandoned.
 struct Waiter<'a> {
     components: &'a ComponentCache,
     slot: Arc<Slot>,
@@ -76,9 +76,9 @@ impl Default for ComponentCache {
 }
 
 impl ComponentCache {
-    /// Returns the component, and whether it was loaded for this caller. What takes long is done on
-    /// a thread of its own. When no caller waits any more, a child that compiles is killed; what is
-    /// compiled in this process is kept for the next caller.
+    /// Returns the component, and whether it was loaded for this caller. Long work runs on a thread
+    /// of its own. If no caller waits any more, a compiling child is killed; a compilation in this
+    /// process continues and its result is cached.
     pub(super) async fn get(
         &self,
         bytes: &Arc<[u8]>,
@@ -94,25 +94,24 @@ impl ComponentCache {
             match waiter.slot.result().await {
                 Ok(kept) => return Ok((kept, is_new)),
                 Err(LoadFailure::Load(error)) => return Err(error),
-                // This caller came after the last one had left, and begins anew.
+                // This caller arrived after the last one was dropped, and starts again.
                 Err(LoadFailure::Abandoned) => {}
             }
         }
     }
 
-    /// Waits for a permit to compile in this process; returns none when the result is not wanted
-    /// any more.
+    /// Waits for a permit to compile in this process; returns `None` if the result is no longer
+    /// needed.
     pub(super) fn permit(&self, wanted: &CompileDemand<'_>) -> Option<CompilePermit<'_>> {
         self.compiling.acquire(wanted)
     }
 
-    /// Waits for a permit to compile in a child; returns none when the result is not wanted any
-    /// more.
+    /// Waits for a permit to compile in a child; returns `None` if the result is no longer needed.
     pub(super) fn permit_for_child(&self, wanted: &CompileDemand<'_>) -> Option<CompilePermit<'_>> {
         self.children.acquire(wanted)
     }
 
-    /// Finds the slot of these bytes, or makes it, and waits for it. What was used last is at the
+    /// Finds or creates the slot of these bytes, and waits for it. The most recently used is at the
     /// end.
     fn join_slot(&self, bytes: &Arc<[u8]>, deadline: Option<Instant>) -> (Waiter<'_>, bool) {
         let mut kept = self.lock_entries();
@@ -230,7 +229,7 @@ fn spawn_load(
 
 fn panic_failure() -> LoadFailure {
     LoadError::CompilerFailed {
-        reason: "it panicked".to_owned(),
+        reason: "panicked".to_owned(),
     }
     .into()
 }
@@ -241,7 +240,7 @@ impl From<LoadError> for LoadFailure {
     }
 }
 
-/// Forgets what was used longest ago. Whoever runs it goes on with what it has.
+/// Evicts least recently used entries; running instances keep their `Arc`.
 fn evict(kept: &mut Vec<Entry>, bytes: usize) {
     let mut total = bytes + kept.iter().map(Entry::size).sum::<usize>();
     while kept.len() >= MAX_COMPONENTS || (total > MAX_TOTAL_BYTES && !kept.is_empty()) {
@@ -250,7 +249,7 @@ fn evict(kept: &mut Vec<Entry>, bytes: usize) {
 }
 
 impl Entry {
-    /// Returns how many bytes it takes now.
+    /// Returns its current size in bytes.
     fn size(&self) -> usize {
         let compiled = self
             .slot
@@ -279,16 +278,17 @@ impl Slot {
         result: Result<SharedComponent, LoadFailure>,
     ) {
         if result.is_err() {
-            // What failed may work another time, since disks and memory are not always full.
+            // A failed compilation may succeed later, for example when disk or memory is available
+            // again.
             components.remove(self);
         }
-        // Only whoever began it fills it.
+        // Only the task that created the slot fills it.
         let _ = self.result.set(result);
         self.filled.notify_waiters();
     }
 }
 
-/// Limits how much is done at once: so much in all, and one thing for each caller.
+/// Limits concurrent work: a total, and one item per caller.
 struct CompileSemaphore {
     holders: Mutex<Vec<Caller>>,
     released: Condvar,

@@ -1,34 +1,33 @@
-//! How the engine is set up.
+//! Configuration of the engine.
 
 use wasmtime::{Config, Enabled, InstanceAllocationStrategy, PoolingAllocationConfig};
 
 use crate::WasmProfile;
 
-/// How many programs run at once in one engine; others wait for their turn.
+/// How many programs run concurrently in one engine; others wait for a slot.
 pub(crate) const INSTANCE_SLOTS: u32 = 64;
-/// How much of a used memory or table is cleared in place instead of being given back to the
-/// system: what a small program or a small script engine touches. Giving back costs a system call,
-/// and a page fault for each page at the next run. Where the kernel tells which pages were touched
-/// (Linux 6.7), only these are cleared.
+/// How much of a used memory or table is cleared in place instead of being returned to the system:
+/// what a small program or a small script engine touches. Returning costs a system call, and a page
+/// fault per page in the next run. If the kernel reports which pages were touched (Linux 6.7), only
+/// these are cleared.
 const RESIDENT_BYTES: usize = 1 << 20;
-/// The same where it does not tell, and everything up to here is cleared.
+/// The same if the kernel does not report touched pages, and everything up to this size is cleared.
 const RESIDENT_BYTES_WITHOUT_PAGEMAP: usize = 64 * 1024;
-/// The parts that a component may be made of. A script engine with its libraries has some dozens of
-/// core instances and tables.
+/// The maximum number of core instances of a component. A script engine with its libraries has some
+/// dozens of core instances and tables.
 const MAX_CORE_INSTANCES: u32 = 100;
 const MAX_TABLES: u32 = 100;
 const MAX_MEMORIES: u32 = 20;
 const MAX_TABLE_ELEMENTS: usize = 65_536;
-/// The most that a 32-bit memory can have. It takes address space only, and the limiter of each run
-/// decides.
+/// The maximum of a 32-bit memory. It only reserves address space; the limiter of each run decides.
 const MAX_MEMORY_BYTES: usize = 4 << 30;
 
-/// Where memories, tables and stacks come from.
+/// The allocator for memories, tables and stacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Allocation {
-    /// From places that are kept ready.
+    /// The pooling allocator.
     Pooled,
-    /// From the operating system, for what does not fit into the places.
+    /// The on-demand allocator, for programs that do not fit into the pool.
     OnDemand,
 }
 

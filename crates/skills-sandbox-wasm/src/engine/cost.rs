@@ -2,12 +2,12 @@
 //!
 //! The length of a component bounds neither the time nor the memory of the compiler: 300 nested
 //! loops over 300 variables are 4.6 KB and take 43 s, and a call of a function with a thousand
-//! parameters is two bytes. So the shape of each function is measured, and what is not known to be
-//! cheap is left to a child process. Real tools in Rust and C of 27 to 200 KB stay below each
-//! limit.
+//! parameters is two bytes. So the shape of each function is measured, and components that are not
+//! known to be cheap are compiled in a child process. Real tools in Rust and C of 27 to 200 KB are
+//! below each limit.
 //!
-//! The worst components below the limits that were found take 3.6 s of processor time or 0.34 GB,
-//! with a compiler built as for tests:
+//! The worst known components below the limits take 3.6 s of processor time or 0.34 GB, with a
+//! compiler built for tests:
 //!
 //! ```text
 //! cargo test -p skills-sandbox-wasm --lib -- --nocapture the_worst_small_components
@@ -18,32 +18,33 @@ use wasmparser::{
     Operator, Parser, Payload, TypeRef,
 };
 
-/// The longest component that is compiled in this process.
+/// The maximum length of a component that is compiled in this process.
 const MAX_BYTES: usize = 512 << 10;
-/// The most work in one function, and in all together: one for an instruction, more where an
-/// instruction passes many values.
+/// The maximum work in one function, and in total: one unit per instruction, more if an instruction
+/// passes many values.
 const MAX_WORK: u64 = 20_000;
 const MAX_TOTAL_WORK: u64 = 250_000;
-/// The most branches times variables in one function, and in all together. At each branch the
-/// compiler decides where each variable is.
+/// The maximum of branches times variables in one function, and in total. At each branch the
+/// compiler assigns a location to each variable.
 const MAX_BRANCH_VARIABLES: u64 = 150_000;
 const MAX_TOTAL_BRANCH_VARIABLES: u64 = 300_000;
-/// The most variables of a function, with its parameters and results.
+/// The maximum number of variables of a function, including parameters and results.
 const MAX_VARIABLES: u64 = 256;
-/// How deep loops, and blocks of any kind, may be nested. The time grows with the square of the
-/// depth of loops.
+/// The maximum nesting depth of loops, and of blocks of any kind. The time grows with the square of
+/// the depth of loops.
 const MAX_LOOP_DEPTH: usize = 8;
 const MAX_BLOCK_DEPTH: usize = 256;
-/// The most parameters and results of a function or block. Compilers of languages pass more in
-/// memory.
+/// The maximum number of parameters and results of a function or block. Language compilers pass
+/// more in memory.
 const MAX_ARITY: usize = 32;
-/// What a function, a module or a function of the component model costs besides its instructions.
+/// The cost of a function, a module or a function of the component model in addition to its
+/// instructions.
 const FUNCTION_WORK: u64 = 25;
-/// The most images of memories and tables that the compiler makes of segments; each has up to 16
-/// MiB. Real components have three.
+/// The maximum number of memory and table images that the compiler creates from segments; each has
+/// up to 16 MiB. Real components have three.
 const MAX_IMAGES: usize = 4;
 
-/// Says whether compiling the component is known to take little time and memory.
+/// Returns true if compiling the component is known to take little time and memory.
 pub(super) fn is_small(component: &[u8]) -> bool {
     component.len() <= MAX_BYTES
         && CostEstimator::default()
@@ -51,18 +52,18 @@ pub(super) fn is_small(component: &[u8]) -> bool {
             .unwrap_or(false)
 }
 
-/// What was seen of a component so far.
+/// What was counted in a component so far.
 #[derive(Default)]
 struct CostEstimator {
     cost: Cost,
-    /// How many components and modules are open around what is read.
+    /// The nesting depth of components and modules at the current position.
     depth: u32,
     has_lift: bool,
     images: usize,
     module: ModuleState,
 }
 
-/// The core module that is being read; modules do not contain modules.
+/// The core module that is being read; modules are not nested.
 #[derive(Default)]
 struct ModuleState {
     /// Parameters and results of each type.
@@ -75,7 +76,7 @@ struct ModuleState {
     has_table_image: bool,
 }
 
-/// What compiling costs, as far as it is known.
+/// The estimated cost of compiling.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Cost {
     work: u64,
@@ -83,7 +84,7 @@ struct Cost {
 }
 
 impl CostEstimator {
-    /// Reads everything; nothing when the component is not valid, or has what is not known to be
+    /// Reads everything; `None` if the component is invalid, or has parts that are not known to be
     /// cheap.
     fn is_within_limits(mut self, component: &[u8]) -> Option<bool> {
         for payload in Parser::new(0).parse_all(component) {
@@ -110,8 +111,8 @@ impl CostEstimator {
             Payload::TypeSection(types) => {
                 for group in types {
                     for ty in group.ok()?.types() {
-                        // Types of garbage-collected objects are rare, and their instructions
-                        // differ much in cost.
+                        // Types of garbage-collected objects are rare, and the costs of their
+                        // instructions differ widely.
                         let CompositeInnerType::Func(function) = &ty.composite_type.inner else {
                             return None;
                         };
@@ -179,8 +180,8 @@ impl CostEstimator {
                     self.cost.work += FUNCTION_WORK;
                     match function.ok()? {
                         CanonicalFunction::Lift { .. } => self.has_lift = true,
-                        // A function that was lifted could be lowered again. For such calls between
-                        // components the compiler makes code that grows with their types.
+                        // A lifted function could be lowered again. For such calls between
+                        // components the compiler generates code that grows with their types.
                         CanonicalFunction::Lower { .. } if self.has_lift || self.depth > 0 => {
                             return None;
                         }
@@ -193,7 +194,7 @@ impl CostEstimator {
         Some(())
     }
 
-    /// Counts a function, and the code by which it is called from outside.
+    /// Counts a function, and the code with which it is called from outside.
     fn add_function(&mut self, ty: u32) -> Option<()> {
         self.cost.work += FUNCTION_WORK + self.module.arity(ty)? as u64;
         self.module.functions.push(ty);
@@ -217,7 +218,7 @@ impl ModuleState {
         }
     }
 
-    /// Returns the cost of a function; nothing when it is above a limit.
+    /// Returns the cost of a function; `None` if it exceeds a limit.
     fn body_cost(&self, ty: u32, body: &FunctionBody<'_>) -> Option<Cost> {
         let mut variables = self.arity(ty)? as u64;
         for locals in body.get_locals_reader().ok()? {
@@ -226,7 +227,7 @@ impl ModuleState {
         let (mut work, mut branches, mut loops) = (0, 1u64, 0);
         // Whether each open block is a loop.
         let mut blocks = Vec::new();
-        // What the widest block of the function passes on.
+        // The number of values that the widest block of the function passes on.
         let mut widest = self.arity(ty)?;
         for operator in body.get_operators_reader().ok()? {
             let operator = operator.ok()?;
@@ -260,7 +261,7 @@ impl ModuleState {
                 | Operator::BrOnNull { .. }
                 | Operator::BrOnNonNull { .. }
                 | Operator::Return => (widest, 1),
-                // Elements of tables are made when they are first used.
+                // Elements of tables are initialized on first use.
                 Operator::TableGet { .. } | Operator::TableSet { .. } => (0, 1),
                 _ => (0, 0),
             };
@@ -293,8 +294,7 @@ mod tests {
         wat::parse_str(format!("(component {text})")).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// A module with a function that does nothing, and functions with this many `i32` variables and
-    /// this code.
+    /// A module with an empty function, and functions with this many `i32` variables and this code.
     fn functions(number: usize, variables: usize, code: &str) -> Vec<u8> {
         let function = format!("(func (local {}) {code})", "i32 ".repeat(variables));
         bytes(&format!(
@@ -303,7 +303,7 @@ mod tests {
         ))
     }
 
-    /// Nested loops, each left by a condition, around code that changes each variable.
+    /// Nested loops, each with a conditional exit, around code that modifies each variable.
     fn loops(depth: usize, variables: usize) -> String {
         let changes: String = (0..variables)
             .map(|at| format!("(local.set {at} (i32.add (local.get {at}) (i32.const 1)))"))
@@ -315,7 +315,7 @@ mod tests {
         format!("{open}{changes} {close}")
     }
 
-    /// Modules that each have an image of 16 MiB, since their data is far apart.
+    /// Modules that each have an image of 16 MiB, since their data segments are far apart.
     fn images(number: usize) -> Vec<u8> {
         let module = r#"(core module (memory 256) (data (i32.const 0) "x") (data (i32.const 16777214) "x"))"#;
         bytes(&module.repeat(number))
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_take_long_is_not_small() {
+    fn expensive_components_are_not_small() {
         let wide = "i32 ".repeat(MAX_ARITY + 1);
         let cases = [
             (
@@ -402,7 +402,7 @@ mod tests {
                 "other types",
                 bytes("(core module (type (struct (field i32))))"),
             ),
-            ("no component", b"\0asm\x0d\0\x01\0\x01".to_vec()),
+            ("not a component", b"\0asm\x0d\0\x01\0\x01".to_vec()),
             (
                 "calls between components",
                 bytes(
@@ -470,7 +470,7 @@ mod tests {
             let now = || rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
             let started = now();
             let compiled = engine.precompile_component(&component).unwrap();
-            #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
+            #[expect(clippy::disallowed_methods, reason = "a procfs file")]
             let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
             let peak = status
                 .lines()

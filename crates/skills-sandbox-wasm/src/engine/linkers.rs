@@ -1,4 +1,4 @@
-//! An engine and the interfaces that it offers.
+//! An engine with its linkers.
 
 use std::sync::OnceLock;
 
@@ -10,8 +10,8 @@ use crate::component_info::{ComponentInfo, WasiVersion};
 use crate::store_state::StoreState;
 use crate::{WasmProfile, fs};
 
-/// An engine and the interfaces that it offers, each set of them made when a component first asks
-/// for it.
+/// An engine with its linkers. Each linker is created when a component first needs its set of
+/// interfaces.
 pub(crate) struct EngineLinkers {
     pub(super) engine: Engine,
     pub(super) allocation: Allocation,
@@ -28,7 +28,7 @@ impl EngineLinkers {
         })
     }
 
-    /// Returns the interfaces that a component may ask for.
+    /// Returns the linker with the interfaces that a component may import.
     pub(super) fn linker(&self, surface: &ComponentInfo) -> wasmtime::Result<&Linker<StoreState>> {
         let cell = &self.linkers[linker_index(surface)];
         if let Some(linker) = cell.get() {
@@ -40,7 +40,7 @@ impl EngineLinkers {
 
     fn build_linker(&self, surface: &ComponentInfo) -> wasmtime::Result<Linker<StoreState>> {
         let mut linker = Linker::new(&self.engine);
-        // The interfaces of files come twice: ours take the place of those that were there.
+        // The file system interfaces are defined twice: ours replace those of `wasmtime-wasi`.
         linker.allow_shadowing(true);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
         #[cfg(feature = "wasi-p3")]
@@ -57,7 +57,7 @@ impl EngineLinkers {
     }
 }
 
-/// Components of WASI 0.3 may ask for interfaces of 0.2 as well.
+/// Components of WASI 0.3 may import interfaces of 0.2 as well.
 fn linker_index(surface: &ComponentInfo) -> usize {
     usize::from(surface.wasi_version == WasiVersion::P3) * 2 + usize::from(surface.imports_http)
 }

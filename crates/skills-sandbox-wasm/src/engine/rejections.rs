@@ -1,4 +1,4 @@
-//! What was too costly to compile, so that it is not tried again and again.
+//! Components that were too expensive to compile, so that they are not tried repeatedly.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -7,13 +7,13 @@ use std::time::Instant;
 use crate::LoadError;
 use crate::code_cache::CacheKey;
 
-/// How many are remembered.
+/// The maximum number of entries.
 const MAX_REJECTIONS: usize = 256;
-/// How much more time than was not enough must be there for another attempt: twice as much, since
-/// machines are not always equally busy.
+/// How much more time than the insufficient time must be available for another attempt: twice as
+/// much, since the load of a host varies.
 const RETRY_TIME_FACTOR: u32 = 2;
 
-/// The components whose compilation was killed, by content, each with the limit that was reached.
+/// The components whose compilation was killed, by content, each with the exceeded limit.
 #[derive(Default)]
 pub(super) struct CompileRejections(Mutex<VecDeque<(CacheKey, LoadError)>>);
 
@@ -27,7 +27,7 @@ impl CompileRejections {
         known.push_back((key, error));
     }
 
-    /// Fails with the limit that was reached before, unless there is much more time now.
+    /// Fails with the limit that was exceeded before, unless much more time is available now.
     pub(super) fn check(&self, key: &CacheKey, deadline: Option<Instant>) -> Result<(), LoadError> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((_, error)) = known.iter().find(|(other, _)| other == key) else {

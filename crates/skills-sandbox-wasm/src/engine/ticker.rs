@@ -1,4 +1,4 @@
-//! Advances the engines' epochs while something runs.
+//! Advances the epochs of engines while something runs.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,12 +9,11 @@ use wasmtime::{Engine, EngineWeak};
 
 /// How often the epoch advances, and so how late a loop may be stopped.
 pub(crate) const TICK: Duration = Duration::from_millis(1);
-/// For how many ticks the thread stays awake when nothing runs: whoever runs one program after the
-/// other would wake it each time.
+/// For how many ticks the thread stays awake when nothing runs, so that sequential runs do not wake
+/// it each time.
 const IDLE_TICKS: u32 = 20;
 
-/// One thread that sleeps until a run begins and ends with its owner: an idle host spends nothing
-/// on it.
+/// A thread that parks while nothing runs, and ends with its owner.
 pub(crate) struct Ticker(Arc<TickerState>);
 
 #[derive(Default)]
@@ -31,7 +30,7 @@ struct State {
     is_stopped: bool,
 }
 
-/// Keeps the epoch advancing as long as it lives.
+/// Keeps the epoch advancing while it lives.
 pub(crate) struct TickGuard(Arc<TickerState>);
 
 impl Ticker {
@@ -44,7 +43,7 @@ impl Ticker {
         Ok(Self(shared))
     }
 
-    /// Takes one more engine along.
+    /// Adds an engine.
     pub(crate) fn register_engine(&self, engine: &Engine) {
         self.0
             .state
@@ -108,8 +107,8 @@ fn advance(shared: &TickerState) {
     }
 }
 
-/// Waits until something runs. Whoever begins a run looks at `is_parked` under the same lock, so
-/// none is missed.
+/// Waits until something runs. A starting run checks `is_parked` under the same lock, so no wake-up
+/// is lost.
 fn park(shared: &TickerState) {
     let mut state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
     if shared.active_runs.load(Ordering::SeqCst) > 0 {

@@ -1,8 +1,8 @@
-//! What programs are told when something of ours stands in their way.
+//! The errors that programs get from our rules.
 
 use std::io;
 
-/// A refusal, which programs see as an error code of WASI.
+/// A rejection, which programs see as a WASI error code.
 pub(super) enum FsErrorCode {
     NotPermitted,
     NotDirectory,
@@ -13,7 +13,7 @@ pub(super) enum FsErrorCode {
     NoSpace,
 }
 
-/// `wasmtime-wasi` translates the numbers of the operating system.
+/// `wasmtime-wasi` translates the error numbers of the operating system.
 #[cfg(unix)]
 impl From<FsErrorCode> for io::Error {
     fn from(refusal: FsErrorCode) -> Self {

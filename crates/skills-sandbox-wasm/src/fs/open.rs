@@ -1,4 +1,4 @@
-//! Opening: beneath a directory, never something that blocks.
+//! Opens files beneath a directory, and never a file that blocks.
 
 use std::fs::File as StdFile;
 use std::io;
@@ -11,30 +11,30 @@ use wasmtime_wasi::{FsPerms, OpenMode};
 use super::error_code::FsErrorCode;
 use super::preopens::Preopens;
 
-/// What a program wants to open, in the words of both generations.
+/// The options of an open call, for both versions of WASI.
 #[derive(Clone, Copy)]
 pub(super) struct OpenRequest {
     pub(super) follow: FollowSymlinks,
     pub(super) access: OpenMode,
     pub(super) create: Create,
     pub(super) truncate: bool,
-    /// Fail if it is no directory.
+    /// Fail if it is not a directory.
     pub(super) directory: bool,
-    /// Wants writes to reach the disk at once, which nobody offers.
+    /// Synchronous writes, which are not supported.
     pub(super) synchronized: bool,
 }
 
-/// What happens to a name that is free, and to one that is not.
+/// What happens if the name is free, and if it exists.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Create {
     Never,
     IfMissing,
-    /// Fail if there is something.
+    /// Fail if it exists.
     Exclusive,
 }
 
-/// Writes `fn open_request`, which translates the flags of one generation: their types have the
-/// same names and values, and nothing in common.
+/// Defines `fn open_request`, which translates the flags of one version: their types have the same
+/// names and values, but are unrelated types.
 macro_rules! translate_flags {
     () => {
         fn open_request(
@@ -71,12 +71,12 @@ macro_rules! translate_flags {
 pub(super) use translate_flags;
 
 impl OpenRequest {
-    /// Whether opening alone may change something, or the handle may.
+    /// Returns true if opening or the handle may modify something.
     fn writes(&self) -> bool {
         self.truncate || self.create != Create::Never || self.access.contains(OpenMode::WRITE)
     }
 
-    /// The mode that the handle remembers: whoever does not ask to write reads.
+    /// The mode of the handle: without write access it is for reading.
     fn mode(&self) -> OpenMode {
         let read = if self.access.contains(OpenMode::WRITE) {
             OpenMode::empty()
@@ -105,8 +105,8 @@ impl OpenRequest {
 
 /// Opens `path` beneath `dir`.
 ///
-/// What is written to is first opened as it is, then judged by where it really lies, and only then
-/// cut to nothing.
+/// A file to be written is first opened without truncating, then checked by its real path, and only
+/// then truncated.
 pub(super) fn open(
     dir: &Dir,
     path: &str,
@@ -127,7 +127,7 @@ pub(super) fn open(
     directories.protected.check_visible(&opened)?;
     let metadata = opened.metadata()?;
     if !metadata.is_dir() && !metadata.is_file() {
-        // A pipe without a writer, a terminal, a device: reading it could take for ever.
+        // A pipe without a writer, a terminal, a device: reading it could block forever.
         return Err(FsErrorCode::NotPermitted.into());
     }
     let perms = if is_read_only || directories.protected.is_protected(&opened)? {
@@ -163,7 +163,7 @@ fn existing_or_new(
 ) -> io::Result<(StdFile, bool)> {
     let path = Path::new(path);
     let create = |options: &mut OpenOptions| {
-        // Not through a link to nowhere, which could lead to where nothing may be made.
+        // Not through a dangling symlink, which could create a file at a protected path.
         let options = options.create_new(true);
         if directories.protected.is_read_only() {
             directories.quota.count_entry()?;
@@ -193,7 +193,7 @@ fn existing_or_new(
 #[cfg(unix)]
 fn never_waits(options: &mut OpenOptions) {
     use cap_primitives::fs::OpenOptionsExt;
-    // Opening a pipe waits for its other end otherwise; for regular files it means nothing.
+    // Otherwise opening a pipe waits for its other end; for regular files the flag has no effect.
     let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
     options.custom_flags(flags.bits().cast_signed());
 }

@@ -129,7 +129,7 @@ impl HostDescriptor for FsView<'_> {
         new_fd: Fd,
         new_path: String,
     ) -> FsResult<()> {
-        // By another name it could be changed.
+        // It could be modified through the other name.
         let from = self.resolve_for_modify(fd, path)?;
         let to = self.resolve_for_create(new_fd, new_path);
         let (from, to) = self.or_release(from, to)?;
@@ -208,7 +208,7 @@ impl HostDescriptor for FsView<'_> {
             opened_parent: held,
         } = self.resolve_for_modify(fd, path)?;
         let result = if flags.contains(PathFlags::SYMLINK_FOLLOW) {
-            // What a link leads to is judged when it is opened.
+            // The target of a symlink is checked when it is opened.
             let target = self
                 .open_at(fd, flags, path, OpenFlags::empty(), DescriptorFlags::READ)
                 .await;
@@ -223,7 +223,7 @@ impl HostDescriptor for FsView<'_> {
                 Err(error) => Err(error),
             }
         } else {
-            // A slash at the end would follow a link.
+            // A trailing slash would follow a symlink.
             let path = path.trim_end_matches('/').to_owned();
             self.inner()
                 .set_times_at(fd, flags, path, accessed, modified)
@@ -287,7 +287,7 @@ impl HostDescriptor for FsView<'_> {
         for fd in [&one, &other] {
             match self.ensure_scratch(fd) {
                 Ok(_) => {}
-                // Where it cannot be made, nothing else is the same.
+                // If it cannot be created, it is not the same object as any other.
                 Err(AccessError::Errno(_)) => return Ok(false),
                 Err(AccessError::Trap(error)) => return Err(error),
             }

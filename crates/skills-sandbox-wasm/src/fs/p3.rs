@@ -64,7 +64,7 @@ impl From<AccessError> for FilesystemError {
 
 translate_flags!();
 
-/// What does the work.
+/// Returns the accessor of `wasmtime-wasi`.
 fn inner_accessor(store: &StoreAccessor) -> Accessor<StoreState, WasiFilesystem> {
     store.with_getter::<WasiFilesystem>(StoreState::filesystem)
 }
@@ -76,12 +76,12 @@ fn inner_access<'a>(
     Access::<StoreState, WasiFilesystem>::new(store.as_context_mut(), StoreState::filesystem)
 }
 
-/// Looks at the state of the run.
+/// Calls `look` with the file system state of the run.
 fn with_view<T>(store: &StoreAccessor, look: impl FnOnce(&mut FsView<'_>) -> T) -> T {
     store.with(|mut access| look(&mut access.get()))
 }
 
-/// Takes what a program writes to a file.
+/// Receives what a program writes to a file.
 struct FileSink {
     writer: QuotaWriter,
     result: Option<oneshot::Sender<WriteResult>>,
@@ -90,7 +90,7 @@ struct FileSink {
 impl FileSink {
     fn close(&mut self, result: WriteResult) {
         if let Some(sender) = self.result.take() {
-            // A program that does not wait for the result is not told.
+            // A program that does not wait for the result does not get it.
             let _ = sender.send(result);
         }
     }
@@ -201,7 +201,7 @@ impl HostDescriptorWithStore<StoreState> for HasFsView {
         mut store: Access<'_, StoreState, Self>,
         fd: Fd,
     ) -> wasmtime::Result<(StreamReader<DirectoryEntry>, FutureReader<WriteResult>)> {
-        // Where it cannot be made, it stays the empty one.
+        // If it cannot be created, the empty placeholder remains.
         if let Err(AccessError::Trap(error)) = store.get().ensure_scratch(&fd) {
             return Err(error);
         }
@@ -243,7 +243,7 @@ impl HostDescriptorWithStore<StoreState> for HasFsView {
         new_fd: Fd,
         new_path: String,
     ) -> FilesystemResult<()> {
-        // By another name it could be changed.
+        // It could be modified through the other name.
         let (from, to) = with_view(store, |files| {
             let from = files.resolve_for_modify(fd, path)?;
             let to = files.resolve_for_create(new_fd, new_path);
@@ -339,7 +339,7 @@ impl HostDescriptorWithStore<StoreState> for HasFsView {
             opened_parent: held,
         } = with_view(store, |files| files.resolve_for_modify(fd, path))?;
         let result = if flags.contains(PathFlags::SYMLINK_FOLLOW) {
-            // What a link leads to is judged when it is opened.
+            // The target of a symlink is checked when it is opened.
             match Self::open_at(
                 store,
                 fd,
@@ -364,7 +364,7 @@ impl HostDescriptorWithStore<StoreState> for HasFsView {
                 Err(error) => Err(error),
             }
         } else {
-            // A slash at the end would follow a link.
+            // A trailing slash would follow a symlink.
             let path = path.trim_end_matches('/').to_owned();
             WasiFilesystem::set_times_at(
                 &inner_accessor(store),
@@ -432,7 +432,7 @@ impl HostDescriptorWithStore<StoreState> for HasFsView {
                 .and_then(|_| files.ensure_scratch(&other))
         }) {
             Ok(_) => WasiFilesystem::is_same_object(&inner_accessor(store), one, other).await,
-            // Where one cannot be made, nothing else is the same.
+            // If one cannot be created, it is not the same object as any other.
             Err(AccessError::Errno(_)) => Ok(false),
             Err(AccessError::Trap(error)) => Err(error),
         }

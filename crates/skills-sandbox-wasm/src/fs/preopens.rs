@@ -1,4 +1,4 @@
-//! The directories that a run starts from.
+//! The preopened directories of a run.
 
 use std::fs::File;
 use std::io;
@@ -16,14 +16,14 @@ use super::is_same_directory;
 use super::protected::{ProtectedPaths, real_path};
 use super::quota::{StoredBytes, WriteQuota};
 
-/// Where the private scratch directory appears.
+/// The guest path of the scratch directory.
 pub(crate) const SCRATCH_PATH: &str = "/work";
 
-/// The directories of a run: what was granted, and a private one that is made when it is first
-/// used.
+/// The directories of a run: the granted ones, and a scratch directory that is created on first
+/// use.
 pub(crate) struct Preopens {
     granted: Vec<(Dir, String)>,
-    /// Stands for the private directory until that is made.
+    /// Represents the scratch directory until it is created.
     scratch_placeholder: Dir,
     scratch: Option<(ScratchDir, Dir)>,
     scratch_parent: Arc<Path>,
@@ -32,12 +32,12 @@ pub(crate) struct Preopens {
 }
 
 impl Preopens {
-    /// Opens what was granted.
+    /// Opens the granted directories.
     ///
     /// # Errors
-    /// When a granted directory is gone, or what was granted is a file: a program starts from
-    /// directories only. When the path leads through a symlink, so that nobody can lead a grant
-    /// elsewhere after it was decided.
+    /// Fails if a granted directory does not exist or is a file, since programs get directories
+    /// only. Also fails if the path contains a symlink, so that a grant cannot be redirected after
+    /// it was authorized.
     pub(crate) fn open(
         grants: &Grants,
         parent: Arc<Path>,
@@ -50,11 +50,11 @@ impl Preopens {
             check_location(&opened, file.location())?;
             granted.push((
                 open_directory(opened, file.access() == Access::ReadWrite),
-                file.guest().to_owned(),
+                file.guest_path().to_owned(),
             ));
         }
         let unmade = create_placeholder(&parent)
-            .map_err(|error| SandboxError::setup("making a scratch directory", error))?;
+            .map_err(|error| SandboxError::setup("creating the scratch directory", error))?;
         Ok(Self {
             granted,
             scratch_placeholder: unmade,
@@ -65,7 +65,7 @@ impl Preopens {
         })
     }
 
-    /// Lists them with their names.
+    /// Lists them with their guest paths.
     pub(super) fn list(&self) -> impl Iterator<Item = (Dir, String)> {
         let private = self
             .scratch
@@ -81,7 +81,7 @@ impl Preopens {
         is_same_directory(dir, &self.scratch_placeholder)
     }
 
-    /// Makes the private directory, once.
+    /// Creates the scratch directory, once.
     pub(super) fn create_scratch(&mut self) -> io::Result<Dir> {
         if let Some((_, dir)) = &self.scratch {
             return Ok(dir.clone());
@@ -93,7 +93,7 @@ impl Preopens {
         Ok(dir)
     }
 
-    /// Takes out the private directory, if there is one.
+    /// Takes the scratch directory, if it was created.
     pub(crate) fn take_scratch(&mut self) -> Option<ScratchDir> {
         self.scratch.take().map(|(scratch, _)| scratch)
     }
@@ -106,20 +106,19 @@ fn open_directory(file: File, is_writable: bool) -> Dir {
         (FsPerms::ReadOnly, OpenMode::READ)
     };
     // Calls on regular files and directories of a disk do not block for long, and a thread for each
-    // would cost more than they do.
+    // would cost more.
     Dir::new(file, perms, mode, true)
 }
 
-/// Refuses a directory that does not lie where the grant says; what it is was settled when it was
-/// opened.
+/// Rejects a directory that is not at the granted path; its identity was fixed when it was opened.
 fn check_location(opened: &File, path: &Path) -> Result<(), SandboxError> {
     match real_path(opened) {
         Ok(real) if real == path => Ok(()),
         Ok(_) => Err(SandboxError::rejected(
             "wasm",
-            format!("{} leads through a symlink", path.display()),
+            format!("{} contains a symlink", path.display()),
         )),
-        // Where the system does not say, nothing may be written either.
+        // If the system cannot report the real path, writing is rejected later, too.
         Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
         Err(error) => Err(SandboxError::setup("finding a granted directory", error)),
     }
@@ -131,7 +130,7 @@ fn setup_error(path: &Path, error: io::Error) -> SandboxError {
         return SandboxError::rejected(
             "wasm",
             format!(
-                "{} is a file, and WebAssembly programs are given directories only; grant the directory it is in",
+                "{} is a file, but WebAssembly programs get directories only; grant its parent directory",
                 path.display()
             ),
         );
@@ -139,8 +138,8 @@ fn setup_error(path: &Path, error: io::Error) -> SandboxError {
     SandboxError::setup("opening a granted directory", error)
 }
 
-/// Returns a directory that was removed while it was open: it is empty, and nothing can be made in
-/// it.
+/// Returns a directory that was removed while it was open: it is empty, and nothing can be created
+/// in it.
 fn create_placeholder(parent: &Path) -> io::Result<Dir> {
     static REMOVED: OnceLock<Dir> = OnceLock::new();
     if let Some(dir) = REMOVED.get() {

@@ -1,4 +1,4 @@
-//! What stays as it is in a directory that may be written.
+//! Paths that must not be modified inside writable directories.
 
 use std::fs::File;
 use std::io;
@@ -6,25 +6,25 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
 use cap_primitives::fs::FollowSymlinks;
-use skills_policy::{Access, FileGrant, Grants, leads_to_protected, protected_by};
+use skills_policy::{Access, FileGrant, Grants, innermost_protected_name, may_lead_to_protected};
 
 use super::error_code::FsErrorCode;
 
-/// Knows the granted directories by where they really lie, and what in them is not to be changed:
-/// what was granted for reading only, and what is [protected](skills_policy::PROTECTED), at any
-/// depth and whether it exists or not. What is hidden is not opened either.
+/// Holds the real paths of granted directories, and the paths in them that must not be modified:
+/// those granted for reading only, and [protected paths](skills_policy::PROTECTED_PATHS), at any
+/// depth and whether they exist or not. Hidden paths are not opened either.
 pub(super) struct ProtectedPaths {
     grants: Grants,
     is_writable: bool,
-    /// What protected links at the top of granted directories lead to in the same directory;
-    /// searched when something is first changed.
+    /// The targets, within the same directory, of protected symlinks at the top of granted
+    /// directories; searched on the first modification.
     link_targets: OnceLock<Vec<PathBuf>>,
-    /// Where the private directory lies, once it is made.
+    /// The real path of the scratch directory, once it is created.
     scratch: OnceLock<PathBuf>,
 }
 
-/// An entry that may be changed: the directory that it is in, held open, and its name there.
-/// Whoever acts on these two acts on what was judged, whatever others do to the path meanwhile.
+/// An entry that may be modified: its parent directory, held open, and its name. Operations on
+/// these two affect exactly what was checked, whatever other processes do to the path meanwhile.
 pub(super) struct ParentAndName {
     pub(super) parent: File,
     pub(super) name: PathBuf,
@@ -44,12 +44,12 @@ impl ProtectedPaths {
         }
     }
 
-    /// Returns whether nothing can be changed but the private directory.
+    /// Returns true if only the scratch directory is writable.
     pub(super) fn is_read_only(&self) -> bool {
         !self.is_writable
     }
 
-    /// Refuses an open file or directory that is hidden.
+    /// Rejects an open file or directory that is hidden.
     pub(super) fn check_visible(&self, file: &File) -> io::Result<()> {
         if self.grants.hidden().is_empty() {
             return Ok(());
@@ -67,17 +67,17 @@ impl ProtectedPaths {
         }
     }
 
-    /// Tells where the private directory lies.
+    /// Sets the real path of the scratch directory.
     pub(super) fn set_scratch(&self, directory: &File) -> io::Result<()> {
         if !self.is_read_only() {
-            // It is made once.
+            // It is created once.
             let _ = self.scratch.set(real_path(directory)?);
         }
         Ok(())
     }
 
-    /// Refuses to make, change or remove the entry that `path` names beneath `dir`; links on the
-    /// way are followed, the entry itself is not.
+    /// Rejects creating, modifying or removing the entry that `path` names beneath `dir`, if it is
+    /// protected; symlinks in parent directories are followed, the entry itself is not.
     pub(super) fn check(&self, dir: &File, path: &Path) -> io::Result<ParentAndName> {
         let parent = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => open_directory(dir, parent)?,
@@ -94,7 +94,7 @@ impl ProtectedPaths {
         };
         self.check_entry(&real_path(&parent)?.join(name))?;
         let mut name = PathBuf::from(name);
-        // A slash at the end leads on through a symlink, to what was not judged.
+        // A trailing slash would follow a symlink to a path that was not checked.
         if has_trailing_separator(path) {
             let metadata = cap_primitives::fs::stat(&parent, &name, FollowSymlinks::No);
             if metadata.is_ok_and(|metadata| metadata.file_type().is_symlink()) {
@@ -113,7 +113,7 @@ impl ProtectedPaths {
         }
     }
 
-    /// Says whether an open file is not to be changed.
+    /// Returns true if an open file must not be modified.
     pub(super) fn is_protected(&self, file: &File) -> io::Result<bool> {
         Ok(self.is_writable && !self.is_writable_path(&real_path(file)?))
     }
@@ -142,11 +142,12 @@ impl ProtectedPaths {
                 .any(|kept| lies_in(path, kept))
     }
 
-    /// Says whether something that is not to be changed, or was granted itself, lies below `path`,
+    /// Returns true if a path that must not be modified, or a granted directory, is below `path`
     /// and would move with it.
     fn contains_protected(&self, path: &Path) -> bool {
-        let leads_on =
-            |file: &FileGrant| lies_in(path, file.path()) && leads_to_protected(path, file.path());
+        let leads_on = |file: &FileGrant| {
+            lies_in(path, file.path()) && may_lead_to_protected(path, file.path())
+        };
         let granted = self.grants.files().iter().map(|file| file.path());
         let kept = self
             .grants
@@ -175,14 +176,14 @@ impl ProtectedPaths {
     }
 }
 
-/// The most directory entries that are examined for links.
+/// The maximum number of directory entries that are examined for symlinks.
 const MAX_ENTRIES: usize = 10_000;
 
-/// Finds what protected links in `directory` lead to in `granted`; searches further where names of
-/// more than one component begin, and below what is protected.
+/// Finds the targets in `granted` of protected symlinks in `directory`; descends into prefixes of
+/// protected paths with several components, and into protected directories.
 #[expect(
     clippy::disallowed_methods,
-    reason = "names are listed, and what is written is judged again by where it really lies"
+    reason = "lists names only; written paths are checked again by their real path"
 )]
 fn find_link_targets(
     directory: &Path,
@@ -197,7 +198,7 @@ fn find_link_targets(
         }
         let (path, kind) = (entry.path(), entry.file_type());
         let is_kind = |is: fn(&std::fs::FileType) -> bool| kind.as_ref().is_ok_and(is);
-        let is_protected = protected_by(&path, granted).is_some();
+        let is_protected = innermost_protected_name(&path, granted).is_some();
         if is_kind(std::fs::FileType::is_symlink) && is_protected {
             targets.extend(
                 path.canonicalize()
@@ -205,32 +206,32 @@ fn find_link_targets(
                     .filter(|target| target.starts_with(granted) && target != granted),
             );
         } else if is_kind(std::fs::FileType::is_dir)
-            && (is_protected || leads_to_protected(&path, granted))
+            && (is_protected || may_lead_to_protected(&path, granted))
         {
             find_link_targets(&path, granted, left, targets);
         }
     }
 }
 
-/// Says whether a path is a directory or lies in it, where the system's file systems usually tell
-/// upper and lower case apart.
+/// Returns true if a path is a directory or below it, on systems whose file systems are usually
+/// case-sensitive.
 #[cfg(not(any(target_vendor = "apple", windows)))]
 fn lies_in(path: &Path, directory: &Path) -> bool {
     path.starts_with(directory)
 }
 
-/// The same where they do not.
+/// The same on systems whose file systems are usually case-insensitive.
 #[cfg(any(target_vendor = "apple", windows))]
 fn lies_in(path: &Path, directory: &Path) -> bool {
     let folded = |path: &Path| -> Vec<String> {
         path.components()
-            .map(|part| skills_policy::folded(&part.as_os_str().to_string_lossy()))
+            .map(|part| skills_policy::fold_name(&part.as_os_str().to_string_lossy()))
             .collect()
     };
     folded(path).starts_with(&folded(directory))
 }
 
-/// Says whether a path ends in `/` or `/.`, which its components do not tell.
+/// Returns true if a path ends in `/` or `/.`, which its components do not show.
 fn has_trailing_separator(path: &Path) -> bool {
     let bytes = path.as_os_str().as_encoded_bytes();
     bytes.ends_with(b"/") || bytes.ends_with(b"/.")
@@ -240,7 +241,8 @@ fn open_directory(dir: &File, path: &Path) -> io::Result<File> {
     cap_primitives::fs::open_dir(dir, path)
 }
 
-/// Returns where an open file lies now. Where the system does not say, nothing may be written.
+/// Returns the current real path of an open file. If the system cannot report it, nothing may be
+/// written.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(super) fn real_path(file: &File) -> io::Result<PathBuf> {
     use std::os::fd::AsRawFd;
@@ -268,15 +270,17 @@ pub(super) fn real_path(_file: &File) -> io::Result<PathBuf> {
 #[cfg(all(test, unix))]
 mod tests {
     use proptest::prelude::*;
-    use skills_policy::{Capability, Decision, Layer, PROTECTED, Request, Rules, folded};
+    use skills_policy::{
+        Authorization, Capability, PROTECTED_PATHS, Policy, Request, RuleSource, fold_name,
+    };
 
     use super::*;
 
-    /// Components of paths: ordinary ones, protected ones in several spellings, and parts of them.
+    /// Path components: ordinary ones, protected ones in several spellings, and parts of them.
     fn component() -> impl Strategy<Value = String> {
-        let protected = proptest::sample::select(PROTECTED)
+        let protected = proptest::sample::select(PROTECTED_PATHS)
             .prop_map(|name| name.split('/').next_back().unwrap_or(name).to_owned());
-        let parent = proptest::sample::select(PROTECTED)
+        let parent = proptest::sample::select(PROTECTED_PATHS)
             .prop_map(|name| name.split('/').next().unwrap_or(name).to_owned());
         prop_oneof![
             4 => "[a-c]",
@@ -292,8 +296,8 @@ mod tests {
         proptest::collection::vec(component(), 0..6).prop_map(|parts| parts.iter().collect())
     }
 
-    /// A workspace that may be written, with a directory that is granted for reading, one that is
-    /// hidden and a root of skills.
+    /// A writable workspace, with a directory that is granted for reading, one that is hidden and a
+    /// root of skills.
     fn guard() -> ProtectedPaths {
         let request = Request::new("/skills/a")
             .workspace("/w")
@@ -301,44 +305,44 @@ mod tests {
             .read("/w/fixed")
             .read("/r");
         let request = request.hide("/w/state").protect("/w/library");
-        let rules = Rules::default().allow(Layer::Session, Capability::Write);
-        match rules.decide(&request) {
-            Decision::Granted(grants) => ProtectedPaths::new(&grants),
-            Decision::Denied(denial) => unreachable!("{denial}"),
+        let rules = Policy::default().allow(RuleSource::Invocation, Capability::Write);
+        match rules.authorize(&request) {
+            Authorization::Granted(grants) => ProtectedPaths::new(&grants),
+            Authorization::Denied(denial) => unreachable!("{denial}"),
         }
     }
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// What may be changed lies in the workspace, and neither it nor anything above it there is
+        /// A modifiable path is in the workspace, and neither it nor any parent of it there is
         /// protected, hidden or granted for reading only.
         #[test]
-        fn only_what_no_rule_keeps_is_changed(below in path(), outside in path()) {
+        fn only_unprotected_paths_are_modifiable(below in path(), outside in path()) {
             let guard = guard();
             let path = Path::new("/w").join(&below);
-            let parts: Vec<String> = below.iter().map(|part| folded(&part.to_string_lossy())).collect();
+            let parts: Vec<String> = below.iter().map(|part| fold_name(&part.to_string_lossy())).collect();
             let starts = |name: &&str| {
-                let name: Vec<String> = name.split('/').map(folded).collect();
+                let name: Vec<String> = name.split('/').map(fold_name).collect();
                 parts.windows(name.len()).any(|window| window == name)
             };
             let first = below.iter().next().and_then(|part| part.to_str());
-            let is_kept = PROTECTED.iter().any(starts) || matches!(first, Some("fixed" | "state" | "library"));
+            let is_kept = PROTECTED_PATHS.iter().any(starts) || matches!(first, Some("fixed" | "state" | "library"));
             prop_assert_eq!(guard.is_writable_path(&path), !is_kept, "{:?}", path);
             prop_assert!(!guard.is_writable_path(&Path::new("/r").join(&outside)) && !guard.is_writable_path(&Path::new("/elsewhere").join(&outside)));
         }
 
-        /// What lies above something that is kept does not move, so nothing kept is changed by its
-        /// path.
+        /// Parents of protected paths are not moved, so a protected path is not modified through
+        /// its parents.
         #[test]
-        fn nothing_moves_with_what_it_holds(below in path()) {
+        fn parents_of_protected_paths_are_not_moved(below in path()) {
             let guard = guard();
             let path = Path::new("/w").join(&below);
             let holds_kept = ["/w/fixed", "/w/state", "/w/library"].iter().any(|kept| Path::new(kept).starts_with(&path));
             if holds_kept {
                 prop_assert!(guard.check_entry(&path).is_err(), "{:?}", path);
             }
-            // Whatever is judged to be changeable may hold ordinary entries alone.
+            // A modifiable path contains only ordinary entries.
             if guard.check_entry(&path).is_ok() {
                 prop_assert!(guard.is_writable_path(&path.join("ordinary")), "{:?}", path);
             }

@@ -1,4 +1,4 @@
-//! How much a run writes.
+//! Counts the bytes that a run writes.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -6,44 +6,44 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use skills_policy::Limits;
+use skills_policy::ResourceLimits;
 use skills_sandbox::{Quota as Bound, QuotaMonitor};
 use tokio::sync::OnceCell;
 
 use super::error_code::FsErrorCode;
 
-/// What making an entry counts for: about what a file system takes for it.
+/// The cost of creating an entry: about what a file system allocates for it.
 const ENTRY_BYTES: u64 = 4_096;
 
-/// Counts what a run writes, in all directories together, and what lies in directories with quotas
-/// when it begins. What is written twice counts twice, what is removed stays counted: the sum is
-/// never less than what lies there.
+/// Counts what a run writes, in all directories together, and what directories with quotas contain
+/// when it starts. Bytes written twice count twice, and removed ones stay counted: the sum is never
+/// less than the actual use.
 pub(super) struct WriteQuota {
     file_bytes: u64,
     total_bytes: u64,
     counter: Arc<Counter>,
 }
 
-/// A number of bytes, which begins with those that lay in the directories with quotas.
+/// A number of bytes, which starts with those in the directories with quotas.
 #[derive(Default)]
 struct Counter {
     bytes: AtomicU64,
     is_measured: OnceCell<()>,
 }
 
-/// The counters of directories with quotas that runs of this process are writing to.
+/// The counters of directories with quotas that runs of this process write to.
 static SHARED_COUNTERS: Mutex<BTreeMap<Vec<PathBuf>, Weak<Counter>>> = Mutex::new(BTreeMap::new());
 
-/// What lies in the directories with quotas when a run begins. Runs that write to the same
-/// directories at the same time count together.
+/// What directories with quotas contain when a run starts. Concurrent runs with the same
+/// directories share a counter.
 pub(crate) struct StoredBytes {
     max_bytes: u64,
     counter: Arc<Counter>,
 }
 
 impl StoredBytes {
-    /// Measures the directories, on a thread that may block. One that cannot be measured, or is
-    /// over its quota, has no room.
+    /// Measures the directories, on a blocking thread. A directory that cannot be measured, or
+    /// exceeds its quota, counts as full.
     pub(crate) async fn measure(quotas: &[Bound]) -> Self {
         let max_bytes = quotas
             .iter()
@@ -56,8 +56,7 @@ impl StoredBytes {
                 counter: Arc::default(),
             };
         }
-        // Before it is measured, so that nothing is written between the two by a run that counts
-        // elsewhere.
+        // Created before measuring, so that writes of a concurrent run in between are counted.
         let counter = Counter::for_quotas(quotas);
         let measure = async {
             let quotas = quotas.to_vec();
@@ -74,7 +73,7 @@ impl StoredBytes {
     }
 }
 
-/// Measures; nothing when that cannot be done, or when it is more than a quota.
+/// Measures; `None` if that fails, or if a quota is exceeded.
 fn measure_bytes(quotas: &[Bound]) -> Option<u64> {
     let monitor = QuotaMonitor::open(quotas).ok()?;
     Some(
@@ -107,7 +106,7 @@ impl Counter {
 }
 
 impl WriteQuota {
-    pub(super) fn new(limits: &Limits, stored: &StoredBytes) -> Arc<Self> {
+    pub(super) fn new(limits: &ResourceLimits, stored: &StoredBytes) -> Arc<Self> {
         let total_bytes = limits.scratch_bytes.min(stored.max_bytes);
         Arc::new(Self {
             file_bytes: limits.file_bytes,
@@ -127,7 +126,7 @@ impl WriteQuota {
         self.reserve(length)
     }
 
-    /// Refuses a file that is longer than files may be.
+    /// Rejects a file that exceeds the maximum length.
     fn check_file_length(&self, end: u64) -> io::Result<()> {
         if end > self.file_bytes {
             Err(FsErrorCode::TooLarge.into())
@@ -136,13 +135,13 @@ impl WriteQuota {
         }
     }
 
-    /// Counts that a file of `from` bytes is given `to` bytes.
+    /// Counts the change of a file's length from `from` to `to` bytes.
     pub(super) fn count_resize(&self, from: u64, to: u64) -> io::Result<()> {
         self.check_file_length(to)?;
         self.reserve(to.saturating_sub(from))
     }
 
-    /// What is refused does not count.
+    /// Rejected bytes do not count.
     fn reserve(&self, bytes: u64) -> io::Result<()> {
         let more = |written: u64| {
             written

@@ -1,4 +1,4 @@
-//! What a call may act on, the same for all generations.
+//! Resolves what a call may operate on, for all versions of WASI.
 
 use std::fs::File;
 use std::io;
@@ -12,11 +12,11 @@ use wasmtime_wasi::filesystem::{Descriptor, Dir};
 use super::FsView;
 use super::error_code::FsErrorCode;
 
-/// Why a call does not happen.
+/// Error of a file system call: an errno for the guest, or a trap.
 pub(super) enum AccessError {
-    /// The program is told, by an error code.
+    /// The program gets an error code.
     Errno(io::Error),
-    /// The program is ended: it used a handle that it does not have, or has too many.
+    /// The program traps: it used an invalid handle, or has too many.
     Trap(wasmtime::Error),
 }
 
@@ -38,9 +38,8 @@ impl From<ResourceTableError> for AccessError {
     }
 }
 
-/// An entry that may be made, changed or removed, for a call of the library: the directory, the
-/// name in it, and the same directory once more when it was opened for this and has to be
-/// [released](FsView::release).
+/// An entry that may be created, modified or removed: the directory, the name in it, and a handle
+/// of the directory if it was opened for this call and has to be [released](FsView::release).
 pub(super) struct ResolvedEntry {
     pub(super) fd: Resource<Descriptor>,
     pub(super) path: String,
@@ -54,8 +53,8 @@ impl FsView<'_> {
             .ok_or_else(|| FsErrorCode::NotDirectory.into())
     }
 
-    /// Makes the private directory when it is this one and was not used before. Returns the
-    /// directory; nothing when the descriptor is a file.
+    /// Creates the scratch directory if `fd` is its placeholder. Returns the directory; `None` if
+    /// the descriptor is a file.
     pub(super) fn ensure_scratch(
         &mut self,
         fd: &Resource<Descriptor>,
@@ -83,8 +82,8 @@ impl FsView<'_> {
         }
     }
 
-    /// Makes sure that an entry may be made, changed or removed; `path` is what is changed itself,
-    /// not what it leads to.
+    /// Checks that an entry may be created, modified or removed; `path` names the entry itself, not
+    /// the target of a symlink.
     pub(super) fn resolve_for_modify(
         &mut self,
         fd: Resource<Descriptor>,
@@ -118,7 +117,7 @@ impl FsView<'_> {
         })
     }
 
-    /// Makes sure that an entry may be made, and counts it.
+    /// Checks that an entry may be created, and counts it.
     pub(super) fn resolve_for_create(
         &mut self,
         fd: Resource<Descriptor>,
@@ -129,7 +128,7 @@ impl FsView<'_> {
         self.or_release(entry, counted).map(|(entry, ())| entry)
     }
 
-    /// Goes on with an entry and something else; when there is nothing else, the entry is released.
+    /// Combines an entry with another result; if that is an error, the entry is released.
     pub(super) fn or_release<T>(
         &mut self,
         entry: ResolvedEntry,
@@ -144,7 +143,7 @@ impl FsView<'_> {
         }
     }
 
-    /// Closes what was opened for a call.
+    /// Closes a handle that was opened for a call.
     pub(super) fn release(
         &mut self,
         held: Option<Resource<Descriptor>>,
@@ -158,7 +157,7 @@ impl FsView<'_> {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use skills_policy::{Capability, Decision, Layer, Request, Rules};
+    use skills_policy::{Authorization, Capability, Policy, Request, RuleSource};
     use wasmtime::component::ResourceTable;
     use wasmtime_wasi::filesystem::WasiFilesystemCtx;
 
@@ -166,17 +165,17 @@ mod tests {
     use crate::fs::{Preopens, StoredBytes};
 
     #[tokio::test]
-    async fn a_refused_pair_leaves_no_handle_behind() {
+    async fn a_rejected_pair_leaks_no_handle() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         for name in ["skill", "workspace"] {
             std::fs::create_dir(root.join(name)).unwrap();
         }
-        let rules = Rules::default().allow(Layer::User, Capability::Write);
+        let rules = Policy::default().allow(RuleSource::User, Capability::Write);
         let request = Request::new(root.join("skill"))
             .workspace(root.join("workspace"))
-            .tool("Write", None);
-        let Decision::Granted(grants) = rules.decide(&request) else {
+            .allowed_tool("Write", None);
+        let Authorization::Granted(grants) = rules.authorize(&request) else {
             panic!("granted")
         };
         let (mut table, mut wasi) = (ResourceTable::new(), WasiFilesystemCtx::default());

@@ -1,4 +1,4 @@
-//! Writing to a file, within the quota.
+//! Writes to a file, within the quota.
 
 use std::fs::File;
 use std::io;
@@ -10,7 +10,7 @@ use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 
 use super::quota::WriteQuota;
 
-/// The most that is written in one go.
+/// The maximum number of bytes per write.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 /// Writes to one file, in place or at its end.
@@ -37,7 +37,7 @@ impl QuotaWriter {
         }
     }
 
-    /// Writes the beginning of `bytes` and returns how much that was: all of it, unless it is long.
+    /// Writes the first part of `bytes` and returns its length: all of it, unless it is long.
     pub(super) fn write_partial(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let bytes = &bytes[..bytes.len().min(CHUNK_BYTES)];
         let offset = match self.position {

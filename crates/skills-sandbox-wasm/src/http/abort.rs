@@ -1,4 +1,4 @@
-//! What cuts a connection off, told to all its layers.
+//! Why a connection was aborted, shared by all of its layers.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -6,19 +6,18 @@ use std::sync::{Arc, OnceLock};
 use skills_sandbox::egress::{ExceededLimit, ProxyLog};
 use wasmtime_wasi_http::Error;
 
-/// The limit that cut a connection off.
+/// The limit that aborted a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AbortReason {
-    /// Nothing went for too long.
+    /// No data was transferred for too long.
     IdleTimeout,
-    /// More was to be sent than this many bytes.
+    /// More than this many bytes were to be sent.
     SentLimit(u64),
-    /// More came than this many bytes.
+    /// More than this many bytes were received.
     ReceivedLimit(u64),
 }
 
-/// Remembers what cut a connection off first: the layers between wrap errors in their own, which do
-/// not say it.
+/// Records the first abort reason; hyper's wrapped errors do not expose it.
 #[derive(Debug, Clone)]
 pub(super) struct AbortState {
     log: ProxyLog,
@@ -54,7 +53,7 @@ impl AbortState {
         &self.log
     }
 
-    /// Cuts the connection off, and records it the first time.
+    /// Aborts the connection, and logs it the first time.
     pub(super) fn abort(&self, cut: AbortReason) -> Error {
         if self.reason.set(cut).is_ok() {
             self.log.record_limit(cut.limit());
@@ -62,7 +61,7 @@ impl AbortState {
         cut.error()
     }
 
-    /// The same for a layer of bytes.
+    /// The same as an I/O error.
     pub(super) fn abort_io(&self, cut: AbortReason) -> io::Error {
         io::Error::other(self.abort(cut))
     }

@@ -1,4 +1,4 @@
-//! Bodies that end when they are too long, or too slow for the program.
+//! Bodies with a size limit or a timeout.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -12,7 +12,7 @@ use wasmtime_wasi_http::{Error, WasiBody};
 
 use super::abort::{AbortReason, AbortState};
 
-/// A body of at most so many bytes.
+/// A body of at most this many bytes.
 pub(super) struct LimitedBody {
     body: WasiBody,
     direction: Direction,
@@ -32,7 +32,7 @@ impl LimitedBody {
         }
     }
 
-    /// Says what happens when the body is longer.
+    /// Returns the abort reason of a body that is longer.
     pub(super) fn abort_reason(way: Direction, most: u64) -> AbortReason {
         match way {
             Direction::Outbound => AbortReason::SentLimit(most),
@@ -72,7 +72,7 @@ impl Body for LimitedBody {
     }
 }
 
-/// A body of which each part comes within a time that the program chose.
+/// A body whose parts must arrive within a timeout set by the program.
 pub(super) struct TimeoutBody {
     body: WasiBody,
     timeout: Duration,

@@ -1,4 +1,4 @@
-//! The client of one run.
+//! The HTTP client of one run.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::{Request, Response};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
-use skills_policy::HostList;
+use skills_policy::HostFilter;
 use skills_sandbox::egress::{Connector, Direction, ExceededLimit, Proxy, ProxyLog};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
@@ -24,7 +24,7 @@ use super::outgoing::forwarded_request;
 use super::target::Target;
 use super::tls_config::TlsConfig;
 
-/// Sends requests to the hosts of a list, within limits, and records what it did.
+/// Sends requests to allowed hosts, within limits, and logs them.
 pub(super) struct Client {
     proxy: Proxy,
     tls_config: TlsConfig,
@@ -37,7 +37,7 @@ type ClientResponse = (Response<WasiBody>, ConnectionDriver);
 
 impl Client {
     pub(super) fn new(
-        hosts: HostList,
+        hosts: HostFilter,
         outside: Arc<dyn Connector>,
         trust: TlsConfig,
         limits: HttpLimits,
@@ -59,7 +59,7 @@ impl Client {
         self.proxy.log()
     }
 
-    /// Sends a request. The program's own times only make ours shorter.
+    /// Sends a request. Timeouts of the program can only shorten those of the host.
     pub(super) async fn send(
         &self,
         request: Request<WasiBody>,
@@ -128,7 +128,7 @@ impl Client {
         Ok((self.wrap_response(response, options, &fuse)?, driving))
     }
 
-    /// Counts a request, and makes sure that there is room for its connection.
+    /// Counts a request, and acquires a permit for its connection.
     fn acquire_permit(&self) -> Result<OwnedSemaphorePermit, HttpFailure> {
         let limited = |limit| HttpFailure::limit_hit(Error::ConnectionLimitReached, limit);
         let next = |sent: u64| Some(sent + 1).filter(|sent| *sent <= self.limits.max_requests);
@@ -167,7 +167,7 @@ impl Client {
     }
 }
 
-/// Waits no longer than the program chose to.
+/// Applies a timeout set by the program.
 async fn with_timeout<T>(
     time: Option<Duration>,
     error: Error,

@@ -1,14 +1,14 @@
-//! How a backend reaches hosts, whatever the run.
+//! HTTP configuration of a backend, for all of its runs.
 
 use std::sync::{Arc, OnceLock};
 
-use skills_policy::HostList;
+use skills_policy::HostFilter;
 use skills_sandbox::SandboxError;
 use skills_sandbox::egress::{Connector, SystemConnector};
 
 use super::{HttpContext, HttpLimits, TlsConfig};
 
-/// What all gates of a backend share: the outside, whom TLS believes, limits. Cheap to clone.
+/// What all runs of a backend share: connector, TLS roots, limits. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct HttpConfig {
     connector: Arc<dyn Connector>,
@@ -36,7 +36,7 @@ impl HttpConfig {
         }
     }
 
-    /// Believes these certificates, each one in DER, instead of the public authorities.
+    /// Trusts these certificates, each in DER, instead of the public authorities.
     pub(crate) fn root_certificates(self, certificates: impl IntoIterator<Item = Vec<u8>>) -> Self {
         Self {
             roots: Some(certificates.into_iter().collect()),
@@ -49,8 +49,8 @@ impl HttpConfig {
         Self { limits, ..self }
     }
 
-    /// Makes the gate of one run.
-    pub(crate) fn http_context(&self, hosts: &HostList) -> Result<HttpContext, SandboxError> {
+    /// Creates the HTTP state of one run.
+    pub(crate) fn http_context(&self, hosts: &HostFilter) -> Result<HttpContext, SandboxError> {
         Ok(HttpContext::new(
             hosts,
             Arc::clone(&self.connector),
@@ -59,7 +59,7 @@ impl HttpConfig {
         ))
     }
 
-    /// Reads the root certificates the first time that they are needed.
+    /// Loads the root certificates when they are first needed.
     fn tls_config(&self) -> Result<TlsConfig, SandboxError> {
         if let Some(trust) = self.tls_config.get() {
             return Ok(trust.clone());

@@ -1,4 +1,4 @@
-//! From a target to a connection on which HTTP can be spoken.
+//! Connects to a target, with TLS if required.
 
 use std::io;
 
@@ -16,7 +16,8 @@ use super::metered_stream::{IoStream, MeteredStream};
 use super::target::{Target, Transport};
 use super::tls_config::TlsConfig;
 
-/// Asks the list, resolves once, dials what was checked, and has the host prove who it is.
+/// Checks the allowlist, resolves once, connects to a checked address, and verifies the
+/// certificate.
 pub(super) async fn connect(
     way: &Proxy,
     target: &Target,
@@ -54,7 +55,7 @@ pub(super) async fn connect(
     }
 }
 
-/// Says why there is no TLS. What the host sent of it is not passed on.
+/// Returns why the TLS handshake failed. Data from the host is not included.
 fn handshake_failure(fuse: &AbortState, error: &io::Error) -> HttpFailure {
     if let Some(cut) = fuse.reason() {
         return HttpFailure::unrecorded(cut.error());

@@ -1,16 +1,16 @@
-//! Tells programs of WASI 0.2 why the body of an answer ended early.
+//! Reports to WASI 0.2 programs why the body of a response ended early.
 //!
-//! The library hands them an error of its own type and then looks for the type of `wasi:http` in
-//! it, so `http-error-code` never finds anything. This function takes its place.
+//! The library passes an error of its own type and then looks for the type of `wasi:http` in it, so
+//! its `http-error-code` never finds one. This function replaces it.
 
 use wasmtime::component::{Linker, Resource};
 use wasmtime_wasi_http::p2::bindings::http::types::{ErrorCode, IoError};
 use wasmtime_wasi_http::{Error, WasiHttpView};
 
-/// The name under which the library offers its types.
+/// The interface in which the library defines the function.
 const TYPES_INTERFACE: &str = "wasi:http/types@0.2.12";
 
-/// Puts the function in the place of the library's.
+/// Replaces the library's function.
 pub(super) fn add_to_linker<T: WasiHttpView + 'static>(
     linker: &mut Linker<T>,
 ) -> wasmtime::Result<()> {
@@ -26,7 +26,7 @@ pub(super) fn add_to_linker<T: WasiHttpView + 'static>(
     Ok(())
 }
 
-/// Returns the code of what can end a body.
+/// Returns the error code for a failed body.
 fn body_error_code(error: &Error) -> ErrorCode {
     match error {
         Error::ConnectionReadTimeout => ErrorCode::ConnectionReadTimeout,

@@ -1,4 +1,4 @@
-//! One request and its answer over one connection.
+//! One request and its response over one connection.
 
 use std::pin::pin;
 
@@ -15,11 +15,11 @@ use super::body::LimitedBody;
 use super::failure::{HttpFailure, connection_error};
 use super::metered_stream::IoStream;
 
-/// The least that the library can do with.
+/// The minimum that hyper accepts.
 const MIN_BUFFER_BYTES: usize = 8 * 1024;
 
-/// Sends a request and waits for the head of the answer. The rest of it comes as long as what is
-/// returned is driven.
+/// Sends a request and waits for the head of the response. The rest arrives while the returned
+/// driver is polled.
 pub(super) async fn exchange(
     wire: Box<dyn IoStream>,
     request: Request<LimitedBody>,
@@ -41,7 +41,7 @@ pub(super) async fn exchange(
         let mut response = pin!(sender.send_request(request));
         loop {
             tokio::select! {
-                // When both are ready, an answer is better than the end of its connection.
+                // If both are ready, prefer a response to the end of its connection.
                 biased;
                 result = &mut response => break result.map_err(failed)?,
                 result = &mut connection, if !is_done => {
@@ -51,7 +51,7 @@ pub(super) async fn exchange(
             }
         }
     };
-    // Nothing was asked that would switch protocols.
+    // No protocol switch was requested.
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         return Err(HttpFailure::rejected(
             Error::HttpUpgradeFailed,

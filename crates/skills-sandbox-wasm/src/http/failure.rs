@@ -1,4 +1,4 @@
-//! Why a request fails: what the program is told, and what the record says.
+//! A failed request: the error for the program and the log entry.
 
 use std::error::Error as _;
 use std::io;
@@ -8,19 +8,19 @@ use wasmtime_wasi_http::Error;
 
 use super::abort::AbortState;
 
-/// Both, so that neither is forgotten.
+/// Both, so that neither is omitted.
 #[derive(Debug)]
 pub(super) struct HttpFailure {
     pub(super) error: Error,
     pub(super) log_entry: LogEntry,
 }
 
-/// What is recorded.
+/// How the failure is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LogEntry {
     Rejected(RejectReason),
     LimitHit(ExceededLimit),
-    /// It is recorded already, or was the program's own choice.
+    /// It is logged already, or was caused by the program.
     Unlogged,
 }
 
@@ -50,7 +50,7 @@ impl HttpFailure {
         }
     }
 
-    /// Reads what HTTP says of a connection that failed before there was an answer.
+    /// Converts an HTTP error before there was a response.
     pub(super) fn from_exchange(
         fuse: &AbortState,
         error: hyper::Error,
@@ -80,7 +80,7 @@ impl From<CloseReason> for HttpFailure {
     }
 }
 
-/// Returns the error of `wasi:http` for what the list or the network refuses.
+/// Returns the `wasi:http` error for a rejected or unreachable host.
 fn rejection_error(reason: RejectReason) -> Error {
     match reason {
         RejectReason::PrivateAddress => Error::DestinationIpProhibited,
@@ -96,7 +96,7 @@ fn rejection_error(reason: RejectReason) -> Error {
     }
 }
 
-/// Returns the error of `wasi:http` for a connection that broke.
+/// Returns the `wasi:http` error for a failed connection.
 pub(super) fn connection_error(fuse: &AbortState, error: hyper::Error) -> Error {
     if let Some(cut) = fuse.reason() {
         return cut.error();

@@ -1,22 +1,22 @@
-//! How much HTTP a run may do.
+//! HTTP limits of a run.
 
 use std::time::Duration;
 
 use skills_sandbox::egress::ProxyLimits;
 
-/// How much HTTP a run may do. What goes beyond fails with an error of `wasi:http` and is counted
-/// in the report.
+/// The HTTP limits of a run. Exceeding one fails with a `wasi:http` error and is counted in the
+/// enforcement report.
 ///
 /// | limit | default |
 /// |---|---|
-/// | [`requests`](Self::max_requests) | 1,000 |
-/// | [`connections`](Self::max_connections) | 64 |
-/// | [`head_bytes`](Self::max_head_bytes) | 16 KiB |
-/// | [`dial_time`](Self::connect_timeout) | 15 s |
-/// | [`idle_time`](Self::idle_timeout) | 60 s |
-/// | [`request_body_bytes`](Self::max_request_body_bytes) | 32 MiB |
-/// | [`response_body_bytes`](Self::max_response_body_bytes) | 64 MiB |
-/// | [`bytes_each_way`](Self::bytes_per_direction) | 256 MiB |
+/// | [`max_requests`](Self::max_requests) | 1,000 |
+/// | [`max_connections`](Self::max_connections) | 64 |
+/// | [`max_head_bytes`](Self::max_head_bytes) | 16 KiB |
+/// | [`connect_timeout`](Self::connect_timeout) | 15 s |
+/// | [`idle_timeout`](Self::idle_timeout) | 60 s |
+/// | [`max_request_body_bytes`](Self::max_request_body_bytes) | 32 MiB |
+/// | [`max_response_body_bytes`](Self::max_response_body_bytes) | 64 MiB |
+/// | [`bytes_per_direction`](Self::bytes_per_direction) | 256 MiB |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub struct HttpLimits {
@@ -46,7 +46,7 @@ impl Default for HttpLimits {
 }
 
 impl HttpLimits {
-    /// Sets how many requests a run may send, refused ones included.
+    /// Sets how many requests a run may send, including rejected ones.
     pub fn max_requests(self, requests: u64) -> Self {
         Self {
             max_requests: requests,
@@ -54,8 +54,8 @@ impl HttpLimits {
         }
     }
 
-    /// Sets how many requests there may be at a time. One ends when its answer was read or is
-    /// dropped.
+    /// Sets the maximum number of concurrent requests. A request ends when its response was read or
+    /// is dropped.
     pub fn max_connections(self, connections: usize) -> Self {
         Self {
             max_connections: connections,
@@ -63,33 +63,32 @@ impl HttpLimits {
         }
     }
 
-    /// Sets how long the head of a request and the head of an answer may be.
-    pub fn max_head_bytes(self, head_bytes: usize) -> Self {
+    /// Sets the maximum size of a request head and of a response head.
+    pub fn max_head_bytes(self, max_head_bytes: usize) -> Self {
         Self {
-            max_head_bytes: head_bytes,
+            max_head_bytes,
             ..self
         }
     }
 
-    /// Sets how long a name may take to resolve, again how long its addresses may take to answer,
-    /// all together, and again how long it may take to agree on keys.
-    pub fn connect_timeout(self, dial_time: Duration) -> Self {
+    /// Sets how long resolving a name may take, again how long connecting may take for all of its
+    /// addresses together, and again how long the TLS handshake may take.
+    pub fn connect_timeout(self, connect_timeout: Duration) -> Self {
         Self {
-            connect_timeout: dial_time,
+            connect_timeout,
             ..self
         }
     }
 
-    /// Sets how long a connection may stay with nothing going either way while something is waited
-    /// for.
-    pub fn idle_timeout(self, idle_time: Duration) -> Self {
+    /// Sets how long a connection may be idle while the program waits for it.
+    pub fn idle_timeout(self, idle_timeout: Duration) -> Self {
         Self {
-            idle_timeout: idle_time,
+            idle_timeout,
             ..self
         }
     }
 
-    /// Sets how long the body of one request may be.
+    /// Sets the maximum size of a request body.
     pub fn max_request_body_bytes(self, request_body_bytes: u64) -> Self {
         Self {
             max_request_body_bytes: request_body_bytes,
@@ -97,7 +96,7 @@ impl HttpLimits {
         }
     }
 
-    /// Sets how long the body of one answer may be.
+    /// Sets the maximum size of a response body.
     pub fn max_response_body_bytes(self, response_body_bytes: u64) -> Self {
         Self {
             max_response_body_bytes: response_body_bytes,
@@ -105,16 +104,16 @@ impl HttpLimits {
         }
     }
 
-    /// Sets how many bytes may go out, and how many may come in, over all connections of the run
-    /// together, with all that TLS adds.
-    pub fn bytes_per_direction(self, bytes_each_way: u64) -> Self {
+    /// Sets how many bytes may be sent, and how many received, over all connections of the run
+    /// together, including TLS overhead.
+    pub fn bytes_per_direction(self, bytes_per_direction: u64) -> Self {
         Self {
-            bytes_per_direction: bytes_each_way,
+            bytes_per_direction,
             ..self
         }
     }
 
-    /// Returns the same limits as far as a proxy has them.
+    /// Returns the limits that a proxy has as well.
     pub(super) fn proxy_limits(self) -> ProxyLimits {
         ProxyLimits::default()
             .max_connections(self.max_connections)

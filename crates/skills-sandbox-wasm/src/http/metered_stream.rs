@@ -1,4 +1,4 @@
-//! A connection whose bytes are counted and whose silence is.
+//! A connection with byte counts and an idle timeout.
 
 use std::io;
 use std::pin::Pin;
@@ -13,21 +13,21 @@ use tokio::time::{Instant, Sleep, sleep};
 use super::abort::{AbortReason, AbortState};
 use super::limits::HttpLimits;
 
-/// What HTTP is spoken over.
+/// A transport for HTTP.
 pub(super) trait IoStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> IoStream for T {}
 
-/// A connection below TLS, so that what is counted is what goes.
+/// A connection below TLS, so that the transferred bytes are counted.
 pub(super) struct MeteredStream<S> {
     stream: S,
     abort: AbortState,
     max_bytes: u64,
     idle_timeout: Duration,
     timer: Option<Pin<Box<Sleep>>>,
-    /// How many bytes of those that wait to be written are counted already.
+    /// How many of the bytes waiting to be written are counted already.
     counted_bytes: usize,
-    /// Makes room for another connection when this one is closed.
+    /// Permits another connection when this one is closed.
     _permit: OwnedSemaphorePermit,
 }
 
@@ -50,7 +50,7 @@ impl<S> MeteredStream<S> {
         }
     }
 
-    /// Is ready when nothing has gone either way for too long.
+    /// Is ready when no data was transferred for too long.
     fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
         let idle_time = self.idle_timeout;
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(idle_time)));
@@ -60,8 +60,8 @@ impl<S> MeteredStream<S> {
             .map(|()| self.abort.abort_io(AbortReason::IdleTimeout))
     }
 
-    /// Begins the silence anew. The timer stays: whoever waits to read is woken by it, and is not
-    /// asked again until then.
+    /// Restarts the idle timeout. The timer stays: a waiting reader is woken by it, and is not
+    /// polled again until then.
     fn reset_idle_timer(&mut self) {
         if let Some(timer) = &mut self.timer {
             timer.as_mut().reset(Instant::now() + self.idle_timeout);
@@ -100,7 +100,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for MeteredStream<S> {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        // Whoever writes comes back with what was not taken.
+        // The writer calls again with the bytes that were not accepted.
         let fresh = bytes.len().saturating_sub(self.counted_bytes);
         self.count_bytes(
             Direction::Outbound,

@@ -1,4 +1,4 @@
-//! A request as it goes over the wire.
+//! A request as it is sent.
 
 use http::header::{CONNECTION, CONTENT_LENGTH, HOST};
 use http::{HeaderMap, HeaderValue, Request, Uri, Version};
@@ -10,12 +10,12 @@ use super::is_forbidden_header;
 use super::limits::HttpLimits;
 use super::target::Target;
 
-/// Around the method, the path and the version; around each field.
+/// Bytes around the method, the path and the version; around each field.
 const LINE_OVERHEAD_BYTES: usize = " HTTP/1.1\r\n ".len();
 const FIELD_OVERHEAD_BYTES: usize = ": \r\n".len();
 
-/// Writes the head anew for the host that is dialled. What the program cannot set is not there,
-/// whichever way it came.
+/// Serializes the head again for the host that is connected to, without fields that a program must
+/// not set, however it set them.
 pub(super) fn forwarded_request(
     request: Request<WasiBody>,
     target: &Target,
@@ -69,7 +69,7 @@ fn header_bytes(headers: &HeaderMap) -> usize {
         .sum()
 }
 
-/// Returns the length that the body is said to have; the engine made sure that it is one number.
+/// Returns the declared length of the body; the engine has validated it.
 fn content_length(headers: &HeaderMap) -> u64 {
     let text = headers
         .get(CONTENT_LENGTH)

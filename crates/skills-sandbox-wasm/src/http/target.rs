@@ -1,4 +1,4 @@
-//! Where a request goes: read once, from the URI that is dialled.
+//! The target of a request: parsed once, from the URI.
 
 use http::uri::{PathAndQuery, Scheme};
 use http::{Method, Uri};
@@ -10,7 +10,7 @@ use super::failure::HttpFailure;
 const TLS_PORT: u16 = 443;
 const HTTP_PORT: u16 = 80;
 
-/// Where a request goes. Nothing of what the program wrote is used for it afterwards.
+/// The target of a request. After parsing, the text that the program wrote is not used any more.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Target {
     pub(super) host: Host,
@@ -19,7 +19,7 @@ pub(super) struct Target {
     pub(super) path: PathAndQuery,
 }
 
-/// What is spoken below HTTP.
+/// The protocol below HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Transport {
     Tls,
@@ -27,16 +27,16 @@ pub(super) enum Transport {
 }
 
 impl Target {
-    /// Reads the URI of a request. The port must be the one of the scheme.
+    /// Parses the URI of a request. The port must be the default of the scheme.
     pub(super) fn from_uri(method: &Method, uri: &Uri) -> Result<Self, HttpFailure> {
-        // Nothing is tunnelled, and nothing sends back what fields the host wrote.
+        // No tunnels, and no responses that echo the fields set by the host.
         if ["CONNECT", "TRACE"]
             .iter()
             .any(|name| method.as_str().eq_ignore_ascii_case(name))
         {
             return Err(HttpFailure::malformed(
                 Error::HttpRequestMethodInvalid,
-                "a method that is not for programs",
+                "method is not allowed",
             ));
         }
         let security = match uri.scheme() {
@@ -45,7 +45,7 @@ impl Target {
             _ => {
                 return Err(HttpFailure::malformed(
                     Error::HttpProtocolError,
-                    "a scheme other than `http` and `https`",
+                    "scheme other than `http` and `https`",
                 ));
             }
         };
@@ -80,8 +80,7 @@ impl Target {
     }
 }
 
-/// Returns the path as it is sent: one that begins with `/`, so that the first line of the request
-/// cannot name a host.
+/// Returns the path to send, which begins with `/`, so that the request line cannot name a host.
 fn path_and_query(uri: &Uri) -> Result<PathAndQuery, HttpFailure> {
     let text = uri.path_and_query().map_or("/", PathAndQuery::as_str);
     let slash = if text.is_empty() || text.starts_with('?') {
@@ -97,7 +96,7 @@ fn path_and_query(uri: &Uri) -> Result<PathAndQuery, HttpFailure> {
     let path = Some(text)
         .filter(|_| is_plain)
         .and_then(|text| PathAndQuery::try_from(text).ok());
-    path.ok_or_else(|| HttpFailure::malformed(Error::HttpRequestUriInvalid, "the path is none"))
+    path.ok_or_else(|| HttpFailure::malformed(Error::HttpRequestUriInvalid, "invalid path"))
 }
 
 #[cfg(test)]
@@ -126,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dialled_is_what_was_read() {
+    fn the_parsed_host_is_the_one_connected_to() {
         for (uri, read_as) in [
             ("https://a.example", "Tls a.example 443 /"),
             ("https://A.Example.:443/x?y=1", "Tls a.example 443 /x?y=1"),
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_a_host_is_refused() {
+    fn invalid_hosts_are_rejected() {
         for uri in [
             "http://user@a.example/",
             "http://a.example@evil.example/",
@@ -211,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn other_methods_and_schemes_are_refused() {
+    fn other_methods_and_schemes_are_rejected() {
         for (method, uri) in [
             ("CONNECT", "https://a.example/"),
             ("connect", "https://a.example/"),

@@ -1,4 +1,4 @@
-//! Whom TLS believes.
+//! TLS client configuration and root certificates.
 
 use std::io;
 use std::sync::Arc;
@@ -10,21 +10,20 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// The configuration of TLS, made once and shared by all runs. It remembers nothing of one
-/// connection for the next.
+/// The TLS client configuration, created once and shared by all runs. No state is kept between
+/// connections.
 #[derive(Clone)]
 pub(crate) struct TlsConfig(Arc<ClientConfig>);
 
 impl TlsConfig {
-    /// Believes the authorities that browsers believe (Mozilla's list), as they were when this was
-    /// built.
+    /// Trusts the authorities that browsers trust (Mozilla's list), as of build time.
     pub(crate) fn with_public_roots() -> Result<Self, SandboxError> {
         Self::from_root_store(RootCertStore {
             roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
         })
     }
 
-    /// Believes these certificates and no others; each is one in DER.
+    /// Trusts only these certificates; each is in DER.
     pub(crate) fn with_roots(certificates: &[Vec<u8>]) -> Result<Self, SandboxError> {
         let mut roots = RootCertStore::empty();
         for certificate in certificates {
@@ -45,7 +44,7 @@ impl TlsConfig {
         let builder = builder.map_err(|error| tls_error(io::Error::other(error)))?;
         let mut config = builder.with_root_certificates(roots).with_no_client_auth();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        // A ticket would tell a host that two runs are of the same machine.
+        // A session ticket would show a host that two runs come from the same machine.
         config.resumption = Resumption::disabled();
         Ok(Self(Arc::new(config)))
     }

@@ -1,5 +1,5 @@
-//! Attempts to get out, to use everything up, or to bring the host down: one test each, named
-//! `case_NN_…`, for every generation of WASI.
+//! Attempts to escape, to exhaust resources, or to crash the host: one test each, named
+//! `case_NN_…`, for every version of WASI.
 
 mod artifacts;
 mod cancellation;
@@ -20,8 +20,8 @@ mod time;
 /// How many cases there are; their numbers begin with 1.
 const CASES: usize = 43;
 
-/// Asks the test program itself, so that a case whose file is not compiled, or which is not a test,
-/// counts as missing.
+/// Queries the test binary itself, so that a case whose file is not compiled, or which is not a
+/// test, counts as missing.
 #[test]
 fn every_case_has_a_test() {
     let program = std::env::current_exe().unwrap();

@@ -1,5 +1,4 @@
-//! Components that the compiler cannot be trusted with: they are compiled in a child, which has
-//! limits.
+//! Components that are too expensive to compile in this process: a child with limits compiles them.
 #![cfg(unix)]
 
 use std::path::Path;
@@ -7,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use skills_policy::{Decision, Grants, Limits, Request, Rules};
+use skills_policy::{Authorization, Grants, Policy, Request, ResourceLimits};
 use skills_sandbox::{
     CancellationToken, ErrorKind, Job, Preparation, Program, Sandbox, Termination,
 };
@@ -16,8 +15,8 @@ use skills_sandbox_wasm::{CodeCache, CompileCommand, WasmSandbox, compile_child}
 use crate::cases::fixture::{command, nothing};
 use crate::cases::lab::Generation;
 
-/// Is the child when it was started as one: reads the request, and writes the answer where no test
-/// harness writes.
+/// Acts as the child if started as one: reads the request, and writes the reply outside of the
+/// harness's output.
 #[test]
 fn a_child() {
     let Ok(output) = std::env::var(OUTPUT) else {
@@ -33,7 +32,7 @@ fn a_child() {
 
 const OUTPUT: &str = "SKILLS_TEST_COMPILED";
 
-/// Starts this program, with the output of the harness elsewhere. Each start is a line in the log,
+/// Starts this program, with the output of the harness redirected. Each start is a line in the log,
 /// whose path is in the command line.
 pub(crate) fn this(log: &Path) -> CompileCommand {
     let script = format!(
@@ -51,7 +50,7 @@ fn starts(log: &Path) -> usize {
     std::fs::read_to_string(log).unwrap().lines().count()
 }
 
-/// Waits until so many children were started.
+/// Waits until this many children were started.
 async fn await_starts(log: &Path, number: usize) {
     while !log.exists() || starts(log) < number {
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -69,7 +68,7 @@ fn calls(number: usize) -> Vec<u8> {
     )
 }
 
-/// Nested loops that all change all variables: minutes of compiling for each.
+/// Nested loops that all modify all variables: each takes minutes to compile.
 fn loops(seed: usize) -> Vec<u8> {
     let (depth, variables) = (400, 400);
     let locals = "i32 ".repeat(variables);
@@ -92,19 +91,20 @@ fn job(bytes: &[u8]) -> Job {
     Job::new(Grants::none(), Program::Wasm(bytes.into()))
 }
 
-/// A job that has so much time.
+/// A job with this deadline.
 fn timed(bytes: &[u8], skill: &Path, wall_time: Duration) -> Job {
-    let mut limits = Limits::default();
+    let mut limits = ResourceLimits::default();
     limits.wall_time = wall_time;
-    let Decision::Granted(grants) = Rules::default().decide(&Request::new(skill).limits(limits))
+    let Authorization::Granted(grants) =
+        Policy::default().authorize(&Request::new(skill).limits(limits))
     else {
         panic!("granted")
     };
     Job::new(grants, Program::Wasm(Arc::from(bytes)))
 }
 
-/// Makes sure that no child is left; a child has the path of its log in its command line. Only
-/// Linux tells command lines here.
+/// Checks that no child is left; a child has the path of its log in its command line. Only Linux
+/// exposes command lines here.
 async fn assert_gone(log: &Path) {
     let log = log.to_str().unwrap();
     for _ in 0..500 {
@@ -122,7 +122,7 @@ async fn assert_gone(log: &Path) {
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("the child is still there");
+    panic!("the child is still running");
 }
 
 #[tokio::test]
@@ -142,7 +142,7 @@ async fn a_large_component_is_compiled_in_a_child_and_runs() {
 }
 
 #[tokio::test]
-async fn a_child_gets_nothing_of_the_environment_of_the_host() {
+async fn a_child_gets_no_variables_of_the_host() {
     let scratch = tempfile::tempdir().unwrap();
     let log = scratch.path().join("seen");
     let script = "{ pwd; export -p; } > \"$0\"";
@@ -157,7 +157,7 @@ async fn a_child_gets_nothing_of_the_environment_of_the_host() {
         seen.starts_with("/\n") && seen.contains("RAYON_NUM_THREADS"),
         "{seen}"
     );
-    // Cargo gives variables to its tests, and every user has a home.
+    // Cargo sets variables for its tests, and every user has a home directory.
     assert!(!seen.contains("CARGO") && !seen.contains("HOME="), "{seen}");
     let sandbox = WasmSandbox::new(scratch.path())
         .compile_command(CompileCommand::new("sh").arg("-c").arg("exit"));
@@ -170,13 +170,13 @@ async fn a_child_gets_nothing_of_the_environment_of_the_host() {
 }
 
 #[tokio::test]
-async fn without_a_command_a_large_component_is_refused_and_a_small_one_runs() {
+async fn without_a_command_only_small_components_are_compiled() {
     let scratch = tempfile::tempdir().unwrap();
     let sandbox = WasmSandbox::new(scratch.path());
     let error = sandbox.run(job(&calls(25_000))).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidProgram);
     let said = error.to_string();
-    assert!(said.contains("give the host a compile command"), "{said}");
+    assert!(said.contains("configure a compile command"), "{said}");
     assert!(
         sandbox
             .run(job(&nothing(Generation::P2)))
@@ -185,7 +185,7 @@ async fn without_a_command_a_large_component_is_refused_and_a_small_one_runs() {
             .termination
             .is_success()
     );
-    // What another process compiled is used.
+    // The module that another process compiled is used.
     let cache = || CodeCache::open(scratch.path().join("cache")).unwrap();
     let able = WasmSandbox::new(scratch.path())
         .code_cache(cache())
@@ -218,7 +218,7 @@ async fn the_memory_of_a_child_is_limited_and_the_component_is_not_tried_again()
         WasmSandbox::new(scratch.path()).compile_command(this(&log).memory_bytes(96 << 20));
     let large = calls(400_000);
     let error = sandbox.run(job(&large)).await.unwrap_err().to_string();
-    assert_snapshot!(error, @"the program cannot be loaded: it is too large to compile: compiling it takes more than 96 MiB of memory; split its largest functions, or remove what it does not need");
+    assert_snapshot!(error, @"cannot load the program: too large to compile: compilation exceeds 96 MiB of memory; split its largest functions, or remove what it does not need");
     let again = sandbox.run(job(&large)).await.unwrap_err().to_string();
     assert_eq!((again, starts(&log)), (error, 1));
     assert_gone(&log).await;
@@ -253,7 +253,7 @@ async fn the_deadline_of_a_run_ends_the_child() {
         .unwrap_err()
         .to_string();
     assert!(
-        again.contains("it is too large to compile: compiling it did not finish within"),
+        again.contains("too large to compile: compilation did not finish within"),
         "{again}"
     );
     assert_eq!(starts(&log), 1);
@@ -359,10 +359,10 @@ async fn modules_of_one_caller_are_compiled_one_after_the_other() {
 }
 
 #[tokio::test]
-async fn the_answer_of_another_program_is_not_loaded() {
+async fn the_reply_of_another_program_is_rejected() {
     let scratch = tempfile::tempdir().unwrap();
     for (program, words) in [
-        ("/bin/cat", "not that of a compiler"),
+        ("/bin/cat", "expected a reply of a compiler"),
         ("/bin/true", "exit status: 0"),
         ("/nowhere/at/all", "cannot start"),
     ] {
@@ -374,7 +374,7 @@ async fn the_answer_of_another_program_is_not_loaded() {
             .unwrap_err()
             .to_string();
         assert!(
-            error.contains("the compiler failed on it") && error.contains(words),
+            error.contains("compiler failed") && error.contains(words),
             "{program}: {error}"
         );
     }

@@ -1,5 +1,5 @@
-//! The table of escape attempts, answered by programs that make the attempts and by looks from
-//! outside at what came of them. What no call of WASI could do is not tried.
+//! The conformance suite: programs make the attempts, and the tests check the results inside and
+//! outside. Attempts that no WASI call can make are not run.
 
 mod answers;
 mod files;
@@ -18,7 +18,7 @@ use skills_sandbox::conformance::{BackendVariant, assert_conforms};
 use answers::Answers;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn webassembly_answers_as_the_table_says() {
+async fn webassembly_matches_the_conformance_table() {
     let mut answers = Answers::default();
     files::answer(&mut answers).await;
     links::answer(&mut answers).await;

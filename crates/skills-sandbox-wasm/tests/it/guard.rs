@@ -1,12 +1,12 @@
-//! What stays as it is in a directory that may be written, whatever way leads there.
+//! Protected paths in a writable directory cannot be modified through any path.
 
 use std::os::unix::fs::symlink;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::cases::lab::{Generation, Lab};
 
-/// A workspace with protected names in it, a directory that is granted for reading only, and what
-/// leads there.
+/// A workspace with protected names in it, a directory that is granted for reading only, and
+/// symlinks to them.
 fn lab(generation: Generation) -> Lab {
     let lab = Lab::new(generation).writing().fixed("workspace/fixed");
     let directories = [
@@ -44,7 +44,7 @@ fn lab(generation: Generation) -> Lab {
     lab
 }
 
-/// What must be the same afterwards.
+/// Paths that must be unchanged afterwards.
 const PROTECTED: [&str; 6] = [
     ".git",
     ".vscode",
@@ -53,7 +53,7 @@ const PROTECTED: [&str; 6] = [
     "fixed",
     ".config",
 ];
-/// What must not be there afterwards.
+/// Paths that must not exist afterwards.
 const MISSING: [&str; 8] = [
     ".claude",
     ".ssh",
@@ -65,8 +65,7 @@ const MISSING: [&str; 8] = [
     ".git/stolen",
 ];
 
-/// Makes the attempts one after the other; each must be refused, and change nothing that is
-/// protected.
+/// Makes the attempts in sequence; each must be rejected, and change nothing that is protected.
 async fn refuses(attempts: &[&[&str]]) {
     for &generation in Generation::ALL {
         let lab = lab(generation);
@@ -88,7 +87,7 @@ async fn refuses(attempts: &[&[&str]]) {
 }
 
 #[tokio::test]
-async fn what_is_protected_is_not_changed_directly() {
+async fn protected_paths_are_not_modified_directly() {
     refuses(&[
         &["create", "/workspace/.git/config"],
         &["write", "/workspace/.git/config"],
@@ -120,7 +119,7 @@ async fn what_is_protected_is_not_changed_directly() {
 }
 
 #[tokio::test]
-async fn symlinks_that_were_there_lead_to_nothing_that_can_be_changed() {
+async fn existing_symlinks_do_not_bypass_protection() {
     refuses(&[
         &["create", "/workspace/to-config"],
         &["write", "/workspace/to-config"],
@@ -150,7 +149,7 @@ async fn symlinks_that_were_there_lead_to_nothing_that_can_be_changed() {
 }
 
 #[tokio::test]
-async fn symlinks_of_its_own_lead_a_program_to_nothing_that_it_can_change() {
+async fn created_symlinks_do_not_bypass_protection() {
     for &generation in Generation::ALL {
         let lab = lab(generation);
         let before = PROTECTED.map(|name| lab.tree(&format!("workspace/{name}")));
@@ -198,7 +197,7 @@ async fn symlinks_of_its_own_lead_a_program_to_nothing_that_it_can_change() {
 }
 
 #[tokio::test]
-async fn what_is_above_does_not_move() {
+async fn parents_of_protected_paths_do_not_move() {
     refuses(&[
         &["rename", "/workspace/.git", "/workspace/stolen"],
         &["rename", "/workspace/.git/hooks", "/workspace/stolen"],
@@ -217,7 +216,7 @@ async fn what_is_above_does_not_move() {
 }
 
 #[tokio::test]
-async fn no_second_name_is_made() {
+async fn no_hard_link_is_created() {
     refuses(&[
         &["link", "/workspace/.git/config", "/workspace/stolen"],
         &["link", "/workspace/to-git/config", "/workspace/stolen"],
@@ -248,7 +247,7 @@ async fn names_that_are_free_stay_free_in_any_letter_case() {
 }
 
 #[tokio::test]
-async fn roundabout_paths_lead_to_the_same_names() {
+async fn unusual_paths_resolve_to_the_same_names() {
     refuses(&[
         &["create", "/workspace/plain/../.git/config"],
         &["truncate", "/workspace/plain/../.git/config"],
@@ -269,7 +268,7 @@ async fn roundabout_paths_lead_to_the_same_names() {
 }
 
 #[tokio::test]
-async fn what_was_granted_for_reading_only_stays_so_in_a_writable_directory() {
+async fn read_only_grants_hold_in_a_writable_directory() {
     refuses(&[
         &["create", "/workspace/fixed/data.txt"],
         &["write", "/workspace/fixed/data.txt"],
@@ -287,9 +286,10 @@ async fn what_was_granted_for_reading_only_stays_so_in_a_writable_directory() {
     .await;
 }
 
-/// The same calls beside what is protected, so that the refusals are known to have their reason.
+/// The same calls next to protected paths, so that the rejections are known to have the right
+/// reason.
 #[tokio::test]
-async fn what_lies_beside_can_be_changed() {
+async fn unprotected_neighbors_can_be_modified() {
     for &generation in Generation::ALL {
         let lab = lab(generation);
         let attempts: &[&[&str]] = &[
@@ -324,9 +324,9 @@ async fn what_lies_beside_can_be_changed() {
     }
 }
 
-/// As managers of dotfiles lay them out.
+/// As dotfile managers create them.
 #[tokio::test]
-async fn what_a_protected_name_leads_to_is_protected_too() {
+async fn the_target_of_a_protected_symlink_is_protected() {
     for &generation in Generation::ALL {
         let lab = lab(generation);
         std::fs::create_dir_all(lab.path("workspace/dots/cursor")).unwrap();
@@ -356,9 +356,9 @@ async fn what_a_protected_name_leads_to_is_protected_too() {
     }
 }
 
-/// Somebody else who may write there leads the way elsewhere between the look and the call.
+/// Another process with write access redirects a path between the check and the call.
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn a_way_that_is_led_elsewhere_meanwhile_changes_nothing() {
+async fn a_path_redirected_after_the_check_modifies_nothing() {
     for &generation in Generation::ALL {
         let lab = lab(generation);
         let (place, aside) = (lab.path("workspace/place"), lab.path("aside"));

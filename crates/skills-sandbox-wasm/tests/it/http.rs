@@ -1,5 +1,5 @@
-//! HTTP to listed hosts, against an outside of our own: names lead to made-up public addresses, and
-//! these to servers on loopback.
+//! HTTP to allowed hosts, with a simulated network: names resolve to invented public addresses, and
+//! these connect to servers on loopback.
 
 mod hosts;
 #[expect(clippy::expect_used, reason = "the helpers of tests fail as tests do")]

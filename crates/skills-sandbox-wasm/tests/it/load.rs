@@ -15,20 +15,20 @@ async fn load(bytes: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn what_is_no_component_is_named() {
-    assert_snapshot!(load(b"").await, @"the program cannot be loaded: it is empty");
-    assert_snapshot!(load(b"(component)").await, @"the program cannot be loaded: it is text, not WebAssembly");
-    assert_snapshot!(load(b"\x7fELF\x02\x01").await, @"the program cannot be loaded: it is compiled machine code; ship the WebAssembly component it was made from");
-    assert_snapshot!(load(b"\xff\xff").await, @"the program cannot be loaded: it is not WebAssembly");
-    assert_snapshot!(load(b"\0asm").await, @"the program cannot be loaded: its version of WebAssembly is not known");
-    assert_snapshot!(load(b"\0asm\x01\0\0\0").await, @"the program cannot be loaded: it has no `run` function to call; build it as a command, not as a library");
-    assert_snapshot!(load(&vec![0; (32 << 20) + 1]).await, @"the program cannot be loaded: it has 33554433 bytes, at most 33554432 are loaded");
+async fn other_content_is_named() {
+    assert_snapshot!(load(b"").await, @"cannot load the program: file is empty");
+    assert_snapshot!(load(b"(component)").await, @"cannot load the program: text, not WebAssembly");
+    assert_snapshot!(load(b"\x7fELF\x02\x01").await, @"cannot load the program: compiled machine code; ship the WebAssembly component it was compiled from");
+    assert_snapshot!(load(b"\xff\xff").await, @"cannot load the program: not WebAssembly");
+    assert_snapshot!(load(b"\0asm").await, @"cannot load the program: unknown WebAssembly version");
+    assert_snapshot!(load(b"\0asm\x01\0\0\0").await, @"cannot load the program: no `run` export; build it as a command, not as a library");
+    assert_snapshot!(load(&vec![0; (32 << 20) + 1]).await, @"cannot load the program: size is 33554433 bytes, limit 33554432");
 }
 
-/// The empty component is valid but has nothing to call.
+/// The empty component is valid but has no entry point.
 #[tokio::test]
-async fn a_library_is_refused() {
-    assert_snapshot!(load(b"\0asm\x0d\0\x01\0").await, @"the program cannot be loaded: it has no `run` function to call; build it as a command, not as a library");
+async fn a_library_is_rejected() {
+    assert_snapshot!(load(b"\0asm\x0d\0\x01\0").await, @"cannot load the program: no `run` export; build it as a command, not as a library");
 }
 
 /// A component that imports a function `evil` of no known interface.
@@ -36,11 +36,11 @@ async fn a_library_is_refused() {
 async fn an_unknown_import_is_named() {
     // (component (import "evil" (func))): one type section with `func`, one import section.
     let bytes = b"\0asm\x0d\0\x01\0\x07\x05\x01\x40\0\x01\0\x0a\x09\x01\0\x04evil\x01\0";
-    assert_snapshot!(load(bytes).await, @"the program cannot be loaded: this host does not offer what it needs: evil");
+    assert_snapshot!(load(bytes).await, @"cannot load the program: unsupported imports: evil");
 }
 
 #[tokio::test]
-async fn a_truncated_component_is_refused() {
+async fn a_truncated_component_is_rejected() {
     let probe = include_bytes!("../guest/probe.wasm");
-    assert_snapshot!(load(&probe[..probe.len() / 2]).await.split(" (at").next().unwrap(), @"the program cannot be loaded: it is not valid: unexpected end-of-file");
+    assert_snapshot!(load(&probe[..probe.len() / 2]).await.split(" (at").next().unwrap(), @"cannot load the program: invalid WebAssembly: unexpected end-of-file");
 }

@@ -1,9 +1,9 @@
-//! Tests at the boundary of the crate: a real component in, an outcome out.
+//! Tests at the boundary of the crate: a real component in, an output out.
 #![expect(
     clippy::panic,
     clippy::unwrap_used,
     clippy::disallowed_methods,
-    reason = "tests make their own files and fail by panicking"
+    reason = "tests create their own files and fail by panicking"
 )]
 
 mod cases;

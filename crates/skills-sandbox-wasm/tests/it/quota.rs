@@ -29,9 +29,9 @@ async fn pour(lab: &Lab, file: &str, bytes: &str) -> String {
     outcome.stdout.text()
 }
 
-/// One run has the whole quota, several together have no more.
+/// One run has the whole quota, several together have the same one.
 #[tokio::test]
-async fn what_earlier_runs_left_counts() {
+async fn files_of_earlier_runs_count() {
     for &generation in Generation::ALL {
         let lab = Lab::new(generation).writing();
         assert!(
@@ -44,7 +44,7 @@ async fn what_earlier_runs_left_counts() {
                 .await
                 .starts_with("refused: ")
         );
-        // A file that was made by a run that then failed counts as well.
+        // A file created by a run that then failed counts as well.
         assert!(
             pour(&lab, "/workspace/three", "5000000")
                 .await
@@ -60,7 +60,7 @@ async fn what_earlier_runs_left_counts() {
             pour(&lab, "/workspace/four", "1")
                 .await
                 .starts_with("refused: "),
-            "it is over its quota"
+            "the quota is exceeded"
         );
         // A sparse file takes no space.
         for name in ["one", "two", "three", "more"] {
@@ -78,9 +78,9 @@ async fn what_earlier_runs_left_counts() {
     }
 }
 
-/// Runs that write to one workspace at the same time share its quota.
+/// Concurrent runs with one workspace share its quota.
 #[tokio::test]
-async fn runs_at_the_same_time_count_together() {
+async fn concurrent_runs_share_a_quota() {
     for &generation in Generation::ALL {
         let lab = Lab::new(generation).writing();
         let mut runs = tokio::task::JoinSet::new();

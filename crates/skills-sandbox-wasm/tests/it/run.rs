@@ -3,7 +3,9 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
-use skills_policy::{Capability, Decision, HostPattern, Layer, Limits, Request, Rules};
+use skills_policy::{
+    Authorization, Capability, HostPattern, Policy, Request, ResourceLimits, RuleSource,
+};
 use skills_sandbox::{Job, Program, RunOutput, Sandbox, Termination};
 use skills_sandbox_wasm::WasmSandbox;
 use tempfile::TempDir;
@@ -16,7 +18,7 @@ static SANDBOX: LazyLock<(WasmSandbox, TempDir)> = LazyLock::new(|| {
 
 struct Skill {
     directory: TempDir,
-    limits: Limits,
+    limits: ResourceLimits,
     tool: &'static str,
 }
 
@@ -30,7 +32,7 @@ impl Skill {
         std::fs::write(directory.path().join("secret.txt"), "secret").unwrap();
         Self {
             directory,
-            limits: Limits::default(),
+            limits: ResourceLimits::default(),
             tool: "Read",
         }
     }
@@ -43,11 +45,11 @@ impl Skill {
         let request = Request::new(self.path("skill"))
             .workspace(self.path("workspace"))
             .limits(self.limits.clone())
-            .tool(self.tool, None);
-        let rules = Rules::default()
-            .allow(Layer::User, Capability::Write)
-            .allow(Layer::User, HostPattern::ANY);
-        let Decision::Granted(grants) = rules.decide(&request) else {
+            .allowed_tool(self.tool, None);
+        let rules = Policy::default()
+            .allow(RuleSource::User, Capability::Write)
+            .allow(RuleSource::User, HostPattern::ANY);
+        let Authorization::Granted(grants) = rules.authorize(&request) else {
             panic!("granted")
         };
         let program = Program::Wasm(Arc::from(include_bytes!("../guest/probe.wasm").as_slice()));
@@ -66,7 +68,7 @@ impl Skill {
         SANDBOX.0.run(job).await.unwrap()
     }
 
-    /// Runs one attempt and returns what the guest says of it.
+    /// Runs one attempt and returns the output of the guest.
     async fn attempt(&self, arguments: &[&str]) -> String {
         self.run(arguments).await.stdout.text().trim().to_owned()
     }
@@ -142,10 +144,10 @@ async fn granted_directories_and_no_others() {
 }
 
 #[tokio::test]
-async fn endings_are_told_apart() {
+async fn terminations_are_distinguished() {
     let mut skill = Skill::new();
-    skill.limits.flood_bytes = 1 << 20;
-    skill.limits.output_bytes = 1_000;
+    skill.limits.output_limit_bytes = 1 << 20;
+    skill.limits.captured_bytes = 1_000;
     skill.limits.memory_bytes = 32 << 20;
     // The standard library of this target knows only success and failure.
     assert_eq!(
@@ -214,7 +216,7 @@ async fn a_loop_and_a_sleep_are_stopped_at_the_deadline() {
     );
 }
 
-/// Opening it would wait for whoever writes into it.
+/// Opening it would block until a writer opens it.
 #[tokio::test]
 async fn a_pipe_without_a_writer_is_not_opened() {
     let skill = Skill::new();
@@ -249,7 +251,7 @@ async fn a_busy_program_lets_others_run_and_can_be_dropped() {
     let spin = sandbox.run(skill.job(&["spin"]));
     tokio::select! {
         biased;
-        _ = spin => panic!("it never ends by itself"),
+        _ = spin => panic!("an endless loop ended by itself"),
         outcome = sandbox.run(echo) => assert!(outcome.unwrap().termination.is_success()),
     }
     assert_eq!(
@@ -260,7 +262,7 @@ async fn a_busy_program_lets_others_run_and_can_be_dropped() {
 }
 
 #[tokio::test]
-async fn the_report_names_every_wall() {
+async fn the_report_names_every_restriction() {
     let mut skill = Skill::new();
     let lines: Vec<String> = skill
         .run(&["echo"])
@@ -273,7 +275,7 @@ async fn the_report_names_every_wall() {
     assert_snapshot!(lines.join("\n"), @"
     files enforced: granted directories only, behind handles that cannot leave them
     network enforced: no sockets, no name lookup
-    processes enforced: there are none in WebAssembly
+    processes enforced: not available in WebAssembly
     memory enforced: 256 MiB over all memories
     disk enforced: 256 MiB written in all, 64 MiB in a file, in /work and elsewhere
     time enforced: 30000 ms, in compilation, computation and host calls
@@ -286,5 +288,5 @@ async fn the_report_names_every_wall() {
         .iter()
         .find(|layer| layer.name() == "network")
         .unwrap();
-    assert_snapshot!(network, @"network enforced: no sockets, requests to listed hosts only; nothing was asked for");
+    assert_snapshot!(network, @"network enforced: no sockets, requests to listed hosts only; no requests");
 }

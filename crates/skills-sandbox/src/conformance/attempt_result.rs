@@ -1,30 +1,30 @@
-//! What came of an attempt.
+//! The result of an attempt.
 
 use std::fmt;
 
-/// What came of an attempt, as it was observed.
+/// The observed result of an escape attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum AttemptResult {
-    /// It fails, or finds nothing of what it looks for.
+    /// It fails, or finds nothing.
     Denied,
-    /// It may say that it worked, or end the program that makes it; outside, all is as before.
+    /// It may report success, or end the program; nothing changes outside of the sandbox.
     NoEffect,
-    /// It happens, but reaches nothing beyond the run, stays within its limits, and ends with it.
+    /// It succeeds, but affects only the run, stays within its limits, and ends with it.
     Contained,
-    /// It works. Where that is not expected, it is a hole.
+    /// It succeeds. If the table does not expect it, it is a sandbox escape.
     Succeeded,
-    /// It works although it should not, and the run's report says so: its layer is not called
+    /// It succeeds although it should not, and the enforcement report does not call its restriction
     /// enforced.
     Reported,
-    /// Nothing runs: the backend refuses the job, or says which wall is missing.
+    /// Nothing runs: the backend rejects the job, or names the restriction that is unavailable.
     Rejected,
-    /// It has no meaning there.
+    /// The attempt is not applicable to the backend.
     NotApplicable,
 }
 
 impl AttemptResult {
-    /// Returns the answer as one lower-case word.
+    /// Returns the result as one lowercase word.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -38,7 +38,7 @@ impl AttemptResult {
         }
     }
 
-    /// Says whether a wall stood in the way of the attempt.
+    /// Returns true if the attempt was blocked.
     #[must_use]
     pub fn is_blocked(self) -> bool {
         matches!(

@@ -4,26 +4,26 @@ use std::fmt;
 
 use super::AttemptResult;
 
-/// An attempt to get out, and what must come of it.
+/// An escape attempt, with its required result in each [`BackendVariant`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Case {
-    /// From 1 on, without gaps; it never changes, so newer cases have higher numbers than others of
-    /// their group.
+    /// From 1 on, without gaps. It never changes, so newer cases have higher numbers than others of
+    /// their category.
     pub number: u8,
-    /// Lower-case words with hyphens, unique; it never changes.
+    /// Lowercase words with hyphens, unique. It never changes.
     pub name: &'static str,
-    /// What kind of attempt it is.
+    /// The kind of attempt.
     pub category: Category,
-    /// What is tried, in one sentence.
+    /// What is attempted, in one sentence.
     pub attempt: &'static str,
     pub(super) expected: [&'static [AttemptResult]; BackendVariant::ALL.len()],
     pub(super) requirement: Option<&'static str>,
 }
 
 impl Case {
-    /// Returns the answers that are right in a column, the best first. There is more than one only
-    /// where what the machine offers decides.
+    /// Returns the accepted results for a backend variant, the best one first. There is more than
+    /// one only if the result depends on the host.
     #[must_use]
     pub fn expected(&self, column: BackendVariant) -> &'static [AttemptResult] {
         let [isolated, landlock, seatbelt, wasm] = self.expected;
@@ -35,8 +35,7 @@ impl Case {
         }
     }
 
-    /// Returns what a machine needs so that the attempt can be made there; where that is missing
-    /// the case may be skipped, and no other may.
+    /// Returns what a host needs for the attempt. A case may be skipped only if that is missing.
     #[must_use]
     pub fn requirement(&self, column: BackendVariant) -> Option<&'static str> {
         if column == BackendVariant::Wasm {
@@ -55,22 +54,22 @@ impl Case {
     }
 }
 
-/// A backend, and how strong its walls are.
+/// A sandbox backend, with its isolation level if it has several. A column of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum BackendVariant {
-    /// Linux, with a user, a file tree and a process table of the run's own.
+    /// Linux with namespaces: user, file tree and process table are private to the run.
     LinuxNamespaces,
-    /// Linux, with Landlock and seccomp alone.
+    /// Linux with Landlock and seccomp only.
     LinuxLandlock,
-    /// macOS. What its profile alone decides is answered on any machine.
+    /// macOS. Cases that depend only on the profile are checked on any host.
     Seatbelt,
-    /// WebAssembly, on any machine.
+    /// WebAssembly, on any host.
     Wasm,
 }
 
 impl BackendVariant {
-    /// All columns, in order.
+    /// All backend variants, in the order of the columns.
     pub const ALL: [Self; 4] = [
         Self::LinuxNamespaces,
         Self::LinuxLandlock,
@@ -90,19 +89,19 @@ impl fmt::Display for BackendVariant {
     }
 }
 
-/// A kind of attempts.
+/// A kind of attempt, in the order of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Category {
-    /// Files by their paths.
+    /// Files by path.
     Files,
-    /// Symlinks, hard links and renames, some while somebody looks away.
+    /// Symlinks, hard links and renames, including races.
     Races,
-    /// The kernel's files about processes and itself.
+    /// procfs, sysfs and cgroups.
     Kernel,
-    /// Sockets of the network.
+    /// Network sockets.
     Network,
-    /// Sockets of the machine.
+    /// Unix sockets.
     LocalSockets,
     /// Processes and signals.
     Processes,
@@ -110,11 +109,11 @@ pub enum Category {
     Resources,
     /// Variables, secrets, descriptors, terminals.
     Environment,
-    /// Streams and endings.
+    /// Output streams and termination.
     Output,
-    /// Privileges and the surface of the kernel.
+    /// Privileges and the system call interface.
     Privileges,
-    /// The runtime itself.
+    /// The sandbox runtime itself.
     Runtime,
 }
 
@@ -122,16 +121,16 @@ impl fmt::Display for Category {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Files => "Files",
-            Self::Races => "Links and renames",
-            Self::Kernel => "Files of the kernel",
+            Self::Races => "Links and races",
+            Self::Kernel => "procfs and cgroups",
             Self::Network => "Network",
-            Self::LocalSockets => "Sockets of the machine",
+            Self::LocalSockets => "Unix sockets",
             Self::Processes => "Processes and signals",
             Self::Resources => "Resources",
             Self::Environment => "Environment, secrets, descriptors, terminals",
-            Self::Output => "Output and endings",
+            Self::Output => "Output and termination",
             Self::Privileges => "Privileges and the kernel",
-            Self::Runtime => "The runtime itself",
+            Self::Runtime => "Runtime",
         })
     }
 }

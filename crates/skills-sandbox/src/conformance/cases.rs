@@ -7,12 +7,12 @@ mod processes;
 
 use super::{AttemptResult, BackendVariant, Case, Category};
 
-/// All cases, group by group.
+/// All cases, ordered by category.
 pub const CASES: &[Case] = &numbered_cases();
 
 const COUNT: usize = 101;
 
-/// A row without its group; answers are those of [`BackendVariant::ALL`].
+/// A row without its category; results are in the order of [`BackendVariant::ALL`].
 #[derive(Clone, Copy)]
 struct Row {
     number: u8,
@@ -51,10 +51,11 @@ const SUCCEEDED: &[AttemptResult] = &[AttemptResult::Succeeded];
 const REPORTED: &[AttemptResult] = &[AttemptResult::Reported];
 const REJECTED: &[AttemptResult] = &[AttemptResult::Rejected];
 const NOT_APPLICABLE: &[AttemptResult] = &[AttemptResult::NotApplicable];
-/// Where the machine has what it takes, else the report says that it does not.
+/// Contained if the host has the mechanism; otherwise the report says that it is unavailable.
 const CONTAINED_OR_REPORTED: &[AttemptResult] =
     &[AttemptResult::Contained, AttemptResult::Reported];
-/// Where the kernel is new enough, else the report says that it is not.
+/// No effect if the kernel is recent enough; otherwise the report says that the restriction is
+/// unavailable.
 const NO_EFFECT_OR_REPORTED: &[AttemptResult] = &[AttemptResult::NoEffect, AttemptResult::Reported];
 
 const CATEGORIES: [(Category, &[Row]); 11] = [
@@ -73,7 +74,7 @@ const CATEGORIES: [(Category, &[Row]); 11] = [
 
 #[expect(
     clippy::indexing_slicing,
-    reason = "computed by the compiler, which refuses an index that is too large"
+    reason = "evaluated at compile time, where an index out of bounds is an error"
 )]
 const fn numbered_cases() -> [Case; COUNT] {
     let first = build_case(CATEGORIES[0].0, &CATEGORIES[0].1[0]);
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn every_case_has_a_sentence_and_an_answer_in_every_column() {
+    fn every_case_has_a_sentence_and_a_result_in_every_column() {
         for case in CASES {
             assert!(
                 case.attempt.ends_with('.') && case.attempt.len() > 20,
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_profile_decides_is_never_skipped() {
+    fn cases_that_the_profile_decides_are_never_skipped() {
         let needs = |number: u8, column| {
             CASES
                 .iter()

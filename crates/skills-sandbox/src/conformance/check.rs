@@ -1,45 +1,45 @@
-//! Compares answers with the table.
+//! Compares observed results with the table.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use super::{AttemptResult, BackendVariant, CASES};
 
-/// Why an attempt was not made.
+/// The reason why an attempt was skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
-    /// What this machine does not have.
+    /// What is missing on this host.
     pub reason: String,
 }
 
-/// What is wrong with the answers of a backend.
+/// A difference between the results of a backend and the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Mismatch {
-    /// A case has no answer.
+    /// A case has no result.
     Missing {
         /// Its number.
         number: u8,
         /// Its name.
         name: &'static str,
     },
-    /// An answer belongs to no case.
+    /// A result belongs to no case.
     Unknown {
         /// The number that no case has.
         number: u8,
     },
-    /// An answer is not a right one.
+    /// A result is not an accepted one.
     Differs {
         /// The case's number.
         number: u8,
         /// Its name.
         name: &'static str,
-        /// The right answers.
+        /// The accepted results.
         expected: &'static [AttemptResult],
-        /// What was observed.
+        /// The observed result.
         observed: AttemptResult,
     },
-    /// A case was skipped that needs nothing special, or no reason is given.
+    /// A case was skipped that has no requirement, or no reason is given.
     NotSkippable {
         /// The case's number.
         number: u8,
@@ -53,8 +53,8 @@ pub enum Mismatch {
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Missing { number, name } => write!(f, "{number} {name}: no answer"),
-            Self::Unknown { number } => write!(f, "{number}: there is no such case"),
+            Self::Missing { number, name } => write!(f, "{number} {name}: no result"),
+            Self::Unknown { number } => write!(f, "{number}: unknown case"),
             Self::Differs {
                 number,
                 name,
@@ -68,7 +68,7 @@ impl fmt::Display for Mismatch {
                     .join(" or ");
                 match observed {
                     AttemptResult::Succeeded => {
-                        write!(f, "{number} {name}: expected {expected}, but it works")
+                        write!(f, "{number} {name}: expected {expected}, but it succeeds")
                     }
                     _ => write!(
                         f,
@@ -80,16 +80,19 @@ impl fmt::Display for Mismatch {
                 number,
                 name,
                 reason,
-            } => write!(f, "{number} {name}: skipped for no good reason ({reason})"),
+            } => write!(
+                f,
+                "{number} {name}: skipped without a missing requirement ({reason})"
+            ),
         }
     }
 }
 
-/// Compares a backend's answers, by number of case, with the table.
+/// Compares the results of a backend, keyed by case number, with the table.
 ///
 /// # Errors
-/// With all that is wrong, in order of numbers: cases without an answer, answers without a case,
-/// other answers than the right ones, and skipped cases that need nothing which a machine may lack.
+/// Returns all mismatches in order of case numbers: missing results, results for unknown cases,
+/// results that are not accepted, and skipped cases without a requirement.
 pub fn check(
     column: BackendVariant,
     answers: &BTreeMap<u8, Result<AttemptResult, Skipped>>,
@@ -126,10 +129,10 @@ pub fn check(
     if wrong.is_empty() { Ok(()) } else { Err(wrong) }
 }
 
-/// For tests: [`check`]s, and leaves it to the caller to report which cases were skipped.
+/// For tests: calls [`check`]; the caller reports which cases were skipped.
 ///
 /// # Panics
-/// With all that is wrong, one a line.
+/// Panics with all mismatches, one per line.
 #[expect(clippy::panic, reason = "for tests, which fail by panicking")]
 pub fn assert_conforms(
     column: BackendVariant,
@@ -141,7 +144,7 @@ pub fn assert_conforms(
             .map(|mismatch| format!("  {mismatch}"))
             .collect();
         panic!(
-            "{} of {} cases are not as the table says ({column}):\n{}",
+            "{} of {} cases differ from the table ({column}):\n{}",
             lines.len(),
             CASES.len(),
             lines.join("\n")
@@ -161,14 +164,14 @@ mod tests {
     }
 
     #[test]
-    fn the_right_answers_pass_in_every_column() {
+    fn the_expected_results_pass_in_every_column() {
         for column in BackendVariant::ALL {
             assert_eq!(check(column, &right(column)), Ok(()));
         }
     }
 
     #[test]
-    fn a_missing_answer_an_unknown_one_and_a_wrong_one_fail() {
+    fn missing_unknown_and_wrong_results_fail() {
         let mut answers = right(BackendVariant::LinuxLandlock);
         answers.remove(&7);
         answers.insert(255, Ok(AttemptResult::Denied));
@@ -179,10 +182,10 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "7 truncate-outside: no answer",
-                "9 stat-outside: expected visible, but it works",
+                "7 truncate-outside: no result",
+                "9 stat-outside: expected visible, but it succeeds",
                 "58 spawn-without-grant: expected denied, but it is no-effect",
-                "255: there is no such case"
+                "255: unknown case"
             ]
         );
         assert_eq!(
@@ -194,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_needs_something_may_be_skipped() {
+    fn only_cases_with_a_requirement_may_be_skipped() {
         let skipped = |reason: &str| {
             Err(Skipped {
                 reason: reason.to_owned(),
@@ -208,7 +211,7 @@ mod tests {
         let wrong = check(BackendVariant::LinuxNamespaces, &answers).unwrap_err();
         assert_eq!(
             wrong.iter().map(ToString::to_string).next().unwrap(),
-            "1 read-secrets: skipped for no good reason (too much work)"
+            "1 read-secrets: skipped without a missing requirement (too much work)"
         );
         assert_eq!(wrong.len(), 2);
     }

@@ -1,24 +1,23 @@
-//! Which addresses are the public's.
+//! Which addresses are public.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Networks that are not the public's, each with the length of its prefix (IANA's special-purpose
-/// registry, and what clouds keep there).
+/// Networks that are not public, each with its prefix length (IANA's special-purpose registry, and
+/// addresses of cloud services).
 const SPECIAL_PURPOSE_V4: [(Ipv4Addr, u32); 16] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
-    // Shared by carriers; one cloud's metadata are at 100.100.100.200.
+    // Carrier-grade NAT; one cloud's metadata service is at 100.100.100.200.
     (Ipv4Addr::new(100, 64, 0, 0), 10),
     (Ipv4Addr::new(127, 0, 0, 0), 8),
-    // The services of one cloud's own host, metadata among them: the address is public, what is
-    // there is not.
+    // One cloud's host services, including metadata: the address is public, the services are not.
     (Ipv4Addr::new(168, 63, 129, 16), 32),
-    // Link-local, and most clouds' metadata.
+    // Link-local, and most clouds' metadata services.
     (Ipv4Addr::new(169, 254, 0, 0), 16),
     (Ipv4Addr::new(172, 16, 0, 0), 12),
     (Ipv4Addr::new(192, 0, 0, 0), 24),
     (Ipv4Addr::new(192, 0, 2, 0), 24),
-    // Relays of 6to4.
+    // 6to4 relays.
     (Ipv4Addr::new(192, 88, 99, 0), 24),
     (Ipv4Addr::new(192, 168, 0, 0), 16),
     (Ipv4Addr::new(198, 18, 0, 0), 15),
@@ -28,23 +27,23 @@ const SPECIAL_PURPOSE_V4: [(Ipv4Addr, u32); 16] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4),
 ];
 
-/// What of `2000::/3`, outside of which nothing is the public's, is not.
+/// The exceptions within `2000::/3`; outside of it no address is public.
 const SPECIAL_PURPOSE_V6: [(Ipv6Addr, u32); 4] = [
-    // Protocols' own: Teredo, which holds an IPv4 address, benchmarks, identifiers.
+    // IETF protocol assignments: Teredo (which embeds an IPv4 address), benchmarks, identifiers.
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
-    // 6to4, which holds an IPv4 address.
+    // 6to4, which embeds an IPv4 address.
     (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16),
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
 ];
 
-/// Says whether an address is one that the public can have.
+/// Returns true if an address is globally reachable.
 ///
-/// Loopback, private, shared and link-local addresses are not, nor are multicast, broadcast,
-/// unspecified and reserved ones, those for documentation and benchmarks, and those at which clouds
-/// keep metadata. An IPv6 address that stands for an IPv4 one (mapped, compatible, 6to4, Teredo) is
-/// not either, whatever it stands for; only the well-known prefix of NAT64, by which networks
-/// without IPv4 reach all the rest, is judged by what it stands for.
+/// Not public are loopback, private, shared, link-local, multicast, broadcast, unspecified and
+/// reserved addresses, those for documentation and benchmarks, and those of cloud metadata
+/// services. IPv6 addresses that embed an IPv4 address (mapped, compatible, 6to4, Teredo) are not
+/// public either, whatever they embed. The exception is the well-known NAT64 prefix, which networks
+/// without IPv4 depend on: it is classified by the embedded address.
 #[must_use]
 pub fn is_public(ip: IpAddr) -> bool {
     match ip {
@@ -61,8 +60,8 @@ pub fn is_public(ip: IpAddr) -> bool {
     }
 }
 
-/// Returns the IPv4 address for which an IPv6 address stands: by NAT64's well-known prefix, or
-/// mapped.
+/// Returns the IPv4 address embedded in an IPv6 address, by NAT64's well-known prefix or as a
+/// mapped address.
 pub(super) fn embedded_ipv4(ip: IpAddr) -> Option<Ipv4Addr> {
     match ip {
         IpAddr::V4(_) => None,
@@ -91,7 +90,7 @@ fn is_public_v4(ip: Ipv4Addr) -> bool {
     })
 }
 
-/// Says whether the first `length` of `width` bits are the same; `length` is not 0.
+/// Returns true if the first `length` of `width` bits are equal; `length` is not 0.
 fn shares_prefix(ip: u128, network: u128, width: u32, length: u32) -> bool {
     (ip ^ network) >> (width - length) == 0
 }

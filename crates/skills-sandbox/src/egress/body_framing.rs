@@ -1,21 +1,21 @@
-//! Where the body of a request ends.
+//! Finds the end of a request body.
 
 use super::close_reason::{RejectReason, malformed};
 use super::http_head::Head;
 
-/// The longest size of a chunk in hexadecimal digits, so that it fits 64 bits.
+/// The maximum number of hexadecimal digits of a chunk size, so that it fits into 64 bits.
 const MAX_SIZE_DIGITS: u8 = 15;
 
-/// What of a body is still to come. Nothing behind its end belongs to the request.
+/// The remaining part of a body. Bytes after its end do not belong to the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BodyFraming {
-    /// As many bytes.
+    /// This many bytes.
     Length(u64),
-    /// Chunks, of which this is where we are.
+    /// Chunks, with the current position.
     Chunked(ChunkState),
 }
 
-/// A place in `size CR LF data CR LF … 0 CR LF CR LF`.
+/// A position in `size CR LF data CR LF … 0 CR LF CR LF`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ChunkState {
     Size { value: u64, digits: u8 },
@@ -31,8 +31,8 @@ pub(super) enum ChunkState {
 impl BodyFraming {
     pub(super) const EMPTY: Self = Self::Length(0);
 
-    /// Reads what the head says of the body. Two lengths, be they equal, are refused, and a
-    /// transfer encoding other than `chunked`.
+    /// Reads the framing from the head. Rejects two lengths, even equal ones, and a transfer
+    /// encoding other than `chunked`.
     pub(super) fn from_head(head: &Head) -> Result<Option<Self>, RejectReason> {
         match (
             head.unique_value("content-length")?,
@@ -46,8 +46,8 @@ impl BodyFraming {
                     digits: 0,
                 })))
             }
-            (None, Some(_)) => Err(malformed("a transfer encoding other than `chunked`")),
-            (Some(_), Some(_)) => Err(malformed("both a length and a transfer encoding")),
+            (None, Some(_)) => Err(malformed("transfer encoding other than `chunked`")),
+            (Some(_), Some(_)) => Err(malformed("both content length and transfer encoding")),
         }
     }
 
@@ -55,8 +55,8 @@ impl BodyFraming {
         matches!(self, Self::Length(0) | Self::Chunked(ChunkState::End))
     }
 
-    /// Says how many of `bytes` belong to the body, and moves on. Chunks have no extensions and no
-    /// trailer, so that there is one way to read them.
+    /// Returns how many of `bytes` belong to the body, and advances. Chunk extensions and trailers
+    /// are rejected, so that there is only one way to parse chunks.
     pub(super) fn consume(&mut self, bytes: &[u8]) -> Result<usize, RejectReason> {
         let mut at = 0;
         while at < bytes.len() && !self.is_done() {
@@ -104,27 +104,27 @@ impl ChunkState {
             }),
             (Self::LastCr, b'\r') => Ok(Self::LastLf),
             (Self::LastLf, b'\n') => Ok(Self::End),
-            _ => Err(malformed("a chunk of the body")),
+            _ => Err(malformed("invalid chunk")),
         }
     }
 }
 
-/// Reads a length: digits alone, no sign, no list, and few enough to fit.
+/// Parses a length: only digits, no sign, no list, and at most 64 bits.
 fn parse_length(text: &[u8]) -> Result<u64, RejectReason> {
     let digits = std::str::from_utf8(text)
         .ok()
         .filter(|text| text.bytes().all(|b| b.is_ascii_digit()));
     digits
         .and_then(|digits| digits.parse().ok())
-        .ok_or(malformed("a length that is none"))
+        .ok_or(malformed("invalid content length"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Feeds a body in pieces of `size` and returns what belongs to it.
-    fn taken(fields: &str, bytes: &[u8], size: usize) -> Result<(Vec<u8>, bool), RejectReason> {
+    /// Feeds a body in pieces of `size` and returns the bytes that belong to it.
+    fn consumed(fields: &str, bytes: &[u8], size: usize) -> Result<(Vec<u8>, bool), RejectReason> {
         let (head, _) =
             Head::parse(format!("POST / HTTP/1.1\r\n{fields}\r\n").as_bytes())?.unwrap();
         let mut body = BodyFraming::from_head(&head)?.unwrap_or(BodyFraming::EMPTY);
@@ -140,11 +140,11 @@ mod tests {
     }
 
     #[test]
-    fn bodies_end_where_they_say_however_they_come() {
+    fn bodies_end_at_their_declared_length_for_any_chunk_size() {
         for size in 1..12 {
             let check = |fields: &str, bytes: &[u8], expected: &[u8], done: bool| {
                 assert_eq!(
-                    taken(fields, bytes, size),
+                    consumed(fields, bytes, size),
                     Ok((expected.to_vec(), done)),
                     "{fields:?} {size}"
                 );
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn smuggling_is_refused() {
+    fn smuggling_is_rejected() {
         for fields in [
             "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n",
             "Content-Length: 3\r\nContent-Length: 3\r\n",
@@ -187,7 +187,7 @@ mod tests {
             "Transfer-Encoding: identity\r\n",
             "Transfer-Encoding: \"chunked\"\r\n",
         ] {
-            assert!(taken(fields, b"", 1).is_err(), "{fields:?}");
+            assert!(consumed(fields, b"", 1).is_err(), "{fields:?}");
         }
         for bytes in [
             "3;ext=1\r\nabc\r\n0\r\n\r\n",
@@ -205,7 +205,7 @@ mod tests {
         ] {
             for size in [1, 2, 64] {
                 assert!(
-                    taken("Transfer-Encoding: chunked\r\n", bytes.as_bytes(), size).is_err(),
+                    consumed("Transfer-Encoding: chunked\r\n", bytes.as_bytes(), size).is_err(),
                     "{bytes:?} {size}"
                 );
             }

@@ -1,20 +1,19 @@
-//! Reading what has no length written in front of it.
+//! Reads messages without a length prefix.
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::close_reason::{CloseReason, ExceededLimit, RejectReason};
 
-/// How much is read at once.
+/// Bytes per read.
 pub(super) const CHUNK_BYTES: usize = 16 * 1024;
 
-/// Up to so many bytes, what is there is looked at after each read.
+/// Up to this many bytes, the input is parsed after each read.
 const EAGER_BYTES: usize = 1024;
 
-/// What was made of the beginning of some bytes, with the number of these; nothing when more bytes
-/// are needed.
+/// A parsed value and the number of bytes it took; `None` if more bytes are needed.
 pub(super) type ParseResult<T> = Result<Option<(T, usize)>, RejectReason>;
 
-/// A side of a connection, with what was read of it and not used yet.
+/// One side of a connection, with bytes that were read but not consumed yet.
 pub(super) struct BufferedStream<S> {
     pub(super) stream: S,
     pub(super) buffer: Vec<u8>,
@@ -28,9 +27,9 @@ impl<S: AsyncRead + Unpin> BufferedStream<S> {
         }
     }
 
-    /// Reads until `parse` makes something of the beginning, and takes as many bytes as it says.
-    /// `parse` returns nothing when it needs more; it has no more than about `most_bytes` to make
-    /// something of. It is asked after each read, so it is for what is short.
+    /// Reads until `parse` returns a value, and consumes its bytes. `parse` returns `None` if it
+    /// needs more; it gets at most about `most_bytes`. It is called after each read, so this is for
+    /// short messages.
     pub(super) async fn parse<T>(
         &mut self,
         most_bytes: usize,
@@ -40,10 +39,10 @@ impl<S: AsyncRead + Unpin> BufferedStream<S> {
             .await
     }
 
-    /// The same for what may be long: so that nobody makes much work of few bytes at a time,
-    /// `parse` is asked after each read only at first, and then when there are twice as many bytes,
-    /// no more will come, or `may_end` says so. That gets all bytes, and how many there were before
-    /// the read; it must not overlook an end.
+    /// Like [`parse`](Self::parse), for messages that may be long. To keep the work for tiny reads
+    /// linear, `parse` is called after each read only at first, and later if the number of bytes
+    /// has doubled, the stream ended, or `may_end` returns true. `may_end` gets all bytes and their
+    /// number before the read; it must not miss an end.
     pub(super) async fn parse_incrementally<T>(
         &mut self,
         most_bytes: usize,
@@ -95,7 +94,7 @@ mod tests {
     use super::*;
     use crate::egress::http_head::{Head, may_be_complete};
 
-    /// Reads a head that comes byte by byte, and says how often it was looked at.
+    /// Reads a head that arrives byte by byte, and returns how often it was parsed.
     async fn slowly(head: &str) -> (Result<usize, CloseReason>, usize) {
         let (mut client, server) = duplex(1);
         let asked = Cell::new(0);
@@ -115,7 +114,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn bytes_that_come_one_by_one_are_not_looked_at_each_time() {
+    async fn bytes_that_arrive_one_by_one_are_not_parsed_each_time() {
         let head = format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(1_500));
         let (parsed, asked) = slowly(&head).await;
         assert_eq!(parsed, Ok(head.len()));
@@ -123,7 +122,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_never_ends_is_refused_or_gone() {
+    async fn a_head_without_end_is_rejected_or_disconnected() {
         let line = format!("GET /{}", "x".repeat(2_000));
         assert_eq!(slowly(&line).await.0, Err(CloseReason::Disconnected));
         assert!(matches!(

@@ -1,20 +1,20 @@
-//! The first message of TLS: which host a client names before anything is encrypted (RFC 8446, RFC
-//! 6066).
+//! The first message of TLS: the host that a client names before anything is encrypted (RFC 8446,
+//! RFC 6066).
 
 use super::close_reason::RejectReason;
 
-/// The type of a record that holds part of the handshake.
+/// The type of a handshake record.
 const HANDSHAKE: u8 = 22;
 const CLIENT_HELLO: u8 = 1;
 const SERVER_NAME: u16 = 0;
 const HOST_NAME: u8 = 0;
-/// The longest plain record.
+/// The maximum size of a plaintext record.
 const MAX_RECORD: usize = 1 << 14;
-/// The longest handshake message that is waited for.
+/// The maximum size of a handshake message.
 const MAX_HELLO: usize = 64 * 1024;
 
-/// Reads a `ClientHello`, which may come in many records, and returns the name of the host in it,
-/// which may be missing. Returns nothing when the message is not complete.
+/// Parses a `ClientHello`, which may span several records, and returns the host name in it, which
+/// may be missing. Returns `None` if the message is incomplete.
 pub(super) fn parse_client_hello(bytes: &[u8]) -> Result<Option<Option<Vec<u8>>>, RejectReason> {
     let mut message = Vec::new();
     let mut rest = ByteReader(bytes);
@@ -25,7 +25,8 @@ pub(super) fn parse_client_hello(bytes: &[u8]) -> Result<Option<Option<Vec<u8>>>
                 .ok_or(RejectReason::NotTls);
         }
         let [kind, major, minor, high, low, after @ ..] = rest.0 else {
-            // What is there of the record must look like one, or there is nothing to wait for.
+            // An incomplete record must have a valid beginning, otherwise there is nothing to wait
+            // for.
             let begins_well = rest
                 .0
                 .iter()
@@ -44,7 +45,7 @@ pub(super) fn parse_client_hello(bytes: &[u8]) -> Result<Option<Option<Vec<u8>>>
         message.extend_from_slice(&after[..length.min(after.len())]);
         rest = ByteReader(after.get(length..).unwrap_or_default());
         if after.len() < length {
-            // The part of a record that is there can refuse the message, not complete it.
+            // An incomplete record can cause a rejection, but cannot complete the message.
             return handshake_body(&message).and_then(|body| {
                 if body.is_some() {
                     Err(RejectReason::NotTls)
@@ -56,8 +57,7 @@ pub(super) fn parse_client_hello(bytes: &[u8]) -> Result<Option<Option<Vec<u8>>>
     }
 }
 
-/// Says whether a message may end in what was read last, after the first `before` bytes: whether a
-/// record does.
+/// Returns true if a message may end in the bytes after the first `before`: if a record ends there.
 pub(super) fn may_be_complete(bytes: &[u8], before: usize) -> bool {
     let (mut end, mut rest) = (0, ByteReader(bytes));
     while let Some(_record) = rest.read_bytes(3).and_then(|_| rest.read_u16_prefixed()) {
@@ -66,8 +66,8 @@ pub(super) fn may_be_complete(bytes: &[u8], before: usize) -> bool {
     end > before
 }
 
-/// Returns the body of the message when it is all there. Nothing may follow it: the server has not
-/// spoken yet.
+/// Returns the body of the message if it is complete. Nothing may follow it, since the server has
+/// not responded yet.
 fn handshake_body(message: &[u8]) -> Result<Option<&[u8]>, RejectReason> {
     let [kind, a, b, c, body @ ..] = message else {
         return if message.first().is_none_or(|kind| *kind == CLIENT_HELLO) {
@@ -83,7 +83,7 @@ fn handshake_body(message: &[u8]) -> Result<Option<&[u8]>, RejectReason> {
     Ok((body.len() == length).then_some(body))
 }
 
-/// Reads the body of a hello; nothing when it is malformed.
+/// Parses the body of a hello; `None` if it is malformed.
 fn parse_hello(mut body: ByteReader<'_>) -> Option<Option<Vec<u8>>> {
     body.read_bytes(2 + 32)?;
     let _session = body.read_u8_prefixed()?;
@@ -109,7 +109,7 @@ fn parse_hello(mut body: ByteReader<'_>) -> Option<Option<Vec<u8>>> {
     body.0.is_empty().then_some(name)
 }
 
-/// Reads the one name of the extension. A list of several would leave it to the server which one
+/// Parses the only name of the extension. With a list of several, the server would choose which one
 /// counts.
 fn parse_server_name(mut extension: ByteReader<'_>) -> Option<Vec<u8>> {
     let mut list = ByteReader(extension.read_u16_prefixed()?);
@@ -118,7 +118,7 @@ fn parse_server_name(mut extension: ByteReader<'_>) -> Option<Vec<u8>> {
     (kind == HOST_NAME && list.0.is_empty() && extension.0.is_empty()).then(|| name.to_vec())
 }
 
-/// Bytes of which the first were read.
+/// A reader over a byte slice.
 struct ByteReader<'a>(&'a [u8]);
 
 impl<'a> ByteReader<'a> {
@@ -136,7 +136,7 @@ impl<'a> ByteReader<'a> {
         self.read_bytes(2)?.try_into().ok().map(u16::from_be_bytes)
     }
 
-    /// Reads bytes with their length in front, in one byte.
+    /// Reads bytes with a one-byte length prefix.
     fn read_u8_prefixed(&mut self) -> Option<&'a [u8]> {
         let length = self.read_u8()?;
         self.read_bytes(length.into())
@@ -185,7 +185,7 @@ mod tests {
         [&[CLIENT_HELLO, a, b, c], body.as_slice()].concat()
     }
 
-    /// Puts a message into records of `size` bytes.
+    /// Splits a message into records of `size` bytes.
     fn records(message: &[u8], size: usize) -> Vec<u8> {
         message
             .chunks(size)
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_is_found_however_the_message_is_cut() {
+    fn the_name_is_found_for_any_record_size() {
         let message = message(
             &[
                 extension(10, b"x"),
@@ -223,14 +223,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_long_message_is_read_as_soon_as_it_is_there() {
+    async fn a_long_message_is_parsed_as_soon_as_it_is_complete() {
         let message = message(&[extension(10, &[7; 1_700]), name(b"a.example")].concat());
         let bytes = records(&message, 10_000);
         assert!(!may_be_complete(&bytes[..1_400], 0));
         let (mut client, server) = tokio::io::duplex(1_400);
         let mut server = BufferedStream::new(server);
         let parse = |bytes: &[u8]| parse_client_hello(bytes).map(|name| name.map(|name| (name, 0)));
-        // The client stays, so the end of the stream cannot be what is waited for.
+        // The client stays connected, so the reader cannot be waiting for the end of the stream.
         let (found, written) = tokio::join!(
             server.parse_incrementally(16 * 1024, may_be_complete, parse),
             client.write_all(&bytes)
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_without_a_name_are_known() {
+    fn messages_without_a_name_are_parsed() {
         assert_eq!(
             parse_client_hello(&records(&message(b""), 99)),
             Ok(Some(None))
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn other_messages_and_two_names_are_refused() {
+    fn other_messages_and_two_names_are_rejected() {
         let two = block16(&[&[HOST_NAME, 0, 1, b'a'], [HOST_NAME, 0, 1, b'b'].as_slice()].concat());
         let right = message(&name(b"a"));
         for (what, bytes) in [
@@ -291,14 +291,14 @@ mod tests {
                 records(&message(&extension(SERVER_NAME, &[0, 0])), 99),
             ),
             (
-                "bytes behind the list",
+                "bytes after the list",
                 records(
                     &message(&extension(SERVER_NAME, &[0, 4, 0, 0, 1, b'a', 9])),
                     99,
                 ),
             ),
             (
-                "another message behind",
+                "another message after it",
                 records(&[right.as_slice(), &[1]].concat(), 999),
             ),
             ("an extension cut short", records(&message(&[0, 9, 0]), 99)),
@@ -320,7 +320,7 @@ mod tests {
         }
 
         #[test]
-        fn no_beginning_of_a_hello_is_one(at in any::<prop::sample::Index>(), name_bytes in "[a-z.]{1,60}", size in 1_usize..400) {
+        fn no_prefix_of_a_hello_is_complete(at in any::<prop::sample::Index>(), name_bytes in "[a-z.]{1,60}", size in 1_usize..400) {
             let bytes = records(&message(&name(name_bytes.as_bytes())), size);
             let cut = at.index(bytes.len());
             prop_assert!(!matches!(parse_client_hello(&bytes[..cut]), Ok(Some(_))));
@@ -328,11 +328,11 @@ mod tests {
         }
 
         #[test]
-        fn a_changed_byte_never_makes_two_readings(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        fn a_changed_byte_never_allows_two_interpretations(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
             let mut bytes = records(&message(&[name(b"a.example"), extension(10, b"abc")].concat()), 30);
             let at = at.index(bytes.len());
             bytes[at] = byte;
-            // What is found is found by the rest too: bytes behind the message do not change it.
+            // Bytes after the message do not change the result.
             if let Ok(Some(found)) = parse_client_hello(&bytes) {
                 prop_assert_eq!(parse_client_hello(&[bytes.as_slice(), &[0; 40]].concat()), Ok(Some(found)));
             }

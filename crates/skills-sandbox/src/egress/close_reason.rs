@@ -1,36 +1,36 @@
-//! Why a connection is not carried on.
+//! Why a connection was closed.
 
 use std::fmt;
 
-/// Why something was not reached.
+/// Why the proxy did not connect to a host. Serialized with its name in kebab-case as `kind`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum RejectReason {
-    /// The list does not have the host, or denies it.
+    /// The host is not in the allowlist, or is denied.
     NotListed,
-    /// Only ports 443 and 80 are reached, and without a tunnel only port 80.
+    /// Only ports 443 and 80 are allowed, and without a tunnel only port 80.
     PortNotAllowed {
         /// The port.
         port: u16,
     },
-    /// All addresses of the host are private ones.
+    /// All addresses of the host are private.
     PrivateAddress,
-    /// The host's name does not lead anywhere.
+    /// The host name does not resolve.
     DnsFailure,
-    /// No address of the host answers, or what answers is not understood.
+    /// No address of the host responds, or its response is invalid.
     Unreachable,
-    /// What went through the tunnel, or the field `Host`, named another host or none.
+    /// The data in the tunnel, or the `Host` field, names a different host or none.
     HostMismatch,
-    /// What went through the tunnel to port 443 was not TLS.
+    /// The data in a tunnel to port 443 is not TLS.
     NotTls,
-    /// The host could not prove by a certificate that it is the one that was asked for.
+    /// The host has no valid certificate for the requested name.
     InvalidCertificate,
-    /// What should be the name of a host is none.
+    /// The text is not a valid host name or address.
     InvalidHost,
-    /// The request breaks the rules of its protocol, or uses what the proxy has no use for.
+    /// The request violates its protocol, or uses a feature that the proxy does not support.
     Malformed {
-        /// What is wrong.
+        /// What is invalid or unsupported.
         what: &'static str,
     },
 }
@@ -38,38 +38,39 @@ pub enum RejectReason {
 impl fmt::Display for RejectReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotListed => f.write_str("the host is not on the list"),
-            Self::PortNotAllowed { port } => write!(f, "port {port} is closed"),
-            Self::PrivateAddress => f.write_str("the host has no public address"),
-            Self::DnsFailure => f.write_str("the host was not found"),
-            Self::Unreachable => f.write_str("the host did not answer"),
-            Self::HostMismatch => f.write_str("another host was asked for, or none"),
-            Self::NotTls => f.write_str("port 443 is for TLS"),
-            Self::InvalidCertificate => f.write_str("the host has no valid certificate"),
-            Self::InvalidHost => f.write_str("this is no host"),
+            Self::NotListed => f.write_str("host is not in the allowlist"),
+            Self::PortNotAllowed { port } => write!(f, "port {port} is not allowed"),
+            Self::PrivateAddress => f.write_str("host has no public address"),
+            Self::DnsFailure => f.write_str("host not found"),
+            Self::Unreachable => f.write_str("host did not respond"),
+            Self::HostMismatch => f.write_str("the connection names a different host, or none"),
+            Self::NotTls => f.write_str("port 443 requires TLS"),
+            Self::InvalidCertificate => f.write_str("host has no valid certificate"),
+            Self::InvalidHost => f.write_str("invalid host"),
             Self::Malformed { what } => write!(f, "malformed: {what}"),
         }
     }
 }
 
-/// A limit of a proxy that a connection came to.
+/// A limit of the proxy that a connection exceeded. See [`ProxyLimits`](super::ProxyLimits) for the
+/// values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ExceededLimit {
-    /// Too many connections at a time.
+    /// Too many concurrent connections.
     Connections,
-    /// Too many requests, one after the other.
+    /// Too many requests in sequence.
     Requests,
-    /// A head that is too long.
+    /// The head is too long.
     HeadBytes,
-    /// A head that took too long.
+    /// The head was not complete in time.
     HeadTimeout,
-    /// A name or a server that took too long.
+    /// Resolving the name or connecting took too long.
     ConnectTimeout,
-    /// A connection on which nothing went.
+    /// The connection was idle for too long.
     IdleTimeout,
-    /// Too much sent, or too much received.
+    /// Too many bytes sent or received.
     Bytes,
 }
 
@@ -78,23 +79,23 @@ impl fmt::Display for ExceededLimit {
         f.write_str(match self {
             Self::Connections => "too many connections",
             Self::Requests => "too many requests",
-            Self::HeadBytes => "the head is too long",
-            Self::HeadTimeout => "the head took too long",
-            Self::ConnectTimeout => "the host took too long",
-            Self::IdleTimeout => "nothing went for too long",
+            Self::HeadBytes => "head is too long",
+            Self::HeadTimeout => "head was not complete in time",
+            Self::ConnectTimeout => "connecting took too long",
+            Self::IdleTimeout => "idle for too long",
             Self::Bytes => "too many bytes",
         })
     }
 }
 
-/// Why a connection ends before it is through.
+/// Why a connection is closed early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CloseReason {
-    /// It is against the rules, or leads nowhere.
+    /// It violates the rules, or its host is unreachable.
     Rejected(RejectReason),
-    /// It came to a limit.
+    /// It exceeded a limit.
     LimitExceeded(ExceededLimit),
-    /// One of the two sides is gone; there is nobody to tell and nothing to blame.
+    /// The client or the host disconnected; there is no one to notify and nothing to record.
     Disconnected,
 }
 

@@ -1,4 +1,4 @@
-//! One connection of a program: what it asks for, and what it is told.
+//! Handles one connection of a program.
 
 use std::time::Duration;
 
@@ -17,9 +17,8 @@ use super::tunnel::{TrafficMeter, relay};
 use super::{client_hello, http_head, socks};
 
 const TUNNEL_ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
-/// How much is read, and for how long, of what a client still sends when it was told everything.
-/// Closing with bytes unread would reset the connection, and the client might lose what it was
-/// told.
+/// How many bytes, and for how long, are read after the response to a rejected request. Closing a
+/// socket with unread bytes would reset the connection, and the client might lose the response.
 const DRAIN_BYTES: usize = 256 * 1024;
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -32,27 +31,27 @@ pub(super) struct Connection {
     protocol: Protocol,
 }
 
-/// What the client understands at the moment.
+/// The protocol in which the client can receive an error at the moment.
 #[derive(Debug, Clone, Copy)]
 enum Protocol {
     Http,
     Socks,
-    /// Nothing but the end.
+    /// None: the connection can only be closed.
     Opaque,
 }
 
-/// What a client asks for.
+/// A parsed request of a client.
 enum ProxyRequest {
-    /// A tunnel; the answer when it is open.
+    /// A tunnel, with the response that confirms it.
     Tunnel(Authority, &'static [u8]),
-    /// A page.
+    /// An HTTP request.
     Forward(Request),
 }
 
 impl Connection {
     pub(super) async fn serve(stream: TcpStream, proxy: Proxy) {
-        // Without it small packets wait for each other; a connection where that cannot be set is
-        // slow and no worse.
+        // Without it, small packets wait for each other. If it cannot be set, the connection is
+        // only slower.
         let _ = stream.set_nodelay(true);
         let mut connection = Self {
             client: BufferedStream::new(stream),
@@ -102,7 +101,7 @@ impl Connection {
         }
     }
 
-    /// Learns by the first byte which protocol is spoken, and by it where to go.
+    /// Detects the protocol from the first byte and reads the destination.
     async fn read_request(&mut self) -> Result<ProxyRequest, CloseReason> {
         let most_bytes = self.proxy.limits.max_head_bytes;
         let first = self
@@ -142,7 +141,7 @@ impl Connection {
                 .stream
                 .write_all(&socks::NO_ACCEPTABLE_METHOD)
                 .await?;
-            return Err(malformed("SOCKS with authentication").into());
+            return Err(malformed("SOCKS authentication").into());
         }
         self.client
             .stream
@@ -171,7 +170,7 @@ impl Connection {
         Host::parse(host).ok_or(RejectReason::InvalidHost)
     }
 
-    /// Passes TLS through, if it is for the host. An address has no name that could be asked for.
+    /// Relays TLS if it names the host. For an IP address there is no name to check.
     async fn serve_tunnel(&mut self, destination: Destination) -> Result<(), CloseReason> {
         self.protocol = Protocol::Opaque;
         let most_bytes = self.proxy.limits.max_head_bytes;
@@ -202,7 +201,7 @@ impl Connection {
         .await
     }
 
-    /// Through a tunnel to port 80 goes one request, read as strictly as one to the proxy itself.
+    /// A tunnel to port 80 carries one request, parsed as strictly as one to the proxy itself.
     async fn serve_plain_tunnel(&mut self, destination: Destination) -> Result<(), CloseReason> {
         self.protocol = Protocol::Http;
         let most_bytes = self.proxy.limits.max_head_bytes;
@@ -227,7 +226,7 @@ impl Connection {
     ) -> Result<(), CloseReason> {
         let onward = request.forwarded(&destination.host, path)?;
         let mut server = self.proxy.connect(destination).await?;
-        // From here on the server speaks.
+        // From here on the server responds.
         self.protocol = Protocol::Opaque;
         let no_answer = self.rejection_response(CloseReason::Rejected(RejectReason::Unreachable));
         let traffic = TrafficMeter::new(&self.proxy.log, &self.proxy.limits);
@@ -252,7 +251,7 @@ impl Connection {
             .unwrap_or(Err(ExceededLimit::HeadTimeout.into()))
     }
 
-    /// Tells the client why it ends here. That it does not listen is no matter.
+    /// Sends the reason to the client. Errors are ignored: the connection closes anyway.
     async fn reject(&mut self, stop: CloseReason) {
         let _ = match self.protocol {
             Protocol::Http if stop != CloseReason::Disconnected => {
@@ -270,28 +269,28 @@ impl Connection {
         };
     }
 
-    /// Returns an answer in HTTP. The host is only named when it is one, as nothing else is fit to
-    /// be repeated.
+    /// Returns an HTTP response. It names the host only if it is valid, since other bytes are not
+    /// safe to repeat.
     fn rejection_response(&self, stop: CloseReason) -> String {
         let host = self.requested_host.as_deref().and_then(Host::parse);
-        let host = host.as_ref().map_or("what it asked for", Host::as_str);
+        let host = host.as_ref().map_or("the requested host", Host::as_str);
         let (status, text) = match stop {
             CloseReason::Rejected(
                 reason @ (RejectReason::Malformed { .. } | RejectReason::InvalidHost),
-            ) => ("400 Bad Request", format!("refused: {reason}\n")),
+            ) => ("400 Bad Request", format!("rejected: {reason}\n")),
             CloseReason::Rejected(
                 reason @ (RejectReason::DnsFailure | RejectReason::Unreachable),
             ) => (
                 "502 Bad Gateway",
-                format!("the skill cannot reach {host}: {reason}\n"),
+                format!("cannot connect to {host}: {reason}\n"),
             ),
             CloseReason::Rejected(reason) => (
                 "403 Forbidden",
-                format!("the skill may not reach {host}: {reason}\n"),
+                format!("cannot connect to {host}: {reason}\n"),
             ),
             CloseReason::LimitExceeded(limit) => (
                 "503 Service Unavailable",
-                format!("the skill cannot reach {host}: {limit}\n"),
+                format!("cannot connect to {host}: {limit}\n"),
             ),
             CloseReason::Disconnected => ("502 Bad Gateway", String::new()),
         };

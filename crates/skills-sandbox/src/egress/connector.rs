@@ -1,4 +1,4 @@
-//! The world beyond the proxy.
+//! Name resolution and connections outside of the proxy.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
@@ -8,33 +8,35 @@ use tokio::net::{TcpStream, UdpSocket};
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
-/// A future in a box.
+/// A boxed future.
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
 
-/// How many names are resolved at once in this process. The system's resolver cannot be stopped: it
-/// goes on after nobody waits for it any more.
+/// How many names are resolved concurrently in this process. The system resolver cannot be
+/// cancelled: it keeps running after its caller is gone.
 static LOOKUP_PERMITS: Semaphore = Semaphore::const_new(16);
 
-/// What is outside: names lead to addresses, addresses to connections.
+/// Resolves names and connects to addresses, for a [`Proxy`](super::Proxy). Tests replace the
+/// network with their own implementation; [`SystemConnector`] is the one for production.
 pub trait Connector: Send + Sync {
-    /// Resolves a name. It is lower-case ASCII without a final dot, and never an address. Of the
-    /// answer the proxy uses the addresses only, with `port`, and drops those that are not public.
+    /// Resolves a name, which is lowercase ASCII without a final dot, and never an address. The
+    /// proxy uses only the addresses of the result, with `port`, and drops those that are not
+    /// public.
     fn resolve<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, Vec<SocketAddr>>;
 
     /// Connects to an address that the proxy has checked.
     fn connect(&self, address: SocketAddr) -> BoxFuture<'_, TcpStream>;
 }
 
-/// The Internet as this machine sees it: its resolver, its routes. Addresses of this machine itself
-/// are not reached, public as they may be.
+/// Resolves and connects with the host's resolver and routes. Never connects to the host's own
+/// addresses, even if they are public.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemConnector;
 
 impl Connector for SystemConnector {
     fn resolve<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, Vec<SocketAddr>> {
         Box::pin(async move {
-            // With its final dot a name is complete; without it the resolver might complete it with
-            // this machine's own domain.
+            // With its final dot a name is fully qualified; otherwise the resolver might append the
+            // search domain of the host.
             let name = (format!("{host}."), port);
             run_blocking(&LOOKUP_PERMITS, move || {
                 Ok(name.to_socket_addrs()?.collect())
@@ -48,7 +50,7 @@ impl Connector for SystemConnector {
             if is_local_address(address).await? {
                 return Err(io::Error::new(
                     io::ErrorKind::PermissionDenied,
-                    "an address of this machine",
+                    "address of the host itself",
                 ));
             }
             TcpStream::connect(address).await
@@ -56,8 +58,8 @@ impl Connector for SystemConnector {
     }
 }
 
-/// Does work that blocks, once there is a permit for it. The permit is free again when the work has
-/// ended, not when its caller has gone.
+/// Runs blocking work once a permit is available. The permit is released when the work ends, not
+/// when its caller is dropped.
 async fn run_blocking<T: Send + 'static>(
     permits: &'static Semaphore,
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
@@ -70,8 +72,8 @@ async fn run_blocking<T: Send + 'static>(
     spawn_blocking(work).await.map_err(io::Error::other)?
 }
 
-/// Says whether an address is one of this machine: then the kernel would answer from that same
-/// address. Connecting a UDP socket asks the kernel's routes and sends nothing.
+/// Returns true if the address belongs to this host: then the kernel would select it as the source
+/// address, too. Connecting a UDP socket only consults the routing table and sends nothing.
 async fn is_local_address(address: SocketAddr) -> io::Result<bool> {
     let any: IpAddr = if address.is_ipv4() {
         Ipv4Addr::UNSPECIFIED.into()
@@ -93,7 +95,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn work_that_nobody_waits_for_keeps_its_permit_until_it_ends() {
+    async fn abandoned_work_keeps_its_permit_until_it_ends() {
         static ONE: Semaphore = Semaphore::const_new(1);
         let (begun, begins) = mpsc::channel();
         let (end, ends) = mpsc::channel::<()>();

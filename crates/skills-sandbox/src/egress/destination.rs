@@ -1,8 +1,8 @@
-//! From the text of a host to a connection with it.
+//! Resolves a host and connects to it.
 
 use std::net::{IpAddr, SocketAddr};
 
-use skills_policy::HostList;
+use skills_policy::HostFilter;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -17,8 +17,8 @@ pub(super) const TLS_PORT: u16 = 443;
 /// How many addresses of a host are tried.
 const MAX_ADDRESSES: usize = 8;
 
-/// A host that may be reached, and the addresses at which it may be: checked, and the only ones
-/// that are ever dialled.
+/// An allowed host with its checked addresses. The proxy connects to these addresses and no others,
+/// so a later DNS answer cannot change where a connection goes. Created by [`Proxy::authorize`].
 #[derive(Debug)]
 pub struct Destination {
     pub(super) host: Host,
@@ -35,12 +35,12 @@ impl Destination {
 }
 
 impl Proxy {
-    /// Asks the list, and then, once, the resolver, for who speaks to hosts itself instead of
-    /// passing bytes on. Nothing is recorded.
+    /// Checks the allowlist and resolves the name once, for callers that speak to hosts themselves
+    /// instead of relaying bytes. Does not write to the log.
     ///
     /// # Errors
     ///
-    /// Returns why the host may not be reached: list, port, addresses; or that resolving took too
+    /// Returns why the host is not allowed (list, port, addresses), or that resolving took too
     /// long.
     pub async fn authorize(&self, host: Host, port: u16) -> Result<Destination, CloseReason> {
         if !host.is_allowed(&self.hosts) {
@@ -83,12 +83,13 @@ impl Proxy {
         }
     }
 
-    /// Connects to the first address that answers, and records that the host was reached. Each has
-    /// its share of the time, so that one that is silent does not use it all.
+    /// Connects to the first address that responds, and logs the connection. The timeout is divided
+    /// among the addresses, so that an unresponsive one does not use all of it.
     ///
     /// # Errors
     ///
-    /// Returns that no address answered, or that the last one took too long.
+    /// Returns [`RejectReason::Unreachable`] if no address responded, or a limit if the last one
+    /// took too long.
     pub async fn connect(&self, destination: &Destination) -> Result<TcpStream, CloseReason> {
         let share = self.limits.connect_timeout
             / u32::try_from(destination.addresses.len())
@@ -109,9 +110,9 @@ impl Proxy {
     }
 }
 
-/// Says whether the list denies an address by its number, or the IPv4 address that it stands for,
-/// whatever name led there.
-fn is_denied(ip: IpAddr, hosts: &HostList) -> bool {
+/// Returns true if the list denies an address literal, or the IPv4 address that it embeds, whatever
+/// name resolved to it.
+fn is_denied(ip: IpAddr, hosts: &HostFilter) -> bool {
     let inner = embedded_ipv4(ip).map(IpAddr::from);
     let texts: Vec<String> = [ip]
         .into_iter()

@@ -1,4 +1,4 @@
-//! One request to a server of HTTP and its answer.
+//! One HTTP request to a server and its response.
 
 use std::pin::pin;
 
@@ -13,10 +13,10 @@ use super::proxy_log::Direction;
 use super::request::{ForwardedRequest, ResponseBody};
 use super::tunnel::TrafficMeter;
 
-/// Sends a request and passes the answer back. Nothing that the client sends behind the request
-/// goes anywhere.
+/// Forwards a request and relays the response. Bytes that the client sends after the request are
+/// not forwarded.
 ///
-/// When the server says nothing that can be passed on, the client gets `no_answer`.
+/// If the server sends nothing that can be relayed, the client gets `no_answer`.
 pub(super) async fn exchange(
     client: &mut BufferedStream<TcpStream>,
     server: &mut TcpStream,
@@ -34,7 +34,7 @@ pub(super) async fn exchange(
     let (from_client, mut to_client) = stream.split();
     let (from_server, mut to_server) = server.split();
     let mut upload = pin!(async {
-        // A server may answer and close before it has read everything; then its answer counts.
+        // A server may respond and close before it has read everything; its response counts.
         match traffic
             .write(Direction::Outbound, &mut to_server, &head)
             .await
@@ -99,11 +99,11 @@ async fn send_body(
     }
 }
 
-/// Where an answer ends: as a request's body does, or when the server closes.
+/// Where a response ends: framed like a request body, or when the server closes.
 type ResponseFraming = Option<BodyFraming>;
 
-/// Passes back the heads of an answer. Returns where it ends; nothing when there is no answer that
-/// can be passed back.
+/// Relays the heads of a response and returns its framing; `None` if there is no response that can
+/// be relayed.
 async fn receive_head(
     server: &mut BufferedStream<impl AsyncRead + Unpin>,
     to: &mut (impl AsyncWrite + Unpin),
@@ -124,7 +124,7 @@ async fn receive_head(
             ) => return Ok(None),
             Err(stop) => return Err(stop),
         };
-        // Nothing was asked that would switch protocols.
+        // No protocol switch was requested.
         if status == 101 {
             return Ok(None);
         }
@@ -139,8 +139,7 @@ async fn receive_head(
         traffic.write(Direction::Inbound, to, &bytes).await?;
         if is_final {
             let is_empty = answer == ResponseBody::Omitted || matches!(status, 204 | 304);
-            // A server may be sloppy about lengths: then its answer ends when it says so by
-            // closing.
+            // Servers may send an unclear length; such a response ends when the server closes.
             return Ok(Some(if is_empty {
                 Some(BodyFraming::EMPTY)
             } else {
@@ -150,7 +149,7 @@ async fn receive_head(
     }
 }
 
-/// Reads the head of an answer and its status.
+/// Parses the head of a response and its status.
 fn parse_response_head(bytes: &[u8]) -> ParseResult<(Head, u16)> {
     let Some((head, length)) = Head::parse(bytes)? else {
         return Ok(None);
@@ -164,7 +163,7 @@ fn parse_response_head(bytes: &[u8]) -> ParseResult<(Head, u16)> {
         .and_then(|digits| digits.parse().ok());
     let status = status
         .filter(|status: &u16| *status >= 100)
-        .ok_or(malformed("the first line of an answer"))?;
+        .ok_or(malformed("invalid status line"))?;
     Ok(Some(((head, status), length)))
 }
 
@@ -182,8 +181,8 @@ async fn receive_body(
     loop {
         let own = match body.as_mut().map(|body| body.consume(&chunk[..length])) {
             Some(Ok(own)) => own,
-            // Chunks with extensions or a trailer: the client reads them itself, up to where the
-            // server closes.
+            // Chunks with extensions or a trailer: the client parses them itself until the server
+            // closes.
             Some(Err(_)) | None => {
                 body = None;
                 length

@@ -1,12 +1,11 @@
-//! Hosts as programs write them.
+//! Host names and addresses as programs write them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use skills_policy::{HostList, HostPattern};
+use skills_policy::{HostFilter, HostPattern};
 
-/// A host: a name in lower case without a final dot, or an address. The one text is asked of the
-/// list, resolved, and compared with what the connection itself names, so that these cannot
-/// disagree.
+/// A host: a lowercase name without a final dot, or an address. The same text is checked against
+/// the allowlist, resolved, and compared with the name in the connection, so these cannot differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host {
     text: String,
@@ -14,10 +13,10 @@ pub struct Host {
 }
 
 impl Host {
-    /// Reads a name, an IPv4 address, or an IPv6 address in brackets.
+    /// Parses a name, an IPv4 address, or an IPv6 address in brackets.
     ///
-    /// What a resolver might take for an address (`127.1`, `0177.0.0.1`, `2130706433`, `0x7f.1`) is
-    /// nothing unless it is one.
+    /// Text that a resolver may treat as an address (`127.1`, `0177.0.0.1`, `2130706433`, `0x7f.1`)
+    /// is rejected unless it is a valid address.
     #[must_use]
     pub fn parse(text: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(text).ok()?;
@@ -25,7 +24,7 @@ impl Host {
             let address: Ipv6Addr = inner.strip_suffix(']')?.parse().ok()?;
             return Some(Self::from_address(address.into()));
         }
-        // The list's own notion of a name, so that what it compares is what is dialled.
+        // The allowlist's own definition of a name, so that the compared text is the resolved one.
         let name = text.parse::<HostPattern>().ok()?.to_string();
         if name.starts_with('*') {
             return None;
@@ -51,20 +50,21 @@ impl Host {
         }
     }
 
-    /// Returns the one text of the host; an IPv6 address stands in brackets.
+    /// Returns the canonical text of the host; an IPv6 address is in brackets.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Returns the address when the host is one and not a name.
+    /// Returns the address if the host is one.
     #[must_use]
     pub fn address(&self) -> Option<IpAddr> {
         self.address
     }
 
-    /// Says whether the list has the host. An address must be on it as such: `*` means all names.
-    pub(super) fn is_allowed(&self, hosts: &HostList) -> bool {
+    /// Returns true if the list allows the host. An address must be listed itself: `*` means all
+    /// names.
+    pub(super) fn is_allowed(&self, hosts: &HostFilter) -> bool {
         let is_named = || {
             hosts
                 .allowed()
@@ -75,7 +75,7 @@ impl Host {
     }
 }
 
-/// Says whether a last label makes an address of a name, as resolvers and browsers see it.
+/// Returns true if a last label makes the name an address for resolvers and browsers.
 fn is_numeric_label(label: &str) -> bool {
     let is_hexadecimal = label
         .strip_prefix("0x")
@@ -83,7 +83,7 @@ fn is_numeric_label(label: &str) -> bool {
     is_hexadecimal || label.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// A host and a port, as in `example.com:443`, and nothing else: no user.
+/// A host and a port, as in `example.com:443`. User information is not accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Authority {
@@ -94,7 +94,8 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// Reads both; `default` is the port when none is written, without it one must be.
+    /// Parses both. `default` is the port if none is written; without a default the port is
+    /// required.
     #[must_use]
     pub fn parse(text: &[u8], default: Option<u16>) -> Option<Self> {
         let (host, port) = split_port(text);
@@ -133,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_addresses_have_one_text() {
+    fn names_and_addresses_have_one_canonical_text() {
         let text = |text: &str| Host::parse(text.as_bytes()).map(|host| host.text);
         for (written, read) in [
             ("a.example", "a.example"),
@@ -182,11 +183,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_the_list_compares_is_what_is_dialled(text in "[aA0-9xX.:%@/\\\\\\[\\]_ \\-\0\n\u{e9}*]{0,20}") {
+        fn the_compared_text_is_the_resolved_text(text in "[aA0-9xX.:%@/\\\\\\[\\]_ \\-\0\n\u{e9}*]{0,20}") {
             let Some(host) = Host::parse(text.as_bytes()) else { return Ok(()) };
             let dialled = host.as_str().to_owned();
-            // The text is what was written but for case and one final dot, or an address in its one
-            // form; and it reads as itself.
+            // The text is the input except for case and one final dot, or an address in canonical
+            // form; and it parses to itself.
             let written = text.strip_suffix('.').unwrap_or(&text).to_ascii_lowercase();
             prop_assert!(host.address().is_some_and(|ip| ip.is_ipv6()) || dialled == written);
             prop_assert_eq!(Host::parse(dialled.as_bytes()), Some(host.clone()));
@@ -194,13 +195,13 @@ mod tests {
                 prop_assert_eq!(pattern.to_string(), dialled.clone());
                 prop_assert!(pattern.matches(&dialled));
             }
-            // No resolver takes it for an address unless we do.
+            // No resolver treats it as an address unless we do.
             let last = dialled.rsplit('.').next().unwrap_or_default();
             prop_assert!(host.address().is_some() || !last.bytes().all(|b| b.is_ascii_digit()));
         }
 
         #[test]
-        fn names_are_never_more_than_names(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        fn names_contain_only_name_characters(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             if let Some(host) = Host::parse(&bytes) {
                 prop_assert!(host.as_str().len() <= 253 && host.as_str().bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.[]:".contains(&b)));
             }

@@ -1,10 +1,10 @@
-//! The head of an HTTP/1 message, read strictly: whatever two readers could understand differently
-//! is refused.
+//! The head of an HTTP/1 message, parsed strictly: anything that two parsers could interpret
+//! differently is rejected.
 
 use super::buffered::ParseResult;
 use super::close_reason::{RejectReason, malformed};
 
-/// A first line and fields.
+/// A first line and header fields.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) first_line: String,
@@ -18,13 +18,13 @@ struct Field {
 }
 
 impl Head {
-    /// Reads a head up to and with its empty line, and returns its length too; nothing when it is
-    /// not complete.
+    /// Parses a head including its empty line, and returns its length too; `None` if it is
+    /// incomplete.
     pub(super) fn parse(bytes: &[u8]) -> ParseResult<Self> {
         let Some(length) = find_end(bytes)? else {
             return Ok(None);
         };
-        // Lines end in CR LF, which `end` has seen to; the last two are the end of the last line
+        // Lines end in CR LF, which `end` has checked; the last two are the end of the last line
         // and the empty one.
         let mut lines = bytes[..length - 4]
             .split(|b| *b == b'\n')
@@ -34,18 +34,18 @@ impl Head {
             .and_then(|line| std::str::from_utf8(line).ok())
             .filter(|line| line.is_ascii());
         let first_line = first_line
-            .ok_or(malformed("the first line is not ASCII"))?
+            .ok_or(malformed("first line is not ASCII"))?
             .to_owned();
         let fields = lines.map(parse_field).collect::<Result<_, _>>()?;
         Ok(Some((Self { first_line, fields }, length)))
     }
 
-    /// Returns the value of a field that must not come twice.
+    /// Returns the value of a field that must not be repeated.
     pub(super) fn unique_value(&self, name: &str) -> Result<Option<&[u8]>, RejectReason> {
         let mut values = self.values(name);
         match (values.next(), values.next()) {
             (value, None) => Ok(value),
-            (_, Some(_)) => Err(malformed("a field comes twice that must come once")),
+            (_, Some(_)) => Err(malformed("duplicate field")),
         }
     }
 
@@ -56,9 +56,8 @@ impl Head {
             .map(|field| field.value.as_slice())
     }
 
-    /// Writes the fields that are meant for the other end, without those called `except`. What
-    /// concerns this connection alone is left out: `Connection` and what it names, `Keep-Alive`,
-    /// `Proxy-…`, `TE`, `Trailer`, `Upgrade`.
+    /// Writes the end-to-end fields, without those in `except`. Hop-by-hop fields are omitted:
+    /// `Connection` and the fields it names, `Keep-Alive`, `Proxy-…`, `TE`, `Trailer`, `Upgrade`.
     pub(super) fn write_fields(&self, except: &[&str], to: &mut Vec<u8>) {
         let named: Vec<&[u8]> = self
             .values("connection")
@@ -96,28 +95,28 @@ pub(super) fn write_field(name: &str, value: &[u8], to: &mut Vec<u8>) {
     }
 }
 
-/// Says whether a head may end in what was read last, after the first `before` bytes.
+/// Returns true if a head may end in the bytes after the first `before`.
 pub(super) fn may_be_complete(bytes: &[u8], before: usize) -> bool {
     bytes
         .get(before.saturating_sub(3)..)
         .is_some_and(|read| read.windows(4).any(|four| four == b"\r\n\r\n"))
 }
 
-/// Finds the end of a head. What no head may hold is refused at once, not only when the end has
-/// come.
+/// Finds the end of a head. Invalid bytes are rejected immediately, not only when the head is
+/// complete.
 fn find_end(bytes: &[u8]) -> Result<Option<usize>, RejectReason> {
     let mut line_start = 0;
     let mut before = 0;
     for (index, byte) in bytes.iter().copied().enumerate() {
         match (before, byte) {
             (b'\r', b'\n') if index == line_start + 1 && line_start == 0 => {
-                return Err(malformed("the first line is empty"));
+                return Err(malformed("first line is empty"));
             }
             (b'\r', b'\n') if index == line_start + 1 => return Ok(Some(index + 1)),
             (b'\r', b'\n') => line_start = index + 1,
-            (b'\r', _) | (_, b'\n') => return Err(malformed("a line does not end in CR LF")),
+            (b'\r', _) | (_, b'\n') => return Err(malformed("line does not end in CR LF")),
             (_, b'\r' | b'\t') => {}
-            (_, 0..0x20 | 0x7f) => return Err(malformed("a control character")),
+            (_, 0..0x20 | 0x7f) => return Err(malformed("control character")),
             _ => {}
         }
         before = byte;
@@ -125,16 +124,15 @@ fn find_end(bytes: &[u8]) -> Result<Option<usize>, RejectReason> {
     Ok(None)
 }
 
-/// Reads `name: value`. A line that continues the one before it has no valid name and is refused
-/// with the rest.
+/// Parses `name: value`. A continuation line has no valid name and is rejected with the rest.
 fn parse_field(line: &[u8]) -> Result<Field, RejectReason> {
     let colon = line
         .iter()
         .position(|b| *b == b':')
-        .ok_or(malformed("a field without a colon"))?;
+        .ok_or(malformed("field without a colon"))?;
     let name = &line[..colon];
     if name.is_empty() || !name.iter().all(|b| is_token(*b)) {
-        return Err(malformed("a field's name is none"));
+        return Err(malformed("invalid field name"));
     }
     Ok(Field {
         name: name.iter().copied().map(char::from).collect(),
@@ -142,7 +140,7 @@ fn parse_field(line: &[u8]) -> Result<Field, RejectReason> {
     })
 }
 
-/// Says whether a byte may stand in the name of a field or method.
+/// Returns true if a byte is allowed in a field name or method.
 pub(super) fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
@@ -152,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn heads_are_read_to_their_end() {
+    fn heads_are_parsed_to_their_end() {
         let text = b"GET / HTTP/1.1\r\nA: b \r\na:\tc\r\n\r\nrest";
         let (head, length) = Head::parse(text).unwrap().unwrap();
         assert_eq!(
@@ -172,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_readers_could_read_differently_is_refused() {
+    fn ambiguous_heads_are_rejected() {
         for text in [
             "\r\nGET / HTTP/1.1\r\n\r\n",
             "GET / HTTP/1.1\n\n",
@@ -197,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_concerns_one_connection_stays_there() {
+    fn hop_by_hop_fields_are_not_forwarded() {
         let text =
             b"GET / HTTP/1.1\r\nConnection: close, X-Mine ,a\r\nconnection: b\r\nKeep-Alive: 1\r\nProxy-Authorization: x\r\nTE: t\r\n\
             Trailer: t\r\nUpgrade: h2c\r\nx-mine: 1\r\nA: 1\r\nB: 2\r\nHost: h\r\nProxyless: yes\r\nC: 3\r\n\r\n";

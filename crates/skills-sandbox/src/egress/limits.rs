@@ -1,18 +1,18 @@
-//! How much a proxy does.
+//! Limits of a proxy.
 
 use std::time::Duration;
 
-/// How much a proxy does for one run. What goes beyond closes the connection and is counted in the
+/// The limits of a proxy for one run. Exceeding one closes the connection and is counted in the
 /// [`ProxySummary`](super::ProxySummary).
 ///
 /// | limit | default |
 /// |---|---|
-/// | [`connections`](Self::max_connections) | 64 |
-/// | [`head_bytes`](Self::max_head_bytes) | 16 KiB |
-/// | [`head_time`](Self::head_timeout) | 10 s |
-/// | [`dial_time`](Self::connect_timeout) | 15 s |
-/// | [`idle_time`](Self::idle_timeout) | 60 s |
-/// | [`bytes_each_way`](Self::bytes_per_direction) | 256 MiB |
+/// | [`max_connections`](Self::max_connections) | 64 |
+/// | [`max_head_bytes`](Self::max_head_bytes) | 16 KiB |
+/// | [`head_timeout`](Self::head_timeout) | 10 s |
+/// | [`connect_timeout`](Self::connect_timeout) | 15 s |
+/// | [`idle_timeout`](Self::idle_timeout) | 60 s |
+/// | [`bytes_per_direction`](Self::bytes_per_direction) | 256 MiB |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub struct ProxyLimits {
@@ -38,7 +38,7 @@ impl Default for ProxyLimits {
 }
 
 impl ProxyLimits {
-    /// Sets how many connections there may be at a time.
+    /// Sets the maximum number of concurrent connections.
     pub fn max_connections(self, connections: usize) -> Self {
         Self {
             max_connections: connections,
@@ -46,7 +46,7 @@ impl ProxyLimits {
         }
     }
 
-    /// Sets how long the head of a request, the head of an answer or a `ClientHello` may be.
+    /// Sets the maximum size of a request head, a response head or a `ClientHello`.
     pub fn max_head_bytes(self, head_bytes: usize) -> Self {
         Self {
             max_head_bytes: head_bytes,
@@ -54,37 +54,37 @@ impl ProxyLimits {
         }
     }
 
-    /// Sets how long a program may take to say where it wants to go, and again to begin what it
-    /// sends through a tunnel.
-    pub fn head_timeout(self, head_time: Duration) -> Self {
+    /// Sets how long a program may take to send its request, and again to send the first bytes in a
+    /// tunnel.
+    pub fn head_timeout(self, head_timeout: Duration) -> Self {
         Self {
-            head_timeout: head_time,
+            head_timeout,
             ..self
         }
     }
 
-    /// Sets how long a name may take to resolve, and again how long its addresses may take to
-    /// answer, all together.
-    pub fn connect_timeout(self, dial_time: Duration) -> Self {
+    /// Sets how long resolving a name may take, and again how long connecting may take for all of
+    /// its addresses together.
+    pub fn connect_timeout(self, connect_timeout: Duration) -> Self {
         Self {
-            connect_timeout: dial_time,
+            connect_timeout,
             ..self
         }
     }
 
-    /// Sets how long a connection may stay open with nothing going either way.
-    pub fn idle_timeout(self, idle_time: Duration) -> Self {
+    /// Sets how long a connection may stay open without data in either direction.
+    pub fn idle_timeout(self, idle_timeout: Duration) -> Self {
         Self {
-            idle_timeout: idle_time,
+            idle_timeout,
             ..self
         }
     }
 
-    /// Sets how many bytes may go out, and how many may come in, over all connections of the run
+    /// Sets how many bytes may be sent, and how many received, over all connections of the run
     /// together.
-    pub fn bytes_per_direction(self, bytes_each_way: u64) -> Self {
+    pub fn bytes_per_direction(self, bytes_per_direction: u64) -> Self {
         Self {
-            bytes_per_direction: bytes_each_way,
+            bytes_per_direction,
             ..self
         }
     }

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use skills_policy::HostList;
+use skills_policy::HostFilter;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
@@ -14,23 +14,27 @@ use super::connector::Connector;
 use super::limits::ProxyLimits;
 use super::proxy_log::ProxyLog;
 
-/// How long to wait when a connection cannot be accepted, for want of descriptors perhaps, instead
-/// of asking again at once.
+/// How long to wait if a connection cannot be accepted, for example without free descriptors,
+/// before trying again.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// Reaches the hosts of one list for one run. Clones share the record and the number of bytes.
+/// Connects one run to the hosts of one allowlist. Clones share the log and the byte counts.
+///
+/// [`serve`](Self::serve) accepts HTTP, `CONNECT` and SOCKS 5 on a listener;
+/// [`authorize`](Self::authorize) and [`connect`](Self::connect) are for backends that send
+/// requests themselves.
 #[derive(Clone)]
 pub struct Proxy {
-    pub(super) hosts: Arc<HostList>,
+    pub(super) hosts: Arc<HostFilter>,
     pub(super) connector: Arc<dyn Connector>,
     pub(super) limits: ProxyLimits,
     pub(super) log: ProxyLog,
 }
 
 impl Proxy {
-    /// Makes a proxy with the default limits.
+    /// Creates a proxy with the default limits.
     #[must_use]
-    pub fn new(hosts: HostList, outside: Arc<dyn Connector>) -> Self {
+    pub fn new(hosts: HostFilter, outside: Arc<dyn Connector>) -> Self {
         Self {
             hosts: Arc::new(hosts),
             connector: outside,
@@ -45,21 +49,22 @@ impl Proxy {
         Self { limits, ..self }
     }
 
-    /// Returns the record of what it does.
+    /// Returns the log of this proxy.
     #[must_use]
     pub fn log(&self) -> ProxyLog {
         self.log.clone()
     }
 
-    /// Serves whoever connects to `listener`, for ever; dropping the future closes every
-    /// connection. It must be polled within a Tokio runtime that has I/O and time.
+    /// Serves all connections to `listener` and never returns; dropping the future closes every
+    /// connection. It must be polled within a Tokio runtime that has I/O and time enabled.
     ///
-    /// Who can connect can use the list: the listener must be where only the program is.
+    /// Any client of the listener can use the allowlist, so only the sandboxed program may be able
+    /// to connect to it.
     pub async fn serve(&self, listener: TcpListener) -> Infallible {
         let mut connections = JoinSet::new();
         loop {
             tokio::select! {
-                // Who has gone makes room before it is counted who is there.
+                // Finished connections release their permits before new ones are counted.
                 biased;
                 Some(_) = connections.join_next() => {}
                 accepted = listener.accept() => match accepted {
@@ -74,12 +79,12 @@ impl Proxy {
     }
 }
 
-/// Returns the environment variables by which common clients find a proxy on this port of
+/// Returns the environment variables with which common clients find a proxy at this port of
 /// 127.0.0.1.
 ///
-/// All point to it as one for HTTP, `ALL_PROXY` too: every port that is reached is reached that
-/// way, and clients that cannot speak SOCKS (`httpx` without an extra package) fail from the start
-/// when a variable names it.
+/// All of them name it as an HTTP proxy, including `ALL_PROXY`: every allowed port works that way,
+/// and clients without SOCKS support (`httpx` without an extra package) fail at startup if a
+/// variable names a SOCKS proxy.
 #[must_use]
 pub fn proxy_env(port: u16) -> Vec<(String, String)> {
     let proxy = format!("http://127.0.0.1:{port}");

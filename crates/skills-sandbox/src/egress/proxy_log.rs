@@ -6,14 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::close_reason::{ExceededLimit, RejectReason};
 
-/// How many hosts each list of a summary has at most.
+/// The maximum number of hosts in each list of a summary.
 const MAX_ENTRIES: usize = 16;
-/// The longest name of a host, so that no real one is cut.
+/// The maximum length of a host name, so that no valid name is truncated.
 const MAX_HOST_CHARS: usize = 253;
 
-/// What a proxy did so far. Bounded, however much a program tries.
+/// What a proxy did so far: hosts that it connected to, rejected requests, exceeded limits and byte
+/// counts. Its size is bounded, whatever a program does.
 ///
-/// Names of hosts come from the program. They are ASCII without control characters and at most 254
+/// Host names come from the program. They are ASCII without control characters and at most 254
 /// characters long.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 #[must_use]
@@ -21,79 +22,80 @@ pub struct ProxySummary {
     reached: Vec<ReachedHost>,
     rejected: Vec<RejectedRequest>,
     limit_hits: Vec<LimitHit>,
-    /// Connections to hosts for which `reached` had no room.
+    /// Connections to hosts that did not fit into `reached`.
     reached_omitted: u64,
-    /// The same of `refused`.
+    /// Rejections that did not fit into `refused`.
     rejected_omitted: u64,
     sent_bytes: u64,
     received_bytes: u64,
 }
 
-/// A host that was reached.
+/// A host that the proxy connected to.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct ReachedHost {
     /// Its name.
     pub host: String,
-    /// How many connections it had.
+    /// The number of connections.
     pub count: u64,
 }
 
-/// What was asked for and not reached.
+/// A request that the proxy rejected. Equal requests are counted together.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct RejectedRequest {
-    /// The host as the program named it; nothing when it did not come to that.
+    /// The host as the program named it; `None` if the request did not name one.
     pub host: Option<String>,
-    /// Why.
+    /// The reason of the rejection.
     pub reason: RejectReason,
-    /// How often.
+    /// The number of such requests.
     pub count: u64,
 }
 
-/// A limit that connections came to.
+/// A limit that connections exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct LimitHit {
-    /// Which one.
+    /// The limit.
     pub limit: ExceededLimit,
-    /// How many connections did.
+    /// The number of connections that exceeded it.
     pub count: u64,
 }
 
 impl ProxySummary {
-    /// Returns the hosts that were reached, in order of their first connection; at most 16.
+    /// Returns the hosts that the proxy connected to, in order of their first connection; at most
+    /// 16.
     #[must_use]
     pub fn reached(&self) -> &[ReachedHost] {
         &self.reached
     }
 
-    /// Returns what was refused, in order of the first time; at most 16.
+    /// Returns the rejected requests, in order of their first occurrence; at most 16.
     #[must_use]
     pub fn rejected(&self) -> &[RejectedRequest] {
         &self.rejected
     }
 
-    /// Returns how many connections to reached hosts, and how many refusals, are not in the lists
-    /// since these were full.
+    /// Returns how many connections and how many rejections are missing in the two lists because
+    /// they were full.
     #[must_use]
     pub fn omitted(&self) -> (u64, u64) {
         (self.reached_omitted, self.rejected_omitted)
     }
 
-    /// Returns the limits that connections came to, in order of the first time.
+    /// Returns the exceeded limits, in order of their first occurrence.
     #[must_use]
     pub fn limit_hits(&self) -> &[LimitHit] {
         &self.limit_hits
     }
 
-    /// Returns how many bytes went out.
+    /// Returns how many bytes were sent to hosts.
     #[must_use]
     pub fn sent_bytes(&self) -> u64 {
         self.sent_bytes
     }
 
-    /// Returns how many bytes came in.
+    /// Returns how many bytes were received from hosts.
     #[must_use]
     pub fn received_bytes(&self) -> u64 {
         self.received_bytes
@@ -142,7 +144,7 @@ impl ProxySummary {
 
 impl fmt::Display for ProxySummary {
     /// Writes one line:
-    /// `reached a.example (2); refused b.example: the host is not on the list (1)`.
+    /// `reached a.example (2); rejected b.example: host is not in the allowlist (1)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
         parts.extend(
@@ -160,13 +162,13 @@ impl fmt::Display for ProxySummary {
                  reason,
                  count,
              }| match host {
-                Some(host) => format!("refused {host}: {reason} ({count})"),
-                None => format!("refused a request: {reason} ({count})"),
+                Some(host) => format!("rejected {host}: {reason} ({count})"),
+                None => format!("rejected a request: {reason} ({count})"),
             },
         ));
         parts.extend(
             (self.rejected_omitted > 0)
-                .then(|| format!("refused others ({})", self.rejected_omitted)),
+                .then(|| format!("rejected others ({})", self.rejected_omitted)),
         );
         parts.extend(
             self.limit_hits
@@ -174,15 +176,14 @@ impl fmt::Display for ProxySummary {
                 .map(|LimitHit { limit, count }| format!("stopped: {limit} ({count})")),
         );
         if parts.is_empty() {
-            f.write_str("nothing was asked for")
+            f.write_str("no requests")
         } else {
             f.write_str(&parts.join("; "))
         }
     }
 }
 
-/// The record of a proxy that is written while it serves; clones are of the same record, which
-/// outlives the proxy.
+/// The log of a proxy, written while it serves. Clones share it, and it outlives the proxy.
 #[derive(Debug, Clone, Default)]
 pub struct ProxyLog(Arc<LogState>);
 
@@ -193,7 +194,7 @@ struct LogState {
     received: AtomicU64,
 }
 
-/// Which way bytes go.
+/// The direction of traffic.
 #[derive(Debug, Clone, Copy)]
 pub enum Direction {
     /// To the host.
@@ -220,18 +221,19 @@ impl ProxyLog {
         self.update(|summary| summary.record_reached(host));
     }
 
-    /// Records that something was not reached; `host` is what the program called it.
+    /// Records a rejected request; `host` is the name that the program used.
     pub fn record_rejected(&self, host: Option<&[u8]>, reason: RejectReason) {
         let host = host.map(sanitize_host);
         self.update(|summary| summary.record_rejected(host.as_deref(), reason));
     }
 
-    /// Records that a connection came to a limit.
+    /// Records that a connection exceeded a limit.
     pub fn record_limit(&self, limit: ExceededLimit) {
         self.update(|summary| summary.record_limit(limit));
     }
 
-    /// Counts bytes before they go; when there would be more than `most` they must not.
+    /// Counts bytes before they are transferred. If the total would exceed `most`, they must not be
+    /// transferred.
     ///
     /// # Errors
     ///
@@ -268,7 +270,7 @@ impl ProxyLog {
     }
 }
 
-/// Makes text of what a program called a host: it may be shown in a terminal.
+/// Converts a host name from the program to text that is safe in a terminal.
 fn sanitize_host(host: &[u8]) -> String {
     let mut text: String = host
         .iter()

@@ -1,4 +1,4 @@
-//! Requests of HTTP/1, as a proxy gets them and as a server does.
+//! HTTP/1 requests, to a proxy and to a server.
 
 use super::body_framing::BodyFraming;
 use super::buffered::ParseResult;
@@ -6,7 +6,7 @@ use super::close_reason::{RejectReason, malformed};
 use super::host::{Authority, Host};
 use super::http_head::{Head, is_token, write_field};
 
-/// The port of HTTP, the only one that is reached without TLS.
+/// The HTTP port, the only one allowed without TLS.
 pub(super) const HTTP_PORT: u16 = 80;
 
 /// A request whose body was not read yet.
@@ -18,7 +18,7 @@ pub(super) struct Request {
     version: String,
 }
 
-/// What is sent on of a request.
+/// A request as it is forwarded.
 #[derive(Debug)]
 pub(super) struct ForwardedRequest {
     pub(super) head: Vec<u8>,
@@ -26,32 +26,32 @@ pub(super) struct ForwardedRequest {
     pub(super) response_body: ResponseBody,
 }
 
-/// What is sent back for a request.
+/// The body of the response to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ResponseBody {
     Present,
-    /// That to `HEAD` has no body, whatever it says of one.
+    /// A response to `HEAD` has no body, whatever its head says.
     Omitted,
 }
 
 impl Request {
-    /// Reads a head, and returns its length too; nothing when it is not complete.
+    /// Parses a head and returns its length too; `None` if it is incomplete.
     pub(super) fn parse(bytes: &[u8]) -> ParseResult<Self> {
         let Some((head, length)) = Head::parse(bytes)? else {
             return Ok(None);
         };
         let words: Vec<&str> = head.first_line.split(' ').collect();
         let [method, target, version] = words[..] else {
-            return Err(malformed("the first line is not three words"));
+            return Err(malformed("request line does not have three parts"));
         };
         if method.is_empty() || !method.bytes().all(is_token) {
-            return Err(malformed("the method is none"));
+            return Err(malformed("invalid method"));
         }
         if target.is_empty() || !target.bytes().all(|b| b.is_ascii_graphic() && b != b'#') {
-            return Err(malformed("the target is none"));
+            return Err(malformed("invalid target"));
         }
         if !matches!(version, "HTTP/1.1" | "HTTP/1.0") {
-            return Err(malformed("a version other than HTTP/1"));
+            return Err(malformed("version other than HTTP/1"));
         }
         let (method, target, version) = (method.to_owned(), target.to_owned(), version.to_owned());
         Ok(Some((
@@ -65,12 +65,12 @@ impl Request {
         )))
     }
 
-    /// Returns the text of host and port to which a tunnel is asked for; nothing when none is.
+    /// Returns the authority (host and port) of a `CONNECT` request; `None` for other methods.
     pub(super) fn tunnel_authority(&self) -> Option<&str> {
         (self.method == "CONNECT").then_some(self.target.as_str())
     }
 
-    /// Returns the text of host and port, and the path, of a request to a proxy.
+    /// Returns the authority and the path of a request to a proxy.
     pub(super) fn absolute_target(&self) -> Result<(&str, String), RejectReason> {
         let scheme = self
             .target
@@ -78,7 +78,7 @@ impl Request {
             .filter(|scheme| scheme.eq_ignore_ascii_case("http://"));
         let rest = scheme
             .map(|scheme| &self.target[scheme.len()..])
-            .ok_or(malformed("the target does not begin with `http://`"))?;
+            .ok_or(malformed("target does not begin with `http://`"))?;
         let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
         let slash = if path.starts_with('/') { "" } else { "/" };
         Ok((authority, format!("{slash}{path}")))
@@ -88,7 +88,7 @@ impl Request {
     pub(super) fn origin_path(&self) -> Result<&str, RejectReason> {
         let path = Some(self.target.as_str())
             .filter(|target| target.starts_with('/') && self.tunnel_authority().is_none());
-        path.ok_or(malformed("the target does not begin with `/`"))
+        path.ok_or(malformed("target does not begin with `/`"))
     }
 
     /// Requires that the field `Host` names this host.
@@ -104,8 +104,8 @@ impl Request {
         }
     }
 
-    /// Writes the request anew, for the server at port 80 of a host. What delimits it is written
-    /// from what was understood, not copied.
+    /// Serializes the request for the server at port 80 of a host. Everything that delimits it is
+    /// written from the parsed values, not copied.
     pub(super) fn forwarded(
         &self,
         host: &Host,
@@ -113,7 +113,7 @@ impl Request {
     ) -> Result<ForwardedRequest, RejectReason> {
         let body = BodyFraming::from_head(&self.head)?;
         if matches!(body, Some(BodyFraming::Chunked(_))) && self.version == "HTTP/1.0" {
-            return Err(malformed("chunks in HTTP/1.0"));
+            return Err(malformed("chunked body in HTTP/1.0"));
         }
         let mut head = format!(
             "{} {path} {}\r\nHost: {}\r\n",

@@ -1,4 +1,4 @@
-//! SOCKS 5 (RFC 1928), as much of it as there is a use for: no authentication, `CONNECT`, names and
+//! The subset of SOCKS 5 (RFC 1928) that clients need: no authentication, `CONNECT`, names and
 //! addresses.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -9,21 +9,21 @@ use super::host::Host;
 
 /// The version, which is the first byte that a client sends.
 pub(super) const VERSION: u8 = 5;
-/// What a client of SOCKS 4 sends first, and the answer that it knows as "no".
+/// The first byte of a SOCKS 4 client, and the response that it understands as a rejection.
 pub(super) const VERSION_4: u8 = 4;
 pub(super) const SOCKS4_REJECTED: [u8; 8] = [0, 0x5b, 0, 0, 0, 0, 0, 0];
-/// The answers to a greeting: no authentication is needed, or there is no way that both know.
+/// The responses to a greeting: no authentication required, or no acceptable method.
 pub(super) const NO_AUTHENTICATION: [u8; 2] = [VERSION, 0];
 pub(super) const NO_ACCEPTABLE_METHOD: [u8; 2] = [VERSION, 0xff];
-/// The answer to a request that goes through. The address that it should hold is nobody's business.
+/// The response to an accepted request. The bound address in it is zero, since clients do not need
+/// it.
 pub(super) const SUCCEEDED: [u8; 10] = reply(0);
 
 const CONNECT: u8 = 1;
-const UNSUPPORTED_COMMAND: RejectReason = malformed("a command of SOCKS other than CONNECT");
-const UNSUPPORTED_ADDRESS_TYPE: RejectReason =
-    malformed("an address of SOCKS of a kind that is not known");
+const UNSUPPORTED_COMMAND: RejectReason = malformed("SOCKS command other than CONNECT");
+const UNSUPPORTED_ADDRESS_TYPE: RejectReason = malformed("unknown SOCKS address type");
 
-/// Reads a greeting, and says whether the client can do without authentication.
+/// Parses a greeting, and returns whether the client accepts no authentication.
 pub(super) fn parse_greeting(bytes: &[u8]) -> ParseResult<bool> {
     match bytes {
         [VERSION, count, rest @ ..] => {
@@ -31,20 +31,20 @@ pub(super) fn parse_greeting(bytes: &[u8]) -> ParseResult<bool> {
             Ok(methods.map(|methods| (methods.contains(&0), 2 + methods.len())))
         }
         [] | [VERSION] => Ok(None),
-        _ => Err(malformed("a version of SOCKS other than 5")),
+        _ => Err(malformed("SOCKS version other than 5")),
     }
 }
 
-/// Where a client wants to go: the host as it wrote it, and the port.
+/// The destination of a client: the host as written, and the port.
 pub(super) type SocksTarget = (Vec<u8>, u16);
 
-/// Reads a request.
+/// Parses a request.
 pub(super) fn parse_request(bytes: &[u8]) -> ParseResult<SocksTarget> {
     let [version, command, reserved, kind, rest @ ..] = bytes else {
         return Ok(None);
     };
     if (*version, *reserved) != (VERSION, 0) {
-        return Err(malformed("a request of SOCKS"));
+        return Err(malformed("invalid SOCKS request"));
     }
     if *command != CONNECT {
         return Err(UNSUPPORTED_COMMAND);
@@ -83,7 +83,7 @@ pub(super) fn parse_request(bytes: &[u8]) -> ParseResult<SocksTarget> {
     )))
 }
 
-/// Returns the answer to a request that does not go through.
+/// Returns the response to a rejected request.
 pub(super) fn error_reply(stop: CloseReason) -> [u8; 10] {
     reply(match stop {
         CloseReason::Rejected(UNSUPPORTED_COMMAND) => 7,
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_read_whatever_their_kind_of_address() {
+    fn requests_with_every_address_type_are_parsed() {
         assert_eq!(host(1, &[1, 2, 3, 4]), "1.2.3.4");
         assert_eq!(host(3, b"\x09a.example"), "a.example");
         assert_eq!(host(3, b"\0"), "");
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn other_commands_kinds_and_versions_are_refused() {
+    fn other_commands_types_and_versions_are_rejected() {
         for (bytes, code) in [
             ([5, 2, 0, 1], 7),
             ([5, 3, 0, 1], 7),

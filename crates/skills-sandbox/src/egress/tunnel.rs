@@ -1,4 +1,4 @@
-//! Bytes that go both ways.
+//! Relays bytes in both directions.
 
 use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
@@ -12,7 +12,7 @@ use super::close_reason::{CloseReason, ExceededLimit};
 use super::limits::ProxyLimits;
 use super::proxy_log::{Direction, ProxyLog};
 
-/// What goes over one connection, held against the limits.
+/// Counts the traffic of one connection against the limits.
 pub(super) struct TrafficMeter<'a> {
     log: &'a ProxyLog,
     limits: &'a ProxyLimits,
@@ -28,7 +28,7 @@ impl<'a> TrafficMeter<'a> {
         }
     }
 
-    /// Writes bytes after they were counted.
+    /// Counts bytes, then writes them.
     pub(super) async fn write(
         &self,
         way: Direction,
@@ -42,7 +42,7 @@ impl<'a> TrafficMeter<'a> {
         Ok(())
     }
 
-    /// Waits until nothing was written, either way, for too long.
+    /// Waits until no data was written in either direction for the idle timeout.
     pub(super) async fn wait_idle(&self) -> CloseReason {
         loop {
             let until = *self.last.lock().unwrap_or_else(PoisonError::into_inner)
@@ -55,7 +55,7 @@ impl<'a> TrafficMeter<'a> {
     }
 }
 
-/// Passes on what comes from either side, until both have ended or one is gone.
+/// Relays in both directions, until both have ended or one side disconnected.
 pub(super) async fn relay(
     client: &mut BufferedStream<TcpStream>,
     server: &mut TcpStream,
@@ -89,7 +89,7 @@ pub(super) async fn relay(
     }
 }
 
-/// Passes on one way until it ends, and then says so.
+/// Relays one direction until it ends, and shuts down the other side's write half.
 async fn copy_direction(
     way: Direction,
     from: &mut (impl AsyncRead + Unpin),

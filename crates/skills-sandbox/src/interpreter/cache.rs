@@ -1,4 +1,4 @@
-//! What was found before, as long as nothing that led to it has changed.
+//! Cached resolutions, valid while nothing on their path has changed.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,22 +8,22 @@ use super::SkipReason;
 use super::resolve::{self, ResolvedPath};
 use super::tracked_fs::{FileState, TrackedFs};
 
-/// More paths than this are not kept; then it starts anew.
+/// The maximum number of cached paths; beyond it the cache is cleared.
 const MAX_PATHS: usize = 1024;
 
 type CachedResult = Result<ResolvedPath, SkipReason>;
 type Dependencies = Vec<(PathBuf, FileState)>;
 
-/// The answers for paths, shared by clones.
+/// The cached results by path, shared by clones.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ResolutionCache {
     entries: Arc<Mutex<BTreeMap<PathBuf, (Dependencies, CachedResult)>>>,
 }
 
 impl ResolutionCache {
-    /// Resolves a path, unless that was done before and nothing that was looked at then has another
-    /// device, inode or time now. `None` when nothing is there, which costs nothing to see and is
-    /// not kept.
+    /// Resolves a path, or returns the cached result if the device, inode and times of everything
+    /// that was read then are unchanged. `None` if nothing exists there; this is cheap to check and
+    /// not cached.
     pub(super) fn resolve(&self, found: &Path) -> Option<CachedResult> {
         if let Some((seen, answer)) = self.lookup(found)
             && seen

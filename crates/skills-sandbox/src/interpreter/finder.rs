@@ -1,4 +1,4 @@
-//! Looks for programs in directories.
+//! Searches directories for programs.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,16 +9,16 @@ use super::resolved_program::ResolvedProgram;
 use super::runtimes::{self, MemoryRlimit};
 use crate::{Job, Program, SandboxError, ScriptType};
 
-/// Where programs are looked for when the caller names no directories.
+/// The directories that are searched if the caller names none.
 const DEFAULT_SEARCH_PATH: [&str; 3] = ["/usr/bin", "/bin", "/usr/local/bin"];
-/// An error tells of no more paths that were passed over.
+/// The maximum number of rejected candidates in an error.
 const MAX_REPORTED: usize = 8;
 
-/// Where interpreters and other programs are looked for.
+/// Finds interpreters and other programs on the host, by reading files only.
 ///
-/// Defaults: the directories `/usr/bin`, `/bin` and `/usr/local/bin`, in this order, no further
-/// ones, and no interpreter chosen for any kind. The environment is never asked. What was found is
-/// kept, for all clones together, until something that led to it changes.
+/// By default it searches `/usr/bin`, `/bin` and `/usr/local/bin`, in this order, has no fallback
+/// directories, and no override for any kind of script. The environment is not read. Results are
+/// cached, for all clones together, until a file that led to them changes.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct ProgramFinder {
@@ -35,7 +35,8 @@ impl Default for ProgramFinder {
 }
 
 impl ProgramFinder {
-    /// Looks in these directories instead, in this order; relative ones are passed over.
+    /// Creates a finder that searches these directories instead, in this order; relative ones are
+    /// ignored.
     pub fn with_search_path(directories: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         let directories = directories.into_iter().map(Into::into).collect();
         Self {
@@ -46,9 +47,9 @@ impl ProgramFinder {
         }
     }
 
-    /// Looks for an interpreter that is in none of the directories in these as well, in this order;
-    /// relative ones are passed over. Other programs are not looked for there, and they are no part
-    /// of the [`path_variable`](Self::path_env).
+    /// Sets directories that are searched for interpreters, and only for these, after the search
+    /// path, in this order; relative ones are ignored. They are not part of
+    /// [`path_env`](Self::path_env).
     pub fn with_fallback_path(
         mut self,
         directories: impl IntoIterator<Item = impl Into<PathBuf>>,
@@ -61,8 +62,8 @@ impl ProgramFinder {
         self
     }
 
-    /// Runs all scripts of a kind by the interpreter at this absolute path, and by no other: that
-    /// of a project's virtual environment, say.
+    /// Runs all scripts of a kind with the interpreter at this absolute path and no other, for
+    /// example that of a project's virtual environment.
     pub fn override_interpreter(mut self, kind: ScriptType, path: impl Into<PathBuf>) -> Self {
         self.overrides.insert(kind, path.into());
         self
@@ -71,15 +72,16 @@ impl ProgramFinder {
     /// Finds the interpreter for a kind of script.
     ///
     /// # Errors
-    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable), when there is none: with what was
-    /// looked for and where, what was passed over and why, and how to get one.
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if there is none: with the names
+    /// and directories that were searched, the candidates that were rejected and why, and how to
+    /// install one.
     pub fn find_interpreter(&self, kind: ScriptType) -> Result<ResolvedProgram, SandboxError> {
         let mut passed = Vec::new();
         for path in self.candidates(kind) {
             match self.cache.resolve(&path) {
                 None => {}
                 Some(Ok(program)) if program.is_script => {
-                    passed.push(format!("{}: it is a script itself", path.display()))
+                    passed.push(format!("{}: is itself a script", path.display()))
                 }
                 Some(Ok(program)) => return Ok(into_interpreter(kind, program)),
                 Some(Err(reason)) => passed.push(format!("{}: {reason}", path.display())),
@@ -88,7 +90,7 @@ impl ProgramFinder {
         Err(self.interpreter_not_found(kind, &passed))
     }
 
-    /// Finds a program by its bare name; `None` when there is none, or the name is a path.
+    /// Finds a program by its bare name; `None` if there is none, or if the name is a path.
     #[must_use]
     pub fn find_program(&self, name: &str) -> Option<ResolvedProgram> {
         if name.contains('/') {
@@ -103,12 +105,11 @@ impl ProgramFinder {
         })
     }
 
-    /// Finds what is executed for a job: the interpreter of a script, or the program that a command
-    /// names.
+    /// Finds the executable of a job: the interpreter of a script, or the program of a command.
     ///
     /// # Errors
-    /// As [`find`](Self::find_interpreter); when the grants do not allow the program of a command
-    /// to be started, or there is none of its name; when the job is for another backend.
+    /// Like [`find_interpreter`](Self::find_interpreter); also if the grants do not allow the
+    /// program of a command, if there is none of its name, or if the job is for another backend.
     pub fn for_job(
         &self,
         job: &Job,
@@ -116,19 +117,22 @@ impl ProgramFinder {
     ) -> Result<ResolvedProgram, SandboxError> {
         match job.program() {
             Program::Script { kind, .. } => self.find_interpreter(*kind),
-            Program::Command { name } if !job.grants().spawn().allows_program(name) => Err(
-                SandboxError::rejected(backend, format!("the program {name:?} was not granted")),
-            ),
+            Program::Command { name } if !job.grants().spawn().allows_program(name) => {
+                Err(SandboxError::rejected(
+                    backend,
+                    format!("program `{}` is not granted", name.escape_debug()),
+                ))
+            }
             Program::Command { name } => self.find_program(name).ok_or_else(|| {
                 SandboxError::program_not_found(name, &join_paths(self.search_path.iter()))
             }),
             Program::Wasm(_) => Err(SandboxError::invalid_program(
-                "this backend runs scripts and commands only",
+                "this backend only runs scripts and commands",
             )),
         }
     }
 
-    /// Returns the directories as a `PATH`, the further ones left out.
+    /// Returns the search path as the value of `PATH`, without the fallback directories.
     #[must_use]
     pub fn path_env(&self) -> String {
         self.search_path
@@ -160,7 +164,7 @@ impl ProgramFinder {
 
     fn interpreter_not_found(&self, kind: ScriptType, passed: &[String]) -> SandboxError {
         let mut reason = match self.overrides.get(&kind) {
-            Some(chosen) => format!("nothing to run at {}", chosen.display()),
+            Some(chosen) => format!("no program at {}", chosen.display()),
             None => {
                 let names: Vec<String> = runtimes::program_names(kind)
                     .iter()
@@ -171,7 +175,7 @@ impl ProgramFinder {
             }
         };
         if !passed.is_empty() {
-            reason.push_str("; passed over ");
+            reason.push_str("; rejected ");
             reason.push_str(&passed[..passed.len().min(MAX_REPORTED)].join("; "));
         }
         SandboxError::unavailable("interpreter", reason, runtimes::install_hint(kind))

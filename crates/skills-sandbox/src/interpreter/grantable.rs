@@ -1,11 +1,11 @@
-//! Which directories may be granted whole.
+//! Which directories may be granted as a whole.
 
 use std::path::Path;
 
-/// Directories whose children are homes.
+/// Directories that contain home directories.
 const PARENTS_OF_HOMES: [&str; 2] = ["/home", "/Users"];
 const HOMES_OF_ROOT: [&str; 3] = ["/root", "/var/root", "/private/var/root"];
-/// Directories of secrets: nothing in them is anybody's library.
+/// Directories of secrets, which never contain libraries.
 const SECRET_DIRS: [&str; 6] = [
     ".aws",
     ".docker",
@@ -14,7 +14,7 @@ const SECRET_DIRS: [&str; 6] = [
     ".password-store",
     ".ssh",
 ];
-/// What homes hold and interpreters do not.
+/// Entries of home directories that interpreter prefixes do not have.
 const HOME_MARKERS: [&str; 21] = [
     ".aws",
     ".bash_history",
@@ -39,8 +39,8 @@ const HOME_MARKERS: [&str; 21] = [
     ".zshrc",
 ];
 
-/// Says whether a directory, given without symlinks, may be granted with all that is in it: not
-/// when it is near the top of the disk, a home, or looks like one.
+/// Returns true if a directory, given without symlinks, may be granted with everything in it. False
+/// near the root of the file system, and for directories that are or look like home directories.
 pub(super) fn is_grantable(directory: &Path) -> bool {
     let is_home = directory.parent().is_some_and(|parent| {
         PARENTS_OF_HOMES
@@ -50,7 +50,7 @@ pub(super) fn is_grantable(directory: &Path) -> bool {
     let is_root = HOMES_OF_ROOT
         .iter()
         .any(|home| directory == Path::new(home));
-    // With a tool's prefix at `~/.local`, keyrings and mail lie beside its libraries.
+    // With a tool's prefix at `~/.local`, keyrings and mail are next to its libraries.
     let is_secret = directory
         .iter()
         .any(|name| SECRET_DIRS.iter().any(|secret| name == *secret));
@@ -77,22 +77,22 @@ mod tests {
             "/",
             "/opt",
             "/home",
-            "/home/somebody",
-            "/Users/somebody",
+            "/home/alice",
+            "/Users/alice",
             "/root",
             "/var/root",
-            "/srv/somebody/.local",
-            "/home/somebody/.ssh",
-            "/srv/somebody/.gnupg/x",
+            "/srv/alice/.local",
+            "/home/alice/.ssh",
+            "/srv/alice/.gnupg/x",
             "relative/a",
         ] {
             assert!(!is_grantable(Path::new(never)), "{never}");
         }
         for may in [
             "/opt/python",
-            "/home/somebody/.pyenv/versions/3.11.7",
+            "/home/alice/.pyenv/versions/3.11.7",
             "/root/.pyenv/versions/3.11.7",
-            "/Users/somebody/project/.venv",
+            "/Users/alice/project/.venv",
         ] {
             assert!(is_grantable(Path::new(may)), "{may}");
         }

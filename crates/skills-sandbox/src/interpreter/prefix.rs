@@ -1,11 +1,11 @@
-//! The files that belong to a program, from where the program lies.
+//! The files that belong to a program, derived from its location.
 
 use std::path::{Path, PathBuf};
 
 use super::grantable::is_grantable;
 use super::tracked_fs::TrackedFs;
 
-/// What backends grant to every program.
+/// Directories that backends grant to every program.
 const SYSTEM_DIRS: &[&str] = if cfg!(target_os = "macos") {
     &[
         "/System",
@@ -18,11 +18,10 @@ const SYSTEM_DIRS: &[&str] = if cfg!(target_os = "macos") {
 } else {
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"]
 };
-/// World-readable by design, and no program in it knows all that it needs of it.
+/// World-readable by design, and a program does not know all of its dependencies in it.
 const NIX_STORE: &str = "/nix/store";
 const HOMEBREW_ROOTS: [&str; 4] = ["Cellar", "Frameworks", "lib", "opt"];
-/// What interpreters, and nobody else, keep in their prefix; that of Python is looked for by
-/// [`has_python`].
+/// Entries that only interpreters have in their prefix; [`has_python`] detects Python's.
 const PREFIX_MARKERS: [&str; 5] = [
     "pyvenv.cfg",
     "conda-meta",
@@ -30,15 +29,15 @@ const PREFIX_MARKERS: [&str; 5] = [
     "lib/ruby",
     "lib/perl5",
 ];
-/// What Python executes in its place on macOS.
+/// The program that Python on macOS replaces itself with.
 const PYTHON_APP: &str = "Resources/Python.app/Contents/MacOS/Python";
 
 /// The files that belong to a program.
 #[derive(Debug, Default)]
 pub(super) struct Prefix {
-    /// What it reads.
+    /// Paths that it reads.
     pub(super) readable: Vec<PathBuf>,
-    /// What it executes in its place.
+    /// The program that it replaces itself with.
     pub(super) executable: Option<PathBuf>,
     /// Its conda environment.
     pub(super) conda: Option<PathBuf>,
@@ -94,7 +93,8 @@ pub(super) fn is_system(path: &Path) -> bool {
     SYSTEM_DIRS.iter().any(|system| path.starts_with(system))
 }
 
-/// The libraries beside `bin`, and nothing else of the directory above, which may be anybody's.
+/// The libraries next to `bin`, and nothing else of the parent directory, which may contain
+/// unrelated files.
 pub(super) fn library_directories(above: &Path) -> Vec<PathBuf> {
     ["lib", "lib64"]
         .iter()
@@ -102,7 +102,7 @@ pub(super) fn library_directories(above: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Removes what is below something else.
+/// Removes paths that are below another one.
 pub(super) fn remove_nested(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
     paths.sort_unstable();
     let mut kept: Vec<PathBuf> = Vec::new();
@@ -114,7 +114,7 @@ pub(super) fn remove_nested(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
     kept
 }
 
-/// Returns a directory when it is where its name says, and no symlink to anywhere.
+/// Returns a child directory if it exists and is not a symlink.
 fn real_child(above: &Path, name: &str) -> Option<PathBuf> {
     let path = above.join(name);
     let is_there = path
@@ -123,7 +123,7 @@ fn real_child(above: &Path, name: &str) -> Option<PathBuf> {
     (is_there && is_grantable(&path)).then_some(path)
 }
 
-/// Returns the root of the Homebrew that a directory belongs to.
+/// Returns the Homebrew prefix that a directory belongs to.
 fn homebrew_root(bin: &Path) -> Option<PathBuf> {
     let root = bin
         .ancestors()
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_below_is_dropped() {
+    fn nested_paths_are_removed() {
         let paths = ["/b/c", "/a", "/b", "/a/x/y", "/ab", "/a"]
             .map(PathBuf::from)
             .to_vec();
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_store_of_nix_is_granted_whole() {
+    fn the_nix_store_is_granted_as_a_whole() {
         let prefix = Prefix::for_bin_directory(
             Path::new("/nix/store/0a1b-python3-3.12.4/bin"),
             &mut TrackedFs::default(),

@@ -1,4 +1,4 @@
-//! From a path to the program behind it.
+//! Resolves a path to the program behind it.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use super::symlinks::follow_symlinks;
 use super::tracked_fs::TrackedFs;
 use super::{shim, venv};
 
-/// Shims may lead to shims, but not for ever.
+/// Shims may point to shims, up to this depth.
 const MAX_SHIMS: usize = 4;
 
-/// A program without what depends on the question.
+/// A program without the parts that depend on the request.
 #[derive(Debug, Clone)]
 pub(super) struct ResolvedPath {
     pub(super) argv0: PathBuf,
@@ -19,11 +19,11 @@ pub(super) struct ResolvedPath {
     pub(super) readable: Vec<PathBuf>,
     pub(super) executable_paths: Vec<PathBuf>,
     pub(super) environment: Vec<(String, String)>,
-    /// The kernel runs it by another program.
+    /// The kernel runs it with another program (shebang).
     pub(super) is_script: bool,
 }
 
-/// Finds the program behind a path; `None` when nothing is there.
+/// Finds the program behind a path; `None` if nothing exists there.
 pub(super) fn resolve(
     found: &Path,
     disk: &mut TrackedFs,
@@ -39,17 +39,17 @@ pub(super) fn resolve(
             Err(reason) => return Some(Err(reason)),
         }
     }
-    Some(Err("its shims lead to shims".to_owned()))
+    Some(Err("too many nested shims".to_owned()))
 }
 
-/// Goes one shim further; `None` when this is no shim.
+/// Resolves one shim; `None` if the path is not a shim.
 fn follow_shim(path: &[PathBuf], disk: &mut TrackedFs) -> Result<Option<Vec<PathBuf>>, SkipReason> {
     let Some(target) = shim::resolve_shim(path, disk)? else {
         return Ok(None);
     };
     let nothing = || {
         Err(format!(
-            "it stands for {}, which is not there",
+            "points to {}, which does not exist",
             target.display()
         ))
     };
@@ -60,7 +60,7 @@ fn follow_shim(path: &[PathBuf], disk: &mut TrackedFs) -> Result<Option<Vec<Path
 
 fn describe(links: &[PathBuf], disk: &mut TrackedFs) -> Result<ResolvedPath, SkipReason> {
     let (Some(found), Some(executable)) = (links.first(), links.last()) else {
-        return Err("it leads nowhere".to_owned());
+        return Err("target does not exist".to_owned());
     };
     let prefix = executable
         .parent()

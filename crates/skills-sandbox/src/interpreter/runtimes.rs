@@ -1,20 +1,21 @@
-//! What each kind of script is run by.
+//! Programs, arguments and limits for each kind of script.
 
 use crate::ScriptType;
 
-/// Which limit of the operating system bounds the memory of a program.
+/// The limit of the operating system that bounds the memory of a program. Which one fits depends on
+/// how a runtime reserves addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MemoryRlimit {
     /// The address space (`RLIMIT_AS`).
     AddressSpace,
     /// Private writable memory (`RLIMIT_DATA`), for programs that reserve far more addresses than
-    /// they ever use: V8 does.
+    /// they use, such as V8.
     Data,
 }
 
 impl MemoryRlimit {
-    /// Returns the limit that fits what runs scripts of this kind.
+    /// Returns the limit for the runtimes of this kind of script.
     #[must_use]
     pub fn for_script(kind: ScriptType) -> Self {
         match kind {
@@ -25,7 +26,7 @@ impl MemoryRlimit {
         }
     }
 
-    /// The same by the name of a program.
+    /// Returns the limit for a program by name.
     pub(super) fn for_program(name: &str) -> Self {
         if ["node", "deno", "bun"].contains(&name) {
             Self::Data
@@ -35,8 +36,8 @@ impl MemoryRlimit {
     }
 }
 
-/// The programs that run this kind, the best first. Scripts of skills are mostly written for bash,
-/// which runs those for POSIX shells too.
+/// The programs that run this kind, the best one first. Shell scripts of skills are mostly written
+/// for bash, which also runs POSIX shell scripts.
 pub(super) fn program_names(kind: ScriptType) -> &'static [&'static str] {
     match kind {
         ScriptType::Python => &["python3"],
@@ -48,11 +49,11 @@ pub(super) fn program_names(kind: ScriptType) -> &'static [&'static str] {
     }
 }
 
-/// The arguments before the script of an interpreter with this name.
+/// The arguments before the script for an interpreter with this name.
 pub(super) fn leading_args(kind: ScriptType, name: &str) -> &'static [&'static str] {
     match kind {
         ScriptType::Shell if name == "bash" => &["--noprofile", "--norc"],
-        // The sandbox holds the walls: deno asks nobody, and fetches nothing that is not there.
+        // The sandbox enforces access, so Deno's own permission prompts and fetching are disabled.
         ScriptType::Deno => &["run", "--quiet", "--no-prompt", "--cached-only", "-A"],
         _ => &[],
     }
@@ -67,7 +68,7 @@ pub(super) fn heap_argument(kind: ScriptType, mebibytes: u64) -> Option<String> 
     }
 }
 
-/// What to do when there is none.
+/// How to install an interpreter.
 pub(super) fn install_hint(kind: ScriptType) -> &'static str {
     match kind {
         ScriptType::Python => "install Python 3 from the system's packages",

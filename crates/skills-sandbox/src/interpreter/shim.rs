@@ -1,5 +1,5 @@
-//! The programs behind the shims of version managers, by reading what the managers would read,
-//! never by running them.
+//! Resolves the shims of version managers by reading the files that the managers would read, never
+//! by running them.
 
 use std::path::{Path, PathBuf};
 
@@ -7,14 +7,14 @@ use super::SkipReason;
 use super::tracked_fs::TrackedFs;
 use super::version::{highest_first, is_version};
 
-/// The names that mise has had.
+/// The names of mise, past and present.
 const MISE_NAMES: [&str; 2] = ["mise", "rtx"];
 const VOLTA_SHIM: &str = "volta-shim";
 const ASDF_LINE: &str = "# asdf-plugin:";
 
-/// Returns the program that a shim stands for; `None` when this is no shim.
+/// Returns the program that a shim points to; `None` if the path is not a shim.
 ///
-/// `links` leads from the name to the real file.
+/// `links` is the chain from the name to the real file.
 pub(super) fn resolve_shim(
     links: &[PathBuf],
     disk: &mut TrackedFs,
@@ -36,7 +36,7 @@ pub(super) fn resolve_shim(
         return resolve_mise_shim(root, name, disk).map(Some);
     }
     if !disk.is_script(real) {
-        return Err("it is a shim of an unknown version manager".to_owned());
+        return Err("shim of an unknown version manager".to_owned());
     }
     let text = disk.read_text(real)?.unwrap_or_default();
     if text.lines().any(|line| line.starts_with(ASDF_LINE)) {
@@ -45,7 +45,7 @@ pub(super) fn resolve_shim(
     if root.join("versions").is_dir() {
         return resolve_env_shim(root, name, disk).map(Some);
     }
-    Err("it is a shim of an unknown version manager".to_owned())
+    Err("shim of an unknown version manager".to_owned())
 }
 
 /// Splits `root/shims/name`.
@@ -64,14 +64,16 @@ fn resolve_env_shim(root: &Path, name: &str, disk: &mut TrackedFs) -> Result<Pat
     let wanted = text.split_whitespace().next();
     match wanted {
         Some("system") => {
-            return Err("it stands for the system's, which is looked for elsewhere".to_owned());
+            return Err(
+                "points to the system's version, which is searched for elsewhere".to_owned(),
+            );
         }
         Some(word) if !is_version(word) => {
             return Err(version_not_found(&root.join("version"), word));
         }
         _ => {}
     }
-    // `3.11` stands for the highest `3.11.x`, as it does for the managers themselves.
+    // `3.11` means the highest `3.11.x`, as it does for the managers themselves.
     let is_wanted = |version: &&String| {
         wanted.is_none_or(|word| {
             *version == word
@@ -88,7 +90,7 @@ fn resolve_env_shim(root: &Path, name: &str, disk: &mut TrackedFs) -> Result<Pat
         .map(program)
         .find(|path| disk.is_file(path));
     found.ok_or_else(|| match wanted {
-        Some(word) => format!("its version {word} has no `{name}`"),
+        Some(word) => format!("version {word} has no `{name}`"),
         None => format!(
             "no version in {} has `{name}`",
             root.join("versions").display()
@@ -126,7 +128,7 @@ fn resolve_asdf_shim(
         })
     });
     let found = programs.into_iter().find(|path| disk.is_file(path));
-    found.ok_or_else(|| "it names no version that is installed".to_owned())
+    found.ok_or_else(|| "does not name an installed version".to_owned())
 }
 
 /// mise: `installs/<tool>/<version>`, with `latest` as one of the versions.
@@ -159,7 +161,7 @@ fn resolve_volta_shim(links: &[PathBuf], disk: &mut TrackedFs) -> Result<PathBuf
             link.file_name()?.to_str()?,
         ))
     });
-    let (root, name) = shim.ok_or("no tools of Volta are beside it")?;
+    let (root, name) = shim.ok_or("no Volta tools are next to it")?;
     let platform = root.join("tools/user/platform.json");
     let text = disk.read_text(&platform)?.unwrap_or_default();
     let value: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
@@ -179,8 +181,8 @@ fn resolve_volta_shim(links: &[PathBuf], disk: &mut TrackedFs) -> Result<PathBuf
     found.ok_or_else(|| format!("no version in {} has `{name}`", installed.display()))
 }
 
-/// Shows what was written there without repeating all of it, or its control characters.
+/// Shows the content of a version file, shortened and without control characters.
 fn version_not_found(file: &Path, word: &str) -> SkipReason {
     let shown: String = word.chars().take(40).flat_map(char::escape_debug).collect();
-    format!("{} names no version but \"{shown}\"", file.display())
+    format!("{} does not name a version: \"{shown}\"", file.display())
 }

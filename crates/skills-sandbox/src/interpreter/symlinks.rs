@@ -1,4 +1,4 @@
-//! Follows symlinks one by one, for the names on the way mean something.
+//! Follows symlinks one at a time, since each intermediate name is significant.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use super::SkipReason;
 use super::tracked_fs::TrackedFs;
 
-/// As many as Linux follows.
+/// The limit of Linux.
 const MAX_LINKS: usize = 40;
 
-/// Returns the path and each path that it leads to, the real file last, all with real parent
-/// directories; `None` when nothing is there.
+/// Returns the path and each path that it points to, the real file last, all with canonical parent
+/// directories; `None` if nothing exists there.
 pub(super) fn follow_symlinks(
     path: &Path,
     disk: &mut TrackedFs,
@@ -20,7 +20,7 @@ pub(super) fn follow_symlinks(
     let mut next = path.to_owned();
     while links.len() < MAX_LINKS {
         let Some((link, target)) = follow_step(&next, disk) else {
-            return (!links.is_empty()).then(|| Err("its symlink leads nowhere".to_owned()));
+            return (!links.is_empty()).then(|| Err("broken symlink".to_owned()));
         };
         links.push(link);
         match target {
@@ -28,10 +28,10 @@ pub(super) fn follow_symlinks(
             None => return check_executable(links),
         }
     }
-    Some(Err("its symlinks lead in a circle".to_owned()))
+    Some(Err("symlink loop".to_owned()))
 }
 
-/// Returns a path with its real parent, and where it leads when it is a symlink.
+/// Returns a path with its canonical parent, and the target if it is a symlink.
 fn follow_step(path: &Path, disk: &mut TrackedFs) -> Option<(PathBuf, Option<PathBuf>)> {
     let parent = path.parent()?.canonicalize().ok()?;
     let link = parent.join(path.file_name()?);
@@ -42,11 +42,11 @@ fn follow_step(path: &Path, disk: &mut TrackedFs) -> Option<(PathBuf, Option<Pat
 
 fn check_executable(links: Vec<PathBuf>) -> Option<Result<Vec<PathBuf>, SkipReason>> {
     let Some(metadata) = links.last().and_then(|real| real.metadata().ok()) else {
-        return (links.len() > 1).then(|| Err("its symlink leads nowhere".to_owned()));
+        return (links.len() > 1).then(|| Err("broken symlink".to_owned()));
     };
     Some(match metadata {
-        other if !other.is_file() => Err("it is no file".to_owned()),
-        file if file.permissions().mode() & 0o111 == 0 => Err("it is not executable".to_owned()),
+        other if !other.is_file() => Err("not a file".to_owned()),
+        file if file.permissions().mode() & 0o111 == 0 => Err("not executable".to_owned()),
         _ => Ok(links),
     })
 }

@@ -1,7 +1,7 @@
-//! Bounded reads, and what they depended on.
+//! Bounded reads that record their dependencies.
 #![expect(
     clippy::disallowed_methods,
-    reason = "interpreters are the machine's, not a skill's"
+    reason = "interpreters belong to the host, not to a skill"
 )]
 
 use std::fs::{self, File};
@@ -13,19 +13,19 @@ use rustix::fs::{Mode, OFlags};
 
 use super::SkipReason;
 
-/// Of no file more than this is read.
+/// The maximum number of bytes read of a file.
 const MAX_BYTES: u64 = 64 * 1024;
-/// Of no directory more entries than this are read.
+/// The maximum number of entries read of a directory.
 const MAX_ENTRIES: usize = 16 * 1024;
 
-/// Reads for one resolution and remembers of what.
+/// Reads for one resolution and records the paths.
 #[derive(Debug, Default)]
 pub(super) struct TrackedFs {
     dependencies: Vec<(PathBuf, FileState)>,
 }
 
-/// What says that a path is as it was, without reading it: the path's own stamp, and that of what
-/// it leads to.
+/// Metadata to detect changes without reading: the stamp of the path itself, and that of its
+/// target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileState {
     link_stamp: Option<FileStamp>,
@@ -56,7 +56,7 @@ impl FileState {
 }
 
 impl TrackedFs {
-    /// Remembers a path as it is now.
+    /// Records the current state of a path.
     pub(super) fn track(&mut self, path: &Path) {
         if !self.dependencies.iter().any(|(seen, _)| seen == path) {
             self.dependencies
@@ -64,12 +64,12 @@ impl TrackedFs {
         }
     }
 
-    /// Returns all that was looked at, as it was before.
+    /// Returns all recorded paths with their state.
     pub(super) fn into_dependencies(self) -> Vec<(PathBuf, FileState)> {
         self.dependencies
     }
 
-    /// Returns the text of a file; `None` when there is none.
+    /// Returns the text of a file; `None` if it does not exist.
     pub(super) fn read_text(&mut self, path: &Path) -> Result<Option<String>, SkipReason> {
         self.track(path);
         match open(path) {
@@ -77,7 +77,7 @@ impl TrackedFs {
                 let mut bytes = Vec::new();
                 file.take(MAX_BYTES)
                     .read_to_end(&mut bytes)
-                    .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+                    .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
                 String::from_utf8(bytes)
                     .map(Some)
                     .map_err(|_| format!("{} is not text", path.display()))
@@ -90,24 +90,24 @@ impl TrackedFs {
             {
                 Ok(None)
             }
-            Err(error) => Err(format!("{} cannot be read: {error}", path.display())),
+            Err(error) => Err(format!("cannot read {}: {error}", path.display())),
         }
     }
 
-    /// Says whether the kernel would run this file by another program.
+    /// Returns true if the kernel would run this file with another program.
     pub(super) fn is_script(&mut self, path: &Path) -> bool {
         self.track(path);
         let mut start = [0; 2];
         open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok()) && start == *b"#!"
     }
 
-    /// Says whether a path leads to a file.
+    /// Returns true if a path points to a file.
     pub(super) fn is_file(&mut self, path: &Path) -> bool {
         self.track(path);
         path.is_file()
     }
 
-    /// Returns the names in a directory, sorted; none when it cannot be listed.
+    /// Returns the names in a directory, sorted; empty if it cannot be listed.
     pub(super) fn list_names(&mut self, directory: &Path) -> Vec<String> {
         self.track(directory);
         let entries = fs::read_dir(directory)
@@ -123,8 +123,8 @@ impl TrackedFs {
     }
 }
 
-/// Opens a regular file. A pipe must not make anybody wait, so nothing is waited for before it is
-/// known to be a file.
+/// Opens a regular file. Opening a pipe must not block, so the file is opened without blocking
+/// until its type is known.
 fn open(path: &Path) -> io::Result<File> {
     let file = File::from(rustix::fs::open(
         path,
@@ -134,6 +134,6 @@ fn open(path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() {
         Ok(file)
     } else {
-        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"))
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"))
     }
 }

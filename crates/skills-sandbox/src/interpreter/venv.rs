@@ -1,4 +1,4 @@
-//! Virtual environments of Python.
+//! Python virtual environments.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -8,17 +8,17 @@ use super::prefix::{Prefix, library_directories};
 use super::tracked_fs::TrackedFs;
 
 const PYVENV_CFG: &str = "pyvenv.cfg";
-/// Of packages that are kept elsewhere no more than this many are looked up.
+/// The maximum number of linked packages that are resolved.
 const MAX_PACKAGES: usize = 256;
-/// Where uv keeps each unpacked wheel, in a directory of its own.
+/// The directory in which uv keeps each unpacked wheel, in a directory of its own.
 const UV_ARCHIVE_DIR: &str = "archive-v0";
-/// Endings of packages that are one file.
+/// Extensions of packages that are single files.
 const MODULE_EXTENSIONS: [&str; 3] = ["py", "pth", "so"];
-/// The file that makes a directory a package, or the record of one.
+/// The file that makes a directory a package, or the metadata of one.
 const PACKAGE_MARKERS: [&str; 2] = ["__init__.py", "METADATA"];
 
-/// Returns what a program in a virtual environment reads: the environment, the Python that it was
-/// made from, and packages that are kept elsewhere; `None` when the program is in none.
+/// Returns what a program in a virtual environment reads: the environment, its base Python, and
+/// linked packages; `None` if the program is not in one.
 pub(super) fn readable_paths(
     program: &Path,
     disk: &mut TrackedFs,
@@ -34,12 +34,8 @@ pub(super) fn readable_paths(
     let Some(text) = disk.read_text(&configuration)? else {
         return Ok(None);
     };
-    let base = base_directory(&text).ok_or_else(|| {
-        format!(
-            "{} does not say where its Python is",
-            configuration.display()
-        )
-    })?;
+    let base = base_directory(&text)
+        .ok_or_else(|| format!("{} does not name a base Python", configuration.display()))?;
     let mut readable = Prefix::for_bin_directory(&base, disk).readable;
     if is_grantable(above) {
         readable.push(above.to_owned());
@@ -51,7 +47,7 @@ pub(super) fn readable_paths(
     Ok(Some(readable))
 }
 
-/// The directory of the Python that an environment was made from, without symlinks.
+/// The directory of the base Python of an environment, without symlinks.
 fn base_directory(configuration: &str) -> Option<PathBuf> {
     let pairs = configuration
         .lines()
@@ -69,7 +65,7 @@ fn base_directory(configuration: &str) -> Option<PathBuf> {
         .filter(|home| is_plain && home.is_dir())
 }
 
-/// Where the packages are that an environment only links to, as package managers with a cache do.
+/// The packages that an environment only links to, as created by package managers with a cache.
 fn linked_packages(above: &Path, disk: &mut TrackedFs) -> Vec<PathBuf> {
     let lib = above.join("lib");
     let versions = disk
@@ -96,9 +92,9 @@ fn linked_packages(above: &Path, disk: &mut TrackedFs) -> Vec<PathBuf> {
     elsewhere
 }
 
-/// Returns what to grant of a package that is a link, or a directory of links. What is in an
-/// environment may be a stranger's work, so a link to anything but a package of the same name
-/// grants nothing.
+/// Returns what to grant for a package that is a symlink, or a directory of symlinks. The content
+/// of an environment is untrusted, so a symlink to anything but a package of the same name grants
+/// nothing.
 fn package_root(package: &Path) -> Option<PathBuf> {
     let telling = PACKAGE_MARKERS
         .iter()
@@ -137,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_home_is_an_absolute_directory_that_is_there() {
+    fn the_home_is_an_existing_absolute_directory() {
         assert_eq!(
             base_directory("version = 3.11\n HOME = /usr/bin/\nhome = /etc\n"),
             Some(PathBuf::from("/usr/bin"))

@@ -1,9 +1,9 @@
 //! Names of installed versions.
 
-/// No version has a longer name.
+/// The maximum length of a version name.
 const MAX_LENGTH: usize = 128;
 
-/// Says whether a word may be the name of one directory that holds a version.
+/// Returns true if a word may be the name of one directory that holds a version.
 pub(super) fn is_version(word: &str) -> bool {
     let is_plain =
         |character: char| character.is_ascii_alphanumeric() || "._-+@".contains(character);
@@ -13,7 +13,7 @@ pub(super) fn is_version(word: &str) -> bool {
         && word.chars().all(is_plain)
 }
 
-/// Sorts versions, the highest first: numbers before names, and what is final before what is not.
+/// Sorts versions, the highest first: numbers before names, and final versions before pre-releases.
 pub(super) fn highest_first(mut versions: Vec<String>) -> Vec<String> {
     versions.retain(|version| is_version(version));
     versions.sort_by(|one, other| sort_key(other).cmp(&sort_key(one)));
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_is_one_plain_name() {
+    fn a_version_is_a_single_path_component() {
         for good in ["3.11.7", "lts+1", "pypy3.9-7.3", "python@3.12", "my_env"] {
             assert!(is_version(good), "{good}");
         }

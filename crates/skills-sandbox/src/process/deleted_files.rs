@@ -1,8 +1,8 @@
-//! Files that processes deleted and still hold: they take space, and no walk through a directory
-//! finds them.
+//! Files that processes deleted but still hold open: they take space, and a directory walk does not
+//! find them.
 #![expect(
     clippy::disallowed_methods,
-    reason = "what the kernel says of processes is read, nothing of a skill"
+    reason = "reads procfs, not files of a skill"
 )]
 
 use std::collections::BTreeSet;
@@ -16,22 +16,22 @@ use std::time::Duration;
 
 use crate::QuotaPart;
 
-/// How the kernel ends the path of a file without a name.
+/// The suffix of a deleted file's path in procfs.
 const DELETED_SUFFIX: &[u8] = b" (deleted)";
 const BLOCK_BYTES: u64 = 512;
-/// Flags of a thread, as the kernel numbers them.
+/// Thread flags, as numbered by the kernel.
 const PF_EXITING: u32 = 0x4;
 const PF_FORKNOEXEC: u32 = 0x40;
-/// How often a thread is tried that may not be examined, and how long is waited between.
+/// How often a thread that may not be examined is retried, and the delay between attempts.
 const MAX_ATTEMPTS: u32 = 20;
 const RETRY_DELAY: Duration = Duration::from_millis(5);
 
 /// Counts the bytes of deleted files below `directory` that processes of a run have open or mapped.
-/// A run is a process group and, where its leader is the first process of a process table,
-/// everything in that table.
+/// A run is a process group and, if its leader is the first process of a PID namespace, everything
+/// in that namespace.
 ///
-/// Of a file that is only mapped the kernel tells no size, so it counts for `max_file_bytes`. A
-/// file whose descriptor is on its way through a socket is not found.
+/// The kernel does not expose the size of a file that is only mapped, so it counts as
+/// `max_file_bytes`. A file whose descriptor is in flight through a socket is not found.
 pub(super) fn deleted_bytes(
     group: i32,
     directory: &Path,
@@ -70,7 +70,7 @@ struct DeletedFileScan<'a> {
 }
 
 impl DeletedFileScan<'_> {
-    /// Examines each thread, since threads can have descriptors of their own, and go on when the
+    /// Examines each thread, since threads can have their own descriptors, and continue after the
     /// first one has ended.
     fn scan_process(&mut self, process: &Path) -> Result<(), QuotaPart> {
         let mut has_mappings = false;
@@ -92,8 +92,7 @@ impl DeletedFileScan<'_> {
                         break;
                     }
                 }
-                // A thread that is about to end, or to execute its program, is examined by nobody
-                // but root.
+                // Only root may examine a thread that is about to exit or to execute its program.
                 if is_exiting(&thread) || self.is_before_exec(&thread) {
                     break;
                 }
@@ -115,7 +114,7 @@ impl DeletedFileScan<'_> {
             if !self.is_deleted(path.as_os_str().as_bytes()) {
                 continue;
             }
-            // The link leads to the open file itself, whatever has its path now.
+            // The link resolves to the open file itself, regardless of what is at its path now.
             let Ok(metadata) = fs::metadata(&descriptor) else {
                 continue;
             };
@@ -128,12 +127,12 @@ impl DeletedFileScan<'_> {
         Ok(())
     }
 
-    /// Notes which deleted files are mapped; says whether the thread had any mappings, which one
-    /// that ends has not.
+    /// Records the deleted files that are mapped; returns whether the thread had any mappings. An
+    /// exiting thread has none.
     fn scan_mappings(&mut self, thread: &Path) -> io::Result<bool> {
         let mappings = fs::read(thread.join("maps"))?;
         for line in mappings.split(|byte| *byte == b'\n') {
-            // Addresses, rights, offset, device, number and path.
+            // Addresses, permissions, offset, device, inode and path.
             let mut words = line.splitn(6, |byte| *byte == b' ');
             let number = words
                 .nth(4)
@@ -147,7 +146,7 @@ impl DeletedFileScan<'_> {
         Ok(!mappings.is_empty())
     }
 
-    /// Whether this is the leader, and it has not executed the program yet.
+    /// Returns true for the leader before it has executed the program.
     fn is_before_exec(&self, thread: &Path) -> bool {
         let is_leader = thread
             .file_name()
@@ -162,7 +161,7 @@ impl DeletedFileScan<'_> {
     }
 }
 
-/// Lists the entries of a directory of the kernel's whose names are numbers.
+/// Lists the entries of a procfs directory whose names are numbers.
 fn numeric_entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let is_number = |name: &OsStr| name.as_bytes().iter().all(u8::is_ascii_digit);
     let entries = fs::read_dir(directory)?;
@@ -177,17 +176,17 @@ fn is_exiting(thread: &Path) -> bool {
     ThreadStatus::read(thread).is_none_or(|status| status.flags & PF_EXITING != 0)
 }
 
-/// What the kernel says of a thread to everybody.
+/// The status of a thread, which is readable by every user.
 struct ThreadStatus {
     group: i32,
     flags: u32,
 }
 
 impl ThreadStatus {
-    /// Reads it; nothing when the thread is gone.
+    /// Reads it; `None` if the thread is gone.
     fn read(thread: &Path) -> Option<Self> {
         let status = fs::read_to_string(thread.join("stat")).ok()?;
-        // Behind the name: state, parent, group, session, terminal, its group, flags.
+        // After the name: state, parent, group, session, terminal, its group, flags.
         let mut words = status.rsplit_once(')')?.1.split_ascii_whitespace();
         Some(Self {
             group: words.nth(2)?.parse().ok()?,

@@ -1,4 +1,4 @@
-//! A process group on any Unix, started by Tokio.
+//! A process group on any Unix, spawned by Tokio.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -15,11 +15,11 @@ use tokio::time::timeout;
 
 use super::leader::{Leader, LeaderStatus, Pipes, Process};
 
-/// How long a killed leader is awaited; the kernel lets go of it at once unless a device holds it.
+/// How long to wait for a killed leader; the kernel releases it at once unless a device blocks it.
 const REAP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A process that was just started as the leader of a process group of its own, all of whose pipes
-/// are ours.
+/// A process that was just spawned as the leader of its own process group, with pipes for its three
+/// streams.
 #[derive(Debug)]
 pub struct SpawnedGroup {
     leader: GroupLeader,
@@ -27,16 +27,16 @@ pub struct SpawnedGroup {
 }
 
 impl SpawnedGroup {
-    /// Starts `command` in a process group of its own, with pipes for its three streams. Must be
-    /// called inside a Tokio runtime with I/O enabled.
+    /// Spawns `command` in its own process group, with pipes for its three streams. Must be called
+    /// inside a Tokio runtime with I/O enabled.
     ///
-    /// The host is not forked: the standard library asks the system to make the process, whatever
-    /// the size of the host.
+    /// The host process is not forked: the standard library uses `posix_spawn` or `vfork`, so the
+    /// cost does not depend on the size of the host.
     ///
     /// # Errors
-    /// When the program cannot be started or watched; nothing runs then.
+    /// Fails if the program cannot be spawned or watched; nothing runs then.
     pub fn spawn(mut command: Command) -> io::Result<Self> {
-        // Listening begins before there is anything to hear.
+        // The signal handler is installed before there is a child to report.
         let signals = signal(SignalKind::child())?;
         command
             .stdin(Stdio::piped())
@@ -48,7 +48,7 @@ impl SpawnedGroup {
         let number = child
             .id()
             .and_then(|id| i32::try_from(id).ok())
-            .ok_or_else(|| io::Error::other("the process has no number"))?;
+            .ok_or_else(|| io::Error::other("the process has no PID"))?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let leader = GroupLeader {
             child: Some(child),
@@ -56,7 +56,7 @@ impl SpawnedGroup {
             signals,
         };
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-            return Err(io::Error::other("a pipe is missing"));
+            return Err(io::Error::other("pipe is missing"));
         };
         let pipes = Pipes {
             stdin: stdin.into_owned_fd()?,
@@ -75,11 +75,10 @@ impl Process for SpawnedGroup {
     }
 }
 
-/// The leader of a process group that Tokio started.
+/// The leader of a process group that Tokio spawned.
 ///
-/// Tokio's own way to wait for a process collects it, and then its group's number may be given away
-/// before the group is killed. So the leader is only looked at whenever the system says that some
-/// child has ended, and collected last.
+/// Tokio's own wait reaps the process, and then its group's PID may be reused before the group is
+/// killed. So the leader is only checked on each `SIGCHLD`, and reaped last.
 #[derive(Debug)]
 pub struct GroupLeader {
     child: Option<Child>,
@@ -95,24 +94,24 @@ impl Leader for GroupLeader {
     async fn wait_exit(&mut self) -> io::Result<()> {
         while !has_exited(self.group)? {
             if self.signals.recv().await.is_none() {
-                return Err(io::Error::other("the runtime hears no signals"));
+                return Err(io::Error::other("the runtime does not receive signals"));
             }
         }
         Ok(())
     }
 
     fn kill_group(&mut self) {
-        // A group whose only member has ended answers with an error, and that is as it should be.
+        // The call fails for a group whose only member has ended; that is expected.
         let _ = killpg(self.group, Signal::SIGKILL);
     }
 
     async fn reap(mut self) -> io::Result<LeaderStatus> {
         let Some(mut child) = self.child.take() else {
-            return Err(io::Error::other("already collected"));
+            return Err(io::Error::other("already reaped"));
         };
         match timeout(REAP_TIMEOUT, child.wait()).await {
             Ok(Ok(status)) => Ok(leader_status(status)),
-            // The host collects children of its own accord and was faster.
+            // The host reaps all children by itself and was faster.
             Ok(Err(error)) if error.raw_os_error() == Some(Errno::ECHILD as i32) => {
                 Ok(LeaderStatus::Unknown)
             }
@@ -123,7 +122,7 @@ impl Leader for GroupLeader {
 }
 
 impl Drop for GroupLeader {
-    /// The one way a cancelled run ends: kill now; Tokio collects what is dropped.
+    /// A cancelled run ends here: kill now; Tokio reaps dropped children.
     fn drop(&mut self) {
         if self.child.is_some() {
             self.kill_group();
@@ -131,7 +130,7 @@ impl Drop for GroupLeader {
     }
 }
 
-/// Looks whether a child has ended, and leaves it uncollected.
+/// Checks whether a child has exited, without reaping it.
 fn has_exited(child: Pid) -> io::Result<bool> {
     use rustix::io::Errno;
     let Some(child) = rustix::process::Pid::from_raw(child.as_raw()) else {
@@ -143,7 +142,7 @@ fn has_exited(child: Pid) -> io::Result<bool> {
     ) {
         Ok(status) => Ok(status.is_some()),
         Err(Errno::INTR) => Ok(false),
-        // The host collected it.
+        // The host reaped it.
         Err(Errno::CHILD) => Ok(true),
         Err(error) => Err(error.into()),
     }

@@ -1,53 +1,51 @@
-//! What supervision needs to know of a process, whatever the system calls it.
+//! What supervision needs to know about a process, independent of the platform.
 
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// A process that was just started: the leader of a process group of its own, all of whose pipes
-/// are ours.
+/// A process that was just spawned: the leader of its own process group, with pipes for its three
+/// streams.
 pub trait Process: Send {
-    /// What waits for it, kills its group and collects it.
+    /// The handle that waits for the leader, kills its group and reaps it.
     type Leader: Leader;
 
-    /// Takes it apart.
+    /// Splits the process into its leader and its pipes.
     ///
     /// # Errors
-    /// When a pipe is missing or the operating system refuses to watch the process; it is killed
-    /// then.
+    /// Fails if a pipe is missing or the process cannot be watched; it is killed then.
     fn into_parts(self) -> io::Result<(Self::Leader, Pipes)>;
 }
 
-/// The leader of a process group that has not been collected. Dropping it kills the group, and has
-/// the leader collected aside.
+/// The leader of a process group that was not reaped yet. Dropping it kills the group and reaps the
+/// leader on a background thread.
 pub trait Leader: Send {
-    /// Returns the number of the process group, which is also the leader's.
+    /// Returns the process group ID, which is also the leader's PID.
     fn group(&self) -> i32;
 
-    /// Waits until the leader has ended, and leaves it uncollected. May be dropped and called again
-    /// at any time.
+    /// Waits until the leader has exited, without reaping it. Cancel safe.
     ///
     /// # Errors
-    /// When the operating system refuses to watch it.
+    /// Fails if the process cannot be watched.
     fn wait_exit(&mut self) -> impl Future<Output = io::Result<()>> + Send;
 
-    /// Kills every process of the group, the leader too.
+    /// Kills every process of the group, including the leader.
     fn kill_group(&mut self);
 
-    /// Collects the leader, which has ended or was killed.
+    /// Reaps the leader, which has exited or was killed.
     ///
     /// # Errors
-    /// When the operating system refuses to say how it ended.
+    /// Fails if its exit status cannot be read.
     fn reap(self) -> impl Future<Output = io::Result<LeaderStatus>> + Send;
 }
 
-/// Our ends of the three pipes of a process.
+/// The host's ends of the three pipes of a process.
 #[derive(Debug)]
 pub struct Pipes {
-    /// The writing end of its standard input.
+    /// The write end of its standard input.
     pub stdin: OwnedFd,
-    /// The reading end of its standard output.
+    /// The read end of its standard output.
     pub stdout: OwnedFd,
-    /// The reading end of its standard error.
+    /// The read end of its standard error.
     pub stderr: OwnedFd,
 }
 
@@ -55,10 +53,10 @@ pub struct Pipes {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LeaderStatus {
-    /// By itself, with this exit code.
+    /// It exited with this code.
     Exited(i32),
-    /// By the signal of this number.
+    /// It was killed by this signal.
     Signaled(i32),
-    /// Not known: the host collected it, or the kernel does not let go of it.
+    /// The status is unknown: the host reaped it, or the kernel did not release it in time.
     Unknown,
 }

@@ -1,4 +1,4 @@
-//! A process group on Linux, whose leader is known by a pidfd.
+//! A process group on Linux, whose leader is identified by a pidfd.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -13,23 +13,23 @@ use tokio::time::timeout;
 
 use super::leader::{Leader, LeaderStatus, Pipes, Process};
 
-/// How long a leader that was killed is awaited.
+/// How long to wait for a killed leader.
 const REAP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A process that was just started: the leader of a process group of its own, all of whose pipes
-/// are ours.
+/// A process that was just spawned: the leader of its own process group, with pipes for its three
+/// streams.
 #[derive(Debug)]
 pub struct PidfdChild {
-    /// Names the leader, and becomes readable when it ends. Registering a descriptor with Tokio is
-    /// unsafe, so the backend does it.
+    /// Identifies the leader, and becomes readable when it exits. Registering a descriptor with
+    /// Tokio is unsafe, so the backend does it.
     pub pidfd: AsyncFd<OwnedFd>,
-    /// The leader's process number, which is also its group's.
+    /// The PID of the leader, which is also its process group ID.
     pub pid: i32,
-    /// The writing end of its standard input.
+    /// The write end of its standard input.
     pub stdin: OwnedFd,
-    /// The reading end of its standard output.
+    /// The read end of its standard output.
     pub stdout: OwnedFd,
-    /// The reading end of its standard error.
+    /// The read end of its standard error.
     pub stderr: OwnedFd,
 }
 
@@ -58,7 +58,7 @@ impl Process for PidfdChild {
     }
 }
 
-/// The leader of a process group, by its pidfd.
+/// The leader of a process group, identified by its pidfd.
 #[derive(Debug)]
 pub struct PidfdLeader {
     pidfd: Option<AsyncFd<OwnedFd>>,
@@ -78,16 +78,16 @@ impl Leader for PidfdLeader {
     }
 
     fn kill_group(&mut self) {
-        // A group whose only member has ended answers with an error, and that is as it should be.
+        // The call fails for a group whose only member has ended; that is expected.
         let _ = killpg(self.group, Signal::SIGKILL);
     }
 
     async fn reap(mut self) -> io::Result<LeaderStatus> {
         let Some(pidfd) = &self.pidfd else {
-            return Err(io::Error::other("already collected"));
+            return Err(io::Error::other("already reaped"));
         };
-        // One that the kernel does not let go of, in the middle of a call to a file system that is
-        // gone, is left to be collected aside.
+        // A leader that the kernel does not release, blocked in a call to a lost file system, is
+        // reaped on a background thread.
         if timeout(REAP_TIMEOUT, pidfd.readable()).await.is_err() {
             return Ok(LeaderStatus::Unknown);
         }
@@ -99,22 +99,22 @@ impl Leader for PidfdLeader {
 }
 
 impl Drop for PidfdLeader {
-    /// The one way a cancelled run ends: kill now, collect aside, since the kernel may need a
-    /// moment.
+    /// A cancelled run ends here: kill now, reap on a background thread, since the kernel may need
+    /// a moment.
     fn drop(&mut self) {
         let Some(pidfd) = self.pidfd.take() else {
             return;
         };
         self.kill_group();
         let pidfd = pidfd.into_inner();
-        // Without a thread the leader stays uncollected; it is dead all the same.
+        // Without a thread the leader stays a zombie; it is dead nevertheless.
         let _ = std::thread::Builder::new()
             .name("skills-reaper".into())
             .spawn(move || wait_status(&pidfd));
     }
 }
 
-/// Asks for the signal's number, not its name, since programs may die of signals that have no name.
+/// Reads the number of the signal, not its name, since some signals have no name.
 fn wait_status(pidfd: &OwnedFd) -> io::Result<LeaderStatus> {
     loop {
         match waitid(WaitId::PidFd(pidfd.as_fd()), WaitIdOptions::EXITED) {
@@ -124,7 +124,7 @@ fn wait_status(pidfd: &OwnedFd) -> io::Result<LeaderStatus> {
                 (None, None) => {}
             },
             Ok(None) | Err(Errno::INTR) => {}
-            // The host collects children of its own accord and was faster.
+            // The host reaps all children by itself and was faster.
             Err(Errno::CHILD) => return Ok(LeaderStatus::Unknown),
             Err(error) => return Err(error.into()),
         }

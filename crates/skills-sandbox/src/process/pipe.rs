@@ -1,4 +1,4 @@
-//! Feeding and draining pipes.
+//! Writes to and reads from the pipes of a process.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -9,10 +9,10 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 
 use crate::CapturedOutput;
 
-/// How much is read at once: the capacity of a pipe.
+/// Bytes per read: the capacity of a pipe.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// What was captured so far; shared, so that partial output survives a deadline.
+/// The output captured so far; shared, so that partial output survives a deadline.
 pub(super) type SharedOutput = Arc<Mutex<CapturedOutput>>;
 
 /// How a stream ended.
@@ -22,7 +22,7 @@ pub(super) enum StreamEnd {
     LimitExceeded,
 }
 
-/// Reads a pipe to its end; ends early when more than `flood_bytes` came.
+/// Reads a pipe to its end; stops early if more than `flood_bytes` arrive.
 pub(super) async fn capture(
     pipe: OwnedFd,
     into: SharedOutput,
@@ -44,7 +44,7 @@ pub(super) async fn capture(
     }
 }
 
-/// Writes `input` and closes the pipe. A program that does not read its input is no error.
+/// Writes `input` and closes the pipe. A program that does not read its input is not an error.
 pub(super) async fn write_stdin(pipe: OwnedFd, input: &[u8]) -> io::Result<()> {
     match Sender::from_owned_fd(pipe)?.write_all(input).await {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

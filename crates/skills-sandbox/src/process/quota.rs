@@ -9,28 +9,28 @@ use tokio::time::{Instant, sleep};
 
 use crate::{QuotaExceeded, QuotaMonitor, QuotaPart};
 
-/// The fastest that a program is expected to write, in bytes for each second: the time to the next
-/// measurement is what writing the rest of the quota takes at this rate.
+/// The maximum expected write rate in bytes per second: the next measurement happens when the rest
+/// of the quota could be used up at this rate.
 const MAX_WRITE_BYTES_PER_SECOND: u64 = 2 << 30;
-/// The shortest time between two measurements.
+/// The minimum time between two measurements.
 const MIN_INTERVAL: Duration = Duration::from_millis(2);
-/// The longest time between two measurements, unless they take long themselves.
+/// The maximum time between two measurements, unless these take long themselves.
 const MAX_INTERVAL: Duration = Duration::from_millis(100);
-/// While nothing changes, measuring takes one part in so many of the time.
+/// While nothing changes, measuring takes at most one part in this many of the time.
 const IDLE_SHARE: u32 = 8;
 
-/// The measurement of one run's quotas.
+/// Measures the quotas of one run.
 #[derive(Clone)]
 pub(super) struct QuotaWatch {
     pub(super) monitor: Arc<QuotaMonitor>,
     /// The process group of the run.
     pub(super) group: i32,
-    /// The longest file that it may write.
+    /// The maximum size of a file that it may write.
     pub(super) max_file_bytes: u64,
 }
 
 impl QuotaWatch {
-    /// Waits until a quota is exceeded; without quotas for ever.
+    /// Waits until a quota is exceeded; forever without quotas.
     pub(super) async fn wait_exceeded(&self) -> QuotaExceeded {
         if self.monitor.quotas().next().is_none() {
             return pending().await;
@@ -42,7 +42,7 @@ impl QuotaWatch {
             let rest = match spawn_blocking(move || watch.measure()).await {
                 Ok(Ok(rest)) => rest,
                 Ok(Err(exceeded)) => return exceeded,
-                // A measurement that panicked says nothing, and the directory may hold anything.
+                // A panicked measurement has no result, so the directory may hold anything.
                 Err(_) => return self.unreadable(),
             };
             let took = began.elapsed();
@@ -56,7 +56,7 @@ impl QuotaWatch {
         }
     }
 
-    /// Measures once when all processes have ended, which hold no deleted files any more.
+    /// Measures once after all processes have ended, which hold no deleted files any more.
     pub(super) async fn final_check(&self) -> Option<QuotaExceeded> {
         self.monitor.quotas().next()?;
         let monitor = Arc::clone(&self.monitor);
@@ -79,7 +79,7 @@ impl QuotaWatch {
         }
     }
 
-    /// Returns how many bytes are left of the quota that is closest to its end.
+    /// Returns how many bytes are left of the quota that is closest to its limit.
     fn measure(&self) -> Result<u64, QuotaExceeded> {
         let mut least = u64::MAX;
         for (quota, bytes) in self.monitor.measure()? {
@@ -103,7 +103,7 @@ impl QuotaWatch {
         super::deleted_files::deleted_bytes(self.group, directory, self.max_file_bytes)
     }
 
-    /// Only Linux tells which files a process holds open.
+    /// Only Linux exposes which files a process holds open.
     #[cfg(not(target_os = "linux"))]
     fn deleted(&self, _directory: &std::path::Path) -> Result<u64, QuotaPart> {
         let _ = (self.group, self.max_file_bytes);

@@ -1,4 +1,4 @@
-//! The one loop.
+//! The supervision loop.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use skills_policy::Limits;
+use skills_policy::ResourceLimits;
 use tokio::time::timeout;
 
 use super::leader::{Leader, LeaderStatus, Process};
@@ -14,11 +14,11 @@ use super::pipe::{SharedOutput, StreamEnd, capture, write_stdin};
 use super::quota::QuotaWatch;
 use crate::{CancellationToken, CapturedOutput, QuotaExceeded, QuotaMonitor, Termination};
 
-/// How long output is awaited after the last process was killed: what is in the pipes comes at
+/// How long to wait for output after the last process was killed: bytes in the pipes arrive at
 /// once.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How a process ended and what it wrote.
+/// The termination of a process with its captured output. Returned by [`supervise`].
 #[derive(Debug)]
 pub struct SupervisedOutput {
     /// How it ended.
@@ -29,14 +29,14 @@ pub struct SupervisedOutput {
     pub stderr: CapturedOutput,
 }
 
-/// What ends a run that does not end by itself.
+/// Everything that can end a run before the program exits.
 #[derive(Debug, Clone)]
 pub struct Bounds<'a> {
-    /// Time and output.
-    pub limits: &'a Limits,
-    /// The directories that are measured while the run goes on, and once afterwards.
+    /// Deadline and output limits.
+    pub limits: &'a ResourceLimits,
+    /// The directories that are measured during the run, and once afterwards.
     pub quotas: Arc<QuotaMonitor>,
-    /// What may stop it from outside.
+    /// The token that may cancel the run.
     pub cancellation: Option<&'a CancellationToken>,
 }
 
@@ -49,14 +49,14 @@ enum StopReason {
     Quota(QuotaExceeded),
 }
 
-/// Feeds and watches a process until it ends, its deadline comes, it writes too much, exceeds a
-/// quota or is cancelled; afterwards nothing of its group is left. A process that ended by itself
-/// and left more than a quota allows ends at its disk limit as well.
+/// Supervises a process until it exits, exceeds its deadline, its output limit or a quota, or is
+/// cancelled. Afterwards no process of its group is left. A process that exited and left more than
+/// a quota allows ends with its disk limit as well.
 ///
 /// Dropping the future kills the group.
 ///
 /// # Errors
-/// When the operating system refuses to watch the process at all; it is killed then.
+/// Fails if the process cannot be watched at all; it is killed then.
 pub async fn supervise(
     process: impl Process,
     input: &[u8],
@@ -85,8 +85,8 @@ pub async fn supervise(
     let stop = loop {
         tokio::select! {
             biased;
-            // The program has run, so whatever fails from here on is no error: it ends the stream,
-            // or leaves its end unknown.
+            // The program has run, so later failures are not errors: they end the stream, or leave
+            // the exit status unknown.
             _ = leader.wait_exit() => break StopReason::Exit,
             () = &mut deadline => break StopReason::Deadline,
             () = &mut cancelled => break StopReason::Cancelled,
@@ -100,8 +100,8 @@ pub async fn supervise(
     };
     leader.kill_group();
     if !output_done && !matches!(stop, StopReason::OutputLimit) {
-        // A pipe that something unkillable holds open is not awaited for long; what came until then
-        // is kept.
+        // A pipe that an unkillable process holds open is not awaited for long; the bytes so far
+        // are kept.
         let _ = timeout(DRAIN_TIMEOUT, &mut output).await;
     }
     let status = leader.reap().await.unwrap_or(LeaderStatus::Unknown);
@@ -117,7 +117,7 @@ pub async fn supervise(
             limit_ms: limits.wall_time.as_millis().try_into().unwrap_or(u64::MAX),
         },
         (StopReason::OutputLimit, _) => Termination::OutputLimit {
-            limit_bytes: limits.flood_bytes,
+            limit_bytes: limits.output_limit_bytes,
         },
         (StopReason::Cancelled, _) => Termination::Cancelled,
         (StopReason::Quota(exceeded), _) => Termination::DiskLimit(exceeded),
@@ -139,25 +139,25 @@ async fn wait_cancelled(by: Option<&CancellationToken>) {
     }
 }
 
-/// Reads both streams to their ends; the first flood ends it.
+/// Reads both streams to their ends; stops at the first exceeded output limit.
 async fn read_both(
     stdout: OwnedFd,
     stderr: OwnedFd,
     out: &SharedOutput,
     err: &SharedOutput,
-    limits: &Limits,
+    limits: &ResourceLimits,
 ) -> io::Result<StreamEnd> {
     let mut out = pin!(capture(
         stdout,
         Arc::clone(out),
-        limits.output_bytes,
-        limits.flood_bytes
+        limits.captured_bytes,
+        limits.output_limit_bytes
     ));
     let mut err = pin!(capture(
         stderr,
         Arc::clone(err),
-        limits.output_bytes,
-        limits.flood_bytes
+        limits.captured_bytes,
+        limits.output_limit_bytes
     ));
     tokio::select! {
         flow = &mut out => if flow? == StreamEnd::LimitExceeded { Ok(StreamEnd::LimitExceeded) } else { err.await },

@@ -1,8 +1,9 @@
-//! Who uses a scratch directory, and the removal of those that nobody uses any more.
+//! Locks scratch directories, and removes abandoned ones.
 //!
-//! The owner holds an exclusive lock (`flock`) on the directory. Whoever gets the lock and still
-//! finds the directory under its name may remove it; a new directory counts as made only after its
-//! maker got the lock and still finds it. So any number of processes may start and sweep at once.
+//! The owner holds an exclusive lock (`flock`) on the directory. A process that acquires the lock
+//! and still finds the directory under its name may remove it; a new directory is complete only
+//! after its creator acquired the lock and still finds it. So any number of processes may start and
+//! clean up concurrently.
 
 use std::collections::BTreeSet;
 use std::fs::{File, Metadata, TryLockError};
@@ -20,20 +21,20 @@ use super::{RANDOM_CHARS, ScratchDir};
 
 /// The mode of the directories.
 pub(super) const DIRECTORY_MODE: u32 = 0o700;
-/// The bits of a mode that others of the machine could use to exchange an entry of a directory, and
-/// the one that keeps them from it.
+/// The mode bits with which other users could replace an entry of a directory, and the sticky bit
+/// that prevents it.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 const STICKY_BIT: u32 = 0o1000;
 
-/// The lock on a directory; given up when dropped.
+/// The lock on a directory, released on drop.
 #[derive(Debug)]
 pub(super) struct DirectoryLock {
     directory: File,
 }
 
 impl DirectoryLock {
-    /// Locks a directory that was just made; nothing when it was removed before that. Where the
-    /// file system knows no locks nobody gets one, so nothing is removed either.
+    /// Locks a directory that was just created; `None` if it was removed before that. On a file
+    /// system without locks no process gets one, so nothing is removed either.
     pub(super) fn acquire(path: &Path) -> io::Result<Option<Self>> {
         let directory = match File::open(path) {
             Ok(directory) => directory,
@@ -48,8 +49,8 @@ impl DirectoryLock {
         Ok(is_mine.then_some(Self { directory }))
     }
 
-    /// Removes what processes of the same user left below `parent` that are gone, on a thread of
-    /// its own, once for each parent.
+    /// Removes abandoned directories of the same user below `parent`, on a background thread, once
+    /// per parent.
     pub(super) fn sweep_once(&self, parent: &Path) {
         static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
         let is_first = SWEPT
@@ -66,8 +67,7 @@ impl DirectoryLock {
             return;
         };
         let parent = parent.to_owned();
-        // Without a thread, or when something cannot be removed, it is the next process's to
-        // remove.
+        // Without a thread, or if something cannot be removed, a later process removes it.
         let _ = thread::Builder::new()
             .name("skills-sweep".into())
             .spawn(move || sweep(&parent, user));
@@ -81,21 +81,21 @@ fn sweep(parent: &Path, user: u32) -> io::Result<()> {
         cap_std::fs::MetadataExt::uid(&metadata),
         cap_std::fs::MetadataExt::mode(&metadata),
     );
-    // Elsewhere another user could put something else in the place of what is removed.
+    // Otherwise another user could replace the directory that is removed.
     if ![user, 0].contains(&owner) || (mode & WRITABLE_BY_OTHERS != 0 && mode & STICKY_BIT == 0) {
         return Ok(());
     }
     for entry in top.entries()?.flatten() {
         let name = entry.file_name();
         if name.to_str().is_some_and(is_scratch_name) {
-            // One that cannot be removed does not keep the others.
+            // A directory that cannot be removed does not prevent the removal of others.
             let _ = remove_abandoned(&top, parent, Path::new(&name), user);
         }
     }
     Ok(())
 }
 
-/// Whether a name is one that [`ScratchDir`] makes.
+/// Returns true if a name has the form that [`ScratchDir`] creates.
 fn is_scratch_name(name: &str) -> bool {
     let random = name
         .strip_prefix(ScratchDir::PREFIX)
@@ -105,14 +105,14 @@ fn is_scratch_name(name: &str) -> bool {
     })
 }
 
-/// Removes a directory of the user's that nobody has locked.
+/// Removes a directory of the user that is not locked.
 fn remove_abandoned(top: &Dir, parent: &Path, name: &Path, user: u32) -> io::Result<()> {
     let path = parent.join(name);
     let metadata = path.symlink_metadata()?;
     if !has_scratch_attributes(&metadata, user) {
         return Ok(());
     }
-    // A handle that only names the directory cannot be locked.
+    // An `O_PATH` handle cannot be locked.
     let directory = top.open_dir_nofollow(name)?.open(".")?.into_std();
     let is_free =
         has_scratch_attributes(&directory.metadata()?, user) && directory.try_lock().is_ok();
@@ -123,14 +123,14 @@ fn remove_abandoned(top: &Dir, parent: &Path, name: &Path, user: u32) -> io::Res
     }
 }
 
-/// Whether it is a directory of the user's with the mode that [`ScratchDir`] gives. The lock leaves
-/// no mark, and one in the directory would be the program's to change, so what has another mode is
-/// not taken for one.
+/// Returns true for a directory of the user with the mode that [`ScratchDir`] sets. The lock leaves
+/// no persistent mark, and the program could change one in the directory, so a directory with
+/// another mode is not treated as a scratch directory.
 fn has_scratch_attributes(metadata: &Metadata, user: u32) -> bool {
     metadata.is_dir() && metadata.uid() == user && metadata.mode() & 0o777 == DIRECTORY_MODE
 }
 
-/// Whether this directory lies at the path.
+/// Returns true if the directory is still at the path.
 fn is_same_directory(directory: &File, path: &Path) -> io::Result<bool> {
     let own = directory.metadata()?;
     match path.symlink_metadata() {

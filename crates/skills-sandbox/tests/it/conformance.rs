@@ -1,28 +1,28 @@
-//! The table of escape attempts as documentation.
+//! Generates the documentation of the conformance suite.
 
 use skills_sandbox::conformance::{AttemptResult, BackendVariant, CASES, Category};
 
 const PAGE: &str = include_str!("../../../../docs/conformance.md");
 
 const HEAD: &str = "\
-# What every sandbox answers
+# Sandbox conformance suite
 
-Attempts to get out of a sandbox, and what must come of them. On Linux the tests make every one of them; the column of seatbelt is answered by what
-the evaluated profile decides, and what a profile does not decide waits for a Mac. In WebAssembly the tests make every one that is not absent, by
-programs of WASI 0.2 and 0.3; absent there is what no call of WASI could do. This page is written by a test; to change it, change the table in
+Attempts to escape from a sandbox, with the required result in each backend. On Linux the tests run every attempt. The Seatbelt column is checked by
+evaluating the profile; what a profile does not decide is not tested yet. For WebAssembly the tests run every attempt that is not marked absent, with
+programs of WASI 0.2 and 0.3; absent means that no WASI call could do it. A test generates this page from the table in
 `crates/skills-sandbox/src/conformance/cases`.
 
-| answer | meaning |
+| result | meaning |
 |---|---|
-| denied | it fails, or finds nothing of what it looks for |
-| no-effect | it may say that it worked, or end the program that makes it; outside, all is as before |
-| contained | it happens, but reaches nothing beyond the run, stays within its limits, and ends with it |
-| works | it works, as it should |
-| visible | it works although it should not, and the run's report says so |
-| refused | nothing runs: the backend refuses the job, or says which wall is missing |
-| absent | it has no meaning there |
+| denied | it fails, or finds nothing |
+| no-effect | it may report success, or end the program; nothing changes outside of the sandbox |
+| contained | it succeeds, but affects only the run, stays within its limits, and ends with it |
+| works | it succeeds, as intended |
+| visible | it succeeds although it should not, and the enforcement report says so |
+| refused | nothing runs: the backend rejects the job, or names the restriction that is unavailable |
+| absent | not applicable |
 
-Where two answers stand, what the machine offers decides. Walls are named in [backends](backends.md).
+Where two results are listed, it depends on the machine. [Sandbox backends](backends.md) describes the restrictions.
 ";
 
 fn words(answers: &[AttemptResult]) -> String {
@@ -62,9 +62,9 @@ fn page() -> String {
 #[test]
 #[expect(
     clippy::disallowed_methods,
-    reason = "the test's own file, for whoever changes the table"
+    reason = "writes the page for a changed table"
 )]
-fn the_page_is_the_table() {
+fn the_page_matches_the_table() {
     let page = page();
     if page == PAGE {
         return;

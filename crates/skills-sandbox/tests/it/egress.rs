@@ -1,5 +1,5 @@
-//! The way out, against an outside of our own: names lead to made-up public addresses, and these to
-//! servers on loopback.
+//! The egress proxy, with a simulated network: names resolve to invented public addresses, and
+//! these connect to servers on loopback.
 
 mod address;
 mod hosts;

@@ -1,8 +1,8 @@
-//! Interpreters of this machine, called as a backend would call them; what is not there is skipped.
+//! Interpreters of this host, called as a backend would call them; missing ones are skipped.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
-    reason = "the interpreters that were found are called, to see whether they start"
+    reason = "calls the interpreters that were found"
 )]
 
 use std::io::Write;
@@ -14,7 +14,7 @@ use skills_sandbox::ScriptType;
 use skills_sandbox::interpreter::{ProgramFinder, ResolvedProgram};
 use skills_test_support::{host, skip, skip_part};
 
-/// Runs a script by an interpreter and returns what it prints.
+/// Runs a script with an interpreter and returns its output.
 fn run(found: &ResolvedProgram, script: &str) -> String {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(script.as_bytes()).unwrap();
@@ -35,8 +35,7 @@ fn run(found: &ResolvedProgram, script: &str) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-/// Finds an interpreter, which must be found where this host has its program; else a skip is
-/// recorded.
+/// Finds an interpreter, which must exist if this host has its program; otherwise records a skip.
 #[track_caller]
 fn or_skip(search: &ProgramFinder, kind: ScriptType, program: &str) -> Option<ResolvedProgram> {
     match host::program(program) {
@@ -113,7 +112,7 @@ fn a_virtual_environment_of_the_systems_python() {
         run(&found, "import sys; print(sys.prefix)"),
         place.to_str().unwrap()
     );
-    // Called by its real path it would not know of its environment.
+    // Called by its real path it would not find its environment.
     found.argv0.clone_from(&found.executable);
     assert_ne!(
         run(&found, "import sys; print(sys.prefix)"),

@@ -1,5 +1,4 @@
-//! Tests of the contract: what a job holds, and what its parts say of themselves; and of the way
-//! out.
+//! Tests of the contract (jobs, errors, reports) and of the egress proxy.
 
 #[cfg(feature = "egress")]
 mod egress;
@@ -21,7 +20,7 @@ mod scratch;
 use std::path::Path;
 
 use insta::assert_snapshot;
-use skills_policy::{Decision, Grants, Origin, Request, Rules};
+use skills_policy::{Authorization, Grants, Policy, Request, VariableSource};
 use skills_sandbox::{
     EnforcementReport, EnforcementStatus, ErrorKind, Job, Program, SandboxError, ScratchDir,
     ScriptType, Termination,
@@ -39,7 +38,7 @@ fn the_last_value_of_a_variable_wins() {
 }
 
 #[test]
-fn variables_that_change_what_runs_are_not_safe() {
+fn variables_that_change_execution_are_filtered() {
     let job = Job::new(
         Grants::none(),
         Program::script(ScriptType::Shell, "/s/a.sh"),
@@ -62,7 +61,7 @@ fn variables_that_change_what_runs_are_not_safe() {
 }
 
 #[test]
-fn kinds_are_called_as_they_are_written() {
+fn kinds_have_the_names_they_are_serialized_with() {
     let written = ScriptType::ALL.map(|kind| serde_json::to_value(kind).unwrap());
     assert_eq!(
         written,
@@ -76,10 +75,10 @@ fn secrets_need_a_grant_and_are_not_shown() {
     let refused = Job::new(Grants::none(), program())
         .secret_env("API_KEY", "hunter22")
         .unwrap_err();
-    assert_snapshot!(refused, @"the variable API_KEY was not granted");
-    let request = Request::new("/s").variable("API_KEY", Origin::Caller);
-    let Decision::Granted(grants) = Rules::default().decide(&request) else {
-        panic!("the caller gives it")
+    assert_snapshot!(refused, @"variable `API_KEY` is not granted");
+    let request = Request::new("/s").variable("API_KEY", VariableSource::Caller);
+    let Authorization::Granted(grants) = Policy::default().authorize(&request) else {
+        panic!("unavailable")
     };
     let job = Job::new(grants, program())
         .env("A", "1")
@@ -97,7 +96,7 @@ fn secrets_need_a_grant_and_are_not_shown() {
 }
 
 #[test]
-fn languages_come_from_file_names_alone() {
+fn languages_come_from_file_extensions_only() {
     let kind = |path: &str| ScriptType::from_path(Path::new(path));
     assert_eq!(
         (kind("a.py"), kind("x/b.sh")),
@@ -123,7 +122,7 @@ fn languages_come_from_file_names_alone() {
 }
 
 #[test]
-fn endings_and_errors_say_what_happened() {
+fn terminations_and_errors_are_described() {
     assert!(
         Termination::Exited { code: 0 }.is_success()
             && !Termination::Signaled { signal: 9 }.is_success()
@@ -134,23 +133,23 @@ fn endings_and_errors_say_what_happened() {
         (error.kind(), error.hint()),
         (ErrorKind::Unavailable, Some("use a newer one"))
     );
-    assert_snapshot!(error, @"no sandbox: Landlock is not available (the kernel is old); use a newer one");
+    assert_snapshot!(error, @"cannot run in a sandbox: Landlock is unavailable: the kernel is old; use a newer one");
     let error = SandboxError::unsupported_platform("windows");
     assert_eq!(
         (error.kind(), error.kind().code()),
         (ErrorKind::UnsupportedPlatform, "unsupported-platform")
     );
-    assert_snapshot!(error, @"this sandbox for native scripts does not work on windows; ship a WebAssembly module (wasm/skill.wasm) with the skill, or run under Linux, macOS or WSL2");
-    assert_snapshot!(error.hint().unwrap(), @"ship a WebAssembly module (wasm/skill.wasm) with the skill, or run under Linux, macOS or WSL2");
+    assert_snapshot!(error, @"native scripts are not supported on windows; ship a WebAssembly module (wasm/skill.wasm) with the skill, or use Linux, macOS or WSL2");
+    assert_snapshot!(error.hint().unwrap(), @"ship a WebAssembly module (wasm/skill.wasm) with the skill, or use Linux, macOS or WSL2");
     let layer = EnforcementReport::new("test")
-        .restriction("files", EnforcementStatus::Partial, "names are seen")
+        .restriction("files", EnforcementStatus::Partial, "names are visible")
         .restrictions()[0]
         .to_string();
-    assert_snapshot!(layer, @"files partial: names are seen");
+    assert_snapshot!(layer, @"files partial: names are visible");
 }
 
 #[test]
-fn a_scratch_directory_is_its_owners_alone_and_vanishes() {
+fn a_scratch_directory_is_private_and_removed() {
     let parent = tempfile::tempdir().unwrap();
     let scratch = ScratchDir::new(parent.path()).unwrap();
     let path = scratch.path().to_owned();

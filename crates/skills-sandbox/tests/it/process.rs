@@ -1,11 +1,11 @@
-//! Supervision of a process that Tokio started, on any Unix.
+//! Supervision of a process that Tokio spawned, on any Unix.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use skills_policy::Limits;
+use skills_policy::ResourceLimits;
 use skills_sandbox::process::{Bounds, SpawnedGroup, SupervisedOutput, supervise};
 use skills_sandbox::{
     CancellationToken, Quota, QuotaExceeded, QuotaMonitor, QuotaPart, Termination,
@@ -22,8 +22,12 @@ fn shell(script: &str) -> SpawnedGroup {
 }
 
 async fn run(script: &str, input: &[u8], wall_time: Duration) -> SupervisedOutput {
-    let mut limits = Limits::default();
-    (limits.wall_time, limits.output_bytes, limits.flood_bytes) = (wall_time, 64, 1 << 20);
+    let mut limits = ResourceLimits::default();
+    (
+        limits.wall_time,
+        limits.captured_bytes,
+        limits.output_limit_bytes,
+    ) = (wall_time, 64, 1 << 20);
     supervise(
         shell(script),
         input,
@@ -42,9 +46,9 @@ fn quotas(quotas: &[Quota]) -> Arc<QuotaMonitor> {
 }
 
 #[tokio::test]
-async fn who_cancels_gets_what_was_written() {
+async fn a_cancelled_run_returns_its_output() {
     let cancellation = CancellationToken::new();
-    let mut limits = Limits::default();
+    let mut limits = ResourceLimits::default();
     limits.wall_time = LONG;
     let directory = tempfile::tempdir().unwrap();
     let begun = directory.path().join("begun");
@@ -86,13 +90,13 @@ async fn input_output_and_exit_code() {
 }
 
 #[tokio::test]
-async fn input_that_nobody_reads_is_no_error() {
+async fn unread_input_is_not_an_error() {
     let ended = run("exec <&-; exit 0", &vec![b'x'; 4 << 20], LONG).await;
     assert_eq!(ended.termination, Termination::Exited { code: 0 });
 }
 
 #[tokio::test]
-async fn output_is_kept_up_to_a_limit_and_a_flood_is_stopped() {
+async fn output_is_captured_up_to_a_limit_and_excess_stops_the_run() {
     let flood = run(
         "while :; do echo 0123456789012345678901234567890123456789; done",
         b"",
@@ -126,7 +130,7 @@ async fn the_deadline_kills_the_whole_group() {
 }
 
 #[tokio::test]
-async fn a_normal_end_leaves_nobody_behind() {
+async fn a_normal_exit_leaves_no_process_behind() {
     let directory = tempfile::tempdir().unwrap();
     let pulse = directory.path().join("pulse");
     let script = format!(
@@ -141,7 +145,7 @@ async fn a_normal_end_leaves_nobody_behind() {
 }
 
 #[tokio::test]
-async fn a_cancelled_run_leaves_nobody_behind() {
+async fn a_cancelled_run_leaves_no_process_behind() {
     let directory = tempfile::tempdir().unwrap();
     let pulse = directory.path().join("pulse");
     let script = format!(
@@ -194,20 +198,20 @@ async fn many_runs_at_once_do_not_mix() {
     }
 }
 
-/// Says that nobody writes to a file any more.
+/// Asserts that no process writes to a file any more.
 async fn assert_silent(pulse: &Path) {
     let length = || std::fs::metadata(pulse).unwrap().len();
     let before = length();
     tokio::time::sleep(Duration::from_millis(300)).await;
-    assert_eq!(length(), before, "somebody is still alive");
+    assert_eq!(length(), before, "a process is still alive");
 }
 
-/// Runs a script in a directory with a quota of 4 MiB; returns how it ended and how many bytes are
-/// allocated there afterwards.
+/// Runs a script in a directory with a quota of 4 MiB; returns its termination and the number of
+/// bytes allocated afterwards.
 async fn in_quota(script: &str) -> (Termination, u64) {
     let directory = tempfile::tempdir().unwrap();
     let script = format!("cd {}\n{script}", directory.path().display());
-    let mut limits = Limits::default();
+    let mut limits = ResourceLimits::default();
     limits.wall_time = LONG;
     let bounds = Bounds {
         limits: &limits,
@@ -226,17 +230,17 @@ async fn a_process_that_exceeds_a_quota_is_killed() {
         limit_bytes: 4 << 20,
         part: QuotaPart::Bytes,
     });
-    // It would write without end.
+    // It would write forever.
     let endless = "n=0; while :; do head -c 100000 /dev/zero > $n; n=$((n + 1)); done";
     let (ending, bytes) = in_quota(endless).await;
     assert_eq!(ending, over);
     assert!((4 << 20..1 << 30).contains(&bytes), "{bytes}");
-    // It is done before anything is measured, or it is not: the end is the same.
+    // It may finish before or after the first measurement: the result is the same.
     let (ending, _) = in_quota("head -c 5000000 /dev/zero > file").await;
     assert_eq!(ending, over);
     assert_eq!(
         ending.to_string(),
-        "stopped: private workspace over its quota of 4 MiB"
+        "stopped: private workspace exceeds its quota of 4 MiB"
     );
     let (ending, _) = in_quota(
         "head -c 3000000 /dev/zero > file; ln file other; ln file third; truncate -s 1G sparse",
@@ -245,7 +249,7 @@ async fn a_process_that_exceeds_a_quota_is_killed() {
     assert_eq!(ending, Termination::Exited { code: 0 });
 }
 
-/// Files without a name take space until their last descriptor and mapping is gone.
+/// Deleted files take space until their last descriptor and mapping is closed.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn deleted_files_that_are_still_open_count() {

@@ -1,8 +1,8 @@
-//! Measuring directories against quotas.
+//! Measures directories against quotas.
 #![expect(
     clippy::unwrap_used,
     clippy::disallowed_methods,
-    reason = "tests make their own files and fail by panicking"
+    reason = "tests create their own files and fail by panicking"
 )]
 
 use std::fs;
@@ -48,7 +48,7 @@ fn all_files_at_any_depth_count_together() {
 }
 
 #[test]
-fn what_is_allocated_counts_and_each_file_once() {
+fn allocated_bytes_count_and_each_file_once() {
     let (_held, sparse) = measured(|top| {
         fs::File::create(top.join("sparse"))
             .unwrap()
@@ -93,7 +93,7 @@ fn entries_and_depth_are_bounded() {
 }
 
 #[test]
-fn what_cannot_be_listed_is_over() {
+fn an_unreadable_directory_exceeds_its_quota() {
     let (held, result) = measured(|top| {
         fs::create_dir(top.join("closed")).unwrap();
         fs::set_permissions(top.join("closed"), fs::Permissions::from_mode(0o0)).unwrap();

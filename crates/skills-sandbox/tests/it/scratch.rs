@@ -1,8 +1,8 @@
-//! Scratch directories of processes that are gone.
+//! Scratch directories of dead processes.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(
     clippy::disallowed_methods,
-    reason = "another process is started, to be killed"
+    reason = "starts another process, to be killed"
 )]
 
 use std::fs::{self, DirBuilder};
@@ -16,7 +16,7 @@ use skills_sandbox::ScratchDir;
 
 const PARENT: &str = "SKILLS_TEST_SCRATCH_PARENT";
 
-/// The process of the tests below: it makes a scratch directory, says where, and waits to be
+/// The process of the tests below: it creates a scratch directory, prints its path, and waits to be
 /// killed. In any other run of the tests it does nothing.
 #[test]
 fn a_process_that_will_be_killed() {
@@ -26,7 +26,7 @@ fn a_process_that_will_be_killed() {
     let scratch = ScratchDir::new(Path::new(&parent)).unwrap();
     fs::create_dir_all(scratch.path().join("deep/er")).unwrap();
     fs::write(scratch.path().join("deep/er/file"), "content").unwrap();
-    // Past the capture of tests.
+    // Bypasses the output capture of tests.
     writeln!(std::io::stderr(), "scratch={}", scratch.path().display()).unwrap();
     std::thread::sleep(Duration::from_secs(600));
 }
@@ -57,7 +57,7 @@ fn is_gone_soon(path: &Path) -> bool {
 }
 
 #[test]
-fn what_a_killed_process_left_is_removed_and_nothing_else() {
+fn only_directories_of_dead_processes_are_removed() {
     let parent = tempfile::tempdir().unwrap();
     let parent = parent.path();
     let (mut killed, left) = start(parent);
@@ -69,7 +69,7 @@ fn what_a_killed_process_left_is_removed_and_nothing_else() {
     let planted = parent.join("skills-run-aaaaaaaaaaaa.tmp");
     symlink(elsewhere.path(), &planted).unwrap();
     symlink(elsewhere.path(), left.join("deep/link")).unwrap();
-    // Names that are not made here, and a file with one that is.
+    // Names that are not created here, and a file with one that is.
     let others = [
         "skills-run-writer",
         "skills-run-aaaaaaaaaaaa",
@@ -81,7 +81,7 @@ fn what_a_killed_process_left_is_removed_and_nothing_else() {
     others
         .iter()
         .for_each(|other| DirBuilder::new().mode(0o700).create(other).unwrap());
-    // A name that is made here, with a mode that is not.
+    // A name that is created here, with a mode that is not.
     let open = parent.join("skills-run-dddddddddddd.tmp");
     DirBuilder::new().mode(0o755).create(&open).unwrap();
     fs::set_permissions(&open, fs::Permissions::from_mode(0o755)).unwrap();
@@ -90,7 +90,7 @@ fn what_a_killed_process_left_is_removed_and_nothing_else() {
 
     let own = ScratchDir::new(parent).unwrap();
     assert!(is_gone_soon(&left));
-    // One directory at a time is looked at, so what is still there is what stays.
+    // Directories are removed one at a time, so what still exists now is kept.
     assert!(own.path().exists() && used.join("deep/er/file").exists());
     assert!(planted.is_symlink() && file.is_file() && elsewhere.path().join("kept").exists());
     assert!(open.is_dir() && others.iter().all(|other| other.is_dir()));
@@ -99,9 +99,9 @@ fn what_a_killed_process_left_is_removed_and_nothing_else() {
     drop(own);
 }
 
-/// Processes that start at the same time sweep the same directory and make their own in it.
+/// Processes that start at the same time clean up the same directory and create their own in it.
 #[test]
-fn many_processes_sweep_at_once() {
+fn many_processes_clean_up_at_once() {
     let parent = tempfile::tempdir().unwrap();
     let mut left = Vec::new();
     for _ in 0..4 {

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::json;
-use skills_runtime::prompt::DEFAULT_MAX_BYTES;
+use skills_runtime::prompt::DEFAULT_MAX_INJECTION_BYTES;
 use skills_runtime::{Entry, InjectionFormat, Manifest};
 
 use super::{CatalogTools, any_skill_name_schema};
@@ -43,7 +43,7 @@ pub(crate) fn definition() -> ToolDefinition {
         input_schema: schema::input_schema(
             json!({
                 "name": any_skill_name_schema(),
-                "max_bytes": {"type": "integer", "minimum": 1024, "maximum": MAX_BYTES, "default": DEFAULT_MAX_BYTES,
+                "max_bytes": {"type": "integer", "minimum": 1024, "maximum": MAX_BYTES, "default": DEFAULT_MAX_INJECTION_BYTES,
                               "description": "The most text; a longer one is cut at a line, and says so."},
             }),
             &["name"],
@@ -113,7 +113,7 @@ impl CatalogTools {
         })?;
         Ok(SkillText {
             text: shown.replace_in(&injected.text),
-            is_truncated: injected.left_out.is_some(),
+            is_truncated: injected.omitted.is_some(),
             manifest: document.manifest().clone(),
         })
     }

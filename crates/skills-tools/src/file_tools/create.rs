@@ -120,7 +120,7 @@ impl FileTools {
         let is_taken = self
             .catalog_cache
             .refresh()
-            .all()
+            .all_entries()
             .any(|entry| entry.name().as_str() == name);
         if is_taken {
             Err(name_taken_error(name))

@@ -180,7 +180,7 @@ fn read_linked_manifest(place: &ResolvedPath) -> Option<Vec<u8>> {
     let is_link =
         *name == skill.file_name && place.base_dir.symlink_metadata(name).ok()?.is_symlink();
     if is_link {
-        skill.entry.open().ok()?.text().ok()
+        skill.entry.open().ok()?.read_skill_file().ok()
     } else {
         None
     }

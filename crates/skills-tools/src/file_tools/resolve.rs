@@ -153,7 +153,7 @@ impl FileTools {
             ToolError::new(ToolErrorCode::SkillNotFound, message)
                 .with_path(format!("skills/{told}"))
         };
-        match catalog.named(name) {
+        match catalog.find_by_name(name) {
             Lookup::Found(entry) => Ok((entry.clone(), false)),
             Lookup::Inactive(inactive) if self.is_draft(inactive.entry(), inactive.reason()) => {
                 Ok((inactive.entry().clone(), true))

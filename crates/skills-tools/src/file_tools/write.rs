@@ -17,7 +17,7 @@ use crate::schema;
 use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::virtual_path::VirtualPath;
 use crate::{ToolError, ToolErrorCode, ToolOutput};
-use skills_runtime::policy::folded;
+use skills_runtime::policy::fold_name;
 
 /// The most that one call writes: 1 MiB.
 const MAX_BYTES: usize = 1 << 20;
@@ -200,7 +200,7 @@ fn find_case_variant(place: &ResolvedPath) -> Option<&str> {
     let [name] = place.parts.as_slice() else {
         return None;
     };
-    (name != file_name && folded(name) == folded(file_name)).then_some(file_name)
+    (name != file_name && fold_name(name) == fold_name(file_name)).then_some(file_name)
 }
 
 fn quota_error(place: &ResolvedPath, left: u64) -> ToolError {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use skills_runtime::policy::{folded, protected_by};
+use skills_runtime::policy::{fold_name, innermost_protected_name};
 
 /// Endings of files that hold private keys.
 const KEY_EXTENSIONS: [&str; 6] = [".pem", ".key", ".p12", ".pfx", ".ppk", ".kdbx"];
@@ -52,13 +52,13 @@ pub fn protected_name(path: &Path, base: &Path) -> Option<String> {
     let below = path.strip_prefix(base).unwrap_or(path);
     let parts: Vec<String> = below
         .components()
-        .map(|part| folded(&part.as_os_str().to_string_lossy()))
+        .map(|part| fold_name(&part.as_os_str().to_string_lossy()))
         .collect();
     let key = (0..parts.len())
         .find(|at| starts_with_key_path(&parts[*at..]))
         .map(|at| parts[at].clone());
     key.or_else(|| {
-        let protected = protected_by(path, base)?;
+        let protected = innermost_protected_name(path, base)?;
         Some(
             protected
                 .strip_prefix(base)
@@ -71,7 +71,7 @@ pub fn protected_name(path: &Path, base: &Path) -> Option<String> {
 
 /// Says whether a file is likely to hold a key, a password or a token.
 pub(crate) fn is_key_file<S: AsRef<str>>(parts: &[S]) -> bool {
-    let parts: Vec<String> = parts.iter().map(|part| folded(part.as_ref())).collect();
+    let parts: Vec<String> = parts.iter().map(|part| fold_name(part.as_ref())).collect();
     (0..parts.len()).any(|at| starts_with_key_path(&parts[at..]))
 }
 

@@ -140,7 +140,7 @@ impl Publisher {
         catalog: &'a Catalog,
         name: &str,
     ) -> Result<&'a Entry, UnpublishedReason> {
-        match catalog.named(name) {
+        match catalog.find_by_name(name) {
             Lookup::Found(entry) => self.check_eligible(entry).map(|()| entry),
             Lookup::Ambiguous(_) => Err(UnpublishedReason::DuplicateName),
             Lookup::Inactive(_) | Lookup::Unknown(_) => Err(UnpublishedReason::NotFound),

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use cap_std::fs::File;
 use serde_json::{Map, Value};
 use skills_runtime::Entry;
-use skills_runtime::discovery::{SKILL_FILE, SkillFiles, Stamp, StampedFile, StampedListing};
-use skills_runtime::manifest::{Document, Fence, MAX_FILE_BYTES};
+use skills_runtime::discovery::{FileStamp, SKILL_FILE, SkillFiles, StampedFile, StampedListing};
+use skills_runtime::manifest::{Document, FrontmatterScan, MAX_FILE_BYTES};
 
 use super::unpublished::UnpublishedReason;
 use super::{MAX_BYTES, MAX_FILES, PublishedFile, PublishedSkill};
@@ -57,7 +57,9 @@ impl CachedCapture {
         let before = before.filter(|before| before.name() == name);
         for _ in 0..MAX_ATTEMPTS {
             let files = entry.open().map_err(|_| UnpublishedReason::Unlistable)?;
-            let listing = files.stamped().map_err(|_| UnpublishedReason::Unlistable)?;
+            let listing = files
+                .list_with_stamps()
+                .map_err(|_| UnpublishedReason::Unlistable)?;
             if let Some(before) = before.filter(|before| before.is_current(&files, &listing)) {
                 return Ok(before.clone());
             }
@@ -68,7 +70,7 @@ impl CachedCapture {
                 &listing,
                 before.and_then(Self::snapshot),
             );
-            let is_same = files.stamped().is_ok_and(|now| now == listing);
+            let is_same = files.list_with_stamps().is_ok_and(|now| now == listing);
             match made {
                 // Whatever went wrong while something changed may be no more than that.
                 Err(UnpublishedReason::Unstable) => {}
@@ -140,7 +142,7 @@ impl Snapshot {
             .files
             .get(index)?
             .stamp
-            .is_still(Some(now.stamp));
+            .is_unchanged(Some(now.stamp));
         if is_still {
             self.skill.file(&now.path)
         } else {
@@ -152,7 +154,7 @@ impl Snapshot {
 /// Says whether all files look as they did, and none can have changed unseen.
 fn is_unchanged(before: &StampedListing, now: &StampedListing) -> bool {
     let is_still = |(before, now): (&StampedFile, &StampedFile)| {
-        before.path == now.path && before.stamp.is_still(Some(now.stamp))
+        before.path == now.path && before.stamp.is_unchanged(Some(now.stamp))
     };
     before.truncated == now.truncated
         && before.files.len() == now.files.len()
@@ -164,14 +166,14 @@ fn is_unchanged(before: &StampedListing, now: &StampedListing) -> bool {
 pub(super) fn read_listed(
     files: &SkillFiles,
     path: &str,
-    is_listed: impl Fn(Stamp) -> bool,
+    is_listed: impl Fn(FileStamp) -> bool,
 ) -> Result<Vec<u8>, UnpublishedReason> {
     let unreadable = || UnpublishedReason::Unreadable {
         path: path.to_owned(),
     };
     let parts: Vec<OsString> = path.split('/').map(OsString::from).collect();
     let (file, stamp) = match open::open_file(files.directory(), &parts) {
-        Ok(OpenedFile::File(file, metadata)) => (file, Stamp::of_metadata(&metadata)),
+        Ok(OpenedFile::File(file, metadata)) => (file, FileStamp::from_metadata(&metadata)),
         Ok(OpenedFile::Directory | OpenedFile::Special) => return Err(UnpublishedReason::Unstable),
         Err(_) => return Err(unreadable()),
     };
@@ -189,11 +191,11 @@ pub(super) fn read_listed(
 /// Reads what was written only a moment ago twice: while one long write goes on, the file looks the
 /// same from its beginning to its end.
 fn read_stable(
-    stamp: Stamp,
+    stamp: FileStamp,
     read: impl Fn() -> Result<Vec<u8>, UnpublishedReason>,
 ) -> Result<Vec<u8>, UnpublishedReason> {
     let content = read()?;
-    let is_settled = stamp.is_still(Some(stamp));
+    let is_settled = stamp.is_unchanged(Some(stamp));
     if is_settled || read()? == content {
         Ok(content)
     } else {
@@ -287,7 +289,7 @@ fn parse_frontmatter(
     if !Document::parse(text)?.manifest().model_invocable() {
         return Err(UnpublishedReason::NotInvocable);
     }
-    let fields = Fence::of_file(text)?.plain()?;
+    let fields = FrontmatterScan::parse_file(text)?.portable_fields()?;
     let written = |field| {
         fields
             .get(field)
@@ -334,7 +336,7 @@ mod tests {
             Ok(content.as_bytes().to_vec())
         };
         // It says of itself that the file may have been written in that very moment.
-        (read_stable(Stamp::default(), next), count.get())
+        (read_stable(FileStamp::default(), next), count.get())
     }
 
     #[test]

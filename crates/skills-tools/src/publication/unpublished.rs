@@ -1,6 +1,6 @@
 //! Why a skill is not published.
 
-use skills_runtime::manifest::{MAX_FILE_BYTES, ManifestError, NotPlain};
+use skills_runtime::manifest::{AmbiguousYaml, MAX_FILE_BYTES, ManifestError};
 
 use super::{MAX_BYTES, MAX_FILES};
 use crate::virtual_path::escape_for_display;
@@ -41,7 +41,7 @@ pub(crate) enum UnpublishedReason {
     #[error("its SKILL.md cannot be read: {0}")]
     InvalidManifest(#[from] ManifestError),
     #[error("other readers would not find the same in its SKILL.md: {0}")]
-    AmbiguousYaml(#[from] NotPlain),
+    AmbiguousYaml(#[from] AmbiguousYaml),
     #[error("`{0}` in its SKILL.md is missing or no text")]
     MissingField(&'static str),
     #[error("`name` in its SKILL.md is {:?}", escape_for_display(written))]

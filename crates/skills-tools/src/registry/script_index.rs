@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use skills_runtime::discovery::{Inactive, InactiveReason, Stamps};
+use skills_runtime::discovery::{InactiveEntry, InactiveReason, StampSet};
 use skills_runtime::{Catalog, Entry, SkillRuntime};
 
 use super::RegistryOptions;
@@ -24,7 +24,7 @@ pub(crate) struct ScriptIndex {
     /// are missing.
     pub(super) warnings: Vec<String>,
     /// How all looked that was looked at to find them.
-    stamps: Stamps,
+    stamps: StampSet,
     /// The skills of which no look at metadata can tell that their scripts are still the same, and
     /// what came of listing those.
     uncacheable: Vec<(Entry, ListedScripts)>,
@@ -145,7 +145,7 @@ impl ScriptIndex {
         terms: RegistryOptions,
         writes: u64,
     ) -> Self {
-        let (all, notes, stamps) = (Vec::new(), Vec::new(), Stamps::default());
+        let (all, notes, stamps) = (Vec::new(), Vec::new(), StampSet::default());
         let mut scripts = Self {
             catalog: Arc::clone(catalog),
             scripts: all,
@@ -170,8 +170,9 @@ impl ScriptIndex {
         }
         // A shadowed skill is used as soon as the other one goes, and must not get the names of its
         // tools then.
-        let is_shadowed =
-            |inactive: &&Inactive| matches!(inactive.reason(), InactiveReason::Shadowed { .. });
+        let is_shadowed = |inactive: &&InactiveEntry| {
+            matches!(inactive.reason(), InactiveReason::Shadowed { .. })
+        };
         found.extend(
             catalog
                 .inactive()
@@ -209,7 +210,7 @@ impl ScriptIndex {
 
     /// Whether a look at the disk says that they are still the same.
     fn is_current(&self) -> bool {
-        self.stamps.are_current()
+        self.stamps.is_current()
             && self
                 .uncacheable
                 .iter()
@@ -299,7 +300,7 @@ fn named_skill<'a>(entry: &'a Entry, files: &'a [String]) -> tool_name::SkillScr
 fn list_scripts(entry: &Entry) -> ListedScripts {
     let listed = entry
         .open()
-        .and_then(|files| files.files_in("scripts"))
+        .and_then(|files| files.list_directory("scripts"))
         .map_err(|error| error.to_string())?;
     let short = |path: &str| path.strip_prefix("scripts/").unwrap_or(path).to_owned();
     Ok(listed

@@ -169,7 +169,7 @@ impl fmt::Display for DeclaredDependencies {
         }
         let clean = |name: &String| {
             name.chars()
-                .filter(|c| !skills_runtime::is_hidden(*c))
+                .filter(|c| !skills_runtime::is_invisible(*c))
                 .take(60)
                 .collect::<String>()
         };

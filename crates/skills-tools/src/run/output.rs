@@ -1,7 +1,7 @@
 //! What came of a program, for people, models and programs.
 
 use serde_json::{Map, Value, json};
-use skills_runtime::policy::{Answer, Denial, Reason, Verdict};
+use skills_runtime::policy::{ApprovalResponse, DecisionReason, Denial, PermissionDecision};
 use skills_runtime::{
     CapturedOutput, EnforcementStatus, ErrorKind, ExecutionArtifacts, ExecutionStatus,
     RuntimeError, SandboxErrorKind, Termination,
@@ -245,19 +245,19 @@ fn structured_data(
 
 /// Tells what the policy denies, and whether somebody could still allow it.
 fn denial_error(denial: &Denial, shown: &PathMap) -> ToolError {
-    let is_final = |reason: &Reason| {
+    let is_final = |reason: &DecisionReason| {
         matches!(
             reason,
-            Reason::Rule { .. }
-                | Reason::Never { .. }
-                | Reason::TooMany { .. }
-                | Reason::Answered {
-                    answer: Answer::Deny,
+            DecisionReason::Rule { .. }
+                | DecisionReason::Forbidden { .. }
+                | DecisionReason::TooManyPermissions { .. }
+                | DecisionReason::ApproverResponded {
+                    response: ApprovalResponse::Deny,
                     ..
                 }
         )
     };
-    let code = if denial.refusals().any(|verdict| is_final(verdict.reason())) {
+    let code = if denial.denied().any(|verdict| is_final(verdict.reason())) {
         ToolErrorCode::DeniedByPolicy
     } else {
         ToolErrorCode::ApprovalRequired
@@ -277,22 +277,22 @@ fn describe_denial(denial: &Denial, shown: &PathMap) -> String {
     const MAX_LISTED: usize = 10;
     // What failed stands behind a colon, and may name files of this machine.
     let first = |reason: &str| reason.split(": ").next().unwrap_or_default().to_owned();
-    let content = denial.content().map(|reason| {
+    let content = denial.content_reason().map(|reason| {
         format!(
             "nobody approved its content for what rules would give it: {}",
             first(reason)
         )
     });
-    let refused = denial.refusals().take(MAX_LISTED);
+    let refused = denial.denied().take(MAX_LISTED);
     let refused = refused.map(|verdict| {
         format!(
             "may not {} (asked by {}): {}",
             verdict.permission(),
-            verdict.asked(),
+            verdict.requesters(),
             denial_reason(verdict)
         )
     });
-    let more = denial.refusals().count().saturating_sub(MAX_LISTED);
+    let more = denial.denied().count().saturating_sub(MAX_LISTED);
     let more = (more > 0).then(|| format!("and {more} things more"));
     shown.replace_in(
         &content
@@ -306,11 +306,14 @@ fn describe_denial(denial: &Denial, shown: &PathMap) -> String {
 
 /// Why something is denied. People write rules of places that no model knows: of a rule with a path
 /// only whose it is is told.
-fn denial_reason(verdict: &Verdict) -> String {
-    let because = verdict.because();
+fn denial_reason(verdict: &PermissionDecision) -> String {
+    let because = verdict.explanation();
     let rule = match verdict.reason() {
-        Reason::Rule { layer, text } => Some((*layer, text.as_str())),
-        _ => verdict.wants_asked(),
+        DecisionReason::Rule {
+            source: layer,
+            text,
+        } => Some((*layer, text.as_str())),
+        _ => verdict.ask_rule(),
     };
     let because = match rule.filter(|(_, text)| text.contains('/')) {
         Some((layer, text)) => {
@@ -319,9 +322,9 @@ fn denial_reason(verdict: &Verdict) -> String {
         None => because,
     };
     match verdict.reason() {
-        Reason::AskingFailed { error }
-        | Reason::Answered {
-            not_stored: Some(error),
+        DecisionReason::ApproverFailed { error }
+        | DecisionReason::ApproverResponded {
+            store_error: Some(error),
             ..
         } => because.replace(&format!(": {error}"), ""),
         _ => because,
@@ -395,7 +398,7 @@ pub(crate) fn strip_terminal_escapes(text: &str) -> String {
             '\n' | '\t' => out.push(c),
             '\r' if characters.peek() == Some(&'\n') => {}
             '\r' => out.push('\n'),
-            c if skills_runtime::is_hidden(c) && !is_joiner(c) => {}
+            c if skills_runtime::is_invisible(c) && !is_joiner(c) => {}
             c => out.push(c),
         }
     }

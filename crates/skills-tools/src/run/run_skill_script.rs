@@ -202,7 +202,7 @@ impl RunnableSkill {
         if let Some(reason) = invalid_part_reason(name) {
             return Err(refused(reason));
         }
-        let listed = self.files.files_in("scripts").unwrap_or_default();
+        let listed = self.files.list_directory("scripts").unwrap_or_default();
         let scripts: Vec<&str> = listed
             .iter()
             .map(|file| file.path.as_str())

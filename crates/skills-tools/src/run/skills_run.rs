@@ -273,7 +273,7 @@ fn find_in_skill(files: &SkillFiles, skill: &str, word: &str) -> Option<String> 
         && path.split('/').all(|part| !matches!(part, "" | "." | ".."));
     let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
     let listed = if is_plain {
-        files.files_in(directory).unwrap_or_default()
+        files.list_directory(directory).unwrap_or_default()
     } else {
         Vec::new()
     };

@@ -162,7 +162,7 @@ fn parse_argument(arg: &ScriptArg, warnings: &mut Vec<ScriptWarning>) -> Argumen
         });
         JsonType::String
     });
-    let is = |key: &str, value: Value| arg.written.get(key) == Some(&value);
+    let is = |key: &str, value: Value| arg.raw.get(key) == Some(&value);
     let word = format!("--{}", arg.name);
     let form = match kind {
         _ if is("style", "json".into()) => ArgumentStyle::Json(word),
@@ -184,7 +184,7 @@ fn parse_argument(arg: &ScriptArg, warnings: &mut Vec<ScriptWarning>) -> Argumen
             .description
             .as_deref()
             .and_then(schema::clean_description),
-        keywords: schema::parse_keywords(&arg.name, kind, &arg.written, warnings),
+        keywords: schema::parse_keywords(&arg.name, kind, &arg.raw, warnings),
         style: form,
     }
 }

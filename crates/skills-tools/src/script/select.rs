@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use skills_runtime::is_hidden;
+use skills_runtime::is_invisible;
 
 /// The longest script that becomes a tool, in bytes.
 pub(crate) const MAX_SCRIPT_BYTES: u64 = 1024 * 1024;
@@ -75,7 +75,7 @@ pub(crate) fn may_be_script(file: &str) -> bool {
 }
 
 fn skip_reason(file: &str, bytes: u64) -> Option<ScriptSkipReason> {
-    if file.contains(is_hidden) {
+    if file.contains(is_invisible) {
         return Some(ScriptSkipReason::InvisibleCharacters);
     }
     match file {

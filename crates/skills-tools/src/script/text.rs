@@ -1,6 +1,6 @@
 //! Text of skills, made fit to stand before a model.
 
-use skills_runtime::manifest::is_out_of_place;
+use skills_runtime::manifest::is_invisible_after;
 
 /// Writes `text` as one line: white space becomes single spaces, hidden characters go, and what is
 /// over `max_chars` is cut with `…`.
@@ -12,7 +12,7 @@ pub(super) fn one_line(text: &str, max_chars: usize) -> String {
             space = chars > 0;
             continue;
         }
-        if is_out_of_place(before, c) {
+        if is_invisible_after(before, c) {
             continue;
         }
         if std::mem::take(&mut space) {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use skills_runtime::policy::protected_by;
+use skills_runtime::policy::innermost_protected_name;
 use skills_runtime::{Root, SkillRuntime};
 
 use super::{Inner, ToolSet};
@@ -316,7 +316,7 @@ fn check_trusted_roots_not_writable(trusted: &[PathBuf], table: &MountTable) -> 
         .all_mounts()
         .filter(|mount| mount.access == Access::ReadWrite)
     {
-        let is_protected = |root: &Path| protected_by(root, &mount.path).is_some();
+        let is_protected = |root: &Path| innermost_protected_name(root, &mount.path).is_some();
         let overlaps = |root: &&PathBuf| {
             root.starts_with(&mount.path) && !is_protected(root) || mount.path.starts_with(root)
         };

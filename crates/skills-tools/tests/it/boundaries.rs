@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 use skills_runtime::discovery::Selector;
 use skills_runtime::discovery::Trust;
-use skills_runtime::policy::Question;
-use skills_runtime::prompt::{Mode, Modes};
-use skills_runtime::{Answer, Root, Scope, SkillRuntime};
+use skills_runtime::policy::ApprovalRequest;
+use skills_runtime::prompt::{ListingMode, ListingModes};
+use skills_runtime::{ApprovalResponse, Root, Scope, SkillRuntime};
 use skills_test_support::skip_without_sandbox;
 use skills_tools::{CallContext, Mount, SkillWrites, ToolErrorCode, ToolSet};
 
@@ -334,9 +334,9 @@ async fn an_answer_to_a_command_is_for_just_its_words_and_input() {
     host.skill("demo", "allowed-tools: Bash\n");
     let asked = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&asked);
-    let approver = Arc::new(move |question: &Question| {
+    let approver = Arc::new(move |question: &ApprovalRequest| {
         seen.lock().unwrap().push(question.command.join(" "));
-        Answer::Always
+        ApprovalResponse::AllowAlways
     });
     let context = CallContext::default().approver(approver);
     let tools = host.wrap(host.builder(host.runtime()).build().unwrap());
@@ -418,7 +418,8 @@ async fn a_skill_that_the_host_keeps_from_models_is_told_by_no_tool() {
     host.skill("open", "")
         .skill("kept", "")
         .script("kept", "a.py", "print(1)\n");
-    let modes = Modes::default().with(Selector::Name("kept".to_owned()), Mode::Off);
+    let modes =
+        ListingModes::default().with_rule(Selector::Name("kept".to_owned()), ListingMode::Disabled);
     let tools = host.wrap(host.builder(host.runtime().modes(modes)).build().unwrap());
     assert!(
         !tools
@@ -489,9 +490,9 @@ async fn what_is_answered_for_one_conversation_is_asked_again_in_another() {
         .script("demo", "a.sh", "echo done\n");
     let asked = Arc::new(Mutex::new(0));
     let counted = Arc::clone(&asked);
-    let approver = move |_: &Question| {
+    let approver = move |_: &ApprovalRequest| {
         *counted.lock().unwrap() += 1;
-        Answer::Session
+        ApprovalResponse::AllowSession
     };
     let approver: Arc<dyn skills_runtime::Approver> = Arc::new(approver);
     let tools = host.tools();

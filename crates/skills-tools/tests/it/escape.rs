@@ -6,8 +6,8 @@ use std::path::Path;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use skills_runtime::policy::{Effect, Layer, Rule};
-use skills_runtime::{Rules, Secrets};
+use skills_runtime::policy::{Effect, Rule, RuleSource};
+use skills_runtime::{Policy, Secrets};
 use skills_test_support::skip_without_sandbox;
 
 use crate::fixture::{Host, Tools};
@@ -122,11 +122,11 @@ async fn a_secret_of_the_host_is_taken_out_of_what_is_told() {
             .with("API_KEY", "hunter2hunter2")
             .with("OTHER_KEY", "swordfish-42")
     };
-    let allow = Rule::parse(Effect::Allow, Layer::Session, "env:API_KEY").unwrap();
+    let allow = Rule::parse(Effect::Allow, RuleSource::Invocation, "env:API_KEY").unwrap();
     let runtime = host
         .runtime()
         .secrets(secrets())
-        .policy(Rules::default().rule(allow));
+        .policy(Policy::default().rule(allow));
     let tools = host.wrap(host.builder(runtime).build().unwrap());
     let outcome = run(&tools, "scripts/key.py").await;
     assert_eq!(outcome.text, "14 [redacted API_KEY]\n[redacted API_KEY]");

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use skills_runtime::discovery::Trust;
-use skills_runtime::policy::{Effect, Layer, Rule};
-use skills_runtime::{Builder as RuntimeBuilder, Root, Rules, Scope, SkillRuntime};
+use skills_runtime::policy::{Effect, Rule, RuleSource};
+use skills_runtime::{Builder as RuntimeBuilder, Policy, Root, Scope, SkillRuntime};
 use skills_tools::{CallContext, Mount, ToolOutput, ToolSet, ToolSetBuilder};
 use tempfile::TempDir;
 
@@ -63,18 +63,18 @@ impl Host {
 
     /// The tools with the default rules.
     pub(crate) fn tools(&self) -> Tools {
-        self.tools_with(Rules::default())
+        self.tools_with(Policy::default())
     }
 
     /// The tools where whoever started the host allows these.
     pub(crate) fn allowing(&self, texts: &[&str]) -> Tools {
-        let allow = |rules: Rules, text: &&str| {
-            rules.rule(Rule::parse(Effect::Allow, Layer::Session, text).unwrap())
+        let allow = |rules: Policy, text: &&str| {
+            rules.rule(Rule::parse(Effect::Allow, RuleSource::Invocation, text).unwrap())
         };
-        self.tools_with(texts.iter().fold(Rules::default(), allow))
+        self.tools_with(texts.iter().fold(Policy::default(), allow))
     }
 
-    pub(crate) fn tools_with(&self, rules: Rules) -> Tools {
+    pub(crate) fn tools_with(&self, rules: Policy) -> Tools {
         self.wrap(self.builder(self.runtime().policy(rules)).build().unwrap())
     }
 

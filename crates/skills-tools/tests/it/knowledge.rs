@@ -143,7 +143,7 @@ async fn descriptions_that_are_found_are_short_and_plain() {
         "{told}"
     );
     assert!(
-        !told.contains(skills_runtime::is_hidden) && outcome.text.lines().count() == 2,
+        !told.contains(skills_runtime::is_invisible) && outcome.text.lines().count() == 2,
         "{}",
         outcome.text
     );

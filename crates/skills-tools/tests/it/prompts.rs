@@ -2,7 +2,7 @@
 
 use skills_runtime::SkillRuntime;
 use skills_runtime::discovery::Selector;
-use skills_runtime::prompt::{Mode, Modes};
+use skills_runtime::prompt::{ListingMode, ListingModes};
 use skills_tools::{ToolErrorCode, ToolGroup, ToolSet};
 
 use crate::fixture::Host;
@@ -29,7 +29,8 @@ fn a_user_calls_what_is_for_users() {
         "drafts/draft/SKILL.md",
         "---\nname: draft\ndescription: d\n---\n",
     );
-    let modes = Modes::default().with(Selector::Name("off".to_owned()), Mode::Off);
+    let modes =
+        ListingModes::default().with_rule(Selector::Name("off".to_owned()), ListingMode::Disabled);
     let set = host.builder(host.runtime().modes(modes)).build().unwrap();
     let told: Vec<_> = set
         .prompts()

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use skills_runtime::discovery::Nested;
+use skills_runtime::discovery::NestedSkills;
 use skills_runtime::{Root, Scope, SkillRuntime};
 use skills_tools::{KeyFileAccess, PublicationErrorKind, PublishedSkill, ToolSet};
 
@@ -237,8 +237,11 @@ fn a_skill_in_a_skill_is_part_of_it_and_may_be_one_of_its_own() {
             .collect::<Vec<_>>()
     };
     let outer = "outer: SKILL.md inner/SKILL.md inner/data.txt";
-    assert_eq!(of_root(Nested::Skip), [outer]);
-    assert_eq!(of_root(Nested::Search), ["inner: SKILL.md data.txt", outer]);
+    assert_eq!(of_root(NestedSkills::Skip), [outer]);
+    assert_eq!(
+        of_root(NestedSkills::Search),
+        ["inner: SKILL.md data.txt", outer]
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 use skills_runtime::discovery::Precedence;
-use skills_runtime::{Root, Scope, is_hidden};
+use skills_runtime::{Root, Scope, is_invisible};
 use skills_test_support::skip_without_sandbox;
 use skills_tools::{CallContext, ToolDefinition, ToolErrorCode, ToolOutput};
 
@@ -248,7 +248,7 @@ fn descriptions_are_one_short_line_that_people_can_read() {
         .to_owned();
     for (text, most) in [(&definition.description, 1024), (&argument, 300)] {
         assert!(
-            !text.contains(is_hidden) && !text.contains('\n'),
+            !text.contains(is_invisible) && !text.contains('\n'),
             "{text:?}"
         );
         assert!(text.chars().count() <= most, "{}", text.chars().count());

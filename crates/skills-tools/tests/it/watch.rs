@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use skills_runtime::Rules;
+use skills_runtime::Policy;
 use skills_runtime::discovery::WatchOptions;
 use skills_test_support::skip_without_file_events;
 use skills_tools::{SkillWrites, WatchHandle};
@@ -23,7 +23,7 @@ fn watch(tools: &Tools, quiet: Duration) -> Option<(WatchHandle, Receiver<()>)> 
     }
     let (sender, changes) = channel();
     let mut options = WatchOptions::default();
-    (options.quiet, options.poll) = (quiet, Some(PATIENCE * 10));
+    (options.debounce, options.poll_interval) = (quiet, Some(PATIENCE * 10));
     let watching = tools
         .set
         .watch_with(options, move || sender.send(()).unwrap_or_default());
@@ -177,7 +177,7 @@ async fn what_is_not_reported_is_seen_soon() {
 async fn what_the_tools_write_is_there_at_once() {
     let host = Host::new();
     host.skill("demo", "").script("demo", "a.py", "print(1)\n");
-    let builder = host.builder(host.runtime().policy(Rules::default()));
+    let builder = host.builder(host.runtime().policy(Policy::default()));
     let tools = host.wrap(builder.skill_writes(SkillWrites::All).build().unwrap());
     let Some((_watching, _changes)) = watch(&tools, PATIENCE) else {
         return;
@@ -255,7 +255,7 @@ async fn no_call_relies_on_a_watch_that_broke() {
     let tools = host.tools();
     let (sender, told) = channel();
     let mut options = WatchOptions::default();
-    options.quiet = Duration::from_millis(20);
+    options.debounce = Duration::from_millis(20);
     // What the thread owns goes with it.
     let changed = move || {
         sender.send(()).unwrap();
@@ -288,7 +288,7 @@ fn a_watch_may_end_where_it_is_told_of_a_change() {
     let handle = std::sync::Arc::new(std::sync::Mutex::new(None::<WatchHandle>));
     let of_thread = std::sync::Arc::clone(&handle);
     let mut options = WatchOptions::default();
-    options.quiet = Duration::from_millis(20);
+    options.debounce = Duration::from_millis(20);
     let changed = move || {
         drop(of_thread.lock().unwrap().take());
         sender.send(()).unwrap_or_default();

@@ -7,10 +7,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
-use skills_runtime::audit::{Log, verify};
-use skills_runtime::policy::{Capability, Effect, Layer, Question, Rule};
+use skills_runtime::audit::{AuditLog, verify};
+use skills_runtime::policy::{ApprovalRequest, Capability, Effect, Rule, RuleSource};
 use skills_runtime::{
-    Answer, ExecutionOptions, FileApprovalStore, InputFile, Root, Rules, Scope, Secrets,
+    ApprovalResponse, ExecutionOptions, FileApprovalStore, InputFile, Policy, Root, Scope, Secrets,
     SessionEnd, SkillRuntime, Workspace,
 };
 
@@ -24,12 +24,13 @@ const SCRIPT: &str = "import json, os\n\
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let place = tempfile::tempdir()?;
     make_skill(&place.path().join("skills/summary"))?;
-    let log = Arc::new(Log::open(place.path().join("audit.jsonl"))?);
+    let log = Arc::new(AuditLog::open(place.path().join("audit.jsonl"))?);
 
     // An administrator forbids the network whatever anybody says; everything else that is not
     // allowed is asked for.
-    let rules = Rules::default()
-        .rule(Rule::new(Effect::Deny, Layer::Admin, Capability::Network).source("administrator"));
+    let rules = Policy::default().rule(
+        Rule::new(Effect::Deny, RuleSource::Admin, Capability::Network).origin("administrator"),
+    );
     let runtime = SkillRuntime::builder()
         .root(Root::new(place.path().join("skills"), Scope::User))
         .policy(rules)
@@ -76,25 +77,26 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// Stands for a dialogue, which would show all of the question: agrees to secrets for good and to
 /// nothing else.
-fn ask(question: &Question) -> Answer {
+fn ask(question: &ApprovalRequest) -> ApprovalResponse {
     println!(
         "{} wants to run {}",
         question.name,
         question.command.join(" ")
     );
     question
-        .open
+        .pending
         .iter()
         .for_each(|verdict| println!("  and to {}", verdict.permission()));
-    let is_secret = |verdict: &skills_runtime::policy::Verdict| {
+    let is_secret = |verdict: &skills_runtime::policy::PermissionDecision| {
         verdict.permission().capability() == Capability::Environment
     };
     // A question may be about the content alone, for powers that rules would give it.
-    let is_about_secrets = !question.asks_for_content && question.open.iter().all(is_secret);
+    let is_about_secrets =
+        !question.requires_content_approval && question.pending.iter().all(is_secret);
     if is_about_secrets {
-        Answer::Always
+        ApprovalResponse::AllowAlways
     } else {
-        Answer::Deny
+        ApprovalResponse::Deny
     }
 }
 

@@ -4,8 +4,8 @@
 
 use serde_json::{Value, json};
 use skills_runtime::discovery::Trust;
-use skills_runtime::policy::{Layer, Target};
-use skills_runtime::{Root, Rules, Scope, SkillRuntime};
+use skills_runtime::policy::{RuleSource, Target};
+use skills_runtime::{Policy, Root, Scope, SkillRuntime};
 use skills_tools::{CallContext, Mount, ToolFormat, ToolSet};
 
 /// What a model would answer, one call after the other; the real one gets the definitions and each
@@ -45,7 +45,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Whoever starts this host lets programs write into the workspace; a shell is left out, so that
     // one call below is not answered.
-    let rules = Rules::default().allow(Layer::Session, Target::write(&workspace)?);
+    let rules = Policy::default().allow(RuleSource::Invocation, Target::write(&workspace)?);
     let runtime = SkillRuntime::builder()
         .root(Root::new("examples/skills", Scope::Custom))
         .root(Root::new(place.path().join("drafts"), Scope::User).trust(Trust::Untrusted))

@@ -7,7 +7,7 @@
 #[tokio::main(flavor = "current_thread")]
 #[expect(clippy::disallowed_methods, reason = "an example makes its own script")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    use skills_policy::{Decision, Effect, Layer, Mode, Request, Rule, Rules};
+    use skills_policy::{ApprovalMode, Authorization, Effect, Policy, Request, Rule, RuleSource};
     use skills_sandbox::{Job, Program, Sandbox, ScriptType};
     use skills_sandbox_linux::LinuxSandbox;
 
@@ -17,18 +17,18 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::fs::write(&script, "date -u -d @0 +%Y; cat /etc/shadow\n")?;
 
     // A plug-in asks for two programs; the rules know one of them.
-    let rules = Rules::default().mode(Mode::Strict).rule(Rule::parse(
-        Effect::Allow,
-        Layer::Admin,
-        "spawn:date",
-    )?);
-    let wanted = Request::new(&directory).tool("Bash", Some("date:*"));
-    if let Decision::Denied(denial) = rules.decide(&wanted.clone().tool("Bash", Some("cat:*"))) {
+    let rules = Policy::default()
+        .with_mode(ApprovalMode::Strict)
+        .rule(Rule::parse(Effect::Allow, RuleSource::Admin, "spawn:date")?);
+    let wanted = Request::new(&directory).allowed_tool("Bash", Some("date:*"));
+    if let Authorization::Denied(denial) =
+        rules.authorize(&wanted.clone().allowed_tool("Bash", Some("cat:*")))
+    {
         println!("denied: {denial}");
     }
 
     // With the one it runs, behind walls that hold whatever it starts.
-    let Decision::Granted(grants) = rules.decide(&wanted) else {
+    let Authorization::Granted(grants) = rules.authorize(&wanted) else {
         return Err("the rules allow it".into());
     };
     let sandbox = LinuxSandbox::new(place.path());

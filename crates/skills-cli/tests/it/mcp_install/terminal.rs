@@ -41,7 +41,8 @@ fn answered(mut command: Command, answer: &str, meanwhile: impl FnOnce()) -> (i3
         is_asked = was_asked.recv_timeout(Duration::from_millis(100)).is_ok();
     }
     meanwhile();
-    // Input that was typed before the prompt reads it is discarded, so it is typed until it is read.
+    // Input that was typed before the prompt reads it is discarded, so it is typed until it is
+    // read.
     while is_asked && child.try_wait().unwrap().is_none() {
         let _ = terminal.write_all(format!("{answer}\n").as_bytes());
         let _ = was_asked.recv_timeout(Duration::from_millis(100));

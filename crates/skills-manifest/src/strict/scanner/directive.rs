@@ -1,113 +1,124 @@
 //! Directives, which no frontmatter can use: the `---` that must follow would end it.
 
-use super::{Scan, Scanner, is_end};
-use crate::strict::mark::{Mark, Problem};
-use crate::strict::python::repr_of;
-use crate::strict::token::{Directive, Kind};
+use super::{ScanResult, Scanner, is_line_end};
+use crate::strict::mark::{Mark, MarkedError};
+use crate::strict::python::char_repr;
+use crate::strict::token::{Directive, TokenKind};
 
 const CONTEXT: &str = "while scanning a directive";
 
 impl Scanner<'_> {
-    pub(super) fn fetch_directive(&mut self) -> Scan<()> {
+    pub(super) fn fetch_directive(&mut self) -> ScanResult<()> {
         self.unwind_indent(-1);
-        self.forget_key()?;
+        self.remove_simple_key()?;
         self.allow_simple_key = false;
-        let start = self.at;
+        let start = self.mark;
         self.forward(1);
         let name = self.directive_name(start)?;
         let directive = match name.as_str() {
-            "YAML" => self.version(start)?,
+            "YAML" => self.scan_version(start)?,
             "TAG" => self.tag_directive(start)?,
             _ => Directive::Other,
         };
-        let end = self.at;
+        let end = self.mark;
         if directive == Directive::Other {
-            while !is_end(self.char(0)) {
+            while !is_line_end(self.peek_char(0)) {
                 self.forward(1);
             }
         }
-        self.rest_of_line(start)?;
-        self.tokens.push_back(super::Token::new(Kind::Directive(directive), start, end));
+        self.scan_line_end(start)?;
+        self.tokens.push_back(super::Token::new(
+            TokenKind::Directive(directive),
+            start,
+            end,
+        ));
         Ok(())
     }
 
-    fn directive_name(&mut self, start: Mark) -> Scan<String> {
+    fn directive_name(&mut self, start: Mark) -> ScanResult<String> {
         let mut name = String::new();
         loop {
-            let c = self.char(0);
+            let c = self.peek_char(0);
             if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':' | '.') {
                 name.push(c);
                 self.forward(1);
                 continue;
             }
-            if name.is_empty() || !(is_end(c) || c == ' ') {
-                return self.refuse(start, "alphabetic or numeric character");
+            if name.is_empty() || !(is_line_end(c) || c == ' ') {
+                return self.expected_error(start, "alphabetic or numeric character");
             }
             return Ok(name);
         }
     }
 
-    fn version(&mut self, start: Mark) -> Scan<Directive> {
+    fn scan_version(&mut self, start: Mark) -> ScanResult<Directive> {
         self.skip_spaces();
-        let major = self.number(start)?;
-        if self.char(0) != '.' {
-            return self.refuse(start, "a digit or '.'");
+        let major = self.scan_number(start)?;
+        if self.peek_char(0) != '.' {
+            return self.expected_error(start, "a digit or '.'");
         }
         self.forward(1);
-        self.number(start)?;
-        let c = self.char(0);
-        if !is_end(c) && c != ' ' {
-            return self.refuse(start, "a digit or ' '");
+        self.scan_number(start)?;
+        let c = self.peek_char(0);
+        if !is_line_end(c) && c != ' ' {
+            return self.expected_error(start, "a digit or ' '");
         }
         Ok(Directive::Version { major })
     }
 
-    fn number(&mut self, start: Mark) -> Scan<String> {
+    fn scan_number(&mut self, start: Mark) -> ScanResult<String> {
         let mut digits = String::new();
-        while self.char(0).is_ascii_digit() {
-            digits.push(self.char(0));
+        while self.peek_char(0).is_ascii_digit() {
+            digits.push(self.peek_char(0));
             self.forward(1);
         }
-        if digits.is_empty() { self.refuse(start, "a digit") } else { Ok(digits) }
+        if digits.is_empty() {
+            self.expected_error(start, "a digit")
+        } else {
+            Ok(digits)
+        }
     }
 
-    fn tag_directive(&mut self, start: Mark) -> Scan<Directive> {
+    fn tag_directive(&mut self, start: Mark) -> ScanResult<Directive> {
         self.skip_spaces();
         let handle = self.tag_handle(CONTEXT, start)?;
-        if self.char(0) != ' ' {
-            return self.refuse(start, "' '");
+        if self.peek_char(0) != ' ' {
+            return self.expected_error(start, "' '");
         }
         self.skip_spaces();
         self.tag_uri("while parsing a directive", CONTEXT, start)?;
-        let c = self.char(0);
-        if !is_end(c) && c != ' ' {
-            return self.refuse(start, "' '");
+        let c = self.peek_char(0);
+        if !is_line_end(c) && c != ' ' {
+            return self.expected_error(start, "' '");
         }
         Ok(Directive::Tag { handle })
     }
 
-    fn rest_of_line(&mut self, start: Mark) -> Scan<()> {
+    fn scan_line_end(&mut self, start: Mark) -> ScanResult<()> {
         self.skip_spaces();
-        if self.char(0) == '#' {
-            while !is_end(self.char(0)) {
+        if self.peek_char(0) == '#' {
+            while !is_line_end(self.peek_char(0)) {
                 self.forward(1);
             }
         }
-        if !is_end(self.char(0)) {
-            return self.refuse(start, "a comment or a line break");
+        if !is_line_end(self.peek_char(0)) {
+            return self.expected_error(start, "a comment or a line break");
         }
-        self.line_break();
+        self.scan_line_break();
         Ok(())
     }
 
     fn skip_spaces(&mut self) {
-        while self.char(0) == ' ' {
+        while self.peek_char(0) == ' ' {
             self.forward(1);
         }
     }
 
-    fn refuse<T>(&self, start: Mark, expected: &str) -> Scan<T> {
-        let text = format!("expected {expected}, but found {}", repr_of(self.char(0)));
-        Err(Problem::within(CONTEXT, start, text, self.at))
+    fn expected_error<T>(&self, start: Mark, expected: &str) -> ScanResult<T> {
+        let text = format!(
+            "expected {expected}, but found {}",
+            char_repr(self.peek_char(0))
+        );
+        Err(MarkedError::with_context(CONTEXT, start, text, self.mark))
     }
 }

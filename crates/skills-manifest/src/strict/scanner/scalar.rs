@@ -1,66 +1,87 @@
 //! Scalars: block, quoted and plain.
 
-use super::{Scan, Scanner, is_end, is_end_or_space};
-use crate::strict::mark::{Mark, Problem};
-use crate::strict::python::{repr, repr_of, surrogate};
-use crate::strict::token::{Kind, Token};
+use super::{ScanResult, Scanner, is_blank_or_line_end, is_line_end};
+use crate::strict::mark::{Mark, MarkedError};
+use crate::strict::python::{char_repr, encode_surrogate, repr};
+use crate::strict::token::{Token, TokenKind};
 
 impl Scanner<'_> {
-    pub(super) fn fetch_block_scalar(&mut self, style: char) -> Scan<()> {
+    pub(super) fn fetch_block_scalar(&mut self, style: char) -> ScanResult<()> {
         self.allow_simple_key = true;
-        self.forget_key()?;
-        let start = self.at;
+        self.remove_simple_key()?;
+        let start = self.mark;
         self.forward(1);
         let (chomp, increment) = self.block_header(start)?;
         let (value, trailing, end) = self.block_text(style == '>', chomp, increment);
-        self.tokens.push_back(Token::new(Kind::Scalar { value, plain: false }, start, end));
+        self.tokens.push_back(Token::new(
+            TokenKind::Scalar {
+                value,
+                plain: false,
+            },
+            start,
+            end,
+        ));
         if trailing {
-            while matches!(self.skip_to_next_token(), super::Gap::Comment(..)) {}
-            self.push(Kind::Comment, self.at);
+            while matches!(self.skip_to_next_token(), super::TokenGap::Comment(..)) {}
+            self.push_token(TokenKind::Comment, self.mark);
         }
         Ok(())
     }
 
     /// Reads what follows `|` or `>` on its line: chomping and the indentation.
-    fn block_header(&mut self, start: Mark) -> Scan<(Option<char>, Option<usize>)> {
+    fn block_header(&mut self, start: Mark) -> ScanResult<(Option<char>, Option<usize>)> {
         const CONTEXT: &str = "while scanning a block scalar";
         let (mut chomp, mut increment) = (None, None);
         for _ in 0..2 {
-            match self.char(0) {
+            match self.peek_char(0) {
                 c @ ('+' | '-') if chomp.is_none() => chomp = Some(c),
                 '0' if increment.is_none() => {
                     let text = "expected indentation indicator in the range 1-9, but found 0";
-                    return Err(Problem::within(CONTEXT, start, text, self.at));
+                    return Err(MarkedError::with_context(CONTEXT, start, text, self.mark));
                 }
-                c @ '1'..='9' if increment.is_none() => increment = c.to_digit(10).map(|digit| digit as usize),
+                c @ '1'..='9' if increment.is_none() => {
+                    increment = c.to_digit(10).map(|digit| digit as usize)
+                }
                 _ => break,
             }
             self.forward(1);
         }
-        let c = self.char(0);
-        if !is_end(c) && c != ' ' {
-            let text = format!("expected chomping or indentation indicators, but found {}", repr_of(c));
-            return Err(Problem::within(CONTEXT, start, text, self.at));
+        let c = self.peek_char(0);
+        if !is_line_end(c) && c != ' ' {
+            let text = format!(
+                "expected chomping or indentation indicators, but found {}",
+                char_repr(c)
+            );
+            return Err(MarkedError::with_context(CONTEXT, start, text, self.mark));
         }
-        while self.char(0) == ' ' {
+        while self.peek_char(0) == ' ' {
             self.forward(1);
         }
-        if self.char(0) == '#' {
-            while !is_end(self.char(0)) {
+        if self.peek_char(0) == '#' {
+            while !is_line_end(self.peek_char(0)) {
                 self.forward(1);
             }
         }
-        let c = self.char(0);
-        if !is_end(c) {
-            let text = format!("expected a comment or a line break, but found {}", repr_of(c));
-            return Err(Problem::within(CONTEXT, start, text, self.at));
+        let c = self.peek_char(0);
+        if !is_line_end(c) {
+            let text = format!(
+                "expected a comment or a line break, but found {}",
+                char_repr(c)
+            );
+            return Err(MarkedError::with_context(CONTEXT, start, text, self.mark));
         }
-        self.line_break();
+        self.scan_line_break();
         Ok((chomp, increment))
     }
 
-    /// Reads the lines of a block scalar; says whether empty lines behind it were cut off, and where it ends.
-    fn block_text(&mut self, folded: bool, chomp: Option<char>, increment: Option<usize>) -> (String, bool, Mark) {
+    /// Reads the lines of a block scalar; says whether empty lines behind it were cut off, and
+    /// where it ends.
+    fn block_text(
+        &mut self,
+        folded: bool,
+        chomp: Option<char>,
+        increment: Option<usize>,
+    ) -> (String, bool, Mark) {
         let least = (self.indent + 1).max(0) as usize;
         let (mut breaks, mut end, indent);
         if let Some(increment) = increment {
@@ -73,22 +94,26 @@ impl Scanner<'_> {
         }
         let mut text = String::new();
         let mut line_break = None;
-        while self.at.column == indent && self.char(0) != '\0' {
+        while self.mark.column == indent && self.peek_char(0) != '\0' {
             text.extend(breaks.drain(..));
-            let leading = !matches!(self.char(0), ' ' | '\t');
-            while !is_end(self.char(0)) {
-                text.push(self.char(0));
+            let leading = !matches!(self.peek_char(0), ' ' | '\t');
+            while !is_line_end(self.peek_char(0)) {
+                text.push(self.peek_char(0));
                 self.forward(1);
             }
-            line_break = self.line_break();
+            line_break = self.scan_line_break();
             (breaks, end) = self.block_breaks(indent);
             if least == 0 && (self.is_document_mark("---") || self.is_document_mark("...")) {
                 break;
             }
-            if self.at.column != indent || self.char(0) == '\0' {
+            if self.mark.column != indent || self.peek_char(0) == '\0' {
                 break;
             }
-            if folded && line_break == Some('\n') && leading && !matches!(self.char(0), ' ' | '\t') {
+            if folded
+                && line_break == Some('\n')
+                && leading
+                && !matches!(self.peek_char(0), ' ' | '\t')
+            {
                 if breaks.is_empty() {
                     text.push(' ');
                 }
@@ -106,14 +131,14 @@ impl Scanner<'_> {
     }
 
     fn block_indentation(&mut self) -> (Vec<char>, usize, Mark) {
-        let (mut breaks, mut deepest, mut end) = (Vec::new(), 0, self.at);
+        let (mut breaks, mut deepest, mut end) = (Vec::new(), 0, self.mark);
         loop {
-            if self.char(0) == ' ' {
+            if self.peek_char(0) == ' ' {
                 self.forward(1);
-                deepest = deepest.max(self.at.column);
-            } else if let Some(c) = self.line_break() {
+                deepest = deepest.max(self.mark.column);
+            } else if let Some(c) = self.scan_line_break() {
                 breaks.push(c);
-                end = self.at;
+                end = self.mark;
             } else {
                 return (breaks, deepest, end);
             }
@@ -121,62 +146,70 @@ impl Scanner<'_> {
     }
 
     fn block_breaks(&mut self, indent: usize) -> (Vec<char>, Mark) {
-        let (mut breaks, mut end) = (Vec::new(), self.at);
+        let (mut breaks, mut end) = (Vec::new(), self.mark);
         loop {
-            while self.at.column < indent && self.char(0) == ' ' {
+            while self.mark.column < indent && self.peek_char(0) == ' ' {
                 self.forward(1);
             }
-            let Some(c) = self.line_break() else { return (breaks, end) };
+            let Some(c) = self.scan_line_break() else {
+                return (breaks, end);
+            };
             breaks.push(c);
-            end = self.at;
+            end = self.mark;
         }
     }
 
-    pub(super) fn fetch_quoted(&mut self, quote: char) -> Scan<()> {
-        self.save_key()?;
+    pub(super) fn fetch_quoted(&mut self, quote: char) -> ScanResult<()> {
+        self.save_simple_key()?;
         self.allow_simple_key = false;
-        let start = self.at;
+        let start = self.mark;
         self.forward(1);
         let mut value = String::new();
         self.quoted_words(quote == '"', start, &mut value)?;
-        while self.char(0) != quote {
+        while self.peek_char(0) != quote {
             self.quoted_spaces(start, &mut value)?;
             self.quoted_words(quote == '"', start, &mut value)?;
         }
         self.forward(1);
-        self.push(Kind::Scalar { value, plain: false }, start);
+        self.push_token(
+            TokenKind::Scalar {
+                value,
+                plain: false,
+            },
+            start,
+        );
         Ok(())
     }
 
-    fn quoted_words(&mut self, double: bool, start: Mark, value: &mut String) -> Scan<()> {
+    fn quoted_words(&mut self, double: bool, start: Mark, value: &mut String) -> ScanResult<()> {
         loop {
-            let c = self.char(0);
+            let c = self.peek_char(0);
             match c {
-                '\'' if !double && self.char(1) == '\'' => {
+                '\'' if !double && self.peek_char(1) == '\'' => {
                     value.push('\'');
                     self.forward(2);
                 }
-                '\'' if double => self.take_into(value),
-                '"' | '\\' if !double => self.take_into(value),
+                '\'' if double => self.take_run(value),
+                '"' | '\\' if !double => self.take_run(value),
                 '\\' => {
                     self.forward(1);
-                    self.escape(start, value)?;
+                    self.scan_escape(start, value)?;
                 }
                 '\'' | '"' => return Ok(()),
-                c if is_end_or_space(c) => return Ok(()),
-                _ => self.take_into(value),
+                c if is_blank_or_line_end(c) => return Ok(()),
+                _ => self.take_run(value),
             }
         }
     }
 
-    fn take_into(&mut self, value: &mut String) {
-        value.push(self.char(0));
+    fn take_run(&mut self, value: &mut String) {
+        value.push(self.peek_char(0));
         self.forward(1);
     }
 
-    fn escape(&mut self, start: Mark, value: &mut String) -> Scan<()> {
+    fn scan_escape(&mut self, start: Mark, value: &mut String) -> ScanResult<()> {
         const CONTEXT: &str = "while scanning a double-quoted scalar";
-        let c = self.char(0);
+        let c = self.peek_char(0);
         let plain = match c {
             '0' => '\0',
             'a' => '\u{7}',
@@ -192,15 +225,20 @@ impl Scanner<'_> {
             '_' => '\u{A0}',
             'L' => '\u{2028}',
             'P' => '\u{2029}',
-            'x' => return self.code_point(2, start, value),
-            'u' => return self.code_point(4, start, value),
-            'U' => return self.code_point(8, start, value),
-            c if is_end(c) && c != '\0' => {
-                self.line_break();
+            'x' => return self.scan_code_point(2, start, value),
+            'u' => return self.scan_code_point(4, start, value),
+            'U' => return self.scan_code_point(8, start, value),
+            c if is_line_end(c) && c != '\0' => {
+                self.scan_line_break();
                 return self.quoted_breaks(start, value).map(drop);
             }
             _ => {
-                return Err(Problem::within(CONTEXT, start, format!("found unknown escape character {}", repr_of(c)), self.at));
+                return Err(MarkedError::with_context(
+                    CONTEXT,
+                    start,
+                    format!("found unknown escape character {}", char_repr(c)),
+                    self.mark,
+                ));
             }
         };
         value.push(plain);
@@ -208,38 +246,52 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    fn code_point(&mut self, digits: usize, start: Mark, value: &mut String) -> Scan<()> {
+    fn scan_code_point(
+        &mut self,
+        digits: usize,
+        start: Mark,
+        value: &mut String,
+    ) -> ScanResult<()> {
         const CONTEXT: &str = "while scanning a double-quoted scalar";
         self.forward(1);
         for index in 0..digits {
-            let c = self.char(index);
+            let c = self.peek_char(index);
             if !c.is_ascii_hexdigit() {
-                let text = format!("expected escape sequence of {digits} hexdecimal numbers, but found {}", repr_of(c));
-                return Err(Problem::within(CONTEXT, start, text, self.at));
+                let text = format!(
+                    "expected escape sequence of {digits} hexdecimal numbers, but found {}",
+                    char_repr(c)
+                );
+                return Err(MarkedError::with_context(CONTEXT, start, text, self.mark));
             }
         }
         let code: String = self.prefix(digits).iter().collect();
         // Half a surrogate pair is a character to Python, and the reference tool accepts it.
         let code_point = u32::from_str_radix(&code, 16).ok();
-        let Some(c) = code_point.and_then(|code| surrogate(code).or(char::from_u32(code))) else {
+        let Some(c) = code_point.and_then(|code| encode_surrogate(code).or(char::from_u32(code)))
+        else {
             let text = format!("escape sequence {} is no character", repr(&code));
-            return Err(Problem::within(CONTEXT, start, text, self.at));
+            return Err(MarkedError::with_context(CONTEXT, start, text, self.mark));
         };
         value.push(c);
         self.forward(digits);
         Ok(())
     }
 
-    fn quoted_spaces(&mut self, start: Mark, value: &mut String) -> Scan<()> {
+    fn quoted_spaces(&mut self, start: Mark, value: &mut String) -> ScanResult<()> {
         const CONTEXT: &str = "while scanning a quoted scalar";
         let mut spaces = String::new();
-        while matches!(self.char(0), ' ' | '\t') {
-            self.take_into(&mut spaces);
+        while matches!(self.peek_char(0), ' ' | '\t') {
+            self.take_run(&mut spaces);
         }
-        if self.char(0) == '\0' {
-            return Err(Problem::within(CONTEXT, start, "found unexpected end of stream", self.at));
+        if self.peek_char(0) == '\0' {
+            return Err(MarkedError::with_context(
+                CONTEXT,
+                start,
+                "found unexpected end of stream",
+                self.mark,
+            ));
         }
-        match self.line_break() {
+        match self.scan_line_break() {
             None => value.push_str(&spaces),
             Some(c) => {
                 let mut breaks = String::new();
@@ -255,16 +307,21 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    fn quoted_breaks(&mut self, start: Mark, breaks: &mut String) -> Scan<()> {
+    fn quoted_breaks(&mut self, start: Mark, breaks: &mut String) -> ScanResult<()> {
         loop {
             if self.is_separator() {
                 let context = "while scanning a quoted scalar";
-                return Err(Problem::within(context, start, "found unexpected document separator", self.at));
+                return Err(MarkedError::with_context(
+                    context,
+                    start,
+                    "found unexpected document separator",
+                    self.mark,
+                ));
             }
-            while matches!(self.char(0), ' ' | '\t') {
+            while matches!(self.peek_char(0), ' ' | '\t') {
                 self.forward(1);
             }
-            match self.line_break() {
+            match self.scan_line_break() {
                 Some(c) => breaks.push(c),
                 None => return Ok(()),
             }
@@ -273,18 +330,19 @@ impl Scanner<'_> {
 
     fn is_separator(&self) -> bool {
         let prefix = self.prefix(3);
-        (prefix == ['-', '-', '-'] || prefix == ['.', '.', '.']) && is_end_or_space(self.char(3))
+        (prefix == ['-', '-', '-'] || prefix == ['.', '.', '.'])
+            && is_blank_or_line_end(self.peek_char(3))
     }
 
-    pub(super) fn fetch_plain(&mut self) -> Scan<()> {
-        self.save_key()?;
+    pub(super) fn fetch_plain(&mut self) -> ScanResult<()> {
+        self.save_simple_key()?;
         self.allow_simple_key = false;
-        let (start, indent) = (self.at, self.indent + 1);
-        let (mut value, mut end) = (String::new(), self.at);
+        let (start, indent) = (self.mark, self.indent + 1);
+        let (mut value, mut end) = (String::new(), self.mark);
         let mut spaces = String::new();
-        while self.char(0) != '#' {
+        while self.peek_char(0) != '#' {
             let length = self.plain_length();
-            self.refuse_colon(length, start)?;
+            self.reject_colon(length, start)?;
             if length == 0 {
                 break;
             }
@@ -292,28 +350,35 @@ impl Scanner<'_> {
             value.push_str(&spaces);
             value.extend(self.prefix(length));
             self.forward(length);
-            end = self.at;
+            end = self.mark;
             spaces.clear();
             let found = self.plain_spaces(&mut spaces);
-            if !found || self.char(0) == '#' || (self.flow.is_empty() && (self.at.column as isize) < indent) {
+            if !found
+                || self.peek_char(0) == '#'
+                || (self.flow_brackets.is_empty() && (self.mark.column as isize) < indent)
+            {
                 break;
             }
         }
-        self.tokens.push_back(Token::new(Kind::Scalar { value, plain: true }, start, end));
+        self.tokens.push_back(Token::new(
+            TokenKind::Scalar { value, plain: true },
+            start,
+            end,
+        ));
         Ok(())
     }
 
     fn plain_length(&self) -> usize {
-        let block = self.flow.is_empty();
+        let block = self.flow_brackets.is_empty();
         let mut length = 0;
         loop {
-            let (c, next) = (self.char(length), self.char(length + 1));
+            let (c, next) = (self.peek_char(length), self.peek_char(length + 1));
             let goes_on = match c {
-                ':' if !is_end_or_space(next) => true,
+                ':' if !is_blank_or_line_end(next) => true,
                 '?' => true,
                 ':' => false,
                 ',' | '[' | ']' | '{' | '}' => block,
-                c => !is_end_or_space(c),
+                c => !is_blank_or_line_end(c),
             };
             if !goes_on {
                 return length;
@@ -323,24 +388,34 @@ impl Scanner<'_> {
     }
 
     /// Refuses `a:b` before a colon that can be no value in a flow collection.
-    fn refuse_colon(&mut self, length: usize, start: Mark) -> Scan<()> {
-        let (c, next) = (self.char(length), self.char(length + 1));
-        if self.flow.is_empty() || c != ':' || is_end_or_space(next) || ",[]{}".contains(next) {
+    fn reject_colon(&mut self, length: usize, start: Mark) -> ScanResult<()> {
+        let (c, next) = (self.peek_char(length), self.peek_char(length + 1));
+        if self.flow_brackets.is_empty()
+            || c != ':'
+            || is_blank_or_line_end(next)
+            || ",[]{}".contains(next)
+        {
             return Ok(());
         }
         self.forward(length);
-        let mut problem = Problem::within("while scanning a plain scalar", start, "found unexpected ':'", self.at);
-        problem.note = Some("Please check http://pyyaml.org/wiki/YAMLColonInFlowContext for details.");
+        let mut problem = MarkedError::with_context(
+            "while scanning a plain scalar",
+            start,
+            "found unexpected ':'",
+            self.mark,
+        );
+        problem.note =
+            Some("Please check http://pyyaml.org/wiki/YAMLColonInFlowContext for details.");
         Err(problem)
     }
 
     /// Passes the spaces and line breaks behind a word; false when the scalar cannot go on.
     fn plain_spaces(&mut self, spaces: &mut String) -> bool {
         let mut blanks = String::new();
-        while self.char(0) == ' ' {
-            self.take_into(&mut blanks);
+        while self.peek_char(0) == ' ' {
+            self.take_run(&mut blanks);
         }
-        let Some(c) = self.line_break() else {
+        let Some(c) = self.scan_line_break() else {
             spaces.push_str(&blanks);
             return !spaces.is_empty();
         };
@@ -350,9 +425,9 @@ impl Scanner<'_> {
         }
         let mut breaks = String::new();
         loop {
-            if self.char(0) == ' ' {
+            if self.peek_char(0) == ' ' {
                 self.forward(1);
-            } else if let Some(c) = self.line_break() {
+            } else if let Some(c) = self.scan_line_break() {
                 breaks.push(c);
                 if self.is_separator() {
                     return false;

@@ -1,6 +1,6 @@
 //! Many attempts in one script of each language.
 
-use skills_sandbox::{RunOutput, EnforcementReport, Sandbox};
+use skills_sandbox::{EnforcementReport, RunOutput, Sandbox};
 use skills_sandbox_linux::LinuxSandbox;
 
 use crate::skill::Skill;
@@ -13,7 +13,8 @@ pub(crate) struct Tried {
     pub(crate) result: Result<String, String>,
 }
 
-/// What Python attempts may use. Only what the system answers counts as failing; a mistake in an attempt must not look like a wall.
+/// What Python attempts may use. Only what the system answers counts as failing; a mistake in an
+/// attempt must not look like a wall.
 const PYTHON: &str = r#"import ctypes, errno, fcntl, mmap, os, resource, signal, socket, stat, subprocess, sys, time
 home = os.environ['HOME']
 libc = ctypes.CDLL(None, use_errno=True)
@@ -50,7 +51,11 @@ async function all() {
 ";
 
 /// Runs Python expressions or statements, for cases; `prelude` comes before them.
-pub(crate) async fn python<C: AsRef<str>>(skill: &Skill, prelude: &str, attempts: &[(u8, C)]) -> (Vec<Tried>, EnforcementReport) {
+pub(crate) async fn python<C: AsRef<str>>(
+    skill: &Skill,
+    prelude: &str,
+    attempts: &[(u8, C)],
+) -> (Vec<Tried>, EnforcementReport) {
     python_in(&skill.sandbox(), skill, prelude, attempts).await
 }
 
@@ -65,13 +70,25 @@ pub(crate) async fn python_in<C: AsRef<str>>(
     for (index, (_, code)) in attempts.iter().enumerate() {
         script.push_str(&format!("attempt({index}, {})\n", quoted(code.as_ref())));
     }
-    read(sandbox.run(skill.job("main.py", &script)).await.unwrap(), attempts)
+    read(
+        sandbox.run(skill.job("main.py", &script)).await.unwrap(),
+        attempts,
+    )
 }
 
 /// Runs Node expressions.
 pub(crate) async fn node<C: AsRef<str>>(skill: &Skill, attempts: &[(u8, C)]) -> Vec<Tried> {
-    let functions = attempts.iter().map(|(_, code)| format!("attempts.push(() => {});\n", code.as_ref())).collect::<String>();
-    read(skill.run(skill.job("main.js", &format!("{NODE}{functions}all();\n"))).await, attempts).0
+    let functions = attempts
+        .iter()
+        .map(|(_, code)| format!("attempts.push(() => {});\n", code.as_ref()))
+        .collect::<String>();
+    read(
+        skill
+            .run(skill.job("main.js", &format!("{NODE}{functions}all();\n")))
+            .await,
+        attempts,
+    )
+    .0
 }
 
 /// Runs commands of a shell that start no program; each must be fit to stand behind `if`.
@@ -84,13 +101,24 @@ pub(crate) async fn shell<C: AsRef<str>>(skill: &Skill, attempts: &[(u8, C)]) ->
     read(skill.run(skill.job("main.sh", &script)).await, attempts).0
 }
 
-fn read<C: AsRef<str>>(outcome: RunOutput, attempts: &[(u8, C)]) -> (Vec<Tried>, EnforcementReport) {
+fn read<C: AsRef<str>>(
+    outcome: RunOutput,
+    attempts: &[(u8, C)],
+) -> (Vec<Tried>, EnforcementReport) {
     let (text, errors) = (outcome.stdout.text(), outcome.stderr.text());
-    assert!(outcome.termination.is_success(), "{:?}\n{text}\n{errors}", outcome.termination);
-    let lines = text.lines().map(|line| line.splitn(3, '\t').collect::<Vec<_>>());
+    assert!(
+        outcome.termination.is_success(),
+        "{:?}\n{text}\n{errors}",
+        outcome.termination
+    );
+    let lines = text
+        .lines()
+        .map(|line| line.splitn(3, '\t').collect::<Vec<_>>());
     let mut found: Vec<(usize, Result<String, String>)> = Vec::new();
     for line in lines {
-        let [index, kind, value] = line.as_slice() else { panic!("{line:?} in\n{text}") };
+        let [index, kind, value] = line.as_slice() else {
+            panic!("{line:?} in\n{text}")
+        };
         let index: usize = index.parse().unwrap();
         match *kind {
             "ok" => found.push((index, Ok((*value).to_owned()))),
@@ -99,14 +127,22 @@ fn read<C: AsRef<str>>(outcome: RunOutput, attempts: &[(u8, C)]) -> (Vec<Tried>,
         }
     }
     assert_eq!(found.len(), attempts.len(), "{text}\n{errors}");
-    let tried =
-        found.into_iter().map(|(index, result)| Tried { case: attempts[index].0, code: attempts[index].1.as_ref().to_owned(), result });
+    let tried = found.into_iter().map(|(index, result)| Tried {
+        case: attempts[index].0,
+        code: attempts[index].1.as_ref().to_owned(),
+        result,
+    });
     (tried.collect(), outcome.enforcement)
 }
 
 /// Writes a text as Python and shells of scripts here read it.
 pub(crate) fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n"))
+    format!(
+        "'{}'",
+        text.replace('\\', "\\\\")
+            .replace('\'', "\\'")
+            .replace('\n', "\\n")
+    )
 }
 
 /// Joins attempts with the number of their case.

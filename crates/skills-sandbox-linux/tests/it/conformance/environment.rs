@@ -6,7 +6,7 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
-use skills_policy::{Decision, Layer, Origin, Request, Rules, VariablePattern};
+use skills_policy::{Authorization, Policy, Request, RuleSource, VariablePattern, VariableSource};
 use skills_sandbox::conformance::AttemptResult;
 use skills_sandbox::{Job, Program, ScriptType};
 
@@ -49,8 +49,18 @@ const CANARIES: [&str; 22] = [
     "XDG_RUNTIME_DIR",
 ];
 /// What backends document, and what shells set themselves.
-const DOCUMENTED: [&str; 10] =
-    ["HOME", "LANG", "PATH", "PYTHONDONTWRITEBYTECODE", "PYTHONNOUSERSITE", "TMPDIR", "PWD", "OLDPWD", "SHLVL", "_"];
+const DOCUMENTED: [&str; 10] = [
+    "HOME",
+    "LANG",
+    "PATH",
+    "PYTHONDONTWRITEBYTECODE",
+    "PYTHONNOUSERSITE",
+    "TMPDIR",
+    "PWD",
+    "OLDPWD",
+    "SHLVL",
+    "_",
+];
 
 fn of_the_host(answers: &mut Answers) {
     let mut command = host::command("environment", answers.tier);
@@ -58,10 +68,23 @@ fn of_the_host(answers: &mut Answers) {
         command.env(name, "/canary-value");
     });
     let said = host::said(&String::from_utf8(command.output().unwrap().stdout).unwrap());
-    assert!(said.iter().any(|line| line.starts_with("HOME=")), "{said:?}");
+    assert!(
+        said.iter().any(|line| line.starts_with("HOME=")),
+        "{said:?}"
+    );
     for line in &said {
-        let name = line.trim_start_matches("declare -x ").trim_start_matches("export ").split('=').next().unwrap_or_default();
-        answers.holds(68, line, AttemptResult::Denied, DOCUMENTED.contains(&name) && !line.contains("canary"));
+        let name = line
+            .trim_start_matches("declare -x ")
+            .trim_start_matches("export ")
+            .split('=')
+            .next()
+            .unwrap_or_default();
+        answers.holds(
+            68,
+            line,
+            AttemptResult::Denied,
+            DOCUMENTED.contains(&name) && !line.contains("canary"),
+        );
     }
 }
 
@@ -81,11 +104,12 @@ async fn of_the_skill(answers: &mut Answers) {
     let all: VariablePattern = "*".parse().unwrap();
     for name in names {
         let skill = planted(answers.tier);
-        let request = Request::new(skill.path("skill")).variable(name, Origin::Secret);
+        let request = Request::new(skill.path("skill")).variable(name, VariableSource::Secret);
         // Even where rules allow all variables, none of these comes from a skill.
-        let rules = Rules::default().allow(Layer::User, all.clone());
-        if let Decision::Granted(grants) = rules.decide(&request) {
-            let job = Job::new(grants, Program::script(ScriptType::Shell, "/main.sh")).secret_env(name, "/evil");
+        let rules = Policy::default().allow(RuleSource::User, all.clone());
+        if let Authorization::Granted(grants) = rules.authorize(&request) {
+            let job = Job::new(grants, Program::script(ScriptType::Shell, "/main.sh"))
+                .secret_env(name, "/evil");
             answers.holds(69, name, AttemptResult::Denied, job.is_err());
         } else {
             answers.observe(69, name, AttemptResult::Denied);
@@ -94,9 +118,16 @@ async fn of_the_skill(answers: &mut Answers) {
     // Those that the backend sets are its own, whoever else sets them.
     let skill = planted(answers.tier);
     let job = skill.job("main.sh", "echo \"$PATH $HOME $TMPDIR $PYTHONNOUSERSITE\"");
-    let job = ["PATH", "HOME", "TMPDIR", "PYTHONNOUSERSITE"].iter().fold(job, |job, name| job.env(*name, "/evil"));
+    let job = ["PATH", "HOME", "TMPDIR", "PYTHONNOUSERSITE"]
+        .iter()
+        .fold(job, |job, name| job.env(*name, "/evil"));
     let said = skill.run(job).await.stdout.text();
-    answers.holds(69, &said, AttemptResult::Denied, said.contains("/usr/bin") && !said.contains("/evil"));
+    answers.holds(
+        69,
+        &said,
+        AttemptResult::Denied,
+        said.contains("/usr/bin") && !said.contains("/evil"),
+    );
 }
 
 async fn descriptors(answers: &mut Answers) {
@@ -105,11 +136,15 @@ async fn descriptors(answers: &mut Answers) {
     let (reader, writer) = nix::unistd::pipe().unwrap();
     let leaked = nix::unistd::dup(&secret).unwrap();
     let skill = planted(answers.tier);
-    let numbers = (3..1_024).map(|number| (70, format!("os.fstat({number})"))).collect::<Vec<_>>();
+    let numbers = (3..1_024)
+        .map(|number| (70, format!("os.fstat({number})")))
+        .collect::<Vec<_>>();
     let (tried, _) = python(&skill, "", &numbers).await;
     answers.denied(&tried);
     // bash keeps the script itself at 255.
-    let numbers: Vec<(u8, String)> = (3..200).map(|number| (70, format!(": <&{number} || : >&{number}"))).collect();
+    let numbers: Vec<(u8, String)> = (3..200)
+        .map(|number| (70, format!(": <&{number} || : >&{number}")))
+        .collect();
     answers.denied(&shell(&skill, &numbers).await);
     if has_node() {
         let found = secret.metadata().unwrap();
@@ -168,22 +203,47 @@ async fn terminals(answers: &mut Answers) {
     );
     let (tried, _) = python(&skill, &prelude, &attempts).await;
     answers.denied(&tried);
-    answers.denied(&shell(&skill, &[(71, "[ -t 0 ]"), (71, "[ -t 1 ]"), (71, "{ echo x > /dev/tty; } 2> /dev/null")]).await);
+    answers.denied(
+        &shell(
+            &skill,
+            &[
+                (71, "[ -t 0 ]"),
+                (71, "[ -t 1 ]"),
+                (71, "{ echo x > /dev/tty; } 2> /dev/null"),
+            ],
+        )
+        .await,
+    );
     fcntl(&pty.master, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).unwrap();
     fcntl(&pty.slave, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).unwrap();
     for end in &mut [pty.master, pty.slave].map(File::from) {
         let came = end.read(&mut [0; 16]).map_err(|error| error.kind());
-        answers.holds(72, &format!("{came:?} came into the terminal"), AttemptResult::Denied, came == Err(ErrorKind::WouldBlock));
+        answers.holds(
+            72,
+            &format!("{came:?} came into the terminal"),
+            AttemptResult::Denied,
+            came == Err(ErrorKind::WouldBlock),
+        );
     }
 }
 
 async fn sequences(answers: &mut Answers) {
     let skill = planted(answers.tier);
-    let bytes = "\x1b]0;title\x07\x1b[2J\x1b[31mred\x1b[0m\r\n\x1b]52;c;ZXZpbA==\x07\u{9b}31m\u{202e}";
+    let bytes =
+        "\x1b]0;title\x07\x1b[2J\x1b[31mred\x1b[0m\r\n\x1b]52;c;ZXZpbA==\x07\u{9b}31m\u{202e}";
     let script = format!("import sys\nsys.stdout.buffer.write({bytes:?}.encode())\nsys.stderr.buffer.write({bytes:?}.encode())")
         .replace("\\u{1b}", "\\x1b");
-    let script = script.replace("\\u{7}", "\\x07").replace("\\u{9b}", "\\x9b").replace("\\u{202e}", "\\u202e");
+    let script = script
+        .replace("\\u{7}", "\\x07")
+        .replace("\\u{9b}", "\\x9b")
+        .replace("\\u{202e}", "\\u202e");
     let outcome = skill.python(&script).await;
-    let is_same = outcome.stdout.head() == bytes.as_bytes() && outcome.stderr.head() == bytes.as_bytes();
-    answers.holds(73, &format!("{:?}", outcome.stdout.text()), AttemptResult::Succeeded, is_same);
+    let is_same =
+        outcome.stdout.head() == bytes.as_bytes() && outcome.stderr.head() == bytes.as_bytes();
+    answers.holds(
+        73,
+        &format!("{:?}", outcome.stdout.text()),
+        AttemptResult::Succeeded,
+        is_same,
+    );
 }

@@ -43,7 +43,14 @@ const READS: &[(u8, &[&str])] = &[
             "subprocess.os.execv(outside + '/public.txt', ['x'])",
         ],
     ),
-    (4, &["open(root + '/sibling/SKILL.md').read()", "open('../sibling/SKILL.md').read()", "os.listdir('../sibling')"]),
+    (
+        4,
+        &[
+            "open(root + '/sibling/SKILL.md').read()",
+            "open('../sibling/SKILL.md').read()",
+            "os.listdir('../sibling')",
+        ],
+    ),
     (
         13,
         &[
@@ -76,19 +83,40 @@ const READS: &[(u8, &[&str])] = &[
 
 async fn reading(answers: &mut Answers) {
     let skill = planted(answers.tier);
-    assert_eq!(fs::read_to_string(skill.path("outside/public.txt")).unwrap(), "outside", "the host can read it");
-    let attempts: Vec<(u8, &str)> = READS.iter().flat_map(|(case, codes)| of_case(*case, codes)).collect();
+    assert_eq!(
+        fs::read_to_string(skill.path("outside/public.txt")).unwrap(),
+        "outside",
+        "the host can read it"
+    );
+    let attempts: Vec<(u8, &str)> = READS
+        .iter()
+        .flat_map(|(case, codes)| of_case(*case, codes))
+        .collect();
     let (tried, _) = python(&skill, &places(&skill), &attempts).await;
     answers.denied(&tried);
-    let listings = [(3, "os.listdir('/')"), (3, "os.listdir('..')"), (3, "os.listdir(outside + '/home')"), (3, "os.listdir('/home')")];
+    let listings = [
+        (3, "os.listdir('/')"),
+        (3, "os.listdir('..')"),
+        (3, "os.listdir(outside + '/home')"),
+        (3, "os.listdir('/home')"),
+    ];
     let (tried, _) = python(&skill, &places(&skill), &listings).await;
     for Tried { code, result, .. } in &tried {
         match result {
-            // What is listed are the directories that lead to what was granted, and nothing beside them.
+            // What is listed are the directories that lead to what was granted, and nothing beside
+            // them.
             Ok(listed) => {
-                let beside = ["outside", "sibling", "scratch", "'home'", "'root'", "'var'", "'boot'", "'opt'", "'sys'", "'run'", "'srv'"];
+                let beside = [
+                    "outside", "sibling", "scratch", "'home'", "'root'", "'var'", "'boot'",
+                    "'opt'", "'sys'", "'run'", "'srv'",
+                ];
                 let shown = format!("{code}: {listed}");
-                answers.holds(3, &shown, AttemptResult::Contained, answers.is_isolated() && !beside.iter().any(|name| listed.contains(name)));
+                answers.holds(
+                    3,
+                    &shown,
+                    AttemptResult::Contained,
+                    answers.is_isolated() && !beside.iter().any(|name| listed.contains(name)),
+                );
             }
             Err(_) if answers.is_isolated() => {}
             Err(_) => answers.observe(3, code, AttemptResult::Denied),
@@ -114,7 +142,10 @@ async fn other_languages(answers: &mut Answers) {
             (6, "echo x > /etc/planted".to_owned()),
             (6, "echo x > ../outside/planted".to_owned()),
             (13, read("/dev/kmsg")),
-            (14, read("../../../../../../../../../../../../../../etc/shadow")),
+            (
+                14,
+                read("../../../../../../../../../../../../../../etc/shadow"),
+            ),
             (16, read("link")),
         ],
     )
@@ -141,25 +172,40 @@ async fn other_languages(answers: &mut Answers) {
         answers.denied(&tried);
         fs::remove_file(skill.path("skill/main.js")).unwrap();
     }
-    unchanged(answers, &[5, 6, 7], &without_times(&before), &without_times(&fingerprint(&skill.path(""))));
+    unchanged(
+        answers,
+        &[5, 6, 7],
+        &without_times(&before),
+        &without_times(&fingerprint(&skill.path(""))),
+    );
 }
 
 /// Our own scripts come and go in the skill's directory, which changes its times.
 fn without_times(fingerprint: &str) -> String {
-    fingerprint.lines().filter(|line| !line.contains("/skill ") && !line.contains("/scratch ")).collect::<Vec<_>>().join("\n")
+    fingerprint
+        .lines()
+        .filter(|line| !line.contains("/skill ") && !line.contains("/scratch "))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn unchanged(answers: &mut Answers, cases: &[u8], before: &str, after: &str) {
     if before != after {
         for case in cases {
-            answers.observe(*case, &format!("something changed:\n{before}\n->\n{after}"), AttemptResult::Succeeded);
+            answers.observe(
+                *case,
+                &format!("something changed:\n{before}\n->\n{after}"),
+                AttemptResult::Succeeded,
+            );
         }
     }
 }
 
 async fn changing(answers: &mut Answers) {
     for tools in [&[][..], &["Write", "Bash"]] {
-        let skill = tools.iter().fold(planted(answers.tier), |skill, tool| skill.tool(tool));
+        let skill = tools
+            .iter()
+            .fold(planted(answers.tier), |skill, tool| skill.tool(tool));
         let outside = fingerprint(&skill.path("outside"));
         let attempts: Vec<(u8, &str)> = [
             (
@@ -196,14 +242,25 @@ async fn changing(answers: &mut Answers) {
                     "write('/dev/planted')",
                 ],
             ),
-            (7, &["os.truncate(outside + '/victim.txt', 0)", "os.open(outside + '/victim.txt', os.O_RDONLY | os.O_TRUNC)"]),
+            (
+                7,
+                &[
+                    "os.truncate(outside + '/victim.txt', 0)",
+                    "os.open(outside + '/victim.txt', os.O_RDONLY | os.O_TRUNC)",
+                ],
+            ),
         ]
         .iter()
         .flat_map(|(case, codes)| of_case(*case, codes))
         .collect();
         let (tried, _) = python(&skill, &places(&skill), &attempts).await;
         answers.denied(&tried);
-        unchanged(answers, &[6, 7], &outside, &fingerprint(&skill.path("outside")));
+        unchanged(
+            answers,
+            &[6, 7],
+            &outside,
+            &fingerprint(&skill.path("outside")),
+        );
         let names = |path| fs::read_dir(skill.path(path)).unwrap().count();
         answers.holds(
             5,
@@ -211,13 +268,21 @@ async fn changing(answers: &mut Answers) {
             AttemptResult::Denied,
             names("skill") == 5 && fs::read(skill.path("skill/SKILL.md")).unwrap() == b"skill",
         );
-        answers.holds(6, "the directory above", AttemptResult::Denied, names("") == 5);
+        answers.holds(
+            6,
+            "the directory above",
+            AttemptResult::Denied,
+            names("") == 5,
+        );
     }
 }
 
 async fn metadata(answers: &mut Answers) {
     let skill = planted(answers.tier);
-    let before = (fingerprint(&skill.path("outside")), fingerprint(&skill.path("skill/SKILL.md")));
+    let before = (
+        fingerprint(&skill.path("outside")),
+        fingerprint(&skill.path("skill/SKILL.md")),
+    );
     let attempts: Vec<(u8, &str)> = of_case(
         8,
         &[
@@ -238,12 +303,20 @@ async fn metadata(answers: &mut Answers) {
     .chain([
         (9, "os.stat(outside + '/victim.txt').st_size"),
         (9, "os.lstat('../outside').st_mtime"),
-        (9, "os.access(outside + '/victim.txt', os.R_OK) or os.stat('/nowhere')"),
+        (
+            9,
+            "os.access(outside + '/victim.txt', os.R_OK) or os.stat('/nowhere')",
+        ),
     ])
     .collect();
     // The directory of the skill is read once before, so that reading it changes no time.
     let (tried, report) = python(&skill, &places(&skill), &attempts).await;
-    if before == (fingerprint(&skill.path("outside")), fingerprint(&skill.path("skill/SKILL.md"))) {
+    if before
+        == (
+            fingerprint(&skill.path("outside")),
+            fingerprint(&skill.path("skill/SKILL.md")),
+        )
+    {
         answers.without_effect(8, &tried);
     } else {
         answers.observe(8, "the files changed", AttemptResult::Succeeded);
@@ -251,7 +324,9 @@ async fn metadata(answers: &mut Answers) {
     for tried in tried.iter().filter(|tried| tried.case == 9) {
         match tried.result {
             Ok(_) => answers.reported(9, &report, "metadata"),
-            Err(_) if answers.is_isolated() => answers.observe(9, &tried.code, AttemptResult::Denied),
+            Err(_) if answers.is_isolated() => {
+                answers.observe(9, &tried.code, AttemptResult::Denied)
+            }
             Err(_) => {}
         }
     }
@@ -273,9 +348,22 @@ async fn granted(answers: &mut Answers) {
         ],
     )
     .collect();
-    let (tried, _) = python(&skill, &format!("{}assert open(workspace + '/known.txt').read() == 'known'", places(&skill)), &attempts).await;
+    let (tried, _) = python(
+        &skill,
+        &format!(
+            "{}assert open(workspace + '/known.txt').read() == 'known'",
+            places(&skill)
+        ),
+        &attempts,
+    )
+    .await;
     answers.denied(&tried);
-    unchanged(answers, &[10], &before, &fingerprint(&skill.path("workspace")));
+    unchanged(
+        answers,
+        &[10],
+        &before,
+        &fingerprint(&skill.path("workspace")),
+    );
 
     let skill = planted(answers.tier).tool("Write");
     let (tried, _) = python(
@@ -292,11 +380,19 @@ async fn granted(answers: &mut Answers) {
         ],
     )
     .await;
-    let (made, devices): (Vec<Tried>, Vec<Tried>) = tried.into_iter().partition(|tried| tried.case == 11);
-    let owner = fs::metadata(skill.path("workspace/made.txt")).map(|file| file.uid()).ok();
+    let (made, devices): (Vec<Tried>, Vec<Tried>) =
+        tried.into_iter().partition(|tried| tried.case == 11);
+    let owner = fs::metadata(skill.path("workspace/made.txt"))
+        .map(|file| file.uid())
+        .ok();
     let is_ours = owner == Some(fs::metadata("/proc/self").unwrap().uid());
     let content = fs::read_to_string(skill.path("workspace/made.txt")).unwrap_or_default();
-    answers.holds(11, &format!("{made:?} owned by {owner:?}"), AttemptResult::Succeeded, made[0].result.is_ok() && is_ours && content == "made");
+    answers.holds(
+        11,
+        &format!("{made:?} owned by {owner:?}"),
+        AttemptResult::Succeeded,
+        made[0].result.is_ok() && is_ours && content == "made",
+    );
     answers.denied(&devices);
 }
 
@@ -306,18 +402,31 @@ async fn temporary(answers: &mut Answers) {
     skill.limits.scratch_bytes = 4 << 20;
     let hosts = tempfile::NamedTempFile::new_in("/tmp").unwrap();
     fs::write(hosts.path(), "host").unwrap();
-    let left = format!("/tmp/left-by-a-script-{}-{:?}", std::process::id(), answers.tier);
-    let prelude =
-        "def fill():\n    for number in range(64):\n        with open('/tmp/fill%d' % number, 'wb') as file: file.write(b'x' * (1 << 20))";
-    let attempts =
-        [(15, format!("open('{}').read()", hosts.path().display())), (15, format!("write('{left}')")), (15, "fill()".to_owned())];
+    let left = format!(
+        "/tmp/left-by-a-script-{}-{:?}",
+        std::process::id(),
+        answers.tier
+    );
+    let prelude = "def fill():\n    for number in range(64):\n        with open('/tmp/fill%d' % number, 'wb') as file: file.write(b'x' * (1 << 20))";
+    let attempts = [
+        (15, format!("open('{}').read()", hosts.path().display())),
+        (15, format!("write('{left}')")),
+        (15, "fill()".to_owned()),
+    ];
     let (tried, _) = python(&skill, prelude, &attempts).await;
-    let errors: Vec<Result<&str, &str>> = tried.iter().map(|tried| tried.result.as_deref().map_err(String::as_str)).collect();
+    let errors: Vec<Result<&str, &str>> = tried
+        .iter()
+        .map(|tried| tried.result.as_deref().map_err(String::as_str))
+        .collect();
     let shown = format!("{errors:?}");
     assert!(fs::metadata(&left).is_err(), "it is on the host: {shown}");
     match errors.as_slice() {
-        [Err("ENOENT"), Ok(_), Err("ENOSPC")] => answers.observe(15, &shown, AttemptResult::Contained),
-        [Err("EACCES"), Err("EACCES"), Err("EACCES")] => answers.observe(15, &shown, AttemptResult::Denied),
+        [Err("ENOENT"), Ok(_), Err("ENOSPC")] => {
+            answers.observe(15, &shown, AttemptResult::Contained)
+        }
+        [Err("EACCES"), Err("EACCES"), Err("EACCES")] => {
+            answers.observe(15, &shown, AttemptResult::Denied)
+        }
         _ => answers.observe(15, &shown, AttemptResult::Succeeded),
     }
 }

@@ -69,23 +69,47 @@ const SOCKETS: &[(u8, &[&str])] = &[
             "socket.socket(socket.AF_INET6, socket.SOCK_DGRAM).sendto(b'x', ('::ffff:127.0.0.1', UDP))",
         ],
     ),
-    (37, &["socket.create_connection(('169.254.169.254', 80), 1)", "socket.create_connection(('fd00:ec2::254', 80), 1)"]),
+    (
+        37,
+        &[
+            "socket.create_connection(('169.254.169.254', 80), 1)",
+            "socket.create_connection(('fd00:ec2::254', 80), 1)",
+        ],
+    ),
     (44, FAMILIES),
 ];
 
 async fn nothing(answers: &mut Answers) {
     let skill = planted(answers.tier);
-    let (tcp, udp) = (TcpListener::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
+    let (tcp, udp) = (
+        TcpListener::bind("127.0.0.1:0").unwrap(),
+        UdpSocket::bind("127.0.0.1:0").unwrap(),
+    );
     // A machine without IPv6 has nobody to connect to, and the attempts are made all the same.
     let six = TcpListener::bind("[::1]:0").ok();
     let port = |listener: &TcpListener| listener.local_addr().unwrap().port();
-    let (tcp_port, udp_port, six_port) = (port(&tcp), udp.local_addr().unwrap().port(), six.as_ref().map_or(9, port));
-    let attempts: Vec<(u8, &str)> = SOCKETS.iter().flat_map(|(case, codes)| of_case(*case, codes)).collect();
-    let (tried, _) = python(&skill, &format!("TCP, UDP, SIX = {tcp_port}, {udp_port}, {six_port}"), &attempts).await;
+    let (tcp_port, udp_port, six_port) = (
+        port(&tcp),
+        udp.local_addr().unwrap().port(),
+        six.as_ref().map_or(9, port),
+    );
+    let attempts: Vec<(u8, &str)> = SOCKETS
+        .iter()
+        .flat_map(|(case, codes)| of_case(*case, codes))
+        .collect();
+    let (tried, _) = python(
+        &skill,
+        &format!("TCP, UDP, SIX = {tcp_port}, {udp_port}, {six_port}"),
+        &attempts,
+    )
+    .await;
     answers.denied(&tried);
     let device = |host: &str, port: u16| format!("echo x > /dev/tcp/{host}/{port}");
-    let by_shell =
-        [(32, device("127.0.0.1", tcp_port)), (33, format!("echo x > /dev/udp/127.0.0.1/{udp_port}")), (36, device("::1", six_port))];
+    let by_shell = [
+        (32, device("127.0.0.1", tcp_port)),
+        (33, format!("echo x > /dev/udp/127.0.0.1/{udp_port}")),
+        (36, device("::1", six_port)),
+    ];
     answers.denied(&shell(&skill, &by_shell).await);
     if has_node() {
         let tried = node(
@@ -103,9 +127,24 @@ async fn nothing(answers: &mut Answers) {
         .await;
         answers.denied(&tried);
     }
-    answers.holds(32, "visits by TCP", AttemptResult::Denied, tcp.visits() == 0);
-    answers.holds(33, "visits by UDP", AttemptResult::Denied, udp.visits() == 0);
-    answers.holds(36, "visits by IPv6", AttemptResult::Denied, six.is_none_or(|listener| listener.visits() == 0));
+    answers.holds(
+        32,
+        "visits by TCP",
+        AttemptResult::Denied,
+        tcp.visits() == 0,
+    );
+    answers.holds(
+        33,
+        "visits by UDP",
+        AttemptResult::Denied,
+        udp.visits() == 0,
+    );
+    answers.holds(
+        36,
+        "visits by IPv6",
+        AttemptResult::Denied,
+        six.is_none_or(|listener| listener.visits() == 0),
+    );
 }
 
 const FAMILIES: &[&str] = &[
@@ -130,9 +169,19 @@ const FAMILIES: &[&str] = &[
 async fn beside_the_proxy(answers: &mut Answers) {
     let skill = planted(answers.tier).tool("WebFetch(domain:skills.example)");
     if !answers.is_isolated() {
-        let error = skill.sandbox().run(skill.job("main.py", "")).await.map(|outcome| outcome.stdout.text()).unwrap_err();
+        let error = skill
+            .sandbox()
+            .run(skill.job("main.py", ""))
+            .await
+            .map(|outcome| outcome.stdout.text())
+            .unwrap_err();
         for case in [43, 45] {
-            answers.holds(case, &error.to_string(), AttemptResult::Rejected, error.kind() == ErrorKind::Rejected);
+            answers.holds(
+                case,
+                &error.to_string(),
+                AttemptResult::Rejected,
+                error.kind() == ErrorKind::Rejected,
+            );
         }
         return;
     }
@@ -174,5 +223,10 @@ async fn beside_the_proxy(answers: &mut Answers) {
     let (tried, _) = python(&skill, &prelude, &attempts).await;
     answers.denied(&tried);
     answers.holds(43, "visits", AttemptResult::Denied, tcp.visits() == 0);
-    answers.holds(45, "visits", AttemptResult::Denied, beside.is_none_or(|listener| listener.visits() == 0));
+    answers.holds(
+        45,
+        "visits",
+        AttemptResult::Denied,
+        beside.is_none_or(|listener| listener.visits() == 0),
+    );
 }

@@ -164,46 +164,91 @@ const PRIVATE: &[&str] = &[
 ];
 
 pub(crate) async fn answer(answers: &mut Answers) {
-    let skill = planted(answers.tier).tool("WebFetch(domain:allowed.test)").tool("WebFetch(domain:*.inside.test)");
+    let skill = planted(answers.tier)
+        .tool("WebFetch(domain:allowed.test)")
+        .tool("WebFetch(domain:*.inside.test)");
     if !answers.is_isolated() {
-        let error = skill.sandbox().run(skill.job("main.py", "")).await.map(|outcome| outcome.stdout.text()).unwrap_err();
+        let error = skill
+            .sandbox()
+            .run(skill.job("main.py", ""))
+            .await
+            .map(|outcome| outcome.stdout.text())
+            .unwrap_err();
         for case in 38..=42 {
-            answers.holds(case, &error.to_string(), AttemptResult::Rejected, error.kind() == ErrorKind::Rejected);
+            answers.holds(
+                case,
+                &error.to_string(),
+                AttemptResult::Rejected,
+                error.kind() == ErrorKind::Rejected,
+            );
         }
         return;
     }
     let outside = Made::new(leads);
-    let sandbox = skill.sandbox().outside(Arc::<Made>::clone(&outside));
+    let sandbox = skill.sandbox().connector(Arc::<Made>::clone(&outside));
     let dialled = || outside.dialled();
-    let prelude = format!("{PRELUDE}SERVER = ('127.0.0.1', {})\n", outside.server().port());
+    let prelude = format!(
+        "{PRELUDE}SERVER = ('127.0.0.1', {})\n",
+        outside.server().port()
+    );
 
     let attempts: Vec<(u8, &str)> = of_case(38, REACHING).collect();
     let (tried, _) = python_in(&sandbox, &skill, &prelude, &attempts).await;
     for tried in &tried {
-        answers.holds(38, &format!("{tried:?}"), AttemptResult::Succeeded, tried.result.is_ok());
+        answers.holds(
+            38,
+            &format!("{tried:?}"),
+            AttemptResult::Succeeded,
+            tried.result.is_ok(),
+        );
     }
     // A tunnel is dialled when it is known what goes through it: nothing went.
-    answers.holds(38, &format!("{} dialled", dialled()), AttemptResult::Succeeded, dialled() == 3);
+    answers.holds(
+        38,
+        &format!("{} dialled", dialled()),
+        AttemptResult::Succeeded,
+        dialled() == 3,
+    );
 
-    let attempts: Vec<(u8, &str)> = HIDING.iter().flat_map(|(case, codes)| of_case(*case, codes)).collect();
+    let attempts: Vec<(u8, &str)> = HIDING
+        .iter()
+        .flat_map(|(case, codes)| of_case(*case, codes))
+        .collect();
     let (tried, report) = python_in(&sandbox, &skill, &prelude, &attempts).await;
     let (others, hidden): (Vec<_>, Vec<_>) = tried.into_iter().partition(|tried| tried.case == 38);
     answers.denied(&hidden);
     for tried in &others {
-        answers.holds(38, &format!("{tried:?}"), AttemptResult::Succeeded, tried.result.is_err());
+        answers.holds(
+            38,
+            &format!("{tried:?}"),
+            AttemptResult::Succeeded,
+            tried.result.is_err(),
+        );
     }
     for case in [39, 41, 42] {
-        answers.holds(case, &format!("{} dialled; {:?}", dialled(), report.restrictions()), AttemptResult::Denied, dialled() == 3);
+        answers.holds(
+            case,
+            &format!("{} dialled; {:?}", dialled(), report.restrictions()),
+            AttemptResult::Denied,
+            dialled() == 3,
+        );
     }
 
     let attempts: Vec<(u8, &str)> = of_case(40, PRIVATE).collect();
     let (tried, _) = python_in(&sandbox, &skill, &prelude, &attempts).await;
     answers.denied(&tried);
-    // A name that is public whenever it is looked at, and private in between: what is dialled is what was looked at.
-    let attempts: Vec<(u8, &str)> = std::iter::repeat_n((40, "page('http://sometimes.inside.test/')"), 8).collect();
+    // A name that is public whenever it is looked at, and private in between: what is dialled is
+    // what was looked at.
+    let attempts: Vec<(u8, &str)> =
+        std::iter::repeat_n((40, "page('http://sometimes.inside.test/')"), 8).collect();
     let (tried, _) = python_in(&sandbox, &skill, &prelude, &attempts).await;
     let reached = tried.iter().filter(|tried| tried.result.is_ok()).count();
     let private = outside.private();
-    answers.holds(40, &format!("{reached} of 8, {private} of them private"), AttemptResult::Denied, reached == 4 && private == 0);
+    answers.holds(
+        40,
+        &format!("{reached} of 8, {private} of them private"),
+        AttemptResult::Denied,
+        reached == 4 && private == 0,
+    );
     answers.through("listed hosts");
 }

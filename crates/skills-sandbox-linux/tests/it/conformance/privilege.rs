@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use skills_sandbox::conformance::AttemptResult;
-use skills_sandbox::{Termination, RunOutput};
+use skills_sandbox::{RunOutput, Termination};
 use skills_test_support::host::landlock_version;
 
 use super::answers::Answers;
@@ -38,8 +38,14 @@ pub(crate) fn numbers() -> String {
         SYS_open_by_handle_at SYS_name_to_handle_at SYS_fanotify_init SYS_personality SYS_shmget SYS_shmat SYS_semget SYS_msgget SYS_mq_open SYS_vmsplice SYS_vhangup
         SYS_io_setup SYS_inotify_init1 SYS_timer_create
     );
-    let entries: Vec<String> = table.iter().map(|(name, number)| format!("'{}': {number}", &name[4..])).collect();
-    format!("def number(name): return {{{}}}[name]\n", entries.join(", "))
+    let entries: Vec<String> = table
+        .iter()
+        .map(|(name, number)| format!("'{}': {number}", &name[4..]))
+        .collect();
+    format!(
+        "def number(name): return {{{}}}[name]\n",
+        entries.join(", ")
+    )
 }
 
 const DENIED: &[(u8, &[&str])] = &[
@@ -162,13 +168,19 @@ const DENIED: &[(u8, &[&str])] = &[
 
 async fn denied(answers: &mut Answers) {
     let skill = planted(answers.tier).tool("Bash");
-    // What the host shares with other programs of the machine; where there is no such place, there is nothing to find.
+    // What the host shares with other programs of the machine; where there is no such place, there
+    // is nothing to find.
     let shared = tempfile::NamedTempFile::new_in("/dev/shm").ok();
     if let Some(file) = &shared {
         fs::write(file.path(), "host").unwrap();
     }
-    let path = shared.as_ref().map_or("/dev/shm/nothing".into(), |file| file.path().display().to_string());
-    let attempts: Vec<(u8, &str)> = DENIED.iter().flat_map(|(case, codes)| of_case(*case, codes)).collect();
+    let path = shared.as_ref().map_or("/dev/shm/nothing".into(), |file| {
+        file.path().display().to_string()
+    });
+    let attempts: Vec<(u8, &str)> = DENIED
+        .iter()
+        .flat_map(|(case, codes)| of_case(*case, codes))
+        .collect();
     let prelude = format!(
         "{}SHARED = {path:?}\n\
          def gains(*command):\n    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True, timeout=5).stdout\n\
@@ -179,7 +191,12 @@ async fn denied(answers: &mut Answers) {
     let (tried, _) = python(&skill, &prelude, &attempts).await;
     answers.denied(&tried);
     // Writing there may work in a place of the run's own.
-    let _ = python(&skill, &prelude, &[(93, "open(SHARED, 'w').write('script')")]).await;
+    let _ = python(
+        &skill,
+        &prelude,
+        &[(93, "open(SHARED, 'w').write('script')")],
+    )
+    .await;
     let is_same = shared.is_none_or(|file| fs::read(file.path()).unwrap() == b"host");
     answers.holds(93, "seen from outside", AttemptResult::Denied, is_same);
 }
@@ -201,7 +218,10 @@ async fn setuid(answers: &mut Answers) {
         ],
     )
     .collect();
-    let prelude = format!("{}def gains(*command): return subprocess.run(command, capture_output=True, check=True).stdout", places(&skill));
+    let prelude = format!(
+        "{}def gains(*command): return subprocess.run(command, capture_output=True, check=True).stdout",
+        places(&skill)
+    );
     let (tried, _) = python(&skill, &prelude, &attempts).await;
     let special = fs::read_dir(skill.path("workspace"))
         .unwrap()
@@ -210,7 +230,11 @@ async fn setuid(answers: &mut Answers) {
     if special == 0 {
         answers.without_effect(81, &tried);
     } else {
-        answers.observe(81, &format!("{special} files run as their owner"), AttemptResult::Succeeded);
+        answers.observe(
+            81,
+            &format!("{special} files run as their owner"),
+            AttemptResult::Succeeded,
+        );
     }
 }
 
@@ -229,24 +253,55 @@ async fn own_code(answers: &mut Answers) {
         places(&skill)
     );
     let attempts: Vec<(u8, String)> = [
-        (87, "runs(loader, workspace + '/cat', '/etc/shadow')".to_owned()),
-        (87, "runs(loader, workspace + '/cat', outside + '/public.txt')".to_owned()),
-        (87, format!("runs(loader, workspace + '/bash', '-c', 'echo x > /dev/tcp/127.0.0.1/{port}')")),
+        (
+            87,
+            "runs(loader, workspace + '/cat', '/etc/shadow')".to_owned(),
+        ),
+        (
+            87,
+            "runs(loader, workspace + '/cat', outside + '/public.txt')".to_owned(),
+        ),
+        (
+            87,
+            format!(
+                "runs(loader, workspace + '/bash', '-c', 'echo x > /dev/tcp/127.0.0.1/{port}')"
+            ),
+        ),
         (87, "runs(workspace + '/cat', '/etc/shadow')".to_owned()),
-        (87, "from_memory() and runs(loader, workspace + '/cat', '/etc/shadow')".to_owned()),
-        (88, "runs('cat', '/etc/shadow', LD_PRELOAD=workspace + '/own.so')".to_owned()),
-        (88, "runs('cat', outside + '/public.txt', LD_LIBRARY_PATH=workspace)".to_owned()),
-        (88, "runs('su', '-c', 'id', LD_PRELOAD=workspace + '/own.so')".to_owned()),
+        (
+            87,
+            "from_memory() and runs(loader, workspace + '/cat', '/etc/shadow')".to_owned(),
+        ),
+        (
+            88,
+            "runs('cat', '/etc/shadow', LD_PRELOAD=workspace + '/own.so')".to_owned(),
+        ),
+        (
+            88,
+            "runs('cat', outside + '/public.txt', LD_LIBRARY_PATH=workspace)".to_owned(),
+        ),
+        (
+            88,
+            "runs('su', '-c', 'id', LD_PRELOAD=workspace + '/own.so')".to_owned(),
+        ),
     ]
     .into();
     let (tried, _) = python(&skill, &prelude, &attempts).await;
     for tried in &tried {
-        answers.holds(tried.case, &format!("{tried:?}"), AttemptResult::Contained, tried.result.is_err());
+        answers.holds(
+            tried.case,
+            &format!("{tried:?}"),
+            AttemptResult::Contained,
+            tried.result.is_err(),
+        );
     }
     // They do run, so that it was the walls that held.
     let works = [
         (87, "runs(loader, workspace + '/cat', 'SKILL.md')"),
-        (88, "runs('cat', 'SKILL.md', LD_PRELOAD=workspace + '/own.so')"),
+        (
+            88,
+            "runs('cat', 'SKILL.md', LD_PRELOAD=workspace + '/own.so')",
+        ),
         (
             87,
             "subprocess.Popen([loader, workspace + '/bash', '-c', '(setsid true; echo beat >&3; : > ../workspace/up; exec sleep 600) 3> ../workspace/alive & while [ ! -e ../workspace/up ]; do :; done']).wait()",
@@ -258,11 +313,24 @@ async fn own_code(answers: &mut Answers) {
             tried.case,
             &format!("{tried:?}"),
             AttemptResult::Contained,
-            tried.result.as_ref().is_ok_and(|text| ["'skill'", "0"].contains(&text.as_str())),
+            tried
+                .result
+                .as_ref()
+                .is_ok_and(|text| ["'skill'", "0"].contains(&text.as_str())),
         );
     }
-    answers.holds(87, "its daemon", AttemptResult::Contained, daemon.is_released().await);
-    answers.holds(87, "visits", AttemptResult::Contained, super::scene::Visits::visits(&listener) == 0);
+    answers.holds(
+        87,
+        "its daemon",
+        AttemptResult::Contained,
+        daemon.is_released().await,
+    );
+    answers.holds(
+        87,
+        "visits",
+        AttemptResult::Contained,
+        super::scene::Visits::visits(&listener) == 0,
+    );
 }
 
 async fn conventions(answers: &mut Answers) {
@@ -272,17 +340,26 @@ async fn conventions(answers: &mut Answers) {
     }
     let skill = planted(answers.tier);
     // getpid, openat and socket by the numbers of x32.
-    let attempts =
-        [(89, "call(0x40000000 + 39)"), (89, "call(0x40000000 + 257, -100, b'SKILL.md', 0)"), (89, "call(0x40000000 + 41, 2, 1, 0)")];
+    let attempts = [
+        (89, "call(0x40000000 + 39)"),
+        (89, "call(0x40000000 + 257, -100, b'SKILL.md', 0)"),
+        (89, "call(0x40000000 + 41, 2, 1, 0)"),
+    ];
     answers.denied(&python(&skill, "", &attempts).await.0);
     // mov eax, 20 (getpid of 32-bit code); int 0x80; ret
     let script = "import ctypes, mmap\ncode = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)\n\
                   code.write(bytes([0xb8, 20, 0, 0, 0, 0xcd, 0x80, 0xc3]))\naddress = ctypes.addressof(ctypes.c_char.from_buffer(code))\n\
                   print('before', flush=True)\nprint('after', ctypes.CFUNCTYPE(ctypes.c_int)(address)())";
     let outcome = skill.python(script).await;
-    let is_killed = matches!(outcome.termination, Termination::Signaled { .. }) && outcome.stdout.text() == "before\n";
+    let is_killed = matches!(outcome.termination, Termination::Signaled { .. })
+        && outcome.stdout.text() == "before\n";
     // A kernel that knows no 32-bit code kills it for that.
-    answers.holds(89, &format!("{:?} {}", outcome.termination, outcome.stdout.text()), AttemptResult::Denied, is_killed);
+    answers.holds(
+        89,
+        &format!("{:?} {}", outcome.termination, outcome.stdout.text()),
+        AttemptResult::Denied,
+        is_killed,
+    );
 }
 
 async fn narrower(answers: &mut Answers) {
@@ -300,9 +377,12 @@ async fn narrower(answers: &mut Answers) {
     let (tried, _) = python(&skill, &prelude, &attempts).await;
     match &tried[0].result {
         Err(_) if landlock_version() == 0 => answers.skip(91, "the kernel has no Landlock"),
-        result => {
-            answers.holds(91, &format!("{tried:?}"), AttemptResult::Succeeded, result.is_ok() && tried[1..].iter().all(|tried| tried.result.is_err()))
-        }
+        result => answers.holds(
+            91,
+            &format!("{tried:?}"),
+            AttemptResult::Succeeded,
+            result.is_ok() && tried[1..].iter().all(|tried| tried.result.is_err()),
+        ),
     }
 }
 
@@ -311,13 +391,33 @@ async fn nested(answers: &mut Answers) {
     let mut skill: Skill = planted(answers.tier).tool("Bash").tool("Write");
     skill.limits.memory_bytes = 2 << 30;
     fs::copy(std::env::current_exe().unwrap(), skill.path("skill/host")).unwrap();
-    fs::write(skill.path("skill/inner.sh"), "echo inner > ../workspace/inner; echo inner").unwrap();
-    let arguments: Vec<String> = host::command("", answers.tier).get_args().map(|argument| quoted(argument.to_str().unwrap())).collect();
-    let script = format!("export SKILLS_TEST_TASK=nested SKILLS_TEST_TIER=Strongest\nexec ./host {}", arguments.join(" "));
-    let RunOutput { termination: ending, stdout, stderr, .. } = skill.run(skill.job("main.sh", &script)).await;
+    fs::write(
+        skill.path("skill/inner.sh"),
+        "echo inner > ../workspace/inner; echo inner",
+    )
+    .unwrap();
+    let arguments: Vec<String> = host::command("", answers.tier)
+        .get_args()
+        .map(|argument| quoted(argument.to_str().unwrap()))
+        .collect();
+    let script = format!(
+        "export SKILLS_TEST_TASK=nested SKILLS_TEST_TIER=Strongest\nexec ./host {}",
+        arguments.join(" ")
+    );
+    let RunOutput {
+        termination: ending,
+        stdout,
+        stderr,
+        ..
+    } = skill.run(skill.job("main.sh", &script)).await;
     let said = host::said(&stdout.text());
     let shown = format!("{ending:?} {said:?} {}", stderr.text());
     let has = |start: &str| said.iter().any(|line| line.starts_with(start));
     let is_refused = has("refused: ") && !Path::new(&skill.path("workspace/inner")).exists();
-    answers.holds(92, &shown, AttemptResult::Rejected, is_refused && has("no wall: ") && ending.is_success());
+    answers.holds(
+        92,
+        &shown,
+        AttemptResult::Rejected,
+        is_refused && has("no wall: ") && ending.is_success(),
+    );
 }

@@ -17,11 +17,28 @@ pub(crate) async fn answer(answers: &mut Answers) {
 async fn others(answers: &mut Answers) {
     let (skill, mut victim) = (planted(answers.tier), Victim::new());
     let numbers = [victim.pid(), std::process::id()];
-    let files = ["environ", "cmdline", "maps", "mem", "status", "root/etc/hostname", "cwd/Cargo.toml", "stat"];
+    let files = [
+        "environ",
+        "cmdline",
+        "maps",
+        "mem",
+        "status",
+        "root/etc/hostname",
+        "cwd/Cargo.toml",
+        "stat",
+    ];
     let mut attempts: Vec<(u8, String)> = Vec::new();
     for number in numbers {
-        attempts.extend(files.iter().map(|file| (26, format!("open('/proc/{number}/{file}', 'rb').read(1)"))));
-        attempts.extend(["fd", "task", "root"].iter().map(|file| (26, format!("os.listdir('/proc/{number}/{file}')"))));
+        attempts.extend(
+            files
+                .iter()
+                .map(|file| (26, format!("open('/proc/{number}/{file}', 'rb').read(1)"))),
+        );
+        attempts.extend(
+            ["fd", "task", "root"]
+                .iter()
+                .map(|file| (26, format!("os.listdir('/proc/{number}/{file}')"))),
+        );
         attempts.push((26, format!("os.readlink('/proc/{number}/exe')")));
     }
     // The first process inside is the script itself.
@@ -46,29 +63,64 @@ async fn others(answers: &mut Answers) {
     );
     let (tried, _) = python(&skill, &prelude, &attempts).await;
     // Writing to one's own memory is no way out, so that it works in some kernels is no hole.
-    let tried: Vec<_> = tried.into_iter().filter(|tried| !tried.code.contains("self/mem")).collect();
+    let tried: Vec<_> = tried
+        .into_iter()
+        .filter(|tried| !tried.code.contains("self/mem"))
+        .collect();
     answers.denied(&tried);
     let path = |file: &str| format!("/proc/{}/{file}", numbers[1]);
-    answers.denied(&shell(&skill, &[(26, format!("read -r line < {}", path("status"))), (26, format!("cd {}", path("root")))]).await);
+    answers.denied(
+        &shell(
+            &skill,
+            &[
+                (26, format!("read -r line < {}", path("status"))),
+                (26, format!("cd {}", path("root"))),
+            ],
+        )
+        .await,
+    );
     if has_node() {
         let file = path("environ");
         answers.denied(
-            &node(&skill, &[(26, format!("fs.readFileSync('{file}')")), (27, "fs.readFileSync('/proc/self/root/etc/shadow')".into())])
-                .await,
+            &node(
+                &skill,
+                &[
+                    (26, format!("fs.readFileSync('{file}')")),
+                    (27, "fs.readFileSync('/proc/self/root/etc/shadow')".into()),
+                ],
+            )
+            .await,
         );
     }
-    let (tried, _) = python(&skill, "", &[(29, "sorted(name for name in os.listdir('/proc') if name.isdigit())")]).await;
+    let (tried, _) = python(
+        &skill,
+        "",
+        &[(
+            29,
+            "sorted(name for name in os.listdir('/proc') if name.isdigit())",
+        )],
+    )
+    .await;
     match &tried[0].result {
         Ok(listed) => answers.holds(29, listed, AttemptResult::Contained, listed == "['1']"),
         Err(error) => answers.observe(29, error, AttemptResult::Denied),
     }
-    answers.holds(26, "the other process", AttemptResult::Denied, victim.is_alive());
+    answers.holds(
+        26,
+        "the other process",
+        AttemptResult::Denied,
+        victim.is_alive(),
+    );
 }
 
-/// What would be written is what is there, or nothing: a wall that is missing must not harm the machine that finds it out.
+/// What would be written is what is there, or nothing: a wall that is missing must not harm the
+/// machine that finds it out.
 async fn settings(answers: &mut Answers) {
     let skill = planted(answers.tier).tool("Write").tool("Bash");
-    let host = || ["core_pattern", "hostname", "sysrq"].map(|name| fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok());
+    let host = || {
+        ["core_pattern", "hostname", "sysrq"]
+            .map(|name| fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok())
+    };
     let before = (host(), fs::read_to_string("/proc/self/cgroup").unwrap());
     let attempts: Vec<(u8, &str)> = [
         (
@@ -113,5 +165,10 @@ async fn settings(answers: &mut Answers) {
     .collect();
     let (tried, _) = python(&skill, "", &attempts).await;
     answers.denied(&tried);
-    answers.holds(28, "the host's settings", AttemptResult::Denied, before == (host(), fs::read_to_string("/proc/self/cgroup").unwrap()));
+    answers.holds(
+        28,
+        "the host's settings",
+        AttemptResult::Denied,
+        before == (host(), fs::read_to_string("/proc/self/cgroup").unwrap()),
+    );
 }

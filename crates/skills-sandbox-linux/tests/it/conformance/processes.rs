@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use skills_sandbox::conformance::AttemptResult;
-use skills_sandbox::{Termination, Sandbox};
+use skills_sandbox::{Sandbox, Termination};
 use tokio::time::timeout;
 
 use super::answers::Answers;
@@ -90,34 +90,63 @@ async fn daemons(answers: &mut Answers) {
         let mut skill = planted(answers.tier).tool("Write").tool("Bash");
         skill.limits.wall_time = Duration::from_millis(limit_ms);
         let mut daemon = Lifeline::new(&skill);
-        let outcome = skill.python(&format!("{DAEMON}while True: time.sleep(1)")).await;
+        let outcome = skill
+            .python(&format!("{DAEMON}while True: time.sleep(1)"))
+            .await;
         if daemon.was_opened() || limit_ms == 40_000 {
             let is_late = outcome.termination == Termination::TimedOut { limit_ms };
-            answers.holds(52, &format!("{:?}", outcome.termination), AttemptResult::Contained, is_late && daemon.is_released().await);
+            answers.holds(
+                52,
+                &format!("{:?}", outcome.termination),
+                AttemptResult::Contained,
+                is_late && daemon.is_released().await,
+            );
             break;
         }
     }
 
     let mut skill = planted(answers.tier).tool("Write").tool("Bash");
-    // The daemon holds both output pipes, so a run that waits for them would last until a deadline that is beyond all patience.
+    // The daemon holds both output pipes, so a run that waits for them would last until a deadline
+    // that is beyond all patience.
     skill.limits.wall_time = PATIENCE * 10;
     let mut daemon = Lifeline::new(&skill);
     match timeout(PATIENCE, skill.python(DAEMON)).await {
         Ok(outcome) => {
             let is_well = outcome.termination.is_success() && outcome.stdout.text() == "started\n";
-            answers.holds(54, &format!("{:?} {}", outcome.termination, outcome.stderr.text()), AttemptResult::Contained, is_well);
-            answers.holds(53, &format!("{:?}", outcome.termination), AttemptResult::Contained, is_well && daemon.is_released().await);
+            answers.holds(
+                54,
+                &format!("{:?} {}", outcome.termination, outcome.stderr.text()),
+                AttemptResult::Contained,
+                is_well,
+            );
+            answers.holds(
+                53,
+                &format!("{:?}", outcome.termination),
+                AttemptResult::Contained,
+                is_well && daemon.is_released().await,
+            );
         }
-        Err(_) => [53, 54].into_iter().for_each(|case| answers.observe(case, "the run waits for the daemon", AttemptResult::Succeeded)),
+        Err(_) => [53, 54].into_iter().for_each(|case| {
+            answers.observe(
+                case,
+                "the run waits for the daemon",
+                AttemptResult::Succeeded,
+            )
+        }),
     }
 
-    // Others' processes come and go while runs end in all ways; whoever gets a number anew must not be killed for its last owner.
+    // Others' processes come and go while runs end in all ways; whoever gets a number anew must not
+    // be killed for its last owner.
     let mut others: Vec<Victim> = Vec::new();
     let mut skill = planted(answers.tier).tool("Bash");
     skill.limits.wall_time = Duration::from_millis(150);
     for round in 0..12 {
         others.push(Victim::new());
-        let script = if round % 2 == 0 { ":" } else { "while :; do :; done" };
+        let script = if round % 2 == 0 {
+            ":"
+        } else {
+            "while :; do :; done"
+        };
         let job = skill.job("main.sh", &format!("(while :; do :; done) & {script}"));
         if round % 3 == 0 {
             // A run that is dropped halfway.
@@ -127,14 +156,22 @@ async fn daemons(answers: &mut Answers) {
             let _ = skill.sandbox().run(job).await;
         }
     }
-    answers.holds(56, "other processes live", AttemptResult::NoEffect, others.iter_mut().all(Victim::is_alive));
+    answers.holds(
+        56,
+        "other processes live",
+        AttemptResult::NoEffect,
+        others.iter_mut().all(Victim::is_alive),
+    );
 }
 
 /// A host of its own begins a run with a daemon, and is killed.
 async fn host_killed(answers: &mut Answers) {
     let skill = planted(answers.tier);
     let (mut script, mut daemon) = (Lifeline::named(&skill, "script"), Lifeline::new(&skill));
-    let mut host = host::command("killed", answers.tier).env("SKILLS_TEST_ROOT", skill.path("")).spawn().unwrap();
+    let mut host = host::command("killed", answers.tier)
+        .env("SKILLS_TEST_ROOT", skill.path(""))
+        .spawn()
+        .unwrap();
     let is_started = script.is_opened().await && daemon.is_opened().await;
     host.kill().unwrap();
     host.wait().unwrap();
@@ -159,8 +196,15 @@ async fn deaf(answers: &mut Answers) {
         "import signal, time\nfor number in range(1, 65):\n    try: signal.signal(number, signal.SIG_IGN)\n    except (OSError, ValueError): pass\nwhile True: time.sleep(1)",
         "import os, signal, time\npid = os.fork()\nif pid == 0:\n    while True: time.sleep(1)\nos.kill(pid, signal.SIGSTOP)\nos.waitpid(pid, 0)",
     ] {
-        let ended = timeout(PATIENCE, skill.python(script)).await.map(|outcome| outcome.termination);
-        answers.holds(57, &format!("{ended:?}"), AttemptResult::Contained, ended == Ok(Termination::TimedOut { limit_ms: 700 }));
+        let ended = timeout(PATIENCE, skill.python(script))
+            .await
+            .map(|outcome| outcome.termination);
+        answers.holds(
+            57,
+            &format!("{ended:?}"),
+            AttemptResult::Contained,
+            ended == Ok(Termination::TimedOut { limit_ms: 700 }),
+        );
     }
 }
 
@@ -186,7 +230,10 @@ async fn spawning(answers: &mut Answers) {
     .collect();
     // What answers by a number instead of an error.
     let prelude = "def failing(status):\n    if status != 0: raise OSError(errno.EPERM, '')";
-    let attempts: Vec<_> = attempts.into_iter().filter(|(_, code)| !code.starts_with("named('posix_spawn'")).collect();
+    let attempts: Vec<_> = attempts
+        .into_iter()
+        .filter(|(_, code)| !code.starts_with("named('posix_spawn'"))
+        .collect();
     let (tried, _) = python(&skill, prelude, &attempts).await;
     answers.denied(&tried);
     for code in [
@@ -198,7 +245,12 @@ async fn spawning(answers: &mut Answers) {
         "echo spawned & wait",
     ] {
         let outcome = skill.run(skill.job("main.sh", &format!("{code}\n"))).await;
-        answers.holds(58, &format!("{code}: {}", outcome.stdout.text()), AttemptResult::Denied, !outcome.stdout.text().contains("spawned"));
+        answers.holds(
+            58,
+            &format!("{code}: {}", outcome.stdout.text()),
+            AttemptResult::Denied,
+            !outcome.stdout.text().contains("spawned"),
+        );
     }
     if has_node() {
         let tried = node(
@@ -234,8 +286,14 @@ async fn inherited(answers: &mut Answers) {
     let attempts = [
         (59, "in_thread()"),
         (59, "in_program(sys.executable, '-c', AGAIN)"),
-        (59, "in_program('/bin/sh', '-c', 'cat /etc/shadow ../outside/public.txt && echo out')"),
-        (59, "in_program('/bin/sh', '-c', 'exec 3<>/dev/tcp/127.0.0.1/22 && echo out')"),
+        (
+            59,
+            "in_program('/bin/sh', '-c', 'cat /etc/shadow ../outside/public.txt && echo out')",
+        ),
+        (
+            59,
+            "in_program('/bin/sh', '-c', 'exec 3<>/dev/tcp/127.0.0.1/22 && echo out')",
+        ),
         (59, "named('prctl', 22, 0, 0, 0, 0)"),
         (59, "named('prctl', 38, 0, 0, 0, 0)"),
         (59, "named('prctl', 1, 0, 0, 0, 0)"),
@@ -243,8 +301,17 @@ async fn inherited(answers: &mut Answers) {
     let (mut tried, _) = python(&skill, &prelude, &[(59, "privileges()")]).await;
     let found = tried.remove(0).result.unwrap();
     let is_bounded = answers.is_isolated() || nix::unistd::geteuid().is_root();
-    let expected = if is_bounded { "([0, 0, 0, 0, 0, 0], 1, 2, [])" } else { "([0, 0, 0, 0, 0, 0], 1, 2, [" };
-    answers.holds(59, &found, AttemptResult::Denied, found.starts_with(expected));
+    let expected = if is_bounded {
+        "([0, 0, 0, 0, 0, 0], 1, 2, [])"
+    } else {
+        "([0, 0, 0, 0, 0, 0], 1, 2, ["
+    };
+    answers.holds(
+        59,
+        &found,
+        AttemptResult::Denied,
+        found.starts_with(expected),
+    );
     let (tried, _) = python(&skill, &prelude, &attempts).await;
     answers.denied(&tried);
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
-use skills_policy::{Decision, Grants, Request, Rules};
+use skills_policy::{Authorization, Grants, Policy, Request};
 use skills_sandbox::conformance::AttemptResult;
 use skills_sandbox::{Job, Program, Sandbox, ScriptType};
 
@@ -79,28 +79,55 @@ async fn links(answers: &mut Answers) {
     .iter()
     .flat_map(|(case, codes)| of_case(*case, codes))
     .collect();
-    let prelude = format!("{}def follow(target, place):\n    os.symlink(target, place)\n    return open(place).read()", places(&skill));
+    let prelude = format!(
+        "{}def follow(target, place):\n    os.symlink(target, place)\n    return open(place).read()",
+        places(&skill)
+    );
     let (tried, _) = python(&skill, &prelude, &attempts).await;
     answers.denied(&tried);
     for case in [17, 19, 20] {
-        answers.holds(case, "files outside", AttemptResult::Denied, before == fingerprint(&skill.path("outside")));
+        answers.holds(
+            case,
+            "files outside",
+            AttemptResult::Denied,
+            before == fingerprint(&skill.path("outside")),
+        );
     }
 }
 
-/// Somebody exchanges the granted directory for a symlink and back, ten thousand times at least, while runs start.
+/// Somebody exchanges the granted directory for a symlink and back, ten thousand times at least,
+/// while runs start.
 async fn swapped(answers: &mut Answers) {
     const FLIPS: usize = 10_000;
     const RUNS: usize = 40;
     let skill = planted(answers.tier).tool("Read");
     symlink(skill.path("outside"), skill.path("decoy")).unwrap();
     fs::write(skill.path("workspace/public.txt"), "own").unwrap();
-    let job = skill.job("main.sh", "while read -r word || [ \"$word\" ]; do echo \"$word\"; done < ../workspace/public.txt");
-    let (stop, flips) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let job = skill.job(
+        "main.sh",
+        "while read -r word || [ \"$word\" ]; do echo \"$word\"; done < ../workspace/public.txt",
+    );
+    let (stop, flips) = (
+        Arc::new(AtomicBool::new(false)),
+        Arc::new(AtomicUsize::new(0)),
+    );
     let flipper = {
-        let (stop, flips, workspace, decoy) = (Arc::clone(&stop), Arc::clone(&flips), skill.path("workspace"), skill.path("decoy"));
+        let (stop, flips, workspace, decoy) = (
+            Arc::clone(&stop),
+            Arc::clone(&flips),
+            skill.path("workspace"),
+            skill.path("decoy"),
+        );
         std::thread::spawn(move || {
             while !stop.load(Ordering::Relaxed) {
-                renameat2(AT_FDCWD, &workspace, AT_FDCWD, &decoy, RenameFlags::RENAME_EXCHANGE).unwrap();
+                renameat2(
+                    AT_FDCWD,
+                    &workspace,
+                    AT_FDCWD,
+                    &decoy,
+                    RenameFlags::RENAME_EXCHANGE,
+                )
+                .unwrap();
                 flips.fetch_add(1, Ordering::Relaxed);
             }
         })
@@ -112,19 +139,28 @@ async fn swapped(answers: &mut Answers) {
             Ok(outcome) => match outcome.stdout.text().as_str() {
                 "own\n" => own += 1,
                 "" => refused += 1,
-                other => answers.observe(18, &format!("it read {other:?}"), AttemptResult::Succeeded),
+                other => {
+                    answers.observe(18, &format!("it read {other:?}"), AttemptResult::Succeeded)
+                }
             },
             Err(_) => refused += 1,
         }
     }
     stop.store(true, Ordering::Relaxed);
     flipper.join().unwrap();
-    answers.observe(18, &format!("{own} runs saw their own, {refused} nothing"), AttemptResult::Denied);
+    answers.observe(
+        18,
+        &format!("{own} runs saw their own, {refused} nothing"),
+        AttemptResult::Denied,
+    );
 }
 
 async fn protected(answers: &mut Answers) {
     let skill = planted(answers.tier).tool("Write");
-    let before = (fingerprint(&skill.path("workspace/.git/config")), fingerprint(&skill.path("workspace/.git/hooks")));
+    let before = (
+        fingerprint(&skill.path("workspace/.git/config")),
+        fingerprint(&skill.path("workspace/.git/hooks")),
+    );
     let attempts: Vec<(u8, &str)> = of_case(
         21,
         &[
@@ -142,7 +178,10 @@ async fn protected(answers: &mut Answers) {
     )
     .collect();
     let (tried, report) = python(&skill, &places(&skill), &attempts).await;
-    let after = (fingerprint(&skill.path("workspace/.git/config")), fingerprint(&skill.path("workspace/.git/hooks")));
+    let after = (
+        fingerprint(&skill.path("workspace/.git/config")),
+        fingerprint(&skill.path("workspace/.git/hooks")),
+    );
     if before == after && tried.iter().all(|tried| tried.result.is_err()) {
         answers.observe(21, "all failed", AttemptResult::Denied);
     } else {
@@ -151,25 +190,48 @@ async fn protected(answers: &mut Answers) {
 }
 
 fn granted(root: &Path) -> Grants {
-    match Rules::default().decide(&Request::new(root)) {
-        Decision::Granted(grants) => grants,
-        Decision::Denied(denial) => panic!("{denial}"),
+    match Policy::default().authorize(&Request::new(root)) {
+        Authorization::Granted(grants) => grants,
+        Authorization::Denied(denial) => panic!("{denial}"),
     }
 }
 
-/// Whoever knows which skill it is resolves its path; a backend that followed links would follow those of others, too.
+/// Whoever knows which skill it is resolves its path; a backend that followed links would follow
+/// those of others, too.
 async fn symlinked(answers: &mut Answers) {
     let skill = planted(answers.tier);
     fs::write(skill.path("skill/main.sh"), "echo ran").unwrap();
     symlink(skill.path("skill"), skill.path("alias")).unwrap();
     let run = async |root: PathBuf| {
-        let job = Job::new(granted(&root), Program::script(ScriptType::Shell, root.join("main.sh")));
+        let job = Job::new(
+            granted(&root),
+            Program::script(ScriptType::Shell, root.join("main.sh")),
+        );
         skill.sandbox().run(job).await
     };
-    let refused = run(skill.path("alias")).await.map(|outcome| outcome.stdout.text()).map_err(|error| error.to_string());
-    answers.holds(22, &format!("{refused:?}"), AttemptResult::Rejected, refused.as_ref().is_err_and(|error| error.contains("symlink")));
-    let resolved = run(skill.path("alias").canonicalize().unwrap()).await.unwrap().stdout.text();
-    answers.holds(22, "the resolved path", AttemptResult::Rejected, resolved == "ran\n");
+    let refused = run(skill.path("alias"))
+        .await
+        .map(|outcome| outcome.stdout.text())
+        .map_err(|error| error.to_string());
+    answers.holds(
+        22,
+        &format!("{refused:?}"),
+        AttemptResult::Rejected,
+        refused
+            .as_ref()
+            .is_err_and(|error| error.contains("symlink")),
+    );
+    let resolved = run(skill.path("alias").canonicalize().unwrap())
+        .await
+        .unwrap()
+        .stdout
+        .text();
+    answers.holds(
+        22,
+        "the resolved path",
+        AttemptResult::Rejected,
+        resolved == "ran\n",
+    );
 }
 
 async fn artefacts(answers: &mut Answers) {
@@ -194,10 +256,16 @@ async fn artefacts(answers: &mut Answers) {
         skill.leftovers() == 0,
         before == fingerprint(&skill.path("outside")),
     ];
-    answers.holds(23, &format!("{facts:?} {}", outcome.stderr.text()), AttemptResult::Contained, facts.iter().all(|fact| *fact));
+    answers.holds(
+        23,
+        &format!("{facts:?} {}", outcome.stderr.text()),
+        AttemptResult::Contained,
+        facts.iter().all(|fact| *fact),
+    );
 }
 
-/// Symlinks with the names that the last run's directory had, and others like it, lead to a file that must stay as it is.
+/// Symlinks with the names that the last run's directory had, and others like it, lead to a file
+/// that must stay as it is.
 async fn temporary(answers: &mut Answers) {
     let skill = planted(answers.tier);
     let script = "import os\nopen(os.environ['HOME'] + '/x', 'w').write('x')\nprint(os.path.basename(os.environ['TMPDIR']))";
@@ -205,14 +273,24 @@ async fn temporary(answers: &mut Answers) {
     let mut names: Vec<String> = (0..20).map(|number| format!("skill-{number:06}")).collect();
     for round in 0..4 {
         let outcome = skill.python(script).await;
-        answers.holds(24, &outcome.stderr.text(), AttemptResult::NoEffect, outcome.termination.is_success());
+        answers.holds(
+            24,
+            &outcome.stderr.text(),
+            AttemptResult::NoEffect,
+            outcome.termination.is_success(),
+        );
         names.push(format!("{}{round}", outcome.stdout.text().trim()));
         names.push(outcome.stdout.text().trim().to_owned());
         for name in names.drain(..) {
             // In memory every run's own is called the same; its name is laid once.
             let _ = symlink(skill.path("outside"), skill.path("scratch").join(name));
         }
-        answers.holds(24, "the symlinks lead to nothing that changed", AttemptResult::NoEffect, before == fingerprint(&skill.path("outside")));
+        answers.holds(
+            24,
+            "the symlinks lead to nothing that changed",
+            AttemptResult::NoEffect,
+            before == fingerprint(&skill.path("outside")),
+        );
     }
 }
 
@@ -220,19 +298,46 @@ async fn odd_paths(answers: &mut Answers) {
     let skill = planted(answers.tier);
     let base = skill.path("workspace");
     let long: String = std::iter::repeat_n("long-name-of-a-directory/", 200).collect();
-    let names: [&[u8]; 6] =
-        [b"new\nline", b"a\") (allow default) (\"", b"'single' $(id) `id`", b"tab\tand\x1b[31m", b"\xff\xfe", long.as_bytes()];
+    let names: [&[u8]; 6] = [
+        b"new\nline",
+        b"a\") (allow default) (\"",
+        b"'single' $(id) `id`",
+        b"tab\tand\x1b[31m",
+        b"\xff\xfe",
+        long.as_bytes(),
+    ];
     for name in names {
         let root = base.join(OsStr::from_bytes(name));
         let is_made = fs::create_dir_all(&root).is_ok();
         let script = "if read -r line < ../../outside/public.txt || read -r line < /etc/shadow; then echo out; fi; echo ran";
         let _ = fs::write(root.join("main.sh"), script);
-        // The rules or the backend may refuse such a path; if not, the walls are those of any other.
-        let Decision::Granted(grants) = Rules::default().decide(&Request::new(&root)) else { continue };
-        let outcome = skill.sandbox().run(Job::new(grants, Program::script(ScriptType::Shell, root.join("main.sh")))).await;
-        let said = outcome.map(|outcome| outcome.stdout.text()).map_err(|error| error.to_string());
+        // The rules or the backend may refuse such a path; if not, the walls are those of any
+        // other.
+        let Authorization::Granted(grants) = Policy::default().authorize(&Request::new(&root))
+        else {
+            continue;
+        };
+        let outcome = skill
+            .sandbox()
+            .run(Job::new(
+                grants,
+                Program::script(ScriptType::Shell, root.join("main.sh")),
+            ))
+            .await;
+        let said = outcome
+            .map(|outcome| outcome.stdout.text())
+            .map_err(|error| error.to_string());
         let is_text = std::str::from_utf8(name).is_ok() && is_made;
-        let is_so = if is_text { said == Ok("ran\n".to_owned()) } else { said.is_err() };
-        answers.holds(25, &format!("{:?}: {said:?}", &name[..name.len().min(24)]), AttemptResult::NoEffect, is_so);
+        let is_so = if is_text {
+            said == Ok("ran\n".to_owned())
+        } else {
+            said.is_err()
+        };
+        answers.holds(
+            25,
+            &format!("{:?}: {said:?}", &name[..name.len().min(24)]),
+            AttemptResult::NoEffect,
+            is_so,
+        );
     }
 }

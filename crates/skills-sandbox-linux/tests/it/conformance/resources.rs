@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use skills_sandbox::conformance::AttemptResult;
-use skills_sandbox::{Termination, Job, Sandbox};
+use skills_sandbox::{Job, Sandbox, Termination};
 use tokio::time::timeout;
 
 use super::answers::Answers;
@@ -31,7 +31,12 @@ async fn processes(answers: &mut Answers) {
     let script = "import os, time\nmade = 0\ntry:\n    while made < 150:\n        if os.fork() == 0:\n            time.sleep(60)\n            os._exit(0)\n        \
                   made += 1\nexcept OSError: pass\nprint(made, flush=True)";
     let outcome = skill.python(script).await;
-    let made: u64 = outcome.stdout.text().trim().parse().unwrap_or_else(|_| panic!("{:?} {}", outcome.termination, outcome.stderr.text()));
+    let made: u64 = outcome
+        .stdout
+        .text()
+        .trim()
+        .parse()
+        .unwrap_or_else(|_| panic!("{:?} {}", outcome.termination, outcome.stderr.text()));
     if made <= MOST {
         answers.observe(60, "stopped in time", AttemptResult::Contained);
     } else {
@@ -43,7 +48,11 @@ async fn processes(answers: &mut Answers) {
         }
     };
     if timeout(PATIENCE, all_dead).await.is_err() {
-        answers.observe(60, "processes are left after the end", AttemptResult::Succeeded);
+        answers.observe(
+            60,
+            "processes are left after the end",
+            AttemptResult::Succeeded,
+        );
     }
 }
 
@@ -88,17 +97,35 @@ open(workspace + '/held', 'w')
 while not os.path.exists(workspace + '/measured'): time.sleep(0.005)
 print('stopped by', why)
 "#;
-const WAYS: [&str; 8] = ["bytes", "private", "shared", "zeros", "memory-file", "scratch-file", "stack", "read-only"];
+const WAYS: [&str; 8] = [
+    "bytes",
+    "private",
+    "shared",
+    "zeros",
+    "memory-file",
+    "scratch-file",
+    "stack",
+    "read-only",
+];
 
 async fn memory(answers: &mut Answers) {
     for way in WAYS {
         let mut skill = planted(answers.tier).tool("Write");
         skill.limits.scratch_bytes = 64 << 20;
-        hog(answers, &skill, skill.job("main.py", HOG).arg("hog").arg(way)).await;
+        hog(
+            answers,
+            &skill,
+            skill.job("main.py", HOG).arg("hog").arg(way),
+        )
+        .await;
     }
     if has_node() {
-        // What Node can take by itself, and what a program can in its place: that is under the same limits and the same filter.
-        let takes = ["Buffer.alloc(step, 1)", "new Uint8Array(new SharedArrayBuffer(step)).fill(1)"];
+        // What Node can take by itself, and what a program can in its place: that is under the same
+        // limits and the same filter.
+        let takes = [
+            "Buffer.alloc(step, 1)",
+            "new Uint8Array(new SharedArrayBuffer(step)).fill(1)",
+        ];
         for take in takes.into_iter().chain(WAYS) {
             let mut skill = planted(answers.tier).tool("Write").tool("Bash");
             skill.limits.scratch_bytes = 64 << 20;
@@ -115,7 +142,9 @@ async fn memory(answers: &mut Answers) {
                           if (signal) console.log('stopped by', signal);\n"
                     .to_owned(),
             };
-            let job = skill.job("main.js", &script).arg(skill.path("skill/hog.py").to_str().unwrap());
+            let job = skill
+                .job("main.js", &script)
+                .arg(skill.path("skill/hog.py").to_str().unwrap());
             hog(answers, &skill, job.arg("hog").arg(take)).await;
         }
     }
@@ -126,7 +155,9 @@ async fn memory(answers: &mut Answers) {
 async fn hog(answers: &mut Answers, skill: &Skill, job: Job) {
     let what = format!("{:?}", job.args());
     let [held, measured] = ["held", "measured"].map(|name| skill.path("workspace").join(name));
-    let job = job.arg(skill.path("workspace").to_str().unwrap()).arg(TAKEN.to_string());
+    let job = job
+        .arg(skill.path("workspace").to_str().unwrap())
+        .arg(TAKEN.to_string());
     let sandbox = skill.sandbox();
     let (mut run, mut most) = (sandbox.run(job), 0);
     let outcome = loop {
@@ -142,23 +173,51 @@ async fn hog(answers: &mut Answers, skill: &Skill, job: Job) {
             }
         }
     };
-    let shown = format!("{what}: {} MiB, {:?}: {}{}", most >> 20, outcome.termination, outcome.stdout.text(), outcome.stderr.text());
-    assert!(held.exists() || !outcome.termination.is_success() || shown.contains("stopped by SIGKILL"), "{shown}");
-    let is_contained = most <= skill.limits.memory_bytes + BEYOND || matches!(outcome.termination, Termination::MemoryLimit { .. });
-    answers.holds(61, &shown, AttemptResult::Contained, is_contained && most > 0);
+    let shown = format!(
+        "{what}: {} MiB, {:?}: {}{}",
+        most >> 20,
+        outcome.termination,
+        outcome.stdout.text(),
+        outcome.stderr.text()
+    );
+    assert!(
+        held.exists() || !outcome.termination.is_success() || shown.contains("stopped by SIGKILL"),
+        "{shown}"
+    );
+    let is_contained = most <= skill.limits.memory_bytes + BEYOND
+        || matches!(outcome.termination, Termination::MemoryLimit { .. });
+    answers.holds(
+        61,
+        &shown,
+        AttemptResult::Contained,
+        is_contained && most > 0,
+    );
 }
 
-/// How much memory the processes of a skill have, shares of what they share included, but not what files of a disk stand for.
+/// How much memory the processes of a skill have, shares of what they share included, but not what
+/// files of a disk stand for.
 fn resident(skill: &Skill) -> u64 {
     let proportional = |pid: u32| {
         let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
-        let of = |name: &str| text.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse::<u64>().ok();
+        let of = |name: &str| {
+            text.lines()
+                .find_map(|line| line.strip_prefix(name))?
+                .split_whitespace()
+                .next()?
+                .parse::<u64>()
+                .ok()
+        };
         Some(of("Pss_Anon:")? + of("Pss_Shmem:")?)
     };
-    alive(skill).into_iter().filter_map(proportional).sum::<u64>() << 10
+    alive(skill)
+        .into_iter()
+        .filter_map(proportional)
+        .sum::<u64>()
+        << 10
 }
 
-/// Says how many of four processes had 70 MiB each at the same time; the kernel may kill all of them, or one.
+/// Says how many of four processes had 70 MiB each at the same time; the kernel may kill all of
+/// them, or one.
 const TOGETHER: &str = "import os, time
 ready, go, ended = os.pipe(), os.pipe(), {}
 for _ in range(4):
@@ -190,8 +249,18 @@ async fn together(answers: &mut Answers) {
     if together == "4\n" {
         answers.reported(62, &outcome.enforcement, "memory");
     } else {
-        let is_stopped = matches!(outcome.termination, Termination::MemoryLimit { .. }) || together.len() == 2;
-        answers.holds(62, &format!("{:?} {together} {}", outcome.termination, outcome.stderr.text()), AttemptResult::Contained, is_stopped);
+        let is_stopped =
+            matches!(outcome.termination, Termination::MemoryLimit { .. }) || together.len() == 2;
+        answers.holds(
+            62,
+            &format!(
+                "{:?} {together} {}",
+                outcome.termination,
+                outcome.stderr.text()
+            ),
+            AttemptResult::Contained,
+            is_stopped,
+        );
     }
 }
 
@@ -204,14 +273,35 @@ async fn disk(answers: &mut Answers) {
                    def many():\n    for number in range(70_000): os.close(os.open(home + '/f%d' % number, os.O_CREAT | os.O_WRONLY))";
     if answers.is_isolated() {
         let (tried, _) = python(&skill, prelude, &[(63, "fill()"), (63, "many()")]).await;
-        answers.holds(63, &format!("{tried:?}"), AttemptResult::Contained, tried.iter().all(|tried| tried.result == Err("ENOSPC".to_owned())));
+        answers.holds(
+            63,
+            &format!("{tried:?}"),
+            AttemptResult::Contained,
+            tried
+                .iter()
+                .all(|tried| tried.result == Err("ENOSPC".to_owned())),
+        );
     } else {
         for attempt in ["fill()", "many()"] {
-            let outcome = skill.python(&format!("import os\nhome = os.environ['HOME']\n{prelude}\n{attempt}")).await;
-            answers.holds(63, &format!("{:?}", outcome.termination), AttemptResult::Contained, matches!(outcome.termination, Termination::DiskLimit(_)));
+            let outcome = skill
+                .python(&format!(
+                    "import os\nhome = os.environ['HOME']\n{prelude}\n{attempt}"
+                ))
+                .await;
+            answers.holds(
+                63,
+                &format!("{:?}", outcome.termination),
+                AttemptResult::Contained,
+                matches!(outcome.termination, Termination::DiskLimit(_)),
+            );
         }
     }
-    answers.holds(63, "left in the scratch directory", answers.of(63).unwrap(), skill.leftovers() == 0);
+    answers.holds(
+        63,
+        "left in the scratch directory",
+        answers.of(63).unwrap(),
+        skill.leftovers() == 0,
+    );
 }
 
 async fn limits(answers: &mut Answers) {
@@ -221,19 +311,30 @@ async fn limits(answers: &mut Answers) {
     let attempts = [
         (64, "open(home + '/big', 'wb').write(b'x' * (2 << 20))"),
         (64, "os.truncate(home + '/big', 2 << 20)"),
-        (64, "[os.open('/dev/null', os.O_RDONLY) for _ in range(300)]"),
-        (64, "os.posix_fallocate(os.open(home + '/other', os.O_CREAT | os.O_WRONLY), 0, 2 << 20)"),
+        (
+            64,
+            "[os.open('/dev/null', os.O_RDONLY) for _ in range(300)]",
+        ),
+        (
+            64,
+            "os.posix_fallocate(os.open(home + '/other', os.O_CREAT | os.O_WRONLY), 0, 2 << 20)",
+        ),
         (64, "limit(resource.RLIMIT_FSIZE, 1 << 30, 1 << 30)"),
         (64, "limit(resource.RLIMIT_NOFILE, 4096, 4096)"),
         (64, "limit(resource.RLIMIT_CPU, 1 << 40, 1 << 40)"),
         (64, "limit(resource.RLIMIT_CORE, 1 << 30, 1 << 30)"),
         (64, "limit(resource.RLIMIT_MEMLOCK, 1 << 20, 1 << 20)"),
         (64, "limit(resource.RLIMIT_RTPRIO, 1, 1)"),
-        (64, "named('prlimit', 0, resource.RLIMIT_NOFILE, (ctypes.c_ulong * 2)(4096, 4096), None)"),
+        (
+            64,
+            "named('prlimit', 0, resource.RLIMIT_NOFILE, (ctypes.c_ulong * 2)(4096, 4096), None)",
+        ),
         (64, "named('mlockall', 1)"),
     ];
     // Descriptors that stay open would be in the way of what comes next.
-    let (many, others): (Vec<_>, Vec<_>) = attempts.into_iter().partition(|(_, code)| code.contains("range(300)"));
+    let (many, others): (Vec<_>, Vec<_>) = attempts
+        .into_iter()
+        .partition(|(_, code)| code.contains("range(300)"));
     answers.denied(&python(&skill, prelude, &many).await.0);
     answers.denied(&python(&skill, prelude, &others).await.0);
 }
@@ -242,11 +343,20 @@ async fn time(answers: &mut Answers) {
     let mut skill = planted(answers.tier).tool("Bash");
     skill.limits.wall_time = Duration::from_millis(800);
     let threads = "import threading\ndef spin():\n    while True: pass\nfor _ in range(4): threading.Thread(target=spin).start()";
-    for job in
-        [skill.job("main.py", threads), skill.job("main.sh", "for i in 1 2 3 4; do (while :; do :; done) & done; while :; do :; done")]
-    {
+    for job in [
+        skill.job("main.py", threads),
+        skill.job(
+            "main.sh",
+            "for i in 1 2 3 4; do (while :; do :; done) & done; while :; do :; done",
+        ),
+    ] {
         let outcome = timeout(PATIENCE, skill.run(job)).await.unwrap();
-        answers.holds(65, &format!("{:?}", outcome.termination), AttemptResult::Contained, outcome.termination == Termination::TimedOut { limit_ms: 800 });
+        answers.holds(
+            65,
+            &format!("{:?}", outcome.termination),
+            AttemptResult::Contained,
+            outcome.termination == Termination::TimedOut { limit_ms: 800 },
+        );
     }
     skill.limits.wall_time = Duration::from_millis(1_000);
     let sleeping = timeout(PATIENCE, skill.python("import time\ntime.sleep(3600)")).await;
@@ -254,17 +364,38 @@ async fn time(answers: &mut Answers) {
     // How late depends on what else the machine does, but it is never early.
     let is_not_early = outcome.duration >= Duration::from_millis(1_000);
     let shown = format!("{:?} after {:?}", outcome.termination, outcome.duration);
-    answers.holds(66, &shown, AttemptResult::Contained, outcome.termination == Termination::TimedOut { limit_ms: 1_000 } && is_not_early);
+    answers.holds(
+        66,
+        &shown,
+        AttemptResult::Contained,
+        outcome.termination == Termination::TimedOut { limit_ms: 1_000 } && is_not_early,
+    );
 }
 
 async fn core(answers: &mut Answers) {
     let skill = planted(answers.tier).tool("Write");
     let script = "import os, resource\nprint(resource.getrlimit(resource.RLIMIT_CORE), flush=True)\nos.chdir('../workspace')\nos.abort()";
     let outcome = skill.python(script).await;
-    let is_crash = matches!(outcome.termination, Termination::Signaled { .. }) && outcome.stdout.text() == "(1, 1)\n";
-    let names: Vec<_> = ["workspace", "skill", ""].iter().flat_map(|place| fs::read_dir(skill.path(place)).unwrap()).collect();
-    let has_core = names.iter().any(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("core"));
-    answers.holds(67, &format!("{:?} {}", outcome.termination, outcome.stdout.text()), AttemptResult::NoEffect, is_crash && !has_core);
+    let is_crash = matches!(outcome.termination, Termination::Signaled { .. })
+        && outcome.stdout.text() == "(1, 1)\n";
+    let names: Vec<_> = ["workspace", "skill", ""]
+        .iter()
+        .flat_map(|place| fs::read_dir(skill.path(place)).unwrap())
+        .collect();
+    let has_core = names.iter().any(|entry| {
+        entry
+            .as_ref()
+            .unwrap()
+            .file_name()
+            .to_string_lossy()
+            .contains("core")
+    });
+    answers.holds(
+        67,
+        &format!("{:?} {}", outcome.termination, outcome.stdout.text()),
+        AttemptResult::NoEffect,
+        is_crash && !has_core,
+    );
 }
 
 /// What is counted for the user or the machine, so that one run could take it from all others.
@@ -275,7 +406,10 @@ async fn pools(answers: &mut Answers) {
         super::privilege::numbers()
     );
     let attempts = [
-        (101, "call(number('io_setup'), 1, ctypes.byref(ctypes.c_ulong()))"),
+        (
+            101,
+            "call(number('io_setup'), 1, ctypes.byref(ctypes.c_ulong()))",
+        ),
         (101, "call(number('inotify_init1'), 0)"),
         (101, "call(number('fanotify_init'), 0, 0)"),
         (101, "fcntl.fcntl(os.pipe()[1], 1031, 1 << 20)"),

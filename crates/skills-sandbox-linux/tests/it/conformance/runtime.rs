@@ -7,8 +7,8 @@ use std::task::Poll;
 
 use skills_sandbox::conformance::AttemptResult;
 use skills_sandbox::interpreter::ProgramFinder;
-use skills_sandbox::{ErrorKind, EnforcementReport, Sandbox, ScriptType, EnforcementStatus};
-use skills_sandbox_linux::{Isolation, Step};
+use skills_sandbox::{EnforcementReport, EnforcementStatus, ErrorKind, Sandbox, ScriptType};
+use skills_sandbox_linux::{IsolationMode, SetupStep};
 use skills_test_support::skip_part;
 
 use super::answers::Answers;
@@ -27,42 +27,86 @@ pub(crate) async fn answer(answers: &mut Answers) {
     honest(answers).await;
 }
 
-/// A machine that has nothing: whatever is asked for, nothing runs, and it is said what is missing and how to get it.
+/// A machine that has nothing: whatever is asked for, nothing runs, and it is said what is missing
+/// and how to get it.
 async fn no_wall(answers: &mut Answers) {
-    for isolation in [Isolation::Strongest, Isolation::Isolated, Isolation::Landlock] {
+    for isolation in [
+        IsolationMode::BestAvailable,
+        IsolationMode::Namespaces,
+        IsolationMode::LandlockOnly,
+    ] {
         let skill = planted(answers.tier).tool("Write");
         let job = skill.job("main.py", "open('../workspace/ran', 'w')");
-        let sandbox = skill.sandbox().isolation(isolation).without_walls();
-        let errors = [sandbox.probe().map(|_| ()), sandbox.check_grants(&skill.grants()), sandbox.run(job).await.map(|_| ())];
+        let sandbox = skill
+            .sandbox()
+            .isolation_mode(isolation)
+            .without_restrictions();
+        let errors = [
+            sandbox.probe().map(|_| ()),
+            sandbox.check_grants(&skill.grants()),
+            sandbox.run(job).await.map(|_| ()),
+        ];
         for error in errors {
-            let is_told = error.as_ref().is_err_and(|error| error.kind() == ErrorKind::Unavailable && error.hint().is_some());
+            let is_told = error.as_ref().is_err_and(|error| {
+                error.kind() == ErrorKind::Unavailable && error.hint().is_some()
+            });
             let shown = format!("{isolation:?}: {error:?}");
-            answers.holds(94, &shown, AttemptResult::Rejected, is_told && !skill.path("workspace/ran").exists() && skill.leftovers() == 0);
+            answers.holds(
+                94,
+                &shown,
+                AttemptResult::Rejected,
+                is_told && !skill.path("workspace/ran").exists() && skill.leftovers() == 0,
+            );
         }
     }
 }
 
 /// No step may fail and the program run all the same.
 async fn faults(answers: &mut Answers) {
-    for step in Step::ALL {
-        let of_isolation = [Step::Identity, Step::Root, Step::Tree, Step::Processes, Step::Pivot, Step::Network];
+    for step in SetupStep::ALL {
+        let of_isolation = [
+            SetupStep::Identity,
+            SetupStep::Root,
+            SetupStep::RootFs,
+            SetupStep::Proc,
+            SetupStep::Pivot,
+            SetupStep::Network,
+        ];
         if !answers.is_isolated() && of_isolation.contains(&step) {
             continue;
         }
         let skill = planted(answers.tier).tool("Write");
-        let skill = if step == Step::Network { skill.tool("WebFetch(domain:skills.example)") } else { skill };
+        let skill = if step == SetupStep::Network {
+            skill.tool("WebFetch(domain:skills.example)")
+        } else {
+            skill
+        };
         let job = skill.job("main.py", "open('../workspace/ran', 'w')");
         let failed = skill.sandbox().fault(step).run(job).await;
-        let is_so = failed.is_err() && !skill.path("workspace/ran").exists() && skill.leftovers() == 0;
-        answers.holds(95, &format!("{step:?}: {failed:?}"), AttemptResult::Rejected, is_so);
+        let is_so =
+            failed.is_err() && !skill.path("workspace/ran").exists() && skill.leftovers() == 0;
+        answers.holds(
+            95,
+            &format!("{step:?}: {failed:?}"),
+            AttemptResult::Rejected,
+            is_so,
+        );
     }
 }
 
 fn many(answers: &mut Answers) {
-    let output = host::command("many", answers.tier).stderr(Stdio::piped()).output().unwrap();
+    let output = host::command("many", answers.tier)
+        .stderr(Stdio::piped())
+        .output()
+        .unwrap();
     let said = host::said(&String::from_utf8_lossy(&output.stdout));
     let shown = format!("{said:?} {}", String::from_utf8_lossy(&output.stderr));
-    answers.holds(96, &shown, AttemptResult::Succeeded, said == ["mixed 0", "nothing left", "memory true"]);
+    answers.holds(
+        96,
+        &shown,
+        AttemptResult::Succeeded,
+        said == ["mixed 0", "nothing left", "memory true"],
+    );
 }
 
 /// A run is begun on a thread that ends while the script still runs.
@@ -95,7 +139,12 @@ async fn thread_ends(answers: &mut Answers) {
     });
     std::fs::write(skill.path("workspace/go"), "").unwrap();
     let outcome = begun.unwrap().await.unwrap();
-    answers.holds(97, &format!("{:?}", outcome.termination), AttemptResult::Succeeded, outcome.stdout.text() == "went on\n" && outcome.termination.is_success());
+    answers.holds(
+        97,
+        &format!("{:?}", outcome.termination),
+        AttemptResult::Succeeded,
+        outcome.stdout.text() == "went on\n" && outcome.termination.is_success(),
+    );
 }
 
 /// The cases that put each wall of a report to the test.
@@ -103,7 +152,12 @@ const PROVOKED: [(&str, &[u8]); 13] = [
     ("files", &[1, 2, 4, 5, 6, 7, 10, 16, 17, 19, 20]),
     ("metadata", &[8, 9]),
     ("signals", &[50]),
-    ("network", &[32, 33, 34, 35, 36, 37, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48]),
+    (
+        "network",
+        &[
+            32, 33, 34, 35, 36, 37, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48,
+        ],
+    ),
     ("processes", &[58, 60]),
     ("protected", &[21]),
     ("privileges", &[59, 80]),
@@ -118,29 +172,56 @@ const PROVOKED: [(&str, &[u8]); 13] = [
 /// Whatever a report calls enforced must have been attacked above, and have held.
 async fn honest(answers: &mut Answers) {
     let mut reports: Vec<EnforcementReport> = Vec::new();
-    for tools in [&[][..], &["Write"], &["Bash"], &["Bash(cat:*)"], &["WebFetch(domain:skills.example)"]] {
-        let skill = tools.iter().fold(planted(answers.tier), |skill, tool| skill.tool(tool));
+    for tools in [
+        &[][..],
+        &["Write"],
+        &["Bash"],
+        &["Bash(cat:*)"],
+        &["WebFetch(domain:skills.example)"],
+    ] {
+        let skill = tools
+            .iter()
+            .fold(planted(answers.tier), |skill, tool| skill.tool(tool));
         if let Ok(outcome) = skill.sandbox().run(skill.job("main.sh", ":")).await {
             reports.push(outcome.enforcement);
         }
     }
     let provoked: BTreeMap<&str, &[u8]> = PROVOKED.into();
-    for layer in reports.iter().flat_map(EnforcementReport::restrictions).filter(|layer| layer.status() == EnforcementStatus::Enforced) {
+    for layer in reports
+        .iter()
+        .flat_map(EnforcementReport::restrictions)
+        .filter(|layer| layer.status() == EnforcementStatus::Enforced)
+    {
         let cases = provoked.get(layer.name()).copied().unwrap_or_default();
-        let held = cases.iter().all(|case| answers.of(*case).is_some_and(AttemptResult::is_blocked));
-        answers.holds(98, &format!("{layer}, provoked by {cases:?}"), AttemptResult::Succeeded, held && !cases.is_empty());
+        let held = cases
+            .iter()
+            .all(|case| answers.of(*case).is_some_and(AttemptResult::is_blocked));
+        answers.holds(
+            98,
+            &format!("{layer}, provoked by {cases:?}"),
+            AttemptResult::Succeeded,
+            held && !cases.is_empty(),
+        );
     }
 }
 
 async fn interpreters(answers: &mut Answers) {
     let stage = tempfile::tempdir().unwrap();
-    let mut pythons = vec![PathBuf::from("/usr/bin/python3"), PathBuf::from("/usr/local/bin/python3"), "/opt/conda/bin/python3".into()];
+    let mut pythons = vec![
+        PathBuf::from("/usr/bin/python3"),
+        PathBuf::from("/usr/local/bin/python3"),
+        "/opt/conda/bin/python3".into(),
+    ];
     pythons.extend(below("/root/.pyenv/versions"));
     pythons.extend(below("/opt/pyenv/versions"));
     pythons.extend(below("/root/.local/share/uv/python"));
     pythons.retain(|python| is_modern(python));
     let venv = stage.path().canonicalize().unwrap().join("venv");
-    let made = Command::new("/usr/bin/python3").args(["-m", "venv", "--without-pip"]).arg(&venv).stderr(Stdio::null()).status();
+    let made = Command::new("/usr/bin/python3")
+        .args(["-m", "venv", "--without-pip"])
+        .arg(&venv)
+        .stderr(Stdio::null())
+        .status();
     match made.is_ok_and(|made| made.success()) {
         true => pythons.push(venv.join("bin/python3")),
         false => skip_part("virtual environment", "/usr/bin/python3 -m venv fails"),
@@ -150,18 +231,37 @@ async fn interpreters(answers: &mut Answers) {
         let mut skill = planted(answers.tier);
         skill.limits.memory_bytes = 512 << 20;
         let job = skill.job("main.py", "import ssl, json, sqlite3, sys, ctypes, decimal, zlib\nprint(json.dumps([sys.prefix, sqlite3.connect(':memory:').execute('select 1').fetchone()]))");
-        let sandbox = skill.sandbox().interpreters(ProgramFinder::default().override_interpreter(ScriptType::Python, python));
+        let sandbox = skill.sandbox().program_finder(
+            ProgramFinder::default().override_interpreter(ScriptType::Python, python),
+        );
         let outcome = sandbox.run(job).await;
         let said = outcome.map(|outcome| (outcome.stdout.text(), outcome.stderr.text()));
-        let prefix = python.parent().and_then(Path::parent).unwrap().display().to_string();
-        let is_so = said.as_ref().is_ok_and(|(out, _)| out.contains(&prefix) && out.contains("[1]"));
-        answers.holds(99, &format!("{}: {said:?}", python.display()), AttemptResult::Succeeded, is_so);
+        let prefix = python
+            .parent()
+            .and_then(Path::parent)
+            .unwrap()
+            .display()
+            .to_string();
+        let is_so = said
+            .as_ref()
+            .is_ok_and(|(out, _)| out.contains(&prefix) && out.contains("[1]"));
+        answers.holds(
+            99,
+            &format!("{}: {said:?}", python.display()),
+            AttemptResult::Succeeded,
+            is_so,
+        );
     }
     let skill = Skill::new(answers.tier);
     if has_node() {
         let outcome =
             skill.run(skill.job("main.js", "console.log(require('crypto').createHash('sha256').update('x').digest('hex').length)")).await;
-        answers.holds(99, &format!("{outcome:?}"), AttemptResult::Succeeded, outcome.stdout.text() == "64\n");
+        answers.holds(
+            99,
+            &format!("{outcome:?}"),
+            AttemptResult::Succeeded,
+            outcome.stdout.text() == "64\n",
+        );
     }
 }
 
@@ -170,8 +270,14 @@ fn below(directory: &str) -> impl Iterator<Item = PathBuf> {
     entries.map(|entry| entry.path().join("bin/python3"))
 }
 
-/// Old ones, and those that cannot do without the sandbox what they are asked to do in it, say nothing about it.
+/// Old ones, and those that cannot do without the sandbox what they are asked to do in it, say
+/// nothing about it.
 fn is_modern(python: &Path) -> bool {
     let check = "import sys, ssl, json, sqlite3, ctypes, decimal, zlib\nsys.exit(sys.version_info < (3, 8))";
-    python.exists() && Command::new(python).args(["-I", "-c", check]).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+    python.exists()
+        && Command::new(python)
+            .args(["-I", "-c", check])
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
 }

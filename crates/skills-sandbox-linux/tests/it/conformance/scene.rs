@@ -8,13 +8,13 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Child, Command};
 
-use skills_sandbox_linux::Isolation;
+use skills_sandbox_linux::IsolationMode;
 use skills_test_support::{host, skip_part};
 
 use crate::skill::Skill;
 
 /// A skill with a neighbour, and files outside that anybody may read.
-pub(crate) fn planted(tier: Isolation) -> Skill {
+pub(crate) fn planted(tier: IsolationMode) -> Skill {
     let skill = Skill::new(tier);
     for directory in ["outside/home/.ssh", "sibling", "workspace/.git/hooks"] {
         fs::create_dir_all(skill.path(directory)).unwrap();
@@ -46,21 +46,46 @@ pub(crate) fn places(skill: &Skill) -> String {
 
 /// Everything about a tree that a script could change.
 pub(crate) fn fingerprint(path: &Path) -> String {
-    let Ok(found) = fs::symlink_metadata(path) else { return format!("{} is missing\n", path.display()) };
-    let what = format!("{} {:o} {} {} {}.{}", path.display(), found.mode(), found.uid(), found.nlink(), found.mtime(), found.mtime_nsec());
+    let Ok(found) = fs::symlink_metadata(path) else {
+        return format!("{} is missing\n", path.display());
+    };
+    let what = format!(
+        "{} {:o} {} {} {}.{}",
+        path.display(),
+        found.mode(),
+        found.uid(),
+        found.nlink(),
+        found.mtime(),
+        found.mtime_nsec()
+    );
     if found.is_dir() {
-        let mut entries: Vec<_> = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let mut entries: Vec<_> = fs::read_dir(path)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
         entries.sort();
-        return format!("{what}\n{}", entries.iter().map(|entry| fingerprint(entry)).collect::<String>());
+        return format!(
+            "{what}\n{}",
+            entries
+                .iter()
+                .map(|entry| fingerprint(entry))
+                .collect::<String>()
+        );
     }
-    let content = if found.is_file() { fs::read(path).unwrap() } else { Vec::new() };
+    let content = if found.is_file() {
+        fs::read(path).unwrap()
+    } else {
+        Vec::new()
+    };
     format!("{what} {content:?}\n")
 }
 
 /// Returns `false` and records a skip where this host has no Node.
 #[track_caller]
 pub(crate) fn has_node() -> bool {
-    host::program("node").inspect_err(|reason| skip_part("attempts by Node", reason)).is_ok()
+    host::program("node")
+        .inspect_err(|reason| skip_part("attempts by Node", reason))
+        .is_ok()
 }
 
 /// A process of the host's.
@@ -68,7 +93,13 @@ pub(crate) struct Victim(Child);
 
 impl Victim {
     pub(crate) fn new() -> Self {
-        Self(Command::new("sleep").arg("600").env("CANARY_OF_VICTIM", "canary").spawn().unwrap())
+        Self(
+            Command::new("sleep")
+                .arg("600")
+                .env("CANARY_OF_VICTIM", "canary")
+                .spawn()
+                .unwrap(),
+        )
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -123,7 +154,12 @@ fn came<T>(result: std::io::Result<T>) -> Option<T> {
 
 /// The report of a run of a skill like this one.
 pub(crate) async fn report(skill: &Skill) -> skills_sandbox::EnforcementReport {
-    planted(skill.isolation).tool("Write").tool("Bash").run_shell(":").await.enforcement
+    planted(skill.isolation)
+        .tool("Write")
+        .tool("Bash")
+        .run_shell(":")
+        .await
+        .enforcement
 }
 
 /// Ends what a host that was killed left of a skill's processes.
@@ -133,10 +169,16 @@ pub(crate) fn end_all_of(skill: &Skill) {
     }
 }
 
-/// Numbers of the processes that name the skill's directory among their arguments, as its scripts do.
+/// Numbers of the processes that name the skill's directory among their arguments, as its scripts
+/// do.
 pub(crate) fn alive(skill: &Skill) -> Vec<u32> {
     let own = skill.path("skill").display().to_string();
-    let numbers = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    let is_own = |pid: &u32| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| String::from_utf8_lossy(&line).contains(&own));
+    let numbers = fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let is_own = |pid: &u32| {
+        fs::read(format!("/proc/{pid}/cmdline"))
+            .is_ok_and(|line| String::from_utf8_lossy(&line).contains(&own))
+    };
     numbers.filter(is_own).collect()
 }

@@ -35,17 +35,34 @@ const CONNECTS: &[(u8, &[&str])] = &[
             "connect('/tmp/.X11-unix/X0')",
         ],
     ),
-    (48, &["connect(workspace + '/helper')", "connect(workspace + '/helper', socket.SOCK_DGRAM)", "pair().connect(workspace + '/helper')"]),
+    (
+        48,
+        &[
+            "connect(workspace + '/helper')",
+            "connect(workspace + '/helper', socket.SOCK_DGRAM)",
+            "pair().connect(workspace + '/helper')",
+        ],
+    ),
     (49, &["talk()"]),
 ];
 
 pub(crate) async fn answer(answers: &mut Answers) {
     let skill = planted(answers.tier).tool("Write").tool("Bash");
-    let name = format!("skills-conformance-{}-{:?}", std::process::id(), answers.tier);
-    let abstracted = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
-    let (agent, shared) =
-        (UnixListener::bind(skill.path("outside/agent")).unwrap(), UnixListener::bind(skill.path("workspace/helper")).unwrap());
-    let attempts: Vec<(u8, &str)> = CONNECTS.iter().flat_map(|(case, codes)| of_case(*case, codes)).collect();
+    let name = format!(
+        "skills-conformance-{}-{:?}",
+        std::process::id(),
+        answers.tier
+    );
+    let abstracted =
+        UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+    let (agent, shared) = (
+        UnixListener::bind(skill.path("outside/agent")).unwrap(),
+        UnixListener::bind(skill.path("workspace/helper")).unwrap(),
+    );
+    let attempts: Vec<(u8, &str)> = CONNECTS
+        .iter()
+        .flat_map(|(case, codes)| of_case(*case, codes))
+        .collect();
     let prelude = format!(
         "{}NAME = {name:?}\n\
          def connect(path, kind=socket.SOCK_STREAM):\n    socket.socket(socket.AF_UNIX, kind).connect(path)\n\
@@ -57,14 +74,24 @@ pub(crate) async fn answer(answers: &mut Answers) {
     let (talk, others): (Vec<_>, Vec<_>) = tried.into_iter().partition(|tried| tried.case == 49);
     answers.denied(&others);
     let talked = format!("{:?}", talk[0].result);
-    answers.holds(49, &talked, AttemptResult::Succeeded, talked == "Ok(\"b'hello'\")");
+    answers.holds(
+        49,
+        &talked,
+        AttemptResult::Succeeded,
+        talked == "Ok(\"b'hello'\")",
+    );
     if has_node() {
         let (agent, helper) = (skill.path("outside/agent"), skill.path("workspace/helper"));
         let connect = |path: &std::path::Path| format!("connect({{ path: '{}' }})", path.display());
         answers.denied(&node(&skill, &[(47, connect(&agent)), (48, connect(&helper))]).await);
     }
     for (case, listener) in [(46, abstracted), (47, agent), (48, shared)] {
-        answers.holds(case, "visits", AttemptResult::Denied, listener.visits() == 0);
+        answers.holds(
+            case,
+            "visits",
+            AttemptResult::Denied,
+            listener.visits() == 0,
+        );
     }
     answers.through("local sockets");
 }

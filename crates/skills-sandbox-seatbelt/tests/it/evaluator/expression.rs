@@ -36,7 +36,7 @@ impl Expression {
     }
 }
 
-/// Reads expressions to the end of the text.
+/// Parses expressions to the end of the text.
 pub(super) fn parse(text: &str) -> Vec<Expression> {
     let mut characters = text.chars().peekable();
     let mut expressions = Vec::new();

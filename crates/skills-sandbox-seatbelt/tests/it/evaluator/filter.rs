@@ -1,4 +1,4 @@
-//! What a rule applies to.
+//! The filters of rules.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -8,14 +8,14 @@ use regex_lite::Regex;
 
 use super::expression::Expression;
 
-/// How a connection is spoken.
+/// The protocol of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocol {
     Tcp,
     Udp,
 }
 
-/// What an operation is done to.
+/// The subject of an operation.
 #[derive(Debug, Clone)]
 pub(crate) enum Subject {
     Nothing,
@@ -32,7 +32,7 @@ pub(crate) enum Subject {
     Process {
         is_in_same_sandbox: bool,
     },
-    /// A value of the kernel or a service of the system.
+    /// A kernel value or a system service.
     Name(String),
 }
 
@@ -150,7 +150,7 @@ impl Filter {
     }
 }
 
-/// A path of the text or of a parameter, which must be one that the kernel could come up with.
+/// A literal path or a parameter, which must be a path that the kernel could return.
 fn place(path: &Expression, parameters: &BTreeMap<&str, &str>) -> PathBuf {
     let path = match path {
         Expression::Text(path) => path.as_str(),
@@ -166,7 +166,7 @@ fn place(path: &Expression, parameters: &BTreeMap<&str, &str>) -> PathBuf {
     path.into()
 }
 
-/// Only what the patterns of both worlds mean alike.
+/// Only patterns that have the same meaning in both regex dialects.
 fn regex(pattern: &str) -> Regex {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "^$()|?[]./-_".contains(c);
     assert!(
@@ -175,7 +175,7 @@ fn regex(pattern: &str) -> Regex {
     );
     assert!(
         !pattern.replace("[.]", "").contains('.'),
-        "{pattern} holds a wildcard"
+        "{pattern} contains a wildcard"
     );
     Regex::new(pattern).expect("a pattern")
 }

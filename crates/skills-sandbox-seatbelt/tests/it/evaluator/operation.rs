@@ -1,6 +1,6 @@
-//! The tree of operations.
+//! The hierarchy of operations.
 
-/// Operations with those that they belong to.
+/// Operations with their parents.
 const TREE: &[(&str, &str)] = &[
     ("file*", "default"),
     ("file-ioctl", "file*"),
@@ -45,7 +45,7 @@ const TREE: &[(&str, &str)] = &[
     ("system-socket", "default"),
 ];
 
-/// Refuses an operation that does not exist.
+/// Panics for an unknown operation.
 pub(super) fn check(operation: &str) {
     assert!(
         operation == "default" || parent(operation).is_some(),
@@ -53,7 +53,7 @@ pub(super) fn check(operation: &str) {
     );
 }
 
-/// Says whether a rule for one operation is one for another, too.
+/// Returns true if a rule for one operation also applies to another.
 pub(super) fn covers(rule: &str, operation: &str) -> bool {
     std::iter::successors(Some(operation), |operation| parent(operation))
         .any(|operation| operation == rule)

@@ -1,4 +1,4 @@
-//! Files and directories that are not what they should be.
+//! Files and directories with unexpected content, type, owner or mode.
 
 use skills_test_support::{skip, skip_part};
 use std::fs;
@@ -9,10 +9,10 @@ use super::super::error::TrustFault;
 use super::super::{CacheKey, CodeCache, CodeCacheErrorKind, Lookup, Rejection};
 use super::{PAYLOAD, Place, key, mode, payload, set_mode};
 
-/// Nobody's number on common systems; root can give files to it.
-const SOMEBODY: u32 = 65_534;
+/// An unused user id on common systems; root can give files to it.
+const OTHER_USER: u32 = 65_534;
 
-/// Changes the file of an artifact, then expects it to be rejected and deleted.
+/// Modifies the file of a module, then expects it to be rejected and deleted.
 #[track_caller]
 fn rejected(change: impl FnOnce(&Path)) -> Rejection {
     let (place, key) = Place::filled();
@@ -30,7 +30,8 @@ fn rejected(change: impl FnOnce(&Path)) -> Rejection {
     rejection
 }
 
-/// Expects the whole cache to be refused, for reading and for writing, with this in the message.
+/// Expects the whole cache to be rejected, for reading and for writing, with this text in the
+/// message.
 #[track_caller]
 fn refused(cache: &CodeCache, reason: &str) {
     let key = key("one");
@@ -52,7 +53,7 @@ fn is_root() -> bool {
     root
 }
 
-/// Puts bytes in place of an artifact, expects them to be rejected and deleted, and checks the
+/// Replaces a module with these bytes, expects them to be rejected and deleted, and checks the
 /// reason.
 #[track_caller]
 fn rejected_bytes(
@@ -108,7 +109,7 @@ fn every_other_length_is_found() {
 }
 
 #[test]
-fn bytes_that_were_never_ours_are_rejected() {
+fn bytes_of_other_origin_are_rejected() {
     assert_eq!(
         rejected(|file| fs::write(file, [0x5a; 4_096]).unwrap()),
         Rejection::UnknownFormat
@@ -120,8 +121,8 @@ fn bytes_that_were_never_ours_are_rejected() {
 }
 
 #[test]
-fn a_file_too_large_to_be_ours_is_not_read() {
-    // A hole: neither disk nor memory could hold what it pretends to have.
+fn a_file_beyond_the_maximum_size_is_not_read() {
+    // A sparse file: neither disk nor memory could hold its length.
     let rejection = rejected(|file| {
         fs::OpenOptions::new()
             .write(true)
@@ -157,8 +158,7 @@ fn files_of_another_user_s_key_are_rejected() {
         ours.cache.load(&key),
         Ok(Lookup::Rejected(Rejection::BadMac))
     ));
-    // With their key in place of ours, a process that starts now takes their files, and ours no
-    // more.
+    // With their key in place of ours, a new process accepts their files, and no longer ours.
     ours.cache.store(&key, PAYLOAD).unwrap();
     fs::copy(theirs.seal(), ours.seal()).unwrap();
     assert!(matches!(
@@ -191,7 +191,7 @@ fn symlinks_are_not_followed() {
     let moved = place.parent.path().join("moved.key");
     fs::rename(place.seal(), &moved).unwrap();
     symlink(&moved, place.seal()).unwrap();
-    refused(&place.another(), "seal.key is not used: it is a symlink");
+    refused(&place.another(), "seal.key: is a symlink");
 
     let (place, _) = Place::filled();
     let link = place.parent.path().join("link");
@@ -199,13 +199,13 @@ fn symlinks_are_not_followed() {
     for path in [link.clone(), link.join(""), link.join(".")] {
         refused(
             &CodeCache::open(path).unwrap(),
-            "it is a symlink; name the directory itself",
+            "is a symlink; pass the directory itself",
         );
     }
 }
 
 #[test]
-fn pipes_are_not_waited_for() {
+fn opening_a_pipe_does_not_block() {
     let rejection = rejected(|file| {
         fs::remove_file(file).unwrap();
         pipe(file);
@@ -215,10 +215,7 @@ fn pipes_are_not_waited_for() {
     let (place, _) = Place::filled();
     fs::remove_file(place.seal()).unwrap();
     pipe(&place.seal());
-    refused(
-        &place.another(),
-        "seal.key is not used: it is of another kind",
-    );
+    refused(&place.another(), "seal.key: unexpected file type");
 }
 
 fn pipe(path: &Path) {
@@ -232,7 +229,7 @@ fn pipe(path: &Path) {
 }
 
 #[test]
-fn wide_modes_are_refused() {
+fn modes_with_access_for_others_are_rejected() {
     assert_eq!(
         rejected(|file| set_mode(file, 0o640)),
         Rejection::Untrusted(TrustFault::Mode { mode: 0o640 })
@@ -242,9 +239,7 @@ fn wide_modes_are_refused() {
         set_mode(place.cache.directory(), wide);
         refused(
             &place.another(),
-            &format!(
-                "others may use it (mode {wide:o}); if nobody else wrote there, run `chmod go= "
-            ),
+            &format!("accessible to other users (mode {wide:o}); run `chmod go= "),
         );
         assert!(
             place.file(&key).exists(),
@@ -257,67 +252,67 @@ fn wide_modes_are_refused() {
     set_mode(&place.seal(), 0o604);
     refused(
         &place.another(),
-        "seal.key is not used: others may use it (mode 604)",
+        "seal.key: accessible to other users (mode 604)",
     );
 }
 
 #[test]
-fn a_key_of_another_length_is_refused() {
+fn a_key_of_another_length_is_rejected() {
     for length in [0, 31, 33] {
         let (place, _) = Place::filled();
         fs::write(place.seal(), vec![7; length]).unwrap();
         refused(
             &place.another(),
-            &format!("the key has {length} bytes instead of 32; remove it"),
+            &format!("key is {length} bytes, expected 32; remove it"),
         );
     }
 }
 
 #[test]
-fn things_of_other_users_are_refused() {
+fn files_of_other_users_are_rejected() {
     if !is_root() {
         return;
     }
     let fault = TrustFault::Owner {
-        owner: SOMEBODY,
+        owner: OTHER_USER,
         user: 0,
     };
     assert_eq!(
-        rejected(|file| chown(file, Some(SOMEBODY), None).unwrap()),
+        rejected(|file| chown(file, Some(OTHER_USER), None).unwrap()),
         Rejection::Untrusted(fault)
     );
     let (place, _) = Place::filled();
-    chown(place.seal(), Some(SOMEBODY), None).unwrap();
+    chown(place.seal(), Some(OTHER_USER), None).unwrap();
     refused(
         &place.another(),
-        "seal.key is not used: it belongs to user 65534, not to 0",
+        "seal.key: owned by user 65534, expected 0",
     );
     let (place, _) = Place::filled();
-    chown(place.cache.directory(), Some(SOMEBODY), None).unwrap();
+    chown(place.cache.directory(), Some(OTHER_USER), None).unwrap();
     refused(
         &place.another(),
-        "it belongs to user 65534, not to 0, who runs this; name a directory of your own",
+        "owned by user 65534, expected 0; pass a directory that you own",
     );
 }
 
 #[test]
-fn a_directory_of_root_is_refused_to_others() {
+fn a_directory_of_root_is_rejected_for_others() {
     if rustix::process::geteuid().is_root() {
         return skip("this is root");
     }
-    refused(&CodeCache::open("/").unwrap(), "it belongs to user 0");
+    refused(&CodeCache::open("/").unwrap(), "owned by user 0");
 }
 
 #[test]
-fn a_file_in_place_of_the_directory_is_refused() {
+fn a_file_in_place_of_the_directory_is_rejected() {
     let parent = tempfile::tempdir().unwrap();
     let file = parent.path().join("cache");
     fs::write(&file, "").unwrap();
-    refused(&CodeCache::open(&file).unwrap(), "it is of another kind");
+    refused(&CodeCache::open(&file).unwrap(), "unexpected file type");
 }
 
 #[test]
-fn a_read_only_directory_still_serves_what_it_has() {
+fn a_read_only_directory_still_serves_its_modules() {
     let (place, one) = Place::filled();
     set_mode(place.cache.directory(), 0o500);
     assert_eq!(payload(place.another().load(&one)), PAYLOAD);
@@ -339,7 +334,7 @@ fn a_read_only_directory_still_serves_what_it_has() {
 }
 
 #[test]
-fn a_deleted_directory_is_made_again() {
+fn a_deleted_directory_is_recreated() {
     let (place, one) = Place::filled();
     let seal = fs::read(place.seal()).unwrap();
     fs::remove_dir_all(place.cache.directory()).unwrap();
@@ -349,17 +344,21 @@ fn a_deleted_directory_is_made_again() {
             .cache
             .lock(&one, super::NOW, &|| false)
             .unwrap()
-            .expect("nobody has it"),
+            .expect("the lock is free"),
     );
     place.cache.store(&one, PAYLOAD).unwrap();
     assert_eq!(payload(place.cache.load(&one)), PAYLOAD);
     assert_eq!(payload(place.another().load(&one)), PAYLOAD);
     assert_eq!(mode(place.cache.directory()), 0o700);
-    assert_ne!(fs::read(place.seal()).unwrap(), seal, "it is another key");
+    assert_ne!(
+        fs::read(place.seal()).unwrap(),
+        seal,
+        "the key is a new one"
+    );
 }
 
 #[test]
-fn an_artifact_is_replaced_and_never_changed() {
+fn a_module_is_replaced_and_never_modified() {
     let (place, one) = Place::filled();
     let open = fs::File::open(place.file(&one)).unwrap();
     let before = open.metadata().unwrap();

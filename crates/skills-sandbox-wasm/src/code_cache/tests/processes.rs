@@ -1,5 +1,5 @@
-//! What holds between processes: this test binary starts itself again and asks it for one test,
-//! with a word and a directory beside its name.
+//! Guarantees between processes: this test binary starts itself again for one test, with a word and
+//! a directory as additional arguments.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -10,11 +10,11 @@ use super::super::{CacheKey, CodeCache};
 use super::{NOW, PATIENCE, PAYLOAD, Place, key, payload};
 
 const RELEASED: &str = "released";
-/// More than the small file system has.
+/// More than the small file system can hold.
 const LARGE_BYTES: usize = 8 << 20;
 
-/// This binary, asked to run the test `name` only; what stands beside the name is a filter that
-/// fits no test.
+/// This binary, asked to run only the test `name`; the additional argument is a filter that matches
+/// no test.
 fn again(program: &mut Command, name: &str, word: &str, place: &Place) -> Child {
     let directory = place.cache.directory();
     program.args([
@@ -36,14 +36,14 @@ fn this_binary() -> Command {
     Command::new(std::env::current_exe().unwrap())
 }
 
-/// The directory, when this process was started with the word.
+/// The directory, if this process was started with the word.
 fn started_with(word: &str) -> Option<PathBuf> {
     let mut arguments = std::env::args().skip_while(|argument| argument != word);
     arguments.nth(1).map(PathBuf::from)
 }
 
-/// Waits until the process says it, between whatever the harness says; it goes on talking to what
-/// is returned.
+/// Waits until the process prints the line, among the output of the harness; returns the rest of
+/// its output.
 #[must_use]
 fn wait_for(line: &str, child: &mut Child) -> BufReader<ChildStdout> {
     let mut output = BufReader::new(child.stdout.take().unwrap());
@@ -56,7 +56,7 @@ fn wait_for(line: &str, child: &mut Child) -> BufReader<ChildStdout> {
     output
 }
 
-/// Lets the process come to its end, which must be a good one.
+/// Lets the process end, which must succeed.
 fn finish(mut child: Child, mut output: BufReader<ChildStdout>) {
     drop(child.stdin.take());
     output.read_to_end(&mut Vec::new()).unwrap();
@@ -67,13 +67,13 @@ fn finish(mut child: Child, mut output: BufReader<ChildStdout>) {
 #[test]
 fn holder() {
     let Some(directory) = started_with("hold-the-lock") else {
-        return eprintln!("nothing to do: this is what another process of a test does");
+        return eprintln!("nothing to do: this test runs only in a child process");
     };
     let lock = CodeCache::open(&directory)
         .unwrap()
         .lock(&key("one"), NOW, &|| false)
         .unwrap()
-        .expect("nobody has it");
+        .expect("the lock is free");
     println!("\nheld");
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
     fs::write(directory.join(RELEASED), "").unwrap();
@@ -110,7 +110,7 @@ fn another_process_waits_for_the_lock() {
                 .cache
                 .lock(&key("one"), PATIENCE, &|| false)
                 .unwrap()
-                .expect("it is released in the end");
+                .expect("the lock is released");
             let released = place.cache.directory().join(RELEASED).exists();
             drop(lock);
             released
@@ -150,7 +150,7 @@ fn the_lock_of_a_killed_process_is_free() {
 #[test]
 fn racer() {
     let Some(directory) = started_with("race-to-store") else {
-        return eprintln!("nothing to do: this is what another process of a test does");
+        return eprintln!("nothing to do: this test runs only in a child process");
     };
     println!("\nready");
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
@@ -165,7 +165,7 @@ fn racer_key(process: u32) -> CacheKey {
 }
 
 #[test]
-fn racing_processes_make_one_key() {
+fn concurrent_processes_create_one_key() {
     let place = Place::new();
     let mut children: Vec<_> = (0..4)
         .map(|_| again(&mut this_binary(), "racer", "race-to-store", &place))
@@ -185,11 +185,11 @@ fn racing_processes_make_one_key() {
     assert_eq!(place.names().len(), 5);
 }
 
-/// Stores more than there is room for.
+/// Stores more than fits.
 #[test]
 fn filler() {
     let Some(directory) = started_with("fill-the-disk") else {
-        return eprintln!("nothing to do: this is what another process of a test does");
+        return eprintln!("nothing to do: this test runs only in a child process");
     };
     let cache = CodeCache::open(&directory).unwrap();
     cache.store(&key("small"), PAYLOAD).unwrap();
@@ -212,7 +212,7 @@ fn filler() {
 #[test]
 fn a_full_disk_is_an_error() {
     let place = Place::new();
-    // A file system of its own, for that process only, which needs no rights where users may have
+    // A file system for that process only, which needs no privileges if users may create
     // namespaces.
     let mount = "mkdir -p \"$0\" && mount -t tmpfs -o size=256k,mode=700 none \"$0\"";
     let small = |script: &str| {

@@ -1,4 +1,4 @@
-//! Room, use and leftovers; threads that share a cache.
+//! Limits, eviction and leftovers; threads that share a cache.
 
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::PermissionsExt;
@@ -24,7 +24,7 @@ fn stored(place: &Place, name: &str, bytes: usize) -> CacheKey {
     key
 }
 
-/// Makes an artifact look as if it had been used this long ago.
+/// Sets the last use of a module to this long ago.
 fn set_age(place: &Place, key: &CacheKey, age: Duration) {
     let file = File::options().write(true).open(place.file(key)).unwrap();
     file.set_times(FileTimes::new().set_modified(SystemTime::now() - age))
@@ -43,7 +43,7 @@ fn age(place: &Place, key: &CacheKey) -> Duration {
 const HOUR: Duration = Duration::from_secs(3_600);
 
 #[test]
-fn what_was_used_longest_ago_goes_first() {
+fn the_least_recently_used_module_is_evicted_first() {
     let place = Place::new();
     let keys: Vec<_> = (0..4)
         .map(|index| stored(&place, &format!("old {index}"), 1_000))
@@ -68,19 +68,19 @@ fn what_was_used_longest_ago_goes_first() {
 }
 
 #[test]
-fn what_is_larger_than_the_cache_is_not_stored() {
+fn a_module_larger_than_the_cache_is_not_stored() {
     let (place, one) = Place::filled();
     let small = place.cache.clone().max_bytes(100);
     let error = small.store(&key("large"), &[0; 101]).unwrap_err();
     assert_eq!(error.kind(), CodeCacheErrorKind::TooLarge);
     assert!(place.file(&one).exists());
-    // All others go, but not what was just stored.
+    // All others are evicted, but not the module that was just stored.
     small.store(&key("fits"), &[0; 100]).unwrap();
     assert!(!place.file(&one).exists() && place.file(&key("fits")).exists());
 }
 
 #[test]
-fn use_is_noted_only_when_it_was_long_ago() {
+fn last_use_is_updated_only_if_it_is_old() {
     let (place, one) = Place::filled();
     set_age(&place, &one, HOUR / 2);
     assert_eq!(payload(place.cache.load(&one)), PAYLOAD);
@@ -91,7 +91,7 @@ fn use_is_noted_only_when_it_was_long_ago() {
 }
 
 #[test]
-fn what_is_rejected_does_not_count_as_used() {
+fn a_rejected_file_does_not_count_as_used() {
     let (place, one) = Place::filled();
     set_age(&place, &one, HOUR * 2);
     let held = File::open(place.file(&one)).unwrap();
@@ -112,7 +112,7 @@ fn what_is_rejected_does_not_count_as_used() {
 }
 
 #[test]
-fn leftovers_of_dead_processes_go_and_other_files_stay() {
+fn only_leftovers_of_dead_processes_are_removed() {
     let (place, one) = Place::filled();
     let (part, lock) = ("0123456789abcdef.part", format!("{}.lock", key("dead")));
     for name in [part, &lock, "notes.txt", "Cargo.lock"] {
@@ -120,13 +120,13 @@ fn leftovers_of_dead_processes_go_and_other_files_stay() {
         fs::write(&path, "").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     }
-    // Two that are alive: a lock that is held, and a file that is being written, which its writer
+    // Two that are in use: a lock that is held, and a file that is being written, which its writer
     // has locked.
     let held = place
         .cache
         .lock(&key("held"), NOW, &|| false)
         .unwrap()
-        .expect("nobody has it");
+        .expect("the lock is free");
     let directory = Directory::open(place.cache.directory()).unwrap().unwrap();
     let writing = TempFile::new(&directory).unwrap();
     place.another().store(&key("two"), PAYLOAD).unwrap();
@@ -153,13 +153,13 @@ fn leftovers_of_dead_processes_go_and_other_files_stay() {
 }
 
 #[test]
-fn a_lock_leaves_nothing_behind() {
+fn a_released_lock_leaves_no_file() {
     let place = Place::new();
     let lock = place
         .cache
         .lock(&key("one"), NOW, &|| false)
         .unwrap()
-        .expect("nobody has it");
+        .expect("the lock is free");
     assert!(
         place
             .another()
@@ -203,7 +203,7 @@ fn one_thread_at_a_time_has_the_lock() {
                         .another()
                         .lock(&key("one"), PATIENCE, &|| false)
                         .unwrap()
-                        .expect("it is free now and then");
+                        .expect("the lock is released at times");
                     assert_eq!(
                         inside.fetch_add(1, Ordering::SeqCst),
                         0,
@@ -221,7 +221,7 @@ fn one_thread_at_a_time_has_the_lock() {
 }
 
 #[test]
-fn racers_make_one_key() {
+fn concurrent_threads_create_one_key() {
     for _ in 0..20 {
         let (place, barrier) = (Place::new(), Barrier::new(THREADS));
         std::thread::scope(|scope| {
@@ -244,9 +244,10 @@ fn racers_make_one_key() {
     }
 }
 
-/// Each thread writes versions that are all one byte, so a mixture of two would show.
+/// Each thread writes versions that consist of one repeated byte, so a mixture of two would be
+/// visible.
 #[test]
-fn readers_see_whole_artifacts_while_others_write() {
+fn readers_see_complete_modules_during_writes() {
     let (place, one) = Place::filled();
     let read = |cache: &CodeCache| match cache.load(&one).unwrap() {
         Lookup::Hit(payload) => payload,

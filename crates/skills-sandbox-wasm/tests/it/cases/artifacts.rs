@@ -1,11 +1,11 @@
-//! Compiled code on disk that is not what it was.
+//! Compiled code on disk that was modified.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use skills_policy::{Decision, Grants, Limits, Request, Rules};
+use skills_policy::{Authorization, Grants, Policy, Request, ResourceLimits};
 use skills_sandbox::{ErrorKind, Job, Program, RunOutput, Sandbox, Termination};
 use skills_sandbox_wasm::{CodeCache, WasmProfile, WasmSandbox};
 use tempfile::TempDir;
@@ -15,7 +15,7 @@ use super::lab::Generation;
 
 const CACHED: &str = "from the cache";
 
-/// A cache, and a program that is in it.
+/// A cache with one program in it.
 struct Shelf {
     directory: TempDir,
     program: Arc<[u8]>,
@@ -40,7 +40,7 @@ impl Shelf {
         self.directory.path().join("cache")
     }
 
-    /// Makes what a new process would have: nothing in memory, the cache on disk.
+    /// Creates the state of a new process: nothing in memory, the cache on disk.
     fn sandbox(&self, profile: WasmProfile) -> WasmSandbox {
         sandbox(&self.cache(), self.directory.path(), profile)
     }
@@ -83,8 +83,7 @@ impl Shelf {
         artifact
     }
 
-    /// Makes sure that what lies in the cache is not used, and that something better lies there
-    /// afterwards.
+    /// Checks that the entry in the cache is not used, and that it was replaced afterwards.
     async fn recovers(&self, what: &str) {
         let outcome = self.run(WasmProfile::Fast).await;
         assert!(
@@ -116,7 +115,7 @@ fn origin(outcome: &RunOutput) -> String {
 }
 
 #[tokio::test]
-async fn case_32_damaged_code_is_compiled_anew() {
+async fn case_32_damaged_code_is_compiled_again() {
     for &generation in Generation::ALL {
         let shelf = Shelf::filled(generation).await;
         assert_eq!(shelf.code(WasmProfile::Fast).await, CACHED);
@@ -154,9 +153,9 @@ async fn case_33_code_with_one_changed_bit_never_runs() {
     }
 }
 
-/// Code that was sealed by the right hand for something else.
+/// Code with a valid MAC for another key.
 #[tokio::test]
-async fn case_34_code_for_another_engine_is_not_taken() {
+async fn case_34_code_for_another_engine_is_not_used() {
     let shelf = Shelf::filled(Generation::P2).await;
     let counted = WasmProfile::Deterministic { seed: 1 };
     assert!(shelf.code(counted).await.starts_with("compiled in "));
@@ -172,10 +171,10 @@ async fn case_34_code_for_another_engine_is_not_taken() {
 }
 
 #[tokio::test]
-async fn case_35_a_file_that_is_cut_while_its_code_runs_stops_nobody() {
+async fn case_35_truncating_a_file_does_not_affect_running_code() {
     let mut shelf = Shelf::filled(Generation::P2).await;
     shelf.program = fixture::endless(Generation::P2).into();
-    let mut limits = Limits::default();
+    let mut limits = ResourceLimits::default();
     limits.wall_time = Duration::from_secs(3);
     let job = || {
         Job::new(
@@ -184,7 +183,7 @@ async fn case_35_a_file_that_is_cut_while_its_code_runs_stops_nobody() {
         )
     };
     std::fs::create_dir(shelf.directory.path().join("skill")).unwrap();
-    // Puts it into the cache; a second sandbox takes it from there.
+    // Stores it in the cache; a second sandbox loads it from there.
     assert_eq!(
         shelf
             .sandbox(WasmProfile::Fast)
@@ -202,7 +201,7 @@ async fn case_35_a_file_that_is_cut_while_its_code_runs_stops_nobody() {
         )
     };
     let cut = async {
-        // The endless one runs since this one had its turn.
+        // The endless one is running since this one got a slot.
         assert!(
             sandbox
                 .run(nothing())
@@ -231,14 +230,14 @@ async fn case_35_a_file_that_is_cut_while_its_code_runs_stops_nobody() {
     );
 }
 
-fn grants(skill: &Path, workspace: Option<&Path>, limits: &Limits) -> Grants {
+fn grants(skill: &Path, workspace: Option<&Path>, limits: &ResourceLimits) -> Grants {
     let mut request = Request::new(skill)
         .limits(limits.clone())
-        .tool("Read", None);
+        .allowed_tool("Read", None);
     if let Some(workspace) = workspace {
         request = request.workspace(workspace);
     }
-    let Decision::Granted(grants) = Rules::default().decide(&request) else {
+    let Authorization::Granted(grants) = Policy::default().authorize(&request) else {
         panic!("granted")
     };
     grants
@@ -249,7 +248,7 @@ async fn case_35_no_program_is_granted_the_cache() {
     let shelf = Shelf::filled(Generation::P2).await;
     let skill = tempfile::tempdir().unwrap();
     for workspace in [shelf.cache(), shelf.directory.path().to_owned()] {
-        let grants = grants(skill.path(), Some(&workspace), &Limits::default());
+        let grants = grants(skill.path(), Some(&workspace), &ResourceLimits::default());
         let refused = shelf
             .sandbox(WasmProfile::Fast)
             .run(Job::new(grants, Program::Wasm(Arc::clone(&shelf.program))))
@@ -263,7 +262,7 @@ async fn case_35_no_program_is_granted_the_cache() {
     }
 }
 
-/// How many processes want the same at the same time.
+/// How many processes need the same program at the same time.
 const PROCESSES: usize = 3;
 
 #[test]
@@ -301,7 +300,7 @@ fn case_43_several_processes_compile_a_program_once() {
 async fn another_process() {
     let directory = PathBuf::from(std::env::args_os().next_back().unwrap());
     if !directory.is_absolute() || !directory.is_dir() {
-        eprintln!("nothing to do: this is one of the processes of case 43");
+        eprintln!("nothing to do: this test runs only as a process of case 43");
         return;
     }
     let scratch = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Runs that somebody cancels.
+//! Runs that are cancelled.
 
 use skills_sandbox::{CancellationToken, Termination};
 
@@ -6,7 +6,7 @@ use super::fixture;
 use super::lab::{Generation, Lab};
 
 #[tokio::test]
-async fn case_41_what_is_cancelled_before_it_begins_does_not_run() {
+async fn case_41_a_run_cancelled_before_its_start_does_not_run() {
     for &generation in Generation::ALL {
         let lab = Lab::new(generation);
         let cancellation = CancellationToken::new();
@@ -24,7 +24,7 @@ async fn case_41_what_is_cancelled_before_it_begins_does_not_run() {
 }
 
 #[tokio::test]
-async fn case_41_a_run_that_is_cancelled_ends_and_hinders_nobody() {
+async fn case_41_a_cancelled_run_ends_and_does_not_affect_others() {
     for &generation in Generation::ALL {
         let lab = Lab::new(generation);
         for action in ["spin", "sleep", "fill"] {
@@ -34,7 +34,7 @@ async fn case_41_a_run_that_is_cancelled_ends_and_hinders_nobody() {
                     .cancellation(cancellation.clone()),
             );
             let cancel = async {
-                // The other one has begun when this one had its turn.
+                // The other one is running when this one got a slot.
                 lab.still_works().await;
                 cancellation.cancel();
             };

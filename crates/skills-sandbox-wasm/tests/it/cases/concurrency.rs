@@ -1,4 +1,4 @@
-//! Many runs, and runs that nobody waits for any more.
+//! Many runs, and runs that are dropped.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::fixture;
 use super::lab::{Generation, Lab};
 
-/// More than there are places for at a time.
+/// More than there are instance slots.
 const RUNS: usize = 1_000;
 
 fn job(bytes: &Arc<[u8]>) -> Job {
@@ -28,7 +28,7 @@ fn entries(directory: &Path) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_40_a_thousand_runs_at_once_all_get_their_turn() {
+async fn case_40_a_thousand_concurrent_runs_all_get_a_slot() {
     for &generation in Generation::ALL {
         let (sandbox, scratch) = sandbox();
         let bytes: Arc<[u8]> = Arc::from(fixture::nothing(generation));
@@ -55,14 +55,14 @@ async fn case_40_a_thousand_runs_at_once_all_get_their_turn() {
 }
 
 #[tokio::test]
-async fn case_41_a_run_that_is_dropped_gives_everything_back() {
+async fn case_41_a_dropped_run_releases_everything() {
     for &generation in Generation::ALL {
         let (sandbox, scratch) = sandbox();
         let (endless, nothing): (Arc<[u8]>, Arc<[u8]>) = (
             fixture::endless(generation).into(),
             fixture::nothing(generation).into(),
         );
-        // More often than there are places.
+        // More often than there are instance slots.
         for _ in 0..200 {
             tokio::select! {
                 biased;
@@ -79,7 +79,7 @@ async fn case_41_a_run_that_is_dropped_gives_everything_back() {
 }
 
 #[tokio::test]
-async fn case_41_a_run_that_is_dropped_while_it_waits_gives_everything_back() {
+async fn case_41_a_run_dropped_while_waiting_releases_everything() {
     for &generation in Generation::ALL {
         let (sandbox, scratch) = sandbox();
         let sleep = || job(&generation.guest()).arg("sleep");
@@ -100,9 +100,9 @@ async fn case_41_a_run_that_is_dropped_while_it_waits_gives_everything_back() {
     }
 }
 
-/// Whoever comes after the one that gave up gets what was compiled, or compiles it.
+/// A later caller gets the compiled program, or compiles it.
 #[tokio::test]
-async fn case_41_a_run_that_is_dropped_while_it_is_compiled_hinders_nobody() {
+async fn case_41_a_run_dropped_during_compilation_does_not_affect_others() {
     for &generation in Generation::ALL {
         let (sandbox, scratch) = sandbox();
         let input = || job(&generation.guest()).arg("input");

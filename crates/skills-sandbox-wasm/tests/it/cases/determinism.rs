@@ -1,4 +1,4 @@
-//! Runs that can be repeated.
+//! Reproducible runs.
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::fixture;
 use super::lab::Generation;
 
-/// A sandbox for each way of running, so that each guest is compiled once for each.
+/// A sandbox per profile, so that each guest is compiled once for each.
 static REPEATABLE: LazyLock<(WasmSandbox, TempDir)> =
     LazyLock::new(|| sandbox(WasmProfile::Deterministic { seed: 1 }));
 static OTHERWISE: LazyLock<(WasmSandbox, TempDir)> =
@@ -35,7 +35,7 @@ async fn run(sandbox: &WasmSandbox, bytes: Arc<[u8]>, arguments: &[&str]) -> Run
         .unwrap()
 }
 
-/// Returns the lines with what may differ between two runs: clocks, random numbers.
+/// Returns the lines that may differ between two runs: clocks, random numbers.
 async fn entropy(sandbox: &WasmSandbox, generation: Generation) -> Vec<String> {
     let outcome = run(sandbox, generation.guest(), &["entropy"]).await;
     assert_eq!(
@@ -73,9 +73,9 @@ async fn case_42_another_seed_gives_other_numbers() {
     }
 }
 
-/// Else nothing would be shown by the cases before.
+/// Without this, the previous cases would prove nothing.
 #[tokio::test]
-async fn case_42_without_a_seed_no_two_runs_are_alike() {
+async fn case_42_without_a_seed_runs_differ() {
     for &generation in Generation::ALL {
         let (one, other) = (
             entropy(&FAST.0, generation).await,
@@ -89,7 +89,7 @@ async fn case_42_without_a_seed_no_two_runs_are_alike() {
 }
 
 #[tokio::test]
-async fn case_42_the_same_steps_are_counted() {
+async fn case_42_the_same_fuel_is_counted() {
     for &generation in Generation::ALL {
         let mut counted = Vec::new();
         for _ in 0..2 {
@@ -103,9 +103,9 @@ async fn case_42_the_same_steps_are_counted() {
     }
 }
 
-/// What is no number has many forms, and machines differ in which one they make.
+/// NaN has many bit patterns, and machines differ in which one they produce.
 #[tokio::test]
-async fn case_42_what_is_no_number_has_one_form() {
+async fn case_42_nan_is_canonical() {
     let probes = [
         "(f32.div (local.get $zero) (local.get $zero))",
         "(f32.sqrt (f32.sub (local.get $zero) (f32.const 1)))",
@@ -128,7 +128,7 @@ async fn case_42_what_is_no_number_has_one_form() {
     }
 }
 
-/// Whose steps are counted is stopped by its time as well.
+/// A program with counted fuel is stopped at its deadline as well.
 #[tokio::test]
 async fn case_42_an_endless_loop_is_stopped() {
     for &generation in Generation::ALL {

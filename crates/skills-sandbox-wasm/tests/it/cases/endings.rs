@@ -1,12 +1,12 @@
-//! Programs that end badly.
+//! Programs that fail.
 
 use skills_sandbox::Termination;
 
 use super::fixture;
 use super::lab::{Generation, Lab, kind};
 
-/// A stack in memory, as compilers make it, runs into the end of the memory before the real stack
-/// is full.
+/// The stack in linear memory, as compilers lay it out, reaches the end of memory before the real
+/// stack overflows.
 #[tokio::test]
 async fn case_02_endless_recursion_of_a_compiled_program_traps() {
     for &generation in Generation::ALL {
@@ -49,7 +49,7 @@ async fn case_23_exit_codes_are_kept() {
                 "{generation:?}"
             );
         }
-        // Failure without a code.
+        // A failure without a code.
         assert_eq!(
             lab.run(&["fail"]).await.termination,
             Termination::Exited { code: 1 },
@@ -81,7 +81,7 @@ async fn case_24_a_panic_traps_and_its_message_is_kept() {
     }
 }
 
-/// The guest of WASI 0.3 has no interface to ask for either.
+/// The WASI 0.3 guest has no interface for either.
 #[tokio::test]
 async fn case_25_there_are_no_processes_and_no_threads() {
     let lab = Lab::new(Generation::P2);

@@ -1,4 +1,4 @@
-//! Ways out of the granted directories.
+//! Escapes from the granted directories.
 
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ const NOT_PERMITTED: &[&str] = &["PermissionDenied"];
 const NOT_FOUND: &[&str] = &["NotFound"];
 
 #[tokio::test]
-async fn case_09_absolute_paths_lead_nowhere() {
+async fn case_09_absolute_paths_are_rejected() {
     for &generation in Generation::ALL {
         let lab = Lab::new(generation);
         let secret = lab.path("secret.txt");
@@ -25,7 +25,7 @@ async fn case_09_absolute_paths_lead_nowhere() {
         for path in elsewhere {
             lab.refuses(&[&["read", path], &["raw-read", path]], NOT_FOUND)
                 .await;
-            // Looked up in a granted directory, an absolute path is no better.
+            // Resolved in a granted directory, an absolute path is rejected as well.
             lab.refuses(
                 &[&["open-in", "/skill", path], &["open-in", "/work", path]],
                 NOT_PERMITTED,
@@ -40,7 +40,7 @@ async fn case_09_absolute_paths_lead_nowhere() {
 }
 
 #[tokio::test]
-async fn case_10_parents_of_a_granted_directory_are_out_of_reach() {
+async fn case_10_parents_of_a_granted_directory_are_inaccessible() {
     for &generation in Generation::ALL {
         let lab = Lab::new(generation);
         let paths = [
@@ -118,7 +118,7 @@ async fn case_11_symlinks_end_at_the_granted_directory() {
 }
 
 #[tokio::test]
-async fn case_12_a_slash_at_the_end_opens_no_way_through_a_symlink() {
+async fn case_12_a_trailing_slash_does_not_follow_a_symlink_out() {
     for &generation in Generation::ALL {
         let lab = Lab::new(generation).writing();
         for (name, target) in [
@@ -216,10 +216,10 @@ async fn case_13_a_skill_cannot_change_itself() {
     }
 }
 
-/// The same calls where writing is granted, so that the case before is known to fail for its
+/// The same calls with write access, so that the previous case is known to fail for the right
 /// reason.
 #[tokio::test]
-async fn case_13_what_is_granted_can_be_changed() {
+async fn case_13_a_granted_directory_can_be_changed() {
     for &generation in Generation::ALL {
         let lab = Lab::new(generation).writing();
         std::fs::write(lab.path("workspace/mine.txt"), "mine").unwrap();
@@ -250,10 +250,10 @@ async fn case_13_what_is_granted_can_be_changed() {
     }
 }
 
-/// How often the guest looks, in each generation.
+/// How often the guest tries, in each version.
 const LOOKS: usize = 150;
 
-/// Puts a directory and a symlink in each other's place as fast as it can.
+/// Replaces a directory with a symlink and back as fast as possible.
 struct Swapper {
     stop: Arc<AtomicBool>,
     swaps: Arc<AtomicU64>,
@@ -292,7 +292,7 @@ impl Drop for Swapper {
 }
 
 #[tokio::test]
-async fn case_14_a_symlink_that_comes_and_goes_is_never_followed_out() {
+async fn case_14_a_racing_symlink_is_never_followed_out() {
     for &generation in Generation::ALL {
         let lab = Lab::new(generation);
         std::fs::create_dir(lab.path("skill/directory")).unwrap();

@@ -1,4 +1,4 @@
-//! Programs as text, for what no compiler makes.
+//! Programs in text format that compilers do not produce.
 
 use super::lab::Generation;
 
@@ -7,13 +7,13 @@ pub(crate) fn compile(text: &str) -> Vec<u8> {
     wat::parse_str(text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Makes a command of the fields of a core module, which exports `run: func() -> i32`; 0 is
+/// Creates a command from the fields of a core module, which exports `run: func() -> i32`; 0 is
 /// success.
 pub(crate) fn command(generation: Generation, core: &str) -> Vec<u8> {
     component(generation, "", core)
 }
 
-/// Makes a command with more definitions before it, such as imports.
+/// Creates a command with more definitions before it, such as imports.
 pub(crate) fn component(generation: Generation, definitions: &str, core: &str) -> Vec<u8> {
     let (version, result) = match generation {
         Generation::P2 => ("0.2.0", "(func (result (result)))"),

@@ -1,4 +1,4 @@
-//! What reaches the program.
+//! Input of the program.
 
 use std::time::Duration;
 
@@ -56,12 +56,12 @@ async fn case_39_a_name_has_one_value() {
 }
 
 #[tokio::test]
-async fn case_39_a_large_value_arrives_whole_or_not_at_all() {
+async fn case_39_a_large_value_arrives_completely_or_not_at_all() {
     for &generation in Generation::ALL {
         let mut lab = Lab::new(generation);
-        lab.limits.output_bytes = 4 << 20;
+        lab.limits.captured_bytes = 4 << 20;
         let value = "x".repeat(1 << 20);
-        // Whoever refuses it says so before anything runs.
+        // A rejection happens before anything runs.
         if let Ok(outcome) = lab
             .run_job(lab.job(&["environment"]).env("SKILL_INPUT", &value))
             .await
@@ -76,7 +76,7 @@ async fn case_39_a_large_value_arrives_whole_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn case_39_a_value_with_a_zero_byte_is_refused_before_anything_runs() {
+async fn case_39_a_value_with_a_zero_byte_is_rejected_before_the_run() {
     for &generation in Generation::ALL {
         let lab = Lab::new(generation);
         let ran = lab

@@ -1,10 +1,12 @@
-//! What the cases share: a skill, its neighbours, and a sandbox that compiles each guest once.
+//! Shared by the cases: a skill, files next to it, and a sandbox that compiles each guest once.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use skills_policy::{Capability, Decision, Grants, Layer, Limits, Request, Rules};
+use skills_policy::{
+    Authorization, Capability, Grants, Policy, Request, ResourceLimits, RuleSource,
+};
 use skills_sandbox::{Job, Program, RunOutput, Sandbox, SandboxError, Termination};
 use skills_sandbox_wasm::WasmSandbox;
 use tempfile::TempDir;
@@ -23,7 +25,7 @@ static PROBE: LazyLock<Arc<[u8]>> =
 static PROBE3: LazyLock<Arc<[u8]>> =
     LazyLock::new(|| Arc::from(include_bytes!("../../guest-p3/probe3.wasm").as_slice()));
 
-/// A generation of the system interface.
+/// A version of WASI.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Generation {
     /// WASI 0.2.
@@ -46,12 +48,12 @@ impl Generation {
     }
 }
 
-/// A skill at `/skill`, a workspace, and beside both what must stay out of reach: `secret.txt` and
+/// A skill at `/skill`, a workspace, and next to both inaccessible files: `secret.txt` and
 /// `outside/`.
 pub(crate) struct Lab {
     directory: TempDir,
     generation: Generation,
-    pub(crate) limits: Limits,
+    pub(crate) limits: ResourceLimits,
     tool: &'static str,
     fixed: Option<&'static str>,
 }
@@ -72,13 +74,13 @@ impl Lab {
         Self {
             directory,
             generation,
-            limits: Limits::default(),
+            limits: ResourceLimits::default(),
             tool: "Read",
             fixed: None,
         }
     }
 
-    /// Makes one for runs with little time; compiling counts as well, so it is done before.
+    /// Creates one for runs with little time; compiling counts as well, so it is done before.
     pub(crate) async fn in_time(generation: Generation, wall_time: Duration) -> Self {
         let mut lab = Self::new(generation);
         assert_eq!(lab.attempt(&["input"]).await, "ok: 0 bytes");
@@ -106,21 +108,21 @@ impl Lab {
         let request = Request::new(self.path("skill"))
             .workspace(self.path("workspace"))
             .limits(self.limits.clone())
-            .tool(self.tool, None);
+            .allowed_tool(self.tool, None);
         let request = match self.fixed {
-            Some(below) => request.tool("Read", None).read(self.path(below)),
+            Some(below) => request.allowed_tool("Read", None).read(self.path(below)),
             None => request,
         };
-        let Decision::Granted(grants) = Rules::default()
-            .allow(Layer::User, Capability::Write)
-            .decide(&request)
+        let Authorization::Granted(grants) = Policy::default()
+            .allow(RuleSource::User, Capability::Write)
+            .authorize(&request)
         else {
             panic!("granted")
         };
         grants
     }
 
-    /// Makes a job of the guest.
+    /// Creates a job of the guest.
     pub(crate) fn job(&self, arguments: &[&str]) -> Job {
         let job = Job::new(self.grants(), Program::Wasm(self.generation.guest()));
         arguments
@@ -133,7 +135,7 @@ impl Lab {
         self.run_job(self.job(arguments)).await.unwrap()
     }
 
-    /// Runs a job beside others.
+    /// Runs a job concurrently with others.
     pub(crate) async fn start(job: Job) -> Result<RunOutput, SandboxError> {
         SANDBOX.0.run(job).await
     }
@@ -147,12 +149,12 @@ impl Lab {
         self.run_job(self.job_of(bytes.to_vec())).await
     }
 
-    /// Makes a job of another program.
+    /// Creates a job of another program.
     pub(crate) fn job_of(&self, bytes: Vec<u8>) -> Job {
         Job::new(self.grants(), Program::Wasm(bytes.into()))
     }
 
-    /// Runs one attempt and returns what the guest says of it.
+    /// Runs one attempt and returns the output of the guest.
     pub(crate) async fn attempt(&self, arguments: &[&str]) -> String {
         let outcome = self.run(arguments).await;
         assert!(
@@ -165,7 +167,7 @@ impl Lab {
         outcome.stdout.text().trim().to_owned()
     }
 
-    /// Runs attempts of which each must be refused with one of the words.
+    /// Runs attempts that must each be rejected with one of the words.
     pub(crate) async fn refuses(&self, attempts: &[&[&str]], words: &[&str]) {
         for attempt in attempts {
             let said = self.attempt(attempt).await;
@@ -178,7 +180,7 @@ impl Lab {
         }
     }
 
-    /// Makes sure that the engine is as good as before.
+    /// Checks that the engine still works.
     pub(crate) async fn still_works(&self) {
         let fresh = Self::new(self.generation);
         assert_eq!(
@@ -187,7 +189,7 @@ impl Lab {
         );
     }
 
-    /// Tells every file below the skill and beside it, to compare before and after.
+    /// Lists every file below the skill and next to it, to compare before and after.
     pub(crate) fn tree(&self, below: &str) -> Vec<String> {
         let mut seen = Vec::new();
         tree(&self.path(below), &mut seen);
@@ -216,7 +218,7 @@ fn tree(path: &Path, seen: &mut Vec<String>) {
     }
 }
 
-/// Returns the one word that stands for an ending.
+/// Returns the kind of a termination as one word.
 pub(crate) fn kind(ending: &Termination) -> String {
     serde_json::to_value(ending).unwrap()["kind"]
         .as_str()

@@ -1,4 +1,4 @@
-//! Programs that want more than there is.
+//! Programs that exceed limits.
 
 use skills_sandbox::Termination;
 
@@ -67,7 +67,7 @@ async fn case_05_a_huge_table_does_not_start() {
 #[tokio::test]
 async fn case_05_a_table_does_not_grow_without_bound() {
     for &generation in Generation::ALL {
-        // Succeeds when growing is refused.
+        // Succeeds if growing is rejected.
         let core = r#"(table $table 1 funcref)
             (func (export "run") (result i32)
                 (i32.ne (table.grow $table (ref.null func) (i32.const 10000000)) (i32.const -1)))"#;
@@ -91,7 +91,7 @@ async fn case_06_several_memories_are_counted_together() {
             MEMORY_LIMIT,
             "{generation:?}"
         );
-        // Succeeds when the first may grow and the second may not.
+        // Succeeds if the first may grow and the second may not.
         let one_by_one = format!(
             r#"(memory $one 1) (memory $two 1)
             (func (export "run") (result i32)
@@ -155,7 +155,7 @@ async fn case_36_many_and_overlapping_segments_do_no_harm() {
     }
 }
 
-/// The host may cut what it hands out, or stop the program; it must not make what was asked for.
+/// The host may shorten the result, or stop the program; it must not allocate the requested amount.
 #[tokio::test]
 async fn case_38_one_call_gets_a_bounded_number_of_random_bytes() {
     for &generation in Generation::ALL {

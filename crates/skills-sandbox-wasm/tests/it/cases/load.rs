@@ -1,4 +1,4 @@
-//! Bytes that are no program that can be run.
+//! Bytes that are not a runnable program.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ async fn refusal(bytes: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn case_26_what_is_no_webassembly_is_refused() {
+async fn case_26_bytes_other_than_webassembly_are_rejected() {
     for bytes in [
         b"".as_slice(),
         b"\0asm",
@@ -50,7 +50,7 @@ async fn case_26_what_is_no_webassembly_is_refused() {
 }
 
 #[tokio::test]
-async fn case_26_a_part_of_a_program_is_refused() {
+async fn case_26_a_truncated_program_is_rejected() {
     for &generation in Generation::ALL {
         let guest = generation.guest();
         for length in (0..guest.len()).step_by(guest.len() / 20) {
@@ -59,9 +59,9 @@ async fn case_26_a_part_of_a_program_is_refused() {
     }
 }
 
-/// Compiled code could hold anything, so nobody but the sandbox itself may make it.
+/// Compiled code could do anything, so only the sandbox itself may create it.
 #[tokio::test]
-async fn case_26_compiled_code_is_refused() {
+async fn case_26_compiled_code_is_rejected() {
     let compiled = wasmtime::Engine::default()
         .precompile_component(&fixture::nothing(Generation::P2))
         .unwrap();
@@ -95,7 +95,7 @@ async fn case_27_a_module_for_preview_1_runs() {
     );
 }
 
-/// Such a module is put behind an adapter, which tells success from failure and no more.
+/// Such a module is wrapped in an adapter, which reports only success and failure.
 #[tokio::test]
 async fn case_27_a_module_for_preview_1_may_fail() {
     for (code, seen) in [(0, 0), (3, 1)] {
@@ -112,7 +112,7 @@ async fn case_27_a_module_for_preview_1_may_fail() {
 }
 
 #[tokio::test]
-async fn case_27_a_module_with_other_imports_is_refused_by_their_names() {
+async fn case_27_a_module_with_other_imports_is_rejected_with_their_names() {
     let module = fixture::compile(
         r#"(module (import "env" "evil" (func)) (memory (export "memory") 1) (func (export "_start")))"#,
     );
@@ -124,7 +124,7 @@ async fn case_27_a_module_with_other_imports_is_refused_by_their_names() {
 }
 
 #[tokio::test]
-async fn case_28_an_unknown_import_is_refused_by_its_name() {
+async fn case_28_an_unknown_import_is_rejected_with_its_name() {
     for &generation in Generation::ALL {
         let import = r#"(import "evil:host/do" (instance (export "anything" (func))))"#;
         let reason = refusal(&fixture::component(generation, import, RUN)).await;
@@ -133,7 +133,7 @@ async fn case_28_an_unknown_import_is_refused_by_its_name() {
 }
 
 #[tokio::test]
-async fn case_29_a_component_without_a_function_to_call_is_refused() {
+async fn case_29_a_component_without_entry_point_is_rejected() {
     assert!(
         refusal(&fixture::compile("(component)"))
             .await
@@ -146,7 +146,7 @@ async fn case_29_a_component_without_a_function_to_call_is_refused() {
 }
 
 #[tokio::test]
-async fn case_30_too_many_instances_are_refused() {
+async fn case_30_too_many_instances_are_rejected() {
     for &generation in Generation::ALL {
         let many = "(core instance (instantiate $empty))".repeat(20_000);
         let bytes = fixture::component(generation, &format!("(core module $empty) {many}"), RUN);
@@ -154,7 +154,7 @@ async fn case_30_too_many_instances_are_refused() {
     }
 }
 
-/// About a megabyte of functions, each other than the last.
+/// About a megabyte of functions, all different.
 fn bomb() -> Vec<u8> {
     let mut functions = String::new();
     for number in 0..8_000 {
@@ -169,7 +169,7 @@ fn bomb() -> Vec<u8> {
 
 /// A compiler ends with the run that waits for it, and others run meanwhile.
 #[tokio::test]
-async fn case_31_what_takes_long_to_compile_counts_as_running_long() {
+async fn case_31_compiling_counts_against_the_deadline() {
     if cfg!(not(unix)) {
         return skills_test_support::skip("the compile command of these tests needs a shell");
     }

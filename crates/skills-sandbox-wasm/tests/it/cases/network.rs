@@ -1,4 +1,4 @@
-//! Programs that look for a network where none is granted.
+//! Programs that try to use a network that is not granted.
 
 use std::net::{TcpListener, UdpSocket};
 
@@ -24,7 +24,7 @@ async fn case_15_there_are_no_sockets() {
         receiver.set_nonblocking(true).unwrap();
         assert!(
             listener.accept().is_err(),
-            "{generation:?}: somebody connected"
+            "{generation:?}: a client connected"
         );
         assert!(
             receiver.recv(&mut [0; 16]).is_err(),
@@ -45,9 +45,9 @@ async fn case_16_no_name_is_resolved() {
     }
 }
 
-/// Where hosts are granted, the tests of the hosts say what is refused.
+/// The tests of granted hosts check what is rejected there.
 #[tokio::test]
-async fn case_17_http_without_granted_hosts_is_refused_by_name() {
+async fn case_17_http_without_granted_hosts_is_rejected_by_name() {
     let interfaces = [
         (Generation::P2, "wasi:http/outgoing-handler@0.2.0"),
         (Generation::P3, "wasi:http/client@0.3.0"),

@@ -1,4 +1,4 @@
-//! Programs that write without end.
+//! Programs that write without bound.
 
 use skills_sandbox::{CapturedOutput, Termination};
 
@@ -9,14 +9,14 @@ const KEPT_BYTES: usize = 1_000;
 
 fn lab(generation: Generation) -> Lab {
     let mut lab = Lab::new(generation);
-    (lab.limits.flood_bytes, lab.limits.output_bytes) = (FLOOD_BYTES, KEPT_BYTES);
+    (lab.limits.output_limit_bytes, lab.limits.captured_bytes) = (FLOOD_BYTES, KEPT_BYTES);
     lab
 }
 
 fn is_cut(captured: &CapturedOutput) {
     assert!(captured.is_truncated() && captured.head().iter().all(|byte| *byte == b'x'));
     assert_eq!(captured.head().len() + captured.tail().len(), KEPT_BYTES);
-    // What is written in one piece may go over the limit.
+    // A single write may exceed the limit.
     assert!(
         captured.total_bytes() < FLOOD_BYTES + (1 << 20),
         "{}",
@@ -25,7 +25,7 @@ fn is_cut(captured: &CapturedOutput) {
 }
 
 #[tokio::test]
-async fn case_07_a_flood_of_output_is_stopped_and_its_ends_are_kept() {
+async fn case_07_excessive_output_is_stopped_and_both_ends_are_kept() {
     for &generation in Generation::ALL {
         let outcome = lab(generation).run(&["flood"]).await;
         assert_eq!(
@@ -40,10 +40,9 @@ async fn case_07_a_flood_of_output_is_stopped_and_its_ends_are_kept() {
     }
 }
 
-/// A program that does not mind that nobody takes what it writes must not go on until its time is
-/// over.
+/// A program that ignores write errors must not continue until its deadline.
 #[tokio::test]
-async fn case_07_a_flood_that_does_not_mind_is_stopped_as_well() {
+async fn case_07_a_writer_that_ignores_errors_is_stopped() {
     for &generation in Generation::ALL {
         let mut lab = lab(generation);
         lab.limits.wall_time = std::time::Duration::from_secs(10);
@@ -60,7 +59,7 @@ async fn case_07_a_flood_that_does_not_mind_is_stopped_as_well() {
 }
 
 #[tokio::test]
-async fn case_08_a_flood_of_errors_is_stopped_by_a_limit_of_its_own() {
+async fn case_08_excessive_error_output_has_its_own_limit() {
     for &generation in Generation::ALL {
         let outcome = lab(generation).run(&["flood-stderr"]).await;
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Files whose opening or reading waits for somebody.
+//! Files whose opening or reading blocks.
 
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::lab::{Generation, Lab};
 
-/// Opens a pipe from the other end when the test is over: should a thread of the host wait for it,
-/// the test program would wait as well.
+/// Opens the other end of a pipe when the test is over: if a host thread blocked on it, the test
+/// program would hang as well.
 struct Release(PathBuf);
 
 impl Drop for Release {
@@ -35,7 +35,7 @@ async fn refuses_at_once(generation: Generation, lab: &Lab, path: &str) {
 }
 
 #[tokio::test]
-async fn case_20_a_pipe_or_a_socket_is_refused_at_once() {
+async fn case_20_a_pipe_or_a_socket_is_rejected_at_once() {
     for &generation in Generation::ALL {
         let lab = Lab::in_time(generation, Duration::from_secs(5))
             .await
@@ -56,12 +56,12 @@ async fn case_20_a_pipe_or_a_socket_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn case_20_a_device_is_refused_at_once() {
+async fn case_20_a_device_is_rejected_at_once() {
     for &generation in Generation::ALL {
         let lab = Lab::in_time(generation, Duration::from_secs(5))
             .await
             .writing();
-        // The device that gives zeros for ever.
+        // The device that returns zeros forever.
         let made = Command::new("mknod")
             .arg(lab.path("workspace/device"))
             .args(["c", "1", "5"])

@@ -13,7 +13,7 @@ const TIMED_OUT: Termination = Termination::TimedOut { limit_ms: 1_000 };
 const SOON: Duration = Duration::from_secs(30);
 
 #[tokio::test]
-async fn case_01_an_endless_loop_is_stopped_and_what_it_wrote_is_kept() {
+async fn case_01_an_endless_loop_is_stopped_and_its_output_is_kept() {
     for &generation in Generation::ALL {
         let lab = Lab::in_time(generation, LIMIT).await;
         let outcome = lab.run(&["spin"]).await;
@@ -30,7 +30,7 @@ async fn case_01_an_endless_loop_is_stopped_and_what_it_wrote_is_kept() {
     }
 }
 
-/// Code that runs while the component is instantiated is under the same limit.
+/// Code that runs during instantiation is under the same limit.
 #[tokio::test]
 async fn case_01_an_endless_start_is_stopped() {
     for &generation in Generation::ALL {
@@ -45,7 +45,7 @@ async fn case_01_an_endless_start_is_stopped() {
 }
 
 #[tokio::test]
-async fn case_19_a_sleep_ends_with_the_time_of_the_run() {
+async fn case_19_a_sleep_ends_at_the_deadline() {
     for &generation in Generation::ALL {
         let lab = Lab::in_time(generation, LIMIT).await;
         let started = Instant::now();
@@ -62,8 +62,8 @@ async fn case_19_a_sleep_ends_with_the_time_of_the_run() {
     }
 }
 
-/// One such instruction cannot be interrupted, so only the memory that a run may have bounds how
-/// late it is stopped.
+/// Such an instruction cannot be interrupted, so the memory limit of a run bounds how late it is
+/// stopped.
 #[tokio::test]
 async fn case_37_filling_all_memory_again_and_again_is_stopped() {
     for &generation in Generation::ALL {

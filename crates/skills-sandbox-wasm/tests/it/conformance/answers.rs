@@ -1,4 +1,4 @@
-//! What was observed so far.
+//! The observed results so far.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +18,8 @@ fn expected(number: u8) -> &'static [AttemptResult] {
 }
 
 impl Answers {
-    /// Notes an observation. A case may be observed in several ways, and one that is not as
-    /// expected decides.
+    /// Records an observation. A case may be observed in several ways, and one that differs from
+    /// the table decides.
     pub(crate) fn observe(&mut self, number: u8, what: &str, answer: AttemptResult) {
         let is_right = expected(number).contains(&answer);
         if !is_right {
@@ -30,7 +30,7 @@ impl Answers {
         }
     }
 
-    /// Notes an observation that is as the table says when `is_so`, else a hole.
+    /// Records an observation that matches the table if `is_so`, otherwise a successful escape.
     pub(crate) fn holds(&mut self, number: u8, what: &str, answer: AttemptResult, is_so: bool) {
         let otherwise = if answer == AttemptResult::Succeeded {
             AttemptResult::Denied
@@ -40,7 +40,7 @@ impl Answers {
         self.observe(number, what, if is_so { answer } else { otherwise });
     }
 
-    /// Makes attempts of which each must be refused.
+    /// Runs attempts that must each be rejected.
     pub(crate) async fn denied<W: AsRef<str>>(
         &mut self,
         number: u8,
@@ -59,12 +59,12 @@ impl Answers {
         }
     }
 
-    /// Returns what a case was answered so far.
+    /// Returns the result of a case so far.
     pub(crate) fn of(&self, number: u8) -> Option<AttemptResult> {
         self.0.get(&number).copied()
     }
 
-    /// Adds what cannot be tried.
+    /// Adds the cases that cannot be tried.
     pub(crate) fn finish(self) -> BTreeMap<u8, Result<AttemptResult, Skipped>> {
         let absent = CASES
             .iter()

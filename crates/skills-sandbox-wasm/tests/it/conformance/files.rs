@@ -1,4 +1,4 @@
-//! Files by their paths: cases 1 to 15.
+//! Files by path: cases 1 to 15.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -256,8 +256,8 @@ async fn devices(answers: &mut Answers, generation: Generation) {
             &words(&[&["raw-read", "/skill/zero"], &["create", "/skill/zero"]]),
         )
         .await;
-    // One that lies in the workspace; only root makes it, and without it the others are the
-    // attempt.
+    // A device in the workspace; only root can create it, and without it the other devices are
+    // tried.
     let device = lab.path("workspace/device");
     let made = std::process::Command::new("mknod")
         .arg(&device)

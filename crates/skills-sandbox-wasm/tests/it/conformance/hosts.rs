@@ -1,11 +1,11 @@
-//! Listed hosts and those who would like to be taken for them: cases 38 to 43.
+//! Allowed hosts, and names that resemble them: cases 38 to 43.
 
 use std::net::{TcpListener, UdpSocket};
 
 use skills_sandbox::conformance::AttemptResult;
 
 use super::answers::Answers;
-use super::network::nobody;
+use super::network::no_client;
 use crate::cases::lab as files;
 use crate::http::lab::{Generation, Lab, OK, PUBLIC};
 
@@ -145,7 +145,7 @@ async fn private(answers: &mut Answers, generation: Generation) {
             is_so,
         );
     }
-    // A name that is public when it is looked at first, and private later.
+    // A name that resolves to a public address first, and to a private one later.
     lab.name("rebind.example", &[&["127.0.0.1", PUBLIC], &["127.0.0.1"]]);
     let said = lab
         .fetch(generation, &["http", "rebind.example", "/", "times=2"])
@@ -214,7 +214,7 @@ async fn smuggled(answers: &mut Answers, generation: Generation) {
     }
 }
 
-/// Who may send requests to some hosts has no sockets all the same.
+/// A program that may send requests to some hosts has no sockets nevertheless.
 async fn directly(answers: &mut Answers) {
     let lab = Lab::new(&["a.example", "localhost", "127.0.0.1"]);
     let (tcp, udp) = (
@@ -252,6 +252,6 @@ async fn directly(answers: &mut Answers) {
         43,
         "visits",
         AttemptResult::Denied,
-        nobody(tcp.accept()) && nobody(udp.recv(&mut [0; 16])),
+        no_client(tcp.accept()) && no_client(udp.recv(&mut [0; 16])),
     );
 }

@@ -1,4 +1,4 @@
-//! Files of the kernel: cases 26 to 31, and memory that has a name: case 93.
+//! procfs and cgroups: cases 26 to 31, and named memory: case 93.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use super::answers::Answers;
 use super::scene::{asked_for, everywhere, planted};
 use crate::cases::lab::Generation;
 
-/// What is asked for, by case.
+/// Paths to read, by case.
 const READ: &[(u8, &[&str])] = &[
     (
         26,
@@ -31,7 +31,7 @@ const READ: &[(u8, &[&str])] = &[
         ],
     ),
 ];
-/// What is opened to be written, though nothing is.
+/// Paths that are opened for writing, although nothing is written.
 const WRITE: &[(u8, &[&str])] = &[
     (
         28,
@@ -90,8 +90,8 @@ pub(crate) async fn answer(answers: &mut Answers) {
                 &everywhere(&["list"], &["/proc", "/proc/self/task"]),
             )
             .await;
-        // What the host shares with other programs of the machine; where there is no such place,
-        // there is nothing to find.
+        // Memory that the host shares with other programs; without such a directory there is
+        // nothing to find.
         let shared = tempfile::NamedTempFile::new_in("/dev/shm").ok();
         let path = shared
             .as_ref()

@@ -1,11 +1,11 @@
-//! A host that is killed: case 55. It is this very program, started once more.
+//! A host that is killed: case 55. It is this test binary, started again.
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use skills_policy::{Capability, Decision, Layer, Request, Rules};
+use skills_policy::{Authorization, Capability, Policy, Request, RuleSource};
 use skills_sandbox::conformance::AttemptResult;
 use skills_sandbox::{Job, Program, Sandbox};
 use skills_sandbox_wasm::WasmSandbox;
@@ -14,10 +14,10 @@ use super::answers::Answers;
 use super::scene::planted;
 use crate::cases::lab::Generation;
 
-/// Tells the host of its own where the skill is.
+/// Passes the path of the skill to that host.
 const ROOT: &str = "SKILLS_TEST_ROOT";
 
-/// Ends what a test that fails would leave.
+/// Kills the host if a test fails.
 struct Host(Child);
 
 impl Drop for Host {
@@ -27,7 +27,7 @@ impl Drop for Host {
     }
 }
 
-/// Does nothing unless the case started it: a run that makes a file longer for ever.
+/// Does nothing unless the case started it: a run that extends a file forever.
 #[tokio::test]
 async fn a_host_of_its_own() {
     let Some(root) = std::env::var_os(ROOT).map(PathBuf::from) else {
@@ -35,10 +35,10 @@ async fn a_host_of_its_own() {
     };
     let request = Request::new(root.join("skill"))
         .workspace(root.join("workspace"))
-        .tool("Write", None);
-    let Decision::Granted(grants) = Rules::default()
-        .allow(Layer::User, Capability::Write)
-        .decide(&request)
+        .allowed_tool("Write", None);
+    let Authorization::Granted(grants) = Policy::default()
+        .allow(RuleSource::User, Capability::Write)
+        .authorize(&request)
     else {
         panic!("granted")
     };
@@ -78,7 +78,7 @@ pub(crate) async fn answer(answers: &mut Answers) {
     host.0.kill().unwrap();
     host.0.wait().unwrap();
     let last = beats();
-    // Thirty times as long as between two beats.
+    // Thirty times the interval between two writes.
     tokio::time::sleep(Duration::from_millis(300)).await;
     answers.holds(55, "its heart", AttemptResult::Contained, beats() == last);
 }

@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use skills_policy::{Decision, Grants, Request, Rules};
+use skills_policy::{Authorization, Grants, Policy, Request};
 use skills_sandbox::conformance::AttemptResult;
 use skills_sandbox::{Job, Program, Sandbox};
 use skills_sandbox_wasm::WasmSandbox;
@@ -60,7 +60,7 @@ async fn links(answers: &mut Answers, generation: Generation) {
     ];
     for (number, target) in targets.iter().enumerate() {
         let link = format!("/workspace/link{number}");
-        // Whether it can be made does not matter, as long as it leads nowhere.
+        // Whether it can be created does not matter, as long as it does not lead outside.
         lab.attempt(&["symlink", target, &link]).await;
         answers
             .denied(
@@ -109,8 +109,8 @@ async fn links(answers: &mut Answers, generation: Generation) {
         .for_each(|case| answers.holds(*case, "files outside", AttemptResult::Denied, is_same));
 }
 
-/// Somebody exchanges the granted directory for a symlink and back, a thousand times at least,
-/// while runs start.
+/// A granted directory is replaced with a symlink and back, at least a thousand times, while runs
+/// start.
 async fn swapped(answers: &mut Answers, generation: Generation) {
     const FLIPS: usize = 1_000;
     const RUNS: usize = 100;
@@ -162,7 +162,7 @@ async fn swapped(answers: &mut Answers, generation: Generation) {
     );
 }
 
-/// All ways are in the tests of the guard.
+/// The tests of protected paths cover all variants.
 async fn protected(answers: &mut Answers, generation: Generation) {
     let lab = planted(generation).writing();
     fs::write(lab.path("workspace/evil"), "evil").unwrap();
@@ -189,14 +189,14 @@ async fn protected(answers: &mut Answers, generation: Generation) {
 }
 
 fn granted(root: &std::path::Path) -> Option<Grants> {
-    match Rules::default().decide(&Request::new(root)) {
-        Decision::Granted(grants) => Some(grants),
-        Decision::Denied(_) => None,
+    match Policy::default().authorize(&Request::new(root)) {
+        Authorization::Granted(grants) => Some(grants),
+        Authorization::Denied(_) => None,
     }
 }
 
-/// Whoever knows which skill it is resolves its path; a backend that followed links would follow
-/// those of others, too.
+/// A caller that knows the skill resolves its path; a backend that followed symlinks would follow
+/// those of attackers, too.
 async fn symlinked(answers: &mut Answers, generation: Generation) {
     let lab = planted(generation);
     symlink(lab.path("skill"), lab.path("alias")).unwrap();
@@ -261,18 +261,21 @@ async fn artefacts(answers: &mut Answers, generation: Generation) {
     answers.holds(23, &made, AttemptResult::Contained, is_so);
 }
 
-/// Symlinks with the names that the last runs' directories had, and others like it, lead to a file
-/// that must stay as it is.
+/// Symlinks with the names of earlier scratch directories, and similar ones, point to a file that
+/// must not change.
 async fn temporary(answers: &mut Answers) {
     let lab = planted(Generation::P2);
     let sandbox = WasmSandbox::new(lab.path("scratch"));
     let before = lab.tree("outside");
     let mut names: Vec<String> = (0..20).map(|number| format!("skill-{number:06}")).collect();
     for _ in 0..4 {
-        // The run that tells a name is stopped, so that its directory is there to be seen.
+        // The run that reports a name is stopped, so that its directory still exists.
         let mut run = sandbox.run(lab.job(&["wait", "/work/began", "/work/go"]));
         std::future::poll_fn(|context| {
-            assert!(run.as_mut().poll(context).is_pending(), "it ends by itself");
+            assert!(
+                run.as_mut().poll(context).is_pending(),
+                "the run ended by itself"
+            );
             let scratch = fs::read_dir(lab.path("scratch"))
                 .unwrap()
                 .map(|entry| entry.unwrap());
@@ -323,8 +326,7 @@ async fn odd_paths(answers: &mut Answers, generation: Generation) {
         let root = lab.path("workspace").join(OsStr::from_bytes(name));
         let is_made = fs::create_dir_all(&root).is_ok();
         let _ = fs::write(root.join("own.txt"), "own");
-        // The rules or the backend may refuse such a path; if not, the walls are those of any
-        // other.
+        // Policy or backend may reject such a path; otherwise the restrictions are the usual ones.
         let Some(grants) = granted(&root) else {
             continue;
         };

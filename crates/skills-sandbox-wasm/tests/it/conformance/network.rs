@@ -18,8 +18,8 @@ pub(crate) async fn answer(answers: &mut Answers) {
     }
 }
 
-/// Says whether nobody came, since accepting or receiving would have to wait.
-pub(crate) fn nobody<T>(came: std::io::Result<T>) -> bool {
+/// Returns true if no client connected: accepting or receiving would block.
+pub(crate) fn no_client<T>(came: std::io::Result<T>) -> bool {
     came.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
 }
 
@@ -86,18 +86,18 @@ async fn four(answers: &mut Answers, generation: Generation) {
             ]]),
         )
         .await;
-    answers.holds(32, "visits", AttemptResult::Denied, nobody(tcp.accept()));
+    answers.holds(32, "visits", AttemptResult::Denied, no_client(tcp.accept()));
     answers.holds(
         33,
         "datagrams",
         AttemptResult::Denied,
-        nobody(udp.recv(&mut [0; 16])),
+        no_client(udp.recv(&mut [0; 16])),
     );
 }
 
 async fn six(answers: &mut Answers, generation: Generation) {
     let lab = planted(generation);
-    // A machine without IPv6 has nobody to connect to, and the attempts are made all the same.
+    // A host without IPv6 has no listener, but the attempts are made nevertheless.
     let listener = TcpListener::bind("[::1]:0").ok();
     let four = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = |listener: &TcpListener| listener.local_addr().unwrap().port().to_string();
@@ -116,7 +116,7 @@ async fn six(answers: &mut Answers, generation: Generation) {
             36,
             "visits",
             AttemptResult::Denied,
-            nobody(listener.accept()),
+            no_client(listener.accept()),
         );
     }
 }
@@ -144,7 +144,7 @@ async fn local(answers: &mut Answers, generation: Generation) {
             47,
             "visits",
             AttemptResult::Denied,
-            nobody(listener.accept()),
+            no_client(listener.accept()),
         );
     }
 }

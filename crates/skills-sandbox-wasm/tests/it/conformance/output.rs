@@ -1,4 +1,4 @@
-//! Streams and endings: cases 73 and 75 to 79.
+//! Output and termination: cases 73 and 75 to 79.
 
 use skills_sandbox::conformance::AttemptResult;
 use skills_sandbox::{CapturedOutput, Termination};
@@ -17,7 +17,7 @@ pub(crate) async fn answer(answers: &mut Answers) {
 
 async fn floods(answers: &mut Answers, generation: Generation) {
     let mut lab = planted(generation);
-    (lab.limits.output_bytes, lab.limits.flood_bytes) = (10_000, 256 << 10);
+    (lab.limits.captured_bytes, lab.limits.output_limit_bytes) = (10_000, 256 << 10);
     let more: &[&str] = if generation == Generation::P2 {
         &["flood-both", "flood-bytes"]
     } else {
@@ -73,7 +73,7 @@ async fn endings(answers: &mut Answers, generation: Generation) {
     );
 }
 
-/// What the older guest alone does.
+/// Attempts of the WASI 0.2 guest only.
 async fn bytes(answers: &mut Answers) {
     let lab = planted(Generation::P2);
     let odd: Vec<u8> = (0..=255).chain([0, 0, 255, 10, 254]).collect();

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::time::Duration;
 
-use skills_policy::{Decision, Layer, Origin, Request, Rules, VariablePattern};
+use skills_policy::{Authorization, Policy, Request, RuleSource, VariablePattern, VariableSource};
 use skills_sandbox::conformance::AttemptResult;
 use skills_sandbox::{Job, Program, Termination};
 
@@ -24,7 +24,7 @@ pub(crate) async fn answer(answers: &mut Answers) {
     }
 }
 
-/// Only the older generation's library has calls for this at all.
+/// Only the standard library of WASI 0.2 has calls for this.
 async fn programs(answers: &mut Answers) {
     let lab = planted(Generation::P2).writing();
     answers.denied(58, &lab, &words(&[&["spawn"]])).await;
@@ -160,11 +160,11 @@ async fn variables(answers: &mut Answers, generation: Generation) {
         "BASH_ENV",
         "IFS",
     ] {
-        let request = Request::new(lab.path("skill")).variable(name, Origin::Secret);
-        // Even where rules allow all variables, none of these comes from a skill.
-        let Decision::Granted(grants) = Rules::default()
-            .allow(Layer::User, all.clone())
-            .decide(&request)
+        let request = Request::new(lab.path("skill")).variable(name, VariableSource::Secret);
+        // Even if rules allow all variables, none of these can be set by a skill.
+        let Authorization::Granted(grants) = Policy::default()
+            .allow(RuleSource::User, all.clone())
+            .authorize(&request)
         else {
             answers.observe(69, name, AttemptResult::Denied);
             continue;
@@ -174,7 +174,7 @@ async fn variables(answers: &mut Answers, generation: Generation) {
     }
 }
 
-/// What the older guest alone can ask for.
+/// Attempts of the WASI 0.2 guest only.
 async fn terminals(answers: &mut Answers) {
     let lab = planted(Generation::P2);
     let open = File::open(lab.path("secret.txt")).unwrap();

@@ -1,4 +1,4 @@
-//! The runtime itself: cases 95 to 98.
+//! The runtime: cases 95 to 98.
 
 use std::fs;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(crate) async fn answer(answers: &mut Answers) {
     honest(answers).await;
 }
 
-/// What a run is made of is missing, or is something else; then nothing runs.
+/// A part that a run requires is missing or replaced; then nothing runs.
 async fn failing(answers: &mut Answers, generation: Generation) {
     type Break = fn(&crate::cases::lab::Lab);
     let breaks: [(&str, Break); 4] = [
@@ -54,8 +54,8 @@ async fn failing(answers: &mut Answers, generation: Generation) {
             failed.is_err(),
         );
     }
-    // Nowhere to put the private directory: what is written there is refused, and nothing else is
-    // used instead.
+    // The scratch directory cannot be created: writing to it fails, and no other directory is used
+    // instead.
     let lab = planted(generation);
     fs::write(lab.path("nowhere"), "file").unwrap();
     let ran = WasmSandbox::new(lab.path("nowhere"))
@@ -114,7 +114,7 @@ async fn many(answers: &mut Answers) {
     );
 }
 
-/// A run is begun on a thread that ends while the program still runs.
+/// A run is started on a thread that ends while the program still runs.
 async fn thread_ends(answers: &mut Answers) {
     let lab = planted(Generation::P2).writing();
     let sandbox = WasmSandbox::new(lab.path("scratch"));
@@ -151,7 +151,7 @@ async fn thread_ends(answers: &mut Answers) {
     );
 }
 
-/// The cases that put each wall of a report to the test.
+/// The cases that test each restriction of a report.
 const PROVOKED: [(&str, &[u8]); 7] = [
     (
         "files",
@@ -165,7 +165,7 @@ const PROVOKED: [(&str, &[u8]); 7] = [
     ("environment", &[68, 69, 70, 71]),
 ];
 
-/// Whatever a report calls enforced must have been attacked above, and have held.
+/// Every restriction that a report calls enforced must have been attacked above, and have held.
 async fn honest(answers: &mut Answers) {
     for &generation in Generation::ALL {
         let report = planted(generation)

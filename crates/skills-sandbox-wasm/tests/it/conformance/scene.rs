@@ -1,4 +1,4 @@
-//! What lies around a skill, and the ways there.
+//! The files around a skill, and paths to them.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use crate::cases::lab::{Generation, Lab};
 /// Deeper than any directory of a test.
 const UP: &str = "/../../../../../../../../../../../..";
 
-/// A skill with a neighbour, and files outside that anybody may read.
+/// A skill with a sibling, and world-readable files outside.
 pub(crate) fn planted(generation: Generation) -> Lab {
     let lab = Lab::new(generation);
     for directory in [
@@ -39,7 +39,7 @@ pub(crate) fn planted(generation: Generation) -> Lab {
     lab
 }
 
-/// Attempts on absolute paths: as they are, and by climbing out of each granted directory.
+/// Attempts on absolute paths: unchanged, and with `..` from each granted directory.
 pub(crate) fn everywhere<P: AsRef<Path>>(actions: &[&str], paths: &[P]) -> Vec<Vec<String>> {
     let ways = |path: &str| {
         ["", "/skill", "/workspace", "/work"].map(|from| {
@@ -64,7 +64,7 @@ pub(crate) fn everywhere<P: AsRef<Path>>(actions: &[&str], paths: &[P]) -> Vec<V
         .collect()
 }
 
-/// Absolute paths that a granted directory is asked for.
+/// Absolute paths that are resolved in a granted directory.
 pub(crate) fn asked_for<P: AsRef<Path>>(paths: &[P]) -> Vec<Vec<String>> {
     let path = |path: &P| path.as_ref().to_str().unwrap().to_owned();
     let ask = |place: &str| {
@@ -76,7 +76,7 @@ pub(crate) fn asked_for<P: AsRef<Path>>(paths: &[P]) -> Vec<Vec<String>> {
     [ask("/skill"), ask("/workspace"), ask("/work")].concat()
 }
 
-/// Attempts of several words.
+/// Splits attempts into words.
 pub(crate) fn words<'a>(attempts: &[&[&'a str]]) -> Vec<Vec<&'a str>> {
     attempts.iter().map(|attempt| attempt.to_vec()).collect()
 }

@@ -1,4 +1,4 @@
-//! A sandbox, an outside, and servers.
+//! A sandbox, a simulated network, and servers.
 
 use std::collections::HashMap;
 use std::io;
@@ -7,7 +7,9 @@ use std::pin::Pin;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
-use skills_policy::{Decision, Effect, Grants, Layer, Limits, Request, Rule, Rules};
+use skills_policy::{
+    Authorization, Effect, Grants, Policy, Request, ResourceLimits, Rule, RuleSource,
+};
 use skills_sandbox::egress::Connector;
 use skills_sandbox::{Job, Program, RunOutput, Sandbox, SandboxError};
 use skills_sandbox_wasm::{HttpLimits, WasmSandbox};
@@ -24,11 +26,11 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 /// The address of `a.example`.
 pub(crate) const PUBLIC: &str = "93.184.216.34";
 pub(crate) const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
-/// Far longer than anything here takes.
+/// Much longer than any step takes.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// An authority that nobody trusts and what it said of `a.example`, made with `openssl ca`: until
-/// the year 2999, and until 2021.
+/// An untrusted authority and its certificates for `a.example`, created with `openssl ca`: valid
+/// until 2999, and until 2021.
 const AUTHORITY: &[u8] = include_bytes!("certificates/authority.der");
 const SERVER: &[u8] = include_bytes!("certificates/server.der");
 const EXPIRED: &[u8] = include_bytes!("certificates/expired.der");
@@ -41,7 +43,7 @@ static SANDBOX: LazyLock<(WasmSandbox, TempDir)> = LazyLock::new(|| {
     (WasmSandbox::new(directory.path()), directory)
 });
 
-/// Which WASI a guest is built for.
+/// The WASI version of a guest.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Generation {
     Two,
@@ -68,17 +70,17 @@ impl Generation {
 /// What a server does with each connection.
 #[derive(Clone)]
 pub(crate) enum Script {
-    /// Answers a whole request, and closes.
+    /// Responds to a complete request, and closes.
     Answer(String),
-    /// Answers as soon as somebody is there, and keeps the connection.
+    /// Responds as soon as a client connects, and keeps the connection.
     Begin(String),
-    /// Speaks first, and keeps the connection.
+    /// Sends first, and keeps the connection.
     Greet(String),
-    /// Reads, and says nothing.
+    /// Reads, and sends nothing.
     Silent,
 }
 
-/// What is spoken below HTTP.
+/// The protocol below HTTP.
 #[derive(Clone, Copy)]
 pub(crate) enum Below {
     Nothing,
@@ -86,10 +88,10 @@ pub(crate) enum Below {
     ExpiredTls,
 }
 
-/// Which names there are, who is behind their addresses, and what happened.
+/// Names, the servers at their addresses, and a record of events.
 #[derive(Default)]
 struct World {
-    /// What each name leads to, one time after the other; the last answer stays.
+    /// What each name resolves to, one response after the other; the last one repeats.
     names: Mutex<HashMap<String, Vec<Vec<IpAddr>>>>,
     servers: Mutex<HashMap<SocketAddr, SocketAddr>>,
     resolved: Mutex<Vec<String>>,
@@ -112,7 +114,7 @@ impl Connector for World {
             None => Some(Vec::new()),
         };
         Box::pin(async move {
-            // A name without any answer is one whose resolver does not answer.
+            // A name without a response is one whose resolver does not respond.
             let Some(answer) = answer else {
                 std::future::pending().await
             };
@@ -141,38 +143,46 @@ pub(crate) struct Lab {
     grants: Grants,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Said {
-    /// What the guest says.
+    /// The output of the guest.
     pub(crate) text: String,
-    /// What the report says of the network.
+    /// The network restriction in the report.
     pub(crate) seen: String,
 }
 
 /// Decides as the policy does: these patterns are allowed, those after a `!` denied.
-fn grants(patterns: &[&str], limits: Limits) -> Grants {
+fn grants(patterns: &[&str], limits: ResourceLimits) -> Grants {
     let rule = |pattern: &&str| match pattern.strip_prefix('!') {
-        Some(pattern) => {
-            Rule::parse(Effect::Deny, Layer::Admin, &format!("network:{pattern}")).unwrap()
-        }
-        None => Rule::parse(Effect::Allow, Layer::User, &format!("network:{pattern}")).unwrap(),
+        Some(pattern) => Rule::parse(
+            Effect::Deny,
+            RuleSource::Admin,
+            &format!("network:{pattern}"),
+        )
+        .unwrap(),
+        None => Rule::parse(
+            Effect::Allow,
+            RuleSource::User,
+            &format!("network:{pattern}"),
+        )
+        .unwrap(),
     };
-    let rules = Rules::default().with_rules(patterns.iter().map(rule));
+    let rules = Policy::default().with_rules(patterns.iter().map(rule));
     let request = Request::new(SANDBOX.1.path().join("skill")).limits(limits);
     let request = if patterns.is_empty() {
         request
     } else {
-        request.tool("WebSearch", None)
+        request.allowed_tool("WebSearch", None)
     };
-    let Decision::Granted(grants) = rules.decide(&request) else {
+    let Authorization::Granted(grants) = rules.authorize(&request) else {
         panic!("granted")
     };
     grants
 }
 
 impl Lab {
-    /// Makes a sandbox that believes our authority; `a.example` leads to [`PUBLIC`].
+    /// Creates a sandbox that trusts our authority; `a.example` resolves to [`PUBLIC`].
     pub(crate) fn new(patterns: &[&str]) -> Self {
         Self::limited(patterns, HttpLimits::default())
     }
@@ -188,13 +198,13 @@ impl Lab {
         let lab = Self {
             world,
             sandbox,
-            grants: grants(patterns, Limits::default()),
+            grants: grants(patterns, ResourceLimits::default()),
         };
         lab.name("a.example", &[&[PUBLIC]]);
         lab
     }
 
-    /// Believes the public authorities only.
+    /// Trusts the public authorities only.
     pub(crate) fn public(patterns: &[&str]) -> Self {
         let lab = Self::new(patterns);
         Self {
@@ -207,9 +217,9 @@ impl Lab {
         self.sandbox.clone()
     }
 
-    /// Gives runs this long.
+    /// Sets the deadline of runs.
     pub(crate) fn wall_time(self, wall_time: Duration) -> Self {
-        let mut limits = Limits::default();
+        let mut limits = ResourceLimits::default();
         limits.wall_time = wall_time;
         Self {
             grants: grants(&["a.example"], limits),
@@ -217,7 +227,7 @@ impl Lab {
         }
     }
 
-    /// Makes a name lead somewhere: to each of the answers, one after the other.
+    /// Makes a name resolve to each of the answers, one after the other.
     pub(crate) fn name(&self, name: &str, answers: &[&[&str]]) {
         let answers = answers
             .iter()
@@ -230,7 +240,7 @@ impl Lab {
             .insert(name.to_owned(), answers);
     }
 
-    /// Puts a server at a port of [`PUBLIC`].
+    /// Starts a server at a port of [`PUBLIC`].
     pub(crate) async fn serve(&self, port: u16, below: Below, script: Script) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = SocketAddr::new(PUBLIC.parse().unwrap(), port);
@@ -259,7 +269,7 @@ impl Lab {
         });
     }
 
-    /// Puts a server of HTTP without TLS at [`PUBLIC`] that always answers the same.
+    /// Starts an HTTP server without TLS at [`PUBLIC`] with a constant response.
     pub(crate) async fn answers(&self, answer: impl Into<String>) {
         self.serve(80, Below::Nothing, Script::Answer(answer.into()))
             .await;
@@ -269,7 +279,7 @@ impl Lab {
         self.job_of(generation.guest().into(), arguments)
     }
 
-    /// Makes a job of another program.
+    /// Creates a job of another program.
     pub(crate) fn job_of(&self, program: Arc<[u8]>, arguments: &[&str]) -> Job {
         let job = Job::new(self.grants.clone(), Program::Wasm(program));
         arguments
@@ -305,7 +315,8 @@ impl Lab {
         }
     }
 
-    /// Returns which names were resolved and which addresses dialled, and forgets it.
+    /// Returns the names that were resolved and the addresses that were connected to, and clears
+    /// them.
     pub(crate) fn went(&self) -> (Vec<String>, Vec<String>) {
         (
             std::mem::take(&mut *self.world.resolved.lock().unwrap()),
@@ -313,12 +324,12 @@ impl Lab {
         )
     }
 
-    /// Returns the requests that servers got, as far as they read, and forgets them.
+    /// Returns the requests that servers received so far, and clears them.
     pub(crate) fn requests(&self) -> Vec<String> {
         std::mem::take(&mut *self.world.requests.lock().unwrap())
     }
 
-    /// Waits until servers had so many connections, of which so many are closed.
+    /// Waits until servers had `opened` connections, of which `closed` are closed.
     pub(crate) async fn until(&self, opened: usize, closed: usize) {
         let mut counts = self.world.counts.subscribe();
         let wait = counts.wait_for(|counts| *counts == (opened, closed));
@@ -387,7 +398,7 @@ fn has_head(got: &[u8]) -> bool {
     String::from_utf8_lossy(got).contains("\r\n\r\n")
 }
 
-/// Says whether a request is complete with its body.
+/// Returns true if a request is complete with its body.
 fn is_whole(got: &[u8]) -> bool {
     let text = String::from_utf8_lossy(got);
     let Some((head, body)) = text.split_once("\r\n\r\n") else {

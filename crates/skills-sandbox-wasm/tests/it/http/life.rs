@@ -1,4 +1,4 @@
-//! What is left when a run, or an answer, has gone.
+//! Cleanup after a run, or a response, was dropped.
 
 use std::io;
 use std::net::SocketAddr;
@@ -31,7 +31,7 @@ async fn each_request_has_a_connection_of_its_own() {
     }
 }
 
-/// Runs until a server has been asked, and then drops the run.
+/// Runs until a server has received a request, and then drops the run.
 async fn drop_midway(generation: Generation, below: Below, script: Script, arguments: &[&str]) {
     let lab = Lab::new(&["a.example"]);
     let port = if matches!(below, Below::Nothing) {
@@ -51,7 +51,7 @@ async fn drop_midway(generation: Generation, below: Below, script: Script, argum
             outcome = &mut run => panic!("it ended: {outcome:?}"),
             () = lab.until(1, 0) => {}
         }
-        // It goes on for a while, so that there is something to stop.
+        // It continues for a while, so that there is work to stop.
         let _ = timeout(Duration::from_millis(200), &mut run).await;
     }
     lab.until(1, 1).await;
@@ -65,7 +65,7 @@ async fn connections_end_with_a_run_that_is_dropped() {
         drop_midway(*generation, Below::Nothing, begin.clone(), &[]).await;
         drop_midway(*generation, Below::Nothing, begin.clone(), &["hang=1"]).await;
         drop_midway(*generation, Below::Tls, begin, &["hang=1"]).await;
-        // The answer is there while the request is still being sent.
+        // The response arrives while the request is still being sent.
         let early = Script::Begin(OK.replace("Length: 2", "Length: 9"));
         drop_midway(*generation, Below::Nothing, early, &["body=20000000"]).await;
     }
@@ -93,7 +93,7 @@ async fn connections_end_with_the_time_of_a_run() {
     }
 }
 
-/// Hosts are no reason for sockets.
+/// Granted hosts do not enable sockets.
 #[tokio::test]
 async fn sockets_stay_closed() {
     let lab = Lab::new(&["*"]);
@@ -106,7 +106,7 @@ async fn sockets_stay_closed() {
     assert_eq!(outcome.stdout.text(), "refused: PermissionDenied\n");
 }
 
-/// A host whose own code fails.
+/// A connector that panics.
 struct Fails;
 
 impl Connector for Fails {

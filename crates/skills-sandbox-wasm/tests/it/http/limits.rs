@@ -1,4 +1,4 @@
-//! How much a run may do, and what it is told beyond that.
+//! HTTP limits, and the errors beyond them.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ fn limits() -> HttpLimits {
     HttpLimits::default()
 }
 
-/// Runs the guest against one server in each generation.
+/// Runs the guest against one server in each version.
 async fn check(limits: HttpLimits, script: Script, arguments: &[&str], expected: &str, seen: &str) {
     for generation in Generation::ALL {
         let lab = Lab::limited(&["a.example"], limits);
@@ -24,7 +24,7 @@ async fn check(limits: HttpLimits, script: Script, arguments: &[&str], expected:
             (expected, seen),
             "{generation:?} {arguments:?}"
         );
-        // Whatever was cut off is closed.
+        // Aborted connections are closed.
         let opened = usize::from(said.seen.starts_with("reached"));
         if opened == 1
             && !arguments
@@ -78,7 +78,7 @@ async fn connections_at_a_time_are_counted() {
     let mut lines: Vec<_> = said.text.lines().collect();
     lines.sort_unstable();
     let ok = "200 [content-length=2] 2 \"hi\"";
-    // When answers were read there is room again.
+    // When responses were read, connections are available again.
     assert_eq!(
         lines,
         [
@@ -106,7 +106,7 @@ async fn heads_of_requests_are_short() {
         script(),
         &[&format!("header=x-a:{value}")],
         "HttpRequestHeaderSectionSize(Some(1000))",
-        "stopped: the head is too long (1)",
+        "stopped: head is too long (1)",
     )
     .await;
     check(
@@ -124,7 +124,7 @@ async fn heads_of_requests_are_short() {
             .await;
         assert_eq!(
             (said.text.as_str(), said.seen.as_str()),
-            ("HttpRequestUriTooLong", "stopped: the head is too long (1)")
+            ("HttpRequestUriTooLong", "stopped: head is too long (1)")
         );
     }
 }
@@ -147,7 +147,7 @@ async fn heads_of_answers_are_short() {
             script,
             &[],
             &expected,
-            "reached a.example (1); stopped: the head is too long (1)",
+            "reached a.example (1); stopped: head is too long (1)",
         )
         .await;
     }
@@ -221,7 +221,7 @@ async fn bodies_of_answers_are_short() {
         "reached a.example (1)",
     )
     .await;
-    // A length without a body is only said.
+    // The length of a body that is not sent.
     let head = Script::Answer("HTTP/1.1 200 OK\r\nContent-Length: 1001\r\n\r\n".to_owned());
     check(
         limit,
@@ -234,7 +234,7 @@ async fn bodies_of_answers_are_short() {
 }
 
 #[tokio::test]
-async fn bytes_are_counted_over_all_connections_each_way() {
+async fn bytes_are_counted_over_all_connections_per_direction() {
     let line = format!("200 [content-length=3000] 3000 {:?}", "y".repeat(80));
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n".len() as u64;
     let limit = limits().bytes_per_direction(2 * (3_000 + head));
@@ -268,17 +268,17 @@ async fn bytes_are_counted_over_all_connections_each_way() {
 }
 
 #[tokio::test]
-async fn resolvers_and_hosts_that_do_not_answer_are_given_up() {
+async fn unresponsive_resolvers_and_hosts_time_out() {
     for generation in Generation::ALL {
         let lab = Lab::limited(&["*.example"], limits().connect_timeout(SHORT));
         lab.name("slow.example", &[]);
         let said = lab.fetch(*generation, &["http", "slow.example", "/"]).await;
         assert_eq!(
             (said.text.as_str(), said.seen.as_str()),
-            ("ConnectionTimeout", "stopped: the host took too long (1)"),
+            ("ConnectionTimeout", "stopped: connecting took too long (1)"),
             "{generation:?}"
         );
-        // The program may be less patient, and not more.
+        // The program may set shorter timeouts, not longer ones.
         let patient = Lab::new(&["*.example"]);
         patient.name("slow.example", &[]);
         let said = patient
@@ -286,7 +286,7 @@ async fn resolvers_and_hosts_that_do_not_answer_are_given_up() {
             .await;
         assert_eq!(
             (said.text.as_str(), said.seen.as_str()),
-            ("ConnectionTimeout", "nothing was asked for"),
+            ("ConnectionTimeout", "no requests"),
             "{generation:?}"
         );
         let said = lab
@@ -297,7 +297,7 @@ async fn resolvers_and_hosts_that_do_not_answer_are_given_up() {
             .await;
         assert_eq!(
             (said.text.as_str(), said.seen.as_str()),
-            ("ConnectionTimeout", "stopped: the host took too long (1)"),
+            ("ConnectionTimeout", "stopped: connecting took too long (1)"),
             "{generation:?}"
         );
         lab.serve(443, Below::Nothing, Script::Silent).await;
@@ -305,14 +305,14 @@ async fn resolvers_and_hosts_that_do_not_answer_are_given_up() {
         assert_eq!(said.text, "ConnectionTimeout", "{generation:?}");
         assert_eq!(
             said.seen,
-            "reached a.example (1); stopped: the host took too long (1)"
+            "reached a.example (1); stopped: connecting took too long (1)"
         );
         lab.until(1, 1).await;
     }
 }
 
 #[tokio::test]
-async fn hosts_that_fall_silent_are_given_up() {
+async fn idle_hosts_time_out() {
     let seen = "reached a.example (1); stopped: nothing went for too long (1)";
     let begin = || Script::Begin("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi".to_owned());
     check(
@@ -331,7 +331,7 @@ async fn hosts_that_fall_silent_are_given_up() {
         seen,
     )
     .await;
-    // The program may be less patient, and not more.
+    // The program may set shorter timeouts, not longer ones.
     let own = "reached a.example (1)";
     check(
         limits(),

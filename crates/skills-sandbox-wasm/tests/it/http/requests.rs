@@ -1,4 +1,4 @@
-//! What is sent and what comes back.
+//! Requests and responses.
 
 use super::lab::{Generation, Lab, OK};
 
@@ -143,7 +143,7 @@ async fn other_methods_and_schemes_are_refused() {
             );
             assert_eq!(
                 said.seen,
-                "refused a.example: malformed: a method that is not for programs (1)"
+                "rejected a.example: malformed: method is not allowed (1)"
             );
         }
         for scheme in ["ftp", "file", "ws", "unix", "gopher"] {
@@ -155,7 +155,7 @@ async fn other_methods_and_schemes_are_refused() {
 }
 
 #[tokio::test]
-async fn bodies_go_both_ways() {
+async fn bodies_are_sent_in_both_directions() {
     let lab = Lab::new(&["a.example"]);
     let answer = "0123456789abcdef".repeat(40_000);
     lab.answers(format!(
@@ -182,7 +182,7 @@ async fn bodies_go_both_ways() {
 }
 
 #[tokio::test]
-async fn answers_that_break_the_protocol_are_errors() {
+async fn responses_that_violate_the_protocol_are_errors() {
     for (answer, expected) in [
         ("SSH-2.0-OpenSSH\r\n\r\n", "HttpProtocolError"),
         (
@@ -217,9 +217,9 @@ async fn answers_that_break_the_protocol_are_errors() {
     }
 }
 
-/// What of an answer belongs to a connection is not the program's.
+/// Hop-by-hop fields of a response are not passed to the program.
 #[tokio::test]
-async fn fields_of_connections_do_not_come_back() {
+async fn hop_by_hop_fields_are_not_returned() {
     let lab = Lab::new(&["a.example"]);
     lab.answers("HTTP/1.1 200 OK\r\nKeep-Alive: timeout=5\r\nProxy-Connection: x\r\nTransfer-Encoding: chunked\r\nX-A: 1\r\n\r\n2\r\nhi\r\n0\r\n\r\n").await;
     for generation in Generation::ALL {

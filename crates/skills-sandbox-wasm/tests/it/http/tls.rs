@@ -1,4 +1,4 @@
-//! Hosts prove who they are.
+//! Verification of certificates.
 
 use super::lab::{Below, Generation, Lab, OK, PUBLIC, Script};
 
@@ -8,7 +8,7 @@ async fn a_host_with_a_valid_certificate_is_reached_without_being_asked_for_tls(
     lab.serve(443, Below::Tls, Script::Answer(OK.to_owned()))
         .await;
     for generation in Generation::ALL {
-        // Where the program names no scheme, it is the safe one.
+        // Without a scheme, `https` is used.
         for scheme in ["https", ""] {
             let said = lab.fetch(*generation, &[scheme, "A.example.", "/"]).await;
             assert_eq!(
@@ -25,7 +25,7 @@ async fn a_host_with_a_valid_certificate_is_reached_without_being_asked_for_tls(
 }
 
 #[tokio::test]
-async fn hosts_that_prove_nothing_are_not_spoken_to() {
+async fn hosts_without_a_valid_certificate_are_rejected() {
     let lab = Lab::new(&["*.example", PUBLIC]);
     lab.name("b.example", &[&[PUBLIC]]);
     let other = Lab::public(&["a.example"]);
@@ -49,9 +49,7 @@ async fn hosts_that_prove_nothing_are_not_spoken_to() {
             assert_eq!(said.text, "TlsCertificateError", "{generation:?} {what}");
             assert_eq!(
                 said.seen,
-                format!(
-                    "reached {host} (1); refused {host}: the host has no valid certificate (1)"
-                )
+                format!("reached {host} (1); rejected {host}: host has no valid certificate (1)")
             );
             assert_eq!(
                 lab.requests(),
@@ -63,7 +61,7 @@ async fn hosts_that_prove_nothing_are_not_spoken_to() {
 }
 
 #[tokio::test]
-async fn hosts_that_do_not_speak_tls_are_not_spoken_to() {
+async fn hosts_that_do_not_speak_tls_are_rejected() {
     let lab = Lab::new(&["a.example"]);
     lab.serve(
         443,
@@ -78,7 +76,7 @@ async fn hosts_that_do_not_speak_tls_are_not_spoken_to() {
         assert_eq!(said.text, "TlsProtocolError", "{generation:?}");
         assert_eq!(
             said.seen,
-            "reached a.example (1); refused a.example: port 443 is for TLS (1)"
+            "reached a.example (1); rejected a.example: port 443 requires TLS (1)"
         );
     }
 }

@@ -26,7 +26,7 @@ pub(super) const FILES: &[Row] = &[
     row(
         4,
         "read-sibling-skill",
-        "Read a file of the skill next door.",
+        "Read a file of a sibling skill.",
         [DENIED; 4],
     ),
     row(
@@ -44,7 +44,7 @@ pub(super) const FILES: &[Row] = &[
     row(
         7,
         "truncate-outside",
-        "Cut off a file outside by its path, without opening it.",
+        "Truncate a file outside by path, without opening it.",
         [DENIED; 4],
     ),
     row(
@@ -56,7 +56,7 @@ pub(super) const FILES: &[Row] = &[
     row(
         9,
         "stat-outside",
-        "Ask for size and times of a file outside.",
+        "Query size and times of a file outside.",
         [DENIED, REPORTED, DENIED, DENIED],
     ),
     row(
@@ -68,31 +68,31 @@ pub(super) const FILES: &[Row] = &[
     row(
         11,
         "write-granted",
-        "Write to a directory that was granted for writing; the file is its host's own.",
+        "Write to a directory that was granted for writing; the file is owned by the host's user.",
         [SUCCEEDED; 4],
     ),
     row(
         12,
         "make-device",
-        "Make devices in writable directories, and open what was made.",
+        "Create device nodes in writable directories, and open them.",
         [DENIED, DENIED, DENIED, NOT_APPLICABLE],
     ),
     row(
         13,
         "open-device",
-        "Open disks, memory, kernel log, virtualisation and graphics devices.",
+        "Open disks, memory, kernel log, virtualization and graphics devices.",
         [DENIED; 4],
     ),
     row(
         14,
         "dot-dot",
-        "Climb out by chains of `..`, from the working directory too.",
+        "Traverse out with chains of `..`, also from the working directory.",
         [DENIED; 4],
     ),
     row(
         15,
         "shared-temporary",
-        "Find the host's temporary files, leave some there, fill the disk.",
+        "Find temporary files of the host, leave files there, fill the disk.",
         [CONTAINED, DENIED, REPORTED, DENIED],
     ),
 ];
@@ -101,19 +101,19 @@ pub(super) const RACES: &[Row] = &[
     row(
         16,
         "planted-symlink",
-        "Follow a symlink that lies in the skill and leads outside.",
+        "Follow a symlink in the skill that leads outside.",
         [DENIED; 4],
     ),
     row(
         17,
         "own-symlink",
-        "Make symlinks to files outside, and follow them.",
+        "Create symlinks to files outside, and follow them.",
         [DENIED; 4],
     ),
     row(
         18,
         "swapped-grant",
-        "Exchange a granted directory for a symlink, over and over, while runs start.",
+        "Replace a granted directory with a symlink, repeatedly, while runs start.",
         [DENIED; 4],
     ),
     row(
@@ -131,7 +131,7 @@ pub(super) const RACES: &[Row] = &[
     row(
         21,
         "move-protected-away",
-        "Change a protected file of a writable directory by moving it, or what is above it, away and back.",
+        "Change a protected file of a writable directory by moving it, or a parent, away and back.",
         [DENIED, REPORTED, DENIED, DENIED],
     ),
     row(
@@ -149,13 +149,13 @@ pub(super) const RACES: &[Row] = &[
     row(
         24,
         "planted-temporary",
-        "Lay symlinks where the next run's own temporary files might be.",
+        "Place symlinks where the next run may create temporary files.",
         [NO_EFFECT; 4],
     ),
     row(
         25,
         "odd-paths",
-        "Grant paths with newlines, quotes, text of a policy, bytes that are no text, too many bytes.",
+        "Grant paths with newlines, quotes, policy syntax, bytes that are not text, too many bytes.",
         [NO_EFFECT; 4],
     ),
 ];
@@ -170,13 +170,13 @@ pub(super) const KERNEL: &[Row] = &[
     row(
         27,
         "links-of-processes",
-        "Climb out through links to roots and directories, reopen descriptors with more rights.",
+        "Escape through `root` and `cwd` links, reopen descriptors with more access.",
         [DENIED, DENIED, NOT_APPLICABLE, DENIED],
     ),
     row(
         28,
         "kernel-settings",
-        "Set the host's name, its handler of core dumps, its emergency keys.",
+        "Set host name, core dump handler, SysRq keys.",
         [DENIED; 4],
     ),
     row(
@@ -188,13 +188,13 @@ pub(super) const KERNEL: &[Row] = &[
     row(
         30,
         "control-groups",
-        "Leave the control group, or set what the kernel starts when it is empty.",
+        "Leave the cgroup, or set its release agent.",
         [DENIED, DENIED, NOT_APPLICABLE, DENIED],
     ),
     row(
         31,
         "own-identity",
-        "Map more users, allow groups, escape the killer of processes without memory.",
+        "Map more users, allow setgroups, change the OOM score.",
         [DENIED, DENIED, NOT_APPLICABLE, DENIED],
     ),
 ];

@@ -24,25 +24,25 @@ pub(super) const NETWORK: &[Row] = &[
     row(
         35,
         "names",
-        "Resolve names by the library, by the machine's daemons and by asking a server.",
+        "Resolve names with the library, the resolver daemons and a DNS server.",
         [DENIED; 4],
     ),
     row(
         36,
         "ipv6",
-        "Connect to the host by IPv6 and by IPv4 in IPv6.",
+        "Connect to the host over IPv6 and IPv4-mapped IPv6.",
         [DENIED; 4],
     ),
     row(
         37,
         "cloud-metadata",
-        "Connect to the addresses at which clouds keep credentials.",
+        "Connect to cloud metadata addresses.",
         [DENIED; 4],
     ),
     row(
         38,
         "listed-host",
-        "Reach a listed host through the proxy, another one, and both directly.",
+        "Connect to a listed and another host, through the proxy and directly.",
         [SUCCEEDED, REJECTED, SUCCEEDED, SUCCEEDED],
     ),
     row(
@@ -54,7 +54,7 @@ pub(super) const NETWORK: &[Row] = &[
     row(
         40,
         "private-answer",
-        "Let a listed name lead to private addresses, from the start or later.",
+        "Let a listed name resolve to private addresses, from the start or later.",
         [DENIED, REJECTED, DENIED, DENIED],
     ),
     row(
@@ -78,7 +78,7 @@ pub(super) const NETWORK: &[Row] = &[
     row(
         44,
         "other-families",
-        "Make sockets of other families: virtual machines, kernel, radio, crypto.",
+        "Create sockets of other families: vsock, netlink, radio, crypto.",
         [DENIED, DENIED, DENIED, NOT_APPLICABLE],
     ),
     row(
@@ -93,7 +93,7 @@ pub(super) const LOCAL_SOCKETS: &[Row] = &[
     row(
         46,
         "abstract-socket",
-        "Connect to a local socket that has a name and no file.",
+        "Connect to an abstract Unix socket.",
         [DENIED, DENIED, NOT_APPLICABLE, NOT_APPLICABLE],
     ),
     row(
@@ -111,7 +111,7 @@ pub(super) const LOCAL_SOCKETS: &[Row] = &[
     row(
         49,
         "socket-pair",
-        "Talk to a process of the run's own through a pair of sockets.",
+        "Communicate with a process of the same run through a socket pair.",
         [SUCCEEDED, SUCCEEDED, SUCCEEDED, NOT_APPLICABLE],
     ),
 ];

@@ -1,4 +1,4 @@
-//! Attempts on output, privileges, the kernel's surface and the runtime.
+//! Attempts on output, privileges, the system call interface and the runtime.
 
 use super::{CONTAINED, DENIED, NO_EFFECT, NOT_APPLICABLE, REJECTED, Row, SUCCEEDED, row};
 
@@ -6,13 +6,13 @@ pub(super) const OUTPUT: &[Row] = &[
     row(
         75,
         "output-flood",
-        "Write without end to one stream, to both, byte by byte.",
+        "Write without bound to one stream, to both, byte by byte.",
         [CONTAINED; 4],
     ),
     row(
         76,
         "odd-bytes",
-        "Write bytes that are no text, zeros, and no final newline; all arrive.",
+        "Write bytes that are not text, zeros, and no final newline; all arrive.",
         [SUCCEEDED; 4],
     ),
     row(
@@ -30,7 +30,7 @@ pub(super) const OUTPUT: &[Row] = &[
     row(
         79,
         "endings",
-        "End by a high exit code and by a signal; the two are told apart.",
+        "Terminate with a high exit code and by a signal; the two are distinguished.",
         [SUCCEEDED; 4],
     ),
 ];
@@ -39,19 +39,19 @@ pub(super) const PRIVILEGES: &[Row] = &[
     row(
         80,
         "setuid-programs",
-        "Become somebody else by programs that run as their owner, and by asking.",
+        "Change the user with setuid programs and with setuid calls.",
         [DENIED, DENIED, DENIED, NOT_APPLICABLE],
     ),
     row(
         81,
         "make-setuid",
-        "Make a file that runs as its owner.",
+        "Create a setuid file.",
         [DENIED, NO_EFFECT, DENIED, NOT_APPLICABLE],
     ),
     row(
         82,
         "namespaces",
-        "Make or join namespaces, by all calls that can.",
+        "Create or join namespaces, with every system call that can.",
         [DENIED, DENIED, NOT_APPLICABLE, NOT_APPLICABLE],
     ),
     row(
@@ -63,7 +63,7 @@ pub(super) const PRIVILEGES: &[Row] = &[
     row(
         84,
         "io-uring",
-        "Make system calls through a ring that no filter sees.",
+        "Make system calls through io_uring, which bypasses filters.",
         [DENIED, DENIED, NOT_APPLICABLE, NOT_APPLICABLE],
     ),
     row(
@@ -75,45 +75,45 @@ pub(super) const PRIVILEGES: &[Row] = &[
     row(
         86,
         "file-handles",
-        "Open files by numbers instead of paths.",
+        "Open files by handle instead of path.",
         [DENIED, DENIED, DENIED, NOT_APPLICABLE],
     ),
     row(
         87,
         "own-programs",
-        "Run code of one's own, from memory and from a file, and try again with it.",
+        "Run custom code, from memory and from a file, and retry with it.",
         [CONTAINED, CONTAINED, CONTAINED, NOT_APPLICABLE],
     ),
     row(
         88,
         "own-libraries",
-        "Load a library of one's own into programs that are started, and try again.",
+        "Preload a library into started programs, and retry.",
         [CONTAINED, CONTAINED, CONTAINED, NOT_APPLICABLE],
     ),
     row(
         89,
         "other-conventions",
-        "Make system calls by conventions of other word sizes.",
+        "Make system calls with the ABI of another word size.",
         [DENIED, DENIED, NOT_APPLICABLE, NOT_APPLICABLE],
     )
     .requires("x86-64"),
     row(
         90,
         "personality",
-        "Ask for fixed addresses and executable data.",
+        "Request fixed addresses and executable data.",
         [DENIED, DENIED, NOT_APPLICABLE, NOT_APPLICABLE],
     ),
     row(
         91,
         "narrower-walls",
-        "Put up walls of one's own; they only narrow.",
+        "Install further restrictions; they can only restrict.",
         [SUCCEEDED, SUCCEEDED, NOT_APPLICABLE, NOT_APPLICABLE],
     )
     .requires("Landlock"),
     row(
         92,
         "nested-run",
-        "Run a sandbox in the sandbox: it says what it lacks and runs nothing.",
+        "Run a sandbox in the sandbox: it reports what is unavailable and runs nothing.",
         [REJECTED, REJECTED, REJECTED, NOT_APPLICABLE],
     ),
     row(
@@ -128,19 +128,19 @@ pub(super) const RUNTIME: &[Row] = &[
     row(
         94,
         "no-wall",
-        "Run where no wall can be had.",
+        "Run where no restriction is available.",
         [REJECTED, REJECTED, REJECTED, NOT_APPLICABLE],
     ),
     row(
         95,
         "failing-wall",
-        "Run although one step of putting up the walls fails, each in turn.",
+        "Run although one setup step fails, each in turn.",
         [REJECTED; 4],
     ),
     row(
         96,
         "many-runs",
-        "A thousand runs, 64 at a time: none waits for ever, none sees another, nothing is left.",
+        "A thousand runs, 64 at a time: none waits forever, none sees another, nothing is left.",
         [SUCCEEDED; 4],
     ),
     row(
@@ -152,7 +152,7 @@ pub(super) const RUNTIME: &[Row] = &[
     row(
         98,
         "honest-report",
-        "Compare what a report calls enforced with what held.",
+        "Compare the enforcement report with what was enforced.",
         [SUCCEEDED; 4],
     ),
     row(
@@ -164,7 +164,7 @@ pub(super) const RUNTIME: &[Row] = &[
     row(
         100,
         "profile-decides",
-        "Ask the macOS profile itself about files, sockets and processes.",
+        "Evaluate the macOS profile for files, sockets and processes.",
         [NOT_APPLICABLE, NOT_APPLICABLE, SUCCEEDED, NOT_APPLICABLE],
     ),
 ];

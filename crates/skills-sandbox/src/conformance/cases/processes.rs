@@ -1,4 +1,4 @@
-//! Attempts on processes, resources and what is inherited.
+//! Attempts on processes, resources and inherited state.
 
 use super::{
     CONTAINED, CONTAINED_OR_REPORTED, DENIED, NO_EFFECT, NO_EFFECT_OR_REPORTED, NOT_APPLICABLE,
@@ -15,55 +15,55 @@ pub(super) const PROCESSES: &[Row] = &[
     row(
         51,
         "debug-host",
-        "Trace the host, read its memory, take its descriptors.",
+        "Trace the host, read its memory, copy its descriptors.",
         [DENIED, DENIED, DENIED, NOT_APPLICABLE],
     ),
     row(
         52,
         "daemon-outlives-deadline",
-        "Leave a daemon in a session of its own, and run into the deadline.",
+        "Start a daemon in a new session, and exceed the deadline.",
         [CONTAINED, CONTAINED, CONTAINED_OR_REPORTED, NOT_APPLICABLE],
     ),
     row(
         53,
         "daemon-outlives-exit",
-        "Leave a daemon in a session of its own, and end well.",
+        "Start a daemon in a new session, and exit successfully.",
         [CONTAINED, CONTAINED, CONTAINED_OR_REPORTED, NOT_APPLICABLE],
     ),
     row(
         54,
         "pipe-kept-open",
-        "Leave a process that holds the output open, and end.",
+        "Leave a process that keeps the output open, and exit.",
         [CONTAINED, CONTAINED, CONTAINED, NOT_APPLICABLE],
     ),
     row(
         55,
         "host-killed",
-        "Live on after the host was killed without warning.",
+        "Survive after the host was killed.",
         [CONTAINED, CONTAINED_OR_REPORTED, REPORTED, CONTAINED],
     ),
     row(
         56,
         "number-reused",
-        "Be killed when the number already belongs to another process.",
+        "Get another process killed by reusing a process id.",
         [NO_EFFECT, NO_EFFECT, NO_EFFECT, NOT_APPLICABLE],
     ),
     row(
         57,
         "deaf-script",
-        "Ignore requests to end, or stop oneself, until the deadline.",
+        "Ignore termination signals, or stop itself, until the deadline.",
         [CONTAINED, CONTAINED, CONTAINED, NOT_APPLICABLE],
     ),
     row(
         58,
         "spawn-without-grant",
-        "Start a second process without a grant, in all ways there are.",
+        "Start a second process without a grant, with every system call that can.",
         [DENIED; 4],
     ),
     row(
         59,
         "shed-walls",
-        "Do in a thread or in another program what was denied before.",
+        "Retry denied actions in a thread or another program.",
         [DENIED; 4],
     ),
 ];
@@ -72,7 +72,7 @@ pub(super) const RESOURCES: &[Row] = &[
     row(
         60,
         "fork-bomb",
-        "Make processes without end.",
+        "Create processes without bound.",
         [
             CONTAINED_OR_REPORTED,
             CONTAINED_OR_REPORTED,
@@ -83,13 +83,13 @@ pub(super) const RESOURCES: &[Row] = &[
     row(
         61,
         "memory-hog",
-        "Take more memory than is allowed: private, shared, of devices and files, hidden from the limits.",
+        "Allocate more memory than allowed: private, shared, from devices and files, hidden from limits.",
         [CONTAINED, CONTAINED, REPORTED, CONTAINED],
     ),
     row(
         62,
         "memory-of-many",
-        "Take more memory than is allowed with several processes together.",
+        "Allocate more memory than allowed with several processes together.",
         [
             CONTAINED_OR_REPORTED,
             CONTAINED_OR_REPORTED,
@@ -100,7 +100,7 @@ pub(super) const RESOURCES: &[Row] = &[
     row(
         63,
         "disk-fill",
-        "Fill the scratch space with bytes, and with a great many files.",
+        "Fill the scratch directory with bytes, and with many files.",
         [CONTAINED, CONTAINED, REPORTED, CONTAINED],
     ),
     row(
@@ -112,20 +112,20 @@ pub(super) const RESOURCES: &[Row] = &[
     row(
         65,
         "spin",
-        "Compute without end in several threads.",
+        "Loop forever in several threads.",
         [CONTAINED; 4],
     ),
     row(66, "sleep", "Sleep past the deadline.", [CONTAINED; 4]),
     row(
         67,
         "core-dump",
-        "Crash, so that the kernel writes memory to a file or hands it to a program.",
+        "Crash, so that the kernel writes a core dump or passes it to a handler.",
         [NO_EFFECT; 4],
     ),
     row(
         101,
         "pools-of-all",
-        "Use up what the kernel has once for the machine or the user: contexts of asynchronous I/O, watches, buffers of pipes, timers.",
+        "Exhaust kernel resources of the machine or user: asynchronous I/O contexts, watches, pipe buffers, timers.",
         [DENIED, DENIED, NOT_APPLICABLE, NOT_APPLICABLE],
     ),
 ];
@@ -140,7 +140,7 @@ pub(super) const ENVIRONMENT: &[Row] = &[
     row(
         69,
         "own-variables",
-        "Bring variables that decide what is loaded or run.",
+        "Set variables that change which code is loaded or run.",
         [DENIED; 4],
     ),
     row(
@@ -158,13 +158,13 @@ pub(super) const ENVIRONMENT: &[Row] = &[
     row(
         72,
         "type-into-terminal",
-        "Put characters into the input of a terminal, change what drives it.",
+        "Inject characters into a terminal, change its line discipline.",
         [DENIED, DENIED, DENIED, NOT_APPLICABLE],
     ),
     row(
         73,
         "escape-sequences",
-        "Write sequences that steer a terminal; they arrive as bytes like others.",
+        "Write terminal escape sequences; they arrive as ordinary bytes.",
         [SUCCEEDED; 4],
     ),
     row(

@@ -75,14 +75,14 @@ const PRIVATE: &[&str] = &[
 ];
 
 #[test]
-fn private_addresses_of_every_kind_are_known() {
+fn private_addresses_of_every_kind_are_not_public() {
     for text in PRIVATE {
         assert!(!is_public(text.parse::<IpAddr>().unwrap()), "{text}");
     }
 }
 
 #[test]
-fn public_addresses_are_known() {
+fn public_addresses_are_public() {
     for text in [
         "1.1.1.1",
         "8.8.8.8",
@@ -116,9 +116,10 @@ fn public_addresses_are_known() {
     }
 }
 
-/// What is public and yet this machine's own is told by the kernel; loopback stands for it here.
+/// The kernel decides which public addresses belong to the host itself; loopback represents them
+/// here.
 #[tokio::test]
-async fn addresses_of_this_machine_are_not_reached() {
+async fn addresses_of_the_host_are_not_connected_to() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let refused = SystemConnector
         .connect(listener.local_addr().unwrap())

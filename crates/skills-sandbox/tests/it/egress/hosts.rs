@@ -1,4 +1,4 @@
-//! Which hosts are reached: cases that every sandbox with a list of hosts must answer.
+//! Which hosts are allowed: conformance cases for every sandbox with an allowlist.
 
 use insta::assert_snapshot;
 use skills_sandbox::egress::{RejectReason, proxy_env};
@@ -24,10 +24,10 @@ async fn case_38_a_listed_host_is_reached_and_another_is_refused() {
     assert_snapshot!(lab.get("http://b.example/", "b.example").await, @"
     HTTP/1.1 403 Forbidden
     Content-Type: text/plain
-    Content-Length: 63
+    Content-Length: 58
     Connection: close
 
-    the skill may not reach b.example: the host is not on the list
+    cannot connect to b.example: host is not in the allowlist
     ");
     let refused = lab
         .talk("CONNECT b.example:443 HTTP/1.1\r\nHost: b.example:443\r\n\r\n")
@@ -44,7 +44,7 @@ async fn case_38_a_listed_host_is_reached_and_another_is_refused() {
             vec!["93.184.216.34:80".to_owned()]
         )
     );
-    assert_snapshot!(lab.summary(), @"reached a.example (1); refused b.example: the host is not on the list (3)");
+    assert_snapshot!(lab.summary(), @"reached a.example (1); rejected b.example: host is not in the allowlist (3)");
 }
 
 #[tokio::test]
@@ -69,7 +69,7 @@ async fn case_38_tunnels_of_both_kinds_pass_tls_through() {
     assert_snapshot!(lab.summary(), @"reached a.example (2)");
 }
 
-/// Names that only look as if `a.example` or `*.b.example` listed them.
+/// Names that resemble `a.example` or `*.b.example` but are not listed.
 const LOOK_LISTED: [&str; 37] = [
     "evil.example",
     "a.example.evil.example",
@@ -136,7 +136,7 @@ async fn case_39_names_that_only_look_listed_are_refused() {
                 "socks" => answer == SOCKS_REFUSED,
                 _ => answer.starts_with("HTTP/1.1 403 ") || answer.starts_with("HTTP/1.1 400 "),
             };
-            // A path is no part of the host: the page is one of `evil.example`, and that is not
+            // A path is not part of the host: the request is for `evil.example`, which is not
             // listed.
             assert!(refused, "{way} {host:?}: {answer:?}");
         }
@@ -174,7 +174,7 @@ async fn case_40_names_that_lead_to_private_addresses_are_refused() {
         let page = lab.get(&format!("http://{name}/"), name).await;
         assert!(
             page.ends_with(&format!(
-                "the skill may not reach {name}: the host has no public address\n"
+                "cannot connect to {name}: host has no public address\n"
             )),
             "{page}"
         );
@@ -229,7 +229,7 @@ async fn case_40_of_mixed_answers_only_public_ones_are_dialled() {
             .ends_with("hi")
     );
     server.await.unwrap();
-    // The first public one does not answer, and the denied one is not asked.
+    // The first public address does not respond, and the denied one is not tried.
     assert_eq!(lab.went().1, ["1.1.1.1:80", "93.184.216.34:80"]);
 }
 
@@ -347,7 +347,7 @@ async fn case_41_a_listed_public_address_is_reached_without_a_resolver() {
     assert_eq!(lab.went().0, Vec::<String>::new());
 }
 
-/// Case 42, for ports; what is said to the host comes in other files.
+/// Case 42 for ports; the checks of the transferred data are in other files.
 #[tokio::test]
 async fn case_42_ports_other_than_those_of_the_web_are_closed() {
     let lab = Lab::new(&["a.example"]).await;
@@ -379,7 +379,7 @@ async fn case_42_ports_other_than_those_of_the_web_are_closed() {
     for host in ["a.example", "a.example:443"] {
         let plain_to_tls = lab.get("http://a.example:443/", host).await;
         assert!(
-            plain_to_tls.ends_with("port 443 is closed\n"),
+            plain_to_tls.ends_with("port 443 is not allowed\n"),
             "{plain_to_tls}"
         );
     }
@@ -390,8 +390,8 @@ async fn case_42_ports_other_than_those_of_the_web_are_closed() {
     );
 }
 
-/// Case 43: that there is no way past the proxy is the backend's to see to; no variable points to
-/// one either.
+/// Case 43: the backend ensures that there is no way around the proxy; no variable names one
+/// either.
 #[test]
 fn case_43_the_environment_makes_no_exception() {
     let lines: Vec<String> = proxy_env(3128)
@@ -411,7 +411,7 @@ fn case_43_the_environment_makes_no_exception() {
     ");
 }
 
-/// A name may lead to a denied address, and to one that stands for it.
+/// A name may resolve to a denied address, or to one that embeds it.
 #[tokio::test]
 async fn a_denied_address_is_denied_in_every_form() {
     let lab = Lab::new(&["*.example", "!93.184.216.34"]).await;

@@ -1,4 +1,4 @@
-//! Pages: what is read, what is sent on, and what is not.
+//! HTTP requests: what is parsed, what is forwarded, and what is not.
 
 use insta::assert_snapshot;
 
@@ -7,7 +7,7 @@ use super::lab::{Lab, SOCKS_GRANTED, socks};
 const AT: &str = "93.184.216.34:80";
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
 
-/// Sends a request that must be refused with this status, and must not reach anybody.
+/// Sends a request that must be rejected with this status, and must not reach a server.
 async fn refused(lab: &Lab, status: u16, request: &str) {
     let answer = lab.talk(request).await;
     assert!(
@@ -206,11 +206,11 @@ async fn case_42_a_body_that_goes_wrong_ends_the_connection() {
     let request = "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\nTransfer-Encoding: chunked\r\n\r\n4;x=y\r\nbody\r\n0\r\n\r\n";
     assert_eq!(lab.talk(request).await, "");
     assert!(server.await.unwrap().ends_with("Connection: close\r\n\r\n"));
-    assert_snapshot!(lab.summary(), @"reached a.example (1); refused a.example: malformed: a chunk of the body (1)");
+    assert_snapshot!(lab.summary(), @"reached a.example (1); rejected a.example: malformed: invalid chunk (1)");
 }
 
 #[tokio::test]
-async fn what_concerns_the_proxy_alone_is_not_sent_on() {
+async fn fields_for_the_proxy_are_not_forwarded() {
     let lab = Lab::new(&["a.example"]).await;
     let server =
         lab.server(AT, "\r\n\r\n", "HTTP/1.1 200 OK\r\nConnection: keep-alive, X-Hop\r\nX-Hop: 1\r\nKeep-Alive: 5\r\nA: b\r\n\r\nhi").await;
@@ -232,7 +232,7 @@ async fn what_concerns_the_proxy_alone_is_not_sent_on() {
 }
 
 #[tokio::test]
-async fn answers_end_where_they_say() {
+async fn responses_end_at_their_declared_length() {
     let lab = Lab::new(&["a.example"]).await;
     for (method, answer, passed) in [
         (
@@ -278,7 +278,7 @@ async fn answers_end_where_they_say() {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_said_to_be_none() {
+async fn an_invalid_response_is_reported() {
     let lab = Lab::new(&["a.example"]).await;
     for answer in [
         "",
@@ -291,7 +291,7 @@ async fn what_is_no_answer_is_said_to_be_none() {
         let got = lab.get("http://a.example/", "a.example").await;
         assert!(
             got.starts_with("HTTP/1.1 502 ")
-                && got.ends_with("the skill cannot reach a.example: the host did not answer\n"),
+                && got.ends_with("cannot connect to a.example: host did not respond\n"),
             "{got}"
         );
         server.await.unwrap();
@@ -300,17 +300,17 @@ async fn what_is_no_answer_is_said_to_be_none() {
     assert!(
         lab.get("http://nowhere.example/", "nowhere.example")
             .await
-            .ends_with("nowhere.example: the host was not found\n")
+            .ends_with("nowhere.example: host not found\n")
     );
     assert!(
         lab.get("http://a.example/", "a.example")
             .await
-            .ends_with("a.example: the host did not answer\n")
+            .ends_with("a.example: host did not respond\n")
     );
 }
 
 #[tokio::test]
-async fn tunnels_to_port_80_carry_one_page() {
+async fn tunnels_to_port_80_carry_one_request() {
     let lab = Lab::new(&["a.example", "b.example"]).await;
     let opened = "HTTP/1.1 200 Connection established\r\n\r\n".to_owned();
     for (request, granted) in [

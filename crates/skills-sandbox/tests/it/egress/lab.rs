@@ -1,4 +1,4 @@
-//! A proxy, an outside, and a client.
+//! A proxy, a simulated network, and a client.
 
 use std::collections::HashMap;
 use std::io;
@@ -7,7 +7,9 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use skills_policy::{Decision, Effect, HostList, Layer, Network, Request, Rule, Rules};
+use skills_policy::{
+    Authorization, Effect, HostFilter, NetworkGrant, Policy, Request, Rule, RuleSource,
+};
 use skills_sandbox::egress::{Connector, Proxy, ProxyLimits, ProxySummary};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -16,13 +18,13 @@ use tokio::time::timeout;
 
 /// The address of `a.example`.
 pub(crate) const PUBLIC: &str = "93.184.216.34";
-/// Far longer than anything here takes.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Much longer than any step takes.
+const STEP_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Which names there are, and who is behind their addresses.
+/// Names with their addresses, and addresses with their servers.
 #[derive(Default)]
 struct World {
-    /// What each name leads to, one time after the other; the last answer stays.
+    /// What each name resolves to, one response after the other; the last one repeats.
     names: Mutex<HashMap<String, Vec<Vec<IpAddr>>>>,
     servers: Mutex<HashMap<SocketAddr, SocketAddr>>,
     resolved: Mutex<Vec<String>>,
@@ -41,7 +43,7 @@ impl Connector for World {
             Some(answers) => Ok(answers[0].clone()),
             None => Err(io::ErrorKind::NotFound.into()),
         };
-        // The port is not the resolver's to choose.
+        // The resolver does not choose the port.
         Box::pin(async move {
             answer.map(|ips| {
                 ips.into_iter()
@@ -71,26 +73,35 @@ pub(crate) struct Lab {
 }
 
 /// Decides as the policy does: these patterns are allowed, those after a `!` denied.
-pub(crate) fn list(patterns: &[&str]) -> HostList {
+pub(crate) fn list(patterns: &[&str]) -> HostFilter {
     let rule = |pattern: &&str| match pattern.strip_prefix('!') {
-        Some(pattern) => {
-            Rule::parse(Effect::Deny, Layer::Admin, &format!("network:{pattern}")).unwrap()
-        }
-        None => Rule::parse(Effect::Allow, Layer::User, &format!("network:{pattern}")).unwrap(),
+        Some(pattern) => Rule::parse(
+            Effect::Deny,
+            RuleSource::Admin,
+            &format!("network:{pattern}"),
+        )
+        .unwrap(),
+        None => Rule::parse(
+            Effect::Allow,
+            RuleSource::User,
+            &format!("network:{pattern}"),
+        )
+        .unwrap(),
     };
-    let rules = Rules::default().with_rules(patterns.iter().map(rule));
-    let Decision::Granted(grants) = rules.decide(&Request::new("/s").tool("WebSearch", None))
+    let rules = Policy::default().with_rules(patterns.iter().map(rule));
+    let Authorization::Granted(grants) =
+        rules.authorize(&Request::new("/s").allowed_tool("WebSearch", None))
     else {
         panic!("granted")
     };
-    let Network::Hosts(list) = grants.network() else {
+    let NetworkGrant::Hosts(list) = grants.network() else {
         panic!("some hosts")
     };
     list.clone()
 }
 
 impl Lab {
-    /// Starts a proxy for these hosts; `a.example` leads to [`PUBLIC`].
+    /// Starts a proxy for these hosts; `a.example` resolves to [`PUBLIC`].
     pub(crate) async fn new(patterns: &[&str]) -> Self {
         Self::limited(patterns, ProxyLimits::default()).await
     }
@@ -115,7 +126,7 @@ impl Lab {
         lab
     }
 
-    /// Makes a name lead somewhere: to each of the answers, one after the other.
+    /// Makes a name resolve to each of the answers, one after the other.
     pub(crate) fn name(&self, name: &str, answers: &[&[&str]]) {
         let answers = answers
             .iter()
@@ -128,8 +139,8 @@ impl Lab {
             .insert(name.to_owned(), answers);
     }
 
-    /// Puts a server at an address, for one connection: it waits until what it got ends with
-    /// `until`, says `answer`, and closes its side. Returns all that it got.
+    /// Starts a server at an address, for one connection: it reads until the input ends with
+    /// `until`, sends `answer`, and closes its side. Returns everything that it received.
     pub(crate) async fn server(
         &self,
         address: &str,
@@ -143,9 +154,9 @@ impl Lab {
             .unwrap()
             .insert(address.parse().unwrap(), listener.local_addr().unwrap());
         tokio::spawn(async move {
-            let (mut stream, _) = timeout(PATIENCE, listener.accept())
+            let (mut stream, _) = timeout(STEP_TIMEOUT, listener.accept())
                 .await
-                .expect("nobody came")
+                .expect("no connection")
                 .unwrap();
             let mut got = Vec::new();
             while !got.ends_with(until.as_bytes())
@@ -162,7 +173,7 @@ impl Lab {
         Client(TcpStream::connect(self.address).await.unwrap())
     }
 
-    /// Says something on a connection of its own and returns all that comes back.
+    /// Sends bytes on a new connection and returns the whole response.
     pub(crate) async fn talk(&self, bytes: impl AsRef<[u8]>) -> String {
         let mut client = self.connect().await;
         client.say(bytes).await;
@@ -174,7 +185,7 @@ impl Lab {
             .await
     }
 
-    /// Returns which names were resolved and which addresses dialled.
+    /// Returns the names that were resolved and the addresses that were connected to.
     pub(crate) fn went(&self) -> (Vec<String>, Vec<String>) {
         (
             self.world.resolved.lock().unwrap().clone(),
@@ -190,7 +201,7 @@ impl Lab {
         self.proxy.log().summary()
     }
 
-    /// Ends the proxy, as dropping its future does.
+    /// Stops the proxy, as dropping its future does.
     pub(crate) async fn stop(&mut self) {
         self.serving.abort();
         let _ = (&mut self.serving).await;
@@ -207,21 +218,21 @@ pub(crate) struct Client(TcpStream);
 
 impl Client {
     pub(crate) async fn say(&mut self, bytes: impl AsRef<[u8]>) {
-        // A proxy that has heard enough may have closed already.
+        // The proxy may have closed the connection already.
         let _ = self.0.write_all(bytes.as_ref()).await;
     }
 
-    /// Returns the next bytes, as many as given.
+    /// Returns the next `N` bytes.
     pub(crate) async fn hear<const N: usize>(&mut self) -> [u8; N] {
         let mut bytes = [0; N];
-        timeout(PATIENCE, self.0.read_exact(&mut bytes))
+        timeout(STEP_TIMEOUT, self.0.read_exact(&mut bytes))
             .await
             .expect("no answer")
             .expect("closed");
         bytes
     }
 
-    /// Returns the head of an answer.
+    /// Returns the head of a response.
     pub(crate) async fn head(&mut self) -> String {
         let mut got = Vec::new();
         while !got.ends_with(b"\r\n\r\n") {
@@ -230,11 +241,11 @@ impl Client {
         String::from_utf8(got).unwrap()
     }
 
-    /// Returns all until the other side closes.
+    /// Returns all bytes until the other side closes.
     pub(crate) async fn rest(mut self) -> String {
         let mut got = Vec::new();
         let mut chunk = [0; 4096];
-        while let Ok(length @ 1..) = timeout(PATIENCE, self.0.read(&mut chunk))
+        while let Ok(length @ 1..) = timeout(STEP_TIMEOUT, self.0.read(&mut chunk))
             .await
             .expect("not closed")
         {
@@ -244,13 +255,13 @@ impl Client {
     }
 }
 
-/// A request of SOCKS 5 with its greeting.
+/// A SOCKS 5 request with its greeting.
 pub(crate) fn socks(host: &[u8], port: u16) -> Vec<u8> {
     let length = u8::try_from(host.len()).unwrap();
     [&[5, 1, 0, 5, 1, 0, 3, length], host, &port.to_be_bytes()].concat()
 }
 
-/// The answer of SOCKS to a tunnel that is refused by the list, behind that to the greeting.
+/// The SOCKS response to a tunnel that the allowlist rejects, after that to the greeting.
 pub(crate) const SOCKS_REFUSED: &str = "\u{5}\0\u{5}\u{2}\0\u{1}\0\0\0\0\0\0";
 pub(crate) const SOCKS_GRANTED: &str = "\u{5}\0\u{5}\0\0\u{1}\0\0\0\0\0\0";
 
@@ -269,7 +280,7 @@ pub(crate) fn hello(name: Option<&str>, size: usize) -> Vec<u8> {
         ]
         .concat()
     });
-    // An extension of no meaning by which the server sees the end.
+    // A meaningless extension with which the server detects the end.
     let extensions = [name.as_slice(), &[0xab, 0xcd, 0, 5], b"hello"].concat();
     let body = [
         &[3, 3],
@@ -280,7 +291,7 @@ pub(crate) fn hello(name: Option<&str>, size: usize) -> Vec<u8> {
     ]
     .concat();
     let message = [&[1, 0], length(body.len()).as_slice(), &body].concat();
-    // The mark stays whole.
+    // The marker is not split.
     let (rest, mark) = message.split_at(message.len() - 5);
     rest.chunks(size)
         .chain([mark])

@@ -1,4 +1,4 @@
-//! How much the proxy does, and what it says of it.
+//! The limits of the proxy, and how they are reported.
 
 use std::time::Duration;
 
@@ -36,12 +36,12 @@ async fn more_connections_than_allowed_are_closed() {
     assert_eq!(lab.talk(socks(b"a.example", 443)).await, "");
     assert_eq!(limits(&lab.summary()), [(ExceededLimit::Connections, 1)]);
     drop(first);
-    // When it has gone, there is room again.
+    // When it has disconnected, its permit is free again.
     while lab.talk(socks(b"b.example", 443)).await.is_empty() {}
 }
 
 #[tokio::test]
-async fn heads_that_are_too_long_are_refused() {
+async fn heads_that_are_too_long_are_rejected() {
     let lab = Lab::limited(&["a.example"], ProxyLimits::default().max_head_bytes(200)).await;
     let long = lab
         .talk(format!(
@@ -50,7 +50,7 @@ async fn heads_that_are_too_long_are_refused() {
         ))
         .await;
     assert!(
-        long.starts_with("HTTP/1.1 503 ") && long.ends_with("the head is too long\n"),
+        long.starts_with("HTTP/1.1 503 ") && long.ends_with("head is too long\n"),
         "{long}"
     );
     let name = "x".repeat(220) + ".example";
@@ -65,7 +65,7 @@ async fn heads_that_are_too_long_are_refused() {
 }
 
 #[tokio::test]
-async fn heads_that_are_too_slow_are_refused() {
+async fn heads_that_are_too_slow_are_rejected() {
     let lab = Lab::limited(
         &["a.example"],
         ProxyLimits::default().head_timeout(Duration::from_secs(1)),
@@ -78,7 +78,7 @@ async fn heads_that_are_too_slow_are_refused() {
         lab.talk("CONNECT a.example:443 HTTP/1.1\r\n\r\n\x16\x03"),
     );
     assert!(
-        page.starts_with("HTTP/1.1 503 ") && page.ends_with("the head took too long\n"),
+        page.starts_with("HTTP/1.1 503 ") && page.ends_with("head was not complete in time\n"),
         "{page}"
     );
     assert_eq!((nothing.as_str(), socks.as_str()), ("", ""));
@@ -100,7 +100,7 @@ async fn idle_connections_are_closed() {
 }
 
 #[tokio::test]
-async fn bytes_are_counted_over_all_connections_each_way() {
+async fn bytes_are_counted_over_all_connections_per_direction() {
     let hello_bytes = hello(Some("a.example"), 999).len() as u64;
     let lab = Lab::limited(
         &["a.example"],
@@ -121,7 +121,7 @@ async fn bytes_are_counted_over_all_connections_each_way() {
 }
 
 #[tokio::test]
-async fn much_is_passed_on_unchanged() {
+async fn large_streams_are_relayed_unchanged() {
     let lab = Lab::new(&["a.example"]).await;
     let body: &'static str = Box::leak("0123456789abcdef".repeat(40_000).into_boxed_str());
     let answer: &'static str = Box::leak(
@@ -150,7 +150,7 @@ async fn much_is_passed_on_unchanged() {
 }
 
 #[tokio::test]
-async fn the_end_of_the_proxy_is_the_end_of_every_connection() {
+async fn stopping_the_proxy_closes_every_connection() {
     let mut lab = Lab::new(&["a.example"]).await;
     let server = lab.server(AT, "never", "").await;
     let mut client = lab.connect().await;
@@ -166,7 +166,7 @@ async fn the_end_of_the_proxy_is_the_end_of_every_connection() {
 }
 
 #[tokio::test]
-async fn the_summary_is_bounded_and_harmless() {
+async fn the_summary_is_bounded_and_escaped() {
     let lab = Lab::new(&["*.example"]).await;
     lab.talk(socks(b"\x1b]0;x\x07\xe2\x80\xae", 443)).await;
     lab.talk(socks(&[b'y'; 255], 443)).await;
@@ -183,13 +183,13 @@ async fn the_summary_is_bounded_and_harmless() {
     assert!(
         summary
             .to_string()
-            .ends_with("refused x13: the host is not on the list (1); refused others (6)"),
+            .ends_with("rejected x13: host is not in the allowlist (1); rejected others (6)"),
         "{summary}"
     );
 }
 
 #[tokio::test]
-async fn limits_are_written_like_hosts() {
+async fn limits_are_part_of_the_summary() {
     let lab = Lab::limited(&["a.example"], ProxyLimits::default().max_head_bytes(200)).await;
     lab.talk(format!(
         "GET http://a.example/{} HTTP/1.1\r\n",

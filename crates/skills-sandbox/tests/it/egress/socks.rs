@@ -1,4 +1,4 @@
-//! SOCKS, and what is not understood at all.
+//! SOCKS, and unknown protocols.
 
 use super::lab::{Lab, SOCKS_GRANTED, hello, socks};
 
@@ -16,7 +16,7 @@ async fn socks_may_come_byte_by_byte() {
 }
 
 #[tokio::test]
-async fn other_versions_methods_and_commands_are_refused() {
+async fn other_versions_methods_and_commands_are_rejected() {
     let lab = Lab::new(&["a.example"]).await;
     for (request, answer) in [
         // SOCKS 4, with an address and with a name.
@@ -31,7 +31,7 @@ async fn other_versions_methods_and_commands_are_refused() {
         // Only with a password; no method at all.
         (b"\x05\x01\x02", b"\x05\xff"),
         (b"\x05\0", b"\x05\xff"),
-        // BIND, UDP, another kind of address, a wrong version.
+        // BIND, UDP, another address type, a wrong version.
         (
             b"\x05\x01\0\x05\x02\0\x03\x09a.example\x01\xbb",
             b"\x05\0\x05\x07\0\x01\0\0\0\0\0\0",
@@ -59,7 +59,7 @@ async fn other_versions_methods_and_commands_are_refused() {
 }
 
 #[tokio::test]
-async fn what_is_neither_is_refused() {
+async fn other_protocols_are_rejected() {
     let lab = Lab::new(&["a.example"]).await;
     for request in [
         b"\0".as_slice(),

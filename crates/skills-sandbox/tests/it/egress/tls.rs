@@ -1,4 +1,4 @@
-//! Tunnels to port 443: what must come first.
+//! Tunnels to port 443: the required first message.
 
 use insta::assert_snapshot;
 
@@ -6,7 +6,7 @@ use super::lab::{Lab, PUBLIC, SOCKS_GRANTED, hello, socks};
 
 const OPENED: &str = "HTTP/1.1 200 Connection established\r\n\r\n";
 
-/// Case 42, as far as it goes through a tunnel.
+/// Case 42 in a tunnel.
 #[tokio::test]
 async fn case_42_what_is_not_tls_for_the_host_is_not_sent_on() {
     let lab = Lab::new(&["a.example", "b.example", PUBLIC]).await;
@@ -41,14 +41,14 @@ async fn case_42_what_is_not_tls_for_the_host_is_not_sent_on() {
     }
     assert_eq!(lab.went().1, Vec::<String>::new());
     assert_snapshot!(lab.summary().to_string().replace("; ", "\n"), @r"
-    refused a.example: another host was asked for, or none (14)
-    refused 93.184.216.34: another host was asked for, or none (2)
-    refused a.example: port 443 is for TLS (6)
+    rejected a.example: the connection names a different host, or none (14)
+    rejected 93.184.216.34: the connection names a different host, or none (2)
+    rejected a.example: port 443 requires TLS (6)
     ");
 }
 
 #[tokio::test]
-async fn a_hello_may_come_in_any_pieces() {
+async fn a_hello_may_arrive_in_any_pieces() {
     let lab = Lab::new(&["a.example"]).await;
     for size in [1, 10, 999] {
         let server = lab.server("93.184.216.34:443", "hello", "server").await;
@@ -67,7 +67,7 @@ async fn a_hello_may_come_in_any_pieces() {
 }
 
 #[tokio::test]
-async fn both_ways_stay_open_until_both_have_ended() {
+async fn both_directions_stay_open_until_both_have_ended() {
     let lab = Lab::new(&["a.example"]).await;
     let server = lab.server("93.184.216.34:443", "the end", "answer").await;
     let mut client = lab.connect().await;

@@ -1,8 +1,8 @@
 //! The list of skills.
 
 use serde_json::{Value, json};
-use skills_runtime::discovery::Inactive;
-use skills_runtime::{Entry, is_hidden};
+use skills_runtime::discovery::InactiveEntry;
+use skills_runtime::{Entry, is_invisible};
 
 use super::invalid_cursor;
 use crate::file_tools::FileTools;
@@ -47,7 +47,7 @@ impl FileTools {
     }
 
     /// What an untrusted skill says of itself is nothing for a model, unless the model wrote it.
-    fn inactive_row(&self, inactive: &Inactive) -> (String, Value) {
+    fn inactive_row(&self, inactive: &InactiveEntry) -> (String, Value) {
         let (entry, reason) = (inactive.entry(), inactive.reason());
         let is_draft = self.is_draft(entry, reason);
         let description = if is_draft {
@@ -105,7 +105,7 @@ fn display_description(entry: &Entry) -> String {
         let space = if line.is_empty() { "" } else { " " };
         for c in space
             .chars()
-            .chain(word.chars().filter(|c| !is_hidden(*c)))
+            .chain(word.chars().filter(|c| !is_invisible(*c)))
             .take(left)
         {
             line.push(c);

@@ -1,6 +1,6 @@
 //! `skills_read`.
 
-use skills_runtime::discovery::FileLinks;
+use skills_runtime::discovery::SkillFileSymlinks;
 
 use super::*;
 use crate::file_tools::KeyFileAccess;
@@ -266,7 +266,8 @@ fn a_manifest_that_a_root_lets_lie_elsewhere_is_read_and_nothing_else_there() {
     lab.top
         .symlink_contents("../../outside/canary", "links/linked/other.md")
         .unwrap();
-    let root = Root::new(path.join("links"), Scope::Repo).file_links(FileLinks::Follow);
+    let root =
+        Root::new(path.join("links"), Scope::Repo).skill_file_symlinks(SkillFileSymlinks::Follow);
     let tools = FileTools::new(
         SkillRuntime::builder().root(root).build(),
         MountTable::default(),

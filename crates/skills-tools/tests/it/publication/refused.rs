@@ -2,8 +2,8 @@
 
 use std::fs::File;
 
-use skills_runtime::discovery::{FileLinks, Selector, Trust};
-use skills_runtime::prompt::{Mode, Modes};
+use skills_runtime::discovery::{Selector, SkillFileSymlinks, Trust};
+use skills_runtime::prompt::{ListingMode, ListingModes};
 use skills_runtime::{Root, Scope};
 use skills_tools::PublicationErrorKind;
 
@@ -207,11 +207,13 @@ fn skills_that_are_not_for_models() {
         "others/foreign/SKILL.md",
         "---\nname: foreign\ndescription: d\n---\n",
     );
-    let mode = |modes: Modes, name: &str, mode| modes.with(Selector::Name(name.to_owned()), mode);
+    let mode = |modes: ListingModes, name: &str, mode| {
+        modes.with_rule(Selector::Name(name.to_owned()), mode)
+    };
     let modes = mode(
-        mode(Modes::default(), "off", Mode::Off),
+        mode(ListingModes::default(), "off", ListingMode::Disabled),
         "by-mode",
-        Mode::Manual,
+        ListingMode::UserOnly,
     );
     let others = Root::new(host.path("others"), Scope::Repo).trust(Trust::Untrusted);
     insta::assert_snapshot!(notes(&host, host.runtime().root(others).modes(modes)), @r#"
@@ -243,7 +245,8 @@ fn a_text_that_is_a_link() {
         host.path("linked/elsewhere/SKILL.md"),
     )
     .unwrap();
-    let linked = Root::new(host.path("linked"), Scope::Repo).file_links(FileLinks::Follow);
+    let linked =
+        Root::new(host.path("linked"), Scope::Repo).skill_file_symlinks(SkillFileSymlinks::Follow);
     insta::assert_snapshot!(notes(&host, host.runtime().root(linked)), @r#"
     skill 'within' is not published and is served by tools only: its text is not a plain file `SKILL.md` in its directory: it is spelled otherwise or a symbolic link
     skill 'elsewhere' is not published and is served by tools only: its text is not a plain file `SKILL.md` in its directory: it is spelled otherwise or a symbolic link

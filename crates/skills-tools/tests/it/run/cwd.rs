@@ -1,7 +1,7 @@
 //! Where a command starts.
 
 use serde_json::json;
-use skills_runtime::Rules;
+use skills_runtime::Policy;
 use skills_test_support::skip_without_sandbox;
 use skills_tools::Mount;
 
@@ -51,7 +51,7 @@ async fn another_mount_is_a_place_too() {
         return;
     }
     let host = host();
-    let runtime = host.runtime().policy(Rules::default().rule(spawn("ls")));
+    let runtime = host.runtime().policy(Policy::default().rule(spawn("ls")));
     let tools = host.wrap(
         host.builder(runtime)
             .mount(Mount::read_only("data", host.path("data")))
@@ -64,8 +64,13 @@ async fn another_mount_is_a_place_too() {
 }
 
 fn spawn(program: &str) -> skills_runtime::policy::Rule {
-    use skills_runtime::policy::{Effect, Layer, Rule};
-    Rule::parse(Effect::Allow, Layer::Session, &format!("spawn:{program}")).unwrap()
+    use skills_runtime::policy::{Effect, Rule, RuleSource};
+    Rule::parse(
+        Effect::Allow,
+        RuleSource::Invocation,
+        &format!("spawn:{program}"),
+    )
+    .unwrap()
 }
 
 #[tokio::test]
@@ -169,7 +174,7 @@ async fn without_a_workspace_only_named_places_are_left() {
     let host = host();
     let runtime = host
         .runtime()
-        .policy(Rules::default().rule(spawn("pwd")))
+        .policy(Policy::default().rule(spawn("pwd")))
         .build();
     let tools = host.wrap(skills_tools::ToolSet::builder(runtime).build().unwrap());
     for cwd in ["", "workspace", "sub"] {

@@ -245,7 +245,7 @@ async fn output_without_end_is_cut_and_stopped() {
         ),
         (&json!(false), &json!(null))
     );
-    assert!(outcome.text.contains("bytes left out") && outcome.text.len() < 258 * 1024);
+    assert!(outcome.text.contains("bytes omitted") && outcome.text.len() < 258 * 1024);
 }
 
 #[tokio::test]
@@ -275,7 +275,7 @@ async fn of_much_output_the_beginning_and_the_end_are_kept() {
                 && stderr.len() < 257 * 1024
         );
         assert!(
-            stderr.contains("[… 1737867 bytes left out …]"),
+            stderr.contains("[... 1737867 bytes omitted ...]"),
             "{}",
             &stderr[190_000..200_000].trim_matches('e')
         );

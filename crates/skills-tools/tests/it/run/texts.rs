@@ -2,8 +2,8 @@
 
 use insta::assert_snapshot;
 use serde_json::json;
-use skills_runtime::policy::{Effect, Layer, Rule};
-use skills_runtime::{Answer, FileApprovalStore, Rules};
+use skills_runtime::policy::{Effect, Rule, RuleSource};
+use skills_runtime::{ApprovalResponse, FileApprovalStore, Policy};
 use skills_test_support::skip_without_sandbox;
 use skills_tools::ToolOutput;
 
@@ -171,8 +171,8 @@ async fn a_denial_says_whether_somebody_could_still_allow_it() {
     invalid_arguments false
     Error: network: "not a host" is no host: write `api.example.com`, `*.example.com` or `*`, without scheme, port and path
     "#);
-    let deny = Rule::parse(Effect::Deny, Layer::User, "spawn:ls").unwrap();
-    let tools = host.tools_with(Rules::default().rule(deny));
+    let deny = Rule::parse(Effect::Deny, RuleSource::User, "spawn:ls").unwrap();
+    let tools = host.tools_with(Policy::default().rule(deny));
     assert_snapshot!(told(run(&tools, "ls -l").await), @"
     denied_by_policy false
     Error: it was not started: may not start ls (asked by the caller): by the rule `deny spawn:ls (user)`
@@ -192,14 +192,14 @@ async fn a_denial_tells_no_path_of_this_machine() {
     let host = kit(&[]);
     host.skill("kit", "allowed-tools: Bash, Read, Write\n")
         .script("kit", "show.py", SHOW);
-    let rule = |effect, text: &str| Rule::parse(effect, Layer::User, text).unwrap();
+    let rule = |effect, text: &str| Rule::parse(effect, RuleSource::User, text).unwrap();
     let root = host.path("").display().to_string();
     let everything = format!("write:{}", root.trim_end_matches('/'));
     let rules = [
         vec![rule(Effect::Deny, &everything)],
         vec![rule(Effect::Ask, &everything)],
         vec![rule(Effect::Allow, &everything)],
-        vec![rule(Effect::Deny, "spawn").source(host.path("policy.toml").display().to_string())],
+        vec![rule(Effect::Deny, "spawn").origin(host.path("policy.toml").display().to_string())],
         vec![rule(Effect::Deny, "spawn").within(host.path("skills"))],
         vec![
             rule(Effect::Deny, &host.write_rule()),
@@ -207,7 +207,7 @@ async fn a_denial_tells_no_path_of_this_machine() {
         ],
     ];
     for rules in rules {
-        let tools = host.tools_with(Rules::default().with_rules(rules.clone()));
+        let tools = host.tools_with(Policy::default().with_rules(rules.clone()));
         for command in ["ls", "scripts/show.py", "ls | wc"] {
             let outcome = run(&tools, command).await;
             assert!(
@@ -220,13 +220,13 @@ async fn a_denial_tells_no_path_of_this_machine() {
             );
         }
     }
-    let tools = host.tools_with(Rules::default().rule(rule(Effect::Deny, &everything)));
+    let tools = host.tools_with(Policy::default().rule(rule(Effect::Deny, &everything)));
     assert_snapshot!(run(&tools, "scripts/show.py").await.text, @"
     Error: it was not started: may not write /workspace (asked by Write): by a rule (user); may not start programs (asked by Bash): nobody was asked, since something else is denied
     Hint: do it in another way; asking again changes nothing
     ");
     let tools = host.tools_with(
-        Rules::default()
+        Policy::default()
             .rule(rule(Effect::Allow, &everything))
             .rule(rule(Effect::Allow, "spawn")),
     );
@@ -242,7 +242,7 @@ async fn a_broken_store_of_approvals_is_not_shown() {
     let host = kit(&[]);
     host.file("state/approvals.json", "{ not JSON");
     let store = std::sync::Arc::new(FileApprovalStore::new(host.path("state/approvals.json")));
-    for answer in [Answer::Always, Answer::Deny] {
+    for answer in [ApprovalResponse::AllowAlways, ApprovalResponse::Deny] {
         let runtime = host
             .runtime()
             .approval_store(store.clone())

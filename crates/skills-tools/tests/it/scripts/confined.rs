@@ -4,8 +4,8 @@
 use std::fs;
 
 use serde_json::json;
-use skills_runtime::policy::{Effect, Layer, Rule};
-use skills_runtime::{Limits, Rules, Secrets};
+use skills_runtime::policy::{Effect, Rule, RuleSource};
+use skills_runtime::{Policy, ResourceLimits, Secrets};
 use skills_test_support::skip_without_sandbox;
 use skills_tools::{CallContext, MissingEnv, ToolErrorCode};
 
@@ -138,8 +138,8 @@ async fn a_script_sees_the_documented_variables_and_no_others() {
 
 /// The tools of a host that has keys, and allows some.
 fn with_keys(host: &Host, allowed: &[&str]) -> Tools {
-    let allow = |rules: Rules, text: &&str| {
-        rules.rule(Rule::parse(Effect::Allow, Layer::Session, text).unwrap())
+    let allow = |rules: Policy, text: &&str| {
+        rules.rule(Rule::parse(Effect::Allow, RuleSource::Invocation, text).unwrap())
     };
     let (secrets, problems) = Secrets::from_env_text(
         "API_TOKEN=token-0123456789\nOTHER_TOKEN=other-0123456789\nLD_PRELOAD=/tmp/x.so\nPATH=/tmp\n",
@@ -148,7 +148,7 @@ fn with_keys(host: &Host, allowed: &[&str]) -> Tools {
     let runtime = host
         .runtime()
         .secrets(secrets)
-        .policy(allowed.iter().fold(Rules::default(), allow));
+        .policy(allowed.iter().fold(Policy::default(), allow));
     host.wrap(host.builder(runtime).build().unwrap())
 }
 
@@ -296,9 +296,9 @@ async fn a_conversation_that_fills_its_directory_is_stopped() {
     }
     let source = "import sys\nif 'fill' in sys.stdin.read():\n    n = 0\n    while True:\n        open(str(n), 'wb').write(b'x' * 100_000)\n        n += 1\nprint('done')\n";
     let host = host("", "main.py", source);
-    let mut most = Limits::ceiling();
+    let mut most = ResourceLimits::default_ceiling();
     most.scratch_bytes = 8 << 20;
-    let tools = host.tools_with(Rules::default().ceiling(most));
+    let tools = host.tools_with(Policy::default().with_ceiling(most));
     let (one, two) = (
         CallContext::default().session("one"),
         CallContext::default().session("two"),
@@ -311,7 +311,7 @@ async fn a_conversation_that_fills_its_directory_is_stopped() {
     assert_eq!(say(&one, "nothing").await.text.trim_end(), "done");
     let filled = say(&one, "fill").await;
     assert!(filled.has_code(ToolErrorCode::TooLarge), "{}", filled.text);
-    assert_eq!(filled.text, "private workspace over its quota of 8 MiB");
+    assert_eq!(filled.text, "private workspace exceeds its quota of 8 MiB");
     let directory = fs::read_dir(host.path("scratch"))
         .unwrap()
         .next()

@@ -1,0 +1,159 @@
+use std::fs;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use super::*;
+
+const LONG_AGO: Duration = Duration::from_secs(3_600);
+
+/// A skill of three files; each was written before the moment that `moment` gives.
+struct Skill(TempDir);
+
+impl Skill {
+    fn new() -> Self {
+        let skill = Self(tempfile::tempdir().unwrap());
+        fs::create_dir(skill.path("scripts")).unwrap();
+        for (path, text) in [
+            ("SKILL.md", "---\nname: a\n---\n"),
+            ("scripts/a.py", "print(1)\n"),
+            ("scripts/b.py", ""),
+        ] {
+            fs::write(skill.path(path), text).unwrap();
+        }
+        skill
+    }
+
+    fn path(&self, below: &str) -> PathBuf {
+        self.0.path().join(below)
+    }
+
+    fn files(&self) -> SkillFiles {
+        SkillFiles::open_directory(self.0.path()).unwrap()
+    }
+
+    fn moment(&self, age: Duration) -> ScanStart {
+        ScanStart::after_writing(&self.path("scripts/b.py"), age)
+    }
+}
+
+#[test]
+fn a_file_that_was_written_before_the_last_tick_is_not_read_again() {
+    let skill = Skill::new();
+    let (files, moment, mut cache) = (
+        skill.files(),
+        skill.moment(LONG_AGO),
+        DigestCache::default(),
+    );
+    let first = files.digest_at(&mut cache, moment).unwrap();
+    assert_eq!(cache.hits(), 0);
+    assert_eq!(files.digest_at(&mut cache, moment).unwrap(), first);
+    assert_eq!(cache.hits(), 3);
+    fs::write(skill.path("scripts/a.py"), "print(12)\n").unwrap();
+    assert_ne!(files.digest_at(&mut cache, moment).unwrap(), first);
+    assert_eq!(cache.hits(), 5, "the other two files are as before");
+}
+
+/// A second write in the same tick of the file system's clock would not show.
+#[test]
+fn a_file_that_was_written_in_this_tick_is_read_again() {
+    let skill = Skill::new();
+    let (files, moment, mut cache) = (
+        skill.files(),
+        skill.moment(Duration::ZERO),
+        DigestCache::default(),
+    );
+    let first = files.digest_at(&mut cache, moment).unwrap();
+    assert_eq!(files.cached_digest(&mut cache).unwrap(), None);
+    assert_eq!(files.digest_at(&mut cache, moment).unwrap(), first);
+    let copy = tempfile::tempdir().unwrap();
+    files.copy_at(copy.path(), &mut cache, moment).unwrap();
+    assert_eq!(files.digest_at(&mut cache, moment).unwrap(), first);
+    assert_eq!(cache.hits(), 0);
+}
+
+#[test]
+fn a_copy_fills_the_cache() {
+    let skill = Skill::new();
+    let (files, mut cache, copy) = (
+        skill.files(),
+        DigestCache::default(),
+        tempfile::tempdir().unwrap(),
+    );
+    let (copied, _) = files
+        .copy_at(copy.path(), &mut cache, skill.moment(LONG_AGO))
+        .unwrap();
+    assert_eq!(files.digest(&mut cache).unwrap(), copied);
+    assert_eq!(cache.hits(), 3);
+}
+
+#[test]
+fn a_known_digest_needs_every_file_to_be_known() {
+    let skill = Skill::new();
+    let (files, moment, mut cache) = (
+        skill.files(),
+        skill.moment(LONG_AGO),
+        DigestCache::default(),
+    );
+    assert_eq!(files.cached_digest(&mut cache).unwrap(), None);
+    let digest = files.digest_at(&mut cache, moment).unwrap();
+    assert_eq!(files.cached_digest(&mut cache).unwrap(), Some(digest));
+    for path in ["SKILL.md", "scripts/a.py", "scripts/b.py"] {
+        files.digest_at(&mut cache, moment).unwrap();
+        fs::write(skill.path(path), "another text").unwrap();
+        assert_eq!(files.cached_digest(&mut cache).unwrap(), None, "{path}");
+    }
+}
+
+#[test]
+fn a_cleared_cache_knows_nothing() {
+    let skill = Skill::new();
+    let (files, moment, mut cache) = (
+        skill.files(),
+        skill.moment(LONG_AGO),
+        DigestCache::default(),
+    );
+    files.digest_at(&mut cache, moment).unwrap();
+    // A full generation makes the digests of the skill the older ones.
+    cache.previous = std::mem::take(&mut cache.files);
+    let stamp = FileStamp::from_path(&skill.path("scripts/a.py")).unwrap();
+    assert!(cache.get(stamp).is_some());
+    assert!(!cache.files.is_empty() && !cache.previous.is_empty());
+    cache.clear();
+    assert_eq!(files.cached_digest(&mut cache).unwrap(), None);
+    assert_eq!(cache.get(stamp), None);
+}
+
+#[test]
+fn a_file_that_grows_while_it_is_read_is_hashed_to_the_length_that_it_had() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("log"), [7; 200_000]).unwrap();
+    let handle = open_root(directory.path()).unwrap();
+    for length in [0, 1, 65_536, 65_537, 199_999, 200_000, 300_000] {
+        let (file, _) = open_regular(&handle, Path::new("log"), u64::MAX).unwrap();
+        let mut copied = Vec::new();
+        let digest = hash_file(&file, length, |bytes| copied.write_all(bytes)).unwrap();
+        assert_eq!(copied, vec![7; 200_000.min(length as usize)]);
+        assert_eq!(digest, *Sha256::digest(&copied));
+    }
+}
+
+#[test]
+fn a_file_that_changes_for_ever_does_not_fill_the_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut stat = rustix::fs::stat(directory.path()).unwrap();
+    let mut stamp = |number: usize| {
+        stat.st_size = number.try_into().unwrap();
+        FileStamp::from_stat(&stat)
+    };
+    let (mut cache, lasting) = (DigestCache::default(), stamp(0));
+    cache.insert(lasting, [7; 32]);
+    for number in 1..10 * MAX_CACHED {
+        cache.insert(stamp(number), [0; 32]);
+        if number % MAX_CACHED == 0 {
+            assert_eq!(cache.get(lasting), Some([7; 32]), "what is asked for stays");
+        }
+    }
+    assert!(cache.files.len() + cache.previous.len() <= 2 * MAX_CACHED);
+    assert_eq!(cache.get(stamp(1)), None);
+}

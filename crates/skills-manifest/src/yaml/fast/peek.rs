@@ -1,0 +1,89 @@
+//! Looks for the name and makes sure of the rest, without keeping anything.
+
+use super::{EventSink, NestedKind, Scalar, parse_into};
+use crate::field_reader::has_visible_text;
+
+/// The most keys that a glance remembers.
+const MAX_KEYS: usize = 24;
+
+/// Returns `name` as it stands there, when the text is certainly a readable manifest; nothing when
+/// only a full reading can tell.
+#[expect(
+    clippy::option_option,
+    reason = "a manifest without a name is none the less one"
+)]
+pub(crate) fn peek_name(yaml: &str) -> Option<Option<&str>> {
+    let mut glance = NamePeeker {
+        keys: [""; MAX_KEYS],
+        count: 0,
+        field: FieldKind::Other,
+        name: None,
+        has_description: false,
+    };
+    parse_into(yaml, &mut glance)?;
+    glance.has_description.then_some(glance.name)
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum FieldKind {
+    Name,
+    Description,
+    Other,
+}
+
+struct NamePeeker<'a> {
+    /// The keys so far, to find repeated ones.
+    keys: [&'a str; MAX_KEYS],
+    count: usize,
+    field: FieldKind,
+    name: Option<&'a str>,
+    has_description: bool,
+}
+
+impl<'a> EventSink<'a> for NamePeeker<'a> {
+    fn key(&mut self, key: &'a str) -> Option<()> {
+        // Odd spellings are the full reading's business.
+        let is_odd =
+            key.bytes().any(|b| b.is_ascii_uppercase() || b == b'_') && key != "when_to_use";
+        if is_odd || self.keys.get(..self.count)?.contains(&key) {
+            return None;
+        }
+        *self.keys.get_mut(self.count)? = key;
+        self.count += 1;
+        self.field = match key {
+            "name" => FieldKind::Name,
+            "description" => FieldKind::Description,
+            _ => FieldKind::Other,
+        };
+        Some(())
+    }
+
+    fn scalar(&mut self, scalar: Scalar<'a>) -> Option<()> {
+        match (self.field, scalar) {
+            (FieldKind::Other, _) | (FieldKind::Name, Scalar::Null) => {}
+            (FieldKind::Name, Scalar::Text(text)) => self.name = Some(text),
+            (FieldKind::Description, Scalar::Text(text)) => {
+                self.has_description = has_visible_text(text)
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn block_text(&mut self, piece: &'a str) -> Option<()> {
+        self.has_description |= self.field == FieldKind::Description && has_visible_text(piece);
+        (self.field != FieldKind::Name).then_some(())
+    }
+
+    fn line_breaks(&mut self, _count: usize) {}
+
+    fn begin_nested(&mut self, _nest: NestedKind) -> Option<()> {
+        (self.field == FieldKind::Other).then_some(())
+    }
+
+    fn nested_entry(&mut self, _key: &'a str, _scalar: Scalar<'a>) -> Option<()> {
+        Some(())
+    }
+
+    fn list_item(&mut self, _scalar: Scalar<'a>) {}
+}

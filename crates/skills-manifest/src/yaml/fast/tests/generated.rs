@@ -1,0 +1,181 @@
+//! The same comparison over generated frontmatter.
+
+use std::cell::Cell;
+
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+use proptest::test_runner::TestRunner;
+
+use super::{ODD_SCALARS, READ_SCALARS, agrees};
+
+/// Fields of real skills.
+const KEYS: [&str; 16] = [
+    "name",
+    "description",
+    "license",
+    "compatibility",
+    "allowed-tools",
+    "metadata",
+    "version",
+    "author",
+    "tags",
+    "when_to_use",
+    "user-invocable",
+    "disable-model-invocation",
+    "argument-hint",
+    "model",
+    "homepage",
+    "x-Team_2",
+];
+
+fn sentence() -> impl Strategy<Value = String> {
+    "[A-Z][a-z]{0,7}( ([a-z]{1,8}|[0-9]{1,3}%?|\\(e\\.g\\.|don't|C#|https://a\\.b/c:d|é|12:30|\"x\"|—|`y`|\\[z\\]|&|-)){0,12}[.!?)]?"
+}
+
+/// Scalars of one line in the forms that nearly all skills use.
+fn usual_scalar() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => sentence(),
+        2 => "[a-z][a-z0-9]{0,8}(-[a-z0-9]{1,8}){0,2}",
+        2 => "\"[A-Za-z0-9 :#',.{}\\[\\]-]{0,30}\"",
+        1 => "'[A-Za-z0-9 :#\",.{}\\[\\]\\\\-]{0,30}'",
+        1 => "0|[1-9][0-9]{0,14}",
+        1 => "[0-9][0-9.:_xe-]{0,4}[0-9] [a-z]{1,5}",
+        2 => select(&READ_SCALARS[15..30]).prop_map(str::to_owned),
+        1 => "[A-Z][a-z]{2,5}(\\([a-z]{2,4}:\\*\\))?(, [A-Z][a-z]{2,5}){0,3}",
+    ]
+}
+
+fn indented(indent: usize, lines: &[String]) -> String {
+    lines
+        .iter()
+        .map(|line| {
+            if line.is_empty() {
+                "\n".to_owned()
+            } else {
+                format!("{}{line}\n", " ".repeat(indent))
+            }
+        })
+        .collect()
+}
+
+/// A block scalar from its sign on.
+fn usual_block() -> impl Strategy<Value = String> {
+    let line = prop_oneof![6 => sentence(), 1 => "(- |# |[a-z]+: |> |\\* )[a-z ]{0,9}[a-z]", 1 => Just(String::new())];
+    let lines = (proptest::collection::vec(line, 0..6), sentence(), 0usize..3);
+    (
+        select(&["|", "|-", "|+", ">", ">-", ">+"][..]),
+        1usize..5,
+        lines,
+    )
+        .prop_map(|(sign, indent, (mut lines, last, blanks))| {
+            lines.push(last);
+            format!(
+                " {sign}\n{}{}",
+                indented(indent, &lines),
+                "\n".repeat(blanks)
+            )
+        })
+}
+
+/// Everything behind `key:`.
+fn usual_value() -> impl Strategy<Value = String> {
+    let map = (
+        1usize..5,
+        subsequence(&KEYS[..], 1..5),
+        proptest::collection::vec(usual_scalar(), 5),
+    );
+    let list = (0usize..5, proptest::collection::vec(usual_scalar(), 1..5));
+    prop_oneof![
+        8 => usual_scalar().prop_map(|scalar| format!(" {scalar}\n")),
+        4 => usual_block(),
+        2 => map.prop_map(|(indent, keys, scalars)| {
+            let entries: Vec<String> = keys.iter().zip(scalars).map(|(key, scalar)| format!("{key}: {scalar}")).collect();
+            format!("\n{}", indented(indent, &entries))
+        }),
+        2 => list.prop_map(|(indent, items)| {
+            let items: Vec<String> = items.iter().map(|item| format!("- {item}")).collect();
+            format!("\n{}", indented(indent, &items))
+        }),
+        1 => Just("\n".to_owned()),
+    ]
+}
+
+/// Frontmatter as nearly all skills have it.
+fn usual_lines() -> impl Strategy<Value = Vec<String>> {
+    let keys = subsequence(&KEYS[..], 1..8).prop_shuffle();
+    let between = select(&["", "", "", "", "", "\n", "# a comment: x\n"][..]);
+    (keys, proptest::collection::vec((usual_value(), between), 8)).prop_map(|(keys, values)| {
+        let entries = keys.iter().zip(values);
+        entries
+            .map(|(key, (value, between))| format!("{key}:{value}{between}"))
+            .collect()
+    })
+}
+
+/// Frontmatter with one line that few skills have.
+fn odd_yaml() -> impl Strategy<Value = String> {
+    let scalar = prop_oneof![
+        2 => select(&ODD_SCALARS[..]).prop_map(str::to_owned),
+        4 => select(&READ_SCALARS[..]).prop_map(str::to_owned),
+        1 => "[ -~]{0,12}",
+        2 => "[a-z0-9 :#'\"-]{0,6}",
+        1 => "[0-9+.-][0-9_.:xobe+-]{0,6}",
+        4 => usual_scalar(),
+    ];
+    let key = prop_oneof![9 => "[a-z][a-z-]{0,6}", 1 => select(&["true", "a b", "name", "1", "Null", "\"q\"", "Name"][..]).prop_map(str::to_owned)];
+    let line = prop_oneof![
+        8 => (key.clone(), scalar.clone()).prop_map(|(key, scalar)| format!("{key}: {scalar}\n")),
+        4 => (key.clone(), usual_block()).prop_map(|(key, block)| format!("{key}:{block}")),
+        2 => (key.clone(), scalar.clone(), scalar.clone()).prop_map(|(key, first, second)| format!("{key}:\n  - {first}\n  - {second}\n")),
+        2 => (key.clone(), scalar.clone(), scalar.clone()).prop_map(|(key, first, second)| format!("{key}:\n  a: {first}\n  b: {second}\n")),
+        1 => (" {0,3}", key, scalar.clone()).prop_map(|(indent, key, scalar)| format!("{indent}{key}: {scalar}\n")),
+        1 => (" {0,3}(- {0,2})?", scalar).prop_map(|(indent, scalar)| format!("{indent}{scalar}\n")),
+        1 => " {0,3}(#[ a-z]{0,4})?\n",
+    ];
+    (usual_lines(), line, any::<proptest::sample::Index>()).prop_map(|(mut lines, line, index)| {
+        lines.insert(index.index(lines.len() + 1), line);
+        lines.concat()
+    })
+}
+
+/// The share of texts that the fast reader must accept where it may refuse some.
+const LEAST_ACCEPTED_PERCENT: usize = 50;
+
+#[test]
+fn enough_odd_frontmatter_is_read_for_the_comparison_to_mean_something() {
+    let (generated, accepted) = (Cell::new(0), Cell::new(0));
+    let config = ProptestConfig {
+        cases: 600,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    let rng = TestRunner::deterministic().new_rng();
+    let run = TestRunner::new_with_rng(config, rng).run(&odd_yaml(), |yaml| {
+        let is_accepted = agrees(&yaml).map_err(TestCaseError::fail)?;
+        generated.set(generated.get() + 1);
+        accepted.set(accepted.get() + usize::from(is_accepted));
+        Ok(())
+    });
+    run.unwrap();
+    let percent = 100 * accepted.get() / generated.get();
+    assert!(
+        percent >= LEAST_ACCEPTED_PERCENT,
+        "{percent} % of {} texts",
+        generated.get()
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn usual_frontmatter_is_read_as_the_library_reads_it(lines in usual_lines()) {
+        prop_assert_eq!(agrees(&lines.concat()), Ok(true));
+    }
+
+    #[test]
+    fn odd_frontmatter_is_read_as_the_library_reads_it_or_refused(yaml in odd_yaml()) {
+        agrees(&yaml).map_err(TestCaseError::fail)?;
+    }
+}

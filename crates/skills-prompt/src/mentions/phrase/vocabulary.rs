@@ -1,0 +1,538 @@
+//! The words by which people call for a skill.
+
+use super::tokens::{ASCII_WORD_CHARACTERS, TextToken, TokenKind};
+
+/// What a verb can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verb {
+    /// It asks for something to be done: "use".
+    Imperative,
+    /// It says how something is to be done, and so needs the word "skill": "with".
+    Preposition,
+}
+
+/// Chinese verbs; of two that begin alike the longer stands first.
+const CHINESE_VERBS: [(&str, Verb); 33] = [
+    ("使用", Verb::Imperative),
+    ("启用", Verb::Imperative),
+    ("啟用", Verb::Imperative),
+    ("调用", Verb::Imperative),
+    ("調用", Verb::Imperative),
+    ("采用", Verb::Imperative),
+    ("運用", Verb::Imperative),
+    ("运用", Verb::Imperative),
+    ("利用", Verb::Imperative),
+    ("应用", Verb::Imperative),
+    ("應用", Verb::Imperative),
+    ("运行", Verb::Imperative),
+    ("運行", Verb::Imperative),
+    ("执行", Verb::Imperative),
+    ("執行", Verb::Imperative),
+    ("加载", Verb::Imperative),
+    ("加載", Verb::Imperative),
+    ("载入", Verb::Imperative),
+    ("載入", Verb::Imperative),
+    ("激活", Verb::Imperative),
+    ("启动", Verb::Imperative),
+    ("啟動", Verb::Imperative),
+    ("打开", Verb::Imperative),
+    ("開啟", Verb::Imperative),
+    ("试试", Verb::Imperative),
+    ("通过", Verb::Imperative),
+    ("借助", Verb::Imperative),
+    ("按照", Verb::Imperative),
+    ("依照", Verb::Imperative),
+    ("根据", Verb::Imperative),
+    ("用", Verb::Imperative),
+    ("以", Verb::Preposition),
+    ("按", Verb::Imperative),
+];
+/// Characters before 用 with which it is another word: 禁用, 常用, 费用.
+const BEFORE_YONG: &str =
+    "禁停弃棄慎滥濫误誤少复複引常有没沒可专專信费費作公通适適实實占借套引沿雇聘备備享饮飲";
+/// Characters behind 用 with which it is another word: 用户, 用于.
+const AFTER_YONG: &str = "户戶于於到过過例途法量完处處意心功力料品具餐";
+
+/// Words between a verb and a name that say nothing.
+const FILLERS: [&str; 21] = [
+    "the",
+    "my",
+    "our",
+    "your",
+    "this",
+    "that",
+    "a",
+    "an",
+    "installed",
+    "please",
+    "also",
+    "again",
+    "only",
+    "just",
+    "both",
+    "called",
+    "named",
+    "available",
+    "its",
+    "these",
+    "following",
+];
+const CHINESE_FILLERS: [&str; 28] = [
+    "一下",
+    "这个",
+    "這個",
+    "那个",
+    "那個",
+    "我的",
+    "你的",
+    "名为",
+    "名為",
+    "名叫",
+    "叫做",
+    "叫",
+    "已安装的",
+    "已安裝的",
+    "一个",
+    "一個",
+    "我们的",
+    "上面的",
+    "我們的",
+    "以下",
+    "下面的",
+    "下列",
+    "这些",
+    "這些",
+    "最新的",
+    "新的",
+    "的",
+    "下",
+];
+/// Adjectives that may stand before a name.
+const ADJECTIVES: [&str; 14] = [
+    "new",
+    "excellent",
+    "great",
+    "nice",
+    "good",
+    "awesome",
+    "existing",
+    "special",
+    "dedicated",
+    "official",
+    "local",
+    "internal",
+    "bundled",
+    "amazing",
+];
+/// Words between a name and 技能.
+const CHINESE_TRAILERS: [&str; 8] = ["这个", "這個", "那个", "那個", "这项", "這項", "该", "的"];
+
+/// Says which verb stands at a token, and which token comes behind it.
+pub(super) fn match_verb(text: &str, tokens: &[TextToken], at: usize) -> Option<(Verb, usize)> {
+    let token = tokens.get(at)?;
+    match token.kind {
+        TokenKind::Word => {
+            let word = &text[token.start..token.end];
+            let verb = if word.is_ascii() {
+                english_verb(word)
+            } else {
+                english_verb(&lowercase_plain(word))
+            };
+            Some((verb?, at + 1))
+        }
+        TokenKind::Cjk(c) => {
+            let rest = if may_begin_chinese_verb(c) {
+                &text[token.start..]
+            } else {
+                return None;
+            };
+            let (verb, kind) = CHINESE_VERBS
+                .iter()
+                .find(|(verb, _)| rest.starts_with(verb))?;
+            let next = at + verb.chars().count();
+            is_whole_verb(text, token.start, verb).then_some((*kind, next))
+        }
+        TokenKind::Punctuation(_) => None,
+    }
+}
+
+/// Whether a verb is one here, and no part of another word.
+fn is_whole_verb(text: &str, start: usize, verb: &str) -> bool {
+    let before = text[..start].chars().next_back();
+    let behind = text[start + verb.len()..].chars().next();
+    let is = |c: Option<char>, list: &str| c.is_some_and(|c| list.contains(c));
+    match verb {
+        "用" => {
+            !is(before, BEFORE_YONG)
+                && !is(behind, AFTER_YONG)
+                && !text[start..].starts_with("用了")
+                && !text[start..].starts_with("用来")
+        }
+        "按" => !is(behind, "钮鈕键鍵下"),
+        "以" => !is(behind, "及后前便免为為上下外内来") && !is(before, "可所难足"),
+        "通过" => !is(behind, "了测"),
+        "应用" | "應用" => !is(behind, "程里的商"),
+        "启用" | "啟用" | "使用" | "运行" | "加载" => !is(behind, "者了过"),
+        _ => true,
+    }
+}
+
+/// A word in lower case, without what nobody sees, with plain apostrophes and hyphens.
+pub(super) fn lowercase_plain(word: &str) -> String {
+    if word.is_ascii() {
+        return word.to_ascii_lowercase();
+    }
+    let plain = word
+        .chars()
+        .filter(|c| !skills_manifest::is_invisible(*c))
+        .map(|c| match c {
+            '\u{2018}' | '\u{2019}' | '\u{2BC}' | '\u{B4}' | '\u{FF07}' => '\'',
+            '\u{2010}'..='\u{2015}' => '-',
+            c => c,
+        });
+    plain.flat_map(char::to_lowercase).collect()
+}
+
+/// Whether a word says nothing.
+pub(super) fn is_article(word: &str) -> bool {
+    ["the", "a", "an", "my", "our", "your", "both"]
+        .iter()
+        .any(|article| word.eq_ignore_ascii_case(article))
+}
+
+/// Whether a word may stand before a name without being a part of it.
+pub(super) fn is_adjective(word: &str) -> bool {
+    ADJECTIVES
+        .iter()
+        .any(|adjective| word.eq_ignore_ascii_case(adjective))
+}
+
+/// Whether a Chinese character negates or begins another phrase.
+pub(super) fn breaks_phrase(c: char) -> bool {
+    matches!(
+        c,
+        '不' | '没' | '沒' | '别' | '別' | '勿' | '未' | '禁' | '而' | '但'
+    )
+}
+
+/// Whether a line may call for a skill at all: a quick look that is never wrong about a no.
+pub(super) fn may_contain_verb(line: &str) -> bool {
+    line.trim_start().starts_with(['/', '@'])
+        || contains_bytes(line, b"kill")
+        || contains_bytes(line, b"KILL")
+        || has_verb(line)
+}
+
+fn contains_bytes(line: &str, part: &[u8]) -> bool {
+    memchr::memmem::find(line.as_bytes(), part).is_some()
+}
+
+/// Whether a verb stands in a line that calls for something by itself; "with" only does with the
+/// word "skill".
+fn has_verb(line: &str) -> bool {
+    let bytes = line.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let length = bytes[at..]
+            .iter()
+            .position(|b| !ASCII_WORD_CHARACTERS[usize::from(*b)])
+            .unwrap_or(bytes.len() - at);
+        if length == 0 {
+            if bytes[at] >= 0x80 {
+                return line[at..]
+                    .chars()
+                    .any(|c| may_begin_chinese_verb(c) || c == '技')
+                    || has_verb_after(line, at);
+            }
+            at += 1;
+            continue;
+        }
+        let word = &line[at..at + length];
+        let is_edged = [bytes[at], bytes[at + length - 1]]
+            .iter()
+            .any(|b| matches!(b, b'\'' | b'-' | b'_'));
+        if may_be_verb(word) || is_edged && has_trailing_mark(word) {
+            return true;
+        }
+        at += length;
+    }
+    false
+}
+
+/// The rest of a line behind its first character that is not ASCII.
+fn has_verb_after(line: &str, at: usize) -> bool {
+    line[at..]
+        .split(|c: char| !c.is_ascii_alphabetic())
+        .any(may_be_verb)
+}
+
+/// "with" is everywhere, and calls for something only together with the word "skill".
+fn may_be_verb(word: &str) -> bool {
+    english_verb(word).is_some() && !word.eq_ignore_ascii_case("with")
+}
+
+/// A word with marks at its end is shorter than it looks.
+fn has_trailing_mark(word: &str) -> bool {
+    let trimmed = word.trim_matches(['\'', '-', '_']);
+    trimmed.len() < word.len() && may_be_verb(trimmed)
+}
+
+/// What Chinese verbs begin with; nearly no other character has to be looked at twice.
+fn may_begin_chinese_verb(c: char) -> bool {
+    matches!(
+        c,
+        '用' | '使'
+            | '调'
+            | '調'
+            | '运'
+            | '運'
+            | '执'
+            | '執'
+            | '启'
+            | '啟'
+            | '应'
+            | '應'
+            | '采'
+            | '利'
+            | '加'
+            | '载'
+            | '載'
+            | '激'
+            | '打'
+            | '開'
+            | '试'
+            | '通'
+            | '借'
+            | '按'
+            | '依'
+            | '根'
+            | '以'
+    )
+}
+
+/// The letters that verbs of each length begin with, a bit each; nearly no other word has to be
+/// looked at twice.
+const VERB_INITIALS: [u32; 10] = {
+    let letters: [&[u8]; 10] = [
+        b"", b"", b"", b"urtva", b"lcw", b"uas", b"ile", b"eut", b"a", b"",
+    ];
+    let mut masks = [0; 10];
+    let mut length = 0;
+    while length < masks.len() {
+        let mut index = 0;
+        while index < letters[length].len() {
+            masks[length] |= 1 << (letters[length][index] - b'a');
+            index += 1;
+        }
+        length += 1;
+    }
+    masks
+};
+
+#[inline]
+fn english_verb(word: &str) -> Option<Verb> {
+    let first = word
+        .as_bytes()
+        .first()?
+        .to_ascii_lowercase()
+        .wrapping_sub(b'a');
+    let mask = VERB_INITIALS.get(word.len())?;
+    if first < 26 && mask & (1 << first) != 0 {
+        lookup_verb(word)
+    } else {
+        None
+    }
+}
+
+fn lookup_verb(word: &str) -> Option<Verb> {
+    let mut lower = [0; 9];
+    let lower = lower.get_mut(..word.len())?;
+    lower.copy_from_slice(word.as_bytes());
+    lower.make_ascii_lowercase();
+    match &*lower {
+        b"use" | b"run" | b"apply" | b"invoke" | b"activate" | b"load" | b"call" | b"try"
+        | b"execute" | b"start" | b"launch" | b"employ" | b"utilize" | b"utilise" | b"trigger"
+        | b"ask" => Some(Verb::Imperative),
+        b"with" | b"via" | b"using" => Some(Verb::Preposition),
+        _ => None,
+    }
+}
+
+/// A step over words that say nothing.
+pub(super) struct Filler {
+    pub(super) tokens: usize,
+    /// It was the word "skill".
+    pub(super) is_skill: bool,
+}
+
+/// Says how far the words reach that say nothing.
+pub(super) fn match_filler(text: &str, tokens: &[TextToken], at: usize) -> Option<Filler> {
+    let token = tokens.get(at)?;
+    let plain = |tokens| {
+        Some(Filler {
+            tokens,
+            is_skill: false,
+        })
+    };
+    if is_skill_word(text, tokens, at) {
+        let length = if matches!(token.kind, TokenKind::Cjk(_)) {
+            2
+        } else {
+            1
+        };
+        return Some(Filler {
+            tokens: length,
+            is_skill: true,
+        });
+    }
+    match token.kind {
+        TokenKind::Word => {
+            let word = &text[token.start..token.end];
+            FILLERS
+                .iter()
+                .any(|filler| word.eq_ignore_ascii_case(filler))
+                .then_some(())?;
+            plain(1)
+        }
+        TokenKind::Cjk(_) => {
+            let rest = &text[token.start..];
+            let filler = CHINESE_FILLERS
+                .iter()
+                .find(|filler| rest.starts_with(**filler))?;
+            plain(filler.chars().count())
+        }
+        TokenKind::Punctuation(mark) if is_wrapper(mark) || matches!(mark, ':' | '：' | '@') => {
+            plain(1)
+        }
+        TokenKind::Punctuation(_) => None,
+    }
+}
+
+/// Whether the word "skill" stands at a token.
+pub(super) fn is_skill_word(text: &str, tokens: &[TextToken], at: usize) -> bool {
+    let Some(token) = tokens.get(at) else {
+        return false;
+    };
+    match token.kind {
+        TokenKind::Word => {
+            let begins =
+                matches!(text.as_bytes()[token.start], b's' | b'S') && token.end - token.start <= 7;
+            let is_word = begins
+                && ["skill", "skills", "skill's"]
+                    .iter()
+                    .any(|word| text[token.start..token.end].eq_ignore_ascii_case(word));
+            // `SKILL.md` is a file.
+            let mut rest = text[token.end..].chars();
+            is_word && !(rest.next() == Some('.') && rest.next().is_some_and(char::is_alphanumeric))
+        }
+        TokenKind::Cjk(c) => c == '技' && text[token.start..].starts_with("技能"),
+        TokenKind::Punctuation(_) => false,
+    }
+}
+
+/// Whether the word at a token is "skills", which people have as well.
+pub(super) fn is_plural_skill_word(text: &str, token: &TextToken) -> bool {
+    text[token.start..token.end].eq_ignore_ascii_case("skills")
+}
+
+/// Marks that people put around a name.
+pub(super) fn is_wrapper(mark: char) -> bool {
+    matches!(
+        mark,
+        '"' | '`'
+            | '*'
+            | '\''
+            | '“'
+            | '”'
+            | '‘'
+            | '’'
+            | '「'
+            | '」'
+            | '『'
+            | '』'
+            | '《'
+            | '》'
+            | '【'
+            | '】'
+            | '_'
+    )
+}
+
+/// Whether a token divides one name from the next.
+pub(super) fn is_name_separator(text: &str, token: &TextToken) -> bool {
+    let part = &text[token.start..token.end];
+    match token.kind {
+        TokenKind::Word => ["and", "or", "plus"]
+            .iter()
+            .any(|word| part.eq_ignore_ascii_case(word)),
+        TokenKind::Cjk(c) => matches!(c, '和' | '与' | '與' | '及' | '或' | '跟'),
+        TokenKind::Punctuation(mark) => matches!(mark, ',' | '、' | '，' | '&' | '/' | '+'),
+    }
+}
+
+/// How many tokens at the end of a phrase lead to the word "skill" and are no part of the name.
+pub(super) fn trailing_fillers(text: &str, tokens: &[TextToken]) -> usize {
+    let Some(last) = tokens.last() else { return 0 };
+    if let TokenKind::Punctuation(_) = last.kind {
+        return 1;
+    }
+    let phrase = &text[tokens.first().map_or(last.start, |first| first.start)..last.end];
+    let trailer = CHINESE_TRAILERS
+        .iter()
+        .find(|trailer| phrase.ends_with(**trailer) && phrase.len() > trailer.len());
+    trailer.map_or(0, |trailer| trailer.chars().count())
+}
+
+/// Words before "skill" that are no attempt at a name: "the right skill".
+pub(super) fn is_vague(word: &str) -> bool {
+    const VAGUE_WORDS: [&str; 38] = [
+        "right",
+        "best",
+        "correct",
+        "appropriate",
+        "relevant",
+        "same",
+        "new",
+        "other",
+        "another",
+        "following",
+        "any",
+        "each",
+        "every",
+        "available",
+        "existing",
+        "necessary",
+        "needed",
+        "suitable",
+        "proper",
+        "first",
+        "second",
+        "third",
+        "last",
+        "next",
+        "own",
+        "good",
+        "different",
+        "matching",
+        "all",
+        "some",
+        "these",
+        "those",
+        "required",
+        "special",
+        "specific",
+        "custom",
+        "agent",
+        "language",
+    ];
+    const CHINESE_VAGUE_WORDS: [&str; 14] = [
+        "合适", "相关", "正确", "对应", "这些", "那些", "所有", "其他", "新", "相应", "适当",
+        "任何", "哪个", "什么",
+    ];
+    VAGUE_WORDS
+        .iter()
+        .any(|vague| word.eq_ignore_ascii_case(vague))
+        || CHINESE_VAGUE_WORDS
+            .iter()
+            .any(|vague| word.ends_with(vague))
+}

@@ -1,0 +1,320 @@
+//! Protected paths that exist in directories which may be written: found before a run, compared
+//! after it.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "directories are listed here, and what is mounted is opened again without following symlinks"
+)]
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs::{self, Metadata};
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use skills_policy::{Access, FileGrant, Grants};
+
+/// The most directory entries that are examined before and after each run. Beyond them nothing
+/// could be protected, and so the run is refused.
+const MAX_ENTRIES: usize = 200_000;
+/// The most protected paths; in the isolated tier each takes a mount.
+const MAX_PATHS: usize = 1_000;
+/// How many directories deep the search goes below a granted one.
+const MAX_DEPTH: usize = 64;
+/// The most changes that are reported one by one.
+const MAX_REPORTED: usize = 20;
+
+/// The protected paths in the writable directories of a run, and what lies below them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ProtectedEntries {
+    /// What each entry looked like.
+    entries: BTreeMap<PathBuf, FileStamp>,
+    /// The protected paths that do not lie below another one, and what links among them lead to.
+    outermost: BTreeSet<PathBuf>,
+    /// At which limit the search ended before it had seen everything.
+    search_limit: Option<&'static str>,
+}
+
+/// By what it is seen that an entry was replaced or changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct FileStamp {
+    identity: (u64, u64),
+    /// Length, time and mode of what is not a directory. A directory changes with its entries,
+    /// which have stamps of their own.
+    content: Option<(u64, i64, i64, u32)>,
+}
+
+impl ProtectedEntries {
+    /// Searches the writable directories, those below protected ones included. Symlinks are not
+    /// followed.
+    pub(crate) fn find(grants: &Grants) -> Self {
+        let mut found = Self::default();
+        let writable = grants
+            .files()
+            .iter()
+            .filter(|file| file.access() == Access::ReadWrite);
+        let mut open: VecDeque<(PathBuf, usize)> =
+            writable.map(|file| (file.path().to_owned(), 0)).collect();
+        let mut left = MAX_ENTRIES;
+        while let Some((directory, depth)) = open.pop_front() {
+            let entries = match fs::read_dir(&directory) {
+                Ok(entries) => entries,
+                // A file that was granted by itself, or a directory that is gone.
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::NotADirectory | ErrorKind::NotFound) =>
+                {
+                    continue;
+                }
+                // What lies in a directory that cannot be listed cannot be told apart, so all of it
+                // is protected.
+                Err(_) => {
+                    found.outermost.insert(directory);
+                    continue;
+                }
+            };
+            for entry in entries.flatten() {
+                left -= 1;
+                let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                let path = entry.path();
+                let goes_on = found.examine(grants, &path) && is_directory;
+                found.search_limit = match (left, found.outermost.len(), depth) {
+                    (0, ..) => Some("200,000 files and directories"),
+                    (_, MAX_PATHS.., _) => Some("1,000 protected paths"),
+                    (.., MAX_DEPTH..) if goes_on => Some("64 levels of directories"),
+                    _ => None,
+                };
+                if found.search_limit.is_some() {
+                    return found;
+                }
+                if goes_on {
+                    open.push_back((path, depth + 1));
+                }
+            }
+        }
+        found
+    }
+
+    /// Records an entry if it is protected. Returns whether the search goes on below it.
+    fn examine(&mut self, grants: &Grants, path: &Path) -> bool {
+        let Some(granted) = grants.innermost_writable(path).map(FileGrant::path) else {
+            return false;
+        };
+        if granted == path {
+            // It is searched by itself.
+            return false;
+        }
+        let Some(protected) = grants.protected_in(granted, path) else {
+            return true;
+        };
+        let is_outermost = path
+            .parent()
+            .is_none_or(|parent| grants.protected_in(granted, parent).is_none());
+        if is_outermost {
+            self.outermost.insert(path.to_owned());
+        }
+        // Objects, branches and logs of a repository change with every commit.
+        if protected.ends_with(".git") && !is_outermost {
+            return false;
+        }
+        let Ok(metadata) = path.symlink_metadata() else {
+            return true;
+        };
+        if metadata.is_symlink() {
+            self.protect_target(grants, path.canonicalize().ok());
+        } else if metadata.is_file() && is_outermost && protected == path && path.ends_with(".git")
+        {
+            self.protect_target(grants, git_directory(path));
+        }
+        self.entries
+            .insert(path.to_owned(), FileStamp::from_metadata(&metadata));
+        true
+    }
+
+    /// Protects what a protected link leads to, if it could be changed there.
+    fn protect_target(&mut self, grants: &Grants, target: Option<PathBuf>) {
+        let is_changeable = |path: &PathBuf| {
+            grants
+                .innermost_writable(path)
+                .is_some_and(|file| file.path() != path)
+        };
+        self.outermost.extend(target.filter(is_changeable));
+    }
+
+    /// Returns the paths to make read-only.
+    pub(crate) fn outermost(&self) -> impl Iterator<Item = &Path> {
+        self.outermost.iter().map(PathBuf::as_path)
+    }
+
+    /// Returns the limit at which the search ended, if it did not see everything.
+    pub(crate) fn search_limit(&self) -> Option<&'static str> {
+        self.search_limit
+    }
+
+    /// Searches again after the run, and describes what was created, changed or removed: one line
+    /// each, the first 20 of many.
+    pub(crate) fn changes(&self, grants: &Grants) -> Vec<String> {
+        let now = Self::find(grants);
+        let new_or_changed =
+            now.entries
+                .iter()
+                .filter_map(|(path, stamp)| match self.entries.get(path) {
+                    Some(before) if before == stamp => None,
+                    Some(_) => Some((path, "changed")),
+                    None => Some((path, "created")),
+                });
+        let removed = self
+            .entries
+            .keys()
+            .filter(|path| path.symlink_metadata().is_err())
+            .map(|path| (path, "removed"));
+        let all: Vec<_> = new_or_changed.chain(removed).collect();
+        let more = all.len().saturating_sub(MAX_REPORTED);
+        let line = |(path, what): &(&PathBuf, &str)| {
+            let path = path.display().to_string();
+            format!(
+                "the program {what} the protected path {path:?}: check it before another program runs or obeys it"
+            )
+        };
+        let lines = all.iter().take(MAX_REPORTED).map(line);
+        lines
+            .chain((more > 0).then(|| {
+                format!("and {more} more protected paths were created, changed or removed")
+            }))
+            .collect()
+    }
+}
+
+/// Returns the directory that a file in the place of `.git` names, as those of worktrees and
+/// submodules do.
+fn git_directory(path: &Path) -> Option<PathBuf> {
+    const MAX_BYTES: u64 = 4_096;
+    let mut text = String::new();
+    fs::File::open(path)
+        .ok()?
+        .take(MAX_BYTES)
+        .read_to_string(&mut text)
+        .ok()?;
+    path.parent()?
+        .join(text.strip_prefix("gitdir:")?.trim())
+        .canonicalize()
+        .ok()
+}
+
+impl FileStamp {
+    fn from_metadata(metadata: &Metadata) -> Self {
+        let content = (!metadata.is_dir()).then(|| {
+            (
+                metadata.len(),
+                metadata.ctime(),
+                metadata.ctime_nsec(),
+                metadata.mode(),
+            )
+        });
+        Self {
+            identity: (metadata.dev(), metadata.ino()),
+            content,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use skills_policy::{Authorization, Capability, Policy, Request, RuleSource, Target};
+
+    use super::*;
+
+    fn grants(workspace: &Path) -> Grants {
+        let hooks = Target::write(workspace.join("nested/.git")).unwrap();
+        let request = Request::new("/skills/a")
+            .allowed_tool("Write", None)
+            .allowed_tool("Write", Some("nested/.git/**"))
+            .workspace(workspace);
+        let request = request.protect(workspace.join("roots/skills"));
+        match Policy::default()
+            .allow(RuleSource::User, Capability::Write)
+            .allow(RuleSource::User, hooks)
+            .authorize(&request)
+        {
+            Authorization::Granted(grants) => grants,
+            Authorization::Denied(denial) => panic!("{denial}"),
+        }
+    }
+
+    fn make(workspace: &Path, paths: &[&str]) {
+        for path in paths {
+            fs::create_dir_all(workspace.join(path).parent().unwrap()).unwrap();
+            fs::write(workspace.join(path), "x").unwrap();
+        }
+    }
+
+    fn shown(workspace: &Path, found: &ProtectedEntries) -> String {
+        let below = |path: &Path| path.strip_prefix(workspace).unwrap().display().to_string();
+        found.outermost().map(below).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn protected_paths_are_found_at_any_depth() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = directory.path().canonicalize().unwrap();
+        let plain = ["src/main.rs", ".github/FUNDING.yml", "nested/.git/HEAD"];
+        make(
+            &workspace,
+            &[
+                ".git/config",
+                "a/b/.GIT/hooks/x",
+                ".github/workflows/ci.yml",
+                "a/.envrc",
+                "roots/skills/x/SKILL.md",
+                "nested/.git/hooks/y",
+            ],
+        );
+        make(&workspace, &plain);
+        std::os::unix::fs::symlink("dotfiles", workspace.join(".zshrc")).unwrap();
+        make(&workspace, &["dotfiles"]);
+        let found = ProtectedEntries::find(&grants(&workspace));
+        let expected = ".git .github/workflows .zshrc a/.envrc a/b/.GIT dotfiles nested/.git/hooks roots/skills";
+        assert_eq!(shown(&workspace, &found), expected);
+        assert_eq!(found.search_limit(), None);
+    }
+
+    #[test]
+    fn what_a_run_did_to_them_is_reported() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = directory.path().canonicalize().unwrap();
+        make(
+            &workspace,
+            &[
+                ".git/config",
+                ".git/hooks/old",
+                ".git/objects/a",
+                ".vscode/tasks.json",
+            ],
+        );
+        let grants = grants(&workspace);
+        let before = ProtectedEntries::find(&grants);
+        assert!(before.changes(&grants).is_empty());
+        make(
+            &workspace,
+            &[
+                ".git/hooks/new",
+                ".git/objects/b",
+                "sub/.claude/settings.json",
+            ],
+        );
+        fs::write(workspace.join(".git/config"), "longer").unwrap();
+        fs::remove_file(workspace.join(".vscode/tasks.json")).unwrap();
+        let changes = before
+            .changes(&grants)
+            .join("\n")
+            .replace(&workspace.display().to_string(), "");
+        let changes = changes
+            .replace("the program ", "")
+            .replace(": check it before another program runs or obeys it", "");
+        insta::assert_snapshot!(changes, @r#"
+        changed the protected path "/.git/config"
+        created the protected path "/.git/hooks/new"
+        created the protected path "/sub/.claude"
+        created the protected path "/sub/.claude/settings.json"
+        removed the protected path "/.vscode/tasks.json"
+        "#);
+    }
+}

@@ -1,0 +1,222 @@
+//! Lists of system calls.
+
+use libc::c_long;
+
+/// Calls that always fail with `EPERM`: the kernel's administration and other processes.
+///
+/// A list of what is denied, not of what is allowed: interpreters use too much of the kernel, and
+/// differently in each version.
+pub(super) const DENIED_CALLS: &[c_long] = &[
+    // Flags of files.
+    SYS_FILE_SETATTR,
+    // Other processes.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_process_mrelease,
+    libc::SYS_pidfd_open,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_pidfd_send_signal,
+    libc::SYS_kcmp,
+    libc::SYS_migrate_pages,
+    libc::SYS_move_pages,
+    libc::SYS_setpriority,
+    libc::SYS_ioprio_set,
+    libc::SYS_sched_setattr,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setscheduler,
+    // Namespaces and mounts.
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_mount_setattr,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    SYS_STATMOUNT,
+    SYS_LISTMOUNT,
+    SYS_OPEN_TREE_ATTR,
+    // Files by handles, which no path rule covers, and file system events.
+    libc::SYS_name_to_handle_at,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_fanotify_init,
+    libc::SYS_fanotify_mark,
+    libc::SYS_inotify_init1,
+    libc::SYS_inotify_add_watch,
+    // Memory that no limit counts and that can be executed without a file.
+    libc::SYS_memfd_create,
+    libc::SYS_memfd_secret,
+    // Shared memory and queues of System V and POSIX, which belong to no file.
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semctl,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    // Kernel surface.
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_syslog,
+    libc::SYS_vhangup,
+    libc::SYS_vmsplice,
+    libc::SYS_lookup_dcookie,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+];
+
+/// Calls that only x86-64 has.
+#[cfg(target_arch = "x86_64")]
+pub(super) const DENIED_HERE: &[c_long] = &[
+    libc::SYS_iopl,
+    libc::SYS_ioperm,
+    libc::SYS_modify_ldt,
+    libc::SYS_inotify_init,
+];
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) const DENIED_HERE: &[c_long] = &[];
+
+/// Calls that fail where Landlock is the only wall: metadata, which it does not cover.
+pub(super) const METADATA_CALLS: &[c_long] = &[
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    SYS_SETXATTRAT,
+    SYS_REMOVEXATTRAT,
+    // A process that leaves its group would survive the group's end, where no table of processes
+    // ends with it.
+    libc::SYS_setsid,
+    libc::SYS_setpgid,
+];
+#[cfg(target_arch = "x86_64")]
+pub(super) const METADATA_HERE: &[c_long] = &[libc::SYS_chown, libc::SYS_lchown];
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) const METADATA_HERE: &[c_long] = &[];
+
+/// Calls that do nothing and say that they did: modes of files. Landlock does not cover them, so
+/// they must not work; but copying a file, as every language's library does it, sets its mode and
+/// times and fails when it cannot.
+pub(super) const IGNORED_CALLS: &[c_long] = &[libc::SYS_fchmod, libc::SYS_fchmodat, SYS_FCHMODAT2];
+#[cfg(target_arch = "x86_64")]
+pub(super) const IGNORED_HERE: &[c_long] = &[libc::SYS_chmod];
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) const IGNORED_HERE: &[c_long] = &[];
+
+/// Calls that set the times of a file named by a path, and which of their arguments the times are.
+/// Given times are ignored as modes are; "now" is denied, since programs use it to learn whether a
+/// file exists before they make it.
+pub(super) const TIME_CALLS: &[(c_long, u8)] = &[(libc::SYS_utimensat, 2)];
+#[cfg(target_arch = "x86_64")]
+pub(super) const TIMES_HERE: &[(c_long, u8)] = &[
+    (libc::SYS_utime, 1),
+    (libc::SYS_utimes, 1),
+    (libc::SYS_futimesat, 2),
+];
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) const TIMES_HERE: &[(c_long, u8)] = &[];
+
+/// Calls that make a process, besides `clone` and `clone3`.
+#[cfg(target_arch = "x86_64")]
+pub(super) const FORKS: &[c_long] = &[libc::SYS_fork, libc::SYS_vfork];
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) const FORKS: &[c_long] = &[];
+
+// Newer than the library's tables; the numbers are the same on every architecture.
+const SYS_FCHMODAT2: c_long = 452;
+const SYS_STATMOUNT: c_long = 457;
+const SYS_LISTMOUNT: c_long = 458;
+const SYS_OPEN_TREE_ATTR: c_long = 467;
+const SYS_SETXATTRAT: c_long = 463;
+const SYS_REMOVEXATTRAT: c_long = 466;
+const SYS_FILE_SETATTR: c_long = 469;
+
+/// Commands to a terminal that put characters into the input of whoever holds it, and commands to
+/// files that change their flags, project, version, verity or encryption, on descriptors that are
+/// only readable too.
+pub(super) const DENIED_COMMANDS: [u32; 9] = [
+    0x5412,      // TIOCSTI
+    0x541c,      // TIOCLINUX
+    0x5423,      // TIOCSETD
+    0x4008_6602, // FS_IOC_SETFLAGS
+    0x401c_5820, // FS_IOC_FSSETXATTR
+    0x4008_7602, // FS_IOC_SETVERSION
+    0x4008_6604, // EXT4_IOC_SETVERSION
+    0x4080_6685, // FS_IOC_ENABLE_VERITY
+    0x800c_6613, // FS_IOC_SET_ENCRYPTION_POLICY
+];
+/// Commands to a file that allocate space for it, as `fallocate` does.
+pub(super) const ALLOCATING_COMMANDS: [u32; 3] = [
+    0x4030_5828, // FS_IOC_RESVSP
+    0x4030_582a, // FS_IOC_RESVSP64
+    0x4030_5839, // FS_IOC_ZERO_RANGE
+];
+/// The bits of a socket's type that say which kind it is.
+pub(super) const SOCKET_KIND_BITS: u32 = 0xf;
+pub(super) const NEW_NAMESPACES: [i32; 7] = [
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWCGROUP,
+];
+
+/// Calls that give a file its mode: which argument the mode is, and which the flags are that say
+/// whether it counts.
+pub(super) const MODE_CALLS: &[(c_long, u8, Option<u8>)] = &[
+    (libc::SYS_openat, 3, Some(2)),
+    (libc::SYS_mknodat, 2, None),
+    (libc::SYS_fchmod, 1, None),
+    (libc::SYS_fchmodat, 2, None),
+    (SYS_FCHMODAT2, 2, None),
+];
+#[cfg(target_arch = "x86_64")]
+pub(super) const MODES_HERE: &[(c_long, u8, Option<u8>)] = &[
+    (libc::SYS_open, 2, Some(1)),
+    (libc::SYS_creat, 1, None),
+    (libc::SYS_mknod, 1, None),
+    (libc::SYS_chmod, 1, None),
+];
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) const MODES_HERE: &[(c_long, u8, Option<u8>)] = &[];

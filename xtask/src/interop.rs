@@ -1,0 +1,90 @@
+//! Clients of the Model Context Protocol that others wrote, against the server: those of the Python
+//! libraries `mcp` and `fastmcp`.
+
+use std::process::{Command, Stdio};
+
+use anyhow::Result;
+
+use crate::command::{run, workspace_dir};
+use crate::skills_command::SkillsCommand;
+
+const SCRIPTS_DIR: &str = "crates/skills-mcp/tests/clients";
+
+/// A library in Python.
+struct PythonLibrary {
+    name: &'static str,
+    /// What the tests import of it and of what they need besides.
+    import_lines: &'static str,
+    /// What is installed.
+    requirement: &'static str,
+    /// The variable that names a Python that has it.
+    variable: &'static str,
+}
+
+const PYTHON_LIBRARIES: [PythonLibrary; 2] = [
+    PythonLibrary {
+        name: "mcp",
+        import_lines: "jsonschema; from mcp import Client",
+        requirement: "'mcp>=2.3,<3' jsonschema",
+        variable: "SKILLS_TEST_PYTHON",
+    },
+    PythonLibrary {
+        name: "fastmcp",
+        import_lines: "fastmcp.skills.client",
+        requirement: "'fastmcp>=4.1.2,<5'",
+        variable: "SKILLS_TEST_FASTMCP",
+    },
+];
+
+/// Runs the tests of each library that is here.
+pub(crate) fn interop() -> Result<()> {
+    if !cfg!(target_os = "linux") {
+        eprintln!("skipped the Python clients: they look in /proc for what outlived its call");
+        return Ok(());
+    }
+    if let Err(reason) = skills_test_support::host::sandbox() {
+        eprintln!("skipped the Python clients: {reason}");
+        return Ok(());
+    }
+    let found = PYTHON_LIBRARIES
+        .iter()
+        .filter_map(|library| Some((library, library.find_python()?)))
+        .collect::<Vec<_>>();
+    if found.is_empty() {
+        return Ok(());
+    }
+    let skills = SkillsCommand::build()?;
+    for (library, python) in found {
+        let mut command = Command::new(python);
+        command
+            .current_dir(workspace_dir().join(SCRIPTS_DIR))
+            .args(["-B", "all.py", library.name]);
+        run(command.env("SKILLS_COMMAND", skills.path()))?;
+    }
+    Ok(())
+}
+
+impl PythonLibrary {
+    /// Finds a Python that has the library; else says how to have one.
+    fn find_python(&self) -> Option<String> {
+        let python = std::env::var(self.variable).unwrap_or_else(|_| "python3".to_owned());
+        let has_it = Command::new(&python)
+            .args(["-c", &format!("import {}", self.import_lines)])
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success());
+        if !has_it {
+            let Self {
+                name,
+                requirement,
+                variable,
+                ..
+            } = self;
+            eprintln!(
+                "skipped the Python clients: {python} has no {name} that will do (`pip install {requirement}`, or name another in {variable})"
+            );
+        }
+        has_it.then_some(python)
+    }
+}
