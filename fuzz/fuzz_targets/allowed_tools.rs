@@ -4,8 +4,8 @@
 use std::path::{Component, Path};
 
 use libfuzzer_sys::fuzz_target;
-use skills_manifest::{Document, ToolRule};
-use skills_policy::{Access, Decision, Network, Request, Rules, Spawn};
+use skills_manifest::{Document, ToolPattern};
+use skills_policy::{Access, Authorization, NetworkGrant, Policy, Request, SpawnGrant};
 
 const SKILL: &str = "/skills/s";
 const WORKSPACE: &str = "/workspace";
@@ -21,8 +21,8 @@ fuzz_target!(|text: &str| {
                 again.is_empty() || again == [rule.clone()],
                 "{rule} became {again:?}"
             );
-            let _ = (rule.matcher(), rule.mcp());
-            request.tool(rule.tool(), rule.pattern())
+            let _ = (rule.argument_matcher(), rule.mcp_server_and_tool());
+            request.allowed_tool(rule.tool(), rule.pattern())
         });
     for permission in request.permissions() {
         let _ = permission.to_string();
@@ -36,9 +36,9 @@ fuzz_target!(|text: &str| {
         }
     }
     // Whatever is asked for, the default rules give reading alone.
-    if let Decision::Granted(grants) = Rules::default().decide(&request) {
-        assert_eq!(*grants.spawn(), Spawn::None);
-        assert_eq!(*grants.network(), Network::None);
+    if let Authorization::Granted(grants) = Policy::default().authorize(&request) {
+        assert_eq!(*grants.spawn(), SpawnGrant::None);
+        assert_eq!(*grants.network(), NetworkGrant::None);
         assert!(grants.variables().is_empty());
         for file in grants.files() {
             assert_eq!(file.access(), Access::ReadOnly);
@@ -54,7 +54,7 @@ fuzz_target!(|text: &str| {
 });
 
 /// Reads a text that stands in quotes in the frontmatter; nothing when YAML has no such text.
-fn tools(text: &str) -> Option<Vec<ToolRule>> {
+fn tools(text: &str) -> Option<Vec<ToolPattern>> {
     let quoted = serde_json::to_string(text).ok()?;
     let file = format!("---\ndescription: d\nallowed-tools: {quoted}\n---\n");
     Some(

@@ -2,14 +2,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use skills_manifest::HostMetadata;
+use skills_manifest::OpenAiMetadata;
 
 fuzz_target!(|bytes: &[u8]| {
-    let (alone, notes) = HostMetadata::parse(bytes, None);
-    let (in_plugin, _) = HostMetadata::parse(bytes, Some("skills/a"));
+    let (alone, notes) = OpenAiMetadata::parse(bytes, None);
+    let (in_plugin, _) = OpenAiMetadata::parse(bytes, Some("skills/a"));
     // Where the skill lies decides about icons only.
     assert_eq!(alone.policy, in_plugin.policy);
     assert_eq!(alone.tools, in_plugin.tools);
-    assert!(!alone.policy.unread || !alone.policy.allows_implicit_invocation());
+    assert!(!alone.policy.unparsed || !alone.policy.allows_implicit_invocation());
     assert!(notes.iter().all(|note| !note.reason.is_empty()));
 });

@@ -8,7 +8,9 @@ use std::sync::{Arc, OnceLock};
 
 use libfuzzer_sys::fuzz_target;
 use skills_discovery::{Catalog, Discovery, Root, Scope};
-use skills_prompt::{CommandLine, Confidence, ImplicitIndex, Input, MentionIndex, MentionOptions};
+use skills_prompt::{
+    CommandLine, Confidence, ImplicitIndex, MentionIndex, MentionOptions, UserInput,
+};
 
 const NAMES: [&str; 7] = [
     "alpha",
@@ -25,20 +27,20 @@ fuzz_target!(|text: &str| {
     let mut parts = text.split('\0');
     let message = parts.next().unwrap_or_default();
     let chosen: Vec<&str> = parts.collect();
-    let mut inputs = vec![Input::Text(message)];
-    inputs.extend(chosen.chunks(2).map(|pair| Input::Skill {
+    let mut inputs = vec![UserInput::Text(message)];
+    inputs.extend(chosen.chunks(2).map(|pair| UserInput::Skill {
         name: pair[0],
         path: pair.get(1).copied().unwrap_or_default(),
     }));
-    let words = MentionOptions::default()
+    let phrases = MentionOptions::default()
         .connectors(["beta"])
         .working_directory("/work")
         .unicode_names()
-        .words(Some(Confidence::Low));
-    for options in [MentionOptions::codex(), words] {
+        .phrases(Some(Confidence::Low));
+    for options in [MentionOptions::codex(), phrases] {
         let found = mentions.find(&inputs, &options);
         for mention in &found.all {
-            if let Input::Text(text) = inputs[mention.input] {
+            if let UserInput::Text(text) = inputs[mention.input] {
                 assert!(
                     text.get(mention.span.clone()).is_some(),
                     "{mention:?} is not in its text"

@@ -7,20 +7,25 @@ use std::str::FromStr;
 
 use libfuzzer_sys::fuzz_target;
 use skills_policy::{
-    Decision, Effect, HostPattern, Layer, Origin, PolicyFile, Request, Rule, Rules, Target,
-    VariablePattern,
+    Authorization, Effect, HostPattern, Policy, PolicyFile, Request, Rule, RuleSource, Target,
+    VariablePattern, VariableSource,
 };
 
 const EFFECTS: [Effect; 3] = [Effect::Allow, Effect::Ask, Effect::Deny];
-const LAYERS: [Layer; 4] = [Layer::Admin, Layer::User, Layer::Project, Layer::Session];
+const SOURCES: [RuleSource; 4] = [
+    RuleSource::Admin,
+    RuleSource::User,
+    RuleSource::Project,
+    RuleSource::Invocation,
+];
 
 fuzz_target!(|text: &str| {
-    let file = PolicyFile::parse(text, Layer::User, "policy.toml");
-    let mut rules = file
+    let file = PolicyFile::parse(text, RuleSource::User, "policy.toml");
+    let mut policy = file
         .map(|file| {
-            Rules::default()
+            Policy::default()
                 .with_rules(file.rules().iter().cloned())
-                .narrow(file.limits())
+                .lower_ceiling(file.limits())
         })
         .unwrap_or_default();
     for (index, line) in text.lines().enumerate() {
@@ -30,30 +35,33 @@ fuzz_target!(|text: &str| {
         if let Ok(pattern) = line.parse::<HostPattern>() {
             assert!(pattern.covers(&pattern));
         }
-        let (effect, layer) = (
+        let (effect, source) = (
             EFFECTS[index % EFFECTS.len()],
-            LAYERS[index / EFFECTS.len() % LAYERS.len()],
+            SOURCES[index / EFFECTS.len() % SOURCES.len()],
         );
-        if let Ok(rule) = Rule::parse(effect, layer, line) {
+        if let Ok(rule) = Rule::parse(effect, source, line) {
             let _ = rule.to_string();
-            rules = rules.rule(rule);
+            policy = policy.rule(rule);
         }
     }
     let request = Request::new("/skills/s")
         .workspace("/w")
-        .tool("Write", None)
-        .tool("Bash", Some("git:*"));
+        .allowed_tool("Write", None)
+        .allowed_tool("Bash", Some("git:*"));
     let request = request
-        .tool("WebFetch", Some("domain:a.example"))
-        .variable("KEY", Origin::Secret);
+        .allowed_tool("WebFetch", Some("domain:a.example"))
+        .variable("KEY", VariableSource::Secret);
     // A rule that denies everything wins over all others.
     for target in ["read", "write", "spawn", "network", "env"] {
-        let deny = Rule::parse(Effect::Deny, Layer::Admin, target)
+        let deny = Rule::parse(Effect::Deny, RuleSource::Admin, target)
             .expect("a kind of permission may be denied");
-        rules = rules.rule(deny);
-        let _ = rules.decide(&request);
+        policy = policy.rule(deny);
+        let _ = policy.authorize(&request);
     }
-    assert!(matches!(rules.decide(&request), Decision::Denied(_)));
+    assert!(matches!(
+        policy.authorize(&request),
+        Authorization::Denied(_)
+    ));
 });
 
 fn is_written_as_it_is_read<T: FromStr + Display + PartialEq + Debug>(text: &str)

@@ -2,28 +2,30 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use skills_manifest::{Client, Document, Fence, Manifest, strict};
+use skills_manifest::{Client, Document, FrontmatterScan, Manifest, strict};
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(document) = Document::parse(bytes) {
         let _ = document.outline();
         for client in Client::ALL {
-            let _ = client.check(&document, "directory");
+            let _ = client.lint(&document, "directory");
         }
     }
-    // A glance agrees with the full reading, and a prefix never gives another frontmatter than the
+    // Peeking agrees with the full parser, and a prefix never has another frontmatter than the
     // whole file.
-    if let Ok(frontmatter) = Fence::of_file(bytes) {
-        if let Some(glance) = Manifest::glance(&frontmatter) {
+    if let Ok(frontmatter) = FrontmatterScan::parse_file(bytes) {
+        if let Some(peek) = Manifest::peek_name(&frontmatter) {
             let (manifest, _) =
-                Manifest::from_frontmatter(&frontmatter).expect("a glance promises a manifest");
-            assert_eq!(glance.name.as_ref(), manifest.name());
+                Manifest::from_frontmatter(&frontmatter).expect("peeking succeeded");
+            assert_eq!(peek.name.as_ref(), manifest.name());
         }
-        let _ = frontmatter.plain();
-        if let Ok(Fence::Closed(prefix)) = Fence::find(&bytes[..bytes.len() / 2]) {
+        let _ = frontmatter.portable_fields();
+        if let Ok(FrontmatterScan::Complete(prefix)) =
+            FrontmatterScan::scan_prefix(&bytes[..bytes.len() / 2])
+        {
             assert_eq!(prefix.yaml(), frontmatter.yaml());
         }
     }
     let _ = strict::validate(bytes, "directory");
-    let _ = strict::properties(bytes).map(|properties| properties.to_json());
+    let _ = strict::read_properties(bytes).map(|properties| properties.to_json());
 });

@@ -13,11 +13,11 @@
 //! hashes. It reads no clock.
 //!
 //! ```
-//! use skills_audit::{AuditSink, Decision, Event, Log, verify};
+//! use skills_audit::{AuditLog, AuditSink, Disposition, Event, verify};
 //!
 //! # let directory = tempfile::tempdir()?;
-//! let log = Log::open(directory.path().join("audit.jsonl"))?;
-//! let mut event = Event::new("2026-11-22T08:00:00Z", "text-stats", Decision::Denied);
+//! let log = AuditLog::open(directory.path().join("audit.jsonl"))?;
+//! let mut event = Event::new("2026-11-22T08:00:00Z", "text-stats", Disposition::Denied);
 //! event.rules.push("a rule of user forbids it".to_owned());
 //! log.record(&event)?;
 //! assert_eq!(verify(&log.files()?)?.records, 1);

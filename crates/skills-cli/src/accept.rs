@@ -1,4 +1,4 @@
-//! `skills adopt`.
+//! `skills accept`: reviews drafts that a model wrote and moves them to a skill root.
 
 use std::path::{Path, PathBuf};
 
@@ -14,27 +14,25 @@ use crate::input::InputError;
 use crate::output::{Output, line};
 use crate::tool_host;
 
-/// Where a draft lies while somebody looks at it: in no root, so that no tool finds it.
+/// Staging directory of drafts under review. It is not a skill root, so no tool finds them.
 const STAGING_DIR: &str = ".adopting";
-/// The file by which calls take turns.
+/// Lock file that serializes concurrent calls.
 const LOCK_FILE: &str = ".adopting.lock";
-/// The most files of a draft that are named.
+/// Maximum number of files of a draft that are listed.
 const MAX_FILES: usize = 1_000;
 
-/// Moves a draft to where skills are, once a person has seen what is in it.
+/// Moves a draft to a skill root after a user has reviewed and accepted it.
 pub(crate) fn accept(
     runtime: &SkillRuntime,
     arguments: &Accept,
     output: &Output,
 ) -> anyhow::Result<Exit> {
-    let no_place = || {
-        InputError::new(
-            "there is no home directory, and so no drafts; name their directory with --drafts"
-                .to_owned(),
-        )
+    let no_home = || {
+        InputError::new("cannot find the drafts: no home directory")
+            .with_help("pass `--drafts DIR`")
     };
-    let drafts = tool_host::drafts_dir(arguments.drafts.as_ref())?.ok_or_else(no_place)?;
-    let _turn = lock_drafts(&drafts)?;
+    let drafts = tool_host::drafts_dir(arguments.drafts.as_ref())?.ok_or_else(no_home)?;
+    let _lock = lock_drafts(&drafts)?;
     restore_staged(&drafts, output)?;
     let found = Discovery::new([tool_host::draft_root(&drafts)]).scan();
     let all: Vec<(String, PathBuf)> = found
@@ -52,68 +50,64 @@ pub(crate) fn accept(
     };
     let Some((name, directory)) = all.iter().find(|(known, _)| known == name) else {
         let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
-        let there = if names.is_empty() {
-            "there are none".to_owned()
+        output.status(&format!("error: draft `{name}` not found"));
+        output.status(&if names.is_empty() {
+            "note: there are no drafts".to_owned()
         } else {
-            format!("there are: {}", names.join(", "))
-        };
-        output.status(&format!("error: no draft is named {name:?}; {there}"));
+            format!("help: available: {}", names.join(", "))
+        });
         return Ok(Exit::Failed);
     };
     let target = target_dir(runtime, arguments.to.as_deref())?;
     let file_name = directory
         .file_name()
-        .ok_or_else(|| anyhow!("the draft has no name"))?;
-    let place = target.join(file_name);
-    if place.symlink_metadata().is_ok() {
-        return Err(
-            InputError::new(format!("{}: there is something already", place.display())).into(),
-        );
+        .ok_or_else(|| anyhow!("the draft directory has no name"))?;
+    let destination = target.join(file_name);
+    if destination.symlink_metadata().is_ok() {
+        return Err(InputError::new(format!("`{}` already exists", destination.display())).into());
     }
     std::fs::create_dir_all(&target)
-        .with_context(|| format!("{} cannot be made", target.display()))?;
-    let held = StagedDraft::stage(&drafts, directory)?;
-    let digest = content_digest(&held.path)?;
-    print_draft(&held.path, name, runtime, output)?;
+        .with_context(|| format!("cannot create `{}`", target.display()))?;
+    let staged = StagedDraft::stage(&drafts, directory)?;
+    let digest = content_digest(&staged.path)?;
+    print_draft(&staged.path, name, runtime, output)?;
     output.status(&format!(
-        "it would go to {}; read it first: {}",
-        place.display(),
-        held.path.display()
+        "review it in {}; accepting moves it to {}",
+        staged.path.display(),
+        destination.display()
     ));
     if !arguments.yes {
-        match approver::confirm(
-            "Use this skill from now on? y: yes, anything else: no",
-            output,
-        ) {
+        match approver::confirm("Accept this skill? [y/N]", output) {
             Some(true) => {}
             Some(false) => {
-                output.status(&format!("{name} stays a draft"));
+                output.status(&format!("`{name}` stays a draft"));
                 return Ok(Exit::Denied);
             }
             None => {
-                output.status("error: there is no terminal to ask on; --yes adopts it");
+                output.status("error: no terminal to ask on");
+                output.status("help: pass `--yes`");
                 return Ok(Exit::Denied);
             }
         }
     }
-    if self::content_digest(&held.path)? != digest {
+    if self::content_digest(&staged.path)? != digest {
         return Err(anyhow!(
-            "the draft changed while it was looked at; look at it again"
+            "the draft changed during the review; review it again"
         ));
     }
-    held.move_to(&place)?;
+    staged.move_to(&destination)?;
     if output.is_json() {
-        output.print_json(&json!({"skill": name, "directory": place, "digest": digest}))?;
+        output.print_json(&json!({"skill": name, "directory": destination, "digest": digest}))?;
     } else {
         output.status(&format!(
-            "{name} is in {} and is used from now on; its content is {digest}",
-            place.display()
+            "accepted `{name}`: moved to {}, content digest {digest}",
+            destination.display()
         ));
     }
     Ok(Exit::Success)
 }
 
-/// A draft that nobody else finds by its name; dropped, it is a draft again.
+/// A draft in the staging directory. Moves the draft back when dropped without `move_to`.
 struct StagedDraft {
     path: PathBuf,
     original: PathBuf,
@@ -121,49 +115,46 @@ struct StagedDraft {
 
 impl StagedDraft {
     fn stage(drafts: &Path, directory: &Path) -> anyhow::Result<Self> {
-        let (aside, name) = (
-            drafts.join(STAGING_DIR),
-            directory.file_name().unwrap_or_default(),
-        );
-        std::fs::create_dir_all(&aside)
-            .with_context(|| format!("{} cannot be made", aside.display()))?;
-        let path = aside.join(name);
+        let staging = drafts.join(STAGING_DIR);
+        std::fs::create_dir_all(&staging)
+            .with_context(|| format!("cannot create `{}`", staging.display()))?;
+        let path = staging.join(directory.file_name().unwrap_or_default());
         if path.symlink_metadata().is_ok() {
             return Err(anyhow!(
-                "{} stands in the way: look at it, and move or remove it",
+                "cannot stage the draft: `{}` exists; move or remove it",
                 path.display()
             ));
         }
         std::fs::rename(directory, &path)
-            .with_context(|| format!("{} cannot be moved aside", directory.display()))?;
+            .with_context(|| format!("cannot move `{}`", directory.display()))?;
         Ok(Self {
             path,
             original: directory.to_owned(),
         })
     }
 
-    /// Moves it to where it is used.
-    fn move_to(&self, place: &Path) -> anyhow::Result<()> {
-        std::fs::rename(&self.path, place).map_err(|error| match error.kind() {
+    /// Moves the draft to its destination in a skill root.
+    fn move_to(&self, destination: &Path) -> anyhow::Result<()> {
+        std::fs::rename(&self.path, destination).map_err(|error| match error.kind() {
             std::io::ErrorKind::CrossesDevices => {
-                anyhow!("{} lies on another file system; name a directory on the same one with --to, or copy the skill", place.display())
+                anyhow!( "cannot move the draft to `{}`: it is on another file system; pass `--to` a directory on the same one, or copy the skill", destination.display() )
             }
-            _ => anyhow::Error::from(error).context(format!("it cannot be moved to {}", place.display())),
+            _ => anyhow::Error::from(error).context(format!("cannot move the draft to `{}`", destination.display())),
         })
     }
 }
 
 impl Drop for StagedDraft {
     fn drop(&mut self) {
-        // What was released is not there any more; what cannot be given back now is at the next
-        // call.
+        // After `move_to` this fails, as intended. A draft that cannot be moved back now is
+        // restored by the next call.
         let _ = std::fs::rename(&self.path, &self.original);
         let _ = self.path.parent().map(std::fs::remove_dir);
     }
 }
 
-/// Waits for nobody: while a person looks at one draft, no other call moves any. Nothing is locked
-/// where there are no drafts.
+/// Locks the drafts without blocking: while a user reviews one draft, no other call moves any. |
+/// Returns `None` if there is no drafts directory.
 #[expect(clippy::disallowed_methods, reason = "the file is the command's own")]
 fn lock_drafts(drafts: &Path) -> anyhow::Result<Option<std::fs::File>> {
     if !drafts.is_dir() {
@@ -175,44 +166,44 @@ fn lock_drafts(drafts: &Path) -> anyhow::Result<Option<std::fs::File>> {
         .truncate(false)
         .write(true)
         .open(&path);
-    let file = file.with_context(|| format!("{} cannot be opened", path.display()))?;
+    let file = file.with_context(|| format!("cannot open `{}`", path.display()))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(std::fs::TryLockError::WouldBlock) => Err(anyhow!(
-            "another `skills adopt` looks at the drafts in {}; wait until it is done",
+            "another `skills accept` is reviewing the drafts in {}; wait until it finishes",
             drafts.display()
         )),
         Err(std::fs::TryLockError::Error(error)) => {
-            Err(error).with_context(|| format!("{} cannot be locked", path.display()))
+            Err(error).with_context(|| format!("cannot lock `{}`", path.display()))
         }
     }
 }
 
-/// Makes drafts again of what a call that was interrupted moved aside. One whose name was taken
-/// meanwhile stays where it is, and that is said.
+/// Moves drafts that an interrupted call left in the staging directory back. A draft whose name has
+/// been taken in the meantime stays there, with a warning.
 #[expect(
     clippy::disallowed_methods,
     reason = "the directory is the command's own"
 )]
 fn restore_staged(drafts: &Path, output: &Output) -> anyhow::Result<()> {
-    let aside = drafts.join(STAGING_DIR);
-    let Ok(entries) = std::fs::read_dir(&aside) else {
+    let staging = drafts.join(STAGING_DIR);
+    let Ok(entries) = std::fs::read_dir(&staging) else {
         return Ok(());
     };
     for entry in entries {
         let entry = entry?;
         if drafts.join(entry.file_name()).symlink_metadata().is_ok() {
             output.status(&format!(
-                "warning: {} stays aside, since there is another draft of its name",
+                "warning: cannot restore `{}`: another draft has its name",
                 entry.path().display()
             ));
             continue;
         }
         std::fs::rename(entry.path(), drafts.join(entry.file_name()))
-            .with_context(|| format!("{} cannot be moved back", entry.path().display()))?;
+            .with_context(|| format!("cannot move `{}` back", entry.path().display()))?;
     }
-    // What is not empty is what was told of.
-    let _ = std::fs::remove_dir(&aside);
+    // A directory that is not empty holds the drafts of the warnings above.
+    let _ = std::fs::remove_dir(&staging);
     Ok(())
 }
 
@@ -223,7 +214,7 @@ fn content_digest(directory: &Path) -> anyhow::Result<String> {
         .to_string())
 }
 
-/// Shows what would be adopted: every file that its digest counts, and what it asks for.
+/// Shows what would be accepted: every file of the content digest, and the requested tools.
 fn print_draft(
     directory: &Path,
     name: &str,
@@ -243,7 +234,7 @@ fn print_draft(
         output.status(&format!("  {} ({what})", line(path)));
     }
     if paths.len() > MAX_FILES {
-        output.status(&format!("  and {} files more", paths.len() - MAX_FILES));
+        output.status(&format!(" and {} more files", paths.len() - MAX_FILES));
     }
     let tools: Vec<String> = document
         .manifest()
@@ -252,7 +243,7 @@ fn print_draft(
         .map(ToString::to_string)
         .collect();
     if !tools.is_empty() {
-        output.status(&format!("asks for {}", line(&tools.join(" "))));
+        output.status(&format!("requests {}", line(&tools.join(" "))));
     }
     for other in runtime
         .catalog()
@@ -267,10 +258,10 @@ fn print_draft(
     Ok(())
 }
 
-/// Lists all that lies in a draft, hidden files and links too.
+/// Lists all files of a draft, including hidden files and symlinks.
 #[expect(
     clippy::disallowed_methods,
-    reason = "the draft lies where only this command finds it, and links are not followed"
+    reason = "the draft is in a directory of this command, and symlinks are not followed"
 )]
 fn collect_files(
     top: &Path,
@@ -291,7 +282,7 @@ fn collect_files(
             paths.push((
                 shown,
                 format!(
-                    "a link to {}",
+                    "symlink to {}",
                     line(&std::fs::read_link(&path)?.display().to_string())
                 ),
             ));
@@ -302,7 +293,7 @@ fn collect_files(
     Ok(())
 }
 
-/// The first place of the user's own that is trusted.
+/// Returns the first trusted root in user or custom scope.
 fn target_dir(runtime: &SkillRuntime, given: Option<&Path>) -> anyhow::Result<PathBuf> {
     if let Some(given) = given {
         return Ok(std::path::absolute(given)?);
@@ -316,11 +307,9 @@ fn target_dir(runtime: &SkillRuntime, given: Option<&Path>) -> anyhow::Result<Pa
         .find(|root| matches!(root.scope(), Scope::User | Scope::Custom))
         .map(|root| root.path().to_owned());
     own.ok_or_else(|| {
-        InputError::new(
-            "no place of your own is known where skills are looked for; name one with --to"
-                .to_owned(),
-        )
-        .into()
+        InputError::new("no trusted user root found")
+            .with_help("pass `--to DIR`")
+            .into()
     })
 }
 
@@ -334,7 +323,7 @@ fn list_drafts(all: &[(String, PathBuf)], output: &Output) -> anyhow::Result<Exi
         return Ok(Exit::Success);
     }
     if all.is_empty() {
-        output.status("there are no drafts");
+        output.status("no drafts");
     }
     output.text(
         &all.iter()

@@ -1,4 +1,4 @@
-//! Asks whoever sits at the terminal.
+//! Approvers of the command line: the terminal prompt, `--yes` and `--deny`.
 
 use std::io::{self, BufRead, IsTerminal};
 use std::sync::Arc;
@@ -10,26 +10,26 @@ use skills_runtime::{ApprovalResponse, Approver, format_approval_request_in_full
 
 use crate::output::Output;
 
-/// A question as text.
+/// Formats an approval request as text.
 pub(crate) use skills_runtime::format_approval_request as text;
 
-/// Somebody at a terminal.
+/// Asks the user at the terminal.
 struct TerminalApprover;
 
-/// Who answers.
+/// Selects the approver of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ApproverKind {
-    /// `--yes`.
+    /// `--yes`: allows everything except `ask` rules of the administrator and protected paths.
     AllowAll,
-    /// `--deny`.
+    /// `--deny`: denies every request.
     DenyAll,
-    /// The terminal, when there is one and nothing else is read from it.
+    /// Asks on the terminal if standard input and standard error are terminals.
     Terminal,
-    /// Nobody: the program's input comes from where answers would.
+    /// No approver: standard input carries the program's input.
     None,
 }
 
-/// Finds out who can be asked.
+/// Returns the approver, or `None` if no approver is available.
 pub(crate) fn approver(answers: ApproverKind) -> Option<Arc<dyn Approver>> {
     match answers {
         ApproverKind::AllowAll => Some(Arc::new(AutoApprover)),
@@ -43,8 +43,8 @@ fn is_terminal() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Answers yes, except to requests that an administrator wants asked and to writing a protected
-/// path, which takes a rule that names it.
+/// Approves every request, except those with an `ask` rule of the administrator and writes to a
+/// protected path, which take a rule for that very path.
 struct AutoApprover;
 
 impl Approver for AutoApprover {
@@ -67,9 +67,9 @@ impl Approver for TerminalApprover {
             let text = format_approval_request_in_full(question)?;
             let output = Output::new(false);
             output.status_lines(&text);
-            output.status_lines("Allow it? o: once, a: always for this content, anything else: no");
+            output.status_lines("Allow? [o]nce / [a]lways for this version / [N]o");
             flush_terminal_input();
-            // The terminal is waited for aside, so that Ctrl-C still ends the command.
+            // The terminal is read on a blocking thread, so that Ctrl-C still ends the command.
             let answer = tokio::task::spawn_blocking(read_line);
             Ok(Some(match answer.await??.as_str() {
                 "o" | "once" => ApprovalResponse::AllowOnce,
@@ -80,7 +80,7 @@ impl Approver for TerminalApprover {
     }
 }
 
-/// Asks for a yes on the terminal; nothing when there is none.
+/// Asks for confirmation on the terminal. Returns `None` if there is no terminal.
 pub(crate) fn confirm(text: &str, output: &Output) -> Option<bool> {
     if !is_terminal() {
         return None;
@@ -96,10 +96,10 @@ fn read_line() -> io::Result<String> {
     Ok(answer.trim().to_ascii_lowercase())
 }
 
-/// What was typed before the question was seen is no answer to it.
+/// Discards input that was typed before the prompt was shown.
 #[cfg(unix)]
 fn flush_terminal_input() {
-    // A terminal that cannot do so is asked all the same.
+    // A terminal that cannot be flushed is still asked.
     let _ = nix::sys::termios::tcflush(io::stdin(), nix::sys::termios::FlushArg::TCIFLUSH);
 }
 

@@ -20,40 +20,42 @@ pub(crate) use tools::{Accept, Call, Host, Tools, ToolsCommand};
 
 /// Find, check, show and safely run agent skills
 ///
-/// A skill is a folder with a SKILL.md. Without --root, skills are looked for wherever clients keep
-/// them: in .agents/skills, .claude/skills and the like of the project and of the home directory;
-/// `skills roots` lists the places.
+/// A skill is a directory with a SKILL.md. Without --root, the skill directories of known clients
+/// are searched, such as .agents/skills and .claude/skills of the project and of the home
+/// directory; `skills roots` lists them.
 #[derive(Debug, Parser)]
 #[command(name = "skills", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub(crate) struct Arguments {
-    /// Look for skills below this directory instead of the default ones (repeatable)
+    /// Search this directory instead of the defaults (repeatable)
     #[arg(long, global = true, help_heading = GLOBAL_HEADING, value_name = "DIR")]
     pub(crate) root: Vec<PathBuf>,
 
-    /// Look where this client looks, and read as it reads (universal, codex, claude, openclaw,
-    /// gemini, copilot, goose, opencode; validate also knows spec, claude-api, deepagents,
-    /// agent-framework)
+    /// Search and parse like this client
+    ///
+    /// One of universal, codex, claude, openclaw, gemini, copilot, goose, opencode; `validate` also
+    /// accepts spec, claude-api, deepagents, agent-framework.
     #[arg(long, global = true, help_heading = GLOBAL_HEADING, value_name = "CLIENT")]
     pub(crate) profile: Option<String>,
 
-    /// Do not use a skill, by its name, a pattern with * and ?, or its path (repeatable)
+    /// Ignore skills by name, glob or path (repeatable)
     #[arg(long, global = true, help_heading = GLOBAL_HEADING, value_name = "SKILL")]
     pub(crate) disable: Vec<String>,
 
-    /// Use the skills of the project, and let its rules allow; without this its skills are blocked
-    /// and its rules only narrow
+    /// Trust the project's skills and policy
+    ///
+    /// Without this option, skills of the project do not run, and its rules can only restrict.
     #[arg(long, global = true, help_heading = GLOBAL_HEADING)]
     pub(crate) trust_project: bool,
 
-    /// Read a SKILL.md that is a symlink wherever it leads, as managers of dotfiles make them
+    /// Follow SKILL.md symlinks that leave the skill
     #[arg(long, global = true, help_heading = GLOBAL_HEADING)]
     pub(crate) follow_skill_links: bool,
 
-    /// How many directories are searched per root [default: 2000]
+    /// Maximum number of directories per root [default: 2000]
     #[arg(long, global = true, help_heading = GLOBAL_HEADING, value_name = "NUMBER", hide_short_help = true)]
     pub(crate) max_directories: Option<usize>,
 
-    /// How many directory entries are looked at per root [default: 20000]
+    /// Maximum number of directory entries per root [default: 20000]
     #[arg(long, global = true, help_heading = GLOBAL_HEADING, value_name = "NUMBER", hide_short_help = true)]
     pub(crate) max_entries: Option<usize>,
 
@@ -65,113 +67,116 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
-/// The heading of the options that every command has.
+/// Help heading of the global options.
 const GLOBAL_HEADING: &str = "Options of every command";
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 the skill failed or is unknown, 2 wrong usage, 3 denied or no sandbox, 4 timeout, 130 interrupted";
+const EXIT_CODES: &str = "Exit codes: 0 success, 1 failure or not found, 2 usage, 3 denied or no sandbox, 4 timeout, 130 interrupted";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// List the skills that are found, and what was passed over
+    /// List available skills
     List(List),
-    /// Check skills: what is wrong with them, for all clients or for one
+    /// Check skills against the specification or a client
     Validate(Validate),
-    /// Print the fields of a skill as JSON, as skills-ref does
+    /// Print a skill's manifest as JSON, like skills-ref
     ReadProperties(ReadProperties),
-    /// Print skills as XML for a prompt, as skills-ref does
+    /// Print skills as XML for a prompt, like skills-ref
     ToPrompt(ToPrompt),
-    /// List the places where skills are looked for
+    /// List the directories that are searched
     Roots(Roots),
-    /// Say why a skill is seen, or not
+    /// Explain why a skill is or is not available
     Explain(Explain),
-    /// Make a new skill
+    /// Create a skill from a template
     New(New),
     /// Compile a skill's source to WebAssembly
     ///
-    /// The source lies in the skill's `guest` directory and becomes `wasm/skill.wasm`: Rust
+    /// Compiles the source in the skill's `guest` directory to `wasm/skill.wasm`: Rust
     /// (Cargo.toml), JavaScript or TypeScript (main, index or skill with .js, .mjs or .ts), C (*.c)
-    /// or Python (app.py or main.py). Beside it, artifact.lock says what it was built from; when
-    /// nothing changed, nothing is done. Building runs compilers, build scripts and packages with
-    /// your rights and outside any sandbox: build what you wrote or read.
+    /// or Python (app.py or main.py). The file artifact.lock next to the module records what it was
+    /// built from; an artifact that is up to date is not rebuilt. Compilers, build scripts and
+    /// packages run with your privileges and outside any sandbox, so build only source that you
+    /// trust.
     Build(Build),
-    /// Look for what hinders skills here: roots, limits, names, links, requirements, sandboxes
+    /// Check roots, skills, policy and sandbox
     Doctor(Doctor),
-    /// Show one skill: its fields, files and instructions
+    /// Show a skill's manifest, files and instructions
     Show(Show),
-    /// Print the list of skills that a model is told
+    /// Print the skills section of a prompt
     Prompt(Prompt),
-    /// Find the skills that a text names, and say what becomes of each mention
+    /// Find skill mentions in a text
     Mentions(Mentions),
-    /// Print a skill's text as a model is given it
+    /// Print a skill as it is injected into a prompt
     Load(Load),
-    /// Find the skills that a command reads or runs
+    /// Find skills used by a shell command
     Detect(Detect),
-    /// Run a skill's program in a sandbox
+    /// Run a skill's script or WebAssembly module in a sandbox
     Run(Box<Run>),
-    /// List the tools that a model calls, as a host gives them to it
+    /// List the tools offered to a model
     ///
-    /// They are the six skills tools, a tool for each script of a skill, run_skill_script, and
-    /// those for models without access to files.
+    /// These are the six skills tools, one tool per script of a skill, run_skill_script, and the
+    /// file tools for models without file access.
     Tools(Tools),
     /// Call a tool as a model would
     Call(Call),
-    /// Use a skill that a model made: move it from the drafts to where skills are
-    Adopt(Accept),
-    /// Serve skills and their tools to clients of the Model Context Protocol
+    /// Accept a skill drafted by a model
+    #[command(alias = "adopt")]
+    Accept(Accept),
+    /// Start the MCP server
     ///
-    /// Clients start this command and talk to it over standard input and output;
-    /// `skills mcp install` writes that into their configuration. With --http they connect to it.
+    /// Serves skills and their tools to clients of the Model Context Protocol. Clients start this
+    /// command and use its standard input and output; `skills mcp install` registers it with a
+    /// client. With --http, clients connect over HTTP.
     Mcp(Box<Mcp>),
-    /// Compile the WebAssembly of skills ahead of time, so that no run has to wait for it
+    /// Precompile WebAssembly modules
     Precompile(Precompile),
-    /// Say what programs may do, and why
+    /// Show what skills may do, and why
     Policy(Policy),
-    /// Approve what a skill asks for, for the content that it has now
+    /// Approve the current version of a skill
     Trust(Box<Trust>),
-    /// Read the record of every attempt to run something
+    /// Show and verify the audit log
     Audit(Audit),
-    /// Print the completions of a shell, for its start file
+    /// Generate shell completions
     Completions(Completions),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Precompile {
-    /// Names or directories of skills; without any, all that have WebAssembly
+    /// Names or directories of skills [default: all with WebAssembly]
     #[arg(value_name = "SKILL")]
     pub(crate) skills: Vec<String>,
 
-    /// Delete all compiled code first; without SKILL nothing else is done
+    /// Remove compiled modules first; without SKILL, compile nothing
     #[arg(long)]
     pub(crate) clear: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    /// Show where each skill lies and what is wrong with it
+    /// Show the directory and warnings of each skill
     #[arg(long, short)]
     pub(crate) long: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Validate {
-    /// Directories of skills, or their SKILL.md
+    /// Skill directories or SKILL.md files
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Give the verdicts and messages of skills-ref, the reference tool of the specification
+    /// Report exactly like skills-ref, the specification's reference tool
     #[arg(long, conflicts_with = "profile")]
     pub(crate) strict: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ReadProperties {
-    /// Directory of a skill, or its SKILL.md
+    /// Skill directory or SKILL.md file
     pub(crate) path: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ToPrompt {
-    /// Directories of skills, or their SKILL.md
+    /// Skill directories or SKILL.md files
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
 }
@@ -181,25 +186,25 @@ pub(crate) struct Roots {}
 
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
-    /// Name of a skill, its directory or its SKILL.md
+    /// Skill name, directory or SKILL.md file
     #[arg(value_name = "NAME|PATH")]
     pub(crate) query: String,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct New {
-    /// Its name: lower-case letters, digits and hyphens
+    /// Skill name: lowercase letters, digits and hyphens
     pub(crate) name: String,
 
-    /// What it does and when to use it
+    /// What the skill does and when to use it
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
 
-    /// Begin a program in this language, for `skills build`
+    /// Add a program in this language, for `skills build`
     #[arg(long, value_name = "LANGUAGE", value_parser = build::language_parser())]
     pub(crate) lang: Option<Language>,
 
-    /// Directory to make it in
+    /// Parent directory
     #[arg(long = "in", value_name = "DIR", default_value = ".")]
     pub(crate) directory: PathBuf,
 }
@@ -209,49 +214,51 @@ pub(crate) struct Doctor {}
 
 #[derive(Debug, Args)]
 pub(crate) struct Show {
-    /// Name of the skill, or its directory
+    /// Skill name or directory
     pub(crate) name: String,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Prompt {
-    /// Form of the list
+    /// Format of the list
     #[arg(long, value_enum, default_value_t = ListFormatArg::Codex)]
     pub(crate) format: ListFormatArg,
 
-    /// Fit the list into 2 % of a context window of this many tokens
+    /// Limit the list to 2 % of a context window of this many tokens
     #[arg(long, value_name = "TOKENS", conflicts_with = "budget")]
     pub(crate) context_window: Option<usize>,
 
-    /// Fit the list into this many characters, or tokens with a `t` behind them [default: 8000]
+    /// Limit the list to this many characters, or tokens with suffix `t` [default: 8000]
     #[arg(long, value_name = "NUMBER[t]", value_parser = parse_budget)]
     pub(crate) budget: Option<Budget>,
 
-    /// Shorten descriptions by whole sentences, and keep those that say when not to use a skill
+    /// Shorten descriptions by whole sentences
+    ///
+    /// Sentences that say when not to use a skill are kept.
     #[arg(long)]
     pub(crate) sentences: bool,
 
-    /// Choose how a skill stands in the list: auto, pinned, name-only, manual or off (repeatable)
+    /// Set how a skill is listed: auto, pinned, name-only, manual or off (repeatable)
     #[arg(long, value_name = "SKILL=MODE", value_parser = parse_mode)]
     pub(crate) mode: Vec<(String, ListingMode)>,
 
-    /// Also say when to run a script with the tool of this name
+    /// Add instructions to run scripts with this tool
     #[arg(long, value_name = "TOOL")]
     pub(crate) script_tool: Option<String>,
 
-    /// Say what becomes of each skill instead of printing the list
+    /// Explain how each skill is listed, instead of printing the list
     #[arg(long)]
     pub(crate) explain: bool,
 }
 
-/// The forms of the list.
+/// Formats of the skills section.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum ListFormatArg {
-    /// Codex's section with its rules
+    /// Codex's skills section, with its rules
     Codex,
-    /// The form of skills-ref
+    /// XML, like skills-ref
     Xml,
-    /// The same with one line for each tag
+    /// XML with one line per tag
     XmlCompact,
     /// A Markdown list
     Markdown,
@@ -259,60 +266,62 @@ pub(crate) enum ListFormatArg {
 
 #[derive(Debug, Args)]
 pub(crate) struct Mentions {
-    /// Text of a user, @FILE, or - for standard input
+    /// User input as text, @FILE, or - for standard input
     #[arg(value_name = "TEXT|@FILE|-")]
     pub(crate) text: String,
 
-    /// Skill that was chosen in a user interface (repeatable)
+    /// Skill selected in a user interface (repeatable)
     #[arg(long, value_name = "NAME=PATH")]
     pub(crate) skill: Vec<String>,
 
-    /// Connector that `$NAME` may mean as well (repeatable)
+    /// Connector that `$NAME` can also refer to (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) connector: Vec<String>,
 
-    /// Let `$NAME` have letters of all scripts
+    /// Allow letters of all scripts in `$NAME`
     #[arg(long)]
     pub(crate) unicode_names: bool,
 
-    /// Only what Codex sees: no names in words
+    /// Find only `$NAME` and links, like Codex, not names in plain words
     #[arg(long)]
     pub(crate) no_words: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Load {
-    /// Name of the skill, or its directory
+    /// Skill name or directory
     pub(crate) name: String,
 
-    /// Only the body, in tags that it cannot close, with the skill's directory and files
+    /// Print only the body, in tags that it cannot close
+    ///
+    /// The tags include the skill's directory and files.
     #[arg(long)]
     pub(crate) fenced: bool,
 
-    /// Most bytes of text; a longer one is cut at a line, and says so [default: 98304]
+    /// Maximum bytes of text, truncated at a line end [default: 98304]
     #[arg(long, value_name = "BYTES")]
     pub(crate) max_bytes: Option<usize>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Detect {
-    /// Directory that the command starts in [default: this one]
+    /// Working directory of the command [default: the current one]
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
 
-    /// The command, after --; a single word is text for a shell
+    /// Command after --; a single word is parsed as a shell command
     #[arg(required = true, last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Completions {
-    /// The shell
+    /// Shell to generate completions for
     #[arg(value_enum)]
     pub(crate) shell: clap_complete::Shell,
 }
 
-/// Reads a number of characters, or of tokens with a `t` behind it.
+/// Parses a number of characters, or of tokens with the suffix `t`.
 fn parse_budget(text: &str) -> Result<Budget, String> {
     let (number, unit): (_, fn(usize) -> Budget) = match text.strip_suffix('t') {
         Some(tokens) => (tokens, Budget::Tokens),
@@ -321,21 +330,21 @@ fn parse_budget(text: &str) -> Result<Budget, String> {
     number
         .parse()
         .map(unit)
-        .map_err(|_| "not a number of characters like 8000, or of tokens like 4000t".to_owned())
+        .map_err(|_| "expected a number of characters (`8000`) or tokens (`4000t`)".to_owned())
 }
 
-/// Reads a skill and its mode.
+/// Parses `SKILL=MODE`.
 fn parse_mode(text: &str) -> Result<(String, ListingMode), String> {
     let modes = ListingMode::ALL.map(ListingMode::as_str).join(", ");
     let (skill, mode) = text
         .rsplit_once('=')
-        .ok_or_else(|| format!("not SKILL=MODE; modes are {modes}"))?;
+        .ok_or_else(|| format!("expected SKILL=MODE, with one of the modes {modes}"))?;
     let known = ListingMode::ALL
         .into_iter()
         .find(|known| known.as_str() == mode);
     known
         .map(|mode| (skill.to_owned(), mode))
-        .ok_or_else(|| format!("{mode:?} is no mode; there are: {modes}"))
+        .ok_or_else(|| format!("unknown mode `{mode}`: expected one of {modes}"))
 }
 
 #[cfg(test)]
@@ -343,7 +352,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn budgets_and_modes() {
+    fn budgets_and_modes_are_parsed() {
         assert_eq!(
             (parse_budget("8000"), parse_budget("40t")),
             (Ok(Budget::Characters(8_000)), Ok(Budget::Tokens(40)))

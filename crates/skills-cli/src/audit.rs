@@ -1,4 +1,4 @@
-//! `skills audit`.
+//! `skills audit`: shows and verifies the audit log.
 
 use std::path::PathBuf;
 
@@ -14,15 +14,17 @@ use crate::output::{Output, line};
 pub(crate) fn audit(arguments: &Audit, output: &Output) -> anyhow::Result<Exit> {
     let path = arguments.log.clone().or_else(directories::audit_log_path);
     let path = path.ok_or_else(|| {
-        InputError::new("there is no log: set XDG_STATE_HOME, or name one with --log".to_owned())
+        InputError::new("cannot find the audit log: no home directory")
+            .with_help("set `XDG_STATE_HOME` or pass `--log FILE`")
     })?;
     let shown = path.display().to_string();
     let mut files = AuditLog::reader(path).files()?;
     files.retain(|file| file.is_file());
     if files.is_empty() {
-        return Err(
-            InputError::new(format!("{shown}: there is no log; nothing has run yet")).into(),
-        );
+        return Err(InputError::new(format!(
+            "audit log `{shown}` not found: nothing has run yet"
+        ))
+        .into());
     }
     match &arguments.command {
         AuditCommand::Tail(arguments) => print_tail(&tail(&files, arguments.lines)?, output),
@@ -69,7 +71,9 @@ fn render_row(record: &Line) -> String {
                 text(outcome)
             )
         }
-        Line::Malformed { line } => format!("{:>6}  line {line} is no record: torn or edited", "?"),
+        Line::Malformed { line } => {
+            format!("{:>6}  line {line} is not a record: torn or edited", "?")
+        }
         _ => String::new(),
     }
 }
@@ -102,17 +106,18 @@ fn print_record(files: &[PathBuf], number: u64, output: &Output) -> anyhow::Resu
             return Ok(Exit::Success);
         }
     }
-    output.status(&format!("error: no record has the number {number}"));
+    output.status(&format!("error: audit record {number} not found"));
     Ok(Exit::Failed)
 }
 
 fn verify_log(files: &[PathBuf], arguments: &Verify, output: &Output) -> anyhow::Result<Exit> {
     let verified = verify_since(files, arguments.last.as_deref())?;
-    let is_cut = arguments.last.is_some() && verified.records_since.is_none();
+    let is_truncated = arguments.last.is_some() && verified.records_since.is_none();
     let mut problems: Vec<String> = verified.problems.iter().map(ToString::to_string).collect();
-    if is_cut {
+    if is_truncated {
         problems.push(
-            "no record has the hash that was kept: the end was cut or written anew".to_owned(),
+            "no record has the given hash: the end of the log was truncated or rewritten"
+                .to_owned(),
         );
     }
     if output.is_json() {
@@ -120,23 +125,23 @@ fn verify_log(files: &[PathBuf], arguments: &Verify, output: &Output) -> anyhow:
             "records": verified.records, "first": verified.first_sequence, "last_hash": verified.last_hash, "since": verified.records_since, "problems": problems,
         }))?;
     } else {
-        let whole = if problems.is_empty() {
-            "the chain is whole"
+        let chain = if problems.is_empty() {
+            "the hash chain is intact"
         } else {
-            "the chain is broken"
+            "the hash chain is broken"
         };
         let first = verified.first_sequence.unwrap_or(1);
-        let gone = if first > 1 {
-            format!(", records before {first} are gone")
+        let missing = if first > 1 {
+            format!(", records before {first} are not in the log")
         } else {
             String::new()
         };
-        let mut text = format!("{} records, {whole}{gone}\n", verified.records);
+        let mut text = format!("{} records, {chain}{missing}\n", verified.records);
         problems
             .iter()
             .for_each(|problem| text.push_str(&format!("  {}\n", line(problem))));
         if let Some(since) = verified.records_since {
-            text.push_str(&format!("{since} records since the one that was kept\n"));
+            text.push_str(&format!("{since} records after the given hash\n"));
         }
         if let Some(hash) = &verified.last_hash {
             text.push_str(&format!("last hash {hash}\n"));

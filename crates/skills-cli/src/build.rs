@@ -1,4 +1,4 @@
-//! `skills build PATH`.
+//! `skills build PATH`: compiles a skill's source to WebAssembly.
 #![expect(
     clippy::disallowed_methods,
     reason = "this crate is where the environment is read"
@@ -16,11 +16,11 @@ use crate::exit::Exit;
 use crate::output::Output;
 use crate::{directories, input};
 
-/// Builds or checks a skill, and says what came out.
+/// Builds or checks a skill and prints the result.
 pub(crate) fn build(arguments: &Build, output: &Output) -> anyhow::Result<Exit> {
     input::resolve_directory(&arguments.path)?;
     let cache = directories::cache_dir().ok_or_else(|| {
-        anyhow!("there is no home directory to keep what compilers need; set XDG_CACHE_HOME")
+        anyhow!("cannot create the build cache: no home directory; set `XDG_CACHE_HOME`")
     })?;
     let tools = arguments
         .tools
@@ -48,8 +48,10 @@ pub(crate) fn build(arguments: &Build, output: &Output) -> anyhow::Result<Exit> 
                 &tools,
                 &mut progress,
             ) {
-                // That the tool is missing is still what went wrong.
-                output.status_lines(&format!("cannot install: {failed}"));
+                // The missing tool remains the error that is reported.
+                output.status_lines(&format!(
+                    "warning: cannot install the missing tools: {failed}"
+                ));
                 return Err(missing.into());
             }
             skills_build::build(&request, mode, &mut progress)?
@@ -84,15 +86,15 @@ fn build_request(
     Ok(request)
 }
 
-/// The author's own search path, as their shell has it: these are their tools, and no skill of
-/// anybody else is looked at.
+/// Returns the author's `PATH` unchanged: these are the author's own tools, and only the author's
+/// own skill is built.
 fn author_search_path() -> Vec<PathBuf> {
     env::split_paths(&env::var_os("PATH").unwrap_or_default()).collect()
 }
 
 fn print_result(built: &Artifact, output: &Output) -> anyhow::Result<()> {
     let Artifact {
-        status: verdict,
+        status,
         language,
         path,
         bytes,
@@ -106,7 +108,7 @@ fn print_result(built: &Artifact, output: &Output) -> anyhow::Result<()> {
             .map(|(name, version)| json!({"name": name, "version": version}))
             .collect();
         let document = json!({
-            "verdict": verdict.as_str(), "language": language.as_str(), "path": path.to_string_lossy(),
+            "verdict": status.as_str(), "language": language.as_str(), "path": path.to_string_lossy(),
             "bytes": bytes, "sha256": sha256, "tools": tools,
         });
         return output.print_json(&document);
@@ -115,14 +117,14 @@ fn print_result(built: &Artifact, output: &Output) -> anyhow::Result<()> {
         .iter()
         .map(|(name, version)| format!("{name} {version}"))
         .collect();
-    let said = match verdict {
+    let summary = match status {
         BuildStatus::Fresh => "nothing changed",
         BuildStatus::Reproduced => "same bytes",
         BuildStatus::SourceUnchanged => "same source",
         _ => "built",
     };
     output.text(&format!(
-        "{}\n{said}, {bytes} bytes, sha256 {sha256}\n{language}: {}\n",
+        "{}\n{summary}, {bytes} bytes, sha256 {sha256}\n{language}: {}\n",
         path.display(),
         tools.join(", ")
     ))

@@ -1,4 +1,4 @@
-//! `skills call TOOL`.
+//! `skills call TOOL`: calls a tool as a model would.
 
 use serde_json::json;
 use skills_runtime::Builder;
@@ -18,7 +18,7 @@ pub(crate) fn call(
     trust_project: bool,
     output: &Output,
 ) -> anyhow::Result<Exit> {
-    let given = input::read_json(&arguments.arguments, "what stands behind the tool")?;
+    let given = input::read_json(&arguments.arguments, "the tool arguments")?;
     let what = ExecutionArgs {
         allow: arguments.allow.clone(),
         env_file: arguments.env_file.clone(),
@@ -38,13 +38,12 @@ pub(crate) fn call(
         .enable_all()
         .build()?;
     let outcome = executor.block_on(async {
-        // Whoever started this command may have had it ignore the end of its children; with a
-        // handler they can be collected.
+        // Resets an inherited SIGCHLD ignore, so children can be reaped.
         #[cfg(unix)]
         let _children = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::child());
         tokio::select! {
             outcome = set.call(&arguments.tool, given, &context) => outcome.map(Some),
-            // The call is dropped, and with it everything that it started or made.
+            // Dropping the call kills its processes and removes its temporary files.
             () = signals::wait_for_interrupt() => Ok(None),
         }
     });
@@ -66,15 +65,13 @@ pub(crate) fn call(
     } else if outcome.is_error {
         output.status_lines(&outcome.text);
         if outcome.has_code(ToolErrorCode::ApprovalRequired) {
-            output.status(
-                "  for this call: --allow PERMISSION, or --yes; for drafts: skills adopt NAME",
-            );
+            output.status( "help: allow it with `--allow PERMISSION` or `--yes`; accept a draft with `skills accept NAME`", );
         }
         outcome.structured["error"]["hint"]
             .as_str()
             .filter(|hint| !outcome.text.contains(hint))
             .iter()
-            .for_each(|hint| output.status(&format!("  {hint}")));
+            .for_each(|hint| output.status(&format!("help: {hint}")));
     } else {
         let newline = if outcome.text.ends_with('\n') {
             ""

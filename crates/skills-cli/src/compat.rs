@@ -1,6 +1,6 @@
-//! The three commands of skills-ref, byte for byte: `validate --strict`, `read-properties`,
-//! `to-prompt`. Only what that tool's command line says of a missing path is said otherwise, and a
-//! file over 1 MiB is refused.
+//! The three commands of skills-ref, with identical output: `validate --strict`, `read-properties`,
+//! `to-prompt`. There are two differences: the message for a missing path, and files over 1 MiB are
+//! rejected.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -14,13 +14,14 @@ use crate::exit::Exit;
 use crate::output::{Output, escape_terminal};
 use crate::validate::check_exists;
 
-/// A skill that is named by its directory or its `SKILL.md`.
+/// A skill given by its directory or its `SKILL.md`.
 pub(crate) struct SkillPath {
     directory: PathBuf,
 }
 
 impl SkillPath {
-    /// Takes what was typed; a file called `skill.md`, in whatever case, stands for its directory.
+    /// Creates it from a command-line argument. A file named `skill.md`, in any case, refers to its
+    /// directory.
     pub(crate) fn from_path(path: &Path) -> anyhow::Result<Self> {
         let path = normalize_path(&check_exists(path)?);
         let is_skill_file = path.is_file()
@@ -35,8 +36,8 @@ impl SkillPath {
         &self.directory
     }
 
-    /// The last part of the path as it was typed; `.` has none, which the reference tool holds
-    /// against a skill.
+    /// Returns the last component of the path as typed. It is empty for `.`, which the reference
+    /// tool reports as a name mismatch.
     fn typed_name(&self) -> String {
         match self.directory.components().next_back() {
             Some(Component::Normal(name)) => name.to_string_lossy().into_owned(),
@@ -45,7 +46,7 @@ impl SkillPath {
         }
     }
 
-    /// The name of the directory, whatever was typed.
+    /// Returns the name of the resolved directory.
     pub(crate) fn directory_name(&self) -> String {
         let resolved = self
             .directory
@@ -57,7 +58,7 @@ impl SkillPath {
             .unwrap_or_default()
     }
 
-    /// The name of the skill file as it is spelled.
+    /// Returns the name of the skill file as spelled on disk.
     pub(crate) fn file_name(&self) -> String {
         SkillFiles::open_directory(&self.directory)
             .map(|files| files.file_name().to_owned())
@@ -72,7 +73,8 @@ impl SkillPath {
         }
     }
 
-    /// Lists what the reference tool finds wrong; an error is the one line that it prints instead.
+    /// Lists the errors that the reference tool reports. The error variant is the single line that
+    /// it prints instead.
     pub(crate) fn validate(&self) -> Result<Vec<StrictError>, String> {
         self.check_directory()?;
         let bytes = self.bytes()?.ok_or("Missing required file: SKILL.md")?;
@@ -103,7 +105,7 @@ impl fmt::Display for SkillPath {
     }
 }
 
-/// `skills read-properties PATH`.
+/// `skills read-properties PATH`: prints the manifest as JSON.
 pub(crate) fn read_properties(path: &Path, output: &Output) -> anyhow::Result<Exit> {
     match SkillPath::from_path(path)?.properties() {
         Ok(properties) => print_plain(&format!("{}\n", properties.to_json()), output)?,
@@ -112,7 +114,8 @@ pub(crate) fn read_properties(path: &Path, output: &Output) -> anyhow::Result<Ex
     Ok(Exit::Success)
 }
 
-/// `skills to-prompt PATH…`: one skill that cannot be read fails all.
+/// `skills to-prompt PATH…`: prints skills as XML. A skill that cannot be read fails the whole
+/// command.
 pub(crate) fn to_prompt(paths: &[PathBuf], output: &Output) -> anyhow::Result<Exit> {
     let mut text = String::from("<available_skills>\n");
     for path in paths {
@@ -130,7 +133,7 @@ pub(crate) fn to_prompt(paths: &[PathBuf], output: &Output) -> anyhow::Result<Ex
             (properties.prompt_name(), properties.prompt_description())
         else {
             return print_failure(
-                "name or description hold half a character, which cannot be printed",
+                "cannot print the name or description: unpaired surrogate",
                 output,
             );
         };
@@ -178,8 +181,8 @@ fn escape_html(text: &str) -> String {
     out
 }
 
-/// Prints as the reference tool does: without terminal sequences, and else as it is; on a terminal
-/// nothing stays hidden.
+/// Prints text like the reference tool, without terminal escape sequences. On a terminal, invisible
+/// characters are also escaped.
 pub(crate) fn print_plain(text: &str, output: &Output) -> anyhow::Result<()> {
     let text = strip_terminal_sequences(text);
     if io::stdout().is_terminal() {
@@ -189,7 +192,7 @@ pub(crate) fn print_plain(text: &str, output: &Output) -> anyhow::Result<()> {
     }
 }
 
-/// As [`echo`], to standard error.
+/// Prints text like [`print_plain`], to standard error.
 pub(crate) fn print_error(text: &str) {
     let text = strip_terminal_sequences(text);
     let text = if io::stderr().is_terminal() {
@@ -197,11 +200,11 @@ pub(crate) fn print_error(text: &str) {
     } else {
         text
     };
-    // When standard error is closed nobody is left to tell.
+    // A closed standard error is ignored.
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-/// Takes out what terminals act on: escape, bracket, numbers, one letter.
+/// Removes terminal escape sequences: escape, bracket, numbers, one letter.
 fn strip_terminal_sequences(text: &str) -> String {
     let mut parts = text.split("\u{1b}[");
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -215,16 +218,16 @@ fn strip_terminal_sequences(text: &str) -> String {
     out
 }
 
-/// Writes a path as Python's `Path` does: without `.`, doubled and trailing separators.
+/// Normalizes a path like Python's `Path`: without `.`, doubled and trailing separators.
 fn normalize_path(path: &Path) -> PathBuf {
-    let tidy: PathBuf = path
+    let normalized: PathBuf = path
         .components()
         .filter(|part| *part != Component::CurDir)
         .collect();
-    if tidy.as_os_str().is_empty() {
+    if normalized.as_os_str().is_empty() {
         PathBuf::from(".")
     } else {
-        tidy
+        normalized
     }
 }
 

@@ -1,6 +1,6 @@
-//! `skills compile-wasm`: the child processes in which this command compiles WebAssembly.
+//! `skills compile-wasm`: child processes in which this command compiles WebAssembly.
 //!
-//! It is for this command alone, so it is not in the command line's help and completions.
+//! The subcommand is internal, so it does not appear in help and completions.
 
 use std::env;
 use std::io::{Write, stderr, stdin, stdout};
@@ -10,10 +10,11 @@ use skills_runtime::{Builder, CompileCommand, compile_child};
 
 use crate::exit::Exit;
 
-/// The only argument of a child.
+/// The only argument of a child process.
 const CHILD_ARGUMENT: &str = "compile-wasm";
 
-/// Compiles what is on standard input, when this process was started for it.
+/// Compiles the module on standard input if this process was started as a compiler child. Returns
+/// `None` otherwise.
 pub(crate) fn run_if_child() -> Option<Exit> {
     let mut arguments = env::args_os().skip(1);
     if arguments.next()? != CHILD_ARGUMENT || arguments.next().is_some() {
@@ -22,14 +23,14 @@ pub(crate) fn run_if_child() -> Option<Exit> {
     Some(match compile_child(stdin().lock(), stdout().lock()) {
         Ok(()) => Exit::Success,
         Err(error) => {
-            let _ = writeln!(stderr(), "error: cannot compile: {error}");
+            let _ = writeln!(stderr(), "error: cannot compile the module: {error}");
             Exit::Usage
         }
     })
 }
 
-/// Lets a runtime compile large modules in children. Where this program cannot be found, large
-/// modules are refused.
+/// Configures a runtime to compile large modules in child processes. If the path of this program is
+/// unknown, large modules are rejected.
 pub(crate) fn with_child_compiler(builder: Builder) -> Builder {
     let Some(program) = current_program() else {
         return builder;
@@ -37,8 +38,8 @@ pub(crate) fn with_child_compiler(builder: Builder) -> Builder {
     builder.wasm_compile_command(CompileCommand::new(program).arg(CHILD_ARGUMENT))
 }
 
-/// Names this program. On Linux it is the very file that runs, even after an update has put another
-/// one in its place.
+/// Returns the path of this program. On Linux it refers to the running file, even after an update
+/// has replaced it.
 fn current_program() -> Option<PathBuf> {
     let this = PathBuf::from("/proc/self/exe");
     if cfg!(target_os = "linux") && this.exists() {

@@ -1,4 +1,4 @@
-//! `skills completions SHELL`.
+//! `skills completions SHELL`: generates shell completions.
 
 use clap::CommandFactory;
 
@@ -6,7 +6,7 @@ use crate::arguments::{Arguments, Completions};
 use crate::exit::Exit;
 use crate::output::Output;
 
-/// Prints a script by which a shell completes subcommands and options.
+/// Prints a script with which a shell completes subcommands and options.
 pub(crate) fn completions(arguments: &Completions, output: &Output) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(

@@ -1,4 +1,4 @@
-//! `skills detect -- COMMAND…`.
+//! `skills detect -- COMMAND…`: finds implicit uses of skills.
 
 use serde_json::{Value, json};
 use skills_runtime::SkillRuntime;
@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::input;
 use crate::output::{Output, line};
 
-/// Finds the skills that a command reads or runs.
+/// Finds the skills that a shell command reads or runs.
 pub(crate) fn detect(
     runtime: &SkillRuntime,
     arguments: &Detect,

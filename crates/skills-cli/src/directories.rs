@@ -1,4 +1,4 @@
-//! Where this command keeps what it knows, and where its rules stand.
+//! Paths of state, caches, drafts and policy files, from XDG variables and the home directory.
 #![expect(
     clippy::disallowed_methods,
     reason = "this crate is where the environment is read"
@@ -11,42 +11,42 @@ use std::sync::Arc;
 use skills_runtime::audit::AuditLog;
 use skills_runtime::{Builder, CodeCache, FileApprovalStore};
 
-/// The directory of whoever administers the machine.
+/// Configuration directory of the administrator.
 const ADMIN_DIR: &str = "/etc/skills";
-/// The rules of whoever administers the machine.
+/// Policy file of the administrator.
 const ADMIN_POLICY: &str = "/etc/skills/policy.toml";
-/// Where the rules of a project stand, below each of its directories.
+/// Policy file of a project, relative to each of its directories.
 const PROJECT_POLICY: &str = ".skills/policy.toml";
 
-/// Returns the directory for state: `$XDG_STATE_HOME/skills`, else `~/.local/state/skills`; nothing
-/// when there is no home.
+/// Returns the directory for state: `$XDG_STATE_HOME/skills`, else `~/.local/state/skills`. Returns
+/// `None` without a home directory.
 pub(crate) fn state_dir() -> Option<PathBuf> {
     Some(xdg_dir("XDG_STATE_HOME", ".local/state")?.join("skills"))
 }
 
-/// Returns the directory for what can be made again: `$XDG_CACHE_HOME/skills`, else
-/// `~/.cache/skills`; nothing when there is no home.
+/// Returns the cache directory: `$XDG_CACHE_HOME/skills`, else `~/.cache/skills`. Returns `None`
+/// without a home directory.
 pub(crate) fn cache_dir() -> Option<PathBuf> {
     Some(xdg_dir("XDG_CACHE_HOME", ".cache")?.join("skills"))
 }
 
-/// Returns where models make new skills: `$XDG_DATA_HOME/skills/drafts`, else
-/// `~/.local/share/skills/drafts`; nothing when there is no home.
+/// Returns the directory of drafts: `$XDG_DATA_HOME/skills/drafts`, else
+/// `~/.local/share/skills/drafts`. Returns `None` without a home directory.
 pub(crate) fn drafts_dir() -> Option<PathBuf> {
     Some(xdg_dir("XDG_DATA_HOME", ".local/share")?.join("skills/drafts"))
 }
 
-/// Returns where the token lies that this command makes for clients over HTTP.
+/// Returns the file of the generated bearer token for clients over HTTP.
 pub(crate) fn token_path() -> Option<PathBuf> {
     Some(state_dir()?.join("mcp-token"))
 }
 
-/// Returns the file beside which `skills mcp install` keeps its lock.
+/// Returns the path whose `.lock` file `skills mcp install` locks.
 pub(crate) fn install_lock_path() -> Option<PathBuf> {
     Some(state_dir()?.join("mcp-install"))
 }
 
-/// Returns where administrators' changes to tools lie.
+/// Returns the file with the user's tool overrides.
 pub(crate) fn overrides_path() -> Option<PathBuf> {
     Some(state_dir()?.join("tools.json"))
 }
@@ -70,44 +70,42 @@ fn code_cache_dir() -> Option<PathBuf> {
     Some(cache_dir()?.join("code"))
 }
 
-/// Returns the cache of compiled code.
+/// Opens the code cache.
 ///
 /// # Errors
-/// When there is no place for it.
+/// Fails without a home directory, or if the directory cannot be created.
 pub(crate) fn open_code_cache() -> anyhow::Result<CodeCache> {
     let Some(directory) = code_cache_dir() else {
-        anyhow::bail!(
-            "there is no home directory, and so no place for compiled code; set XDG_CACHE_HOME"
-        );
+        anyhow::bail!("cannot open the code cache: no home directory; set `XDG_CACHE_HOME`");
     };
     Ok(CodeCache::open(directory)?)
 }
 
-/// Lets a runtime keep compiled code; without a place for it every process compiles.
+/// Adds the code cache to a runtime. Without a directory for it, every process compiles again.
 pub(crate) fn with_code_cache(builder: Builder) -> Builder {
     open_code_cache()
         .into_iter()
         .fold(builder, Builder::code_cache)
 }
 
-/// Returns where the log of runs lies.
+/// Returns the path of the audit log.
 pub(crate) fn audit_log_path() -> Option<PathBuf> {
     Some(state_dir()?.join("audit.jsonl"))
 }
 
-/// Returns where approvals lie.
+/// Returns the approval store of the user.
 pub(crate) fn open_approvals() -> Option<FileApprovalStore> {
     Some(FileApprovalStore::new(state_dir()?.join("approvals.json")))
 }
 
-/// The files with rules.
+/// Paths of the policy files.
 pub(crate) struct PolicyPaths {
     pub(crate) admin: PathBuf,
     pub(crate) user: Option<PathBuf>,
     pub(crate) project: Vec<PathBuf>,
 }
 
-/// Returns where rules stand, whether there are any or not.
+/// Returns the paths of the policy files, which need not exist.
 pub(crate) fn policy_paths() -> PolicyPaths {
     let user =
         xdg_dir("XDG_CONFIG_HOME", ".config").map(|config| config.join("skills/policy.toml"));
@@ -122,12 +120,13 @@ pub(crate) fn policy_paths() -> PolicyPaths {
     }
 }
 
-/// Returns what no program may write, whoever allows it. The rules of a project are not among it:
-/// they lie where programs work, and only narrow unless the project is trusted.
+/// Returns the paths denied for writing regardless of rules: policy, approvals, audit log, drafts
+/// and caches. The policy of a project is not included: it is inside the directory that programs
+/// work on, and can only restrict unless the project is trusted.
 pub(crate) fn write_protected_paths() -> Vec<PathBuf> {
     let files = policy_paths();
-    // Compiled code, compilers and what these keep run with the rights of the user.
-    let made = cache_dir()
+    // Compiled code, build tools and their caches run with the privileges of the user.
+    let caches = cache_dir()
         .into_iter()
         .flat_map(|cache| ["code", "tools", "build"].map(|name| cache.join(name)));
     files
@@ -136,13 +135,12 @@ pub(crate) fn write_protected_paths() -> Vec<PathBuf> {
         .chain([files.admin])
         .chain(state_dir())
         .chain(drafts_dir())
-        .chain(made)
+        .chain(caches)
         .collect()
 }
 
-/// Returns the directories that no program and no tool sees, even in a wider one that it may read:
-/// approvals, records and the server's token, compiled code, and the rules of the user and of the
-/// administrator.
+/// Returns the directories hidden from all programs and tools, even inside a readable directory:
+/// approvals, audit log, server token, caches, and the policy of the user and of the administrator.
 pub(crate) fn hidden_dirs() -> Vec<PathBuf> {
     let rules = xdg_dir("XDG_CONFIG_HOME", ".config").map(|config| config.join("skills"));
     state_dir()
@@ -153,27 +151,27 @@ pub(crate) fn hidden_dirs() -> Vec<PathBuf> {
         .collect()
 }
 
-/// Lets a runtime keep approvals and records.
+/// Adds the approval store and the audit log to a runtime.
 ///
 /// # Errors
-/// When there is no place for them: then nothing runs.
+/// Fails without a state directory, or if it is world-writable; then nothing runs.
 pub(crate) fn with_state(builder: Builder) -> anyhow::Result<Builder> {
     let (Some(directory), Some(log), Some(approvals)) =
         (state_dir(), audit_log_path(), open_approvals())
     else {
         anyhow::bail!(
-            "there is no home directory, and so no place for records and approvals; set XDG_STATE_HOME"
+            "cannot open the audit log and the approval store: no home directory; set `XDG_STATE_HOME`"
         );
     };
     create_private_dir(&directory).map_err(|error| {
         anyhow::anyhow!(
-            "cannot make {}: {error}; set XDG_STATE_HOME",
+            "cannot create `{}`: {error}; set `XDG_STATE_HOME`",
             directory.display()
         )
     })?;
     if is_world_writable(&directory) {
         anyhow::bail!(
-            "anybody may change what stands in {}; run `chmod o-w` on it",
+            "state directory `{}` is world-writable; run `chmod o-w` on it",
             directory.display()
         );
     }
@@ -182,7 +180,7 @@ pub(crate) fn with_state(builder: Builder) -> anyhow::Result<Builder> {
         .audit(Arc::new(AuditLog::open(log)?)))
 }
 
-/// Makes a directory that only its owner may enter.
+/// Creates a directory with mode 0700, with its parents.
 #[cfg(unix)]
 pub(crate) fn create_private_dir(directory: &std::path::Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
@@ -194,10 +192,10 @@ pub(crate) fn create_private_dir(directory: &std::path::Path) -> std::io::Result
 
 #[cfg(not(unix))]
 pub(crate) fn create_private_dir(directory: &std::path::Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(state_dir)
+    std::fs::create_dir_all(directory)
 }
 
-/// Says whether anybody may change a file or directory, or put another in its place.
+/// Returns true if every user can change a file or directory, or replace it.
 #[cfg(unix)]
 pub(crate) fn is_world_writable(path: &std::path::Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
@@ -215,7 +213,7 @@ pub(crate) fn is_world_writable(_path: &std::path::Path) -> bool {
     false
 }
 
-/// Says whether others than its owner may read a file.
+/// Returns true if users other than the owner can read a file.
 #[cfg(unix)]
 pub(crate) fn is_readable_by_others(path: &std::path::Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
@@ -228,7 +226,7 @@ pub(crate) fn is_readable_by_others(_path: &std::path::Path) -> bool {
     false
 }
 
-/// Says whether others than its owner may do anything with a file.
+/// Returns true if the group or other users have any access to a file.
 #[cfg(unix)]
 pub(crate) fn is_group_or_world_accessible(path: &std::path::Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
@@ -241,7 +239,7 @@ pub(crate) fn is_group_or_world_accessible(_path: &std::path::Path) -> bool {
     false
 }
 
-/// Returns the value of a variable of this process.
+/// Returns the value of an environment variable, if it is set and valid UTF-8.
 pub(crate) fn env_var(name: &str) -> Option<String> {
     env::var(name).ok()
 }

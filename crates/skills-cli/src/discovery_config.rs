@@ -1,4 +1,4 @@
-//! Turns the environment into places to look.
+//! Discovery configuration from the command line and the environment.
 #![expect(
     clippy::disallowed_methods,
     reason = "this crate is where the environment is read"
@@ -18,13 +18,13 @@ use crate::arguments::Arguments;
 use crate::input::{self, InputError};
 use crate::output::Output;
 
-/// What makes a directory the root of a project.
+/// Entries that mark a directory as the root of a project.
 pub(crate) const PROJECT_MARKERS: [&str; 1] = [".git"];
 
-/// Looks in the directories that were named, else where the profile says, under the rules of the
-/// command line.
+/// Configures discovery: the roots of `--root`, else those of the client profile, with the limits
+/// and rules of the command line.
 pub(crate) fn build_discovery(arguments: &Arguments) -> anyhow::Result<Discovery> {
-    // A default root may be absent; one that was named may not.
+    // A default root can be missing; one given with `--root` cannot.
     arguments
         .root
         .iter()
@@ -34,7 +34,7 @@ pub(crate) fn build_discovery(arguments: &Arguments) -> anyhow::Result<Discovery
     let discovery = profile.discovery(&surroundings);
     let mut roots = discovery.roots().to_vec();
     if !arguments.root.is_empty() {
-        // A root keeps the path that it was given, which others may name its skills by.
+        // A root keeps the path as given, since skills can be referred to by it.
         let mut paths: Vec<PathBuf> = arguments
             .root
             .iter()
@@ -63,35 +63,35 @@ pub(crate) fn build_discovery(arguments: &Arguments) -> anyhow::Result<Discovery
     Ok(discovery.with_roots(roots).limits(limits).rules(disabled))
 }
 
-/// Says which `--disable` fits no skill: a switch for safety that does nothing must not look as if
-/// it did.
+/// Warns about `--disable` patterns that match nothing: a safety switch must not fail silently.
 pub(crate) fn warn_unused_disable(arguments: &[String], catalog: &Catalog, output: &Output) {
     for text in arguments {
         let rule = ConfigRule::disable(parse_selector(text), "--disable");
-        let fits = catalog
+        let matches = catalog
             .inactive()
             .iter()
             .any(|inactive| matches!(inactive.reason(), InactiveReason::Disabled { rule: by } if *by == rule.clone().with_resolved_path()));
-        if !fits {
-            output.status(&format!("--disable {text}: no skill fits"));
+        if !matches {
+            output.status(&format!("warning: `--disable {text}` matches no skill"));
         }
     }
 }
 
-/// Finds the profile of roots; `universal` when none is named.
+/// Finds the client profile by its name. Default: `universal`.
 pub(crate) fn find_profile(name: Option<&str>) -> anyhow::Result<ClientProfile> {
     let Some(name) = name else {
         return Ok(ClientProfile::Universal);
     };
     ClientProfile::from_name(name).ok_or_else(|| {
         let names = ClientProfile::ALL.map(ClientProfile::as_str).join(", ");
-        anyhow!(InputError::new(format!(
-            "no places to look are known of the profile {name:?}; there are: {names}"
-        )))
+        anyhow!(
+            InputError::new(format!("unknown client profile `{name}`"))
+                .with_help(format!("available: {names}"))
+        )
     })
 }
 
-/// A path, a pattern or a name.
+/// Parses a selector: a path, a pattern or a name.
 pub(crate) fn parse_selector(text: &str) -> Selector {
     if text.contains(['*', '?']) {
         Selector::Pattern(text.to_owned())
@@ -110,7 +110,8 @@ pub(crate) fn project_dirs() -> Vec<PathBuf> {
 }
 
 fn root_environment(arguments: &Arguments) -> ProfileContext {
-    // Empty and relative values are mistakes, and the working directory is nobody's home.
+    // Empty and relative values are ignored, so that the working directory is never used as the
+    // home directory.
     let set = |name| {
         env::var_os(name)
             .map(PathBuf::from)
@@ -138,17 +139,17 @@ fn root_environment(arguments: &Arguments) -> ProfileContext {
     surroundings
 }
 
-/// Returns the directory that a command starts in.
+/// Returns the working directory of this process.
 pub(crate) fn current_dir() -> anyhow::Result<PathBuf> {
     Ok(env::current_dir()?)
 }
 
-/// Returns where private scratch directories are made.
+/// Returns the parent directory of scratch directories.
 pub(crate) fn scratch_dir() -> PathBuf {
     env::temp_dir()
 }
 
-/// Says whether a program of this name is on the `PATH`.
+/// Returns true if `PATH` has an executable file of this name.
 pub(crate) fn is_on_path(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     !program.contains(std::path::is_separator)
@@ -167,7 +168,7 @@ fn is_program(path: &Path) -> bool {
     path.is_file() || path.with_extension("exe").is_file()
 }
 
-/// Says whether a variable is set and not empty.
+/// Returns true if an environment variable is set and not empty.
 pub(crate) fn is_env_set(variable: &str) -> bool {
     env::var_os(variable).is_some_and(|value| !value.is_empty())
 }

@@ -1,4 +1,4 @@
-//! `skills doctor`.
+//! `skills doctor`: checks roots, skills, policy and sandbox.
 
 use serde_json::{Value, json};
 use skills_runtime::discovery::{DiscoveryError, EntryWarning, SkipReason};
@@ -11,29 +11,29 @@ use crate::output::{Output, line};
 use crate::policy_config;
 use crate::requirements;
 
-/// Something that hinders one skill.
+/// A problem with one skill.
 struct Diagnostic {
     skill: String,
     code: &'static str,
     message: String,
 }
 
-/// A kind of program, and which walls would stand around it here.
+/// A type of program, and the restrictions that the sandbox would enforce for it.
 type SandboxCheck = (&'static str, Result<EnforcementReport, SandboxError>);
 
-/// Looks at everything that may hinder skills here: roots, limits, names, links, requirements,
-/// sandboxes.
+/// Checks roots, limits, names, links, requirements, policy and sandboxes. Returns `Exit::Failed`
+/// if there is a problem.
 pub(crate) fn doctor(runtime: &SkillRuntime, output: &Output) -> anyhow::Result<Exit> {
     let catalog = runtime.catalog();
-    let mut troubles: Vec<Diagnostic> = catalog
+    let mut diagnostics: Vec<Diagnostic> = catalog
         .entries()
         .iter()
         .flat_map(entry_diagnostics)
         .collect();
-    // Rules that cannot be read stop every run.
+    // A policy that cannot be read prevents every run.
     if let Err(error) = policy_config::load_policy(&directories::policy_paths(), false) {
-        troubles.push(Diagnostic {
-            skill: "rules".to_owned(),
+        diagnostics.push(Diagnostic {
+            skill: "policy".to_owned(),
             code: "policy",
             message: format!("{error:#}"),
         });
@@ -51,8 +51,7 @@ pub(crate) fn doctor(runtime: &SkillRuntime, output: &Output) -> anyhow::Result<
                 Err(error) => json!({"runs": kind, "available": false, "message": error.to_string(), "hint": error.hint()}),
             })
             .collect();
-        let troubles: Vec<Value> =
-            troubles.iter().map(|trouble| json!({"skill": trouble.skill, "code": trouble.code, "message": trouble.message})).collect();
+        let diagnostics: Vec<Value> = diagnostics.iter().map(|problem| json!({"skill": problem.skill, "code": problem.code, "message": problem.message})).collect();
         let skipped = unexpected_skips(&catalog)
             .map(list::skipped_to_json)
             .collect::<Vec<_>>();
@@ -62,17 +61,22 @@ pub(crate) fn doctor(runtime: &SkillRuntime, output: &Output) -> anyhow::Result<
             .map(list::inactive_to_json)
             .collect::<Vec<_>>();
         output.print_json(&json!({
-            "skills": catalog.entries().len(), "skipped": skipped, "inactive": inactive, "troubles": troubles, "sandboxes": sandboxes,
+            "skills": catalog.entries().len(), "skipped": skipped, "inactive": inactive, "troubles": diagnostics, "sandboxes": sandboxes,
         }))?;
     } else {
-        output.text(&render_text(runtime, &catalog, &troubles, &sandboxes))?;
+        output.text(&render_text(runtime, &catalog, &diagnostics, &sandboxes))?;
     }
     let all_run = sandboxes.iter().all(|(_, report)| report.is_ok());
-    let well = all_run && unexpected_skips(&catalog).next().is_none() && troubles.is_empty();
-    Ok(if well { Exit::Success } else { Exit::Failed })
+    let is_healthy =
+        all_run && unexpected_skips(&catalog).next().is_none() && diagnostics.is_empty();
+    Ok(if is_healthy {
+        Exit::Success
+    } else {
+        Exit::Failed
+    })
 }
 
-/// What was passed over and should not have been.
+/// Returns the entries that discovery skipped unexpectedly.
 fn unexpected_skips(
     catalog: &Catalog,
 ) -> impl Iterator<Item = &skills_runtime::discovery::Skipped> {
@@ -85,7 +89,7 @@ fn unexpected_skips(
 fn render_text(
     runtime: &SkillRuntime,
     catalog: &Catalog,
-    troubles: &[Diagnostic],
+    diagnostics: &[Diagnostic],
     sandboxes: &[SandboxCheck],
 ) -> String {
     let missing = catalog
@@ -96,13 +100,13 @@ fn render_text(
     let roots = runtime.discovery().roots().len();
     let mut text = format!("roots      {} of {roots} exist\n", roots - missing);
     text.push_str(&format!(
-        "skills     {} used, {} not used\n",
+        "skills     {} active, {} inactive\n",
         catalog.entries().len(),
         catalog.inactive().len()
     ));
     for inactive in catalog.inactive() {
         text.push_str(&format!(
-            "           not used: {}: {}\n",
+            "           inactive: {}: {}\n",
             inactive.entry().name(),
             line(&inactive.reason().to_string())
         ));
@@ -113,11 +117,11 @@ fn render_text(
             line(&skipped.to_string())
         ));
     }
-    for trouble in troubles {
+    for problem in diagnostics {
         text.push_str(&format!(
             "           {}: {}\n",
-            line(&trouble.skill),
-            line(&trouble.message)
+            line(&problem.skill),
+            line(&problem.message)
         ));
     }
     for (kind, report) in sandboxes {
@@ -131,11 +135,11 @@ fn render_text(
                     report
                         .to_lines()
                         .iter()
-                        .map(|told| format!("           {}\n", line(told))),
+                        .map(|row| format!("           {}\n", line(row))),
                 );
             }
             Err(error) => text.push_str(&format!(
-                "{kind:<10} do not run: {}\n",
+                "{kind:<10} cannot run: {}\n",
                 line(&error.to_string())
             )),
         }
@@ -144,17 +148,21 @@ fn render_text(
 }
 
 fn entry_diagnostics(entry: &Entry) -> Vec<Diagnostic> {
-    let trouble = |code, message: String| Diagnostic {
+    let diagnostic = |code, message: String| Diagnostic {
         skill: entry.name().to_string(),
         code,
         message,
     };
-    let mut troubles = Vec::new();
+    let mut diagnostics = Vec::new();
     match broken_links(entry) {
-        Ok(links) => troubles.extend(links.into_iter().map(|link| trouble("broken-link", link))),
-        Err(error) => troubles.push(trouble(error.kind().code(), error.to_string())),
+        Ok(links) => diagnostics.extend(
+            links
+                .into_iter()
+                .map(|link| diagnostic("broken-link", link)),
+        ),
+        Err(error) => diagnostics.push(diagnostic(error.kind().code(), error.to_string())),
     }
-    let is_trouble = |warning: &&EntryWarning| {
+    let is_problem = |warning: &&EntryWarning| {
         matches!(
             warning,
             EntryWarning::DuplicateName { .. }
@@ -162,29 +170,29 @@ fn entry_diagnostics(entry: &Entry) -> Vec<Diagnostic> {
                 | EntryWarning::SymlinkedSkillFile { .. }
         )
     };
-    troubles.extend(
+    diagnostics.extend(
         entry
             .warnings()
             .iter()
-            .filter(is_trouble)
-            .map(|warning| trouble(warning.code(), warning.to_string())),
+            .filter(is_problem)
+            .map(|warning| diagnostic(warning.code(), warning.to_string())),
     );
-    let unread = entry.manifest().unparsed_restrictions();
-    if !unread.is_empty() {
-        troubles.push(trouble(
+    let unparsed = entry.manifest().unparsed_restrictions();
+    if !unparsed.is_empty() {
+        diagnostics.push(diagnostic(
             "restriction-unread",
             format!(
-                "`{}` could not be read, so nothing of it runs",
-                unread.join("`, `")
+                "cannot parse `{}`; the skill cannot run",
+                unparsed.join("`, `")
             ),
         ));
     }
-    troubles.extend(
+    diagnostics.extend(
         requirements::describe(&requirements::unmet_requirements([entry]))
             .into_iter()
-            .map(|message| trouble("requirement", message)),
+            .map(|message| diagnostic("requirement", format!("missing requirement: {message}"))),
     );
-    troubles
+    diagnostics
 }
 
 fn broken_links(entry: &Entry) -> Result<Vec<String>, DiscoveryError> {
@@ -195,7 +203,7 @@ fn broken_links(entry: &Entry) -> Result<Vec<String>, DiscoveryError> {
         .into_iter()
         .map(|link| {
             format!(
-                "line {}: {:?} is no file of the skill",
+                "line {}: `{}` is not a file of the skill",
                 link.line, link.target
             )
         })

@@ -1,4 +1,4 @@
-//! Errors as people and programs want them.
+//! Error reporting: text with hints, or JSON.
 
 use std::fmt;
 use std::io::ErrorKind as ErrorKindOfIo;
@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::input::InputError;
 use crate::output::Output;
 
-/// Prints an error and chooses the exit code.
+/// Prints an error as text or JSON and returns the exit code.
 pub(crate) fn report(error: &anyhow::Error, output: &Output) -> Exit {
     if !output.is_json() {
         print_error(error, output);
@@ -25,10 +25,10 @@ pub(crate) fn report(error: &anyhow::Error, output: &Output) -> Exit {
     exit_status(error)
 }
 
-/// Prints an error for people, and what can be done about it.
+/// Prints an error as text, with a hint if there is one.
 pub(crate) fn print_error(error: &anyhow::Error, output: &Output) {
     let message = format!("error: {error:#}");
-    // What a compiler says has lines of its own.
+    // Compiler output has several lines.
     if error
         .downcast_ref::<BuildError>()
         .is_some_and(|build| build.kind() == BuildErrorKind::CompileFailed)
@@ -39,14 +39,12 @@ pub(crate) fn print_error(error: &anyhow::Error, output: &Output) {
     }
     let runtime = as_runtime_error(error);
     let candidates = runtime.map_or(&[][..], RuntimeError::suggestions);
-    if let Some(line) =
-        suggestion(runtime, candidates).or_else(|| Some(format!("  {}", error_hint(error)?)))
-    {
-        output.status(&line);
+    if let Some(line) = suggestion(runtime, candidates).or_else(|| error_hint(error)) {
+        output.status(&format!("help: {line}"));
     }
 }
 
-/// Returns an error for programs.
+/// Returns an error as JSON.
 pub(crate) fn to_json(error: &anyhow::Error) -> Value {
     let runtime = as_runtime_error(error);
     let candidates = runtime.map_or(&[][..], RuntimeError::suggestions);
@@ -63,8 +61,8 @@ fn as_runtime_error(error: &anyhow::Error) -> Option<&RuntimeError> {
         .or_else(|| Some(&error.downcast_ref::<NotBuilt>()?.error))
 }
 
-/// Prints what is wrong with the command line, as a document where one was asked for; help and
-/// version are no mistakes.
+/// Prints a usage error, as JSON if `--json` was given. Help and version are printed with exit code
+/// 0.
 pub(crate) fn report_usage(error: &clap::Error) -> Exit {
     let wants_json = std::env::args_os().any(|argument| argument == "--json");
     if wants_json && error.use_stderr() {
@@ -80,7 +78,7 @@ pub(crate) fn report_usage(error: &clap::Error) -> Exit {
             return Exit::Usage;
         }
     }
-    // When nobody reads it there is nobody left to tell.
+    // A closed stream is ignored.
     let _ = error.print();
     if error.use_stderr() {
         Exit::Usage
@@ -92,22 +90,25 @@ pub(crate) fn report_usage(error: &clap::Error) -> Exit {
 fn suggestion(error: Option<&RuntimeError>, candidates: &[String]) -> Option<String> {
     let (first, rest) = candidates.split_first()?;
     Some(match error?.kind() {
-        ErrorKind::UnknownSkill if rest.is_empty() => format!("  did you mean `{first}`?"),
+        ErrorKind::UnknownSkill if rest.is_empty() => format!("did you mean `{first}`?"),
         ErrorKind::MissingRequirements => return None,
-        ErrorKind::UnknownSkill => format!("  did you mean one of: {}?", candidates.join(", ")),
-        _ => format!("  there are: {}", candidates.join(", ")),
+        ErrorKind::UnknownSkill => format!("did you mean one of {}?", candidates.join(", ")),
+        _ => format!("available: {}", candidates.join(", ")),
     })
 }
 
-/// What can be done about it.
+/// Returns a hint about an error, if there is one.
 fn error_hint(error: &anyhow::Error) -> Option<String> {
-    if let Some(unbuilt) = error.downcast_ref::<NotBuilt>() {
-        return Some(unbuilt.hint());
+    if let Some(not_built) = error.downcast_ref::<NotBuilt>() {
+        return Some(not_built.hint());
+    }
+    if let Some(input) = error.downcast_ref::<InputError>() {
+        return input.help().map(str::to_owned);
     }
     build_hint(error.downcast_ref::<BuildError>()?).map(str::to_owned)
 }
 
-/// What an author can do about it.
+/// Returns a hint for the author of a skill whose build failed.
 fn build_hint(error: &BuildError) -> Option<&'static str> {
     match error.kind() {
         BuildErrorKind::MissingTool => {
@@ -118,22 +119,22 @@ fn build_hint(error: &BuildError) -> Option<&'static str> {
                 .count();
             match error.missing().len() - installable {
                 0 => Some(
-                    "`skills build --install` gets what npm, pip and rustup have, into a directory of its own",
+                    "install them with `skills build --install` (npm, pip, rustup), in a separate directory",
                 ),
                 _ if installable > 0 => Some(
-                    "once the others are here, `skills build --install` gets what npm, pip and rustup have",
+                    "install the other tools first, then the rest with `skills build --install` (npm, pip, rustup)",
                 ),
                 _ => None,
             }
         }
-        BuildErrorKind::NoSource => {
-            Some("`skills new NAME --lang rust` (js, ts, c, python) makes a skill with source")
-        }
+        BuildErrorKind::NoSource => Some(
+            "create a skill with source with `skills new NAME --lang rust` (or js, ts, c, python)",
+        ),
         BuildErrorKind::Stale => Some(
-            "`skills build` without --check builds it; the artifact and its lock belong together",
+            "build it with `skills build` without `--check`; commit the artifact and its lock together",
         ),
         BuildErrorKind::NotReproduced => Some(
-            "use the tools that the lock names, or `skills build --force` with these and keep artifact and lock",
+            "use the tool versions of the lock, or rebuild with `skills build --force` and commit artifact and lock",
         ),
         BuildErrorKind::Io => io_hint(std::error::Error::source(error)?.downcast_ref()?),
         _ => None,
@@ -142,33 +143,33 @@ fn build_hint(error: &BuildError) -> Option<&'static str> {
 
 fn io_hint(error: &std::io::Error) -> Option<&'static str> {
     Some(match error.kind() {
-        ErrorKindOfIo::NotFound => "look whether the path is right, and what stands there",
+        ErrorKindOfIo::NotFound => "check the path",
         ErrorKindOfIo::PermissionDenied => {
-            "look at the rights of the file and of the directories above it: `ls -ld`"
+            "check the permissions of the file and of its parent directories with `ls -ld`"
         }
         ErrorKindOfIo::ReadOnlyFilesystem => {
-            "write elsewhere: --output for the artifact, XDG_CACHE_HOME for what compilers keep"
+            "write elsewhere: `--output` for the artifact, `XDG_CACHE_HOME` for the build cache"
         }
         ErrorKindOfIo::StorageFull | ErrorKindOfIo::QuotaExceeded => {
-            "make room, or set XDG_CACHE_HOME to where there is some"
+            "free disk space, or set `XDG_CACHE_HOME` to another file system"
         }
         _ => return None,
     })
 }
 
-/// A skill that has nothing to run, but source.
+/// A skill that has source, but nothing to run.
 #[derive(Debug)]
 pub(crate) struct NotBuilt {
     /// The error of the run.
     pub(crate) error: RuntimeError,
-    /// Where the skill lies.
+    /// The skill directory.
     pub(crate) directory: PathBuf,
 }
 
 impl NotBuilt {
     fn hint(&self) -> String {
         format!(
-            "it has source in `guest`: `skills build {}`",
+            "build its source in `guest` with `skills build {}`",
             self.directory.display()
         )
     }
@@ -199,7 +200,7 @@ fn error_code(error: &anyhow::Error) -> &'static str {
     }
 }
 
-/// Chooses the exit code.
+/// Returns the exit code of an error.
 pub(crate) fn exit_status(error: &anyhow::Error) -> Exit {
     if error.is::<InputError>() {
         return Exit::Usage;
@@ -235,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_system_without_walls_is_as_bad_as_a_missing_wall() {
+    fn an_unsupported_platform_and_an_unavailable_restriction_are_both_denied() {
         for error in [
             SandboxError::unsupported_platform("windows"),
             SandboxError::unavailable("Landlock", "the kernel is old", "update it"),

@@ -1,10 +1,10 @@
-//! Exit codes.
+//! Exit codes of the command.
 
 use std::process::ExitCode;
 
 use skills_runtime::ExecutionStatus;
 
-/// How the command ends.
+/// The exit code of the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Exit {

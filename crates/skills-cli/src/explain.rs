@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::input;
 use crate::output::{Output, line};
 
-/// Lists where skills are looked for, in order.
+/// Lists the roots in search order.
 pub(crate) fn roots(runtime: &SkillRuntime, output: &Output) -> anyhow::Result<Exit> {
     let catalog = runtime.catalog();
     let roots = runtime.discovery().roots();
@@ -33,7 +33,7 @@ pub(crate) fn roots(runtime: &SkillRuntime, output: &Output) -> anyhow::Result<E
             continue;
         }
         let inactive = if inactive > 0 {
-            format!(", {inactive} not used")
+            format!(", {inactive} inactive")
         } else {
             String::new()
         };
@@ -51,7 +51,7 @@ pub(crate) fn roots(runtime: &SkillRuntime, output: &Output) -> anyhow::Result<E
     output.text(&text)?;
     if missing > 0 {
         output.status(&format!(
-            "{missing} more places do not exist; --json lists them"
+            "{missing} more roots do not exist; `--json` lists them"
         ));
     }
     Ok(Exit::Success)
@@ -90,7 +90,7 @@ fn is_missing(root: &Root, catalog: &Catalog) -> bool {
     })
 }
 
-/// Says why a skill is seen, or not.
+/// Explains why a skill is or is not available.
 pub(crate) fn explain(
     runtime: &SkillRuntime,
     query: &str,

@@ -1,7 +1,7 @@
-//! What the user names: input, files, directories.
+//! Reads arguments of the form `JSON`, `@FILE`, `-` and paths.
 #![expect(
     clippy::disallowed_methods,
-    reason = "a file that the user names on the command line is no file of a skill"
+    reason = "a file from the command line is not a file of a skill"
 )]
 
 use std::fmt;
@@ -13,60 +13,78 @@ use anyhow::Context;
 use serde_json::Value;
 use skills_runtime::discovery::canonical_skill_path;
 
-/// The most input that is read, in bytes.
+/// Maximum size of an input, in bytes.
 pub(crate) const MAX_BYTES: u64 = 64 << 20;
 
-/// The input cannot be used: wrong usage, not a failed skill.
+/// Invalid input or usage, as opposed to a failed skill. The command exits with code 2. A hint, if
+/// present, is printed on a line of its own after `help:`.
 #[derive(Debug)]
-pub(crate) struct InputError(String);
+pub(crate) struct InputError {
+    message: String,
+    help: Option<String>,
+}
 
 impl InputError {
-    pub(crate) fn new(message: String) -> Self {
-        Self(message)
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            help: None,
+        }
+    }
+
+    /// Adds a hint, without the prefix `help:`.
+    pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Returns the hint, if there is one.
+    pub(crate) fn help(&self) -> Option<&str> {
+        self.help.as_deref()
     }
 }
 
 impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.message)
     }
 }
 
 impl std::error::Error for InputError {}
 
-/// Reads text from the argument, from the file behind `@`, or from standard input for `-`.
+/// Reads text from the argument, from the file after `@`, or from standard input for `-`.
 pub(crate) fn read_text(argument: &str) -> anyhow::Result<String> {
     match argument.strip_prefix('@') {
-        // A name with a sigil is text.
+        // An `@name` that is not a file is text.
         Some(path) if std::path::Path::new(path).is_file() => {
             let file = std::fs::File::open(path)
-                .with_context(|| InputError(format!("the file {path:?} cannot be opened")))?;
+                .with_context(|| InputError::new(format!("cannot open `{path}`")))?;
             read_all(file)
         }
         Some(path)
             if path.contains(std::path::is_separator) && !path.contains(char::is_whitespace) =>
         {
-            Err(InputError(format!("the file {path:?} cannot be opened")).into())
+            Err(InputError::new(format!("cannot open `{path}`")).into())
         }
         _ if argument == "-" => read_all(std::io::stdin()),
         _ => Ok(argument.to_owned()),
     }
 }
 
-/// Reads JSON from the argument, which `option` names, from the file behind `@`, or from standard
-/// input for `-`.
+/// Reads JSON from the argument, from the file after `@`, or from standard input for `-`. Errors
+/// refer to the argument as `option`.
 pub(crate) fn read_json(argument: &str, option: &str) -> anyhow::Result<Value> {
     let (text, source) = match argument.strip_prefix('@') {
         Some(path) => {
             let file = std::fs::File::open(path)
-                .with_context(|| InputError(format!("the input file {path:?} cannot be opened")))?;
-            (read_all(file)?, path)
+                .with_context(|| InputError::new(format!("cannot open the input file `{path}`")))?;
+            (read_all(file)?, format!("`{path}`"))
         }
-        None if argument == "-" => (read_all(std::io::stdin())?, "standard input"),
-        None => (argument.to_owned(), option),
+        None if argument == "-" => (read_all(std::io::stdin())?, "standard input".to_owned()),
+        None => (argument.to_owned(), option.to_owned()),
     };
     serde_json::from_str(&text)
-        .map_err(|error| InputError(format!("{source} is not JSON: {error}")).into())
+        .map_err(|error| InputError::new(format!("cannot parse {source} as JSON: {error}")).into())
 }
 
 fn read_all(reader: impl Read) -> anyhow::Result<String> {
@@ -74,28 +92,31 @@ fn read_all(reader: impl Read) -> anyhow::Result<String> {
     let read = reader
         .take(MAX_BYTES + 1)
         .read_to_string(&mut text)
-        .with_context(|| InputError("the input cannot be read as text".to_owned()))?;
+        .with_context(|| InputError::new("cannot read the input as UTF-8 text"))?;
     if read as u64 > MAX_BYTES {
-        return Err(InputError(format!("the input has more than {MAX_BYTES} bytes")).into());
+        return Err(InputError::new(format!(
+            "cannot read the input: larger than {MAX_BYTES} bytes"
+        ))
+        .into());
     }
     Ok(text)
 }
 
-/// Reads a regular file of at most `max_bytes` bytes. Nothing is waited for: a pipe is no file.
+/// Reads a regular file of at most `max_bytes` bytes. Does not block: a pipe is rejected.
 pub(crate) fn read_bytes(path: &Path, max_bytes: u64) -> anyhow::Result<Vec<u8>> {
     Ok(read_bytes_and_metadata(path, max_bytes)?.0)
 }
 
-/// Reads a regular file, as [`bytes`] does, with the metadata that it had just before.
+/// Reads a regular file like [`read_bytes`], with its metadata from just before.
 pub(crate) fn read_bytes_and_metadata(
     path: &Path,
     max_bytes: u64,
 ) -> anyhow::Result<(Vec<u8>, Metadata)> {
-    let failed = || InputError(format!("{} cannot be read", path.display()));
+    let failed = || InputError::new(format!("cannot read `{}`", path.display()));
     let file = open_file(path).with_context(failed)?;
     let metadata = file.metadata().with_context(failed)?;
     if !metadata.is_file() {
-        return Err(InputError(format!("{} is no regular file", path.display())).into());
+        return Err(InputError::new(format!("`{}` is not a regular file", path.display())).into());
     }
     let mut bytes = Vec::new();
     let read = file
@@ -103,8 +124,8 @@ pub(crate) fn read_bytes_and_metadata(
         .read_to_end(&mut bytes)
         .with_context(failed)?;
     if read as u64 > max_bytes {
-        return Err(InputError(format!(
-            "{} has more than {max_bytes} bytes",
+        return Err(InputError::new(format!(
+            "`{}` is larger than {max_bytes} bytes",
             path.display()
         ))
         .into());
@@ -112,15 +133,15 @@ pub(crate) fn read_bytes_and_metadata(
     Ok((bytes, metadata))
 }
 
-/// Reads a regular text file, as [`bytes`] does.
+/// Reads a regular UTF-8 file like [`read_bytes`].
 pub(crate) fn read_text_file(path: &Path, max_bytes: u64) -> anyhow::Result<String> {
     decode_utf8(path, read_bytes(path, max_bytes)?)
 }
 
-/// Takes the bytes of a file as text.
+/// Decodes the bytes of a file as UTF-8.
 pub(crate) fn decode_utf8(path: &Path, bytes: Vec<u8>) -> anyhow::Result<String> {
     String::from_utf8(bytes)
-        .map_err(|_| InputError(format!("{} is no text", path.display())).into())
+        .map_err(|_| InputError::new(format!("`{}` is not valid UTF-8", path.display())).into())
 }
 
 #[cfg(unix)]
@@ -137,13 +158,14 @@ fn open_file(path: &Path) -> std::io::Result<std::fs::File> {
     std::fs::File::open(path)
 }
 
-/// Resolves a directory that the user names.
+/// Resolves the path of a directory that must exist.
 pub(crate) fn resolve_directory(path: &Path) -> anyhow::Result<PathBuf> {
     let resolved = path.canonicalize().ok().filter(|path| path.is_dir());
-    resolved.ok_or_else(|| InputError(format!("{}: no such directory", path.display())).into())
+    resolved
+        .ok_or_else(|| InputError::new(format!("directory `{}` not found", path.display())).into())
 }
 
-/// Resolves a skill that is named by its directory; a bare name stays one.
+/// Resolves a skill that is given by its directory. A bare name is returned unchanged.
 pub(crate) fn resolve_skill_name(argument: &str) -> String {
     let path = Path::new(argument);
     let resolved = argument

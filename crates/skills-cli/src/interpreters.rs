@@ -1,4 +1,4 @@
-//! Which interpreters run scripts.
+//! Selection of script interpreters.
 
 use skills_runtime::Builder;
 
@@ -6,8 +6,8 @@ use crate::arguments::{Command, InterpreterArg};
 #[cfg(unix)]
 use crate::trusted_path;
 
-/// Lets scripts run by the interpreters that the command line names, else by those of the system,
-/// else by those on the `PATH`.
+/// Configures interpreters: those of the command line, else those of the system, else those in
+/// trusted directories of `PATH`.
 #[cfg(unix)]
 pub(crate) fn configure_interpreters(
     builder: Builder,
@@ -18,13 +18,14 @@ pub(crate) fn configure_interpreters(
     let mut interpreters =
         ProgramFinder::default().with_fallback_path(trusted_path::trusted_dirs());
     for InterpreterArg { kind, path } in interpreter_args(command) {
-        // Symlinks stay: a virtual environment is known by the name that leads to its Python.
+        // Symlinks are not resolved: Python finds its virtual environment by the path of the
+        // symlink.
         interpreters = interpreters.override_interpreter(*kind, std::path::absolute(path)?);
     }
     Ok(builder.program_finder(interpreters))
 }
 
-/// No scripts run on other systems.
+/// Scripts do not run on other systems.
 #[cfg(not(unix))]
 pub(crate) fn configure_interpreters(
     builder: Builder,

@@ -1,4 +1,4 @@
-//! `skills list`.
+//! `skills list`: prints the catalog.
 
 use serde_json::{Value, json};
 use skills_runtime::discovery::{InactiveEntry, SkipReason, Skipped};
@@ -26,7 +26,7 @@ pub(crate) fn list(
     for inactive in catalog.inactive() {
         let (entry, reason) = (inactive.entry(), inactive.reason());
         output.status(&format!(
-            "not used: {} ({}): {reason}",
+            "inactive: {} ({}): {reason}",
             entry.name(),
             entry.location().display()
         ));
@@ -39,7 +39,10 @@ pub(crate) fn list(
         output.status(&format!("skipped {skipped}"));
     }
     if catalog.entries().is_empty() {
-        output.status("no skills found; name a directory with --root DIR, or see `skills roots`");
+        output.status("no skills found");
+        output.status(
+            "help: pass `--root DIR`, or list the searched directories with `skills roots`",
+        );
     }
     let warned = catalog
         .entries()
@@ -48,7 +51,7 @@ pub(crate) fn list(
         .count();
     if warned > 0 && !arguments.long {
         output.status(&format!(
-            "{warned} with warnings; `skills list --long` shows them"
+            "skills with warnings: {warned}; see `skills list --long`"
         ));
     }
     Ok(Exit::Success)
@@ -57,24 +60,23 @@ pub(crate) fn list(
 fn to_json(catalog: &Catalog) -> Value {
     let skills: Vec<Value> = catalog.entries().iter().map(entry_to_json).collect();
     let inactive: Vec<Value> = catalog.inactive().iter().map(inactive_to_json).collect();
-    // That a client's places do not exist is told by `skills roots`; a directory that was named is
-    // missed here too.
-    let is_told = |skipped: &&Skipped| !matches!(skipped.reason(), SkipReason::RootNotFound);
+    // Missing default roots are reported by `skills roots`. A missing `--root` has failed before.
+    let is_reported = |skipped: &&Skipped| !matches!(skipped.reason(), SkipReason::RootNotFound);
     let skipped: Vec<Value> = catalog
         .skipped()
         .iter()
-        .filter(is_told)
+        .filter(is_reported)
         .map(skipped_to_json)
         .collect();
     json!({"skills": skills, "inactive": inactive, "skipped": skipped})
 }
 
-/// What was passed over, as every command shows it.
+/// Returns a skipped entry as JSON, in the same form for all commands.
 pub(crate) fn skipped_to_json(skipped: &Skipped) -> Value {
     json!({"path": skipped.path().to_string_lossy(), "code": skipped.reason().code(), "message": skipped.reason().to_string()})
 }
 
-/// A skill that is not used, as every command shows it.
+/// Returns an inactive skill as JSON, in the same form for all commands.
 pub(crate) fn inactive_to_json(inactive: &InactiveEntry) -> Value {
     let (mut value, reason) = (entry_to_json(inactive.entry()), inactive.reason());
     if let Value::Object(map) = &mut value {
@@ -100,12 +102,12 @@ fn entry_to_json(entry: &Entry) -> Value {
     })
 }
 
-/// The warnings of a skill, as every command shows them.
+/// Returns the warnings of a skill as JSON, in the same form for all commands.
 pub(crate) fn warnings_to_json(entry: &Entry) -> Vec<Value> {
     entry.warnings().iter().map(|warning| json!({"code": warning.code(), "line": warning.line(), "message": warning.to_string()})).collect()
 }
 
-/// One line a skill; the scope stands between when there are several.
+/// Renders one line per skill, with the scope if there are several scopes.
 fn render_table(entries: &[Entry]) -> String {
     let widest =
         |length: &dyn Fn(&Entry) -> usize| entries.iter().map(length).max().unwrap_or_default();
@@ -133,7 +135,7 @@ fn render_table(entries: &[Entry]) -> String {
     entries.iter().map(row).collect()
 }
 
-/// A paragraph a skill: where it lies, which root led to it, what is wrong with it.
+/// Renders one paragraph per skill: description, path, root and warnings.
 fn render_long(entries: &[Entry]) -> String {
     let paragraph = |entry: &Entry| {
         let (name, description) = (entry.name(), first_sentence(entry.manifest().description()));
@@ -141,7 +143,7 @@ fn render_long(entries: &[Entry]) -> String {
         let offered = if entry.is_model_invocable() {
             ""
         } else {
-            "\n  not offered to the model"
+            "\n  not model-invocable"
         };
         let warnings: String = entry
             .warnings()
@@ -154,7 +156,7 @@ fn render_long(entries: &[Entry]) -> String {
     entries.iter().map(paragraph).collect::<Vec<_>>().join("\n")
 }
 
-/// The first sentence on one line, cut when it is very long.
+/// Returns the first sentence on one line, truncated to 160 characters.
 pub(crate) fn first_sentence(text: &str) -> String {
     const MAX_CHARACTERS: usize = 160;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");

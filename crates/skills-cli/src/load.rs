@@ -1,4 +1,4 @@
-//! `skills load NAME`.
+//! `skills load NAME`: prints a skill as it is injected.
 
 use serde_json::json;
 use skills_runtime::prompt::Injection;
@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::input;
 use crate::output::Output;
 
-/// Prints a skill's text as a model is given it.
+/// Prints the injection of a skill.
 pub(crate) fn load(
     runtime: &SkillRuntime,
     arguments: &Load,
@@ -45,13 +45,13 @@ pub(crate) fn load(
     output.text(&format!("{}\n", text.trim_end_matches('\n')))?;
     if let Some(part) = left_out {
         output.status(&format!(
-            "lines {} to {} are left out; --max-bytes gives more",
+            "lines {} to {} omitted; raise `--max-bytes` to include them",
             part.first_line, part.last_line
         ));
     }
     if let Some(c) = hidden {
         output.status(&format!(
-            "invisible characters were taken out, the first is U+{:04X}",
+            "invisible characters removed, the first is U+{:04X}",
             u32::from(*c)
         ));
     }

@@ -1,16 +1,16 @@
-//! The `skills` command: find, check, show and run skills.
+//! The `skills` command: finds, checks, shows and runs agent skills.
 //!
 //! This is the only crate that reads the environment, the home directory and the working directory.
-//! Everything it does is a call of `skills-runtime`, or of `skills-build` for authors; here are
-//! arguments, roots, text and exit codes.
+//! Everything it does is a call of `skills-runtime`, or of `skills-build` for authors; the crate
+//! itself handles arguments, roots, output and exit codes.
 //!
 //! | exit code | meaning |
 //! |---|---|
-//! | 0 | done |
-//! | 1 | the skill failed, or there is no such skill |
-//! | 2 | the command line or the input is wrong |
-//! | 3 | denied by policy, or no sandbox can be had |
-//! | 4 | the deadline came |
+//! | 0 | success |
+//! | 1 | the skill failed, or was not found |
+//! | 2 | invalid usage or input |
+//! | 3 | denied by policy, or no sandbox is available |
+//! | 4 | timeout |
 //! | 130 | interrupted |
 
 mod accept;
@@ -77,7 +77,7 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
-    // These look at what they are given and nowhere else.
+    // These commands use only their arguments, without discovery.
     match &arguments.command {
         Command::Validate(validate) => {
             return validate::validate(validate, arguments.profile.as_deref(), output);
@@ -135,7 +135,7 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
         }
         Command::Tools(arguments) => tools::tools(builder, &arguments, output),
         Command::Call(call) => call::call(builder, &call, arguments.trust_project, output),
-        Command::Adopt(adopt) => accept::accept(&builder.build(), &adopt, output),
+        Command::Accept(accept) => accept::accept(&builder.build(), &accept, output),
         Command::Mcp(mcp) => {
             mcp::serve::serve(builder, &mcp.serve, arguments.trust_project, output)
         }
@@ -144,7 +144,7 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
             policy::policy(builder, &policy.command, arguments.trust_project, output)
         }
         Command::Trust(trust) => trust::trust(builder, &trust, arguments.trust_project, output),
-        // Those were answered above.
+        // These commands are handled above.
         Command::Validate(_)
         | Command::ReadProperties(_)
         | Command::ToPrompt(_)

@@ -1,4 +1,4 @@
-//! `skills mcp`.
+//! `skills mcp`: the MCP server and its registration with clients.
 
 mod auth;
 pub(crate) mod install;

@@ -1,4 +1,4 @@
-//! `skills mentions TEXT`.
+//! `skills mentions TEXT`: finds skill mentions in a text.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -15,7 +15,7 @@ use crate::input::{self, InputError};
 use crate::output::{Output, line};
 use crate::requirements;
 
-/// Finds the skills that a text names, and says what becomes of each mention.
+/// Finds skill mentions in a text and prints how each is resolved.
 pub(crate) fn mentions(
     runtime: &SkillRuntime,
     arguments: &Mentions,
@@ -24,9 +24,9 @@ pub(crate) fn mentions(
     let text = input::read_text(&arguments.text)?;
     let mut inputs = Vec::new();
     for skill in &arguments.skill {
-        let (name, path) = skill
-            .split_once('=')
-            .ok_or_else(|| InputError::new(format!("--skill {skill}: not NAME=PATH")))?;
+        let (name, path) = skill.split_once('=').ok_or_else(|| {
+            InputError::new(format!("invalid `--skill {skill}`: expected NAME=PATH"))
+        })?;
         inputs.push(UserInput::Skill { name, path });
     }
     inputs.push(UserInput::Text(&text));
@@ -56,14 +56,14 @@ pub(crate) fn mentions(
             .map(|entry| format!("{}  {}\n", entry.name(), line(&entry_path(entry))))
             .collect::<String>(),
     )?;
-    shown.iter().for_each(|told| output.status(&told.render()));
+    shown.iter().for_each(|row| output.status(&row.render()));
     if shown.is_empty() {
-        output.status("the text names no skill");
+        output.status("no skill mentioned");
     }
     requirements::describe(&missing)
         .iter()
         .chain(&requirements::describe_servers(&missing))
-        .for_each(|text| output.status(&format!("missing: {text}")));
+        .for_each(|text| output.status(&format!("missing requirement: {text}")));
     Ok(Exit::Success)
 }
 
@@ -83,8 +83,8 @@ fn mention_options(arguments: &Mentions) -> anyhow::Result<MentionOptions> {
     }))
 }
 
-/// Looks for names like the unknown ones; each look goes through all skills, so only the first few
-/// are looked for.
+/// Finds names similar to unknown ones. Each search compares all skills, so only the first 16
+/// unknown names are searched.
 fn nearest_names<'a>(
     mentions: &'a [Mention<'a>],
     index: &'a MentionIndex,
@@ -104,14 +104,15 @@ fn nearest_names<'a>(
     nearest
 }
 
-/// A mention, and the names that may be meant instead.
+/// A mention, with suggestions for an unknown name.
 struct MentionRow<'a> {
     mention: &'a Mention<'a>,
     nearest: Vec<&'a str>,
 }
 
 impl<'a> MentionRow<'a> {
-    /// A name in words that nobody has and that is like no other was hardly meant as one.
+    /// Returns `None` for an unknown name in plain words without a similar skill name: it is most
+    /// likely not a mention.
     fn from_mention(
         mention: &'a Mention<'a>,
         nearest: &HashMap<&str, Vec<&'a str>>,

@@ -1,4 +1,4 @@
-//! `skills new NAME`.
+//! `skills new NAME`: creates a skill from a template.
 
 use std::fs::File;
 use std::io::Write;
@@ -14,25 +14,22 @@ use crate::exit::Exit;
 use crate::input::InputError;
 use crate::output::Output;
 
-/// How the program of a template is used.
+/// Instructions of the template for its program.
 const PROGRAM_USAGE: &str = "Run the skill with `{\"text\": \"…\"}`. It counts the words of [references/words.txt](references/words.txt)
    and prints `{\"counts\": {\"please\": 1, …}}`.";
 
-/// Makes the directory of a skill with a `SKILL.md` that every client accepts.
+/// Creates a skill directory with a `SKILL.md` that every client accepts.
 pub(crate) fn new(arguments: &New, output: &Output) -> anyhow::Result<Exit> {
     let name = &arguments.name;
     let text = render_template(name, arguments.description.as_deref(), arguments.lang);
     if let Some(error) = strict::validate(text.as_bytes(), name).first() {
         let nearest = suggest_name(name);
-        let hint = if nearest.is_empty() {
-            String::new()
+        let error = InputError::new(error.message());
+        return Err(anyhow!(if nearest.is_empty() {
+            error
         } else {
-            format!("; `{nearest}` would do")
-        };
-        return Err(anyhow!(InputError::new(format!(
-            "{}{hint}",
-            error.message()
-        ))));
+            error.with_help(format!("did you mean `{nearest}`?"))
+        }));
     }
     let directory = arguments.directory.join(name);
     create_skill_dir(&directory, &text)?;
@@ -55,7 +52,7 @@ pub(crate) fn new(arguments: &New, output: &Output) -> anyhow::Result<Exit> {
             "validate"
         };
         output.status(&format!(
-            "next: say in `description` what it does and when to use it, then `skills {then} {}`",
+            "next: describe in `description` what it does and when to use it, then run `skills {then} {}`",
             directory.display()
         ));
     }
@@ -63,17 +60,17 @@ pub(crate) fn new(arguments: &New, output: &Output) -> anyhow::Result<Exit> {
 }
 
 fn create_skill_dir(directory: &Path, text: &str) -> anyhow::Result<()> {
-    let failed = || format!("{} cannot be made", directory.display());
+    let failed = || format!("cannot create `{}`", directory.display());
     if let Err(error) = std::fs::create_dir(directory) {
         return match error.kind() {
             std::io::ErrorKind::AlreadyExists => Err(anyhow!(InputError::new(format!(
-                "{}: there is something already",
+                "`{}` already exists",
                 directory.display()
             )))),
             std::io::ErrorKind::NotFound => {
                 let parent = directory.parent().unwrap_or(directory);
                 Err(anyhow!(InputError::new(format!(
-                    "{}: no such directory",
+                    "directory `{}` not found",
                     parent.display()
                 ))))
             }
@@ -84,9 +81,9 @@ fn create_skill_dir(directory: &Path, text: &str) -> anyhow::Result<()> {
     file.write_all(text.as_bytes()).with_context(failed)
 }
 
-/// Adds a file to a skill that was just made.
+/// Adds a file to a new skill.
 fn add_file(path: &Path, text: &str) -> anyhow::Result<()> {
-    let failed = || format!("{} cannot be made", path.display());
+    let failed = || format!("cannot create `{}`", path.display());
     if let Some(parent) = path.parent() {
         std::fs::create_dir_all(parent).with_context(failed)?;
     }
@@ -99,14 +96,14 @@ fn add_file(path: &Path, text: &str) -> anyhow::Result<()> {
 fn render_template(name: &str, description: Option<&str>, language: Option<Language>) -> String {
     let description =
         description.unwrap_or("Does one kind of task. Use when the user asks for it.");
-    // Quoted, so that no colon or sharp sign of it is YAML.
+    // Quoted, so that colons and number signs are not YAML syntax.
     let description = description
         .split_whitespace()
         .collect::<Vec<_>>()
         .join(" ")
         .replace('\'', "''");
     let title = name.replace('-', " ");
-    // `true` and `123` are no text to YAML unless they stand in quotes.
+    // `true` and `123` are not strings in YAML unless they are quoted.
     let is_text = name.chars().any(char::is_alphabetic)
         && !matches!(
             name,
@@ -124,7 +121,7 @@ fn render_template(name: &str, description: Option<&str>, language: Option<Langu
     )
 }
 
-/// The nearest name that the specification allows.
+/// Returns the closest name that the specification allows.
 fn suggest_name(name: &str) -> String {
     let plain = name
         .to_lowercase()

@@ -1,4 +1,4 @@
-//! Writes to standard output and standard error.
+//! Output of results and status lines, escaped for terminals.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -7,7 +7,7 @@ use skills_runtime::is_invisible;
 
 pub(crate) use skills_runtime::{escape_line as line, escape_terminal};
 
-/// Where results go: text or one JSON document.
+/// The output format of results: text or one JSON document.
 pub(crate) struct Output {
     json: bool,
 }
@@ -17,23 +17,24 @@ impl Output {
         Self { json }
     }
 
-    /// Says whether a JSON document is wanted.
+    /// Returns true if results are printed as JSON.
     pub(crate) fn is_json(&self) -> bool {
         self.json
     }
 
-    /// Prints the document.
+    /// Prints a JSON document to standard output.
     pub(crate) fn print_json(&self, document: &impl Serialize) -> anyhow::Result<()> {
         let text = serde_json::to_string_pretty(document)?;
         write_stdout(format!("{}\n", escape_controls(&text)).as_bytes())
     }
 
-    /// Prints text of skills: lines stay, what moves the cursor or hides text becomes visible.
+    /// Prints text to standard output. Line breaks are kept; control and invisible characters are
+    /// escaped.
     pub(crate) fn text(&self, text: &str) -> anyhow::Result<()> {
         write_stdout(escape_terminal(text).as_bytes())
     }
 
-    /// Prints bytes of a program: as they are into a pipe or file, printable on a terminal.
+    /// Prints output of a program: unchanged to a pipe or file, escaped on a terminal.
     pub(crate) fn bytes(&self, bytes: &[u8]) -> anyhow::Result<()> {
         if io::stdout().is_terminal() {
             self.text(&String::from_utf8_lossy(bytes))
@@ -42,14 +43,14 @@ impl Output {
         }
     }
 
-    /// Prints one line to standard error.
+    /// Prints one escaped line to standard error.
     pub(crate) fn status(&self, text: &str) {
         self.status_lines(&line(text));
     }
 
-    /// Prints lines to standard error.
+    /// Prints several escaped lines to standard error.
     pub(crate) fn status_lines(&self, text: &str) {
-        // When standard error is closed nobody is left to tell.
+        // A closed standard error is ignored.
         let _ = writeln!(io::stderr(), "{}", escape_terminal(text));
     }
 }
@@ -60,7 +61,7 @@ fn write_stdout(bytes: &[u8]) -> anyhow::Result<()> {
     ignore_broken_pipe(stdout.flush())
 }
 
-/// A reader that closed its end, as `head` does, has seen enough.
+/// Ignores a reader that closed the pipe, as `head` does.
 fn ignore_broken_pipe(result: io::Result<()>) -> anyhow::Result<()> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -68,7 +69,7 @@ fn ignore_broken_pipe(result: io::Result<()>) -> anyhow::Result<()> {
     }
 }
 
-/// Writes the characters that JSON allows but a terminal would act on, as JSON escapes.
+/// Escapes the characters that are valid in JSON but that a terminal interprets.
 fn escape_controls(json: &str) -> String {
     let mut clean = String::with_capacity(json.len());
     for c in json.chars() {
@@ -91,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_hides_becomes_visible() {
+    fn control_and_invisible_characters_are_escaped() {
         assert_eq!(
             escape_terminal("a\tb\n\u{1b}[31mred\u{7}"),
             "a\tb\n\\u{1b}[31mred\\u{7}"

@@ -1,4 +1,4 @@
-//! `skills policy`.
+//! `skills policy`: shows what a skill would be granted, and the effective rules.
 
 use serde_json::{Value, json};
 use std::path::Path;
@@ -37,7 +37,7 @@ pub(crate) fn policy(
     }
 }
 
-/// Says what a run would be given, and why.
+/// Prints what a run would be granted, and why.
 pub(crate) fn print_preview(preview: &Preview, output: &Output) -> anyhow::Result<Exit> {
     if output.is_json() {
         output.print_json(&to_json(preview))?;
@@ -62,8 +62,8 @@ fn render_preview(preview: &Preview) -> String {
     row("skill", &preview.skill);
     row("runs", preview.mode.program());
     match &preview.backend {
-        Ok(name) => row("sandbox", name),
-        Err(error) => row("sandbox", &format!("none: {error}")),
+        Ok(name) => row("backend", name),
+        Err(error) => row("backend", &format!("unavailable: {error}")),
     }
     preview
         .missing_requirements
@@ -71,7 +71,7 @@ fn render_preview(preview: &Preview) -> String {
         .for_each(|missing| row("missing", missing));
     match &preview.authorization {
         Authorization::Granted(grants) => {
-            row("verdict", "granted");
+            row("decision", "granted");
             grants
                 .decisions()
                 .iter()
@@ -80,61 +80,62 @@ fn render_preview(preview: &Preview) -> String {
             row(
                 "limits",
                 &format!(
-                    "{} s, {} MiB of memory",
+                    "{} s, {} MiB memory",
                     limits.wall_time.as_secs_f64(),
                     limits.memory_bytes >> 20
                 ),
             );
             row(
-                "gets",
-                "its own directory to read, a private scratch directory to write",
+                "grants",
+                "read the skill directory, write a private scratch directory",
             );
             let access = |access| {
                 if access == Access::ReadOnly {
-                    "to read"
+                    "read"
                 } else {
-                    "to read and write"
+                    "read and write"
                 }
             };
-            let place = |file: &FileGrant| {
+            let shown_path = |file: &FileGrant| {
                 if file.path() == Path::new("/workspace") {
-                    "a workspace of its own".into()
+                    "a private workspace".into()
                 } else {
                     file.path().display().to_string()
                 }
             };
-            grants
-                .files()
-                .iter()
-                .skip(1)
-                .for_each(|file| row("", &format!("{} {}", place(file), access(file.access()))));
+            grants.files().iter().skip(1).for_each(|file| {
+                row(
+                    "",
+                    &format!("{} {}", access(file.access()), shown_path(file)),
+                )
+            });
             if let NetworkGrant::Hosts(hosts) = grants.network() {
                 hosts
                     .allowed()
                     .iter()
-                    .for_each(|host| row("", &format!("the host {host}")));
+                    .for_each(|host| row("", &format!("connect to {host}")));
                 hosts
                     .denied()
                     .iter()
-                    .for_each(|host| row("", &format!("not the host {host}")));
+                    .for_each(|host| row("", &format!("do not connect to {host}")));
             }
             match grants.spawn() {
                 SpawnGrant::None => {}
                 SpawnGrant::Programs(names) => names
                     .iter()
-                    .for_each(|name| row("", &format!("the program {name}"))),
-                SpawnGrant::Any => row("", "any program"),
+                    .for_each(|name| row("", &format!("spawn {name}"))),
+                SpawnGrant::Any => row("", "spawn any program"),
             }
             grants
                 .variables()
                 .iter()
-                .for_each(|name| row("", &format!("the variable {name}")));
+                .for_each(|name| row("", &format!("variable {name}")));
         }
         Authorization::Denied(denial) => {
             row(
-                "verdict",
+                "decision",
                 if preview.approval_request.is_some() {
-                    "denied, unless it is approved"
+                    "needs approval"
                 } else {
                     "denied"
                 },
@@ -142,7 +143,7 @@ fn render_preview(preview: &Preview) -> String {
             if let Some(content) = denial.content_reason() {
                 row(
                     "",
-                    &format!("nobody approved its content for what rules would give it: {content}"),
+                    &format!("this version has not been approved: {content}"),
                 );
             }
             denial
@@ -154,9 +155,9 @@ fn render_preview(preview: &Preview) -> String {
     preview
         .unused_tools
         .iter()
-        .for_each(|(tool, why)| row("idle", &format!("{tool}: {why}")));
+        .for_each(|(tool, why)| row("unused", &format!("{tool}: {why}")));
     if let Some(question) = &preview.approval_request {
-        text.push_str(&format!("question\n{}\n", approver::text(question)));
+        text.push_str(&format!("requests\n{}\n", approver::text(question)));
     }
     text
 }
@@ -185,7 +186,7 @@ fn to_json(preview: &Preview) -> Value {
     })
 }
 
-/// Prints the rules that hold.
+/// Prints the effective rules and limits.
 fn print_rules(trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
     let places = directories::policy_paths();
     let read = policy_config::load_policy(&places, trust_project)?;
@@ -194,7 +195,7 @@ fn print_rules(trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
     };
     let idle = |rule: &Rule| {
         if is_idle(rule) {
-            " without effect: the project is not trusted"
+            " has no effect: the project is not trusted"
         } else {
             ""
         }
@@ -220,16 +221,16 @@ fn print_rules(trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
         word(json!(read.rules.mode())),
         word(json!(read.rules.new_content())),
     );
-    let most = read.rules.ceiling();
+    let limits = read.rules.ceiling();
     let mut text = format!(
-        "mode {mode}\nnew content {content}\nat most {} s, {} MiB of memory, {} KiB of output, files of {} MiB, {} open files, {} processes, {} MiB of scratch space\n",
-        most.wall_time.as_secs(),
-        most.memory_bytes >> 20,
-        most.captured_bytes >> 10,
-        most.file_bytes >> 20,
-        most.open_files,
-        most.processes,
-        most.scratch_bytes >> 20,
+        "mode {mode}\nnew content {content}\nlimits {} s, {} MiB memory, {} KiB output, {} MiB per file, {} open files, {} processes, {} MiB scratch\n",
+        limits.wall_time.as_secs(),
+        limits.memory_bytes >> 20,
+        limits.captured_bytes >> 10,
+        limits.file_bytes >> 20,
+        limits.open_files,
+        limits.processes,
+        limits.scratch_bytes >> 20,
     );
     rules
         .iter()
@@ -240,7 +241,7 @@ fn print_rules(trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
             .map(|path| path.display().to_string())
             .unwrap_or_default();
         text.push_str(&format!(
-            "no files with rules; yours would be {}\n",
+            "no policy files; create {} to add rules\n",
             line(&user)
         ));
     }

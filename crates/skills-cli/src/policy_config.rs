@@ -1,4 +1,4 @@
-//! Rules in files.
+//! Loads the policy files of administrator, user and project.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,18 +12,18 @@ use skills_runtime::policy::{
 use crate::directories::{PolicyPaths, is_world_writable};
 use crate::input::{self, InputError};
 
-/// The longest file with rules, in bytes.
+/// Maximum size of a policy file, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// The rules of all files, and which files there were.
+/// The policy of all files, and the files that exist.
 pub(crate) struct LoadedPolicy {
     pub(crate) rules: Policy,
     pub(crate) files: Vec<(RuleSource, PathBuf)>,
 }
 
-/// Reads the files that there are. The mode, what new content needs, and the limits are those of
-/// the user, or of the administrator where the user says nothing; the administrator and the project
-/// only make them stricter.
+/// Reads the policy files that exist. The approval mode, the rule for new content and the limits
+/// are those of the user, else of the administrator. The administrator and the project can only
+/// make them stricter.
 pub(crate) fn load_policy(
     places: &PolicyPaths,
     trust_project: bool,
@@ -78,7 +78,7 @@ pub(crate) fn load_policy(
     })
 }
 
-/// Reads one file; nothing when there is none.
+/// Reads one policy file. Returns `None` if it does not exist.
 fn read_file(layer: RuleSource, path: &Path) -> anyhow::Result<Option<PolicyFile>> {
     match path.symlink_metadata() {
         Err(error)
@@ -89,21 +89,26 @@ fn read_file(layer: RuleSource, path: &Path) -> anyhow::Result<Option<PolicyFile
         {
             return Ok(None);
         }
-        // A project may have been written by anybody, and leads nowhere else.
+        // A project is not trusted, so its policy file must not point to another file.
         Ok(metadata) if layer == RuleSource::Project && metadata.is_symlink() => {
-            return Err(
-                InputError::new(format!("the rules in {} are a symlink", path.display())).into(),
-            );
+            return Err(InputError::new(format!(
+                "cannot read the policy file `{}`: it is a symlink",
+                path.display()
+            ))
+            .into());
         }
         _ => {}
     }
-    // Rules that cannot be read may forbid something.
+    // An unreadable policy could contain `deny` rules, so it is an error.
     let text = input::read_text_file(path, MAX_BYTES)?;
     if is_world_writable(path) {
-        return Err(anyhow!(InputError::new(format!(
-            "anybody may change the rules in {}; run `chmod o-w` on it and its directory",
-            path.display()
-        ))));
+        return Err(anyhow!(
+            InputError::new(format!(
+                "policy file `{}` is world-writable",
+                path.display()
+            ))
+            .with_help("run `chmod o-w` on it and its directory")
+        ));
     }
     let file = PolicyFile::parse(&text, layer, &path.display().to_string());
     Ok(Some(
@@ -111,7 +116,7 @@ fn read_file(layer: RuleSource, path: &Path) -> anyhow::Result<Option<PolicyFile
     ))
 }
 
-/// Reads a rule; one about a path is about the place as well that the path leads to.
+/// Parses a rule. A rule about a path also applies to the resolved path.
 pub(crate) fn parse_rule(
     effect: Effect,
     layer: RuleSource,
@@ -123,8 +128,7 @@ pub(crate) fn parse_rule(
     expand_spellings(&rule.origin(source))
 }
 
-/// Returns a rule for each spelling of the path that it is about, and of the directory that it is
-/// restricted to.
+/// Returns a rule for each spelling of its path and of the directory that it is restricted to.
 fn expand_spellings(rule: &Rule) -> anyhow::Result<Vec<Rule>> {
     let mut all = vec![rule.clone()];
     for path in rule
@@ -154,20 +158,21 @@ fn expand_spellings(rule: &Rule) -> anyhow::Result<Vec<Rule>> {
     Ok(all.iter().flat_map(within).collect())
 }
 
-/// A path as it is written, and where it leads, or would lead if what is missing of it was made.
+/// Returns a path as written, and its canonical path if it differs. Missing components are kept as
+/// written.
 pub(crate) fn path_spellings(path: &Path) -> Vec<PathBuf> {
     let mut missing = PathBuf::new();
     for there in path.ancestors() {
         if let Ok(canonical) = there.canonicalize() {
-            let leads = if missing.as_os_str().is_empty() {
+            let resolved = if missing.as_os_str().is_empty() {
                 canonical
             } else {
                 canonical.join(&missing)
             };
-            return if leads == path {
-                vec![leads]
+            return if resolved == path {
+                vec![resolved]
             } else {
-                vec![path.to_owned(), leads]
+                vec![path.to_owned(), resolved]
             };
         }
         let Some(name) = there.file_name() else { break };
@@ -230,22 +235,22 @@ mod tests {
         (directory, files)
     }
 
-    fn told(admin: &str, user: &str, project: &str) -> String {
+    fn describe(admin: &str, user: &str, project: &str) -> String {
         let (directory, files) = files(admin, user, project);
-        let told = match load_policy(&files, false) {
+        let text = match load_policy(&files, false) {
             Ok(read) => {
                 let rules = read.rules.rules().iter().map(|rule| format!("{rule}\n"));
                 format!("{}{:?}", rules.collect::<String>(), read.rules.mode())
             }
             Err(error) => format!("{error:#}"),
         };
-        told.replace(&directory.path().display().to_string(), "DIR")
+        text.replace(&directory.path().display().to_string(), "DIR")
     }
 
     #[test]
-    fn layers_are_read_in_their_order() {
+    fn policy_files_are_read_in_the_order_of_their_sources() {
         let user = "mode = \"trusted\"\nallow = [\"spawn:git\"]\n[[within]]\ndirectory = \"/skills/weather\"\nallow = [\"network:api.example.com\"]\n";
-        insta::assert_snapshot!(told("deny = [\"network:*.internal\"]", user, "mode = \"ask\"\nask = [\"write\"]"), @r"
+        insta::assert_snapshot!(describe("deny = [\"network:*.internal\"]", user, "mode = \"ask\"\nask = [\"write\"]"), @r"
         allow read (built-in)
         deny network:*.internal (admin, DIR/admin)
         allow spawn:git (user, DIR/user)
@@ -254,15 +259,15 @@ mod tests {
         Ask
         ");
         assert!(
-            told("", "", "mode = \"trusted\"").ends_with("Ask"),
+            describe("", "", "mode = \"trusted\"").ends_with("Ask"),
             "a project does not trust itself"
         );
-        assert!(told("mode = \"strict\"", user, "").ends_with("Strict"));
-        assert!(told("", "", "").ends_with("Ask"));
+        assert!(describe("mode = \"strict\"", user, "").ends_with("Strict"));
+        assert!(describe("", "", "").ends_with("Ask"));
     }
 
     #[test]
-    fn the_example_of_the_documentation_is_read() {
+    fn the_example_in_the_documentation_is_valid() {
         let page = include_str!("../../../docs/policy.md");
         let example = page
             .split("```toml\n")
@@ -275,16 +280,16 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named_with_file_and_line() {
-        insta::assert_snapshot!(told("", "allow = [\"spawn\"]\nalow = []", ""), @"DIR/user:2: unknown field `alow`, expected one of `mode`, `new-content`, `allow`, `ask`, `deny`, `within`, `limits`");
-        insta::assert_snapshot!(told("", "allow = [\"exec:x\"]", ""), @r#"DIR/user: "exec:x" is no permission: write `read`, `write`, `spawn`, `network` or `env`, and perhaps `:` and what of it"#);
-        insta::assert_snapshot!(told("", "[[within]]\ndirectory = \"x\"", ""), @r#"DIR/user: `directory` must be an absolute path without `..`, not "x""#);
-        insta::assert_snapshot!(told("", "allow = [", ""), @"DIR/user:1: unclosed array, expected `]`");
+    fn errors_have_file_and_line() {
+        insta::assert_snapshot!(describe("", "allow = [\"spawn\"]\nalow = []", ""), @"DIR/user:2: unknown field `alow`, expected one of `mode`, `new-content`, `allow`, `ask`, `deny`, `within`, `limits`");
+        insta::assert_snapshot!(describe("", "allow = [\"exec:x\"]", ""), @r#"DIR/user: "exec:x" is no permission: write `read`, `write`, `spawn`, `network` or `env`, and perhaps `:` and what of it"#);
+        insta::assert_snapshot!(describe("", "[[within]]\ndirectory = \"x\"", ""), @r#"DIR/user: `directory` must be an absolute path without `..`, not "x""#);
+        insta::assert_snapshot!(describe("", "allow = [", ""), @"DIR/user:1: unclosed array, expected `]`");
     }
 
     #[cfg(unix)]
     #[test]
-    fn a_rule_about_a_symlink_is_about_what_it_leads_to() {
+    fn a_rule_about_a_symlink_applies_to_its_target() {
         let directory = tempfile::tempdir().unwrap();
         let real = directory.path().canonicalize().unwrap().join("real");
         fs::create_dir(&real).unwrap();
@@ -317,10 +322,10 @@ mod tests {
         );
     }
 
-    /// Somebody else's project must not stop the command, or fill the memory.
+    /// An untrusted project must not block the command or exhaust memory.
     #[cfg(unix)]
     #[test]
-    fn rules_of_a_project_are_small_regular_files() {
+    fn project_policies_must_be_small_regular_files() {
         let (directory, files) = files("", "", "");
         let project = directory.path().join("project");
         std::os::unix::fs::symlink("/dev/zero", &project).unwrap();
@@ -335,7 +340,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn rules_that_anybody_may_change_are_refused() {
+    fn world_writable_policies_are_rejected() {
         use std::os::unix::fs::PermissionsExt;
         let (_directory, files) = files("", "allow = []", "");
         fs::set_permissions(

@@ -1,4 +1,4 @@
-//! `skills precompile`.
+//! `skills precompile`: compiles WebAssembly ahead of time.
 
 use serde_json::{Value, json};
 use skills_runtime::{Preparation, SkillRuntime};
@@ -10,13 +10,13 @@ use crate::exit::Exit;
 use crate::input;
 use crate::output::Output;
 
-/// What became of one skill.
+/// The result for one skill.
 struct PrecompileResult {
     skill: String,
     result: Result<Preparation, anyhow::Error>,
 }
 
-/// Compiles the WebAssembly of the named skills, or of all, so that no run has to wait for it.
+/// Compiles the WebAssembly of the given skills, or of all, into the code cache.
 pub(crate) fn precompile(
     runtime: &SkillRuntime,
     arguments: &Precompile,
@@ -44,12 +44,12 @@ pub(crate) fn precompile(
             &json!({"deleted": deleted, "skills": all.iter().map(to_json).collect::<Vec<_>>()}),
         )?;
     } else if all.is_empty() && !clears_only {
-        output.status("no skill here has WebAssembly");
+        output.status("no skill has WebAssembly");
     }
     Ok(all.iter().find_map(failure_exit).unwrap_or(Exit::Success))
 }
 
-/// What was compiled and could not be kept was compiled for nothing.
+/// Returns the exit code of a failure. A module that cannot be cached is a failure.
 fn failure_exit(done: &PrecompileResult) -> Option<Exit> {
     match &done.result {
         Ok(Preparation::Compiled {
@@ -72,7 +72,7 @@ fn compile_all(
     let mut all = Vec::new();
     for name in skill_names(runtime, arguments) {
         let result = match executor.block_on(runtime.precompile_skill(&name)) {
-            // Of skills that nobody named only those with WebAssembly are told.
+            // Without arguments, only skills with WebAssembly are reported.
             Err(_) | Ok(Preparation::NotNeeded)
                 if arguments.skills.is_empty() && !has_module(runtime, &name) =>
             {
@@ -102,7 +102,7 @@ fn to_json(done: &PrecompileResult) -> Value {
 
 fn skill_names(runtime: &SkillRuntime, arguments: &Precompile) -> Vec<String> {
     if arguments.skills.is_empty() {
-        // By directory, since names may be there twice.
+        // By directory, since names can be duplicate.
         return runtime
             .catalog()
             .entries()
@@ -139,12 +139,12 @@ fn print_result(done: &PrecompileResult, output: &Output) -> anyhow::Result<()> 
             cache_error: Some(reason),
         }) => {
             output.status(&format!(
-                "error: {}: compiled in {milliseconds} ms, and not kept: {reason}",
+                "error: {}: compiled in {milliseconds} ms, but cannot cache the module: {reason}",
                 done.skill
             ));
             Ok(())
         }
-        Ok(Preparation::Cached) => output.text(&format!("{}: was compiled before\n", done.skill)),
+        Ok(Preparation::Cached) => output.text(&format!("{}: already compiled\n", done.skill)),
         Ok(_) => output.text(&format!("{}: nothing to compile\n", done.skill)),
         Err(error) => {
             error_report::print_error(error, output);

@@ -1,4 +1,4 @@
-//! `skills prompt`.
+//! `skills prompt`: prints the skills section of a prompt.
 
 use serde_json::{Value, json};
 use skills_runtime::SkillRuntime;
@@ -11,10 +11,10 @@ use crate::discovery_config;
 use crate::exit::Exit;
 use crate::output::{Output, line};
 
-/// Who reads the list, as warnings name it.
+/// The reader of the list, as named in warnings.
 const READER: &str = "The agent";
 
-/// Prints the list of skills that a model is told.
+/// Prints the skills section, or how each skill is listed.
 pub(crate) fn prompt(
     runtime: &SkillRuntime,
     arguments: &Prompt,
@@ -55,7 +55,7 @@ pub(crate) fn prompt(
     Ok(Exit::Success)
 }
 
-/// Says which `--mode` fits no skill: a choice that does nothing must not look as if it did.
+/// Warns about `--mode` options that match no skill.
 pub(crate) fn warn_unused_modes(runtime: &SkillRuntime, arguments: &Prompt, output: &Output) {
     let catalog = runtime.catalog();
     for (skill, mode) in &arguments.mode {
@@ -65,7 +65,10 @@ pub(crate) fn warn_unused_modes(runtime: &SkillRuntime, arguments: &Prompt, outp
             .iter()
             .any(|entry| selector.matches(entry))
         {
-            output.status(&format!("--mode {skill}={}: no skill fits", mode.as_str()));
+            output.status(&format!(
+                "warning: `--mode {skill}={}` matches no skill",
+                mode.as_str()
+            ));
         }
     }
 }
@@ -124,13 +127,13 @@ fn describe_place(place: Inclusion) -> String {
             format!("shortened to {characters} of {of} characters")
         }
         Inclusion::NameOnly => "name only".to_owned(),
-        Inclusion::Omitted => "left out".to_owned(),
+        Inclusion::Omitted => "omitted".to_owned(),
         Inclusion::Unlisted(mode) => format!("not listed, {}", mode.as_str()),
         _ => "listed".to_owned(),
     }
 }
 
-/// One line a skill, and the sum.
+/// Renders one line per skill, and the total.
 fn render_explanation(catalogue: &SkillList, fates: &[EntryReport]) -> String {
     let report = catalogue.report();
     let widest = fates
@@ -173,19 +176,19 @@ fn print_warnings(catalogue: &SkillList, output: &Output) {
     }
     if !report.omitted.is_empty() {
         output.status(&format!(
-            "left out, the budget is too small: {}",
+            "skills omitted to fit the budget: {}",
             join_names(&report.omitted)
         ));
     }
     if !report.omitted_pinned.is_empty() {
         output.status(&format!(
-            "among them pinned ones: {}",
+            "pinned skills omitted: {}",
             join_names(&report.omitted_pinned)
         ));
     }
     for hidden in &report.removed_characters {
         output.status(&format!(
-            "{}: invisible characters taken out of the {}, the first is U+{:04X}",
+            "{}: invisible characters removed from the {}, the first is U+{:04X}",
             hidden.skill,
             hidden.field,
             u32::from(hidden.code_point)
@@ -193,7 +196,7 @@ fn print_warnings(catalogue: &SkillList, output: &Output) {
     }
 }
 
-/// Names a few and counts the rest.
+/// Joins the first 20 names and counts the rest.
 fn join_names(names: &[String]) -> String {
     const MAX_LISTED: usize = 20;
     let some = names

@@ -1,4 +1,4 @@
-//! What skills need and this machine does not have.
+//! Missing requirements of skills on this machine.
 
 use serde_json::{Value, json};
 use skills_runtime::Entry;
@@ -7,7 +7,7 @@ use skills_runtime::prompt::{HostProbe, MissingRequirements, RequirementSession,
 
 use crate::discovery_config;
 
-/// This machine, as far as a command can see it: no client and its servers.
+/// The machine as a command sees it, without a client and its MCP servers.
 struct LocalHost;
 
 impl HostProbe for LocalHost {
@@ -27,7 +27,7 @@ impl HostProbe for LocalHost {
         discovery_config::is_on_path(name)
     }
 
-    /// Only a client knows its settings; what cannot be looked up is not missed.
+    /// Only a client knows its settings, so they are never reported as missing.
     fn has_setting(&self, _path: &str) -> bool {
         true
     }
@@ -41,28 +41,28 @@ impl HostProbe for LocalHost {
     }
 }
 
-/// Finds what skills need and this machine does not have.
+/// Finds the missing requirements of skills.
 pub(crate) fn unmet_requirements<'a>(
     entries: impl IntoIterator<Item = &'a Entry>,
 ) -> MissingRequirements {
     MissingRequirements::collect(entries, &LocalHost)
 }
 
-/// Says what is missing, a sentence each; MCP servers are left out, since only a client has some.
+/// Describes missing requirements, one line each, without MCP servers, which only a client has.
 pub(crate) fn describe(needs: &MissingRequirements) -> Vec<String> {
-    let mut told: Vec<String> = needs
+    let mut lines: Vec<String> = needs
         .invalid
         .iter()
         .map(|unusable| unusable.reason.clone())
         .collect();
-    told.extend(
+    lines.extend(
         needs
             .programs
             .iter()
             .map(|program| match program.any_of.as_slice() {
-                [only] => format!("needs the program `{only}`, which is not on the PATH"),
+                [only] => format!("program `{only}` not found in PATH"),
                 several => format!(
-                    "needs one of the programs `{}`, none is on the PATH",
+                    "none of the programs `{}` found in PATH",
                     several.join("`, `")
                 ),
             }),
@@ -71,16 +71,13 @@ pub(crate) fn describe(needs: &MissingRequirements) -> Vec<String> {
         .variables
         .iter()
         .filter(|variable| variable.is_required);
-    told.extend(required.map(|variable| {
-        format!(
-            "needs the environment variable `{}`, which is not set",
-            variable.name
-        )
-    }));
-    told
+    lines.extend(
+        required.map(|variable| format!("environment variable `{}` not set", variable.name)),
+    );
+    lines
 }
 
-/// Says what MCP servers a client would be asked to install.
+/// Describes the MCP servers that a client would be asked to install.
 pub(crate) fn describe_servers(needs: &MissingRequirements) -> Vec<String> {
     let skills = |names: &[String]| names.join(", ");
     needs
@@ -88,17 +85,17 @@ pub(crate) fn describe_servers(needs: &MissingRequirements) -> Vec<String> {
         .iter()
         .map(|server| {
             format!(
-                "{} wants the MCP server {} ({} {})",
-                skills(&server.skills),
+                "MCP server `{}` ({} {}), required by {}",
                 server.name,
                 server.transport,
-                server.locator
+                server.locator,
+                skills(&server.skills)
             )
         })
         .collect()
 }
 
-/// What is missing and what a client would ask, as JSON output shows it.
+/// Returns missing requirements, and the questions that a client would ask, as JSON.
 pub(crate) fn to_json(needs: &MissingRequirements) -> Value {
     let question = |question: &SetupPrompt| {
         json!({

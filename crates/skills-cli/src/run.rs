@@ -1,4 +1,4 @@
-//! `skills run NAME`.
+//! `skills run NAME`: runs a skill's script or WebAssembly module in a sandbox.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -50,8 +50,8 @@ pub(crate) fn run(
             return policy::print_preview(&preview, output);
         }
     }
-    // What the program makes has to go somewhere, and that is found out before it runs.
-    let keep = arguments
+    // Creates the output directory first, so that a failure shows before the run.
+    let output_dir = arguments
         .output
         .as_deref()
         .map(create_output_dir)
@@ -66,19 +66,18 @@ pub(crate) fn run(
         .enable_all()
         .build()?;
     let artifacts = executor.block_on(async {
-        // Whoever started this command may have had it ignore the end of its children; with a
-        // handler they can be collected.
+        // Resets an inherited SIGCHLD ignore, so children can be reaped.
         #[cfg(unix)]
         let _children = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::child());
         tokio::select! {
             artifacts = runtime.execute_skill(&name, options) => artifacts.map(Some),
-            // The run is dropped, and with it everything that it started or made.
+            // Dropping the run kills its processes and removes its temporary files.
             () = signals::wait_for_interrupt() => Ok(None),
         }
     });
-    // What still computes aside, such as a compiler, is not awaited.
+    // Work on blocking threads, such as a compilation, is not awaited.
     executor.shutdown_background();
-    // What a program wrote is not lost because its record is.
+    // Output is printed even if the audit record could not be written.
     if let Some(unrecorded) = artifacts
         .as_ref()
         .err()
@@ -91,7 +90,7 @@ pub(crate) fn run(
     let Some(artifacts) = artifacts else {
         return Ok(Exit::Interrupted);
     };
-    let not_saved = keep
+    let not_saved = output_dir
         .map(|directory| write_output_files(&artifacts, &directory))
         .unwrap_or_default();
     if output.is_json() {
@@ -108,16 +107,18 @@ pub(crate) fn run(
     })
 }
 
-/// Refuses to run a script as if it were repeatable.
+/// Rejects `--deterministic` for scripts.
 fn check_deterministic(profile: Option<WasmProfile>, mode: &ExecutionMode) -> anyhow::Result<()> {
     if profile.is_some() && matches!(mode, ExecutionMode::Native { .. }) {
-        let reason = "--deterministic: the program is a script, and only WebAssembly runs the same way each time";
-        return Err(InputError::new(reason.to_owned()).into());
+        return Err(InputError::new(
+            "cannot run a script with `--deterministic`: only WebAssembly is deterministic",
+        )
+        .into());
     }
     Ok(())
 }
 
-/// Adds to an error that there is source to build, where there is.
+/// Adds a hint to build the skill if it has source, but nothing to run.
 fn hint_not_built(runtime: &SkillRuntime, name: &str, error: RuntimeError) -> anyhow::Error {
     let has_nothing = error.kind() == ErrorKind::NothingToRun;
     let skill = has_nothing.then(|| runtime.get_skill(name).ok()).flatten();
@@ -137,14 +138,19 @@ fn hint_not_built(runtime: &SkillRuntime, name: &str, error: RuntimeError) -> an
     }
 }
 
-/// Reads the files for a private workspace; each has its own name there.
+/// Reads the input files of a private workspace. Their file names must be unique.
 fn read_input_files(paths: &[std::path::PathBuf]) -> anyhow::Result<Vec<InputFile>> {
     let read = |path: &std::path::PathBuf| {
-        let wrong = || InputError::new(format!("{} has no name that is text", path.display()));
+        let invalid = || {
+            InputError::new(format!(
+                "invalid file name `{}`: not valid UTF-8",
+                path.display()
+            ))
+        };
         let name = path
             .file_name()
             .and_then(|name| name.to_str())
-            .ok_or_else(wrong)?;
+            .ok_or_else(invalid)?;
         Ok(InputFile {
             name: name.to_owned(),
             content: input::read_bytes(path, input::MAX_BYTES)?,
@@ -153,52 +159,56 @@ fn read_input_files(paths: &[std::path::PathBuf]) -> anyhow::Result<Vec<InputFil
     let files: Vec<InputFile> = paths.iter().map(read).collect::<anyhow::Result<_>>()?;
     let mut names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
     names.sort_unstable();
-    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(InputError::new(format!("--file: two files are named {:?}", twice[0])).into());
+    if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(
+            InputError::new(format!("duplicate file name `{}` in `--file`", pair[0])).into(),
+        );
     }
     Ok(files)
 }
 
-/// Makes a directory that is not there.
+/// Creates the output directory unless it exists.
 fn create_output_dir(path: &Path) -> anyhow::Result<PathBuf> {
     if let Err(error) = std::fs::create_dir(path)
         && error.kind() != std::io::ErrorKind::AlreadyExists
     {
-        return Err(InputError::new(format!("{} cannot be made: {error}", path.display())).into());
+        return Err(InputError::new(format!("cannot create `{}`: {error}", path.display())).into());
     }
     input::resolve_directory(path)
 }
 
-/// Writes what the program made; says what could not be written. Nothing that was there before is
-/// replaced.
+/// Writes the output files and returns an error message for each that could not be written.
+/// Existing files are not replaced.
 fn write_output_files(artifacts: &ExecutionArtifacts, directory: &Path) -> Vec<String> {
-    let kept = artifacts
+    let contents = artifacts
         .output_files
         .files
         .iter()
         .filter_map(|file| Some((file, file.content.as_deref()?)));
-    let failed = kept.filter_map(|(file, content)| {
+    let failed = contents.filter_map(|(file, content)| {
         let error = write_output_file(directory, &file.path, content).err()?;
-        Some(format!("{} is not kept: {error}", file.path))
+        Some(format!("cannot save `{}`: {error}", file.path))
     });
     failed.collect()
 }
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "the directory is one that the user names on the command line"
+    reason = "the directory is given on the command line"
 )]
 fn write_output_file(directory: &Path, name: &str, content: &[u8]) -> std::io::Result<()> {
-    // The program chose the name.
+    // The name comes from the program, so it is not trusted.
     let is_below = Path::new(name)
         .components()
         .all(|part| matches!(part, Component::Normal(_)));
     if !is_below || name.is_empty() {
-        return Err(std::io::Error::other("its name leads elsewhere"));
+        return Err(std::io::Error::other(
+            "the path leaves the output directory",
+        ));
     }
     if let Some(protected) = protected_name(&directory.join(name), directory) {
         let reason = format!(
-            "{protected:?} is a protected name: other programs run or obey what lies there"
+            "`{protected}` is a protected name: other programs execute or trust such files"
         );
         return Err(std::io::Error::other(reason));
     }
@@ -214,19 +224,19 @@ fn write_output_file(directory: &Path, name: &str, content: &[u8]) -> std::io::R
             _ if parent.symlink_metadata()?.is_dir() => {}
             _ => {
                 return Err(std::io::Error::other(
-                    "a symlink or a file stands in its way",
+                    "a parent directory is a symlink or a file",
                 ));
             }
         }
     }
-    let mut made = std::fs::OpenOptions::new()
+    let mut file = std::fs::OpenOptions::new()
         .write(true)
         .create_new(true)
         .open(&path)?;
-    let written = std::io::Write::write_all(&mut made, content);
+    let written = std::io::Write::write_all(&mut file, content);
     if written.is_err() {
-        // Half a file, on a full disk, would look like all of it; what cannot be removed either is
-        // told by the error.
+        // A partial file, as on a full disk, would look complete. If it cannot be removed either,
+        // the write error is still reported.
         let _ = std::fs::remove_file(&path);
     }
     written
@@ -254,18 +264,16 @@ fn print_result(
         if captured.is_truncated() {
             let shown = captured.total_bytes() - captured.dropped_bytes();
             output.status(&format!(
-                "{stream} cut: {shown} of {} bytes shown, the first and the last",
+                "{stream} truncated: {shown} of {} bytes shown, the first and the last",
                 captured.total_bytes()
             ));
         }
     }
     match &artifacts.exit_status {
         ExecutionStatus::Success => {}
-        ExecutionStatus::Failed {
-            termination: ending,
-        } => {
-            output.status(&format!("error: {name} failed: {ending}"));
-            if matches!(ending, Termination::DiskLimit(_)) {
+        ExecutionStatus::Failed { termination } => {
+            output.status(&format!("error: `{name}` failed: {termination}"));
+            if matches!(termination, Termination::DiskLimit(_)) {
                 output.status("help: `--scratch` raises the quota, as far as `scratch-mib` in the policy allows");
             }
         }
@@ -274,23 +282,27 @@ fn print_result(
                 .what
                 .timeout
                 .filter(|wanted| wanted > limit_ms)
-                .map_or("", |_| ", the most that the rules allow");
+                .map_or("", |_| ", the limit of the policy");
             output.status(&format!(
-                "error: {name} timed out after {limit_ms} ms{lowered}"
+                "error: `{name}` timed out after {limit_ms} ms{lowered}"
             ));
         }
         ExecutionStatus::PermissionDenied { denial } => {
-            output.status(&format!("error: {name} was not started: {denial}"));
+            output.status(&format!("error: cannot run `{name}`: {denial}"));
             denial_hints(denial, name)
                 .iter()
-                .for_each(|hint| output.status(&format!("  {hint}")));
+                .for_each(|hint| output.status(&format!("help: {hint}")));
         }
-        other => output.status(&format!("error: {name} ended: {other:?}")),
+        other => output.status(&format!("error: `{name}` failed: {other:?}")),
     }
     for file in &artifacts.output_files.files {
         output.status(&format!(
             "{} {} ({} bytes)",
-            if file.is_created { "made" } else { "changed" },
+            if file.is_created {
+                "created"
+            } else {
+                "changed"
+            },
             file.path,
             file.bytes
         ));
@@ -299,7 +311,7 @@ fn print_result(
         .output_files
         .omitted
         .iter()
-        .for_each(|left_out| output.status(&format!("left out: {left_out}")));
+        .for_each(|omitted| output.status(&format!("omitted: {omitted}")));
     artifacts
         .notes
         .iter()
@@ -308,7 +320,7 @@ fn print_result(
         artifacts
             .decisions
             .iter()
-            .for_each(|verdict| output.status(&verdict.to_string()));
+            .for_each(|decision| output.status(&decision.to_string()));
     }
     if arguments.verbose || arguments.explain {
         print_explanation(artifacts, output);
@@ -316,8 +328,8 @@ fn print_result(
     Ok(())
 }
 
-/// Says how what was denied for lack of a rule or an answer may be had. Readers copy what they see,
-/// so nothing of a skill is in it that could be taken for another word.
+/// Returns hints for permissions that were denied for lack of a rule or an approval. Users copy
+/// hints into a shell, so text of a skill is included only if it is a single shell word.
 fn denial_hints(denial: &Denial, skill: &str) -> Vec<String> {
     let denied: Vec<_> = denial.denied().collect();
     let by_rule = |reason: &DecisionReason| {
@@ -332,7 +344,7 @@ fn denial_hints(denial: &Denial, skill: &str) -> Vec<String> {
         |verdict: &&PermissionDecision| matches!(verdict.ask_rule(), Some((RuleSource::Admin, _)));
     let mut hints = Vec::new();
     if !denied.iter().any(|verdict| by_rule(verdict.reason())) {
-        // What an administrator wants asked no option answers.
+        // No option overrides an `ask` rule of the administrator.
         let mut options: Vec<String> = denied
             .iter()
             .filter_map(|verdict| {
@@ -342,12 +354,14 @@ fn denial_hints(denial: &Denial, skill: &str) -> Vec<String> {
         if !options.is_empty() && options.len() == denied.len() && !denied.iter().any(is_admins) {
             options.dedup();
             hints.push(format!(
-                "for this run: --allow {}",
+                "allow it for this run with `--allow {}`",
                 options.join(" --allow ")
             ));
         }
         hints.extend(is_shell_word(skill).then(|| {
-            format!("for what it is now, for good: skills trust {skill}, with the same options")
+            format!(
+                "approve this version permanently with `skills trust {skill}` and the same options"
+            )
         }));
     }
     let mut without: Vec<&str> = denied
@@ -357,14 +371,14 @@ fn denial_hints(denial: &Denial, skill: &str) -> Vec<String> {
     without.dedup();
     if !without.is_empty() {
         hints.push(format!(
-            "without: --without {}",
+            "run without it with `--without {}`",
             without.join(" --without ")
         ));
     }
     hints
 }
 
-/// A word that is one word to every shell, and no option.
+/// Returns true if a text is a single word for every shell, and not an option.
 fn is_shell_word(text: &str) -> bool {
     !text.is_empty()
         && !text.starts_with('-')
@@ -373,7 +387,7 @@ fn is_shell_word(text: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || "-_.:/@+".contains(c))
 }
 
-/// What to allow.
+/// Returns the value of `--allow` that grants a permission.
 fn allow_option(permission: &Permission) -> Option<String> {
     Some(match permission {
         Permission::Write(path) | Permission::WriteProtected { path, .. } => {
@@ -399,7 +413,7 @@ fn print_explanation(artifacts: &ExecutionArtifacts, output: &Output) {
         report
             .to_lines()
             .iter()
-            .for_each(|told| output.status(&format!("  {told}")));
+            .for_each(|row| output.status(&format!("  {row}")));
     }
 }
 

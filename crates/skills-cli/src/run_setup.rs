@@ -1,4 +1,4 @@
-//! From the command line to a run.
+//! Converts command-line arguments to runtime and execution options.
 
 use std::path::Path;
 
@@ -12,10 +12,10 @@ use crate::input::{self, InputError};
 use crate::output::Output;
 use crate::policy_config;
 
-/// The longest `.env` file, in bytes.
+/// Maximum size of a `.env` file, in bytes.
 const MAX_ENV_FILE: u64 = 1 << 20;
 
-/// Puts the rules of all layers, the secrets, the approvals and the records into a runtime.
+/// Configures a runtime with the policy of all sources, secrets, approval store and audit log.
 pub(crate) fn configure_runtime(
     builder: Builder,
     what: &ExecutionArgs,
@@ -31,14 +31,14 @@ pub(crate) fn configure_runtime(
             "--allow",
         )?);
     }
-    // Whoever names a path to write on the command line has been asked.
+    // A path given with `--write` counts as approved.
     for path in &what.write {
         let target = Target::write(canonicalize(path)?)
             .map_err(|error| InputError::new(format!("--write: {error}")))?;
         rules =
             rules.rule(Rule::new(Effect::Allow, RuleSource::Invocation, target).origin("--write"));
     }
-    // Whoever may write rules, approvals or records may do anything.
+    // Write access to these files is equivalent to unrestricted access.
     for path in directories::write_protected_paths()
         .iter()
         .flat_map(|path| policy_config::path_spellings(path))
@@ -46,7 +46,7 @@ pub(crate) fn configure_runtime(
         if let Ok(target) = Target::write(path) {
             rules = rules.rule(
                 Rule::new(Effect::Deny, RuleSource::BuiltIn, target)
-                    .origin("rules, approvals and records of this command"),
+                    .origin("policy, approvals and audit log of this command"),
             );
         }
     }
@@ -58,7 +58,7 @@ pub(crate) fn configure_runtime(
     directories::with_state(builder)
 }
 
-/// Reads what is to run, and what it is offered.
+/// Converts the arguments to the options of a run.
 pub(crate) fn execution_options(what: &ExecutionArgs) -> anyhow::Result<ExecutionOptions> {
     let mut options = ExecutionOptions::default();
     if let Some(argument) = &what.input {
@@ -92,14 +92,16 @@ pub(crate) fn execution_options(what: &ExecutionArgs) -> anyhow::Result<Executio
             Some((name, value)) => (name, value.to_owned()),
             None => {
                 let value = directories::env_var(text).ok_or_else(|| {
-                    anyhow!(InputError::new(format!("--env {text}: it is not set here")))
+                    anyhow!(InputError::new(format!(
+                        "cannot pass `{text}`: not set in the environment"
+                    )))
                 })?;
                 (text.as_str(), value)
             }
         };
         if !is_variable_name(name) {
             return Err(
-                InputError::new(format!("--env {name}: that is no name of a variable")).into(),
+                InputError::new(format!("invalid variable name `{name}` in `--env`")).into(),
             );
         }
         options = options.env(name, value);
@@ -109,10 +111,10 @@ pub(crate) fn execution_options(what: &ExecutionArgs) -> anyhow::Result<Executio
 
 fn canonicalize(path: &Path) -> anyhow::Result<std::path::PathBuf> {
     path.canonicalize()
-        .with_context(|| InputError::new(format!("{}: no such file or directory", path.display())))
+        .with_context(|| InputError::new(format!("cannot resolve `{}`", path.display())))
 }
 
-/// Reads the `.env` files; later ones win. Nothing in them is shown.
+/// Reads the `.env` files; later files override earlier ones. Values are never printed.
 fn read_env_files(what: &ExecutionArgs, output: &Output) -> anyhow::Result<Secrets> {
     let mut all = Vec::new();
     for path in &what.env_file {
@@ -123,7 +125,7 @@ fn read_env_files(what: &ExecutionArgs, output: &Output) -> anyhow::Result<Secre
         }
         if directories::is_readable_by_others(path) {
             output.status(&format!(
-                "warning: others may read {}; run `chmod 600` on it",
+                "warning: `{}` is readable by other users; run `chmod 600` on it",
                 path.display()
             ));
         }

@@ -1,4 +1,4 @@
-//! `skills show NAME`.
+//! `skills show NAME`: prints a skill's manifest, files and instructions.
 
 use std::fmt::Write;
 
@@ -108,7 +108,7 @@ fn render_text(skill: &LoadedSkill) -> Result<String, std::fmt::Error> {
     Ok(text)
 }
 
-/// The fields that are set, beside name and description.
+/// Returns the fields that are set, except name and description.
 fn manifest_fields(manifest: &Manifest) -> Vec<(String, String)> {
     let tools = manifest
         .allowed_tools()

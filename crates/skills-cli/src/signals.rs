@@ -1,14 +1,14 @@
-//! Signals that end the command.
+//! Signals that interrupt the command.
 #![cfg_attr(
     unix,
     expect(
         clippy::disallowed_methods,
-        reason = "the kernel's word on ignored signals is no file of a skill"
+        reason = "the status file of the kernel is not a file of a skill"
     )
 )]
 
-/// Waits until somebody wants the command to end: from the keyboard, by `kill`, or by closing the
-/// terminal. A signal that the command was started to ignore, as `nohup` does it, stays ignored.
+/// Waits for SIGINT, SIGTERM or SIGHUP. Signals that the parent process set to be ignored stay
+/// ignored, as with `nohup`.
 #[cfg(unix)]
 pub(crate) async fn wait_for_interrupt() {
     use tokio::signal::unix::{SignalKind, signal};
@@ -17,7 +17,7 @@ pub(crate) async fn wait_for_interrupt() {
         let is_ignored = ignored & (1 << (kind.as_raw_value() - 1)) != 0;
         match signal(kind) {
             Ok(mut signal) if !is_ignored => drop(signal.recv().await),
-            // Without the handler the signal ends the command as it would any other.
+            // Without a handler, the signal has its default effect.
             _ => std::future::pending().await,
         }
     };
@@ -28,7 +28,7 @@ pub(crate) async fn wait_for_interrupt() {
     }
 }
 
-/// Reads which signals are ignored, one bit each; none where the kernel does not say.
+/// Returns the mask of ignored signals, or 0 if the kernel does not report it.
 #[cfg(unix)]
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

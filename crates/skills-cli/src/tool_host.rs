@@ -1,4 +1,4 @@
-//! The tools of a host, from the command line.
+//! Builds the tool set that `skills tools`, `skills call` and `skills mcp` share.
 
 use skills_runtime::discovery::{SearchDepth, Trust};
 use skills_runtime::{Builder, Root, Scope};
@@ -9,7 +9,7 @@ use crate::input::{self, InputError};
 use crate::output::Output;
 use crate::{directories, run_setup};
 
-/// Where drafts lie.
+/// Returns the directory of drafts: the given one, else the default.
 pub(crate) fn drafts_dir(
     given: Option<&std::path::PathBuf>,
 ) -> anyhow::Result<Option<std::path::PathBuf>> {
@@ -20,19 +20,19 @@ pub(crate) fn drafts_dir(
         .map(|given| given.or_else(directories::drafts_dir))
 }
 
-/// The root of the drafts: they are seen, and nothing of them is used.
+/// Returns the root of the drafts. It is untrusted, so drafts are listed, but do not run.
 pub(crate) fn draft_root(drafts: &std::path::Path) -> Root {
     Root::new(drafts, Scope::User)
         .trust(Trust::Untrusted)
         .depth(SearchDepth::Children)
 }
 
-/// Puts the tools together, with nobody's leave to run anything: for a look at them.
+/// Builds the tool set for inspection: nothing can run.
 pub(crate) fn inspection_tools(builder: Builder, host: &Host) -> anyhow::Result<ToolSet> {
     build_tools(builder, host)
 }
 
-/// Puts the tools together under the rules of all layers, with records and approvals.
+/// Builds the tool set for calls, with the policy of all sources, approval store and audit log.
 pub(crate) fn callable_tools(
     builder: Builder,
     host: &Host,

@@ -1,4 +1,4 @@
-//! `skills tools`.
+//! `skills tools`: lists and configures the tools offered to a model.
 
 use serde_json::json;
 use skills_runtime::Builder;
@@ -15,7 +15,7 @@ pub(crate) fn tools(builder: Builder, arguments: &Tools, output: &Output) -> any
     if let Some(ToolsCommand::Change(change)) = &arguments.command {
         if change.reset {
             if !set.clear_override(&change.tool)? {
-                output.status(&format!("nothing of {} was changed", change.tool));
+                output.status(&format!("`{}` has no overrides", change.tool));
             }
             return print_override(&set, &change.tool, output);
         }
@@ -24,9 +24,9 @@ pub(crate) fn tools(builder: Builder, arguments: &Tools, output: &Output) -> any
         wanted.description.clone_from(&change.description);
         wanted.timeout_ms = change.timeout;
         if wanted == ToolOverride::default() {
-            let message =
-                "nothing to change: name --off, --on, --description, --timeout or --reset";
-            return Err(InputError::new(message.to_owned()).into());
+            return Err(InputError::new("nothing to change")
+                .with_help("pass `--off`, `--on`, `--description`, `--timeout` or `--reset`")
+                .into());
         }
         set.set_override(&change.tool, wanted)?;
         return print_override(&set, &change.tool, output);
@@ -66,8 +66,8 @@ fn print_override(set: &ToolSet, tool: &str, output: &Output) -> anyhow::Result<
         output.print_json(&json!({"tool": tool, "offered": is_offered}))?;
     } else {
         output.status(&format!(
-            "{tool} is {}, and stays so when the skill changes",
-            if is_offered { "offered" } else { "not offered" }
+            "{tool} is {}, also after changes of the skill",
+            if is_offered { "enabled" } else { "disabled" }
         ));
     }
     Ok(Exit::Success)

@@ -1,4 +1,4 @@
-//! `skills trust`.
+//! `skills trust`: approves the current version of a skill, lists and revokes approvals.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,8 @@ pub(crate) fn trust(
     output: &Output,
 ) -> anyhow::Result<Exit> {
     let approvals = directories::open_approvals().ok_or_else(|| {
-        InputError::new("there is no place for approvals: set XDG_STATE_HOME".to_owned())
+        InputError::new("cannot open the approval store: no home directory")
+            .with_help("set `XDG_STATE_HOME`")
     })?;
     let Some(name) = &arguments.name else {
         return list_approvals(&approvals.all().map_err(approval_error)?, output);
@@ -35,8 +36,8 @@ pub(crate) fn trust(
     approve(&runtime, &name, arguments, output)
 }
 
-/// Forgets what was approved. What is gone from the disk, or not looked for, is known by what was
-/// approved.
+/// Revokes the approvals of a skill. A skill that no longer exists or is not in the catalog is
+/// found by the name or directory of its approvals.
 fn revoke(
     runtime: &SkillRuntime,
     approvals: &FileApprovalStore,
@@ -51,27 +52,30 @@ fn revoke(
     let directories = match runtime.get_skill(name) {
         Ok(skill) => vec![skill.directory],
         Err(_) if known.len() > 1 => {
-            let message = format!(
-                "several skills that were approved are named {name:?}; name one by its directory"
-            );
-            return Err(InputError::new(message).into());
+            return Err(InputError::new(format!("skill name `{name}` is ambiguous"))
+                .with_help("pass the directory of the skill; `skills trust --list` shows them")
+                .into());
         }
         Err(_) => known,
     };
-    let mut is_gone = false;
+    let mut is_revoked = false;
     for directory in directories {
-        is_gone |= approvals.revoke(&directory).map_err(approval_error)?;
+        is_revoked |= approvals.revoke(&directory).map_err(approval_error)?;
     }
     if output.is_json() {
-        output.print_json(&json!({"revoked": is_gone}))?;
+        output.print_json(&json!({"revoked": is_revoked}))?;
     } else {
-        output.status(&if is_gone {
-            format!("nothing of {name} is approved any more")
+        output.status(&if is_revoked {
+            format!("revoked all approvals of `{name}`")
         } else {
-            format!("nothing of {name} was approved")
+            format!("`{name}` has no approvals")
         });
     }
-    Ok(if is_gone { Exit::Success } else { Exit::Failed })
+    Ok(if is_revoked {
+        Exit::Success
+    } else {
+        Exit::Failed
+    })
 }
 
 fn approval_error(error: BoxError) -> anyhow::Error {
@@ -89,16 +93,16 @@ fn approve(
     let Some(question) = &preview.approval_request else {
         return Ok(match &preview.authorization {
             Authorization::Granted(grants) if output.is_json() => {
-                output.print_json(&json!({"skill": preview.skill, "digest": preview.digest, "decisions": grants.decisions()}))?;
+                output.print_json(&json!({"skill": preview.skill, "digest": preview.digest, "verdicts": grants.decisions()}))?;
                 Exit::Success
             }
             Authorization::Granted(_) => {
-                output.status(&format!("{} needs no approval: rules and what was approved before give all that it asks for", preview.skill));
+                output.status(&format!("`{}` needs no approval: rules and stored approvals grant everything that it requests", preview.skill));
                 Exit::Success
             }
             Authorization::Denied(denial) => {
                 output.status(&format!(
-                    "error: {} cannot be approved: {denial}",
+                    "error: cannot approve `{}`: {denial}",
                     preview.skill
                 ));
                 Exit::Denied
@@ -107,30 +111,25 @@ fn approve(
     };
     if !arguments.yes {
         output.status_lines(&approver::text(question));
-        match approver::confirm(
-            "Approve it for good, for this content? y: yes, anything else: no",
-            output,
-        ) {
+        match approver::confirm("Approve this version permanently? [y/N]", output) {
             Some(true) => {}
             Some(false) => {
-                output.status(&format!("{} is not approved", preview.skill));
+                output.status(&format!("`{}` is not approved", preview.skill));
                 return Ok(Exit::Denied);
             }
             None => {
-                output.status("error: there is no terminal to ask on; --yes approves it");
+                output.status("error: no terminal to ask on");
+                output.status("help: pass `--yes`");
                 return Ok(Exit::Denied);
             }
         }
     }
-    // What was shown is what is approved; what changed since is not.
+    // Fails if the skill or its request changed since it was shown.
     let decision = runtime.approve_skill(name, &options, question)?;
     if output.is_json() {
-        output.print_json(&json!({"skill": preview.skill, "digest": preview.digest, "decisions": decision.decisions()}))?;
+        output.print_json(&json!({"skill": preview.skill, "digest": preview.digest, "verdicts": decision.decisions()}))?;
     } else {
-        output.status(&format!(
-            "approved: {} with the content that it has now",
-            preview.skill
-        ));
+        output.status(&format!("approved this version of `{}`", preview.skill));
         decision
             .decisions()
             .iter()

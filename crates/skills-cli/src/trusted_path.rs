@@ -1,4 +1,4 @@
-//! Which directories of the `PATH` interpreters are taken from.
+//! Directories of `PATH` in which interpreters may be found.
 #![cfg(unix)]
 #![expect(
     clippy::disallowed_methods,
@@ -14,9 +14,9 @@ use skills_runtime::discovery::project_directories;
 
 use crate::discovery_config::PROJECT_MARKERS;
 
-/// Returns the absolute directories of the `PATH` in which nobody but this user and the
-/// administrator may put programs, and which lie neither in the project nor in the working
-/// directory: what one skill may write there would be another's interpreter.
+/// Returns the absolute directories of `PATH` that only this user or the administrator can write
+/// to, and that are outside the project and the working directory. A skill may be allowed to write
+/// there, and could otherwise replace the interpreter of another skill.
 pub(crate) fn trusted_dirs() -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let here = env::current_dir()
@@ -38,15 +38,15 @@ pub(crate) fn trusted_dirs() -> Vec<PathBuf> {
         .collect()
 }
 
-/// Says whether only this user and the administrator may put something else in a directory's place,
-/// or change it. What cannot be looked at is not.
+/// Returns true if only this user and the administrator can change or replace a directory. Returns
+/// false if its metadata cannot be read.
 fn is_trusted_dir(directory: &Path) -> bool {
     const STICKY: u32 = 0o1000;
     directory.metadata().is_ok_and(|found| {
         let is_owned = found.uid() == 0 || found.uid() == geteuid().as_raw();
         let by_group =
             found.mode() & 0o020 != 0 && found.gid() != 0 && found.gid() != getegid().as_raw();
-        let by_anybody = found.mode() & 0o002 != 0;
-        is_owned && (found.mode() & STICKY != 0 || !by_group && !by_anybody)
+        let by_others = found.mode() & 0o002 != 0;
+        is_owned && (found.mode() & STICKY != 0 || !by_group && !by_others)
     })
 }

@@ -1,4 +1,4 @@
-//! `skills validate PATH…`.
+//! `skills validate PATH…`: checks skills against the specification or a client.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::input::InputError;
 use crate::output::{Output, line};
 
-/// One thing to tell about a skill.
+/// An error or warning about a skill.
 struct Finding {
     severity: Severity,
     code: &'static str,
@@ -97,20 +97,21 @@ pub(crate) fn validate(
     Ok(if failed { Exit::Failed } else { Exit::Success })
 }
 
-/// Finds the client whose rules are meant.
+/// Finds the client profile by its name.
 fn find_client(name: &str) -> anyhow::Result<Client> {
     Client::ALL
         .into_iter()
         .find(|client| client.as_str() == name)
         .ok_or_else(|| {
             let names = Client::ALL.map(Client::as_str).join(", ");
-            anyhow!(InputError::new(format!(
-                "no rules are known of the profile {name:?}; there are: {names}"
-            )))
+            anyhow!(
+                InputError::new(format!("unknown client profile `{name}`"))
+                    .with_help(format!("available: {names}"))
+            )
         })
 }
 
-/// The verdict of the reference tool.
+/// Returns the errors that the reference tool reports.
 fn reference_findings(target: &SkillPath) -> Vec<Finding> {
     match target.validate() {
         Ok(errors) => (errors.into_iter())
@@ -126,7 +127,7 @@ fn reference_findings(target: &SkillPath) -> Vec<Finding> {
     }
 }
 
-/// Everything that the lenient reading finds, and what one client makes of it.
+/// Returns the findings of the lenient parser, and of the rules of one client.
 fn lenient_findings(target: &SkillPath, client: Option<Client>) -> Vec<Finding> {
     if let Err(message) = target.check_directory() {
         return vec![Finding::error("path", message)];
@@ -164,7 +165,7 @@ fn lenient_findings(target: &SkillPath, client: Option<Client>) -> Vec<Finding> 
         findings.push(Finding::warning(
             "name-missing",
             document.field_line("name"),
-            "no usable `name`; the directory's name serves",
+            "no valid `name`; the directory name is used",
         ));
     }
     let directory = target.directory_name();
@@ -183,7 +184,7 @@ fn lenient_findings(target: &SkillPath, client: Option<Client>) -> Vec<Finding> 
             .name()
             .is_some_and(|name| name.as_str() != directory) =>
         {
-            let message = format!("the name is not that of the directory {directory:?}");
+            let message = format!("the name differs from the directory name `{directory}`");
             findings.push(Finding::warning(
                 "name-differs",
                 document.field_line("name"),
@@ -196,7 +197,7 @@ fn lenient_findings(target: &SkillPath, client: Option<Client>) -> Vec<Finding> 
     findings
 }
 
-/// What is wrong with the file, its links and its host metadata, whoever reads it.
+/// Returns the findings that do not depend on a client: the file, its links and its host metadata.
 fn manifest_findings(document: &Document, files: &SkillFiles) -> Vec<Finding> {
     let mut findings: Vec<Finding> = (document.warnings().iter())
         .map(|warning| Finding {
@@ -209,13 +210,13 @@ fn manifest_findings(document: &Document, files: &SkillFiles) -> Vec<Finding> {
         .collect();
     if files.file_name() != "SKILL.md" {
         let message = format!(
-            "the file is spelled {:?}; other clients read only `SKILL.md`",
+            "the file is named `{}`; other clients read only `SKILL.md`",
             files.file_name()
         );
         findings.push(Finding::warning("file-name", None, message));
     }
     for link in files.broken_links(&document.outline()) {
-        let message = format!("{:?} is no file of the skill", link.target);
+        let message = format!("`{}` is not a file of the skill", link.target);
         findings.push(Finding::warning("broken-link", Some(link.line), message));
     }
     for note in files.openai_metadata().1 {
@@ -244,13 +245,12 @@ fn unreadable_finding(error: &DiscoveryError, message: &str) -> Finding {
     }
 }
 
-/// How verdicts are printed.
+/// How findings are printed.
 #[derive(PartialEq)]
 enum ValidateFormat {
-    /// Byte for byte as the reference tool does.
+    /// Byte for byte like the reference tool.
     Reference,
-    /// In the same words, with lines and warnings; no text of a skill or path makes a line of its
-    /// own.
+    /// In the same form, with lines and warnings. Text of a skill or path is escaped to one line.
     Detailed,
 }
 
@@ -321,13 +321,13 @@ fn to_json(target: &SkillPath, findings: &[Finding]) -> Value {
     json!({"path": target.to_string(), "valid": errors.is_empty(), "errors": errors, "warnings": warnings})
 }
 
-/// A path as it was typed stands for the directory that it names.
+/// Returns the path as typed if it exists.
 pub(crate) fn check_exists(path: &Path) -> anyhow::Result<PathBuf> {
     if path.exists() {
         Ok(path.to_owned())
     } else {
         Err(anyhow!(InputError::new(format!(
-            "{}: no such file or directory",
+            "`{}` not found",
             path.display()
         ))))
     }

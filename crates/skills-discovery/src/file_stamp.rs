@@ -189,7 +189,7 @@ impl FileStamp {
             i64::from(age.subsec_nanos()),
         );
         Self {
-            look: FileStat {
+            stat: FileStat {
                 bytes,
                 modified,
                 ..FileStat::default()

@@ -15,12 +15,12 @@
 //! policy: it gets roots as values.
 //!
 //! ```
-//! use skills_discovery::{discover, Limits, Lookup, Root, Scope};
+//! use skills_discovery::{discover, Lookup, Root, ScanLimits, Scope};
 //!
 //! # let directory = tempfile::tempdir()?;
 //! # std::fs::create_dir(directory.path().join("greet"))?;
 //! # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nHi\n")?;
-//! let catalog = discover(&[Root::new(directory.path(), Scope::Repo)], &Limits::default());
+//! let catalog = discover(&[Root::new(directory.path(), Scope::Repo)], &ScanLimits::default());
 //! let Lookup::Found(entry) = catalog.find("greet") else { panic!("greet is there") };
 //! assert_eq!(entry.manifest().description(), "Says hello.");
 //! assert_eq!(entry.open()?.document()?.body(), "Hi\n");

@@ -117,7 +117,7 @@ fn check_regular(file: &File, max_bytes: u64) -> Result<FileStamp, DiscoveryErro
         }
         .into());
     }
-    Ok(FileStamp::of_metadata(&metadata))
+    Ok(FileStamp::from_metadata(&metadata))
 }
 
 /// Where a path comes from.

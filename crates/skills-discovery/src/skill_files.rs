@@ -204,7 +204,7 @@ impl SkillFiles {
         self.linked_path.is_some()
     }
 
-    /// Returns the handle of the skill's directory, for what [`read`](Self::configure_root) and
+    /// Returns the handle of the skill's directory, for what [`read`](Self::read) and
     /// [`list`](Self::list) cannot do.
     #[must_use]
     pub fn directory(&self) -> &Dir {

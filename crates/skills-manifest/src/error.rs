@@ -5,7 +5,7 @@ use crate::{MAX_FRONTMATTER_BYTES, Position, Warning};
 /// Says why a `SKILL.md` is no skill.
 ///
 /// The message is one lower-case sentence without the path, which the caller knows;
-/// [`line`](Self::process_line) says where to look.
+/// [`line`](Self::line) says where to look.
 #[derive(Debug, thiserror::Error)]
 #[error("{repr}")]
 pub struct ManifestError {

@@ -47,7 +47,7 @@ impl<'a> FrontmatterScan<'a> {
     /// Returns the frontmatter of a whole file.
     ///
     /// # Errors
-    /// As [`find`](Self::report), and when a fence is missing.
+    /// As [`scan_prefix`](Self::scan_prefix), and when a fence is missing.
     pub fn parse_file(bytes: &'a [u8]) -> Result<Frontmatter<'a>, ManifestError> {
         match scan(bytes, InputExtent::WholeFile)? {
             Self::Complete(frontmatter) => Ok(frontmatter),

@@ -29,7 +29,7 @@ pub fn is_invisible(c: char) -> bool {
         || matches!(c, '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}' | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}')
 }
 
-/// Says whether `c` hides in a text behind the character `before`: as [`is_hidden`], but a joiner
+/// Says whether `c` hides in a text behind the character `before`: as [`is_invisible`], but a joiner
 /// has its place behind a letter that is not ASCII or behind an emoji, and so has the emoji
 /// selector, behind the digits of keycaps as well.
 #[must_use]

@@ -1,6 +1,5 @@
-//! What the protocol costs: one call of `skills_ls`, straight (the floor), over a stream, and over
-//! HTTP; once for a workspace of one file beside a thousand skills, once for the first page of
-//! these.
+//! Overhead of the protocol: one call of `skills_ls` directly (the floor), over a stream and over
+//! HTTP; once for a workspace with one file and 1,000 skills, once for the first page of these.
 #![expect(
     clippy::unwrap_used,
     clippy::disallowed_methods,
@@ -84,7 +83,7 @@ fn request(method: &str, mut params: Value) -> String {
     json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string()
 }
 
-/// What is listed.
+/// The listed directories.
 const LISTED: [&str; 2] = ["workspace", "skills"];
 
 fn ls(path: &str) -> String {
@@ -98,7 +97,7 @@ fn has_entries(answer: &str, path: &str) -> bool {
     answer.contains(&format!(r#""path":"{path}/"#)) && answer.ends_with("}")
 }
 
-/// The tool itself.
+/// The tool without the protocol.
 #[divan::bench(args = LISTED)]
 fn floor(bencher: Bencher<'_, '_>, path: &str) {
     let host = Host::of(1_000);
@@ -154,7 +153,7 @@ fn stream(bencher: Bencher<'_, '_>, path: &str) {
     });
 }
 
-/// The first answer of a server: nothing of any skill has been read.
+/// The first response of a server that has not read any skill.
 #[divan::bench]
 fn first_answer(bencher: Bencher<'_, '_>) {
     let host = Host::of(1_000);
@@ -166,7 +165,7 @@ fn first_answer(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// The first hundred of the skills with their digests, once they were read.
+/// The first 100 skills with their digests, after they were read once.
 #[divan::bench]
 fn skills_list(bencher: Bencher<'_, '_>) {
     let host = Host::of(1_000);
@@ -210,7 +209,7 @@ fn head(address: SocketAddr, length: usize) -> String {
     )
 }
 
-/// Sends a request and reads its answer.
+/// Sends a request and reads its response.
 #[cfg(feature = "http")]
 async fn post(stream: &mut TcpStream, request: &str, path: &str) {
     stream.write_all(request.as_bytes()).await.unwrap();

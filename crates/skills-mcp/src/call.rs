@@ -1,4 +1,4 @@
-//! `tools/call`.
+//! `tools/call`: calls a tool, with approval prompts.
 
 use std::sync::Arc;
 
@@ -22,8 +22,8 @@ use crate::request_state::CallBinding;
 use crate::server::Tenancy;
 use crate::{Server, uri};
 
-/// Calls a tool, asks the client's user where the policy wants that, and tells the client what came
-/// of it.
+/// Calls a tool. If policy requires an approval, asks the user of the client; then returns the
+/// result.
 pub(crate) async fn call(
     server: &Server,
     caller: &Caller,
@@ -50,9 +50,9 @@ pub(crate) async fn call(
         Lifecycle::Legacy => ElicitationChannel::Request(Box::new(context.peer.clone())),
     };
     let cancellation = CancellationToken::new();
-    let desk = Arc::new(ElicitationApprover::new(way, offers, cancellation.clone()));
+    let approver = Arc::new(ElicitationApprover::new(way, offers, cancellation.clone()));
     let calling = CallContext::default()
-        .approver(Arc::clone(&desk) as _)
+        .approver(Arc::clone(&approver) as _)
         .cancellation(cancellation.clone());
     let calling = caller
         .session
@@ -64,7 +64,7 @@ pub(crate) async fn call(
         .call(&name, Value::Object(arguments), &calling);
     let outcome = with_progress(
         work,
-        &desk,
+        &approver,
         &cancellation,
         &server.inner.cancel_calls,
         context,
@@ -72,15 +72,15 @@ pub(crate) async fn call(
     .await;
     let outcome =
         outcome.map_err(|unknown| ErrorData::invalid_params(unknown.to_string(), None))?;
-    match desk.take_pending() {
+    match approver.take_pending() {
         Some(ask) if outcome.has_code(ToolErrorCode::ApprovalRequired) => {
             input_required(server, &bound, &ask).map(Into::into)
         }
-        _ => Ok(tool_result(with_hint(outcome, &desk)).into()),
+        _ => Ok(tool_result(with_hint(outcome, &approver)).into()),
     }
 }
 
-/// What may be answered: nothing that outlives what the caller is.
+/// Returns the answers to offer: none that would affect more than the caller may decide.
 fn allowed_answers(server: &Server, caller: &Caller) -> AllowedAnswers {
     AllowedAnswers {
         session: caller.session.is_some(),
@@ -88,8 +88,8 @@ fn allowed_answers(server: &Server, caller: &Caller) -> AllowedAnswers {
     }
 }
 
-/// Reads the answer that came with a call. State and answer belong together, and nothing else may
-/// come with them.
+/// Reads the approval response that came with a call. Request state and response must belong
+/// together, without any other response.
 async fn take_response(
     server: &Server,
     caller: &Caller,
@@ -102,7 +102,7 @@ async fn take_response(
         (None, None) => return Ok(None),
         _ if caller.lifecycle == Lifecycle::Legacy => {
             return Err(wrong(
-                "requestState and inputResponses are of revision 2026-07-28",
+                "requestState and inputResponses require protocol version 2026-07-28",
             ));
         }
         (Some(state), Some(responses)) => (state, responses),
@@ -113,9 +113,7 @@ async fn take_response(
     let response = match (responses.pop(), responses.is_empty()) {
         (Some((name, response)), true) if name == PERMISSION_KEY => response,
         _ => {
-            return Err(wrong(
-                "inputResponses answers something else than what was asked",
-            ));
+            return Err(wrong("inputResponses does not match the pending request"));
         }
     };
     let response: ElicitResult = serde_json::from_value(response)
@@ -124,19 +122,19 @@ async fn take_response(
     let opened =
         tokio::task::spawn_blocking(move || server.inner.state_signer.open(&bound, &state)).await;
     let opened =
-        opened.map_err(|_| ErrorData::internal_error("requestState could not be read", None))?;
+        opened.map_err(|_| ErrorData::internal_error("cannot verify requestState", None))?;
     let question = opened.map_err(|error| wrong(&error.to_string()))?;
     Ok(Some((question, response)))
 }
 
-/// The result that asks.
+/// Returns the result that contains an approval prompt.
 fn input_required(
     server: &Server,
     bound: &CallBinding,
     ask: &Elicitation,
 ) -> Result<InputRequiredResult, ErrorData> {
     let failed = |error: &dyn std::fmt::Display| {
-        ErrorData::internal_error(format!("the question cannot be asked: {error}"), None)
+        ErrorData::internal_error(format!("cannot ask for approval: {error}"), None)
     };
     let state = server
         .inner
@@ -151,9 +149,10 @@ fn input_required(
     ))
 }
 
-/// Says what would allow beforehand what nobody could be asked.
-fn with_hint(mut outcome: ToolOutput, desk: &ElicitationApprover) -> ToolOutput {
-    if let Some(question) = desk
+/// Replaces the hint of a denial that could not be prompted for: says how the operator can allow
+/// it.
+fn with_hint(mut outcome: ToolOutput, approver: &ElicitationApprover) -> ToolOutput {
+    if let Some(question) = approver
         .take_unanswerable()
         .filter(|_| outcome.has_code(ToolErrorCode::ApprovalRequired))
     {
@@ -188,8 +187,7 @@ fn tool_result(outcome: ToolOutput) -> CallToolResult {
 }
 
 fn too_many_calls(most: usize) -> CallToolResult {
-    let message =
-        format!("{most} calls are being answered already; call again when one of them is done");
+    let message = format!("too many concurrent calls (limit {most}); retry later");
     let mut result = CallToolResult::error(vec![ContentBlock::text(format!("Error: {message}"))]);
     result.structured_content =
         Some(json!({"error": {"code": "too_many_calls", "message": message, "retryable": true}}));

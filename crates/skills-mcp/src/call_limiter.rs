@@ -1,17 +1,17 @@
-//! How many calls of one caller are answered at a time.
+//! Limit of concurrent calls per principal.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::Principal;
 
-/// How many calls of one caller are answered at a time.
+/// Limits the number of concurrent calls per principal.
 pub(crate) struct CallLimiter {
     max: usize,
     running: Arc<Mutex<HashMap<Principal, usize>>>,
 }
 
-/// A call that is being answered; it counts as long as this lives.
+/// A permit for one call, released on drop.
 pub(crate) struct CallPermit {
     principal: Principal,
     running: Arc<Mutex<HashMap<Principal, usize>>>,
@@ -25,7 +25,7 @@ impl CallLimiter {
         }
     }
 
-    /// Begins a call; nothing when the caller has too many already.
+    /// Acquires a permit. Returns `None` if the principal is at its limit.
     pub(crate) fn try_acquire(&self, principal: &Principal) -> Option<CallPermit> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let count = running.entry(principal.clone()).or_default();
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_caller_has_turns_of_its_own() {
+    fn each_principal_has_its_own_limit() {
         let turns = CallLimiter::new(2);
         let (alice, bob) = (Principal::new("alice"), Principal::new("bob"));
         let first = turns.try_acquire(&alice);
@@ -74,7 +74,7 @@ mod tests {
         drop(second);
         assert!(
             turns.running.lock().unwrap().is_empty(),
-            "nobody is remembered who has no call"
+            "principals without calls are removed"
         );
     }
 }

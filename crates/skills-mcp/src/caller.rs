@@ -1,4 +1,4 @@
-//! Who calls, and what can be done with them.
+//! The sender of a request, and its capabilities.
 
 use rmcp::RoleServer;
 use rmcp::model::{CacheScope, ProtocolVersion};
@@ -6,38 +6,39 @@ use rmcp::service::RequestContext;
 
 use crate::Principal;
 
-/// The header by which older revisions name a session.
+/// The header with the session id of legacy clients.
 const SESSION_HEADER: &str = "mcp-session-id";
-/// How long clients may take what they read for fresh, in milliseconds.
+/// Cache TTL of list results, in milliseconds.
 pub(crate) const CACHE_TTL_MS: u64 = 5_000;
 
-/// Who calls, and what can be done with them.
+/// The sender of a request, and its capabilities.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     pub(crate) principal: Principal,
     pub(crate) lifecycle: Lifecycle,
-    /// What tools know the conversation by; nothing when calls do not belong together.
+    /// The session id for tool calls; `None` if calls do not belong together.
     pub(crate) session: Option<String>,
-    /// Whether its user can be asked.
+    /// Whether approval prompts can reach the user.
     pub(crate) supports_elicitation: bool,
 }
 
-/// How the client and the server talk.
+/// How client and server communicate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lifecycle {
-    /// Revisions up to 2025-11-25: a handshake, and the server may ask the client.
+    /// Protocol versions up to 2025-11-25: initialization by a handshake, and the server may send
+    /// requests.
     Legacy,
-    /// 2026-07-28 and later: each request stands for itself, and questions are results.
+    /// Protocol versions since 2026-07-28: requests are independent, and prompts are results of
+    /// calls.
     Stateless,
 }
 
-/// What a connection is.
+/// The kind of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TransportKind {
-    /// A stream that belongs to one client for as long as it is open.
+    /// A stream that belongs to one client while it is open.
     Stream,
-    /// Requests over HTTP. They belong together only where the client names a session of an older
-    /// revision.
+    /// Requests over HTTP, which belong together only if a legacy client names a session.
     Http,
 }
 
@@ -53,8 +54,8 @@ impl Lifecycle {
         }
     }
 
-    /// Returns for how many milliseconds a client may take what it read for fresh, and who may keep
-    /// it. Older revisions know no such thing; whoever subscribes hears of a change earlier.
+    /// Returns the cache TTL in milliseconds and the cache scope of list results. `None` in the
+    /// legacy lifecycle; subscribers are notified of changes earlier.
     pub(crate) fn cache_hints(self) -> (Option<u64>, Option<CacheScope>) {
         match self {
             Self::Legacy => (None, None),
@@ -64,8 +65,8 @@ impl Lifecycle {
 }
 
 impl Caller {
-    /// Says who sent a request over a connection of this kind, of which `session` is what tools
-    /// know it by.
+    /// Determines the sender of a request on a connection of this kind; `session` is the session id
+    /// for tool calls.
     pub(crate) fn from_context(
         context: &RequestContext<RoleServer>,
         kind: TransportKind,
@@ -79,13 +80,13 @@ impl Caller {
         let elicitation = context
             .client_capabilities()
             .and_then(|capabilities| capabilities.elicitation);
-        // A client that names no mode has forms.
+        // A client that names no elicitation mode supports forms.
         let has_forms = elicitation.is_some_and(|can| can.form.is_some() || can.url.is_none());
         Self {
             principal: Principal::from_extensions(&context.extensions),
             lifecycle: era,
             session: belongs_together.then(session),
-            // Without a session no answer would find its way back.
+            // Without a session, a response could not be routed back.
             supports_elicitation: has_forms && (belongs_together || era == Lifecycle::Stateless),
         }
     }

@@ -1,4 +1,4 @@
-//! `completion/complete`.
+//! `completion/complete`: completes URI templates.
 
 use rmcp::ErrorData;
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
@@ -8,7 +8,7 @@ use crate::Server;
 use crate::caller::Lifecycle;
 use crate::resources::list_templates;
 
-/// Completes the names of skills and the paths of their files.
+/// Completes names of skills and paths of their files.
 pub(crate) async fn complete(
     server: &Server,
     request: CompleteRequestParams,
@@ -21,11 +21,11 @@ pub(crate) async fn complete(
     } = request;
     let template = match r#ref {
         Reference::Resource(reference) => reference.uri,
-        // Prompts take free text alone.
+        // Prompts take free text only.
         Reference::Prompt(_) => return Ok(CompleteResult::default()),
         _ => {
             return Err(ErrorData::invalid_params(
-                "this is neither a prompt nor a resource template",
+                "invalid reference: expected a prompt or a resource template",
                 None,
             ));
         }
@@ -36,7 +36,7 @@ pub(crate) async fn complete(
         .any(|known| known.uri_template == template)
     {
         return Err(ErrorData::invalid_params(
-            "there is no such resource template",
+            "resource template not found",
             None,
         ));
     }

@@ -1,4 +1,4 @@
-//! One client, as the protocol sees it.
+//! A connection to one client.
 
 use std::future::{Future, ready};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,13 +24,17 @@ use crate::{
     tools,
 };
 
-/// One client of a [`Server`]: what the protocol's library calls.
+/// Handles the requests of one client of a [`Server`].
+///
+/// A stream has one connection for its lifetime, HTTP has one per session or per stateless request.
+/// Dropping it ends the session of the tools: the private directory of scripts and the approvals
+/// for the session are removed.
 pub struct Connection {
     server: Server,
     transport: TransportKind,
-    /// What tools know this client by. Clients never learn it.
+    /// The session id for tool calls, which is never sent to the client.
     session: OnceLock<String>,
-    /// How often each list had changed when the client read it last.
+    /// Version of each list when the client read it last.
     seen_versions: Mutex<[Option<u64>; 3]>,
     is_initialized: AtomicBool,
     disconnected: CancellationToken,
@@ -60,13 +64,12 @@ impl Connection {
         }
     }
 
-    /// Returns what is cancelled when the client has gone.
+    /// Returns the token that is cancelled when the client disconnects.
     pub(crate) fn disconnected(&self) -> CancellationToken {
         self.disconnected.clone()
     }
 
-    /// Notes that the client reads a list, or a page of it, and begins to look out for changes of
-    /// it.
+    /// Records that the client reads a page of a list, and starts watching the list for changes.
     fn mark_listed(&self, list: ListKind, page: Option<&PaginatedRequestParams>) {
         if page.is_none_or(|page| page.cursor.is_none()) {
             self.seen_versions()[list as usize] = None;
@@ -74,8 +77,8 @@ impl Connection {
         self.mark_read(list);
     }
 
-    /// Notes that the client reads something of a list. What it has read of it before may be older;
-    /// what nobody read from the beginning is compared with nothing.
+    /// Records that the client reads an item of a list. Earlier reads may be outdated; only lists
+    /// that were read from the first page are compared.
     fn mark_read(&self, list: ListKind) {
         start_watching(&self.server);
         let version = self.server.inner.list_tracker.versions().get(list);
@@ -92,11 +95,11 @@ impl Connection {
         Caller::from_context(context, self.transport, || self.session().to_owned())
     }
 
-    /// Returns what tools know this client by, which nobody can guess.
+    /// Returns the session id for tool calls, which cannot be guessed.
     fn session(&self) -> &str {
         self.session.get_or_init(|| {
             let mut bytes = [0_u8; 16];
-            // Without random numbers the place in memory still tells connections apart.
+            // Without randomness, the memory address still distinguishes connections.
             let _ = getrandom::fill(&mut bytes);
             let random: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
             format!("mcp-{random}-{:p}", &raw const self.session)
@@ -110,7 +113,7 @@ impl Drop for Connection {
             return;
         };
         let tools = self.server.inner.tools.clone();
-        // What is left of a conversation may be many files.
+        // Removing the directory of a session may take long if it has many files.
         match tokio::runtime::Handle::try_current() {
             Ok(executor) => drop(executor.spawn_blocking(move || tools.end_session(&session))),
             Err(_) => tools.end_session(&session),
@@ -137,7 +140,7 @@ impl ServerHandler for Connection {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        // Calls look for skills as well, each by itself until somebody watches.
+        // Tool calls scan for skills, too, until a watcher is active.
         start_watching(&self.server);
         call::call(&self.server, &self.caller(&context), request, &context).await
     }
@@ -222,7 +225,7 @@ impl ServerHandler for Connection {
         skills_extension::list_directory(&self.server, request).await
     }
 
-    /// What has the name of a request and not its parts comes here as well.
+    /// Also receives requests with a known method and invalid parameters.
     fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -249,7 +252,7 @@ impl ServerHandler for Connection {
         &self,
         context: NotificationContext<RoleServer>,
     ) -> impl Future<Output = ()> + Send + '_ {
-        // A client that says so again is told nothing twice.
+        // A repeated notification must not start a second notifier.
         if !self.is_initialized.swap(true, Ordering::Relaxed) {
             start_watching(&self.server);
             subscriptions::notify_legacy(&self.server, context.peer, self.disconnected.clone());

@@ -1,12 +1,13 @@
-//! Asking the user behind a client for leave.
+//! Approval prompts through MCP elicitation.
 //!
 //! ```text
-//! policy has a question --> Desk --> older revisions: `elicitation/create`, awaited
-//!                            |----> 2026-07-28: the call ends with the question and sealed state; the client calls again with the answer
-//!                            `----> a client that cannot be asked: denied, with the command that allows it beforehand
+//! policy needs an approval --> ElicitationApprover
+//!     |--> legacy: request `elicitation/create`, awaited
+//!     |--> stateless: the call returns the prompt and signed state; the client retries with the response
+//!     `--> client without elicitation: denied, with a hint how to allow it
 //! ```
 //!
-//! It is one question in all of them, and one set of answers.
+//! The prompt and the possible answers are the same in both lifecycles.
 
 mod approver;
 mod form;
@@ -17,5 +18,5 @@ pub(crate) use approver::{ElicitationApprover, ElicitationChannel};
 pub(crate) use form::{AllowedAnswers, Elicitation};
 pub(crate) use hint::allow_hint;
 
-/// What a question is called in `inputRequests`.
+/// Key of the approval prompt in `inputRequests`.
 pub(crate) const PERMISSION_KEY: &str = "permission";

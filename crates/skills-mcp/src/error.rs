@@ -1,15 +1,18 @@
-//! What goes wrong before a server serves.
+//! Errors of building a server and of serving a client.
 
-/// Why a server cannot be put together.
+/// Error of building a server.
+///
+/// Either the key for request state is too short, or none was configured and the system has no
+/// source of randomness.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct ServerBuildError(#[from] Repr);
 
 #[derive(Debug, thiserror::Error)]
 enum Repr {
-    #[error("the key that seals questions has {actual} bytes, and needs at least {min}")]
+    #[error("invalid request state key: expected at least {min} bytes, found {actual}")]
     KeyTooShort { min: usize, actual: usize },
-    #[error("this system has no random numbers for a key")]
+    #[error("cannot generate a request state key")]
     NoRandomness(#[source] getrandom::Error),
 }
 
@@ -23,9 +26,12 @@ impl ServerBuildError {
     }
 }
 
-/// Why a server stopped serving a connection.
+/// Error of serving a client on a stream.
+///
+/// The client did not start with a valid request of any supported protocol version. Clients that
+/// disconnect later, or send invalid messages, cause no error.
 #[derive(Debug, thiserror::Error)]
-#[error("the connection was not opened as the protocol says")]
+#[error("cannot initialize the connection")]
 pub struct ServeError(#[source] Box<rmcp::service::ServerInitializeError>);
 
 impl ServeError {

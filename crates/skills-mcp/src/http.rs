@@ -1,4 +1,4 @@
-//! The server over streamable HTTP: what stands between a socket and the protocol.
+//! The server over streamable HTTP, with authentication, limits and sessions.
 
 mod access_log;
 mod auth;
@@ -34,29 +34,30 @@ use error::Repr;
 use hosts::AllowedHosts;
 use origins::AllowedOrigins;
 
-/// How the server is reached over HTTP.
+/// Configures a server over HTTP.
 ///
-/// The protocol is at `/mcp`, and `/healthz` says whether the server takes requests. HTTP/1.1
-/// without encryption: a server that others reach belongs behind something that does TLS. Every
-/// request must name an allowed host, and its `Origin`, if it has one, must be allowed too, so that
-/// no web page reaches the server through a browser. That holds for `/healthz` as well.
+/// The protocol is at `/mcp`; `/healthz` reports whether the server accepts requests. Only HTTP/1.1
+/// without encryption is supported: a server for remote clients needs a reverse proxy that
+/// terminates TLS. Every request must name an allowed host, and its `Origin`, if present, must be
+/// allowed, too, so that web pages cannot reach the server through a browser. This applies to
+/// `/healthz` as well.
 ///
 /// # Defaults
 ///
-/// | What | Default |
+/// | Setting | Default |
 /// |---|---|
-/// | tokens | none, the principal is `local`; needed where the address is not loopback |
-/// | hosts | for a loopback address `localhost`, `127.0.0.1`, `[::1]` and the address itself; else none, they must be named |
-/// | origins | for a loopback address those of `localhost`, `127.0.0.1` and `[::1]` by `http` at any port; else none |
-/// | body of a request | 4 MiB, and one value for each 32 bytes of that |
-/// | bodies of more than 16 KiB that are being read | 64 MiB together, or two of the longest; of several principals each has half |
-/// | requests of a principal | 5,000 per second, 64 at once |
-/// | streams that a principal listens to | 256 at once |
-/// | connections | 512, closed after 10 s without a complete head |
-/// | time for the body of a request | 30 s |
-/// | time that a client may read nothing of what is written to it | 30 s |
-/// | sessions of clients before 2026-07-28 | 256, of several principals each at most half; closed after 65 minutes of silence |
-/// | time to finish at the end | 10 s |
+/// | tokens | none, the principal is `local`; required for an address that is not loopback |
+/// | hosts | loopback: `localhost`, `127.0.0.1`, `[::1]` and the address itself; otherwise none |
+/// | origins | loopback: `http` origins of `localhost`, `127.0.0.1` and `[::1]` with any port; otherwise none |
+/// | request body | 4 MiB, and one JSON value per 32 bytes of that |
+/// | bodies over 16 KiB in memory | 64 MiB in total, or twice the maximum body; half per principal if there are several |
+/// | requests per principal | 5,000 per second, 64 concurrently |
+/// | streams per principal | 256 |
+/// | connections | 512, closed after 10 s without a complete request head |
+/// | request body timeout | 30 s |
+/// | write timeout | 30 s without progress |
+/// | sessions of legacy clients | 256, at most half per principal if there are several; closed after 65 minutes without a message |
+/// | shutdown timeout | 10 s |
 #[must_use]
 #[derive(Debug, Clone)]
 pub struct HttpServer {
@@ -69,7 +70,7 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// Sets out a server at an address; port 0 takes any that is free.
+    /// Creates a configuration for an address; port 0 selects a free port.
     pub fn new(address: SocketAddr) -> Self {
         Self {
             address,
@@ -81,132 +82,130 @@ impl HttpServer {
         }
     }
 
-    /// Allows an address that other machines reach. It then also needs a [`token`](Self::token) and
-    /// a [`host`](Self::allow_host).
+    /// Allows addresses that remote clients can reach. They require a [`token`](Self::token) and a
+    /// [`host`](Self::allow_host), too.
     pub fn allow_remote(mut self) -> Self {
         self.remote_access = RemoteAccess::Allowed;
         self
     }
 
-    /// Adds a token. From the first one on, every request of `/mcp` must carry one, on loopback
-    /// too.
+    /// Adds a token. If there are tokens, every request to `/mcp` must carry one, also on loopback.
     pub fn token(mut self, token: BearerToken) -> Self {
         self.tokens.push(token);
         self
     }
 
-    /// Adds a name by which clients may call the server: `example.org` at any port, or
-    /// `example.org:8443` at that one.
+    /// Allows a host name in requests: `example.org` with any port, or `example.org:8443` with that
+    /// port.
     pub fn allow_host(mut self, host: impl Into<String>) -> Self {
         self.hosts.push(host.into());
         self
     }
 
-    /// Adds an origin whose pages may call the server: `https://example.org`, with a port where it
-    /// is not the scheme's own, or with `:*` for any port.
+    /// Allows an origin of web pages: `https://example.org`, with a port if it is not the default
+    /// of the scheme, or with `:*` for any port.
     pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
         self.origins.push(origin.into());
         self
     }
 
-    /// Sets how many bytes the body of a request may have. One value of JSON for each 32 of them,
-    /// at least 1,024, is as many as it may have: kept on its own, a value takes far more than it
-    /// does in the body.
+    /// Sets the maximum size of a request body in bytes. It also limits the number of JSON values
+    /// to one per 32 bytes, but at least 1,024, since a parsed value takes much more memory than
+    /// its text.
     pub fn max_request_body_bytes(mut self, bytes: usize) -> Self {
         self.limits.max_request_body_bytes = bytes;
         self
     }
 
-    /// Sets how many requests a principal may send in a second; as many may come at once after a
-    /// pause.
+    /// Sets the maximum number of requests per second of a principal, which is also the size of a
+    /// burst.
     pub fn requests_per_second(mut self, requests: NonZeroU32) -> Self {
         self.limits.requests_per_second = requests;
         self
     }
 
-    /// Sets how many requests of a principal are answered at once. Notifications and answers are
-    /// none. 0 counts as 1.
+    /// Sets the maximum number of concurrent requests of a principal. Notifications and responses
+    /// do not count. 0 counts as 1.
     pub fn max_concurrent_requests(mut self, requests: usize) -> Self {
         self.limits.max_concurrent_requests = requests.max(1);
         self
     }
 
-    /// Sets how many streams a principal may listen to at once: those of `GET` and of
+    /// Sets the maximum number of concurrent streams of a principal: `GET` and
     /// `subscriptions/listen`. 0 counts as 1.
     pub fn max_streams(mut self, streams: usize) -> Self {
         self.limits.max_streams = streams.max(1);
         self
     }
 
-    /// Sets how many connections are open at once; the next wait until one closes. 0 counts as 1.
+    /// Sets the maximum number of open connections; further ones wait. 0 counts as 1.
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.limits.max_connections = connections.max(1);
         self
     }
 
-    /// Sets how long a connection may take for the head of its next request, which is also how long
-    /// it may be idle.
+    /// Sets the timeout for the head of a request, which is also the idle timeout of a connection.
     pub fn header_read_timeout(mut self, timeout: Duration) -> Self {
         self.limits.header_read_timeout = timeout;
         self
     }
 
-    /// Sets how long the body of a request may take.
+    /// Sets the timeout for the body of a request.
     pub fn request_body_timeout(mut self, timeout: Duration) -> Self {
         self.limits.request_body_timeout = timeout;
         self
     }
 
-    /// Sets how long a client may read nothing while something is written to it, before its
-    /// connection ends.
+    /// Sets how long a write may make no progress, because the client does not read, before the
+    /// connection is closed.
     pub fn write_timeout(mut self, timeout: Duration) -> Self {
         self.limits.write_timeout = timeout;
         self
     }
 
-    /// Sets how many sessions are kept for clients of the revisions before 2026-07-28, which know
-    /// no other way. With more than one token a principal may have half of them, at least one.
+    /// Sets the maximum number of sessions of legacy clients, which depend on them. With several
+    /// tokens, each principal can have half of them, at least one.
     ///
-    /// A new one takes the place of the principal's own that was silent longest when all are taken
-    /// or the principal has as many as it may. If it has none that is silent, and fewer than it
-    /// may, another's goes whose principal has more than would be its part if all had the same.
-    /// Those in use stay.
+    /// At the limit, a new session evicts the least recently used idle session of the same
+    /// principal. If it has none, and is below its own limit, it evicts one of a principal that has
+    /// more than an equal share. Sessions in use are never evicted.
     ///
-    /// With 0 there are none: such clients are answered request by request, as newer ones are, and
-    /// cannot be asked anything.
+    /// With 0 there are no sessions: requests of legacy clients are independent, like those of
+    /// newer clients, and approval prompts are not possible.
     pub fn max_sessions(mut self, sessions: usize) -> Self {
         self.limits.max_sessions = sessions;
         self
     }
 
-    /// Sets after how long without a message either way a session is closed. It must be longer than
-    /// the longest call, which may be silent while it runs.
+    /// Sets after how long without a message a session is closed. It must be longer than the
+    /// longest call, which may send nothing while it runs.
     pub fn session_idle_timeout(mut self, idle: Duration) -> Self {
         self.limits.session_idle_timeout = idle;
         self
     }
 
-    /// Sets how long requests may take to finish once the server is told to stop, at most a day.
+    /// Sets how long running requests may take to finish after a shutdown was requested, at most
+    /// one day.
     ///
-    /// [`CallBinding::serve`] waits that long for those that run; a host that wants to cut it
-    /// short, say at a second signal, uses [`CallBinding::serve_with_shutdown`].
+    /// [`BoundHttpServer::serve`] waits that long; [`BoundHttpServer::serve_with_shutdown`] can
+    /// stop waiting earlier, for example after a second signal.
     pub fn shutdown_timeout(mut self, drain: Duration) -> Self {
         self.limits.shutdown_timeout = drain.min(Duration::from_secs(24 * 60 * 60));
         self
     }
 
-    /// Takes the address.
+    /// Binds the address.
     ///
     /// # Errors
     ///
-    /// Fails if other machines reach the address and that was not [allowed](Self::allow_remote), or
-    /// no token or no host was given; if two tokens have the same name or the same secret; if a
-    /// host or an origin is none; or if the address cannot be had.
+    /// If the address is not loopback and remote access is not [allowed](Self::allow_remote), or no
+    /// token or host is configured; if two tokens have the same name or secret; if a host or origin
+    /// is invalid; or if binding fails.
     pub async fn bind(self) -> Result<BoundHttpServer, HttpError> {
         self.check_remote_access()?;
         let hosts = AllowedHosts::new(self.address.ip(), &self.hosts)?;
         let origins = AllowedOrigins::new(self.address.ip(), &self.origins)?;
-        let keyring = Authenticator::new(&self.tokens, &self.limits)?;
+        let authenticator = Authenticator::new(&self.tokens, &self.limits)?;
         let unbound = |source| Repr::Bind {
             address: self.address,
             source,
@@ -218,7 +217,7 @@ impl HttpServer {
             address,
             allowed_hosts: hosts,
             allowed_origins: origins,
-            authenticator: keyring,
+            authenticator,
             limits: self.limits,
         })
     }
@@ -278,7 +277,7 @@ impl Default for HttpLimits {
             request_body_timeout: Duration::from_secs(30),
             write_timeout: Duration::from_secs(30),
             max_sessions: 256,
-            // A call may run for an hour and need not say anything meanwhile.
+            // A call may run for an hour without sending a message.
             session_idle_timeout: Duration::from_secs(65 * 60),
             shutdown_timeout: Duration::from_secs(10),
         }

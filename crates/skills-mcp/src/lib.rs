@@ -1,14 +1,14 @@
 //! Serves skills and their tools over the Model Context Protocol.
 //!
 //! ```text
-//! a stream of one client --serve--> Connection --> tools, prompts, resources, skills --> ToolSet
-//! HTTP: guards -----------connection-----^   |
-//!                                            `--> questions of the policy --> the client's user
+//! stream of one client --serve--> Connection --> tools, prompts, resources, skills --> ToolSet
+//! HTTP: guards ---------connection-----^   |
+//!                                          `--> approval prompts --> user of the client
 //! ```
 //!
-//! Both eras of the protocol are spoken: 2026-07-28, where each request stands for itself and a
-//! question is a result, and the revisions up to 2025-11-25 with their handshake. `rmcp` is used in
-//! this crate alone. It must never know the files of skills or the policy.
+//! Supports the stateless lifecycle (2026-07-28), in which requests are independent and approval
+//! prompts are results, and the legacy lifecycle (up to 2025-11-25) with its handshake. No other
+//! crate uses `rmcp`. This crate must not access skill files or policy directly.
 //!
 //! ```no_run
 //! use skills_mcp::Server;
@@ -19,10 +19,10 @@
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let runtime = SkillRuntime::builder().root(Root::new("/srv/skills", Scope::Custom)).build();
 //! let server = Server::builder(ToolSet::builder(runtime).build()?).build()?;
-//! // One end of any stream: standard input and output, a socket, or this, within a process.
+//! // Any stream works: standard input and output, a socket, or a pipe within a process.
 //! let (client, host) = tokio::io::duplex(64 << 10);
 //! let (input, output) = tokio::io::split(host);
-//! // It ends when the client closes its end.
+//! // Serving ends when the client closes its end.
 //! drop(client);
 //! server.serve(input, output, std::future::pending()).await?;
 //! # Ok(())

@@ -1,7 +1,7 @@
-//! Messages over a stream, a line each.
+//! Transport of messages over a stream, one per line.
 //!
-//! Every request is answered, whatever is in it, and a client that does not read what it asked for
-//! gets no more: what is kept for it is bounded.
+//! Every request is answered, whatever it contains. Memory for a client that does not read its
+//! responses is limited.
 
 mod decode;
 mod in_flight;
@@ -31,35 +31,34 @@ use in_flight_service::InFlightService;
 use line_reader::{Line, LineReader};
 use line_writer::{OutgoingLine, Writer};
 
-/// The most requests of a client that are answered at a time.
+/// Maximum number of concurrent requests of a client.
 const MAX_IN_FLIGHT: usize = 128;
-/// How long more of them wait for a place; then they are refused until there is one, since behind
-/// them may stand an answer or a cancellation that others wait for.
+/// How long a request waits for a slot before it is rejected. Later messages, such as responses and
+/// cancellations, are not read in the meantime, but may be necessary to free a slot.
 const SLOT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A stream of one client.
+/// The transport of one client.
 pub(crate) struct LineTransport<R> {
     reader: LineReader<R>,
     writer: Writer,
     in_flight: Arc<InFlight>,
     versions: Cow<'static, [ProtocolVersion]>,
-    /// What has to be said before more is read.
+    /// A line to send before the next message is read.
     reply: Option<OutgoingLine>,
-    /// A request that waits for a place.
+    /// A request that waits for a slot.
     pending_request: Option<ClientJsonRpcMessage>,
-    /// Until when requests wait for a place, as long as there is none.
+    /// The time until which requests wait for a slot, while there is none.
     slot_deadline: Option<Instant>,
-    /// Whether a request settled how it goes on: before, there is nothing that anything else could
-    /// be about.
+    /// Whether negotiation is complete; before, only requests are accepted.
     is_negotiated: bool,
     disconnected: CancellationToken,
 }
 
 impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
-    /// Makes a stream, what serves it, and the task that writes to it, which ends when the stream
-    /// has and all is written.
+    /// Creates a transport, the service for it, and the task that writes to the stream, which ends
+    /// after the transport was closed and everything was written.
     ///
-    /// `gone` is cancelled when the client has closed its end, or does not take what is written.
+    /// `gone` is cancelled when the client has closed its end or does not read.
     pub(crate) fn start<S: Service<RoleServer>>(
         service: S,
         input: R,
@@ -87,7 +86,7 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
         (stream, service, writing)
     }
 
-    /// Looks at a line: a message for the server, or nothing and perhaps a reply.
+    /// Decodes a line: returns a message for the server, or `None`, possibly with a reply to send.
     fn decode(&mut self, line: &[u8]) -> Option<ClientJsonRpcMessage> {
         let message = match decode::decode_line(line) {
             Decoded::Message(message) => *message,
@@ -110,8 +109,7 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
         }
     }
 
-    /// Begins the request that waits, as soon as there is a place. Without one in time it is
-    /// refused.
+    /// Starts the waiting request when a slot is free, or rejects it after the timeout.
     async fn begin_pending(&mut self) -> Option<ClientJsonRpcMessage> {
         let until = *self
             .slot_deadline
@@ -124,7 +122,7 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
             .and_then(|message| self.begin(message))
     }
 
-    /// Begins a request.
+    /// Starts a request.
     fn begin(&mut self, message: ClientJsonRpcMessage) -> Option<ClientJsonRpcMessage> {
         let ClientJsonRpcMessage::Request(request) = &message else {
             return Some(message);
@@ -137,7 +135,7 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
     }
 
     fn reject(&mut self, error: ErrorData, id: Option<RequestId>) -> Option<ClientJsonRpcMessage> {
-        // An id that somebody waits for an answer to is that of another request.
+        // A response to an id that is in flight would be attributed to another request.
         let id = id.filter(|id| !self.in_flight.is_awaited(id));
         self.reply = Some(OutgoingLine::rejection(&ServerJsonRpcMessage::error(
             error, id,
@@ -168,15 +166,14 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for LineTransp
         }
     }
 
-    /// May be dropped at any time: a line that came in part is read on, and a reply that was not
-    /// sent is sent by the next call.
+    /// Cancel safe: a partial line and an unsent reply are kept for the next call.
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             if self.reply.is_some() {
                 let sender = self.writer.sender()?;
-                let room = sender.reserve().await?;
+                let permit = sender.reserve().await?;
                 if let Some(reply) = self.reply.take() {
-                    sender.send_with_permit(room, reply);
+                    sender.send_with_permit(permit, reply);
                 }
             }
             if self.pending_request.is_some() {

@@ -1,4 +1,4 @@
-//! What clients were told, and whether it is still so.
+//! Tracks which lists clients have been served, and their changes.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -7,7 +7,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
-/// The lists that clients are told of.
+/// The lists of which clients are notified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ListKind {
     Tools,
@@ -19,17 +19,17 @@ impl ListKind {
     pub(crate) const ALL: [Self; 3] = [Self::Tools, Self::Prompts, Self::Resources];
 }
 
-/// How often each list has changed since the server began.
+/// The number of changes of each list since the server started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ListVersions([u64; 3]);
 
 impl ListVersions {
-    /// Returns how often one list has changed.
+    /// Returns the number of changes of a list.
     pub(crate) fn get(self, list: ListKind) -> u64 {
         self.0[list as usize]
     }
 
-    /// Takes what a client knew of the lists that it has read, and for the others what is.
+    /// Replaces the versions of the lists that a client has read by those that it has seen.
     pub(crate) fn with_seen(mut self, seen: [Option<u64>; 3]) -> Self {
         self.0
             .iter_mut()
@@ -38,7 +38,7 @@ impl ListVersions {
         self
     }
 
-    /// Names the lists that changed since `before`.
+    /// Returns the lists that changed since `before`.
     pub(crate) fn changed_since(self, before: Self) -> impl Iterator<Item = ListKind> {
         ListKind::ALL
             .into_iter()
@@ -46,7 +46,7 @@ impl ListVersions {
     }
 }
 
-/// What clients were told last of each list, and whoever wants to know when it changes.
+/// Holds a digest of each list as last served, and notifies subscribers of changes.
 #[derive(Default)]
 pub(crate) struct ListTracker {
     last_served: Mutex<[Option<[u8; 32]>; 3]>,
@@ -54,7 +54,7 @@ pub(crate) struct ListTracker {
 }
 
 impl ListTracker {
-    /// Notes how a list is now. When it was another before, whoever listens is told.
+    /// Records the current content of a list. Notifies subscribers if it differs from the last one.
     pub(crate) fn update(&self, list: ListKind, items: &impl Serialize) {
         let Ok(bytes) = serde_json::to_vec(items) else {
             return;
@@ -71,7 +71,7 @@ impl ListTracker {
         }
     }
 
-    /// Says whether anybody was ever told of a list.
+    /// Returns whether a list was ever served.
     pub(crate) fn was_served(&self, list: ListKind) -> bool {
         self.last_served
             .lock()
@@ -79,26 +79,26 @@ impl ListTracker {
             .is_some()
     }
 
-    /// Returns how often the lists have changed until now.
+    /// Returns the current versions.
     pub(crate) fn versions(&self) -> ListVersions {
         *self.versions.borrow()
     }
 
-    /// Listens from now on.
+    /// Subscribes to changes from now on.
     pub(crate) fn subscribe(&self) -> watch::Receiver<ListVersions> {
         self.versions.subscribe()
     }
 }
 
-/// What was logged already.
+/// Remembers which messages were logged.
 #[derive(Default)]
 pub(crate) struct LogOnce(Mutex<HashSet<String>>);
 
 impl LogOnce {
-    /// The most that is remembered; what comes then is logged each time.
+    /// Maximum number of remembered messages; further ones are logged each time.
     const MAX_ENTRIES: usize = 10_000;
 
-    /// Says whether something was not logged before, and remembers that it is now.
+    /// Returns whether a message was not logged before, and remembers it.
     pub(crate) fn should_log(&self, note: &str) -> bool {
         let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if noted.len() >= Self::MAX_ENTRIES {
@@ -113,14 +113,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_list_that_was_told_and_is_another_now_has_changed() {
+    fn only_a_served_list_with_other_content_has_changed() {
         let changes = ListTracker::default();
         let listener = changes.subscribe();
         let before = *listener.borrow();
         let changed =
             |before: ListVersions| listener.borrow().changed_since(before).collect::<Vec<_>>();
         changes.update(ListKind::Tools, &["a"]);
-        assert!(changed(before).is_empty(), "nobody was told another one");
+        assert!(changed(before).is_empty(), "no other one was served");
         changes.update(ListKind::Tools, &["a"]);
         assert!(changed(before).is_empty(), "it is the same");
         changes.update(ListKind::Tools, &["a", "b"]);

@@ -1,4 +1,4 @@
-//! Looks out for changes of what clients were told.
+//! Watches for changes of served lists.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -8,14 +8,14 @@ use skills_tools::WatchHandle;
 use crate::list_changes::ListKind;
 use crate::{Server, prompts, skills_extension, tools};
 
-/// The look-out of a server, for all of its clients.
+/// The watcher of a server, shared by all clients.
 #[derive(Default)]
 pub(crate) struct ListWatcher {
     is_started: AtomicBool,
     handle: OnceLock<WatchHandle>,
 }
 
-/// Begins to look out, once, when a client wants to know of something or calls a tool.
+/// Starts watching when a client subscribes or calls a tool; later calls do nothing.
 pub(crate) fn start_watching(server: &Server) {
     if server
         .inner
@@ -26,7 +26,7 @@ pub(crate) fn start_watching(server: &Server) {
         return;
     }
     let server = server.clone();
-    // Looking around takes the disk, and nobody waits for it.
+    // The initial scan is blocking I/O and must not delay the request.
     tokio::task::spawn_blocking(move || {
         let weak = Arc::downgrade(&server.inner);
         let changed = move || {
@@ -35,20 +35,20 @@ pub(crate) fn start_watching(server: &Server) {
             }
         };
         let watching = server.inner.tools.watch(changed);
-        // It is the only one: this begins once.
+        // Set only once, since watching starts only once.
         let _ = server.inner.list_watcher.handle.set(watching);
     });
 }
 
-/// Looks what there is of the lists that no client of this server was told: one that listens may
-/// have read them from another server behind the same address. Blocks on the disk.
+/// Records lists that this server has not served: a subscriber may have read them from another
+/// server behind the same address. Performs blocking I/O.
 pub(crate) fn refresh_unserved(server: &Server, lists: impl Iterator<Item = ListKind>) {
     lists
         .filter(|list| !server.inner.list_tracker.was_served(*list))
         .for_each(|list| refresh_list(server, list));
 }
 
-/// Compares what clients were told with what is there.
+/// Compares the served lists with their current content.
 fn refresh_served(server: &Server) {
     ListKind::ALL
         .into_iter()

@@ -1,35 +1,35 @@
-//! Pages of lists that are ordered by name.
+//! Pagination of lists that are ordered by name.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rmcp::ErrorData;
 use rmcp::model::PaginatedRequestParams;
 
-/// How many items a page has.
+/// Number of items on a page.
 const PAGE_SIZE: usize = 100;
 
-/// One page, and where the next one begins.
+/// One page, with the cursor of the next one.
 pub(crate) struct Page<T> {
     pub(crate) items: Vec<T>,
     pub(crate) next: Option<String>,
 }
 
 impl<T> Page<T> {
-    /// Takes the page of a list that a client asks for; the list is ordered by names, each of which
-    /// stands there once. A list that changes between two pages loses and doubles nothing that
-    /// stays.
+    /// Returns the requested page of a list that is ordered by unique names. If the list changes
+    /// between two pages, items that remain are neither skipped nor repeated.
     ///
     /// # Errors
-    /// When the cursor is none of ours.
+    /// If the cursor is invalid.
     pub(crate) fn from_request(
         list: Vec<T>,
         name: impl Fn(&T) -> &str,
         request: Option<PaginatedRequestParams>,
     ) -> Result<Self, ErrorData> {
         let after = match request.and_then(|request| request.cursor) {
-            Some(cursor) => Some(decode_cursor(&cursor).ok_or_else(|| {
-                ErrorData::invalid_params("the cursor is none of this server", None)
-            })?),
+            Some(cursor) => Some(
+                decode_cursor(&cursor)
+                    .ok_or_else(|| ErrorData::invalid_params("invalid cursor", None))?,
+            ),
             None => None,
         };
         let is_later = |item: &T| after.as_deref().is_none_or(|after| name(item) > after);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_cursors_are_refused() {
+    fn invalid_cursors_are_rejected() {
         for cursor in ["*", "_w", "a b"] {
             let request = PaginatedRequestParams::default().with_cursor(Some(cursor.to_owned()));
             assert!(

@@ -1,22 +1,23 @@
-//! On whose behalf a request is answered.
+//! The principal of a request.
 
 use std::fmt;
 use std::sync::Arc;
 
 use rmcp::model::Extensions;
 
-/// The name of the one who asks: that of a token, or of the way the server was reached.
+/// Names the principal of a request: the owner of a bearer token, or the transport if there are no
+/// tokens.
 ///
-/// Approvals, limits and records are kept apart by it. It is a name for people, never a secret.
+/// Approvals, limits and log entries are separated by principal. The name is meant to be displayed
+/// and is not a secret; cloning is cheap.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Principal(Arc<str>);
 
 impl Principal {
-    /// Returns who sent the request that carries these extensions.
+    /// Returns the principal of the request with these extensions.
     ///
-    /// A request that came over HTTP carries its head, and in it the principal that the server
-    /// found. A head without one is nobody's: `unknown`. Anything else came over standard input:
-    /// `stdio`.
+    /// Requests over HTTP carry the principal that the server authenticated; without it, the
+    /// principal is `unknown`. Other requests came over standard input: `stdio`.
     #[must_use]
     pub fn from_extensions(extensions: &Extensions) -> Self {
         let Some(head) = extensions.get::<::http::request::Parts>() else {
@@ -28,13 +29,13 @@ impl Principal {
             .unwrap_or_else(|| Self::new("unknown"))
     }
 
-    /// Returns the one who started the server and talks to it over standard input and output.
+    /// Returns the principal of standard input and output: the user who started the server.
     #[must_use]
     pub fn stdio() -> Self {
         Self::new("stdio")
     }
 
-    /// Returns whoever reaches a server that listens on this machine alone and asks for no token.
+    /// Returns the principal of a loopback server without tokens.
     #[must_use]
     pub fn local() -> Self {
         Self::new("local")
@@ -72,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_belong_to_who_sent_them() {
+    fn requests_have_the_authenticated_principal() {
         assert_eq!(
             Principal::from_extensions(&Extensions::new()),
             Principal::stdio()
@@ -84,7 +85,7 @@ mod tests {
         assert_eq!(
             Principal::from_extensions(&head(None)).as_str(),
             "unknown",
-            "a head without a principal is nobody's"
+            "a request without a principal"
         );
     }
 }

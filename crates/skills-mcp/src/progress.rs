@@ -1,4 +1,4 @@
-//! What a client hears while a call is being answered.
+//! Progress notifications of calls.
 
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -10,37 +10,36 @@ use skills_tools::runtime::CancellationToken;
 
 use crate::elicitation::ElicitationApprover;
 
-/// How long a call is quiet before its client hears that it is still being answered, and how often
-/// it does then.
+/// Delay before the first progress notification of a call.
 const INITIAL_DELAY: Duration = Duration::from_millis(500);
+/// Time between further progress notifications.
 const INTERVAL: Duration = Duration::from_secs(2);
 
-/// Awaits work for a call: tells the client how it goes, if the client wants to know, and stops the
-/// work when the client gives up, or the server does.
+/// Runs a call: sends progress notifications if the client requested them, and cancels the call if
+/// the client or the server cancels it.
 pub(crate) async fn with_progress<T>(
     work: impl Future<Output = T>,
-    desk: &ElicitationApprover,
+    approver: &ElicitationApprover,
     cancellation: &CancellationToken,
     cancel_calls: &tokio_util::sync::CancellationToken,
     context: &RequestContext<RoleServer>,
 ) -> T {
     tokio::pin!(work);
-    let telling = report_progress(desk, context);
-    tokio::pin!(telling);
+    let reporting = report_progress(approver, context);
+    tokio::pin!(reporting);
     tokio::select! {
         biased;
         done = &mut work => return done,
         () = context.ct.cancelled() => cancellation.cancel(),
         () = cancel_calls.cancelled() => cancellation.cancel(),
-        () = &mut telling => {}
+        () = &mut reporting => {}
     }
-    // What was written until now is still collected, and programs are ended before anything is
-    // answered.
+    // Wait for the end, so that programs are stopped and their output is part of the result.
     work.await
 }
 
-/// Tells the client how a call goes, for ever.
-async fn report_progress(desk: &ElicitationApprover, context: &RequestContext<RoleServer>) {
+/// Sends progress notifications without end.
+async fn report_progress(approver: &ElicitationApprover, context: &RequestContext<RoleServer>) {
     let Some(token) = context.meta.get_progress_token() else {
         return std::future::pending().await;
     };
@@ -51,15 +50,15 @@ async fn report_progress(desk: &ElicitationApprover, context: &RequestContext<Ro
     loop {
         steps.tick().await;
         step += 1.0;
-        let what = if desk.is_waiting() {
-            "waiting for an answer"
+        let what = if approver.is_waiting() {
+            "waiting for approval"
         } else {
             "running"
         };
-        let message = format!("{what}, {} s", begun.elapsed().as_secs());
+        let message = format!("{what} ({} s)", begun.elapsed().as_secs());
         let progress = ProgressNotificationParam::new(token.clone(), step).with_message(message);
         if let Err(error) = context.peer.notify_progress(progress).await {
-            tracing::debug!(%error, "the client cannot be told how a call goes");
+            tracing::debug!(%error, "cannot send a progress notification");
         }
     }
 }

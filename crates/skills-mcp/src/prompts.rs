@@ -1,4 +1,4 @@
-//! `prompts/list`, `prompts/get`.
+//! `prompts/list` and `prompts/get`.
 
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -12,24 +12,24 @@ use crate::caller::Lifecycle;
 use crate::list_changes::ListKind;
 use crate::server_info::quote_for_error;
 
-/// The prompt that says how to use skills.
+/// The prompt that explains how to use skills.
 pub(crate) const GUIDE_PROMPT: &str = "skill_guide";
-/// The argument that all prompts of skills take.
+/// The argument of all skill prompts.
 pub(crate) const ARGUMENTS_PARAMETER: &str = "arguments";
 
-/// Lists the guide, and each skill that a user may call by its name.
+/// Lists the guide and all user-invocable skills.
 pub(crate) async fn list(server: &Server, era: Lifecycle) -> Result<ListPromptsResult, ErrorData> {
     let mut result = ListPromptsResult::with_all_items(server.run_blocking(list_and_track).await?);
     (result.ttl_ms, result.cache_scope) = era.cache_hints();
     Ok(result)
 }
 
-/// Lists them as they are now, and notes that clients are told so. Blocks on the disk.
+/// Lists the current prompts and records them as served. Performs blocking I/O.
 pub(crate) fn list_and_track(server: &Server) -> Vec<Prompt> {
     let of_skill = |skill: skills_tools::SkillPrompt| {
         let hint = skill
             .argument_hint
-            .unwrap_or_else(|| "What the skill is to work on".to_owned());
+            .unwrap_or_else(|| "Task or input for the skill".to_owned());
         let argument = PromptArgument::new(ARGUMENTS_PARAMETER)
             .with_description(hint)
             .with_required(false);
@@ -44,7 +44,7 @@ pub(crate) fn list_and_track(server: &Server) -> Vec<Prompt> {
         .map(of_skill);
     let guide = Prompt::new(
         GUIDE_PROMPT,
-        Some("How to find, read and run skills here"),
+        Some("How to find, read and run skills on this server"),
         None,
     )
     .with_title("Guide to skills");
@@ -56,7 +56,7 @@ pub(crate) fn list_and_track(server: &Server) -> Vec<Prompt> {
     prompts
 }
 
-/// Writes a prompt.
+/// Renders a prompt.
 pub(crate) async fn get(
     server: &Server,
     request: GetPromptRequestParams,
@@ -73,9 +73,9 @@ pub(crate) async fn get(
     if let Some(unknown) = arguments.keys().find(|key| !known.contains(&key.as_str())) {
         return Err(ErrorData::invalid_params(
             format!(
-                "prompt {} has no argument {}",
-                quote_for_error(&name),
-                quote_for_error(unknown)
+                "unknown argument {} of prompt {}",
+                quote_for_error(unknown),
+                quote_for_error(&name)
             ),
             None,
         ));
@@ -85,7 +85,7 @@ pub(crate) async fn get(
         Some(Value::String(words)) => words.clone(),
         Some(_) => {
             return Err(ErrorData::invalid_params(
-                format!("the argument {ARGUMENTS_PARAMETER:?} is text"),
+                format!("invalid argument `{ARGUMENTS_PARAMETER}`: expected a string"),
                 None,
             ));
         }

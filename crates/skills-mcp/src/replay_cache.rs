@@ -1,7 +1,7 @@
-//! What was used and may not be used again.
+//! Protection against replays of request state.
 #![expect(
     clippy::disallowed_methods,
-    reason = "the files here are this server's own, and none of a skill"
+    reason = "the files belong to the server, not to a skill"
 )]
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -11,55 +11,66 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// The most that is remembered in memory of one who uses things; whoever uses more within a
-/// lifetime uses nothing more, and nobody else minds.
+/// Maximum number of nonces per principal within their lifetime. Beyond that, requests of this
+/// principal are rejected, those of others are not.
 const MAX_NONCES_PER_PRINCIPAL: usize = 10_000;
 
-/// Remembers what was used, for as long as somebody could try to use it again.
+/// Records the nonces of request state, so that each can be used only once.
+///
+/// Implement it to share the cache between processes that answer for each other. Entries may be
+/// removed after their lifetime, since the state has expired by then.
 pub trait ReplayCache: Send + Sync {
-    /// Notes that somebody uses something now; says no when it was used before. Something is named
-    /// by 32 hexadecimal digits that no two things share.
+    /// Records the use of a nonce. Returns `false` if it was used before. A nonce is a unique
+    /// string of 32 hexadecimal digits.
     ///
     /// # Errors
-    /// When it cannot be noted. Then it counts as used.
+    /// If the use cannot be recorded; the caller then treats the nonce as used.
     fn use_once(&self, principal: &str, nonce: &str, lifetime: Duration) -> io::Result<bool>;
 }
 
-/// Remembers in this process: right for a server that is one process.
+/// Replay cache in memory, for a server that is a single process.
+///
+/// At most 10,000 nonces per principal are held at a time; beyond that, further requests of that
+/// principal with request state are rejected.
 #[derive(Debug, Default)]
 pub struct MemoryReplayCache(Mutex<HashMap<String, UsedNonces>>);
 
-/// What one has used, in the order in which it can be forgotten.
+/// The nonces of one principal, in the order of their expiry.
 #[derive(Debug, Default)]
 struct UsedNonces {
     nonces: HashSet<String>,
     expiry_order: VecDeque<(Instant, String)>,
 }
 
-/// Remembers by empty files in a directory, which several processes may share.
+/// Replay cache of empty files in a directory, which several processes can share.
+///
+/// A nonce is used by creating its file exclusively, which is atomic on local and most network file
+/// systems. Expired files are removed at most once per lifetime.
 #[derive(Debug)]
 pub struct DirectoryReplayCache {
     directory: PathBuf,
-    /// When old files were removed last.
+    /// Time of the last cleanup.
     last_cleanup: Mutex<Option<Instant>>,
 }
 
 impl ReplayCache for MemoryReplayCache {
     fn use_once(&self, principal: &str, nonce: &str, lifetime: Duration) -> io::Result<bool> {
         let now = Instant::now();
-        let mut everybody = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        everybody.retain(|_, spent| {
+        let mut principals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        principals.retain(|_, spent| {
             spent
                 .expiry_order
                 .back()
                 .is_some_and(|(until, _)| *until > now)
         });
-        let spent = everybody.entry(principal.to_owned()).or_default();
+        let spent = principals.entry(principal.to_owned()).or_default();
         while let Some((_, old)) = spent.expiry_order.pop_front_if(|(until, _)| *until <= now) {
             spent.nonces.remove(&old);
         }
         if spent.nonces.len() >= MAX_NONCES_PER_PRINCIPAL {
-            return Err(io::Error::other("too many answers at once"));
+            return Err(io::Error::other(
+                "too many unexpired nonces of this principal",
+            ));
         }
         if !spent.nonces.insert(nonce.to_owned()) {
             return Ok(false);
@@ -72,8 +83,8 @@ impl ReplayCache for MemoryReplayCache {
 }
 
 impl DirectoryReplayCache {
-    /// Remembers in this directory, which is made, and readable by its owner alone, when it is
-    /// first needed.
+    /// Creates a replay cache in a directory. The directory is created on first use and accessible
+    /// by its owner only.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
             directory: directory.into(),
@@ -81,7 +92,7 @@ impl DirectoryReplayCache {
         }
     }
 
-    /// Removes what nobody can use any more, once in a lifetime.
+    /// Removes expired files, at most once per lifetime.
     fn remove_expired(&self, lifetime: Duration) {
         let mut tidied = self
             .last_cleanup
@@ -105,7 +116,7 @@ impl DirectoryReplayCache {
                     .and_then(|metadata| metadata.modified())
                     .is_ok_and(is_old)
             {
-                // What another process has removed meanwhile is gone as well.
+                // Another process may have removed the file.
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -150,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_used_twice() {
+    fn a_nonce_is_used_once() {
         let directory = tempfile::tempdir().unwrap();
         let place = directory.path().join("deep/spent");
         let stores: [(&dyn ReplayCache, &dyn ReplayCache); 2] = [
@@ -183,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn who_uses_too_much_is_the_only_one_to_mind() {
+    fn the_limit_of_a_principal_does_not_affect_others() {
         let spent = MemoryReplayCache::default();
         let (minute, moment) = (Duration::from_secs(60), Duration::ZERO);
         for number in 0..MAX_NONCES_PER_PRINCIPAL {
@@ -195,7 +206,7 @@ mod tests {
         }
         assert!(spent.use_once("alice", &"f".repeat(32), minute).is_err());
         assert!(spent.use_once("bob", &"f".repeat(32), minute).unwrap());
-        // What nobody can use any more is forgotten.
+        // Expired nonces are removed.
         for number in 0..MAX_NONCES_PER_PRINCIPAL * 2 {
             assert!(
                 spent
@@ -206,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_never_a_path() {
+    fn a_nonce_is_never_a_path() {
         let directory = tempfile::tempdir().unwrap();
         let store = DirectoryReplayCache::new(directory.path());
         for name in ["", "../x", "/etc/x", &"g".repeat(32), &"0".repeat(33)] {
@@ -220,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn old_files_go() {
+    fn expired_files_are_removed() {
         let directory = tempfile::tempdir().unwrap();
         let old = directory.path().join("a".repeat(32));
         let kept = directory.path().join("kept");

@@ -1,4 +1,4 @@
-//! State that travels through a client and back.
+//! Signed request state, which a client returns when it retries a call.
 
 use std::time::Duration;
 
@@ -9,43 +9,40 @@ use sha2::{Digest, Sha256};
 
 use crate::{Principal, ReplayCache, ServerBuildError};
 
-/// How long an answer is waited for.
+/// Lifetime of request state.
 pub(crate) const STATE_TTL: Duration = Duration::from_secs(300);
-/// What keeps these seals apart from any others under the same key.
+/// Separates these signatures from others with the same key.
 const KEY_CONTEXT: &str = "skills-mcp/permission/1";
 
-/// Seals what a client has to bring back, and opens it once.
+/// Signs request state, and verifies that it is used once.
 pub(crate) struct RequestStateSigner {
     codec: RequestStateCodec,
     replay_cache: Box<dyn ReplayCache>,
     ttl: Duration,
 }
 
-/// What a call is: who calls which tool with which arguments. A seal of one opens for no other.
+/// Identifies a call: principal, tool and arguments. Request state of one call is invalid for any
+/// other.
 pub(crate) struct CallBinding {
     principal: Principal,
     digest: [u8; 32],
 }
 
-/// What is sealed: the question that was asked. Not secret; clients can read it.
+/// The signed content: the digest of the approval prompt. Not secret, clients can read it.
 #[derive(Serialize, Deserialize)]
 struct SealedState {
     question: String,
     nonce: String,
 }
 
-/// Why state that came back counts for nothing. Clients are told no more.
+/// Error of verifying request state, with no more detail than a client may learn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum StateError {
-    #[error(
-        "requestState is not what this server gave for this call, or it is too old; call again without it"
-    )]
+    #[error("requestState is invalid or expired for this call; retry without it")]
     Invalid,
-    #[error("requestState was used before; call again without it")]
+    #[error("requestState was already used; retry without it")]
     Replayed,
-    #[error(
-        "it cannot be told whether requestState was used before, so it counts for nothing; call again without it"
-    )]
+    #[error("cannot check whether requestState was already used; retry without it")]
     ReplayCheckFailed,
 }
 
@@ -65,10 +62,10 @@ impl RequestStateSigner {
         })
     }
 
-    /// Seals a question that is asked for a call.
+    /// Signs the digest of an approval prompt for a call.
     ///
     /// # Errors
-    /// When the system has no random numbers.
+    /// If the system has no source of randomness.
     pub(crate) fn seal(&self, bound: &CallBinding, question: &str) -> Result<String, String> {
         let sealed = SealedState {
             question: question.to_owned(),
@@ -82,11 +79,11 @@ impl RequestStateSigner {
             .map_err(|error| error.to_string())
     }
 
-    /// Opens what came back with the same call, which is then spent whatever comes of it. Blocks
-    /// when what was spent is kept in files.
+    /// Verifies the state that came back with a call, and consumes it in any case. Performs
+    /// blocking I/O if the replay cache uses files.
     ///
     /// # Errors
-    /// When it was not sealed for this call by this key, is too old, or was opened before.
+    /// If it was not signed for this call with this key, is expired, or was used before.
     pub(crate) fn open(&self, bound: &CallBinding, state: &str) -> Result<String, StateError> {
         let sealed: SealedState = self
             .codec
@@ -99,7 +96,7 @@ impl RequestStateSigner {
             Ok(true) => Ok(sealed.question),
             Ok(false) => Err(StateError::Replayed),
             Err(error) => {
-                tracing::error!(%error, "what was answered before cannot be looked up");
+                tracing::error!(%error, "cannot access the replay cache");
                 Err(StateError::ReplayCheckFailed)
             }
         }
@@ -127,8 +124,8 @@ impl CallBinding {
     }
 }
 
-/// Takes a value in, so that no other gives the same; without a copy, since it may be large.
-/// Clients may write the members of an object in another order the second time.
+/// Hashes a value injectively and without copying it, since it may be large. Object members are
+/// hashed in a canonical order, since clients may reorder them.
 fn hash_value(hasher: &mut Sha256, json: &Value) {
     match json {
         Value::Null => hasher.update(b"n"),
@@ -161,7 +158,7 @@ fn hash_members(hasher: &mut Sha256, object: &Map<String, Value>) {
     }
 }
 
-/// With its length before it no part can reach into the next.
+/// The length prefix separates adjacent parts.
 fn hash_bytes(hasher: &mut Sha256, bytes: &[u8]) {
     hasher.update((bytes.len() as u64).to_be_bytes());
     hasher.update(bytes);
@@ -169,7 +166,7 @@ fn hash_bytes(hasher: &mut Sha256, bytes: &[u8]) {
 
 fn random_nonce() -> Result<String, String> {
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| format!("no random numbers: {error}"))?;
+    getrandom::fill(&mut bytes).map_err(|error| format!("no source of randomness: {error}"))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
@@ -198,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seal_opens_once_and_for_the_same_call_only() {
+    fn state_is_valid_once_and_for_the_same_call_only() {
         let arguments =
             json!({"name": "a", "command": "x", "more": {"z": 1, "a": [1, {"y": 2, "b": 3}]}});
         let call = || bound("alice", "skills_run", &arguments);
@@ -209,7 +206,7 @@ mod tests {
             bound("alice", "skills_bash", &arguments),
             bound("alice", "skills_run", &json!({"name": "a", "command": "x"})),
             bound("alice", "skills_run", &json!({})),
-            // Parts do not run into each other.
+            // Adjacent parts are separated.
             bound("aliceskills", "_run", &arguments),
         ];
         for other in others {
@@ -242,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_old_does_not_open() {
+    fn expired_state_is_rejected() {
         let seal = RequestStateSigner::new(
             &[1; 32],
             Box::new(MemoryReplayCache::default()),
@@ -259,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_key_is_refused() {
+    fn a_short_key_is_rejected() {
         assert!(
             RequestStateSigner::new(&[1; 31], Box::new(MemoryReplayCache::default()), STATE_TTL)
                 .is_err()

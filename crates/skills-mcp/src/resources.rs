@@ -1,4 +1,4 @@
-//! `resources/list`, `resources/templates/list`, `resources/read`.
+//! `resources/list`, `resources/templates/list` and `resources/read`.
 
 use std::sync::Arc;
 
@@ -17,12 +17,10 @@ use crate::pagination::Page;
 use crate::skills_extension::{SKILL_FILE, list_and_track};
 use crate::{Server, uri};
 
-/// The most bytes of a file of tools that are one resource; longer ones are read in parts, by the
-/// tools.
+/// Maximum size of a tool file as a resource; larger files are read in parts with the tools.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// Lists the skills by their `SKILL.md`. Their other files are named in `skills/get` and by
-/// directories.
+/// Lists the `SKILL.md` of each skill. Other files are listed by `skills/get` and as directories.
 pub(crate) async fn list(
     server: &Server,
     era: Lifecycle,
@@ -39,7 +37,7 @@ pub(crate) async fn list(
     Ok(result)
 }
 
-/// Lists them as they are now. Blocks on the disk.
+/// Lists the current resources. Performs blocking I/O.
 fn list_all(server: &Server) -> Vec<Resource> {
     let resource = |skill: &Arc<PublishedSkill>| {
         let file = skill.file(SKILL_FILE);
@@ -53,20 +51,20 @@ fn list_all(server: &Server) -> Vec<Resource> {
     list_and_track(server).iter().map(resource).collect()
 }
 
-/// Says how the names of all other resources are made.
+/// Returns the URI templates of all other resources.
 pub(crate) fn list_templates(era: Lifecycle) -> ListResourceTemplatesResult {
     let of_skill = ResourceTemplate::new("skill://{name}/{+path}", "skill-file")
         .with_title("File of a skill")
-        .with_description("A file of a skill by its path in the skill, such as `SKILL.md` or `references/table.md`");
+        .with_description("A file of a skill by its path relative to the skill, such as `SKILL.md` or `references/table.md`");
     let of_tools = ResourceTemplate::new("skills-files:///{+path}", "file")
-        .with_title("File of the tools")
-        .with_description("A file by the path that tools know, such as `workspace/out.csv`");
+        .with_title("File of the workspace or a mount")
+        .with_description("A file by its virtual path, such as `workspace/out.csv`");
     let mut result = ListResourceTemplatesResult::with_all_items(vec![of_skill, of_tools]);
     (result.ttl_ms, result.cache_scope) = era.cache_hints();
     result
 }
 
-/// Reads a file of a skill, as it is listed, or a file of the tools.
+/// Reads a published file of a skill, or a file that tools can read.
 pub(crate) async fn read(
     server: &Server,
     caller: &Caller,
@@ -79,7 +77,7 @@ pub(crate) async fn read(
     } else if let Some(path) = uri::parse_file_uri(uri) {
         read_tool_file(server, caller, uri, path).await?
     } else {
-        return Err(resource_not_found("no file is served at this URI", uri));
+        return Err(resource_not_found("resource not found", uri));
     };
     let mut result = ReadResourceResult::new(vec![contents]);
     (result.ttl_ms, result.cache_scope) = caller.lifecycle.cache_hints();
@@ -96,8 +94,8 @@ async fn read_skill_file(
         .run_blocking(move |server| server.inner.tools.published_file(&skill, &path))
         .await?;
     let file = read.map_err(|error| {
-        tracing::debug!(%error, "a file of a skill is not served");
-        resource_not_found("no file is served at this URI", uri)
+        tracing::debug!(%error, "cannot serve a file of a skill");
+        resource_not_found("resource not found", uri)
     })?;
     let contents = match file.text() {
         Some(text) => ResourceContents::text(text, uri),
@@ -106,7 +104,7 @@ async fn read_skill_file(
     Ok(contents.with_mime_type(file.file().media_type()))
 }
 
-/// Reads as the tool does, which knows what may be read.
+/// Reads a file like `skills_read`, with the same restrictions.
 async fn read_tool_file(
     server: &Server,
     caller: &Caller,
@@ -126,7 +124,7 @@ async fn read_tool_file(
             .tools
             .call("skills_read", arguments, &context)
             .await;
-        outcome.map_err(|_| resource_not_found("no file is served at this URI", uri))
+        outcome.map_err(|_| resource_not_found("resource not found", uri))
     };
     let first = read("auto").await?;
     let outcome = if first.has_code(ToolErrorCode::BinaryFile) {
@@ -140,7 +138,7 @@ async fn read_tool_file(
     let data = &outcome.structured;
     if data["truncated"] == true {
         let message =
-            format!("the file is longer than {MAX_BYTES} bytes; read it in parts with skills_read");
+            format!("the file is larger than {MAX_BYTES} bytes; read it in parts with skills_read");
         return Err(ErrorData::invalid_params(
             message,
             Some(json!({"uri": uri::truncate_for_error(uri)})),
@@ -159,7 +157,7 @@ async fn read_tool_file(
 fn read_error(outcome: &ToolOutput, uri: &str) -> ErrorData {
     let message = outcome.structured["error"]["message"]
         .as_str()
-        .unwrap_or("the file cannot be read")
+        .unwrap_or("cannot read the file")
         .to_owned();
     if outcome.has_code(ToolErrorCode::Internal) {
         return ErrorData::internal_error(
@@ -170,12 +168,12 @@ fn read_error(outcome: &ToolOutput, uri: &str) -> ErrorData {
     ErrorData::resource_not_found(message, Some(json!({"uri": uri::truncate_for_error(uri)})))
 }
 
-/// The error for a URI that leads nowhere; its code is that of the client's revision.
+/// Returns the error of an unknown URI; its code depends on the protocol version.
 fn resource_not_found(message: &'static str, uri: &str) -> ErrorData {
     ErrorData::resource_not_found(message, Some(json!({"uri": uri::truncate_for_error(uri)})))
 }
 
-/// The value of a member as text.
+/// Returns a member of an object as text.
 fn string_member<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
     value.get(name)?.as_str()
 }

@@ -1,4 +1,4 @@
-//! Clients of a server.
+//! Serving a client on a stream.
 
 use std::time::Duration;
 
@@ -11,23 +11,23 @@ use tokio::time::sleep;
 use crate::line_transport::LineTransport;
 use crate::{Connection, ServeError, Server};
 
-/// How long calls that are under way may take once a client has gone, or the server is to stop.
+/// How long running calls may take after the client disconnected or the server was stopped.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Server {
-    /// Serves one client, such as the one at the other end of standard input and output, until it
-    /// closes the connection or `stop` is done.
+    /// Serves one client, for example on standard input and output, until it closes the connection
+    /// or `stop` completes.
     ///
-    /// When the client closes its end, calls that are under way have two seconds before they are
-    /// cancelled, and the client takes all answers at its own pace, each within five minutes. Once
-    /// `stop` is done everything has two seconds.
+    /// When the client closes its end, running calls have two seconds before they are cancelled,
+    /// and each response may take five minutes to be read. After `stop`, everything has two seconds
+    /// in total.
     ///
-    /// Must be called inside a Tokio runtime with time and I/O enabled. What calls started is ended
-    /// when this returns and the runtime is dropped.
+    /// Must be called inside a Tokio runtime with time and I/O enabled. Programs of running calls
+    /// are stopped when this method has returned and the runtime is dropped.
     ///
     /// # Errors
-    /// When the client begins with something that the protocol does not know. A client that goes is
-    /// no error.
+    /// If the client does not start with a valid request. A client that disconnects is not an
+    /// error.
     pub async fn serve<R, W>(
         &self,
         input: R,
@@ -54,7 +54,7 @@ impl Server {
             };
             match running.waiting().await {
                 Ok(QuitReason::JoinError(error)) | Err(error) => {
-                    tracing::error!(%error, "the connection ended unexpectedly")
+                    tracing::error!(%error, "the connection failed")
                 }
                 Ok(_) => tracing::debug!("the client closed the connection"),
             }
@@ -68,7 +68,7 @@ impl Server {
         };
         let stopped = async {
             stop.await;
-            // What is under way is cancelled, and says so.
+            // Running calls are cancelled and return a result that says so.
             token.cancel();
             sleep(DRAIN_TIMEOUT).await;
         };
@@ -76,32 +76,32 @@ impl Server {
             gone.cancelled().await;
             sleep(DRAIN_TIMEOUT).await;
             token.cancel();
-            // No call takes longer, unless something is wrong.
+            // No call takes longer unless something is wrong.
             sleep(3 * DRAIN_TIMEOUT).await;
         };
         tokio::pin!(serving, stopped);
         let (served, is_told) = tokio::select! {
-            // The client takes what it asked for at its own pace.
+            // The client may still read its responses.
             served = &mut serving => (served, flush_until(&mut writing, &mut stopped).await),
             () = &mut stopped => (Ok(()), false),
             () = left => (Ok(()), flush_until(&mut writing, sleep(DRAIN_TIMEOUT)).await),
         };
         if !is_told {
-            tracing::warn!("the connection ended before the client had taken everything");
+            tracing::warn!("the connection was closed before all responses were written");
             writing.abort();
         }
         served
     }
 
-    /// Opens a connection for a transport of its own; one for each client, or for each request
-    /// where a transport knows no clients.
+    /// Creates a connection for another transport: one for each client, or for each request if the
+    /// transport has no sessions.
     #[must_use]
     pub fn connection(&self) -> Connection {
         Connection::for_http(self)
     }
 }
 
-/// Waits until all is written, or says that the end came first.
+/// Waits until everything is written. Returns `false` if `end` came first.
 async fn flush_until(writing: &mut JoinHandle<()>, end: impl Future<Output = ()>) -> bool {
     tokio::select! {
         _ = writing => true,

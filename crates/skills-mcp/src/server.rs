@@ -1,4 +1,4 @@
-//! A server: the tools of a host, for clients of the protocol.
+//! A server that offers the tools of a host application to MCP clients.
 
 mod builder;
 
@@ -15,9 +15,10 @@ use crate::list_changes::{ListTracker, LogOnce};
 use crate::list_watcher::ListWatcher;
 use crate::request_state::RequestStateSigner;
 
-/// A server of skills and their tools.
+/// Serves skills and their tools to MCP clients.
 ///
-/// Cheap to clone; clones are one server.
+/// One server can serve several clients at the same time, on streams ([`serve`](Self::serve)) and
+/// over HTTP ([`HttpServer`](crate::HttpServer)). Cheap to clone; clones share all state.
 #[derive(Clone)]
 pub struct Server {
     pub(crate) inner: Arc<Inner>,
@@ -33,44 +34,41 @@ pub(crate) struct Inner {
     pub(crate) tenancy: Tenancy,
     pub(crate) version: String,
     pub(crate) stop: CancellationToken,
-    /// Calls that are under way are given up.
+    /// Cancels the running calls.
     pub(crate) cancel_calls: CancellationToken,
 }
 
-/// Whose server it is.
+/// Whether callers decide for themselves or share the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tenancy {
-    /// Whoever may call is its owner, so their answers may hold for good.
+    /// The caller owns the server, so approvals may be stored permanently.
     SingleUser,
-    /// Several may call, and none of them decides for the others.
+    /// Several callers share the server, and none decides for the others.
     MultiUser,
 }
 
 impl Server {
-    /// Starts to put a server together.
+    /// Returns a builder for a server with these tools.
     pub fn builder(tools: ToolSet) -> ServerBuilder {
         ServerBuilder::new(tools)
     }
 
-    /// Does what takes the disk aside, so that nobody else waits.
+    /// Runs blocking I/O on the blocking pool.
     pub(crate) async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Self) -> T + Send + 'static,
     ) -> Result<T, ErrorData> {
         let server = self.clone();
         let done = tokio::task::spawn_blocking(move || work(&server)).await;
-        done.map_err(|_| {
-            ErrorData::internal_error("the server failed; nothing more is known", None)
-        })
+        done.map_err(|_| ErrorData::internal_error("internal error", None))
     }
 
-    /// Ends streams and subscriptions; whoever subscribed is told so. Over HTTP, calls go on.
+    /// Ends streams and subscriptions and notifies the subscribers. Calls over HTTP continue.
     pub fn stop(&self) {
         self.inner.stop.cancel();
     }
 
-    /// Gives up the calls that are under way: programs end, and clients are told what was written
-    /// until then.
+    /// Cancels the running calls: programs are stopped, and clients receive the output up to then.
     pub fn cancel_calls(&self) {
         self.inner.cancel_calls.cancel();
     }

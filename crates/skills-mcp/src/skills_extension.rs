@@ -1,4 +1,4 @@
-//! The Skills extension (SEP-2640): `skills/list`, `skills/get`, `resources/directory/read`.
+//! The Skills extension (SEP-2640): `skills/list`, `skills/get` and `resources/directory/read`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::list_changes::ListKind;
 use crate::pagination::Page;
 use crate::{Server, uri};
 
-/// The file that makes a directory a skill.
+/// Name of the file that makes a directory a skill.
 pub(crate) const SKILL_FILE: &str = "SKILL.md";
 
 /// Lists the skills with the digests of all their files.
@@ -54,19 +54,19 @@ pub(crate) async fn get(server: &Server, uri: String) -> Result<GetSkillResult, 
     let entry = skill
         .map(|skill| skill_entry(&skill))
         .filter(|entry| entry.uri == uri);
-    let entry = entry.ok_or_else(|| resource_not_found("no skill is served at this URI", &uri))?;
+    let entry = entry.ok_or_else(|| resource_not_found("skill not found", &uri))?;
     Ok(GetSkillResult::new(entry)
         .with_ttl_ms(CACHE_TTL_MS)
         .with_cache_scope(CacheScope::Private))
 }
 
-/// Lists the files and directories that lie in a directory of a skill.
+/// Lists a directory of a skill.
 pub(crate) async fn list_directory(
     server: &Server,
     request: ReadResourceDirectoryRequestParams,
 ) -> Result<ReadResourceDirectoryResult, ErrorData> {
     let asked = request.uri.clone();
-    let none = || resource_not_found("no directory is served at this URI", &asked);
+    let none = || resource_not_found("directory not found", &asked);
     let (name, path) = uri::parse_skill_uri(&request.uri)
         .filter(|(name, path)| uri::skill_uri(name, path) == request.uri)
         .ok_or_else(none)?;
@@ -95,8 +95,8 @@ pub(crate) async fn list_directory(
     Ok(result)
 }
 
-/// Returns the skills that can be published, ordered by name, and notes that clients are told so.
-/// Why others cannot be is logged, once. Blocks on the disk.
+/// Returns the published skills, ordered by name, and records them as served. The reasons why
+/// others are not published are logged once. Performs blocking I/O.
 pub(crate) fn list_and_track(server: &Server) -> Vec<Arc<PublishedSkill>> {
     let publications = server.inner.tools.published_skills();
     publications
@@ -106,7 +106,7 @@ pub(crate) fn list_and_track(server: &Server) -> Vec<Arc<PublishedSkill>> {
         .for_each(|note| tracing::warn!("{note}"));
     let mut skills = publications.skills;
     skills.sort_by(|a, b| a.name().cmp(b.name()));
-    // Who read `skills/list` holds the digests of all files.
+    // The result of `skills/list` contains the digests of all files.
     let digests = |skill: &Arc<PublishedSkill>| {
         skill
             .files()
@@ -122,7 +122,7 @@ pub(crate) fn list_and_track(server: &Server) -> Vec<Arc<PublishedSkill>> {
     skills
 }
 
-/// The error for a URI that leads nowhere, as the extension wants it in all revisions.
+/// Returns the error of an unknown URI, whose code the extension requires in all protocol versions.
 fn resource_not_found(message: &'static str, uri: &str) -> ErrorData {
     ErrorData::invalid_params(message, Some(json!({"uri": uri::truncate_for_error(uri)})))
 }
@@ -148,7 +148,7 @@ fn skill_entry(skill: &PublishedSkill) -> Skill {
     )
 }
 
-/// What lies in a directory, by name; nothing when there is no such directory.
+/// Returns the entries of a directory by name; empty if there is no such directory.
 fn list_children(skill: &PublishedSkill, directory: &str) -> BTreeMap<String, Resource> {
     let prefix = if directory.is_empty() {
         String::new()

@@ -1,4 +1,4 @@
-//! Telling clients that a list has changed.
+//! Notifications of list changes.
 
 use rmcp::RoleServer;
 use rmcp::model::SubscriptionFilter;
@@ -9,7 +9,7 @@ use crate::Server;
 use crate::list_changes::ListKind;
 use crate::list_watcher;
 
-/// Returns what of a subscription can be served: all lists.
+/// Returns the supported part of a subscription: all lists.
 pub(crate) fn supported_filter(requested: &SubscriptionFilter) -> SubscriptionFilter {
     let all = SubscriptionFilter::builder()
         .tools_list_changed()
@@ -33,9 +33,10 @@ fn requested_lists(filter: &SubscriptionFilter) -> Vec<ListKind> {
         .collect()
 }
 
-/// Tells a client of 2026-07-28 what it subscribed to, from what it has read on, until it ends the
-/// subscription, has gone, or the server stops. Each subscription says again what has changed since
-/// the client read it: what another one said may have come to nobody.
+/// Notifies a client in the stateless lifecycle of the changes that it subscribed to, starting with
+/// those since it read the lists, until it ends the subscription or disconnects, or the server
+/// stops. Each subscription repeats changes, since notifications of another one may not have
+/// arrived.
 pub(crate) async fn serve_subscription(
     server: &Server,
     context: &SubscriptionContext,
@@ -49,7 +50,7 @@ pub(crate) async fn serve_subscription(
         .run_blocking(move |server| list_watcher::refresh_unserved(server, lists.into_iter()))
         .await
     {
-        tracing::error!(%error, "a subscription may miss changes");
+        tracing::error!(%error, "cannot scan for changes; a subscription may miss some");
     }
     loop {
         let now = *listener.borrow_and_update();
@@ -61,7 +62,7 @@ pub(crate) async fn serve_subscription(
                 ListKind::Resources => sink.notify_resource_list_changed().await,
             };
             match told {
-                // What it did not subscribe to.
+                // The client did not subscribe to this list.
                 Ok(()) | Err(SubscriptionSendError::NotificationNotAccepted(_)) => {}
                 Err(_) => return,
             }
@@ -76,7 +77,7 @@ pub(crate) async fn serve_subscription(
     }
 }
 
-/// Tells a client of an older revision from now on, until it has gone.
+/// Notifies a legacy client of changes until it disconnects.
 pub(crate) fn notify_legacy(server: &Server, peer: Peer<RoleServer>, gone: CancellationToken) {
     let mut listener = server.inner.list_tracker.subscribe();
     tokio::spawn(async move {

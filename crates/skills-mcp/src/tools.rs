@@ -11,7 +11,7 @@ use crate::Server;
 use crate::caller::Lifecycle;
 use crate::list_changes::ListKind;
 
-/// The most bytes that the tools of a page have; some clients take no longer message than 1 MiB.
+/// Maximum size of the tools on a page, in bytes; some clients accept messages of at most 1 MiB.
 const MAX_PAGE_BYTES: usize = 700_000;
 
 /// Lists the tools, on one page unless they are very many.
@@ -24,9 +24,9 @@ pub(crate) async fn list(
         .run_blocking(list_and_track)
         .await?
         .map_err(|error| {
-            tracing::error!(%error, "the tools cannot be listed");
+            tracing::error!(%error, "cannot list the tools");
             ErrorData::internal_error(
-                "the tools cannot be listed: what administrators changed about them cannot be read",
+                "cannot list the tools: cannot read the tool overrides",
                 None,
             )
         })?;
@@ -38,7 +38,7 @@ pub(crate) async fn list(
     Ok(result)
 }
 
-/// Lists them as they are now, and notes that clients are told so. Blocks on the disk.
+/// Lists the current tools and records them as served. Performs blocking I/O.
 pub(crate) fn list_and_track(server: &Server) -> Result<Vec<ToolDefinition>, OverrideError> {
     let definitions = server.inner.tools.definitions()?;
     server
@@ -48,8 +48,8 @@ pub(crate) fn list_and_track(server: &Server) -> Result<Vec<ToolDefinition>, Ove
     Ok(definitions)
 }
 
-/// Takes the page that begins behind the tool which the cursor names, and says where the next one
-/// begins. A cursor whose tool is gone is none any more: then a client begins again.
+/// Returns the page after the tool that the cursor names, with the cursor of the next page. If that
+/// tool was removed, the cursor is invalid, and the client starts again.
 fn paginate(
     mut definitions: Vec<ToolDefinition>,
     cursor: Option<String>,
@@ -58,8 +58,7 @@ fn paginate(
         let last = definitions
             .iter()
             .position(|definition| definition.name == cursor);
-        let last = last
-            .ok_or_else(|| ErrorData::invalid_params("the cursor is none of this server", None))?;
+        let last = last.ok_or_else(|| ErrorData::invalid_params("invalid cursor", None))?;
         definitions.drain(..=last);
     }
     let mut bytes = 0;

@@ -1,27 +1,27 @@
-//! The names of resources.
+//! URIs of resources.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// What skills are under.
+/// Prefix of the URIs of skills.
 pub(crate) const SKILL_PREFIX: &str = "skill://";
-/// What the files of tools are under, by the paths that tools know.
+/// Prefix of the URIs of tool files, followed by a virtual path.
 pub(crate) const FILE_PREFIX: &str = "skills-files:///";
 
-/// What stands for itself in a segment.
+/// Characters that are not encoded in a segment.
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-/// Returns the name of a file of a skill; without a path, of the skill's directory.
+/// Returns the URI of a file of a skill; with an empty path, of the skill directory.
 pub(crate) fn skill_uri(skill: &str, path: &str) -> String {
     let segments =
         std::iter::once(skill).chain(path.split('/').filter(|segment| !segment.is_empty()));
     format!("{SKILL_PREFIX}{}", encode_segments(segments))
 }
 
-/// Returns the name of a file that tools know by a path.
+/// Returns the URI of a virtual path.
 pub(crate) fn file_uri(path: &str) -> String {
     format!(
         "{FILE_PREFIX}{}",
@@ -29,20 +29,20 @@ pub(crate) fn file_uri(path: &str) -> String {
     )
 }
 
-/// Reads the name of a file or directory of a skill: the skill, and the path in it, which is empty
-/// for its directory.
+/// Parses the URI of a file or directory of a skill. Returns the name of the skill and the path in
+/// it, which is empty for its directory.
 pub(crate) fn parse_skill_uri(uri: &str) -> Option<(String, String)> {
     let segments = decode_segments(uri.strip_prefix(SKILL_PREFIX)?)?;
     let (skill, path) = segments.split_first()?;
     Some((skill.clone(), path.join("/")))
 }
 
-/// Reads the name of a file of tools: the path that they know.
+/// Parses the URI of a tool file. Returns its virtual path.
 pub(crate) fn parse_file_uri(uri: &str) -> Option<String> {
     Some(decode_segments(uri.strip_prefix(FILE_PREFIX)?)?.join("/"))
 }
 
-/// Returns what a client wrote for a name, as far as it is said again.
+/// Truncates client input for an error message.
 pub(crate) fn truncate_for_error(uri: &str) -> &str {
     const MAX_CHARS: usize = 1_000;
     uri.char_indices()
@@ -57,7 +57,7 @@ fn encode_segments<'a>(segments: impl Iterator<Item = &'a str>) -> String {
         .join("/")
 }
 
-/// Decodes segments once. One that is empty, `.`, `..` or holds a separator is none.
+/// Decodes each segment once. Rejects segments that are empty, `.` or `..`, or contain a separator.
 fn decode_segments(path: &str) -> Option<Vec<String>> {
     let segment = |segment: &str| {
         let segment = percent_decode_str(segment).decode_utf8().ok()?;
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_come_back_as_they_went() {
+    fn uris_round_trip() {
         for (skill_name, path, expected) in [
             ("pdf-fill", "SKILL.md", "skill://pdf-fill/SKILL.md"),
             ("pdf-fill", "", "skill://pdf-fill"),
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_leads_nowhere() {
+    fn invalid_uris_are_rejected() {
         for wrong in [
             "skill://",
             "skill:///SKILL.md",

@@ -15,10 +15,10 @@ use crate::{
 /// directories, and the most that a run may use.
 ///
 /// ```
-/// use skills_policy::{Layer, PolicyFile};
+/// use skills_policy::{PolicyFile, RuleSource};
 ///
 /// let text = "mode = \"ask\"\nallow = [\"spawn:git\"]\n[limits]\ntime-seconds = 60\n";
-/// let file = PolicyFile::parse(text, Layer::User, "policy.toml")?;
+/// let file = PolicyFile::parse(text, RuleSource::User, "policy.toml")?;
 /// assert_eq!(file.rules()[0].to_string(), "allow spawn:git (user, policy.toml)");
 /// assert_eq!(file.limits().wall_time.as_secs(), 60);
 /// # Ok::<(), skills_policy::PolicyError>(())

@@ -26,16 +26,17 @@
 //! prose, so prose cannot argue with it.
 //!
 //! ```
-//! use skills_policy::{Decision, Effect, Layer, Request, Rule, Rules};
+//! use skills_policy::{Authorization, Effect, Policy, Request, Rule, RuleSource};
 //!
-//! let request = Request::new("/skills/deploy").tool("Read", None).tool("Bash", Some("git:*"));
-//! let Decision::Denied(denial) = Rules::default().decide(&request) else { panic!("spawning is denied by default") };
+//! let request = Request::new("/skills/deploy").allowed_tool("Read", None).allowed_tool("Bash", Some("git:*"));
+//! let Authorization::Denied(denial) = Policy::default().authorize(&request) else { panic!("spawning is denied by default") };
 //! assert_eq!(denial.to_string(), "may not start git (asked by Bash(git:*)): no rule allows it, and there was nobody to ask");
 //!
-//! let rules = Rules::default().rule(Rule::parse(Effect::Allow, Layer::User, "spawn:git")?.source("policy.toml"));
-//! let Decision::Granted(grants) = rules.decide(&request) else { panic!("it is allowed") };
+//! let rule = Rule::parse(Effect::Allow, RuleSource::User, "spawn:git")?.origin("policy.toml");
+//! let policy = Policy::default().rule(rule);
+//! let Authorization::Granted(grants) = policy.authorize(&request) else { panic!("it is allowed") };
 //! assert!(grants.spawn().allows_program("git") && !grants.spawn().allows_program("curl"));
-//! assert_eq!(grants.verdicts()[0].reason().to_string(), "by the rule `allow spawn:git (user, policy.toml)`");
+//! assert_eq!(grants.decisions()[0].reason().to_string(), "by the rule `allow spawn:git (user, policy.toml)`");
 //! # Ok::<(), skills_policy::PolicyError>(())
 //! ```
 

@@ -199,7 +199,7 @@ pub fn innermost_protected_name(path: &Path, base: &Path) -> Option<PathBuf> {
 
 /// Says whether a protected name may begin with the last components of `path`, as `.config/git`
 /// does with those of `/home/.config`: renaming or replacing such a directory would change what is
-/// protected in it. `base` as in [`protected_by`].
+/// protected in it. `base` as in [`innermost_protected_name`].
 #[must_use]
 pub fn may_lead_to_protected(path: &Path, base: &Path) -> bool {
     let components = folded_components(path);

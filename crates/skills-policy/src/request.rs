@@ -129,7 +129,7 @@ impl Request {
 
     /// Says that a copy of the directory runs in its place, which nobody else can change: the
     /// program finds it at the path of the directory where the backend can show it there. The copy
-    /// holds just the [content](Self::content_reason). The path is canonical.
+    /// holds just the [content](Self::content_digest). The path is canonical.
     pub fn copy(mut self, path: impl Into<PathBuf>) -> Self {
         self.copy = Some(path.into());
         self

@@ -9,7 +9,7 @@ use skills_discovery::ContentDigest;
 ///
 /// A skill is known by its directory, its content by its digest. The host keeps this beside the
 /// conversation: when old messages are dropped or summed up, it gives the texts of
-/// [`skills`](Self::skill_words) again and calls [`forget`](Self::remove) for those it does not.
+/// [`skills`](Self::skills) again and calls [`remove`](Self::remove) for those it does not.
 #[derive(Debug, Clone, Default)]
 pub struct ActiveSkills {
     skills: BTreeMap<PathBuf, (ContentDigest, usize)>,

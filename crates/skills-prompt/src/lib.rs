@@ -16,11 +16,11 @@
 //! writes for. The same entries and budget give the same bytes.
 //!
 //! ```
-//! use skills_prompt::{Budget, Catalogue, Item};
+//! use skills_prompt::{Budget, SkillList, SkillSummary};
 //!
-//! let items = [Item::new("greet", "Says hello.", "/skills/greet/SKILL.md")];
-//! let catalogue = Catalogue::render(&items, Budget::Characters(8_000));
-//! assert!(catalogue.text().contains("- greet: Says hello. (file: /skills/greet/SKILL.md)"));
+//! let items = [SkillSummary::new("greet", "Says hello.", "/skills/greet/SKILL.md")];
+//! let list = SkillList::render(&items, Budget::Characters(8_000));
+//! assert!(list.text().contains("- greet: Says hello. (file: /skills/greet/SKILL.md)"));
 //! ```
 
 mod active_skills;

@@ -1,4 +1,4 @@
-//! What the path from a name to an outcome costs beside the program: the sandbox does nothing.
+//! Benchmarks of the overhead of a run without the program: the sandbox does nothing.
 #![expect(
     clippy::unwrap_used,
     clippy::disallowed_methods,
@@ -23,9 +23,9 @@ fn main() {
     divan::main();
 }
 
-struct Nothing;
+struct NoopSandbox;
 
-impl Sandbox for Nothing {
+impl Sandbox for NoopSandbox {
     fn name(&self) -> &'static str {
         "nothing"
     }
@@ -62,7 +62,7 @@ fn skill(frontmatter: &str) -> TempDir {
 fn run(bencher: Bencher<'_, '_>, place: &Path, with: impl FnOnce(Builder) -> Builder) {
     let builder = SkillRuntime::builder()
         .root(Root::new(place.join("skills"), Scope::User))
-        .native_sandbox(Arc::new(Nothing));
+        .native_sandbox(Arc::new(NoopSandbox));
     let runtime = with(builder).build();
     let executor = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -77,7 +77,8 @@ fn run(bencher: Bencher<'_, '_>, place: &Path, with: impl FnOnce(Builder) -> Bui
     bencher.bench_local(once);
 }
 
-/// What any runtime has to look at before it can run: the text of now, and which scripts there are.
+/// Baseline: the minimum that any runtime reads before a run, the current text and the list of
+/// scripts.
 #[divan::bench]
 fn floor(bencher: Bencher<'_, '_>) {
     let place = skill("");
@@ -134,7 +135,7 @@ fn with_a_record(bencher: Bencher<'_, '_>) {
     run(bencher, place.path(), |builder| builder.audit(log));
 }
 
-/// A run from a private copy that is kept: what finding it again costs for a skill of twenty files.
+/// A run from a cached private copy: the cost of the cache lookup for a skill of twenty files.
 #[divan::bench]
 fn from_a_kept_copy_of_twenty_files(bencher: Bencher<'_, '_>) {
     let place = skill("allowed-tools: Bash\n");
@@ -144,7 +145,7 @@ fn from_a_kept_copy_of_twenty_files(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// Making that copy: the first run in a process.
+/// Creating that copy: the first run in a process.
 #[divan::bench]
 fn from_a_new_copy_of_twenty_files(bencher: Bencher<'_, '_>) {
     let place = skill("allowed-tools: Bash\n");
@@ -157,7 +158,7 @@ fn from_a_new_copy_of_twenty_files(bencher: Bencher<'_, '_>) {
     let builder = || {
         SkillRuntime::builder()
             .root(root())
-            .native_sandbox(Arc::new(Nothing))
+            .native_sandbox(Arc::new(NoopSandbox))
             .approver(Arc::new(ApprovalResponse::AllowSession))
     };
     bencher

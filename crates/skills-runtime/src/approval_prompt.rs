@@ -1,4 +1,4 @@
-//! A question as text, for whoever answers.
+//! Approval requests as text, for approvers.
 
 use skills_manifest::is_invisible;
 use skills_policy::{ApprovalRequest, ContentStatus, PermissionDecision};
@@ -8,32 +8,36 @@ use unicode_security::skeleton;
 
 use crate::escape_line;
 
-/// The longest value of a row, in characters; a longer one is cut.
+/// Maximum length of the value of a row, in characters; longer values are truncated.
 const MAX_ROW_CHARS: usize = 300;
-/// The longest command, in characters.
+/// Maximum length of the command, in characters.
 const MAX_COMMAND_CHARS: usize = 2_000;
-/// The most rows of one kind that only tell something.
+/// Maximum number of informational rows with the same label.
 const MAX_INFO_ROWS: usize = 15;
 
-/// A question that nobody could read, since what is wanted would be cut.
+/// An approval request that cannot be shown in full, so it cannot be approved.
+///
+/// Returned by [`format_approval_request_in_full`] if the command, the name, the directory or a
+/// requested permission exceeds the limits of a prompt. Treat it as a denial.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("it is longer than a question may be: {field}")]
+#[error("cannot show the approval request: too long: {field}")]
 pub struct PromptTooLong {
     field: String,
 }
 
-/// Describes a question entirely, a row a thing, so that no text of a skill can be taken for
-/// another row; what is wanted stands last. Of each kind of thing that is only told there are 15.
-/// Words of the command are quoted as for Bash, so that their ends are seen and no two look the
-/// same but for letters of several scripts that do; what hides becomes visible. A command of more
-/// than 2,000 characters and other values of more than 300 are cut.
+/// Formats an approval request as text, one row per item, with the open permissions last.
+///
+/// Text of a skill cannot forge a row. There are at most 15 informational rows per label. Arguments
+/// are quoted as in Bash, so that word boundaries are visible and different arguments look
+/// different, except for homoglyphs among letters; invisible characters are escaped. Commands are
+/// truncated to 2,000 characters, other values to 300.
 #[must_use]
 pub fn format_approval_request(question: &ApprovalRequest) -> String {
     let rows = rows(question)
         .into_iter()
         .map(|(label, value)| format!("  {label:<8} {}", format_row(&value)));
     let first = format!(
-        "{} wants to run: {}",
+        "Allow `{}` to run {}?",
         format_row(&question.name),
         truncate(shell_command(question), MAX_COMMAND_CHARS)
     );
@@ -43,11 +47,11 @@ pub fn format_approval_request(question: &ApprovalRequest) -> String {
         .join("\n")
 }
 
-/// Describes a question as [`describe_question`] does, for somebody who is asked.
+/// Formats an approval request like [`format_approval_request`], for a prompt to an approver.
 ///
 /// # Errors
-/// When something of what is wanted, the command, the name or the directory would be cut: nobody
-/// knows what they would allow, so nobody is asked.
+/// Fails if a requested permission, the command, the name or the directory would be truncated: the
+/// approver could not see what they allow, so they must not be asked.
 pub fn format_approval_request_in_full(
     question: &ApprovalRequest,
 ) -> Result<String, PromptTooLong> {
@@ -61,8 +65,8 @@ pub fn format_approval_request_in_full(
             escape_invisible(&question.directory.display().to_string()),
         ])
         .map(|text| (text, MAX_ROW_CHARS));
-    // As it is shown: what hides takes more room when it is seen.
-    let is_long = |(text, most): &(String, usize)| text.chars().nth(*most).is_some();
+    // Measured as displayed: escaped characters are longer.
+    let is_long = |(text, max): &(String, usize)| text.chars().nth(*max).is_some();
     match std::iter::once((shell_command(question), MAX_COMMAND_CHARS))
         .chain(others)
         .find(is_long)
@@ -74,11 +78,12 @@ pub fn format_approval_request_in_full(
     }
 }
 
-/// What is wanted stands last, where it is read; of what is only told there is an end.
+/// Returns the rows: informational ones first, with a limit, then the open permissions, all of
+/// them.
 fn rows(question: &ApprovalRequest) -> Vec<(&'static str, String)> {
     let mut rows = vec![("skill", question.directory.display().to_string())];
     let covers = if question.is_ad_hoc_digest {
-        " of the command alone; an answer holds for it whatever its files become"
+        " of the command only; an approval stays valid if its files change"
     } else {
         ""
     };
@@ -86,18 +91,18 @@ fn rows(question: &ApprovalRequest) -> Vec<(&'static str, String)> {
         question
             .digest
             .iter()
-            .map(|digest| ("digest", format!("{digest}{covers}"))),
+            .map(|digest| ("version", format!("{digest}{covers}"))),
     );
     let limits = &question.limits;
     rows.push((
         "limits",
         format!(
-            "{} s, {} MiB of memory",
+            "{} s, {} MiB memory",
             limits.wall_time.as_secs_f64(),
             limits.memory_bytes >> 20
         ),
     ));
-    let mut told = |label: &'static str, values: Vec<String>| {
+    let mut push_info = |label: &'static str, values: Vec<String>| {
         let more = values.len().saturating_sub(MAX_INFO_ROWS);
         rows.extend(
             values
@@ -107,45 +112,48 @@ fn rows(question: &ApprovalRequest) -> Vec<(&'static str, String)> {
         );
         rows.extend((more > 0).then(|| (label, format!("and {more} more"))));
     };
-    let what = |verdict: &PermissionDecision| {
+    let describe = |verdict: &PermissionDecision| {
         format!(
-            "{} (asked by {})",
+            "{} (requested by {})",
             verdict.permission(),
             verdict.requesters()
         )
     };
-    // Power first.
-    let (power, rest): (Vec<&PermissionDecision>, Vec<&PermissionDecision>) = question
+    // Dangerous permissions first.
+    let (dangerous, rest): (Vec<&PermissionDecision>, Vec<&PermissionDecision>) = question
         .granted
         .iter()
         .partition(|verdict| verdict.permission().capability().is_privileged());
-    told("has", power.into_iter().chain(rest).map(what).collect());
-    told("note", question.notes.clone());
+    push_info(
+        "granted",
+        dangerous.into_iter().chain(rest).map(describe).collect(),
+    );
+    push_info("notes", question.notes.clone());
     if let ContentStatus::Changed {
         added: grown,
         removed: shrunk,
     } = &question.content
     {
-        told("gone", shrunk.clone());
-        told("new", grown.clone());
+        push_info("removed", shrunk.clone());
+        push_info("added", grown.clone());
     }
-    rows.push(("content", content_text(&question.content).to_owned()));
+    rows.push(("status", content_text(&question.content).to_owned()));
     if question.requires_content_approval {
         rows.push((
-            "wants",
-            "to run with what rules give it, for which nobody approved this content".to_owned(),
+            "requests",
+            "to run with the permissions above; this version has not been approved".to_owned(),
         ));
     }
     rows.extend(
         question
             .pending
             .iter()
-            .map(|verdict| ("wants", what(verdict))),
+            .map(|verdict| ("requests", describe(verdict))),
     );
     rows
 }
 
-/// The words as Bash would take them apart again.
+/// Quotes the command so that Bash would split it into the same words.
 fn shell_command(question: &ApprovalRequest) -> String {
     question
         .command
@@ -155,9 +163,9 @@ fn shell_command(question: &ApprovalRequest) -> String {
         .join(" ")
 }
 
-/// No two words look the same, but for letters of several scripts that do: where something cannot
-/// be seen, changes how what stands around it looks, or could be taken for how such things are
-/// shown, the word stands in `$'…'`.
+/// Quotes a word so that different words look different, except for homoglyphs among letters. A
+/// word with invisible characters, with characters that affect their neighbors, or with characters
+/// that could be mistaken for an escape is written as `$'…'`.
 fn shell_quote(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     let is_seen = |c: char| c == ' ' || c.is_ascii_graphic() || is_distinct_alone(c);
@@ -179,9 +187,9 @@ fn shell_quote(word: &str) -> String {
     format!("$'{}'", shown.collect::<String>())
 }
 
-/// Says whether a character that is not ASCII is seen where it stands, and as what it is: a letter
-/// or a digit that is no other spelling of another, does not look like a sign of the shell, and is
-/// not written from right to left, which takes digits and signs along.
+/// Returns true if a non-ASCII character is visible and unambiguous: a letter or digit in
+/// normalized form that does not resemble a shell metacharacter, and is not written from right to
+/// left, which would reorder adjacent digits and signs.
 fn is_distinct_alone(c: char) -> bool {
     use GeneralCategory::{
         DecimalNumber, LowercaseLetter, OtherLetter, TitlecaseLetter, UppercaseLetter,
@@ -191,29 +199,29 @@ fn is_distinct_alone(c: char) -> bool {
         c.general_category(),
         UppercaseLetter | LowercaseLetter | TitlecaseLetter | OtherLetter | DecimalNumber
     );
-    // Hieroglyphs that only hold a place.
+    // Egyptian hieroglyph format controls, which are blank.
     let is_blank = matches!(c, '\u{13430}'..='\u{1345F}');
-    let looks_like_a_sign =
+    let resembles_metacharacter =
         || skeleton(&c.to_string()).any(|c| c.is_ascii() && !c.is_ascii_alphanumeric());
     is_letter
         && !(is_from_right || is_blank || is_invisible(c))
         && is_nfkc_quick(std::iter::once(c)) == IsNormalized::Yes
-        && !looks_like_a_sign()
+        && !resembles_metacharacter()
 }
 
-/// One line of a row.
+/// Escapes and truncates the value of a row.
 fn format_row(text: &str) -> String {
     truncate(escape_invisible(text), MAX_ROW_CHARS)
 }
 
-/// White space is one space, and what hides is seen.
+/// Collapses white space and escapes invisible characters.
 fn escape_invisible(text: &str) -> String {
     escape_line(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// An end is an end.
-fn truncate(text: String, most: usize) -> String {
-    match text.char_indices().nth(most) {
+/// Truncates a text to `max` characters, with an ellipsis.
+fn truncate(text: String, max: usize) -> String {
+    match text.char_indices().nth(max) {
         None => text,
         Some((end, _)) => format!("{}…", &text[..end]),
     }
@@ -222,7 +230,7 @@ fn truncate(text: String, most: usize) -> String {
 fn content_text(content: &ContentStatus) -> &'static str {
     match content {
         ContentStatus::New => "never approved before",
-        ContentStatus::Approved => "approved before, for other things",
+        ContentStatus::Approved => "approved before, with other permissions",
         _ => "changed since it was approved",
     }
 }

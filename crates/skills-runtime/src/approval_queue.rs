@@ -1,23 +1,23 @@
-//! Whose turn it is to be asked.
+//! Serializes approval requests.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use tokio::sync::Mutex as Turn;
+use tokio::sync::Mutex as AsyncMutex;
 
 use crate::ExecutionOptions;
 
-/// One question at a time for each who answers. Who does not answer keeps nobody else waiting.
+/// Serializes approval requests per approver; approvers do not block each other.
 #[derive(Default)]
 pub(crate) struct ApprovalQueue {
-    host: Arc<Turn<()>>,
-    sessions: Mutex<HashMap<String, Weak<Turn<()>>>>,
+    host: Arc<AsyncMutex<()>>,
+    sessions: Mutex<HashMap<String, Weak<AsyncMutex<()>>>>,
 }
 
 impl ApprovalQueue {
-    /// Returns the turns of whoever is asked for a run: the host, those of the session, or somebody
-    /// of whom nothing is known but this run.
-    pub(crate) fn lock_for(&self, options: &ExecutionOptions) -> Arc<Turn<()>> {
+    /// Returns the lock of the approver of a run: that of the runtime, that of the session, or a
+    /// new one if only this run is known.
+    pub(crate) fn lock_for(&self, options: &ExecutionOptions) -> Arc<AsyncMutex<()>> {
         match (&options.approver, &options.session) {
             (None, _) => Arc::clone(&self.host),
             (Some(_), None) => Arc::default(),
@@ -25,15 +25,15 @@ impl ApprovalQueue {
         }
     }
 
-    fn session_lock(&self, session: &str) -> Arc<Turn<()>> {
+    fn session_lock(&self, session: &str) -> Arc<AsyncMutex<()>> {
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(turns) = sessions.get(session).and_then(Weak::upgrade) {
-            return turns;
+        if let Some(lock) = sessions.get(session).and_then(Weak::upgrade) {
+            return lock;
         }
-        sessions.retain(|_, turns| turns.strong_count() > 0);
-        let turns = Arc::default();
-        sessions.insert(session.to_owned(), Arc::downgrade(&turns));
-        turns
+        sessions.retain(|_, lock| lock.strong_count() > 0);
+        let lock = Arc::default();
+        sessions.insert(session.to_owned(), Arc::downgrade(&lock));
+        lock
     }
 }
 
@@ -44,11 +44,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_asked_has_one_turn_at_a_time() {
-        let asking = ApprovalQueue::default();
+    fn each_approver_gets_one_request_at_a_time() {
+        let queue = ApprovalQueue::default();
         let options = |approver: bool, session: Option<&str>| {
             let approval = approver.then(|| Arc::new(ApprovalResponse::Deny) as _);
-            asking.lock_for(&ExecutionOptions {
+            queue.lock_for(&ExecutionOptions {
                 approver: approval,
                 session: session.map(str::to_owned),
                 ..ExecutionOptions::default()
@@ -56,20 +56,20 @@ mod tests {
         };
         assert!(
             Arc::ptr_eq(&options(false, None), &options(false, Some("a"))),
-            "the host answers for all sessions"
+            "the approver of the runtime answers for all sessions"
         );
         let first = options(true, Some("a"));
         assert!(Arc::ptr_eq(&first, &options(true, Some("a"))));
         assert!(!Arc::ptr_eq(&first, &options(true, Some("b"))));
         assert!(
             !Arc::ptr_eq(&options(true, None), &options(true, None)),
-            "who has no session waits for nobody"
+            "runs without a session do not wait for each other"
         );
         drop(first);
         options(true, Some("c"));
         assert!(
-            asking.sessions.lock().unwrap().len() <= 1,
-            "sessions of which no question is open are forgotten"
+            queue.sessions.lock().unwrap().len() <= 1,
+            "sessions without an open request are removed"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Approvals in a file.
+//! Stores approvals in a file.
 
 use std::path::{Path, PathBuf};
 
@@ -7,13 +7,14 @@ use skills_policy::{Approval, ApprovalStore, BoxError};
 
 use crate::PrivateFile;
 
-/// The version of the file that is written; a newer one is not touched.
+/// Version of the file format; files of a newer version are not changed.
 const VERSION: u32 = 1;
 
-/// Approvals in one JSON file, which only its owner may read or write.
+/// Stores approvals in one JSON file, readable and writable by its owner only.
 ///
-/// It is replaced as a whole, and several processes may do so. A file that cannot be read approves
-/// nothing and is not overwritten.
+/// Writes replace the whole file atomically under a lock, so several processes can share it. A file
+/// that cannot be read approves nothing and is not overwritten. There is one approval per skill
+/// directory.
 #[derive(Debug, Clone)]
 pub struct FileApprovalStore {
     file: PrivateFile,
@@ -26,7 +27,7 @@ struct ApprovalFile {
 }
 
 impl FileApprovalStore {
-    /// Keeps approvals in this file; it and its directory are made when there is something to keep.
+    /// Creates a store in this file. The file and its directory are created on the first write.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             file: PrivateFile::new(path),
@@ -36,7 +37,7 @@ impl FileApprovalStore {
     /// Lists all approvals, ordered by directory.
     ///
     /// # Errors
-    /// When the file cannot be read or was written by a newer version.
+    /// Fails if the file cannot be read or was written by a newer version.
     pub fn all(&self) -> Result<Vec<Approval>, BoxError> {
         let path = self.file.path().display();
         let Some(text) = self
@@ -58,10 +59,10 @@ impl FileApprovalStore {
         Ok(content.approvals)
     }
 
-    /// Forgets what was approved for a directory; says whether there was anything.
+    /// Removes the approval of a skill directory. Returns true if there was one.
     ///
     /// # Errors
-    /// As [`all`](Self::visit_files), and when the file cannot be written.
+    /// Same as [`all`](Self::all); also fails if the file cannot be written.
     pub fn revoke(&self, directory: &Path) -> Result<bool, BoxError> {
         let _lock = self.file.lock()?;
         let mut approvals = self.all()?;

@@ -1,4 +1,4 @@
-//! What comes back from a run.
+//! Results of a run.
 
 use std::time::Duration;
 
@@ -10,65 +10,72 @@ use skills_sandbox::{CapturedOutput, EnforcementReport, RunOutput, Termination};
 use crate::secrets::Redactor;
 use crate::{ExecutionMode, OutputFiles};
 
-/// What came back from a run.
+/// Result of a run that was started or denied.
+///
+/// Contains the captured output, the termination, the decisions of the policy, the enforcement
+/// report and the output files. Values of secrets are redacted in all texts. A program that failed
+/// or was denied is also a result, not an error; check [`exit_status`](Self::exit_status).
 #[derive(Debug, Clone)]
 #[must_use]
 #[non_exhaustive]
 pub struct ExecutionArtifacts {
     /// The skill's name.
     pub skill: String,
-    /// What was run.
+    /// The program that ran.
     pub mode: ExecutionMode,
-    /// Standard output as JSON when all of it is JSON, else as text; null when there is none.
+    /// Standard output, parsed if it is one JSON document, else as text; null if empty.
     pub output: Value,
-    /// Standard output, up to the limit.
+    /// Standard output, truncated to the limit.
     pub stdout: CapturedOutput,
-    /// Standard error, up to the limit.
+    /// Standard error, truncated to the limit.
     pub stderr: CapturedOutput,
-    /// The entries of `allowed-tools` whose capabilities the program was given: reading its own
-    /// skill counts, writing only with a workspace.
+    /// The entries of `allowed-tools` whose capabilities were granted. Reading is granted for the
+    /// skill's own directory, writing only with a workspace.
     pub permissions_used: Vec<String>,
-    /// How it ended.
+    /// How the run ended.
     pub exit_status: ExecutionStatus,
-    /// From the start of the program to its end; zero when it was denied.
+    /// Wall time of the program; zero if it was denied.
     pub duration: Duration,
-    /// Which walls stood; nothing when it was denied.
+    /// The restrictions in effect; `None` if the run was denied.
     pub enforcement: Option<EnforcementReport>,
-    /// What became of each thing that was asked for, and by which rule.
+    /// The decision for each requested permission, with its rule.
     pub decisions: Vec<PermissionDecision>,
-    /// What it made or changed in a workspace that it might write.
+    /// Files that the program created or changed in a writable workspace.
     pub output_files: OutputFiles,
-    /// What else should be known: variables whose values are too short to be looked for in the
-    /// output, an input that did not fit into `SKILL_INPUT`, requirements that are not met.
+    /// Warnings: variables whose values are too short to be redacted, an input too long for
+    /// `SKILL_INPUT`, missing requirements.
     pub notes: Vec<String>,
 }
 
 /// How a run ended.
+///
+/// Timeouts and denials have their own variants, since callers usually handle them differently from
+/// a failed program. Serialized with a `kind` in kebab case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ExecutionStatus {
-    /// With exit code 0.
+    /// The program exited with code 0.
     Success,
-    /// In any other way by itself, or at one of its limits other than time.
+    /// The program failed: another exit code, a signal, a trap, or a limit other than time.
     Failed {
-        /// How.
+        /// How the program ended.
         termination: Termination,
     },
-    /// At its deadline.
+    /// The program exceeded its deadline and was killed.
     Timeout {
         /// The deadline, in milliseconds.
         limit_ms: u64,
     },
-    /// It was not started, because the policy denies what it asks for.
+    /// The program was not started, because policy denied its request.
     PermissionDenied {
-        /// What, and by which rule.
+        /// The denied permissions, with their rules.
         denial: Denial,
     },
 }
 
 impl ExecutionStatus {
-    /// Says whether the program ran and ended with exit code 0.
+    /// Returns true if the program ran and exited with code 0.
     #[must_use]
     pub fn is_success(&self) -> bool {
         *self == Self::Success
@@ -93,8 +100,8 @@ impl ExecutionArtifacts {
         }
     }
 
-    /// Takes the values of secrets out of what the program wrote, as bytes and once more as JSON,
-    /// which may spell them otherwise.
+    /// Creates the result and redacts the values of secrets, in the raw bytes and again in the
+    /// parsed JSON, which can escape them differently.
     pub(crate) fn new(
         skill: String,
         mode: ExecutionMode,
@@ -102,7 +109,7 @@ impl ExecutionArtifacts {
         redactor: &Redactor,
     ) -> Self {
         let exit_status = match outcome.termination {
-            ending if ending.is_success() => ExecutionStatus::Success,
+            termination if termination.is_success() => ExecutionStatus::Success,
             Termination::TimedOut { limit_ms } => ExecutionStatus::Timeout { limit_ms },
             Termination::Trapped { reason, frames } => {
                 let frames = frames
@@ -121,9 +128,7 @@ impl ExecutionArtifacts {
                     message: redactor.redact_text(&message),
                 },
             },
-            ending => ExecutionStatus::Failed {
-                termination: ending,
-            },
+            termination => ExecutionStatus::Failed { termination },
         };
         let (stdout, stderr) = (
             redactor.redact_captured(outcome.stdout),
@@ -154,7 +159,7 @@ fn parse_output(stdout: &CapturedOutput) -> Value {
     if stdout.head().is_empty() {
         return Value::Null;
     }
-    // Programs of Windows begin with a byte order mark.
+    // Windows programs may write a byte order mark.
     let bytes = stdout.head();
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     let json = if stdout.is_truncated() {

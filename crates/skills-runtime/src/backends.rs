@@ -1,4 +1,4 @@
-//! Which backend runs which kind of program.
+//! Selection of the sandbox backend for a program.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use skills_sandbox::{EnforcementReport, Sandbox, SandboxError};
 
 use crate::ExecutionMode;
 
-/// Where interpreters are looked for.
+/// Finds interpreters.
 #[cfg(all(feature = "native", unix))]
 pub(crate) type Search = skills_sandbox::interpreter::ProgramFinder;
-/// Nothing looks for interpreters where there is no backend for scripts.
+/// Without a backend for scripts, no interpreters are searched.
 #[cfg(not(all(feature = "native", unix)))]
 pub(crate) type Search = ();
 
-/// What was chosen for the built-in backend for WebAssembly.
+/// Configuration of the built-in WebAssembly backend.
 #[cfg(feature = "wasm")]
 #[derive(Clone, Default)]
 pub(crate) struct WasmChoice {
@@ -22,7 +22,7 @@ pub(crate) struct WasmChoice {
     pub(crate) compile_command: Option<skills_sandbox_wasm::CompileCommand>,
     pub(crate) profile: skills_sandbox_wasm::WasmProfile,
 }
-/// There is nothing to choose where there is no backend for WebAssembly.
+/// Without the WebAssembly backend there is nothing to configure.
 #[cfg(not(feature = "wasm"))]
 #[derive(Clone, Default)]
 pub(crate) struct WasmChoice {}
@@ -35,7 +35,7 @@ pub(crate) struct Backends {
 }
 
 impl Backends {
-    /// Takes what this build and this system have, where nothing was chosen.
+    /// Fills in the default backends of this build and this system.
     pub(crate) fn or_default(
         self,
         scratch: &Path,
@@ -48,12 +48,13 @@ impl Backends {
         }
     }
 
-    /// Asks each kind of backend what would stand around a run here.
+    /// Probes the backends for scripts and for WebAssembly and returns the restrictions that each
+    /// would enforce on this machine.
     pub(crate) fn probe(&self) -> [(&'static str, Result<EnforcementReport, SandboxError>); 2] {
         let no_wasm = || {
             SandboxError::unavailable(
                 "the WebAssembly backend",
-                "this program was built without it",
+                "this program was built without support for it",
                 "enable the feature `wasm`",
             )
         };
@@ -70,7 +71,7 @@ impl Backends {
     pub(crate) fn for_mode(&self, mode: &ExecutionMode) -> Result<&Arc<dyn Sandbox>, SandboxError> {
         match mode {
             ExecutionMode::Wasm { .. } => self.wasm.as_ref().ok_or_else(|| {
-                let reason = "this program was built without it";
+                let reason = "this program was built without support for it";
                 SandboxError::unavailable(
                     "the WebAssembly backend",
                     reason,
@@ -115,7 +116,7 @@ fn native(scratch: &Path, interpreters: &Search) -> Option<Arc<dyn Sandbox>> {
 #[cfg(all(feature = "native", target_os = "macos"))]
 fn native(scratch: &Path, interpreters: &Search) -> Option<Arc<dyn Sandbox>> {
     Some(Arc::new(
-        skills_sandbox_seatbelt::SeatbeltSandbox::new(scratch).interpreters(interpreters.clone()),
+        skills_sandbox_seatbelt::SeatbeltSandbox::new(scratch).program_finder(interpreters.clone()),
     ))
 }
 
@@ -126,7 +127,7 @@ fn native(_scratch: &Path, _interpreters: &Search) -> Option<Arc<dyn Sandbox>> {
 
 fn native_unavailable() -> SandboxError {
     if cfg!(any(target_os = "linux", target_os = "macos")) {
-        let reason = "this program was built without it";
+        let reason = "this program was built without support for it";
         return SandboxError::unavailable(
             "the backend for scripts",
             reason,

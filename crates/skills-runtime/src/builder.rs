@@ -1,4 +1,4 @@
-//! Puts a runtime together.
+//! Builder of a runtime.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
@@ -20,13 +20,15 @@ use crate::runtime::Shared;
 use crate::skill_copies::SkillCopyCache;
 use crate::{OnMissing, Precompile, Secrets, SkillRuntime};
 
-/// Puts a [`SkillRuntime`] together.
+/// Configures and creates a [`SkillRuntime`].
 ///
-/// Defaults: no roots, the limits of Codex, rules that allow reading only, nobody to ask and no
-/// approvals, five minutes for an answer, no secrets, no records, WebAssembly compiled by the first
-/// run and not kept on disk, programs and interpreters in `/usr/bin`, `/bin` and `/usr/local/bin`,
-/// at most 16 runs at once, scratch directories below `/tmp`, and the backends that this build and
-/// this system have.
+/// Defaults: no roots, the scan limits of Codex, a policy that allows only reading, no approver and
+/// no approval store, an approval timeout of five minutes, no secrets, no audit log, WebAssembly
+/// compiled on the first run without a code cache, programs and interpreters in `/usr/bin`, `/bin`
+/// and `/usr/local/bin`, at most 16 concurrent runs, scratch directories in `/tmp`, and the
+/// backends of this build and system.
+///
+/// [`build`](Self::build) does not access the file system; roots are scanned on first use.
 #[derive(Clone)]
 #[must_use]
 pub struct Builder {
@@ -76,95 +78,97 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// Adds a directory to look for skills in; earlier ones win when two lead to the same skill.
+    /// Adds a root. If two roots contain the same skill directory, the earlier one takes
+    /// precedence.
     pub fn root(mut self, root: Root) -> Self {
         self.roots.push(root);
         self
     }
 
-    /// Adds several directories.
+    /// Adds several roots.
     pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
         self.roots.extend(roots);
         self
     }
 
-    /// Looks for skills as this says; its roots come behind those that are added one by one.
+    /// Sets the discovery configuration. Its roots come after those added with
+    /// [`root`](Self::root).
     pub fn discovery(mut self, discovery: Discovery) -> Self {
         self.discovery = discovery;
         self
     }
 
-    /// Sets the limits of a scan.
+    /// Sets the limits of a scan of the roots.
     pub fn discovery_limits(mut self, limits: ScanLimits) -> Self {
         self.discovery = self.discovery.limits(limits);
         self
     }
 
-    /// Sets the rules that enable and disable skills; later ones win.
+    /// Adds rules that enable and disable skills; later rules take precedence.
     pub fn skill_rules(mut self, rules: impl IntoIterator<Item = ConfigRule>) -> Self {
         self.discovery = self.discovery.rules(rules);
         self
     }
 
-    /// Chooses what several skills of one name mean. Default: all are kept.
+    /// Sets how skills of the same name are resolved. Default: all are kept.
     pub fn precedence(mut self, precedence: Precedence) -> Self {
         self.discovery = self.discovery.precedence(precedence);
         self
     }
 
-    /// Names the product that the runtime is part of; skills that are for others only are left out.
+    /// Sets the name of the host application. Skills that are restricted to other products are
+    /// inactive.
     pub fn product(mut self, product: impl Into<String>) -> Self {
         self.discovery = self.discovery.product(product);
         self
     }
 
-    /// Sets what programs may be granted.
+    /// Sets the policy for permissions. Default: reading only.
     pub fn policy(mut self, rules: Policy) -> Self {
         self.policy = rules;
         self
     }
 
-    /// Sets who is asked where rules and approvals leave something open. Without anybody it is
-    /// denied.
+    /// Sets the approver for permissions that policy leaves open. Default: none; they are denied.
     pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
         self.approver = Some(approver);
         self
     }
 
-    /// Sets where answers for good are kept, such as
-    /// [`FileApprovalStore`](crate::FileApprovalStore).
+    /// Sets the store of permanent approvals, such as
+    /// [`FileApprovalStore`](crate::FileApprovalStore). Default: none; approvals are not kept.
     pub fn approval_store(mut self, store: Arc<dyn ApprovalStore>) -> Self {
         self.approval_store = Some(store);
         self
     }
 
-    /// Sets how long an answer is awaited; after that it is no.
+    /// Sets how long to wait for the approver; after that the request is denied. Default: five
+    /// minutes.
     pub fn approval_timeout(mut self, timeout: Duration) -> Self {
         self.approval_timeout = timeout;
         self
     }
 
-    /// Sets the variables that programs are given when their skills declare them and somebody
-    /// allows it.
+    /// Sets variables for programs whose skills declare them, if policy or an approver allows it.
     pub fn secrets(mut self, secrets: Secrets) -> Self {
         self.secrets = secrets;
         self
     }
 
-    /// Sets where a record of every attempt to run something is kept. Without records that can be
-    /// kept nothing runs.
+    /// Sets the audit log. Every attempt to run something is recorded; if a record cannot be
+    /// written, nothing runs.
     pub fn audit(mut self, sink: Arc<dyn AuditSink>) -> Self {
         self.recorder.sink = Some(sink);
         self
     }
 
-    /// Sets the clock of the records.
+    /// Sets the clock for audit records.
     pub fn clock(mut self, clock: fn() -> SystemTime) -> Self {
         self.recorder.clock = clock;
         self
     }
 
-    /// Sets where the programs are looked for that skills say they need.
+    /// Sets the directories that are searched for the programs that skills require.
     pub fn program_directories(
         mut self,
         directories: impl IntoIterator<Item = impl Into<PathBuf>>,
@@ -173,75 +177,71 @@ impl Builder {
         self
     }
 
-    /// Says what happens to a skill that needs what is not here. Default: it does not run.
-    pub fn on_missing_requirements(mut self, unmet: OnMissing) -> Self {
-        self.on_missing_requirements = unmet;
+    /// Sets what to do if declared requirements are missing. Default: the skill does not run.
+    pub fn on_missing_requirements(mut self, action: OnMissing) -> Self {
+        self.on_missing_requirements = action;
         self
     }
 
-    /// Sets how many programs run at once, at least one; others wait for their turn, and their
-    /// deadline begins with it.
+    /// Sets the maximum number of concurrent runs, at least one. Further runs wait; their deadline
+    /// starts when they are admitted. Default: 16.
     pub fn max_concurrent_runs(mut self, runs: usize) -> Self {
         self.max_concurrent_runs = runs.max(1);
         self
     }
 
-    /// Says how skills stand in the catalogue of the model. Default: as the budget allows.
+    /// Sets how skills are listed in the skills section. Default: automatic, within the budget.
     pub fn modes(mut self, modes: ListingModes) -> Self {
         self.modes = modes;
         self
     }
 
-    /// Sets where private scratch directories are made.
+    /// Sets the parent directory of scratch directories and private copies. Default: `/tmp`.
     pub fn scratch_directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.scratch = directory.into();
         self
     }
 
-    /// Lets the built-in backend for WebAssembly keep compiled code on disk. Default: each process
-    /// compiles for itself.
+    /// Sets the on-disk code cache of the built-in WebAssembly backend. Default: none; each process
+    /// compiles again.
     #[cfg(feature = "wasm")]
     pub fn code_cache(mut self, cache: skills_sandbox_wasm::CodeCache) -> Self {
         self.wasm.cache = Some(cache);
         self
     }
 
-    /// Sets the command by which the built-in backend for WebAssembly compiles large modules in a
-    /// child process with limits. Default: none; then modules that cannot be compiled safely in
-    /// this process are refused.
+    /// Sets the command with which the built-in WebAssembly backend compiles large modules in a
+    /// resource-limited child process. Default: none; modules that cannot be compiled safely in
+    /// this process are then rejected.
     #[cfg(feature = "wasm")]
     pub fn wasm_compile_command(mut self, command: skills_sandbox_wasm::CompileCommand) -> Self {
         self.wasm.compile_command = Some(command);
         self
     }
 
-    /// Chooses how the built-in backend for WebAssembly runs programs. Default: as fast as can be.
+    /// Sets the profile of the built-in WebAssembly backend. Default: maximum speed.
     #[cfg(feature = "wasm")]
     pub fn wasm_profile(mut self, profile: skills_sandbox_wasm::WasmProfile) -> Self {
         self.wasm.profile = profile;
         self
     }
 
-    /// Chooses when programs are compiled. Default: by the first run of each.
+    /// Sets when WebAssembly is compiled. Default: on the first run of each program.
     pub fn precompile(mut self, precompile: Precompile) -> Self {
         self.precompile = precompile;
         self
     }
 
-    /// Replaces the backend for WebAssembly.
+    /// Replaces the WebAssembly backend.
     pub fn wasm_sandbox(mut self, sandbox: Arc<dyn Sandbox>) -> Self {
         self.backends.wasm = Some(sandbox);
         self
     }
 
-    /// Chooses where the built-in backend for scripts looks for interpreters, and for the programs
-    /// that grants name.
+    /// Sets how the built-in backend for scripts finds interpreters and granted programs.
     #[cfg(all(feature = "native", unix))]
-    pub fn program_finder(
-        mut self,
-        interpreters: skills_sandbox::interpreter::ProgramFinder,
-    ) -> Self {
-        self.program_finder = interpreters;
+    pub fn program_finder(mut self, finder: skills_sandbox::interpreter::ProgramFinder) -> Self {
+        self.program_finder = finder;
         self
     }
 
@@ -251,15 +251,15 @@ impl Builder {
         self
     }
 
-    /// Hides directories of the host from every program, even where a wider directory is granted:
-    /// its state, its caches, its rules. Default: none.
+    /// Hides directories of the host application from every program, even inside a granted
+    /// directory: state, caches, policy. Default: none.
     pub fn hide(mut self, directories: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         self.hidden_directories
             .extend(directories.into_iter().map(Into::into));
         self
     }
 
-    /// Finishes. Nothing is read or started yet.
+    /// Creates the runtime. Nothing is read or started yet.
     #[must_use]
     pub fn build(self) -> SkillRuntime {
         let backends = self

@@ -1,50 +1,53 @@
-//! Keeps the catalogue up to date while somebody holds on to it.
+//! Keeps the catalog current while the watcher is alive.
 
 use skills_discovery::{ScanEvent, WatchOptions};
 
 use crate::SkillRuntime;
 
-/// Keeps the catalogue of a runtime up to date until it is dropped.
+/// Keeps the catalog of a runtime current until it is dropped.
+///
+/// Created by [`SkillRuntime::watch`]. A background thread rescans the roots after file system
+/// events, and periodically if the system does not report events for all of them. Dropping the
+/// watcher stops the thread.
 #[derive(Debug)]
-#[must_use = "it ends when it is dropped"]
+#[must_use = "dropping the watcher stops it"]
 pub struct CatalogWatcher {
     watcher: skills_discovery::CatalogWatcher,
 }
 
 impl SkillRuntime {
-    /// Watches the roots and keeps the [catalogue](Self::catalog) as the disk is, on a thread of
-    /// its own. `looked` is called there after each look at the disk: once the watches stand,
-    /// whenever something happened below the roots, and from time to time. What the look found is
-    /// in the catalogue by then.
+    /// Watches the roots on a background thread and keeps the [catalog](Self::catalog) current. The
+    /// thread calls `on_scan` after each scan: when the watches are established, after events below
+    /// the roots, and periodically. The catalog has the result of the scan by then.
     ///
-    /// Between an event and its look the catalogue is that of before: as long as the options say
-    /// that files must be still, and ten times that while they are not. Runs are decided on what
-    /// the files are when they run, as ever.
+    /// Scans are debounced: between an event and its scan, the catalog is out of date for the quiet
+    /// period of the options, and for at most ten times that while files keep changing. Runs always
+    /// use the files at the time of the run.
     pub fn watch(
         &self,
         options: WatchOptions,
-        mut looked: impl FnMut(&ScanEvent) + Send + 'static,
+        mut on_scan: impl FnMut(&ScanEvent) + Send + 'static,
     ) -> CatalogWatcher {
         let runtime = self.clone();
-        let looked = move |look: ScanEvent| {
-            // Other calls may have looked meanwhile, so what counts is what is there now.
+        let on_scan = move |look: ScanEvent| {
+            // Other calls may have scanned in the meantime, so the current state is published.
             runtime.refresh();
-            looked(&look);
+            on_scan(&look);
         };
         CatalogWatcher {
             watcher: skills_discovery::CatalogWatcher::spawn_with_scans(
                 self.shared.discovery.clone(),
                 self.catalog(),
                 options,
-                looked,
+                on_scan,
             ),
         }
     }
 }
 
 impl CatalogWatcher {
-    /// Says whether the system reports events of all that is watched; else the files are looked at
-    /// from time to time.
+    /// Returns true if the system reports events for all watched directories; otherwise they are
+    /// also scanned periodically.
     #[must_use]
     pub fn reports_events(&self) -> bool {
         self.watcher.is_event_driven()

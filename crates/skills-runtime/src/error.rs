@@ -1,4 +1,4 @@
-//! The one error of this crate: a skill that cannot be had or run.
+//! The error type of this crate.
 
 use std::path::{Path, PathBuf};
 
@@ -8,13 +8,16 @@ use skills_sandbox::SandboxError;
 
 use crate::ExecutionArtifacts;
 
-/// Says why a skill cannot be had or run. A program that ran and failed is no error.
+/// Error of an operation on a skill: it was not found, cannot be read, or could not be started.
+///
+/// Branch on [`kind`](Self::kind); the message is for users and can change. A program that ran and
+/// failed is not an error, but a result with a status in [`ExecutionArtifacts`].
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct RuntimeError(#[from] Repr);
 
 impl RuntimeError {
-    /// Returns the class of the error, to branch on.
+    /// Returns the class of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match &self.0 {
@@ -40,8 +43,8 @@ impl RuntimeError {
         }
     }
 
-    /// Returns names to offer instead: the nearest skills, best first, for an unknown skill; all
-    /// scripts for an unknown or ambiguous one; what is missing of the requirements.
+    /// Returns suggestions: similar names, best first, for an unknown skill; directories for an
+    /// ambiguous one; all scripts for an unknown or ambiguous script; the missing requirements.
     #[must_use]
     pub fn suggestions(&self) -> &[String] {
         match &self.0 {
@@ -55,8 +58,7 @@ impl RuntimeError {
         }
     }
 
-    /// Returns what came of a program that ran although no record of it can be kept: it counts as
-    /// failed, and nothing is lost.
+    /// Returns the artifacts of a run whose audit record could not be written.
     #[must_use]
     pub fn artifacts(&self) -> Option<&ExecutionArtifacts> {
         match &self.0 {
@@ -65,7 +67,7 @@ impl RuntimeError {
         }
     }
 
-    /// Returns the sandbox's own error, when that is the reason.
+    /// Returns the error of the sandbox backend, if that is the cause.
     #[must_use]
     pub fn sandbox(&self) -> Option<&SandboxError> {
         match &self.0 {
@@ -82,6 +84,9 @@ impl From<SandboxError> for RuntimeError {
 }
 
 /// The classes of [`RuntimeError`].
+///
+/// New classes can be added. The string of [`code`](Self::code) is stable and appears in JSON
+/// output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -89,38 +94,38 @@ pub enum ErrorKind {
     UnknownSkill,
     /// Several skills have this name.
     AmbiguousSkill,
-    /// A skill has this name and is not used: untrusted, disabled, for other products.
+    /// The skill is inactive: untrusted, disabled, or for other products.
     InactiveSkill,
-    /// The skill is not for models to choose; users may name it.
+    /// The skill is not model-invocable; users can still name it.
     NotModelInvocable,
-    /// The skill has nothing to run.
+    /// The skill has no script and no WebAssembly module.
     NothingToRun,
-    /// The skill does not have the program that was asked for.
+    /// The skill does not have the requested program.
     UnknownProgram,
-    /// The skill has several scripts and none was chosen.
+    /// The skill has several scripts and none was selected.
     AmbiguousScript,
-    /// A file of the skill cannot be had.
+    /// A file of the skill cannot be read, or a granted path cannot be used.
     FileAccess,
-    /// The skill declares a restriction that cannot be read.
+    /// The skill declares a restriction that cannot be parsed.
     InvalidRestriction,
-    /// Something that the skill says it needs is missing.
+    /// A declared requirement is missing.
     MissingRequirements,
-    /// The skill changed between the decision and the run.
+    /// The skill changed after it was authorized; nothing ran.
     ContentChanged,
-    /// Something that was granted leads elsewhere by a symlink.
+    /// A granted path contains a symlink; nothing ran.
     Symlink,
-    /// The record of the run cannot be kept.
+    /// The audit record cannot be written.
     Audit,
-    /// An approval cannot be kept.
+    /// An approval cannot be stored.
     Approval,
-    /// The run was [cancelled](crate::Cancellation) before it began.
+    /// The run was [cancelled](crate::CancellationToken) before it started.
     Cancelled,
-    /// Nothing ran: see [`RuntimeError::sandbox`].
+    /// The sandbox backend failed or is unavailable; nothing ran. See [`RuntimeError::sandbox`].
     Sandbox,
 }
 
 impl ErrorKind {
-    /// Returns the stable code of this class, as JSON output shows it.
+    /// Returns the stable code of this class, as in JSON output.
     #[must_use]
     pub fn code(self) -> &'static str {
         match self {
@@ -146,33 +151,33 @@ impl ErrorKind {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Repr {
-    #[error("no skill is named {name:?}")]
+    #[error("skill `{name}` not found")]
     UnknownSkill { name: String, nearest: Vec<String> },
-    #[error("the skill {name:?} is there ({}) and not used: {reason}", path.display())]
+    #[error("skill `{name}` ({}) is inactive: {reason}", path.display())]
     InactiveSkill {
         name: String,
         path: PathBuf,
         reason: InactiveReason,
     },
-    #[error("the skill {name:?} ({}) is not for models to choose: the skill or its mode says so", path.display())]
+    #[error("skill `{name}` ({}) is not model-invocable: disabled by the skill or its mode", path.display())]
     NotModelInvocable { name: String, path: PathBuf },
-    #[error("several skills are named {name:?}; name one by its directory")]
+    #[error("skill name `{name}` is ambiguous; pass the directory of the skill")]
     AmbiguousSkill {
         name: String,
         directories: Vec<String>,
     },
     #[error(
-        "the skill {skill:?} has nothing to run: no `.wasm` in its directory or in `wasm/`, no script in `scripts/`"
+        "skill `{skill}` has nothing to run: no `.wasm` in its directory or in `wasm/`, no script in `scripts/`"
     )]
     NothingToRun { skill: String },
-    #[error("the skill {skill:?} has no program {program:?}")]
+    #[error("skill `{skill}` has no script `{program}`")]
     UnknownProgram {
         skill: String,
         program: String,
         candidates: Vec<String>,
     },
     #[error(
-        "the skill {skill:?} has several scripts; name one, or give an input whose `action` is the name of one"
+        "skill `{skill}` has several scripts; select one by name, or with `action` in the input"
     )]
     AmbiguousScript {
         skill: String,
@@ -183,48 +188,48 @@ pub(crate) enum Repr {
         path: PathBuf,
         source: DiscoveryError,
     },
-    #[error("{}: nothing of the skill {skill:?} runs until `{}` is mended, which could not be read", path.display(), fields.join("`, `"))]
+    #[error("{}: cannot run skill `{skill}`: invalid `{}`", path.display(), fields.join("`, `"))]
     InvalidRestriction {
         skill: String,
         path: PathBuf,
         fields: Vec<&'static str>,
     },
-    #[error("the skill {skill:?} needs what is not here: {}", missing.join("; "))]
+    #[error("skill `{skill}` has missing requirements: {}", missing.join("; "))]
     MissingRequirements { skill: String, missing: Vec<String> },
-    #[error("the skill {skill:?} ({}) changed after it was decided on; nothing ran", path.display())]
+    #[error("skill `{skill}` ({}) changed after it was authorized; nothing ran", path.display())]
     ContentChanged { skill: String, path: PathBuf },
-    #[error("cannot use {}", path.display())]
+    #[error("cannot use `{}`", path.display())]
     OptionalPath {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("{} leads elsewhere by a symlink; nothing ran", path.display())]
+    #[error("cannot grant `{}`: it contains a symlink; nothing ran", path.display())]
     Symlink { path: PathBuf },
     #[error(
-        "cannot grant {}: it holds {}, where private copies of skills and workspaces of other runs lie; grant a narrower directory, or set TMPDIR to a directory elsewhere",
+        "cannot grant `{}`: it contains `{}`, the directory of private copies and workspaces of other runs; grant a narrower directory, or set TMPDIR to another directory",
         path.display(), scratch.display()
     )]
     ContainsScratch { path: PathBuf, scratch: PathBuf },
-    #[error("the run's record cannot be kept")]
+    #[error("cannot write the audit record")]
     Audit(#[source] AuditError),
-    #[error("what came of it is known, and its record cannot be kept")]
+    #[error("cannot write the audit record of a finished run")]
     AuditAfterRun {
         source: AuditError,
         artifacts: Box<ExecutionArtifacts>,
     },
-    #[error("the approval cannot be kept")]
+    #[error("cannot store the approval")]
     Approval(#[source] skills_policy::BoxError),
     #[error("{reason}")]
     Hook { reason: &'static str },
-    #[error("cancelled before it began")]
+    #[error("cancelled before the run started")]
     Cancelled,
-    #[error("the runtime takes no more runs")]
+    #[error("the runtime is shut down")]
     Closed,
     #[error(transparent)]
     Sandbox(SandboxError),
 }
 
-/// Names the file, and the line of it where that is known.
+/// Formats a path, with the line if it is known.
 fn location_text(path: &Path, source: &DiscoveryError) -> String {
     match source
         .manifest()

@@ -1,4 +1,4 @@
-//! The one path from a skill's name to an outcome.
+//! Runs a skill or a host command: plans, authorizes, executes and records.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,16 +27,16 @@ use crate::{
 impl SkillRuntime {
     /// Runs a skill's program in a sandbox.
     ///
-    /// A program that fails, is stopped or is denied comes back as [`ExecutionArtifacts`]; see
-    /// [`exit_status`](ExecutionArtifacts::exit_status). Must be called inside a Tokio runtime with
-    /// time and I/O enabled. Dropping the future stops the program. Where [records are
-    /// kept](crate::Builder::audit), there is exactly one of each call.
+    /// A program that fails, is killed or is denied is returned as [`ExecutionArtifacts`]; see
+    /// [`exit_status`](ExecutionArtifacts::exit_status). Must be called in a Tokio runtime with
+    /// time and I/O enabled. Dropping the future kills the program. With an [audit
+    /// log](crate::Builder::audit), each call writes exactly one record.
     ///
     /// # Errors
-    /// When the skill or its program is not there, when the skill declares a restriction that
-    /// cannot be read or needs what is not here, when no sandbox can be had, or when the skill
-    /// changed after it was decided on: then nothing ran. And when no record of the run can be
-    /// kept.
+    /// Fails if the skill or its program is not found, if a declared restriction cannot be parsed,
+    /// if requirements are missing, if no sandbox is available, or if the skill changed after it
+    /// was authorized; then nothing ran. Also fails if the audit record cannot be written, in which
+    /// case the error can have the [artifacts](RuntimeError::artifacts).
     pub async fn execute_skill(
         &self,
         name: &str,
@@ -45,13 +45,13 @@ impl SkillRuntime {
         self.execute(name, options, None).await
     }
 
-    /// Runs a [command](ExecutionOptions::command) of the machine that works on a directory and for
-    /// no skill. It may read the directory where a rule does not forbid it, and write it where that
-    /// is [asked for](ExecutionOptions::writable_paths) and allowed; it starts in it unless another
-    /// one is chosen. The workspace of `options` is not looked at.
+    /// Runs a [host command](ExecutionOptions::command) on a directory, without a skill. The
+    /// command can read the directory unless a rule denies it, and write it if that is
+    /// [requested](ExecutionOptions::writable_paths) and allowed. The directory is its default
+    /// working directory. The workspace of `options` is ignored.
     ///
     /// # Errors
-    /// When the directory is not there, when there is no command, and as
+    /// Fails if the directory does not exist or `options` has no command; otherwise the same as
     /// [`execute_skill`](Self::execute_skill).
     pub async fn execute_command(
         &self,
@@ -79,7 +79,7 @@ impl SkillRuntime {
         attempt.close(result)
     }
 
-    /// Runs a program, perhaps as a hook.
+    /// Runs a program, optionally as a hook.
     pub(crate) async fn execute(
         &self,
         name: &str,
@@ -93,8 +93,8 @@ impl SkillRuntime {
         attempt.close(result)
     }
 
-    /// Records an attempt that comes to nothing before it begins; gives the error when that cannot
-    /// be done.
+    /// Records an attempt that was rejected before it started. Returns the error if the record
+    /// cannot be written.
     pub(crate) fn record_rejection(
         &self,
         name: &str,
@@ -126,7 +126,7 @@ impl SkillRuntime {
         self.execute_plan(attempt, planned, workspace).await
     }
 
-    /// Decides, runs and collects.
+    /// Authorizes and runs a plan, and collects its results.
     async fn execute_plan(
         &self,
         attempt: &mut RunRecord,
@@ -179,18 +179,15 @@ impl SkillRuntime {
             .iter()
             .filter(|name| grants.variables().contains(*name));
         let short: Vec<String> = short
-            .map(|name| {
-                format!(
-                    "the value of {name} is too short to be looked for in what the program wrote"
-                )
-            })
+            .map(|name| format!("the value of `{name}` is too short to be redacted in the output"))
             .collect();
-        let is_told = planned.options.input_protocol == InputProtocol::OpenSkills
+        let has_protocol_input = planned.options.input_protocol == InputProtocol::OpenSkills
             && planned.options.stdin.is_none();
-        let long = (is_told && planned.input.len() > MAX_VARIABLE_INPUT_BYTES).then(|| {
-            "the input is too long for SKILL_INPUT; the program got it on standard input alone"
-                .to_owned()
-        });
+        let long =
+            (has_protocol_input && planned.input.len() > MAX_VARIABLE_INPUT_BYTES).then(|| {
+                "the input is too long for SKILL_INPUT; it was passed on standard input only"
+                    .to_owned()
+            });
         let outcome = self
             .run(
                 &planned,
@@ -212,7 +209,7 @@ impl SkillRuntime {
         {
             artifacts.output_files.omitted.insert(
                 0,
-                format!("what was not written before the stop: {exceeded}"),
+                format!("files not written before the run was stopped: {exceeded}"),
             );
         }
         (artifacts.decisions, artifacts.permissions_used) = (verdicts, used);
@@ -220,13 +217,13 @@ impl SkillRuntime {
         artifacts.notes.extend(
             missing
                 .iter()
-                .map(|missing| format!("the skill needs what is not here: {missing}")),
+                .map(|missing| format!("missing requirement: {missing}")),
         );
         Ok(artifacts)
     }
 
-    /// Asks rules, approvals and people. Where it matters what the content is, a copy is made
-    /// first: that is what is decided on, and what runs.
+    /// Authorizes the run by rules, stored approvals, then the approver. If the decision depends on
+    /// the content, a private copy is created first; that copy is authorized and run.
     async fn authorize(
         &self,
         planned: &RunPlan,
@@ -251,11 +248,10 @@ impl SkillRuntime {
         if let Evaluation::Decided(decision) = permissions.evaluate(&request) {
             return Ok((*decision, content));
         }
-        // One question at a time for each who answers, and what the one before was answered with
-        // counts.
+        // Requests to one approver are serialized, and an earlier response is taken into account.
         let cancellation = planned.options.cancellation.as_ref();
-        let turns = self.shared.approval_queue.lock_for(&planned.options);
-        let _turn = unless_cancelled(cancellation, turns.lock()).await?;
+        let lock = self.shared.approval_queue.lock_for(&planned.options);
+        let _guard = unless_cancelled(cancellation, lock.lock()).await?;
         let pending = match permissions.evaluate(&request) {
             Evaluation::Decided(decision) => return Ok((*decision, content)),
             Evaluation::NeedsApproval(pending) => *pending,
@@ -266,7 +262,7 @@ impl SkillRuntime {
                 .await?
             {
                 Ok(decision) => decision,
-                // Whoever answers later has answered nobody.
+                // A late response is discarded.
                 Err(_) => match permissions.evaluate(&request) {
                     Evaluation::NeedsApproval(pending) => permissions.timed_out(*pending),
                     Evaluation::Decided(decision) => *decision,
@@ -275,7 +271,7 @@ impl SkillRuntime {
         Ok((decision, content))
     }
 
-    /// Refuses content whose `SKILL.md` is not the one that the request was made from.
+    /// Rejects content whose `SKILL.md` differs from the one that the request was built from.
     fn check_manifest_unchanged(
         &self,
         planned: &RunPlan,
@@ -300,7 +296,7 @@ impl SkillRuntime {
         }
     }
 
-    /// Forgets what was known of the files of a skill, which is not what it was.
+    /// Clears the cached digests and returns the error for changed content.
     fn content_changed(&self, subject: &RunTarget) -> RuntimeError {
         self.shared.copies.clear_digests();
         Repr::ContentChanged {
@@ -310,7 +306,7 @@ impl SkillRuntime {
         .into()
     }
 
-    /// Finds or makes the copy of a skill on a thread that may block.
+    /// Finds or creates the private copy of a skill on a blocking thread.
     async fn copy_content(
         &self,
         subject: &RunTarget,
@@ -328,7 +324,7 @@ impl SkillRuntime {
         tokio::task::spawn_blocking(work).await.unwrap_or(Ok(None))
     }
 
-    /// Computes a digest aside, since it may have to read 256 MiB: nobody else waits for the disk.
+    /// Computes a content digest on a blocking thread, since it can read up to 256 MiB.
     async fn content_digest(&self, subject: &RunTarget) -> Option<String> {
         let Some(skill) = subject.skill() else {
             return subject.digest(self);
@@ -340,8 +336,8 @@ impl SkillRuntime {
             .flatten()
     }
 
-    /// Refuses a granted directory around the one in which private copies and workspaces of runs
-    /// are made: a program could read or change those of others.
+    /// Rejects a granted directory that contains the scratch directory: the program could access
+    /// private copies and workspaces of other runs.
     fn check_outside_scratch(&self, grants: &Grants) -> Result<(), RuntimeError> {
         let scratch = self
             .shared
@@ -362,8 +358,7 @@ impl SkillRuntime {
         }
     }
 
-    /// Waits for its turn, looks a last time whether all is as it was when it was decided on, and
-    /// runs.
+    /// Acquires a run permit, verifies that paths and content digest are unchanged, then runs.
     async fn run(
         &self,
         planned: &RunPlan,
@@ -374,15 +369,14 @@ impl SkillRuntime {
         sandbox: &dyn Sandbox,
     ) -> Result<RunOutput, RuntimeError> {
         let cancellation = planned.options.cancellation.as_ref();
-        let _turn = unless_cancelled(cancellation, self.shared.run_permits.acquire())
+        let _permit = unless_cancelled(cancellation, self.shared.run_permits.acquire())
             .await?
             .map_err(|_| Repr::Closed)?;
         create_missing_dirs(&grants, planned.workspace.as_deref())?;
         check_canonical(&grants)?;
         self.check_outside_scratch(&grants)?;
         let job = build_job(planned, content, grants)?;
-        // The copy is what was decided on; that the skill is another one now is still worth an
-        // error instead of a result of yesterday.
+        // The copy was authorized, but a run of an outdated version is reported as an error.
         if let Some(content) = content
             && self.content_digest(&planned.target).await.as_ref() != Some(&content.digest)
         {
@@ -401,7 +395,7 @@ impl SkillRuntime {
     }
 }
 
-/// Waits for something that comes before a run, unless that is cancelled.
+/// Awaits a future, unless the run is cancelled.
 async fn unless_cancelled<T>(
     cancellation: Option<&CancellationToken>,
     wait: impl Future<Output = T>,
@@ -416,8 +410,8 @@ async fn unless_cancelled<T>(
     }
 }
 
-/// Refuses a granted path that a symlink leads elsewhere: `src/**` of a workspace whose `src` is a
-/// link.
+/// Rejects a granted path that contains a symlink, such as `src/**` of a workspace whose `src` is a
+/// symlink.
 fn check_canonical(grants: &Grants) -> Result<(), RuntimeError> {
     for file in grants.files() {
         match file.path().canonicalize() {
@@ -434,7 +428,7 @@ fn check_canonical(grants: &Grants) -> Result<(), RuntimeError> {
     Ok(())
 }
 
-/// Whether there is more than every program gets.
+/// Returns true if the grants exceed those of every program.
 fn is_privileged(grants: &Grants) -> bool {
     grants
         .decisions()
@@ -442,22 +436,21 @@ fn is_privileged(grants: &Grants) -> bool {
         .any(|verdict| verdict.permission().capability().is_privileged())
 }
 
-/// Makes the directories that may be written and are not there yet: `out/**` of a workspace without
-/// an `out`. Through a handle of the workspace, so that no symlink in it leads the making
-/// elsewhere.
+/// Creates missing directories that are granted for writing, such as `out/**` of a workspace
+/// without an `out`. Uses a directory handle, so that symlinks in the workspace cannot redirect it.
 fn create_missing_dirs(grants: &Grants, workspace: Option<&Path>) -> Result<(), RuntimeError> {
     let Some(workspace) = workspace else {
         return Ok(());
     };
-    let written = grants
+    let writable = grants
         .files()
         .iter()
         .filter(|file| file.access() == Access::ReadWrite);
-    let below = written.filter_map(|file| file.path().strip_prefix(workspace).ok());
+    let below = writable.filter_map(|file| file.path().strip_prefix(workspace).ok());
     for path in below.filter(|path| workspace.join(path).symlink_metadata().is_err()) {
-        let made = Dir::open_ambient_dir(workspace, ambient_authority())
+        let created = Dir::open_ambient_dir(workspace, ambient_authority())
             .and_then(|workspace| workspace.create_dir_all(path));
-        made.map_err(|source| Repr::OptionalPath {
+        created.map_err(|source| Repr::OptionalPath {
             path: workspace.join(path),
             source,
         })?;
@@ -472,16 +465,16 @@ fn is_writable(workspace: &ActiveWorkspace, grants: &Grants) -> bool {
         .any(|file| file.path().starts_with(workspace.path()) && file.access() == Access::ReadWrite)
 }
 
-/// The entries of `allowed-tools` whose capabilities came to anything: a wish to write without a
-/// directory to write to did not.
+/// Returns the entries of `allowed-tools` whose capabilities were granted. A write permission
+/// without a writable directory is not.
 fn used_tools(grants: &Grants, manifest: &Manifest) -> Vec<String> {
-    let is_given = |tool: &str| {
+    let is_granted = |tool: &str| {
         Capability::from_tool_name(tool).is_some_and(|capability| grants.includes(capability))
     };
     manifest
         .allowed_tools()
         .iter()
-        .filter(|rule| is_given(rule.tool()))
+        .filter(|rule| is_granted(rule.tool()))
         .map(ToString::to_string)
         .collect()
 }

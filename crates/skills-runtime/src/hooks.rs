@@ -1,4 +1,4 @@
-//! The hooks of a skill, run as ordinary sandboxed jobs.
+//! Runs the hooks of a skill as sandboxed jobs.
 
 mod command;
 
@@ -14,96 +14,100 @@ use crate::error::{Repr, RuntimeError};
 use crate::runtime::find_entry;
 use crate::{ExecutionArtifacts, ExecutionOptions, ExecutionStatus, SkillRuntime};
 
-/// The longest command of a hook, in bytes: whoever approves it reads all of it.
+/// Maximum length of a hook command in bytes, so that an approver can read all of it.
 const MAX_COMMAND_BYTES: usize = 300;
 
-/// What happens to an agent.
+/// Event of an agent, for the hooks of a skill.
+///
+/// Hooks receive it as JSON with the field names of Claude Code.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum AgentEvent {
-    /// It is about to use a tool.
+    /// The agent is about to use a tool.
     PreToolUse {
-        /// The tool.
+        /// The name of the tool.
         tool: String,
-        /// What it is given.
+        /// The arguments of the tool.
         input: Value,
     },
-    /// It has used a tool.
+    /// The agent has used a tool.
     PostToolUse {
-        /// The tool.
+        /// The name of the tool.
         tool: String,
-        /// What it was given.
+        /// The arguments of the tool.
         input: Value,
-        /// What it gave back.
+        /// The output of the tool.
         output: Value,
     },
-    /// It is done.
+    /// The agent wants to stop.
     Stop {
-        /// Why.
+        /// Why it stops.
         reason: String,
-        /// Whether a hook has kept it from ending before; hooks get it as `stop_hook_active`, so
-        /// that they do not do so for ever.
+        /// Whether a hook has already blocked a stop. Hooks receive it as `stop_hook_active`, to
+        /// avoid an endless loop.
         stop_hook_active: bool,
     },
 }
 
-/// What the hooks of a skill say to an event.
+/// Result of running the hooks of a skill for an event.
+///
+/// The decision is the strictest of all hooks that ran: block, then ask, then continue.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct HookReport {
-    /// What comes of it.
+    /// The combined decision.
     pub decision: HookDecision,
-    /// The hooks that were for this event, in the order of the skill, up to the first that blocks.
+    /// The hooks that matched the event, in declaration order, up to the first that blocks.
     pub runs: Vec<HookRun>,
 }
 
-/// What comes of an event.
+/// Decision of a hook about an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum HookDecision {
-    /// No hook objects. This grants nothing: what the agent may do is decided elsewhere.
+    /// No hook objects. This does not grant anything; the permissions of the agent are decided
+    /// elsewhere.
     Continue,
-    /// A hook objects: the tool must not be used, what it gave back must not be taken for good, or
-    /// the agent is not done.
+    /// A hook objects: the tool must not be used, its output must not be accepted, or the agent
+    /// must continue.
     Block {
-        /// Why, in the words of the hook, or what went wrong with it.
+        /// The reason given by the hook, or its error.
         reason: String,
     },
-    /// A hook wants the user asked.
+    /// A hook requires approval by the user.
     Ask {
-        /// Why, in the words of the hook.
+        /// The reason given by the hook.
         reason: String,
     },
 }
 
-/// What came of one hook.
+/// Result of one hook.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct HookRun {
     /// The command, as written.
     pub command: String,
-    /// How it ended; or why it did not run.
+    /// How the hook ended, or why it did not run.
     pub status: Result<ExecutionStatus, String>,
 }
 
 impl SkillRuntime {
     /// Runs the hooks of a skill for an event, one after another, until one blocks.
     ///
-    /// A command has to be a script of the skill with plain words behind it; it never reaches a
-    /// shell, and the directory it runs in is the skill's. It gets the event as JSON on its
-    /// standard input, in the words of Claude Code (`hook_event_name`, `tool_name`, `tool_input`,
-    /// `tool_response`). It blocks with exit code 2 and the reason on standard error, or with exit
-    /// code 0 and JSON: `{"decision": "block", "reason": …}`,
-    /// `{"continue": false, "stopReason": …}`, or `hookSpecificOutput.permissionDecision` of `deny`
-    /// or `ask`.
+    /// A command must be a script of the skill with plain arguments. It is never passed to a shell,
+    /// and runs in the skill directory. It receives the event as JSON on standard input, with the
+    /// field names of Claude Code (`hook_event_name`, `tool_name`, `tool_input`, `tool_response`).
+    /// It blocks with exit code 2 and the reason on standard error, or with exit code 0 and JSON:
+    /// `{"decision": "block", "reason": …}`, `{"continue": false, "stopReason": …}`, or
+    /// `hookSpecificOutput.permissionDecision` of `deny` or `ask`.
     ///
-    /// No hook runs that nobody approved for this content; rules cannot allow one. A hook before a
-    /// tool that is not approved, cannot run, fails or times out blocks: it may be the one that
-    /// would have.
+    /// A hook runs only if it was approved for this content digest; rules cannot allow hooks. A
+    /// hook before a tool use blocks the tool if it is not approved, cannot run, fails or times
+    /// out, because it might have blocked it.
     ///
     /// # Errors
-    /// When the skill is not there or declares what cannot be read.
+    /// Fails if the skill is not found or declares a restriction that cannot be parsed.
     pub async fn run_hooks(
         &self,
         name: &str,
@@ -119,14 +123,14 @@ impl SkillRuntime {
             .iter()
             .filter(|hook| hook.event == event.kind() && matches(hook, event))
         {
-            let (run, verdict) = self.run_hook(name, hook, event, approver.clone()).await;
+            let (run, decision) = self.run_hook(name, hook, event, approver.clone()).await;
             report.runs.push(run);
-            match verdict {
+            match decision {
                 HookDecision::Continue => {}
-                // A later one may still block.
-                HookDecision::Ask { .. } => report.decision = verdict,
+                // A later hook can still block.
+                HookDecision::Ask { .. } => report.decision = decision,
                 HookDecision::Block { .. } => {
-                    report.decision = verdict;
+                    report.decision = decision;
                     break;
                 }
             }
@@ -144,11 +148,15 @@ impl SkillRuntime {
             })
         };
         let document = entry.open().map_err(failed)?.document().map_err(failed)?;
-        let unread = document.manifest().unparsed_restrictions();
-        if unread.is_empty() {
+        let unparsed = document.manifest().unparsed_restrictions();
+        if unparsed.is_empty() {
             return Ok(document.manifest().extensions().hooks.clone());
         }
-        let (skill, path, fields) = (entry.name().to_string(), entry.location(), unread.to_vec());
+        let (skill, path, fields) = (
+            entry.name().to_string(),
+            entry.location(),
+            unparsed.to_vec(),
+        );
         Err(Repr::InvalidRestriction {
             skill,
             path,
@@ -170,7 +178,7 @@ impl SkillRuntime {
             _ => "(unknown)".to_owned(),
         };
         let options = if text.len() > MAX_COMMAND_BYTES {
-            Err("its command is longer than anybody reads")
+            Err("the command is too long for an approver to read")
         } else {
             command::hook_options(hook)
         };
@@ -200,13 +208,13 @@ impl SkillRuntime {
             .await
         {
             Ok(artifacts) => {
-                let verdict = read_decision(&artifacts, event);
+                let decision = read_decision(&artifacts, event);
                 (
                     HookRun {
                         command: text,
                         status: Ok(artifacts.exit_status),
                     },
-                    verdict,
+                    decision,
                 )
             }
             Err(error) => failed_run(text, error.to_string(), event),
@@ -215,22 +223,22 @@ impl SkillRuntime {
 }
 
 fn failed_run(command: String, reason: String, event: &AgentEvent) -> (HookRun, HookDecision) {
-    let verdict = event.on_failure(format!("the hook `{command}` did not run: {reason}"));
+    let decision = event.on_failure(format!("cannot run the hook `{command}`: {reason}"));
     (
         HookRun {
             command,
             status: Err(reason),
         },
-        verdict,
+        decision,
     )
 }
 
-/// Reads what a hook that ran says.
+/// Returns the decision of a hook that ran.
 fn read_decision(artifacts: &ExecutionArtifacts, event: &AgentEvent) -> HookDecision {
     match &artifacts.exit_status {
-        // What was cut may have said anything.
+        // Truncated output could contain any decision.
         ExecutionStatus::Success if artifacts.stdout.is_truncated() => {
-            event.on_failure("the hook wrote more than is kept".to_owned())
+            event.on_failure("the output of the hook was truncated".to_owned())
         }
         ExecutionStatus::Success => parse_decision(&artifacts.output),
         ExecutionStatus::Failed {
@@ -246,14 +254,14 @@ fn read_decision(artifacts: &ExecutionArtifacts, event: &AgentEvent) -> HookDeci
             }
         }
         ExecutionStatus::PermissionDenied { denial } => {
-            event.on_failure(format!("the hook did not run: {denial}"))
+            event.on_failure(format!("cannot run the hook: {denial}"))
         }
         ExecutionStatus::Timeout { limit_ms } => {
-            event.on_failure(format!("the hook was stopped after {limit_ms} ms"))
+            event.on_failure(format!("the hook timed out after {limit_ms} ms"))
         }
-        ExecutionStatus::Failed {
-            termination: ending,
-        } => event.on_failure(format!("the hook failed: {ending}")),
+        ExecutionStatus::Failed { termination } => {
+            event.on_failure(format!("the hook failed: {termination}"))
+        }
     }
 }
 
@@ -265,19 +273,20 @@ fn parse_decision(output: &Value) -> HookDecision {
             .to_owned()
     };
     let specific = &output["hookSpecificOutput"];
-    let said = [
+    let decisions = [
         (
             &specific["permissionDecision"],
             &specific["permissionDecisionReason"],
         ),
         (&output["decision"], &output["reason"]),
     ];
-    let by = |words: &[&str]| {
-        said.iter()
-            .find(|(decision, _)| decision.as_str().is_some_and(|said| words.contains(&said)))
+    let find = |names: &[&str]| {
+        decisions
+            .iter()
+            .find(|(decision, _)| decision.as_str().is_some_and(|name| names.contains(&name)))
     };
-    // Whichever is strictest counts.
-    if let Some((_, reason)) = by(&["block", "deny"]) {
+    // The strictest decision applies.
+    if let Some((_, reason)) = find(&["block", "deny"]) {
         return HookDecision::Block {
             reason: text(reason),
         };
@@ -287,14 +296,14 @@ fn parse_decision(output: &Value) -> HookDecision {
             reason: text(&output["stopReason"]),
         };
     }
-    by(&["ask"]).map_or(HookDecision::Continue, |(_, reason)| HookDecision::Ask {
+    find(&["ask"]).map_or(HookDecision::Continue, |(_, reason)| HookDecision::Ask {
         reason: text(reason),
     })
 }
 
-/// A pattern fits a whole name: as a regular expression (`Edit|Write`, `mcp__.*`) or with `*` for
-/// anything (`mcp__*`). One that is neither fits every name, since nobody knows what it was to
-/// guard.
+/// Returns true if a hook applies to an event. A pattern matches the whole tool name, as a regular
+/// expression (`Edit|Write`, `mcp__.*`) or as a glob (`mcp__*`). An invalid pattern matches every
+/// name, because it is unknown which tool it was meant to guard.
 fn matches(hook: &Hook, event: &AgentEvent) -> bool {
     let (Some(tool), Some(pattern)) = (event.tool(), hook.matcher.as_deref()) else {
         return true;
@@ -349,8 +358,8 @@ impl AgentEvent {
         }
     }
 
-    /// What cannot guard a tool keeps it from being used; what comes too late anyway is told and no
-    /// more.
+    /// Returns the decision for a failed hook. Before a tool use it blocks the tool; for other
+    /// events, which have already happened, it is only reported.
     fn on_failure(&self, reason: String) -> HookDecision {
         match self {
             Self::PreToolUse { .. } => HookDecision::Block { reason },

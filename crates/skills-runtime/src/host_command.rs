@@ -1,20 +1,22 @@
-//! Commands of the machine.
+//! Commands of the host system.
 
-/// A command of the machine, which runs in place of a program of a skill.
+/// A command of the host system that runs instead of a program of a skill.
 ///
-/// Whatever it starts has to be granted, and the sandbox is the same.
+/// The policy must grant every program that it starts, and it runs in the same sandbox as scripts.
+/// Unlike skills, commands have no content: an approval covers the exact arguments, working
+/// directory and standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HostCommand {
-    /// This program, named without a path, with the [arguments](crate::ExecutionOptions::args) as
-    /// they are. A rule or an answer has to allow that it is started, and it starts no others.
+    /// A program, by name without a path, with the unmodified
+    /// [arguments](crate::ExecutionOptions::args). A rule or an approval must allow to spawn it; it
+    /// cannot spawn others.
     Program(String),
-    /// A text for `sh -c`, which starts what it takes: a rule or an answer has to allow that any
-    /// program is started.
+    /// A command line for `sh -c`. A rule or an approval must allow to spawn any program.
     Shell(String),
 }
 
-/// The program that reads a text for a shell.
+/// The shell for command lines.
 const SHELL: &str = "sh";
 
 impl HostCommand {
@@ -27,7 +29,7 @@ impl HostCommand {
         }
     }
 
-    /// Returns the arguments that come before those of the caller.
+    /// Returns the arguments before those of the caller.
     pub(crate) fn leading_args(&self) -> Vec<String> {
         match self {
             Self::Program(_) => Vec::new(),

@@ -1,4 +1,4 @@
-//! From a plan and its grants to a job.
+//! Builds a sandbox job from a plan and its grants.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::run_target::RunTarget;
 use crate::skill_copies::SkillCopy;
 use crate::{ExecutionMode, ExecutionOptions, HostCommand, InputProtocol, Workspace};
 
-/// The largest module that is read, in bytes.
+/// Maximum size of a WebAssembly module, in bytes.
 const MAX_MODULE_BYTES: u64 = 32 << 20;
-/// The longest `NAME=value` that Linux passes to a program, with its final NUL; longer input comes
-/// by standard input alone.
+/// Maximum length of `NAME=value` on Linux, with the final NUL. Longer input is passed on standard
+/// input only.
 const MAX_VARIABLE_BYTES: usize = 128 * 1024 - 1;
 
-/// The longest input that can be in `SKILL_INPUT` as well, in bytes.
+/// Maximum length of an input in `SKILL_INPUT`, in bytes.
 pub(crate) const MAX_VARIABLE_INPUT_BYTES: usize = MAX_VARIABLE_BYTES - 1 - "SKILL_INPUT=".len();
 
 /// Reads a WebAssembly module of a skill.
@@ -34,7 +34,7 @@ pub(crate) fn read_module(
     })?))
 }
 
-/// Makes the job for a program of the skill, or of the copy of it.
+/// Builds the job for a program of the skill or of its private copy.
 pub(crate) fn build_job(
     planned: &RunPlan,
     content: Option<&SkillCopy>,
@@ -79,17 +79,17 @@ pub(crate) fn build_job(
         .fold(job, |job, argument| job.arg(argument.as_str())))
 }
 
-/// Bounds what a workspace of the program's own may hold, the files that it was made with and those
-/// of earlier runs included.
+/// Returns the quota of a private or session workspace. Input files and files of earlier runs
+/// count.
 fn workspace_quota(planned: &RunPlan, limits: &ResourceLimits) -> Option<Quota> {
-    let is_own = matches!(
+    let has_quota = matches!(
         planned.options.workspace,
         Workspace::Private(_) | Workspace::Session(_)
     );
     planned
         .workspace
         .as_ref()
-        .filter(|_| is_own)
+        .filter(|_| has_quota)
         .map(|path| Quota::new(path, limits.scratch_bytes))
 }
 
@@ -118,7 +118,7 @@ fn job_program(planned: &RunPlan, content: Option<&SkillCopy>) -> Result<Program
     })
 }
 
-/// Tells the program of itself, as the convention has it.
+/// Sets the environment variables of the input protocol.
 fn set_protocol_env(job: Job, planned: &RunPlan) -> Job {
     let RunPlan {
         mode,
@@ -146,8 +146,8 @@ fn set_protocol_env(job: Job, planned: &RunPlan) -> Job {
     let guest = |file: &skills_policy::FileGrant| {
         file.guest_path() == "/workspace" || file.guest_path().starts_with("/workspace/")
     };
-    let is_there = job.grants().files().iter().any(guest) && !hides_skill_dir(options);
-    if let Some(path) = workspace.as_ref().filter(|_| is_there) {
+    let is_granted = job.grants().files().iter().any(guest) && !hides_skill_dir(options);
+    if let Some(path) = workspace.as_ref().filter(|_| is_granted) {
         let path = if is_wasm {
             "/workspace".into()
         } else {
@@ -167,8 +167,8 @@ fn set_protocol_env(job: Job, planned: &RunPlan) -> Job {
     }
 }
 
-/// A script of the script runner finds itself in the directory of its session, and is told of no
-/// other.
+/// Returns true for a script runner in a session directory: that directory is its working
+/// directory, so `SKILL_WORKSPACE` is not set.
 fn hides_skill_dir(options: &ExecutionOptions) -> bool {
     options.input_protocol == InputProtocol::ScriptRunner
         && matches!(options.workspace, Workspace::Session(_))

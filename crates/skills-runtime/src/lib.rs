@@ -1,21 +1,20 @@
-//! Finds, shows, loads and runs skills: the one path from a name to an outcome.
+//! Discovers, loads and runs skills.
 //!
 //! ```text
 //! Roots --discover_skills--> SkillDescriptor ...   the model chooses by name and description
 //! name  --get_skill-------> LoadedSkill           the model reads the instructions
-//! name  --execute_skill---> ExecutionArtifacts    decide, run in a sandbox, collect, record
+//! name  --execute_skill---> ExecutionArtifacts    authorize, run in a sandbox, record
 //!             |
-//!             detect mode -> rules, approvals, a question -> make a job -> backend
-//! name  --start_session---> SkillSession           hooks around tools; what is forked lets a summary out
+//!                         detect mode -> rules, approvals, approver -> job -> backend
+//! name  --start_session---> SkillSession           hooks around tools; a forked session returns a summary
 //! ```
 //!
-//! The vocabulary is that of the OpenSkills flow. This crate is assembly: what a skill is, who may
-//! do what and how programs are confined is decided by the crates below. Backends are cargo
-//! features: `wasm` and `native`, both on by default; a missing one makes a run fail with a clear
-//! error and never run elsewhere. Scripts are confined on Linux and macOS; on other systems they do
-//! not run, and WebAssembly does.
+//! The names follow the OpenSkills API. This crate connects the layers below: manifests, discovery,
+//! policy, prompts, audit and sandboxes. Backends are cargo features, `wasm` and `native`, both
+//! enabled by default; without its backend a program fails with an error and never runs unconfined.
+//! Scripts run on Linux and macOS; WebAssembly runs on all systems.
 //!
-//! This crate must never know MCP, tool schemas or the terminal.
+//! This crate must not depend on MCP, tool schemas or the terminal.
 //!
 //! ```
 //! use skills_runtime::{Root, Scope, SkillRuntime};
@@ -93,21 +92,21 @@ pub use skill::{LoadedSkill, SkillDescriptor};
 pub use tool_access::ToolAccess;
 pub use workspace::{OutputFile, OutputFiles};
 
-/// The layer that keeps records.
+/// The audit log.
 pub use skills_audit as audit;
-/// The layer that finds skills, for what the facade does not carry.
+/// Discovery of skills.
 pub use skills_discovery as discovery;
 pub use skills_discovery::{Catalog, Entry, Root, Scope};
-/// The layer that reads a `SKILL.md`.
+/// Parsing of `SKILL.md`.
 pub use skills_manifest as manifest;
 pub use skills_manifest::{Manifest, is_invisible};
-/// The layer that decides.
+/// Permissions and policy.
 pub use skills_policy as policy;
 pub use skills_policy::{
     ApprovalResponse, Approver, Authorization, Capability, Denial, PermissionManager, Policy,
     ResourceLimits,
 };
-/// The layer that writes for a model, and reads what is said to it.
+/// Prompts for models, and mentions in user input.
 pub use skills_prompt as prompt;
 pub use skills_prompt::{Budget, Secret, SkillList};
 pub use skills_sandbox::ErrorKind as SandboxErrorKind;

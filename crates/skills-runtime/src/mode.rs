@@ -1,4 +1,4 @@
-//! Chooses what of a skill is run.
+//! Selects the program of a skill.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -9,38 +9,40 @@ use skills_sandbox::ScriptType;
 use crate::ExecutionOptions;
 use crate::error::{Repr, RuntimeError};
 
-/// Where a skill's WebAssembly is looked for, in this order; after these, any `.wasm` in the
-/// skill's directory or in `wasm/`.
+/// Paths of a skill's WebAssembly module, in order of precedence; after these, any `.wasm` in the
+/// skill directory or in `wasm/`.
 const WASM_NAMES: [&str; 3] = ["wasm/skill.wasm", "skill.wasm", "module.wasm"];
 const WASM_DIRECTORIES: [&str; 2] = ["", "wasm"];
 const SCRIPTS_DIRECTORY: &str = "scripts";
 
-/// What is run, and by what.
+/// The program of a run and its type.
+///
+/// Determines the backend: WebAssembly modules run in the WebAssembly backend, scripts and host
+/// commands in the native one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum ExecutionMode {
-    /// A WebAssembly component.
+    /// A WebAssembly module or component.
     Wasm {
-        /// Its path inside the skill.
+        /// Path relative to the skill directory.
         wasm_module: String,
     },
     /// A script.
     Native {
-        /// Its path inside the skill.
+        /// Path relative to the skill directory.
         script_path: String,
-        /// Its language.
+        /// Language of the script.
         script_type: ScriptType,
     },
-    /// A command of the machine.
+    /// A host command.
     Command {
-        /// The name of the program.
+        /// Name of the program.
         program: String,
     },
 }
 
 impl ExecutionMode {
-    /// Returns the path of the module or script inside the skill, or the name of the command's
-    /// program.
+    /// Returns the path of the module or script in the skill, or the name of the command's program.
     #[must_use]
     pub fn program(&self) -> &str {
         match self {
@@ -51,23 +53,23 @@ impl ExecutionMode {
     }
 }
 
-/// Chooses what to run, in the order of the OpenSkills flow:
+/// Selects the program to run, in the order of the OpenSkills specification:
 ///
 /// 1. [`ExecutionOptions::command`], [`ExecutionOptions::wasm_module`], then
 ///    [`ExecutionOptions::script`];
 /// 2. `wasm/skill.wasm`, `skill.wasm`, `module.wasm`, else the first `.wasm` by name in the skill's
 ///    directory or in `wasm/`;
-/// 3. of the scripts in `scripts/`: those that the frontmatter's `scripts` block names go before
-///    all others. Of these the one that the input's `action` names, else of all others the one that
-///    it names; else of these the only one, else `main`.
+/// 3. a script in `scripts/`. Scripts that the `scripts` block of the frontmatter names take
+///    precedence. Among these, the one that `action` in the input names, else any other script that
+///    it names; else the only one; else `main`.
 ///
-/// Scripts are what [`ScriptType::from_path`] knows. The flow itself knows `.py` and `.sh`:
-/// wherever several are left, these go before all other kinds, so that a helper in another language
-/// changes nothing.
+/// Scripts are the files that [`ScriptType::from_path`] recognizes. OpenSkills supports only `.py`
+/// and `.sh`: if several scripts remain, these take precedence, so that a helper in another
+/// language does not change the result.
 ///
 /// # Errors
-/// When what was asked for is not there or leaves the skill, when there is nothing to run, or when
-/// several scripts are left to choose from: a script is never guessed.
+/// Fails if the requested program does not exist or is outside the skill, if there is nothing to
+/// run, or if several scripts remain: a script is never guessed.
 pub fn detect_execution_mode(
     skill: &str,
     files: &SkillFiles,
@@ -106,7 +108,7 @@ fn choose_script(
     input: &Value,
 ) -> Result<ExecutionMode, RuntimeError> {
     let declared = declared_scripts(all, manifest);
-    let offered: Vec<&String> = if declared.is_empty() {
+    let candidates: Vec<&String> = if declared.is_empty() {
         all.iter().collect()
     } else {
         declared
@@ -119,7 +121,7 @@ fn choose_script(
             .into()
         })
     };
-    let mut named: Vec<&String> = offered
+    let mut named: Vec<&String> = candidates
         .iter()
         .filter(|script| is_action(script, input))
         .copied()
@@ -131,7 +133,7 @@ fn choose_script(
             .collect();
     }
     if named.is_empty() {
-        match openskills_scripts(offered.clone()).as_slice() {
+        match openskills_scripts(candidates.clone()).as_slice() {
             [] => {
                 return Err(Repr::NothingToRun {
                     skill: skill.to_owned(),
@@ -143,7 +145,7 @@ fn choose_script(
         }
     }
     let chosen = if named.is_empty() {
-        offered
+        candidates
             .iter()
             .filter(|script| stem(script) == "main")
             .copied()
@@ -152,13 +154,13 @@ fn choose_script(
         named
     };
     match openskills_scripts(chosen.clone()).as_slice() {
-        [] => Err(ambiguous_script(skill, &offered)),
+        [] => Err(ambiguous_script(skill, &candidates)),
         [only] => run(only),
         _ => Err(ambiguous_script(skill, &chosen)),
     }
 }
 
-/// Keeps the kinds that the OpenSkills flow knows, when there are any.
+/// Returns the `.py` and `.sh` scripts if there are any, else all.
 fn openskills_scripts(scripts: Vec<&String>) -> Vec<&String> {
     let known: Vec<&String> = scripts
         .iter()
@@ -168,7 +170,7 @@ fn openskills_scripts(scripts: Vec<&String>) -> Vec<&String> {
     if known.is_empty() { scripts } else { known }
 }
 
-/// The scripts that the `scripts` block names, by file or by stem.
+/// Returns the scripts that the `scripts` block names, by file name or stem.
 fn declared_scripts<'a>(all: &'a [String], manifest: &Manifest) -> Vec<&'a String> {
     let specs = &manifest.extensions().scripts;
     let is_named = |script: &&String| {
@@ -179,8 +181,8 @@ fn declared_scripts<'a>(all: &'a [String], manifest: &Manifest) -> Vec<&'a Strin
     all.iter().filter(is_named).collect()
 }
 
-/// Accepts `run.py`, `scripts/run.py`, and `run` when only one script, or only one of the flow's
-/// kinds, has that stem.
+/// Accepts `run.py`, `scripts/run.py`, and `run` if only one script, or only one `.py` or `.sh`
+/// script, has that stem.
 fn named_script(
     skill: &str,
     files: &SkillFiles,
@@ -214,7 +216,7 @@ fn named_script(
     }
 }
 
-/// Says whether the input's `action` names a script; `-` and `_` are the same.
+/// Returns true if `action` in the input names a script; `-` and `_` are equal.
 fn is_action(script: &str, input: &Value) -> bool {
     let action = input
         .get("action")
@@ -253,7 +255,7 @@ pub(crate) fn scripts(files: &SkillFiles) -> Vec<String> {
         .collect()
 }
 
-/// A directory that cannot be listed offers nothing.
+/// Returns the paths of resources; none for a directory that cannot be listed.
 fn resource_paths(
     resources: Result<Vec<skills_discovery::Resource>, DiscoveryError>,
 ) -> impl Iterator<Item = String> {
@@ -268,7 +270,7 @@ fn stem(script: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
-/// A script as people name it.
+/// Returns the name of a script as users write it.
 pub(crate) fn short_name(script: &str) -> &str {
     script.strip_prefix("scripts/").unwrap_or(script)
 }

@@ -1,4 +1,4 @@
-//! What a program gets besides, where nobody has to be asked.
+//! Grants of optional directories, without approval requests.
 
 use std::path::Path;
 
@@ -9,58 +9,62 @@ use crate::SkillRuntime;
 use crate::run_plan::RunPlan;
 
 impl SkillRuntime {
-    /// Asks for what is [offered](crate::ExecutionOptions::optional_mounts) as far as rules and
-    /// approvals give it by themselves; the rest is not asked for, so that nobody is asked, and
-    /// nothing fails, because of what the caller would only like.
+    /// Requests the [optional mounts](crate::ExecutionOptions::optional_mounts) that rules and
+    /// stored approvals grant without a prompt. The others are not requested, so they cause no
+    /// prompt and no failure.
     pub(crate) fn with_optional_mounts(
         &self,
         mut planned: RunPlan,
         digest: Option<&str>,
     ) -> RunPlan {
         for (path, access) in &planned.options.optional_mounts {
-            let tries: &[Access] = if *access == Access::ReadWrite {
+            let attempts: &[Access] = if *access == Access::ReadWrite {
                 &[Access::ReadWrite, Access::ReadOnly]
             } else {
                 &[Access::ReadOnly]
             };
-            let with = |request: &Request| match digest {
+            let with_digest = |request: &Request| match digest {
                 Some(digest) => request.clone().content_digest(digest),
                 None => request.clone(),
             };
-            let wanted = tries
+            let wanted = attempts
                 .iter()
                 .filter(|access| planned.wants_any_directory(**access));
             let wider = wanted.map(|access| with_access(&planned.request, path, *access));
-            let wider = wider.map(|(request, wish)| (self.with_protected_paths(request), wish));
-            let given = wider.into_iter().find(|(wide, wish)| {
-                self.is_granted_without_approval(&with(&planned.request), &with(wide), wish)
+            let wider =
+                wider.map(|(request, permission)| (self.with_protected_paths(request), permission));
+            let granted = wider.into_iter().find(|(wide, permission)| {
+                self.is_granted_without_approval(
+                    &with_digest(&planned.request),
+                    &with_digest(wide),
+                    permission,
+                )
             });
-            if let Some((wide, _)) = given {
+            if let Some((wide, _)) = granted {
                 planned.request = wide;
             }
         }
         planned
     }
 
-    /// Says whether a wish is granted by itself and makes nothing else a question.
+    /// Returns true if a permission is granted without approval and does not make others need one.
     fn is_granted_without_approval(
         &self,
         narrow: &Request,
         wide: &Request,
-        wish: &Permission,
+        wanted: &Permission,
     ) -> bool {
         let decision = self.shared.permissions.preview(wide);
-        // A path that is protected is wished for by another permission.
-        let is_wish = |permission: &Permission| {
-            (permission.capability(), permission.path()) == (wish.capability(), wish.path())
+        // A protected path has a different permission.
+        let is_wanted = |permission: &Permission| {
+            (permission.capability(), permission.path()) == (wanted.capability(), wanted.path())
         };
-        let is_given = decision
-            .decisions()
-            .iter()
-            .any(|verdict| is_wish(verdict.permission()) && verdict.decision() == Decision::Allow);
-        let is_free = matches!(decision, Authorization::Granted(_));
-        is_given
-            && (is_free
+        let is_granted = decision.decisions().iter().any(|verdict| {
+            is_wanted(verdict.permission()) && verdict.decision() == Decision::Allow
+        });
+        let is_fully_granted = matches!(decision, Authorization::Granted(_));
+        is_granted
+            && (is_fully_granted
                 || !matches!(
                     self.shared.permissions.preview(narrow),
                     Authorization::Granted(_)
@@ -69,8 +73,8 @@ impl SkillRuntime {
 }
 
 impl RunPlan {
-    /// Says whether the skill wants what it may have of any directory: it names nothing, or a tool
-    /// without a pattern. A pattern is about parts.
+    /// Returns true if the skill requests access to any directory: it has no `allowed-tools`, or a
+    /// tool without a pattern. A pattern limits access to parts.
     fn wants_any_directory(&self, access: Access) -> bool {
         let Some(skill) = self.target.skill() else {
             return true;

@@ -1,4 +1,4 @@
-//! How a skill is run.
+//! Options of a run.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,102 +13,109 @@ use skills_sandbox::CancellationToken;
 use crate::error::{Repr, RuntimeError};
 use crate::{HostCommand, InputProtocol, Secret, SessionDirectory};
 
-/// How a skill is run.
+/// Options of one run.
+///
+/// `ExecutionOptions::default()` runs the skill's own program with an empty JSON object as input,
+/// the default limits, no workspace and no additional permissions. Options request permissions;
+/// they never grant them. Limits can be raised up to the ceilings of the policy.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ExecutionOptions {
-    /// The program's input: on its standard input as JSON and, up to 128 KiB, in `SKILL_INPUT`.
-    /// Default `{}`.
+    /// Input of the program, passed as JSON on standard input and, up to 128 KiB, in `SKILL_INPUT`.
+    /// Default: `{}`.
     pub input: Value,
-    /// The deadline in milliseconds; 0 or nothing for the default of 30,000. The rules' ceiling
-    /// holds.
+    /// Deadline in milliseconds. 0 and `None` mean the default of 30,000. Limited by the policy.
     pub timeout_ms: Option<u64>,
-    /// The most memory in bytes; nothing for the default of 256 MiB. The rules' ceiling holds.
+    /// Memory limit in bytes. Default: 256 MiB. Limited by the policy.
     pub memory_bytes: Option<u64>,
-    /// The most that the program's scratch space may hold, and likewise its workspace where that is
-    /// [private](Workspace::Private) or of a [session](Workspace::Session), in bytes; nothing for
-    /// the default of 256 MiB. The rules' ceiling holds.
+    /// Limit in bytes of the scratch directory, and separately of a [private](Workspace::Private)
+    /// or [session](Workspace::Session) workspace. Default: 256 MiB. Limited by the policy.
     pub scratch_bytes: Option<u64>,
-    /// Runs this module of the skill instead of the one that would be found.
+    /// Runs this module of the skill instead of the detected one.
     pub wasm_module: Option<String>,
     /// Runs this script of the skill: `run.py`, `scripts/run.py` or `run`.
     pub script: Option<String>,
-    /// Runs this command instead of a program of the skill. Default none.
+    /// Runs this host command instead of a program of the skill. Default: none.
     pub command: Option<HostCommand>,
-    /// Arguments, passed as they are. Default none.
+    /// Arguments, passed unmodified. Default: none.
     pub args: Vec<String>,
-    /// A directory for the program's input and output files. Default none.
+    /// Directory for the program's input and output files. Default: none.
     pub workspace: Workspace,
-    /// Files and directories to read besides. Not beyond what the skill's `allowed-tools` name, if
-    /// they name anything. Default none.
+    /// Additional files and directories to read. Restricted by the skill's `allowed-tools`, if
+    /// there are any. Default: none.
     pub readable_paths: Vec<PathBuf>,
-    /// Files and directories to read and write besides, as with `read`; a rule or an answer has to
-    /// allow it. Default none.
+    /// Additional files and directories to read and write, with the same restriction as
+    /// `readable_paths`. A rule or an approval must allow it. Default: none.
     pub writable_paths: Vec<PathBuf>,
-    /// Directories that the program gets where that needs no answer: to read and write, else to
-    /// read, else not at all; a skill that names what it needs gets none that it does not name. The
-    /// paths are canonical: one that a symlink leads elsewhere by then stops the run. Default none.
+    /// Directories that are granted only if policy allows them without approval. Write access is
+    /// reduced to read access if only that is allowed. A skill with `allowed-tools` gets only
+    /// directories that these cover. Paths must be canonical; the run fails if one contains a
+    /// symlink at that time. Default: none.
     pub optional_mounts: Vec<(PathBuf, Access)>,
-    /// Hosts that the program may reach besides those that the skill names; a rule or an answer has
-    /// to allow it. Default none.
+    /// Additional hosts that the program can connect to. A rule or an approval must allow it.
+    /// Default: none.
     pub hosts: Vec<HostPattern>,
-    /// The directory that the program starts in, which it may read. Default the skill's own.
+    /// Working directory of the program, which must be readable. Default: the skill directory.
     pub current_dir: Option<PathBuf>,
-    /// Other names under which a program that sees a file tree of its own finds what it may read,
-    /// and what they stand for; both absolute. Default none.
+    /// Aliases for readable paths, as pairs of alias and path, both absolute. They are available to
+    /// programs that run in a separate file system view. Default: none.
     pub path_aliases: Vec<(PathBuf, PathBuf)>,
-    /// What the program is told of itself. Default that of the OpenSkills flow.
+    /// How the program receives its input. Default: the OpenSkills protocol.
     pub input_protocol: InputProtocol,
-    /// Standard input, in place of what the convention puts there. Default nothing of it.
+    /// Standard input, instead of what the input protocol passes. Default: none.
     pub stdin: Option<Vec<u8>>,
-    /// How much of each output stream is kept, in bytes, a quarter of it from the end; nothing for
-    /// the default. The rules' ceiling holds.
+    /// Number of bytes that are kept of each output stream, a quarter of them from the end. `None`
+    /// means the default. Limited by the policy.
     pub captured_bytes: Option<usize>,
-    /// Variables for the program. One that the skill does not declare has to be allowed. Default
-    /// none.
+    /// Environment variables for the program. A rule or an approval must allow variables that the
+    /// skill does not declare. Default: none.
     pub env: BTreeMap<String, Secret>,
-    /// Capabilities to give up although the skill asks for them. Default none.
+    /// Capabilities to drop although the skill requests them. Default: none.
     pub dropped_capabilities: Vec<Capability>,
-    /// Who is asked, instead of whom the runtime asks.
+    /// Approver of this run. Default: the approver of the runtime.
     pub approver: Option<Arc<dyn Approver>>,
-    /// The conversation that the run is part of: what somebody answers for the session counts in it
-    /// alone, until it is [forgotten](crate::SkillRuntime::clear_session_approvals). Default
-    /// nothing, which is a session of its own: the host's.
+    /// Session of the run. Approvals for a session apply only to it, until they are
+    /// [cleared](crate::SkillRuntime::clear_session_approvals). Default: the session of the
+    /// runtime.
     pub session: Option<String>,
-    /// Stops the run, which then ends as [cancelled](crate::Ending::Cancelled) with what it wrote
-    /// until then. Default nobody.
+    /// Cancellation token. A run that is cancelled ends as
+    /// [cancelled](crate::Termination::Cancelled), with its output until then. Default: none.
     pub cancellation: Option<CancellationToken>,
 }
 
-/// A directory for a program's input and output files.
+/// Directory for a program's input and output files.
+///
+/// A private or session workspace is writable without approval; writing to an existing directory
+/// takes a rule or an approval. In all cases the files that a program created or changed are listed
+/// in the [artifacts](crate::ExecutionArtifacts::output_files).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Workspace {
-    /// None.
+    /// No workspace.
     #[default]
     None,
-    /// This one: readable when the skill asks to read, writable when it asks to write and a rule or
-    /// an answer allows it. Symlinks and `..` in its path are resolved before anything is decided.
-    /// Files that the program makes or changes are named in the artifacts and stay where they are.
+    /// An existing directory. It is readable if the skill requests to read, and writable if it
+    /// requests to write and a rule or an approval allows it. Symlinks and `..` in its path are
+    /// resolved before authorization. Output files stay in the directory and are listed without
+    /// content.
     Directory(PathBuf),
-    /// One that is made for this run with these files in it, may be written without asking, and is
-    /// gone afterwards. Files that the program makes or changes are in the artifacts with their
-    /// content. It holds at most [`scratch_bytes`](ExecutionOptions::scratch_bytes) and 20,000
-    /// entries.
+    /// A temporary directory for this run, with these files in it. It is writable without approval
+    /// and removed afterwards. Output files are returned with their content. The limits are
+    /// [`scratch_bytes`](ExecutionOptions::scratch_bytes) and 20,000 entries.
     Private(Vec<InputFile>),
-    /// One that was made for several runs, may be written without asking, and is gone with the last
-    /// of its handles. Each run ends when more than its
-    /// [`scratch_bytes`](ExecutionOptions::scratch_bytes) or 20,000 entries lie in it, those of
-    /// earlier runs included.
+    /// A temporary directory for several runs. It is writable without approval and removed with its
+    /// last handle. A run is stopped if the directory exceeds the run's
+    /// [`scratch_bytes`](ExecutionOptions::scratch_bytes) or 20,000 entries, including files of
+    /// earlier runs.
     Session(SessionDirectory),
 }
 
-/// A file for a private workspace.
+/// Input file for a private workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputFile {
-    /// Its name in the workspace: one part, not a path.
+    /// File name in the workspace, without directories.
     pub name: String,
-    /// What is in it.
+    /// Content of the file.
     pub content: Vec<u8>,
 }
 
@@ -143,49 +150,49 @@ impl Default for ExecutionOptions {
 }
 
 impl ExecutionOptions {
-    /// Sets the input.
+    /// Sets the input of the program.
     #[must_use]
     pub fn input(mut self, input: Value) -> Self {
         self.input = input;
         self
     }
 
-    /// Sets the deadline.
+    /// Sets the deadline in milliseconds.
     #[must_use]
     pub fn timeout_ms(mut self, timeout_ms: u64) -> Self {
         self.timeout_ms = Some(timeout_ms);
         self
     }
 
-    /// Chooses a script.
+    /// Selects a script of the skill.
     #[must_use]
     pub fn script(mut self, script: impl Into<String>) -> Self {
         self.script = Some(script.into());
         self
     }
 
-    /// Chooses a workspace.
+    /// Sets the workspace.
     #[must_use]
     pub fn workspace(mut self, workspace: Workspace) -> Self {
         self.workspace = workspace;
         self
     }
 
-    /// Gives a variable.
+    /// Adds an environment variable.
     #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.env.insert(name.into(), Secret::new(value));
         self
     }
 
-    /// Chooses who is asked.
+    /// Sets the approver of this run.
     #[must_use]
     pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
         self.approver = Some(approver);
         self
     }
 
-    /// Lets `cancellation` stop the run.
+    /// Sets the cancellation token of the run.
     #[must_use]
     pub fn cancellation(mut self, cancellation: CancellationToken) -> Self {
         self.cancellation = Some(cancellation);
@@ -209,19 +216,19 @@ impl ExecutionOptions {
         limits
     }
 
-    /// Resolves all paths, so that what the policy compares is what the sandbox opens.
+    /// Canonicalizes all paths, so that policy and sandbox use the same paths.
     pub(crate) fn resolve_paths(&self) -> Result<Self, RuntimeError> {
         let mut options = self.clone();
         if let Workspace::Directory(directory) = &mut options.workspace {
             *directory = resolve(directory)?;
         }
-        let more = options.path_aliases.iter_mut().map(|(_, path)| path);
+        let aliased = options.path_aliases.iter_mut().map(|(_, path)| path);
         for path in options
             .readable_paths
             .iter_mut()
             .chain(&mut options.writable_paths)
             .chain(&mut options.current_dir)
-            .chain(more)
+            .chain(aliased)
         {
             *path = resolve(path)?;
         }
@@ -239,7 +246,7 @@ fn resolve(path: &Path) -> Result<PathBuf, RuntimeError> {
     })
 }
 
-/// Variables show their names, and whoever is asked nothing.
+/// Prints the names of variables, but not their values.
 impl fmt::Debug for ExecutionOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ExecutionOptions")

@@ -1,4 +1,4 @@
-//! Compiles ahead of time.
+//! Ahead-of-time compilation of WebAssembly.
 
 use std::sync::Arc;
 
@@ -10,27 +10,26 @@ use crate::job::read_module;
 use crate::runtime::{Shared, find_entry};
 use crate::{ErrorKind, ExecutionMode, ExecutionOptions, SkillRuntime, detect_execution_mode};
 
-/// When programs are compiled.
+/// When WebAssembly programs are compiled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Precompile {
-    /// By the first run of each.
+    /// On the first run of each program.
     #[default]
     OnDemand,
-    /// As soon as a scan finds them, one after the other on a thread of its own; whoever runs one
-    /// meanwhile shares the work. What cannot be compiled is told by its run.
+    /// After each scan, one after another on a background thread. A concurrent run of the same
+    /// program shares the work. Compilation errors are reported by the run.
     AtDiscovery,
 }
 
 impl SkillRuntime {
-    /// Does ahead of time what the first run of a skill's program would wait for: compiles its
-    /// WebAssembly. For a script there is nothing to do.
+    /// Compiles the WebAssembly of a skill, so that its first run does not have to. Does nothing
+    /// for scripts.
     ///
-    /// Nothing runs and nothing is decided. Worth its time where the backend keeps compiled code on
-    /// disk, or in a process that stays.
+    /// Nothing is authorized or run. Useful with an on-disk code cache, or in a long-lived process.
     ///
     /// # Errors
-    /// When there is no such skill, or its program cannot be read or loaded.
+    /// Fails if the skill is not found, or if its program cannot be read or compiled.
     pub async fn precompile_skill(&self, name: &str) -> Result<Preparation, RuntimeError> {
         let catalog = self.catalog();
         self.shared.precompile(find_entry(&catalog, name)?).await
@@ -58,7 +57,7 @@ impl Shared {
             &manifest,
             &ExecutionOptions::default(),
         ) {
-            // Several scripts, or nothing to run at all.
+            // Several scripts, or nothing to run.
             Err(error)
                 if matches!(
                     error.kind(),
@@ -81,7 +80,8 @@ impl Shared {
     }
 }
 
-/// Begins to compile what a scan found. Where no thread can be had it is left to the runs.
+/// Starts to compile the programs of a catalog on a background thread. If the thread cannot be
+/// started, programs are compiled by their first run.
 pub(crate) fn spawn_precompile(shared: &Arc<Shared>, catalog: &Arc<Catalog>) {
     let (shared, catalog) = (Arc::downgrade(shared), Arc::clone(catalog));
     let work = move || {
@@ -89,8 +89,8 @@ pub(crate) fn spawn_precompile(shared: &Arc<Shared>, catalog: &Arc<Catalog>) {
             return;
         };
         for entry in catalog.entries() {
-            // It ends with the runtime, or when a later scan found something else, after what it is
-            // at.
+            // Stops after the current program if the runtime was dropped or a later scan found
+            // another catalog.
             let Some(shared) = shared.upgrade() else {
                 return;
             };

@@ -1,40 +1,43 @@
-//! What a run would be given, and approving it beforehand.
+//! Preview and prior approval of a run.
 
 use skills_policy::{ApprovalRequest, Authorization, Evaluation};
 
 use crate::error::{Repr, RuntimeError};
 use crate::{ExecutionMode, ExecutionOptions, SkillRuntime};
 
-/// What a run would be given, and why.
+/// Preview of a run: what would run, what it would be granted, and why.
+///
+/// Nothing runs and no approver is asked. Pass `approval_request` to
+/// [`SkillRuntime::approve_skill`] to store a permanent approval for exactly this request.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Preview {
     /// The skill's name.
     pub skill: String,
-    /// What would run.
+    /// The program that would run.
     pub mode: ExecutionMode,
-    /// The digest of the skill's files, when one can be had.
+    /// Content digest of the skill, if it can be computed.
     pub digest: Option<String>,
-    /// What the rules and stored approvals come to when nobody is asked.
+    /// Result of rules and stored approvals, without asking an approver.
     pub authorization: Authorization,
-    /// What an answer is missing to. In [strict mode](skills_policy::Mode::Strict) nobody is asked
-    /// at a run, but it can be approved.
+    /// The request that needs approval, if any. In [strict mode](skills_policy::ApprovalMode::Strict) a run
+    /// does not prompt, but the request can still be approved here.
     pub approval_request: Option<ApprovalRequest>,
-    /// The entries of `allowed-tools` that ask for nothing that a program could be given here, and
-    /// why.
+    /// The entries of `allowed-tools` that have no effect for this run, and why.
     pub unused_tools: Vec<(String, &'static str)>,
-    /// What the skill says it needs and is not here. A run would fail.
+    /// Missing requirements. If there are any, a run fails by default.
     pub missing_requirements: Vec<String>,
-    /// The backend that would run it, or why there is none or it would refuse what was granted.
+    /// The backend that would run the program, or why none is available or cannot enforce the
+    /// grants.
     pub backend: Result<&'static str, String>,
 }
 
 impl SkillRuntime {
-    /// Says what a run would be given and why, without asking anybody or running anything.
+    /// Previews a run without asking an approver or running anything.
     ///
     /// # Errors
-    /// As [`execute_skill`](Self::execute_skill), for what is found before the decision; missing
-    /// requirements are no error here.
+    /// Same as [`execute_skill`](Self::execute_skill) for errors before authorization, except that
+    /// missing requirements are not an error.
     pub fn preview_skill(
         &self,
         name: &str,
@@ -54,7 +57,7 @@ impl SkillRuntime {
             .backends
             .for_mode(&planned.mode)
             .and_then(|backend| {
-                // What is granted and cannot be enforced does not run.
+                // Grants that cannot be enforced do not run.
                 if let Authorization::Granted(grants) = &decision {
                     backend.check_grants(grants)?;
                 }
@@ -72,12 +75,12 @@ impl SkillRuntime {
         })
     }
 
-    /// Approves for good, as [`Answer::Always`](skills_policy::Answer::Always) would, what somebody
-    /// saw in the question of a [`Preview`]. Where nothing is open any more, nothing is approved.
+    /// Stores a permanent approval for exactly the request of a [`Preview`] that was shown. Stores
+    /// nothing if the request no longer needs approval.
     ///
     /// # Errors
-    /// As [`preview_skill`](Self::preview_skill), when the skill or what it asks for is not what
-    /// was shown any more, and when the approval cannot be kept.
+    /// Same as [`preview_skill`](Self::preview_skill); also fails if the skill or its request
+    /// changed since it was shown, or if the approval cannot be stored.
     pub fn approve_skill(
         &self,
         name: &str,

@@ -1,7 +1,7 @@
-//! A file of the host's own.
+//! Private state files of the host application.
 #![expect(
     clippy::disallowed_methods,
-    reason = "the file is the host's own, not a skill's"
+    reason = "the file belongs to the host application, not to a skill"
 )]
 
 use std::ffi::OsString;
@@ -10,32 +10,35 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The time between two attempts to take the lock.
+/// Delay between two attempts to acquire the lock.
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
-/// A small file of the host's own, which only its owner may read or write. It is replaced as a
-/// whole, and several processes may do so.
+/// A small state file of the host application, readable and writable by its owner only.
+///
+/// Writes replace the whole file atomically. Several processes can share a file: hold
+/// [`lock`](Self::lock) during a read, modify and replace sequence.
 #[derive(Debug, Clone)]
 pub struct PrivateFile {
     path: PathBuf,
 }
 
 impl PrivateFile {
-    /// Names the file; it and its directory are made when there is something to keep.
+    /// Refers to a file without accessing it. The file and its directory are created on the first
+    /// write.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
-    /// Returns where it is.
+    /// Returns the path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Reads it; nothing when it is not there.
+    /// Reads the file. Returns `None` if it does not exist.
     ///
     /// # Errors
-    /// When it cannot be read or is no text.
+    /// Fails if the file cannot be read or is not valid UTF-8.
     pub fn read(&self) -> io::Result<Option<String>> {
         match fs::read_to_string(&self.path) {
             Ok(text) => Ok(Some(text)),
@@ -44,33 +47,34 @@ impl PrivateFile {
         }
     }
 
-    /// Waits for its turn among all who change the file; the turn goes with the handle.
+    /// Acquires an exclusive lock among processes that change the file. The lock is released when
+    /// the returned handle is dropped. Blocks without a timeout.
     ///
     /// # Errors
-    /// When the directory or the lock beside the file cannot be made.
+    /// Fails if the directory or the `.lock` file cannot be created.
     pub fn lock(&self) -> io::Result<File> {
         let file = self.open_lock()?;
         file.lock()?;
         Ok(file)
     }
 
-    /// Takes the same lock as [`lock`](Self::lock), and waits no longer than `max_wait` for it.
+    /// Acquires the same lock as [`lock`](Self::lock), with a timeout.
     ///
     /// # Errors
-    /// [`TimedOut`](io::ErrorKind::TimedOut) when another process holds the lock for that long;
-    /// else as for `lock`.
+    /// Fails with [`TimedOut`](io::ErrorKind::TimedOut) if another process holds the lock for
+    /// longer than `max_wait`; otherwise the same as `lock`.
     pub fn lock_with_timeout(&self, max_wait: Duration) -> io::Result<File> {
         let file = self.open_lock()?;
-        let until = Instant::now() + max_wait;
+        let deadline = Instant::now() + max_wait;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
                     std::thread::sleep(LOCK_RETRY_INTERVAL)
                 }
                 Err(TryLockError::WouldBlock) => {
                     let message = format!(
-                        "another process holds it for more than {} seconds",
+                        "another process has held it for {} seconds",
                         max_wait.as_secs()
                     );
                     return Err(io::Error::new(io::ErrorKind::TimedOut, message));
@@ -82,45 +86,45 @@ impl PrivateFile {
 
     fn open_lock(&self) -> io::Result<File> {
         if let Some(parent) = self.path.parent() {
-            make_private(parent)?;
+            create_private_dir(parent)?;
         }
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
-        owner_only(&mut options);
+        set_owner_only(&mut options);
         options.open(self.sibling("lock"))
     }
 
-    /// Puts a text in the place of the whole file. Whoever reads meanwhile reads the old one or the
-    /// new one.
+    /// Replaces the content of the file atomically. Concurrent readers see the old or the new
+    /// content.
     ///
     /// # Errors
-    /// When it cannot be written; the old one is then still there.
+    /// Fails if the file cannot be written; the old file is then unchanged.
     pub fn replace(&self, text: &str) -> io::Result<()> {
         let new = self.sibling("new");
-        // What a process left that was killed has its rights, not ours.
+        // A leftover of a killed process can have other permissions, so it is removed.
         match fs::remove_file(&new) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
-        owner_only(&mut options);
+        set_owner_only(&mut options);
         let mut file = options.open(&new)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         fs::rename(new, &self.path)
     }
 
-    fn sibling(&self, ending: &str) -> PathBuf {
+    fn sibling(&self, suffix: &str) -> PathBuf {
         let mut name = OsString::from(&self.path);
         name.push(".");
-        name.push(ending);
+        name.push(suffix);
         PathBuf::from(name)
     }
 }
 
 #[cfg(unix)]
-fn make_private(directory: &Path) -> io::Result<()> {
+fn create_private_dir(directory: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     fs::DirBuilder::new()
         .recursive(true)
@@ -129,25 +133,25 @@ fn make_private(directory: &Path) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn make_private(directory: &Path) -> io::Result<()> {
+fn create_private_dir(directory: &Path) -> io::Result<()> {
     fs::create_dir_all(directory)
 }
 
 #[cfg(unix)]
-fn owner_only(options: &mut OpenOptions) {
+fn set_owner_only(options: &mut OpenOptions) {
     use std::os::unix::fs::OpenOptionsExt;
     options.mode(0o600);
 }
 
 #[cfg(not(unix))]
-fn owner_only(_options: &mut OpenOptions) {}
+fn set_owner_only(_options: &mut OpenOptions) {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_lock_is_waited_for_no_longer_than_said() {
+    fn locking_fails_after_the_timeout() {
         let directory = tempfile::tempdir().unwrap();
         let file = PrivateFile::new(directory.path().join("state/file"));
         let held = file.lock_with_timeout(Duration::ZERO).unwrap();

@@ -1,4 +1,4 @@
-//! What the model sees of the skills, and what is read out of what is said to it.
+//! Skills section, injections, mentions and implicit use.
 
 use std::sync::Arc;
 
@@ -14,56 +14,55 @@ use crate::error::{Repr, RuntimeError};
 use crate::runtime::find_entry;
 use crate::{SkillRuntime, mode};
 
-/// How a skill's text is written for a model.
+/// Format of a skill's text in the context of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum InjectionFormat {
-    /// The whole file in Codex's `<skill>` fragment.
+    /// The whole file in a `<skill>` element, like Codex.
     Codex,
-    /// The body in tags that it cannot close, with its directory and its files.
+    /// The body in tags with a random name, which it cannot close, with the directory and the files
+    /// of the skill.
     Fenced,
 }
 
-/// The texts of the skills that a user named.
+/// Injections of the skills that a user mentioned.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Injections {
-    /// One for each skill that could be read, in the order of the selection; they go before the
-    /// user's own message.
+    /// One injection per skill that could be read, in the order of selection. Insert them before
+    /// the user's message.
     pub injected: Vec<Injection>,
-    /// The names of the skills whose text the conversation holds already.
+    /// Names of the skills whose text is already in the conversation.
     pub already_active: Vec<String>,
-    /// What the user should know: skills that could not be read, and texts that are not whole. The
-    /// wording is Codex's.
+    /// Warnings for the user: skills that could not be read, and truncated texts. The wording is
+    /// that of Codex.
     pub warnings: Vec<String>,
 }
 
-/// What asking for a skill comes to.
+/// Result of activating a skill.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ActivationResult {
-    /// Whether the text is new to the conversation.
+    /// Whether the text is new in the conversation, unchanged or updated.
     pub activation: Activation,
-    /// What the model is given: the skill's text, or one line when the conversation holds it
-    /// already.
+    /// Text for the model: the skill's text, or one line if it is already in the conversation.
     pub injected: Injection,
 }
 
 impl SkillRuntime {
-    /// Renders the section that tells a model which skills there are, as Codex does.
+    /// Renders the skills section in the format of Codex.
     #[must_use]
     pub fn skills_section(&self, budget: Budget) -> SkillList {
         self.render_skills_section(&SkillListRenderer::new(budget))
     }
 
-    /// Renders the section that tells a model which skills there are. Roots for aliases are those
-    /// of the catalogue.
+    /// Renders the skills section. Aliases refer to the roots of the catalog.
     #[must_use]
     pub fn render_skills_section(&self, rendering: &SkillListRenderer<'_>) -> SkillList {
         self.with_items(rendering, |rendering, items| rendering.render(items))
     }
 
-    /// Says what becomes of each skill in that section.
+    /// Explains how each skill is listed in the skills section.
     #[must_use]
     pub fn explain_skills_section(&self, rendering: &SkillListRenderer<'_>) -> Vec<EntryReport> {
         self.with_items(rendering, |rendering, items| rendering.explain(items))
@@ -72,19 +71,18 @@ impl SkillRuntime {
     fn with_items<R>(
         &self,
         rendering: &SkillListRenderer<'_>,
-        use_them: impl FnOnce(&SkillListRenderer<'_>, &[SkillSummary<'_>]) -> R,
+        render: impl FnOnce(&SkillListRenderer<'_>, &[SkillSummary<'_>]) -> R,
     ) -> R {
         let catalog = self.catalog();
         let roots = root_paths(&catalog);
         let rendering = rendering.clone().roots(roots.iter().map(String::as_str));
-        use_them(
+        render(
             &rendering,
             &model_invocable_skills(&catalog, &self.shared.modes),
         )
     }
 
-    /// Returns the names of the skills, prepared for finding them in what a user writes. Made once
-    /// for a catalogue.
+    /// Returns the index for finding skill mentions in user input. Built once per catalog.
     #[must_use]
     pub fn mention_index(&self) -> Arc<MentionIndex> {
         let known = self.snapshot();
@@ -97,8 +95,8 @@ impl SkillRuntime {
         Arc::clone(known.mentions.get_or_init(make))
     }
 
-    /// Returns the paths of the skills, prepared for finding them in commands. Made once for a
-    /// catalogue.
+    /// Returns the index for finding implicit uses of skills in shell commands. Built once per
+    /// catalog.
     #[must_use]
     pub fn implicit_index(&self) -> Arc<ImplicitIndex> {
         let known = self.snapshot();
@@ -109,21 +107,21 @@ impl SkillRuntime {
         )
     }
 
-    /// Reads a skill and frames its body for a model, in a frame that the body cannot close.
+    /// Reads a skill and returns its injection in the [fenced](InjectionFormat::Fenced) format.
     ///
     /// # Errors
-    /// As [`get_skill`](Self::get_skill), and when the system gives no random bytes.
+    /// Same as [`get_skill`](Self::get_skill); also fails if the system has no random bytes.
     pub fn skill_prompt(&self, name: &str) -> Result<String, RuntimeError> {
         Ok(self.inject_skill(name, InjectionFormat::Fenced, None)?.text)
     }
 
-    /// Reads a skill and writes its text for a model; of a text longer than `max_bytes`
-    /// ([`DEFAULT_MAX_BYTES`](skills_prompt::DEFAULT_MAX_BYTES) unless given) the model is told
-    /// what is missing.
+    /// Reads a skill and returns its injection. A text longer than `max_bytes` (default:
+    /// [`DEFAULT_MAX_INJECTION_BYTES`](skills_prompt::DEFAULT_MAX_INJECTION_BYTES)) is truncated, with a notice of the
+    /// omitted lines.
     ///
     /// # Errors
-    /// As [`get_skill`](Self::get_skill), and when the system gives no random bytes for the fenced
-    /// form.
+    /// Same as [`get_skill`](Self::get_skill); the fenced format also fails if the system has no
+    /// random bytes.
     pub fn inject_skill(
         &self,
         name: &str,
@@ -135,9 +133,9 @@ impl SkillRuntime {
         inject(entry, &open_files(entry)?, form, max_bytes)
     }
 
-    /// Writes the texts of the skills that [`MentionIndex::find`] selected, each as
-    /// [`inject_skill`](Self::inject_skill) does, unless `active` says that the conversation holds
-    /// it. One that cannot be read is a warning, and the others go on.
+    /// Returns the injections of the skills that [`MentionIndex::find`] selected. Skills that are
+    /// already in the conversation according to `active` are skipped. A skill that cannot be read
+    /// is reported as a warning.
     #[must_use]
     pub fn inject_selected(
         &self,
@@ -169,27 +167,27 @@ impl SkillRuntime {
         injections
     }
 
-    /// Says whether a model may choose a skill by itself: neither the skill nor its
+    /// Returns true if a model can activate a skill by itself: neither the skill nor its
     /// [mode](crate::Builder::modes) forbids it.
     #[must_use]
     pub fn is_model_invocable(&self, entry: &Entry) -> bool {
         entry.is_model_invocable() && self.shared.modes.get(entry).is_listed()
     }
 
-    /// Says whether a user may call a skill by its name: neither the skill nor its
+    /// Returns true if a user can invoke a skill by its name: neither the skill nor its
     /// [mode](crate::Builder::modes) forbids it.
     #[must_use]
     pub fn is_user_invocable(&self, entry: &Entry) -> bool {
         entry.manifest().user_invocable() && self.shared.modes.get(entry) != ListingMode::Disabled
     }
 
-    /// Gives a skill's text to a model that asks for it, unless `active` says that the conversation
-    /// holds it already. A skill any of whose files has changed is given again, and so is one of
-    /// which no digest can be had.
+    /// Activates a skill that a model requested: returns its injection, or one line if `active` has
+    /// it already. The skill is injected again if any of its files changed, or if its content
+    /// digest cannot be computed.
     ///
     /// # Errors
-    /// As [`inject_skill`](Self::inject_skill), and when the model may not choose the skill by
-    /// itself, because the skill forbids it or its mode is manual or off.
+    /// Same as [`inject_skill`](Self::inject_skill); also fails if the skill is not
+    /// model-invocable, because the skill forbids it or its mode is manual or off.
     pub fn activate_skill(
         &self,
         name: &str,
@@ -217,7 +215,7 @@ impl SkillRuntime {
     ) -> Result<ActivationResult, RuntimeError> {
         let files = open_files(entry)?;
         let digest = self.shared.copies.try_digest(&files);
-        // A skill with too many files for a digest is given each time rather than never.
+        // A skill that is too large for a digest is injected each time.
         let Ok(digest) = digest else {
             return Ok(ActivationResult {
                 activation: Activation::New,
@@ -233,7 +231,7 @@ impl SkillRuntime {
             )),
             _ => inject(entry, &files, form, max_bytes),
         };
-        // What was not given is not in the conversation.
+        // Injection failed, so the skill is not marked active.
         let injected = injected.inspect_err(|_| *active = before)?;
         Ok(ActivationResult {
             activation,
@@ -241,8 +239,9 @@ impl SkillRuntime {
         })
     }
 
-    /// Writes the section that tells a model when to run a script with the tool of this name; empty
-    /// when no skill that it may be shown has one. Looks for the scripts of every such skill.
+    /// Returns the section that tells a model when to run scripts with the tool of this name. Empty
+    /// if no model-invocable skill has scripts. Lists the scripts directory of each of these
+    /// skills.
     #[must_use]
     pub fn script_strategy(&self, tool: &str) -> String {
         let catalog = self.catalog();
@@ -295,7 +294,7 @@ fn inject(
             source,
         })
     };
-    // What is no skill any more is not given either.
+    // Fails if the file is no longer a valid skill.
     let (document, text) = files.document_with_source().map_err(failed)?;
     let (directory, location) = (entry.directory().to_string_lossy(), entry.location());
     let location = location.to_string_lossy();

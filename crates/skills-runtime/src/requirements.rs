@@ -1,4 +1,4 @@
-//! What a skill says must be there before its programs can work.
+//! Declared requirements of skills.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,20 +7,23 @@ use skills_discovery::SkillFiles;
 use skills_manifest::{Manifest, Requirements};
 use skills_policy::is_unsafe_variable;
 
-/// What happens to a skill that says it needs what is not here.
+/// What to do if declared requirements are missing.
+///
+/// Requirements are programs, environment variables and operating systems. Missing requirements
+/// never become permissions; this only selects whether the run is attempted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum OnMissing {
-    /// It does not run.
+    /// The run fails.
     #[default]
     Fail,
-    /// It runs, and what is missing is in the notes of the artifacts.
+    /// The skill runs; missing requirements are listed in the notes of the artifacts.
     Warn,
 }
 
-/// Where programs are looked for unless the host says otherwise: where the sandbox looks.
+/// Default search directories for required programs, the same as in the sandbox.
 pub(crate) const PROGRAM_DIRECTORIES: [&str; 3] = ["/usr/bin", "/bin", "/usr/local/bin"];
 
-/// The variables that a skill declares, whether it needs them or not: `requires.env`, those of the
+/// Returns the variables that a skill declares, required or not: `requires.env`, those of the
 /// OpenClaw block, and the `env_var` tools of `agents/openai.yaml`.
 pub(crate) fn declared_variables(files: &SkillFiles, manifest: &Manifest) -> BTreeSet<String> {
     let extensions = manifest.extensions();
@@ -35,7 +38,7 @@ pub(crate) fn declared_variables(files: &SkillFiles, manifest: &Manifest) -> BTr
                 .map(|variable| variable.name.clone()),
         );
     }
-    // The file of now, not that of the scan.
+    // Uses the current file, not that of the scan.
     let (metadata, _) = files.openai_metadata();
     names.extend(
         metadata
@@ -47,10 +50,10 @@ pub(crate) fn declared_variables(files: &SkillFiles, manifest: &Manifest) -> BTr
     names
 }
 
-/// Lists what is missing, one phrase each: programs, variables, another system.
+/// Describes missing requirements, one phrase each: programs, variables, operating system.
 ///
-/// `always` of the OpenClaw block waives its programs and variables, not its systems. Settings of a
-/// client (`requires.config`) are not looked at.
+/// `always` of the OpenClaw block waives its programs and variables, but not its systems. Client
+/// settings (`requires.config`) are not checked.
 pub(crate) fn missing_requirements(
     manifest: &Manifest,
     directories: &[PathBuf],
@@ -66,7 +69,7 @@ pub(crate) fn missing_requirements(
             .flat_map(|openclaw| openclaw.os.iter().map(String::as_str)),
     );
     if !systems.is_empty() && !systems.contains(&current_system()) {
-        missing.push(format!("a system of: {}", systems.join(", ")));
+        missing.push(format!("operating system {}", systems.join(" or ")));
     }
     let blocks = [
         Some(&extensions.requires),
@@ -96,16 +99,16 @@ fn missing_in_block(
         .bins
         .iter()
         .filter(|name| !has_program(name))
-        .map(|name| format!("the program {name}"));
+        .map(|name| format!("program `{name}`"));
     let any = Some(&requires.any_bins)
         .filter(|names| !names.is_empty() && !names.iter().any(has_program));
-    let any = any.map(|names| format!("one of the programs {}", names.join(", ")));
-    // What the sandbox sets by itself, such as `HOME`, is there.
+    let any = any.map(|names| format!("one of the programs `{}`", names.join("`, `")));
+    // Variables that the sandbox sets, such as `HOME`, are always available.
     let variables = requires
         .env
         .iter()
         .filter(|name| !is_unsafe_variable(name) && !has_variable(name))
-        .map(|name| format!("the variable {name}"));
+        .map(|name| format!("variable `{name}`"));
     programs.chain(any).chain(variables).collect()
 }
 
@@ -129,7 +132,7 @@ fn is_executable(path: &Path) -> bool {
     path.is_file() || path.with_extension("exe").is_file()
 }
 
-/// The system, by the names that skills use.
+/// Returns the name of the operating system, as skills use it.
 fn current_system() -> &'static str {
     match std::env::consts::OS {
         "macos" => "darwin",

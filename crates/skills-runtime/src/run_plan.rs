@@ -1,4 +1,4 @@
-//! What would run and what it asks for, before anything is decided.
+//! Plans of runs: the program and its request, before authorization.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,23 +18,23 @@ use crate::{
     detect_execution_mode,
 };
 
-/// A run before it is decided on.
+/// A run before authorization.
 pub(crate) struct RunPlan {
     pub(crate) target: RunTarget,
     pub(crate) mode: ExecutionMode,
     pub(crate) options: ExecutionOptions,
-    /// Standard input as the program gets it.
+    /// Standard input of the program.
     pub(crate) input: Vec<u8>,
     pub(crate) request: Request,
-    /// The variables of the host that the program might be given.
+    /// Variables that can be granted to the program.
     pub(crate) variables: Vec<(String, Secret)>,
-    /// Where the workspace lies, when there is one.
+    /// Path of the workspace, if there is one.
     pub(crate) workspace: Option<PathBuf>,
 }
 
 impl SkillRuntime {
-    /// Finds out what would run and what it asks for. The files of now decide, not those of the
-    /// scan. All paths of `options` are resolved.
+    /// Plans a run of a skill, using its current files, not those of the scan. All paths of
+    /// `options` must be resolved.
     pub(crate) fn plan(
         &self,
         name: &str,
@@ -51,10 +51,13 @@ impl SkillRuntime {
         };
         let files = entry.open().map_err(failed)?;
         let manifest = files.document().map_err(failed)?.manifest().clone();
-        let unread = manifest.unparsed_restrictions();
-        if !unread.is_empty() {
-            let (skill, path, fields) =
-                (entry.name().to_string(), entry.location(), unread.to_vec());
+        let unparsed = manifest.unparsed_restrictions();
+        if !unparsed.is_empty() {
+            let (skill, path, fields) = (
+                entry.name().to_string(),
+                entry.location(),
+                unparsed.to_vec(),
+            );
             return Err(Repr::InvalidRestriction {
                 skill,
                 path,
@@ -71,7 +74,7 @@ impl SkillRuntime {
         });
         let request = match (workspace, &options.workspace) {
             (Some(private), Workspace::Private(_)) => request.private_workspace(private.path()),
-            // None is made for a look at what would be.
+            // A preview does not create the workspace.
             (None, Workspace::Private(_)) => request.private_workspace("/workspace"),
             (_, Workspace::Session(directory)) => request.private_workspace(directory.path()),
             _ => request,
@@ -104,8 +107,8 @@ impl SkillRuntime {
         })
     }
 
-    /// Finds out what a command asks for that works on a directory and for no skill. All paths of
-    /// `options` and `directory` are resolved.
+    /// Plans a host command without a skill. All paths of `options` and `directory` must be
+    /// resolved.
     pub(crate) fn plan_command(
         &self,
         directory: &Path,
@@ -156,8 +159,8 @@ impl SkillRuntime {
         })
     }
 
-    /// The declared variables that the host or the caller has, and those that the caller gives
-    /// undeclared.
+    /// Returns the declared variables with a value from the host application or the caller, and the
+    /// undeclared variables of the caller.
     fn variables(
         &self,
         declared: &std::collections::BTreeSet<String>,
@@ -184,8 +187,8 @@ impl SkillRuntime {
         given.chain(secrets).collect()
     }
 
-    /// Hides directories of the host, and protects roots of skills in what may be written: a skill
-    /// must not change another one. Offers of the caller count.
+    /// Hides directories of the host application and protects skill roots inside writable
+    /// directories, so that a skill cannot change another one. Optional mounts are included.
     pub(crate) fn with_protected_paths(&self, request: Request) -> Request {
         let is_about_files = |permission: &Permission| permission.path().is_some();
         let is_write = |permission: &Permission| permission.capability() == Capability::Write;
@@ -208,7 +211,7 @@ impl SkillRuntime {
             .fold(request, Request::protect)
     }
 
-    /// Lists what the skill needs and is not here.
+    /// Returns the missing requirements of the skill.
     pub(crate) fn missing_requirements(&self, planned: &RunPlan) -> Vec<String> {
         let Some(skill) = planned.target.skill() else {
             return Vec::new();
@@ -228,7 +231,7 @@ impl SkillRuntime {
 }
 
 impl RunPlan {
-    /// Returns the request for content, of which the copy runs.
+    /// Returns the request for content whose private copy runs.
     pub(crate) fn request_for_content(&self, content: Option<&SkillCopy>) -> Request {
         let request = self.request_for_digest(content.map(|content| content.digest.as_str()));
         content
@@ -237,7 +240,7 @@ impl RunPlan {
             .fold(request, Request::copy)
     }
 
-    /// Returns the request, for the content with this digest.
+    /// Returns the request for the content with this digest.
     pub(crate) fn request_for_digest(&self, digest: Option<&str>) -> Request {
         match digest {
             Some(digest) => self.request.clone().content_digest(digest),
@@ -246,7 +249,7 @@ impl RunPlan {
     }
 }
 
-/// Makes the request: what the skill declares and the caller offers, less what is given up.
+/// Builds the request: what the skill declares and the options add, without dropped capabilities.
 fn build_request(
     entry: &Entry,
     manifest: &Manifest,
@@ -276,7 +279,7 @@ fn build_request(
     }
 }
 
-/// Adds what the caller offers, less what is given up.
+/// Adds paths and hosts of the options, and removes dropped capabilities.
 fn with_caller_paths(request: Request, options: &ExecutionOptions) -> Request {
     let request = options.readable_paths.iter().fold(request, Request::read);
     let request = options.writable_paths.iter().fold(request, Request::write);
@@ -293,7 +296,7 @@ fn with_caller_paths(request: Request, options: &ExecutionOptions) -> Request {
         })
 }
 
-/// Adds the programs of the machine that a command starts.
+/// Adds the programs that a host command spawns.
 fn with_host_programs(request: Request, options: &ExecutionOptions) -> Request {
     match &options.command {
         None => request,
@@ -302,11 +305,11 @@ fn with_host_programs(request: Request, options: &ExecutionOptions) -> Request {
     }
 }
 
-/// What will run, with its arguments.
+/// Returns the program with its arguments, for an approval request.
 fn command_line(base: &Path, mode: &ExecutionMode, options: &ExecutionOptions) -> Vec<String> {
     let of_command = options.command.iter().flat_map(HostCommand::leading_args);
     let is_command = options.command.is_some();
-    // Whoever is asked about `sh` has to see what it is given to read.
+    // For `sh`, the approver must see its standard input.
     let stdin = options
         .stdin
         .as_deref()
@@ -316,7 +319,7 @@ fn command_line(base: &Path, mode: &ExecutionMode, options: &ExecutionOptions) -
             let shown: String = text.chars().take(MAX_DISPLAYED_INPUT_CHARS).collect();
             let more = text.len() - shown.len();
             let cut = if more > 0 {
-                format!(" and {more} bytes that are not shown")
+                format!(" and {more} more bytes")
             } else {
                 String::new()
             };
@@ -335,11 +338,10 @@ fn command_line(base: &Path, mode: &ExecutionMode, options: &ExecutionOptions) -
         .collect()
 }
 
-/// So much of a command's standard input is shown to whoever is asked, in characters; of more it is
-/// said that it is more.
+/// Maximum number of characters of a command's standard input in an approval request.
 const MAX_DISPLAYED_INPUT_CHARS: usize = 4_096;
 
-/// What the program gets on its standard input.
+/// Returns the standard input of the program.
 fn stdin_bytes(options: &ExecutionOptions) -> Vec<u8> {
     match (&options.stdin, options.input_protocol) {
         (Some(bytes), _) => bytes.clone(),
@@ -348,7 +350,7 @@ fn stdin_bytes(options: &ExecutionOptions) -> Vec<u8> {
     }
 }
 
-/// The hooks of a skill, each as one text.
+/// Returns the hooks of a skill as text.
 fn hook_texts(manifest: &Manifest) -> impl Iterator<Item = String> {
     manifest
         .extensions()

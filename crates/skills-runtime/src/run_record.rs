@@ -1,4 +1,4 @@
-//! One attempt to run something, and its one record.
+//! Audit records of attempts to run something.
 
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
@@ -12,7 +12,7 @@ use crate::error::{Repr, RuntimeError};
 use crate::secrets::Redactor;
 use crate::{ExecutionArtifacts, ExecutionStatus};
 
-/// Where records go, and what time it is.
+/// The audit sink and the clock for its records.
 #[derive(Clone)]
 pub(crate) struct Recorder {
     pub(crate) sink: Option<Arc<dyn AuditSink>>,
@@ -28,8 +28,7 @@ impl Default for Recorder {
     }
 }
 
-/// An attempt under way. Exactly one record is made of it: when it is closed, or when it is dropped
-/// because its future was.
+/// A pending audit record, written exactly once: by `close`, or on drop if the run was cancelled.
 pub(crate) struct RunRecord {
     sink: Option<Arc<dyn AuditSink>>,
     event: Option<Event>,
@@ -42,10 +41,10 @@ impl Recorder {
         self.sink.is_some()
     }
 
-    /// Begins an attempt.
+    /// Starts a record.
     ///
     /// # Errors
-    /// When no record could be kept: then nothing may run.
+    /// Fails if a record could not be written; then nothing may run.
     pub(crate) fn begin(&self, skill: &str) -> Result<RunRecord, RuntimeError> {
         let event = match &self.sink {
             Some(sink) => {
@@ -65,10 +64,10 @@ impl Recorder {
 }
 
 impl RunRecord {
-    /// Notes something, where somebody keeps records.
-    pub(crate) fn update(&mut self, note: impl FnOnce(&mut Event)) {
+    /// Updates the record, if there is an audit log.
+    pub(crate) fn update(&mut self, change: impl FnOnce(&mut Event)) {
         if let Some(event) = &mut self.event {
-            note(event);
+            change(event);
         }
     }
 
@@ -97,7 +96,7 @@ impl RunRecord {
     ) {
         self.update(|event| {
             event.disposition = decision;
-            // Whatever is cut, it is not what matters most.
+            // The most important decisions come first, since the list can be truncated.
             let rank = |verdict: &&PermissionDecision| {
                 (
                     verdict.decision() != Decision::Deny,
@@ -130,11 +129,11 @@ impl RunRecord {
         });
     }
 
-    /// Makes the record of what came of it.
+    /// Writes the record.
     ///
     /// # Errors
-    /// That of the attempt, else when the record cannot be kept: what nobody recorded counts as
-    /// failed, and the error has what came of it.
+    /// Returns the error of the run if it failed. Otherwise fails if the record cannot be written,
+    /// with the artifacts attached to the error.
     pub(crate) fn close(
         mut self,
         result: Result<ExecutionArtifacts, RuntimeError>,
@@ -149,9 +148,9 @@ impl RunRecord {
                 format!("error {}: {}", error.kind().code(), error_chain(error))
             }
         };
-        let kept = self.write(outcome);
+        let written = self.write(outcome);
         let artifacts = result?;
-        match kept {
+        match written {
             Ok(()) => Ok(artifacts),
             Err(source) => Err(Repr::AuditAfterRun {
                 source,
@@ -198,30 +197,31 @@ impl RunRecord {
 
 impl Drop for RunRecord {
     fn drop(&mut self) {
-        // Whoever dropped the run is not there to be told.
+        // The run was dropped, so there is no caller to report an error to.
         let _ = self.write("cancelled".to_owned());
     }
 }
 
-/// So many bytes of a list are recorded, as JSON writes them; a skill may write as much as it
-/// likes, and a record has an end.
+/// Maximum size of a list in a record, in bytes of JSON. Skills control the length of these lists.
 const MAX_LIST_BYTES: usize = 16 * 1024;
-/// So many bytes of one text are recorded, as JSON writes them.
+/// Maximum size of a text in a record, in bytes of JSON.
 const MAX_TEXT_BYTES: usize = 600;
 
 fn truncate_list(entries: impl Iterator<Item = String>) -> Vec<String> {
-    let (mut kept, mut left, mut room) = (Vec::new(), 0_usize, MAX_LIST_BYTES);
+    let mut kept = Vec::new();
+    let mut omitted = 0_usize;
+    let mut remaining = MAX_LIST_BYTES;
     for entry in entries {
         let text = truncate_text(&entry);
         let length = json_length(&text);
-        if length > room || left > 0 {
-            left += 1;
+        if length > remaining || omitted > 0 {
+            omitted += 1;
             continue;
         }
-        room -= length;
+        remaining -= length;
         kept.push(text);
     }
-    kept.extend((left > 0).then(|| format!("and {left} more")));
+    kept.extend((omitted > 0).then(|| format!("and {omitted} more")));
     kept
 }
 
@@ -233,7 +233,7 @@ fn truncate_text(text: &str) -> String {
     if json_length(&clean) <= MAX_TEXT_BYTES {
         return clean;
     }
-    // Escaping makes no character longer than twice its length once controls are gone.
+    // Without control characters, escaping at most doubles the length.
     format!(
         "{}… ({} bytes)",
         &clean[..clean.floor_char_boundary(MAX_TEXT_BYTES / 2)],
@@ -241,12 +241,12 @@ fn truncate_text(text: &str) -> String {
     )
 }
 
-/// How long a text is in JSON.
+/// Returns the length of a text in JSON.
 fn json_length(text: &str) -> usize {
     text.len() + text.bytes().filter(|b| matches!(b, b'"' | b'\\')).count()
 }
 
-/// An error with all that led to it.
+/// Formats an error with its sources.
 fn error_chain(error: &RuntimeError) -> String {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);
@@ -268,9 +268,7 @@ fn status_word(status: EnforcementStatus) -> &'static str {
 fn termination_text(status: &ExecutionStatus) -> String {
     match status {
         ExecutionStatus::Success => "exit code 0".to_owned(),
-        ExecutionStatus::Failed {
-            termination: ending,
-        } => ending.to_string(),
+        ExecutionStatus::Failed { termination } => termination.to_string(),
         ExecutionStatus::Timeout { limit_ms } => format!("timed out after {limit_ms} ms"),
         ExecutionStatus::PermissionDenied { denial } => format!("denied: {denial}"),
     }

@@ -1,4 +1,4 @@
-//! Whose program runs.
+//! The target of a run: a skill or a host command.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,30 +9,30 @@ use skills_manifest::Manifest;
 
 use crate::{ExecutionOptions, HostCommand, SkillRuntime};
 
-/// Whose program runs.
+/// The skill or the directory that a run belongs to.
 pub(crate) enum RunTarget {
-    /// A skill's, or a command that works for one.
+    /// A program of a skill, or a command that runs for a skill.
     Skill(Box<SkillTarget>),
-    /// Nobody's: a command of the machine that works on a directory.
+    /// A host command on a directory, without a skill.
     Host(HostTarget),
 }
 
-/// A skill as it is now.
+/// A skill with its current files.
 pub(crate) struct SkillTarget {
     pub(crate) entry: Entry,
     pub(crate) files: Arc<SkillFiles>,
     pub(crate) manifest: Manifest,
 }
 
-/// A command that works on a directory.
+/// A host command on a directory.
 pub(crate) struct HostTarget {
     pub(crate) directory: PathBuf,
-    /// What stands for its content: whoever approves a command approves these words.
+    /// Digest of the command, in place of a content digest: an approval covers exactly this
+    /// command.
     digest: String,
 }
 
-/// What commands that work for no skill are called where the name of a skill stands; no skill can
-/// be called so.
+/// Pseudo skill name of host commands. Its `/` is invalid in skill names.
 pub(crate) const HOST_COMMAND_NAME: &str = "commands/";
 
 impl RunTarget {
@@ -43,7 +43,7 @@ impl RunTarget {
         }
     }
 
-    /// Returns where it lies.
+    /// Returns the path of the `SKILL.md`, or the directory of a command.
     pub(crate) fn location(&self) -> PathBuf {
         match self {
             Self::Skill(skill) => skill.entry.location(),
@@ -58,7 +58,7 @@ impl RunTarget {
         }
     }
 
-    /// Returns the digest of its content as it is now.
+    /// Returns the current content digest.
     pub(crate) fn digest(&self, runtime: &SkillRuntime) -> Option<String> {
         match self {
             Self::Skill(skill) => runtime.shared.copies.digest(&skill.files),
@@ -68,7 +68,7 @@ impl RunTarget {
 }
 
 impl HostTarget {
-    /// `directory` is where the command works.
+    /// Creates the target of a command on `directory`.
     pub(crate) fn new(directory: &Path, command: &HostCommand, options: &ExecutionOptions) -> Self {
         Self {
             directory: directory.to_owned(),
@@ -77,8 +77,8 @@ impl HostTarget {
     }
 }
 
-/// What stands for all that a caller made up: the words, where they start, and what comes on
-/// standard input.
+/// Returns the digest of everything that the caller specified: program and arguments, working
+/// directory and standard input.
 pub(crate) fn command_digest(
     directory: &Path,
     command: &HostCommand,
@@ -98,7 +98,7 @@ pub(crate) fn command_digest(
         .chain(command.leading_args())
         .chain(options.args.iter().cloned())
         .collect();
-    // A NUL is in no word, so no two commands are written the same.
+    // Arguments cannot contain NUL, so the text is unambiguous.
     let text = words.join("\0");
     format!(
         "sha256:{}",

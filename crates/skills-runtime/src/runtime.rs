@@ -1,4 +1,4 @@
-//! The facade.
+//! The runtime: the entry point of this crate.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -22,9 +22,23 @@ use crate::run_record::Recorder;
 use crate::skill_copies::SkillCopyCache;
 use crate::{Builder, LoadedSkill, OnMissing, Precompile, Secrets, SkillDescriptor};
 
-/// Finds, shows, loads and runs skills.
+/// Discovers, loads and runs skills.
 ///
-/// `Send + Sync` and cheap to clone; clones share the catalogue and the backends.
+/// Create one with [`SkillRuntime::builder`]. The runtime scans its roots on first use and caches
+/// the catalog; [`refresh`](Self::refresh) scans again, and `watch` keeps it current. It is
+/// `Send + Sync` and cheap to clone; clones share the catalog, the backends and the approvals of
+/// sessions. Runs need a Tokio runtime, everything else is synchronous and reads the file system.
+///
+/// ```
+/// use skills_runtime::{Root, Scope, SkillRuntime};
+///
+/// let runtime = SkillRuntime::builder()
+///     .root(Root::new("/path/to/skills", Scope::User))
+///     .build();
+/// for skill in runtime.discover_skills() {
+///     println!("{}: {}", skill.id, skill.description);
+/// }
+/// ```
 #[derive(Clone)]
 pub struct SkillRuntime {
     pub(crate) shared: Arc<Shared>,
@@ -42,25 +56,25 @@ pub(crate) struct Shared {
     pub(crate) program_directories: Vec<PathBuf>,
     pub(crate) approval_timeout: Duration,
     pub(crate) on_missing_requirements: OnMissing,
-    /// Directories that no program sees.
+    /// Directories that are hidden from all programs.
     pub(crate) hidden_directories: Vec<PathBuf>,
-    /// So many programs run at once.
+    /// Permits for concurrent runs.
     pub(crate) run_permits: Semaphore,
     pub(crate) approval_queue: ApprovalQueue,
     pub(crate) latest: RwLock<LatestSnapshot>,
-    /// How many looks at the disk have begun.
+    /// Number of scans that have started.
     pub(crate) next_scan_id: AtomicU64,
     pub(crate) copies: SkillCopyCache,
 }
 
-/// What the look at the disk found that began last of all that have ended.
+/// Result of the most recently started scan among those that finished.
 #[derive(Default)]
 pub(crate) struct LatestSnapshot {
     pub(crate) snapshot: Option<Arc<CatalogSnapshot>>,
     scan_id: u64,
 }
 
-/// A catalogue, and what was prepared for looking things up in it.
+/// A catalog with the indexes that are built from it on demand.
 pub(crate) struct CatalogSnapshot {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) mentions: OnceLock<Arc<MentionIndex>>,
@@ -68,7 +82,7 @@ pub(crate) struct CatalogSnapshot {
 }
 
 impl SkillRuntime {
-    /// Starts to put a runtime together.
+    /// Returns a builder with default configuration.
     pub fn builder() -> Builder {
         Builder::default()
     }
@@ -79,7 +93,7 @@ impl SkillRuntime {
         }
     }
 
-    /// Scans the roots anew and lists what is there; what was passed over is in
+    /// Scans the roots and lists the active skills. Inactive and skipped entries are in
     /// [`catalog`](Self::catalog).
     pub fn discover_skills(&self) -> Vec<SkillDescriptor> {
         self.scan()
@@ -90,13 +104,13 @@ impl SkillRuntime {
             .collect()
     }
 
-    /// Returns the catalogue of the last scan, and makes the first scan when there was none.
+    /// Returns the catalog of the last scan. Scans the roots on first use.
     pub fn catalog(&self) -> Arc<Catalog> {
         Arc::clone(&self.snapshot().catalog)
     }
 
-    /// Looks at the disk again and returns the catalogue. An unchanged disk costs a look at the
-    /// metadata of each file, and the catalogue stays the same.
+    /// Scans the roots and returns the catalog. If nothing changed, this only reads the metadata of
+    /// each file and returns the same catalog.
     pub fn refresh(&self) -> Arc<Catalog> {
         Arc::clone(&self.scan().catalog)
     }
@@ -105,12 +119,13 @@ impl SkillRuntime {
         self.shared.latest_snapshot().unwrap_or_else(|| self.scan())
     }
 
-    /// Returns how skills are looked for.
+    /// Returns the discovery configuration.
     pub fn discovery(&self) -> &Discovery {
         &self.shared.discovery
     }
 
-    /// Says whether the host has a value for a variable, which says nothing of who may see it.
+    /// Returns true if a non-empty value for a variable is configured. This does not mean that a
+    /// program is granted it.
     #[must_use]
     pub fn has_variable(&self, name: &str) -> bool {
         self.shared
@@ -119,29 +134,29 @@ impl SkillRuntime {
             .is_some_and(|value| !value.expose_secret().is_empty())
     }
 
-    /// Returns the directories that no program sees ([`Builder::hide`]), as the host named them.
+    /// Returns the directories that are hidden from programs ([`Builder::hide`]), as configured.
     #[must_use]
     pub fn hidden_directories(&self) -> &[PathBuf] {
         &self.shared.hidden_directories
     }
 
-    /// Returns the directory in which private scratch directories and private copies of skills are
-    /// made, as the host named it.
+    /// Returns the parent directory of scratch directories and private copies of skills, as
+    /// configured.
     #[must_use]
     pub fn scratch_directory(&self) -> &Path {
         &self.shared.scratch
     }
 
-    /// Forgets what was answered for a [session](crate::ExecutionOptions::session).
+    /// Removes the approvals of a [session](crate::ExecutionOptions::session).
     pub fn clear_session_approvals(&self, session: &str) {
         self.shared.permissions.clear_session(session);
     }
 
-    /// Lists the variables that a skill declares, whether it needs them or not: `requires.env`,
-    /// those of the OpenClaw block, and the `env_var` tools of `agents/openai.yaml`.
+    /// Returns the variables that a skill declares, required or not: `requires.env`, those of the
+    /// OpenClaw block, and the `env_var` tools of `agents/openai.yaml`.
     ///
     /// # Errors
-    /// As [`get_skill`](Self::get_skill).
+    /// Same as [`get_skill`](Self::get_skill).
     pub fn declared_variables(&self, name: &str) -> Result<BTreeSet<String>, RuntimeError> {
         let catalog = self.catalog();
         let entry = find_entry(&catalog, name)?;
@@ -156,16 +171,16 @@ impl SkillRuntime {
         Ok(declared_variables(&files, document.manifest()))
     }
 
-    /// Asks the backends which walls would stand around a run here, for scripts and for
-    /// WebAssembly; nothing runs.
+    /// Probes the backends for scripts and for WebAssembly and returns the restrictions that they
+    /// would enforce on this machine. No skill runs.
     ///
-    /// A backend that cannot serve here gives the error that a run would give.
+    /// An unavailable backend returns the same error as a run.
     pub fn probe_backends(&self) -> [(&'static str, Result<EnforcementReport, SandboxError>); 2] {
         self.shared.backends.probe()
     }
 
     fn scan(&self) -> Arc<CatalogSnapshot> {
-        let look = self.shared.next_scan_id.fetch_add(1, Ordering::Relaxed) + 1;
+        let scan_id = self.shared.next_scan_id.fetch_add(1, Ordering::Relaxed) + 1;
         let found = match self.shared.latest_snapshot() {
             Some(known) => match self.shared.discovery.rescan(&known.catalog) {
                 Some(catalog) => Arc::new(CatalogSnapshot::new(catalog)),
@@ -173,17 +188,18 @@ impl SkillRuntime {
             },
             None => Arc::new(CatalogSnapshot::new(self.shared.discovery.scan())),
         };
-        let (known, is_new) = self.shared.publish_if_newer(look, found);
+        let (known, is_new) = self.shared.publish_if_newer(scan_id, found);
         if is_new && self.shared.precompile == Precompile::AtDiscovery {
             spawn_precompile(&self.shared, &known.catalog);
         }
         known
     }
 
-    /// Reads a skill's instructions and lists its files; `name` is its name or its directory.
+    /// Reads a skill's instructions and lists its files. `name` is the name or the directory of the
+    /// skill.
     ///
     /// # Errors
-    /// When no or more than one skill has the name, or when its files cannot be read (any more).
+    /// Fails if the skill is not found, ambiguous or inactive, or if its files cannot be read.
     pub fn get_skill(&self, name: &str) -> Result<LoadedSkill, RuntimeError> {
         let catalog = self.catalog();
         let entry = find_entry(&catalog, name)?;
@@ -211,15 +227,19 @@ impl Shared {
             .clone()
     }
 
-    /// Takes what a look found for what is known, unless a look that began later has ended before.
-    /// Returns what counts, and whether it is new.
+    /// Publishes the result of a scan, unless a scan that started later has already finished.
+    /// Returns the current snapshot, and whether it is new.
     fn publish_if_newer(
         &self,
-        look: u64,
+        scan_id: u64,
         found: Arc<CatalogSnapshot>,
     ) -> (Arc<CatalogSnapshot>, bool) {
         let mut latest = self.latest.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = latest.snapshot.as_ref().filter(|_| latest.scan_id > look) {
+        if let Some(known) = latest
+            .snapshot
+            .as_ref()
+            .filter(|_| latest.scan_id > scan_id)
+        {
             return (Arc::clone(known), false);
         }
         let is_new = latest
@@ -228,7 +248,7 @@ impl Shared {
             .is_none_or(|known| !Arc::ptr_eq(known, &found));
         *latest = LatestSnapshot {
             snapshot: Some(Arc::clone(&found)),
-            scan_id: look,
+            scan_id,
         };
         (found, is_new)
     }

@@ -1,16 +1,16 @@
-//! Text of skills where a person reads it.
+//! Escapes text of skills for display.
 
 use skills_manifest::is_invisible;
 
-/// Makes what a reader cannot see visible, so that no text moves the cursor, talks to the terminal
-/// or turns the line around. Line ends and tabs stay, and so do the joiners that scripts and emoji
-/// need.
+/// Escapes control and invisible characters, so that text cannot move the cursor, send terminal
+/// sequences or change the text direction. Line ends, tabs, and joiners that scripts and emoji need
+/// are kept. CRLF becomes LF.
 #[must_use]
 pub fn escape_terminal(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for c in text.replace("\r\n", "\n").chars() {
-        let stays = !is_invisible(c) || matches!(c, '\n' | '\t' | '\u{200C}' | '\u{200D}');
-        if stays {
+        let is_kept = !is_invisible(c) || matches!(c, '\n' | '\t' | '\u{200C}' | '\u{200D}');
+        if is_kept {
             clean.push(c)
         } else {
             clean.extend(c.escape_unicode())
@@ -19,7 +19,8 @@ pub fn escape_terminal(text: &str) -> String {
     clean
 }
 
-/// Puts a value on one line, [printable](escape_terminal()): a line end in it is shown, not made.
+/// Escapes text like [`escape_terminal`] and also line ends, so that the result is a single line.
+/// Tabs become spaces.
 #[must_use]
 pub fn escape_line(text: &str) -> String {
     escape_terminal(&text.replace('\n', "\\n").replace('\t', " "))
@@ -30,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_hides_becomes_visible() {
+    fn control_and_invisible_characters_are_escaped() {
         assert_eq!(
             escape_terminal("a\tb\n\u{1b}[31mred\u{7}"),
             "a\tb\n\\u{1b}[31mred\\u{7}"

@@ -1,4 +1,4 @@
-//! Values that nobody sees by accident, and where they come from.
+//! Secret variables, their sources and their redaction.
 
 mod env_file;
 mod redact;
@@ -10,19 +10,22 @@ use skills_prompt::Secret;
 pub use env_file::EnvFileWarning;
 pub(crate) use redact::Redactor;
 
-/// The variables that a host has for its skills. A program sees those of them that its skill
-/// declares and somebody allows.
+/// Environment variables of the host application for its skills.
+///
+/// A program receives a variable only if its skill declares it and policy or an approver allows it.
+/// Values of at least 8 bytes are redacted in everything that the program writes. `Debug` does not
+/// print values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Secrets(BTreeMap<String, Secret>);
 
 impl Secrets {
-    /// Reads the text of a `.env` file.
+    /// Parses the text of a `.env` file.
     ///
-    /// `NAME=value` a line, perhaps behind `export`; a value in single quotes is taken as it is,
-    /// one in double quotes with the escapes `\n`, `\t`, `\r`, `\"`, `\\` and `\$`, and both may go
-    /// over several lines; any other ends at ` #` and loses the white space around it. Nothing is
-    /// expanded or run. The last of several values counts. Lines that are none of this are
-    /// problems, and the others count.
+    /// Each line is `NAME=value`, optionally after `export`. Values in single quotes are literal;
+    /// values in double quotes support the escapes `\n`, `\t`, `\r`, `\"`, `\\` and `\$`; both can
+    /// span several lines. An unquoted value ends at ` #` and is trimmed. Nothing is expanded or
+    /// executed. The last of several values applies. Invalid lines are skipped and returned as
+    /// warnings.
     #[must_use]
     pub fn from_env_text(text: &str) -> (Self, Vec<EnvFileWarning>) {
         let (values, problems) = env_file::parse(text);
@@ -48,7 +51,7 @@ impl Secrets {
         self.0.get(name)
     }
 
-    /// Returns the names.
+    /// Returns the names of all variables.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }

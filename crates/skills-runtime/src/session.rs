@@ -1,4 +1,4 @@
-//! The use of one skill by an agent, from its activation to its end.
+//! Sessions: the use of one skill by an agent, from activation to end.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,19 +16,20 @@ use crate::{
     ToolAccess,
 };
 
-/// The most that is kept of all records together, in bytes; later ones are counted and not kept.
+/// Maximum size of all events of a session, in bytes of JSON; later events are only counted.
 const MAX_EVENT_BYTES: usize = 16 << 20;
-/// The most records that are kept.
+/// Maximum number of events of a session.
 const MAX_EVENTS: usize = 10_000;
 
-/// The use of one skill by an agent.
+/// One use of a skill by an agent: its tool calls, hooks and runs.
 ///
-/// With `context: fork` the session is *forked*: what tools give back is gathered here, apart from
-/// the conversation, and only a summary leaves.
+/// Call [`before_tool`](Self::before_tool) and [`after_tool`](Self::after_tool) around each tool
+/// call, and [`finish`](Self::finish) at the end. With `context: fork` the session is *forked*:
+/// tool output is collected here instead of in the conversation, and only a summary is returned.
 pub struct SkillSession {
     runtime: SkillRuntime,
     skill: String,
-    /// By its directory, which no other skill has, it is called.
+    /// Directory of the skill, which identifies it uniquely.
     directory: String,
     agent: Option<String>,
     is_forked: bool,
@@ -40,79 +41,80 @@ pub struct SkillSession {
     dropped_events: usize,
     tool_calls: usize,
     last_output: Value,
-    /// Whether a hook has kept it from ending.
+    /// Whether a hook has blocked the end of the session.
     stop_was_blocked: bool,
     started: Instant,
 }
 
-/// One thing that happened in a session.
+/// Event of a session.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum SessionEvent {
-    /// A tool was used.
+    /// A tool call.
     ToolCall {
-        /// The tool.
+        /// The name of the tool.
         tool: String,
-        /// What it was given.
+        /// The arguments of the tool.
         input: Value,
-        /// What it gave back.
+        /// The output of the tool.
         output: Value,
     },
-    /// A program of the skill ran.
+    /// A run of a program of the skill.
     Run {
-        /// Its path in the skill.
+        /// Path of the program in the skill.
         program: String,
-        /// Whether it ended with exit code 0.
+        /// Whether it exited with code 0.
         is_success: bool,
-        /// What it wrote.
+        /// Its output.
         output: Value,
     },
 }
 
-/// What came of a session.
+/// Result of a session.
+///
+/// For a forked session only this summary enters the conversation; its events are dropped.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SessionSummary {
-    /// The skill.
+    /// The name of the skill.
     pub skill: String,
-    /// The kind of agent that it wanted.
+    /// The type of agent that the skill requests.
     pub agent: Option<String>,
     /// Whether the session was forked.
     pub is_forked: bool,
-    /// What it came to: what the agent said, else what the last program wrote.
+    /// The final message of the agent, else the output of the last program.
     pub summary: Value,
-    /// How many tools were used and programs were run.
+    /// Number of tool calls and runs.
     pub tool_calls: usize,
-    /// What happened, for a session that was not forked.
+    /// The events; empty for a forked session.
     pub events: Vec<SessionEvent>,
-    /// How many records were not kept: there were more than 10,000, or more than 16 MiB.
+    /// Number of events beyond the limits of 10,000 events and 16 MiB.
     pub dropped_events: usize,
-    /// How long it took.
+    /// Wall time of the session.
     #[serde(skip)]
     pub duration: Duration,
 }
 
-/// What comes of wanting to end a session.
+/// Result of an attempt to end a session.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum SessionEnd {
-    /// It ended.
+    /// The session ended.
     Finished(SessionSummary),
-    /// A hook of the skill wants the agent to go on.
+    /// A hook of the skill requires the agent to continue.
     Continue {
-        /// Why.
+        /// The reason given by the hook.
         reason: String,
     },
 }
-
 impl SkillRuntime {
-    /// Begins to use a skill. `approver` is asked about its programs and hooks, instead of whom the
-    /// runtime asks.
+    /// Starts a session of a skill. `approver` replaces the approver of the runtime for its
+    /// programs and hooks.
     ///
     /// # Errors
-    /// As [`get_skill`](Self::get_skill), and when the skill declares a restriction that cannot be
-    /// read.
+    /// Same as [`get_skill`](Self::get_skill); also fails if a declared restriction cannot be
+    /// parsed.
     pub fn start_session(
         &self,
         name: &str,
@@ -159,39 +161,39 @@ impl SkillRuntime {
 }
 
 impl SkillSession {
-    /// Says whether the session is forked.
+    /// Returns true if the session is forked.
     #[must_use]
     pub fn is_forked(&self) -> bool {
         self.is_forked
     }
 
-    /// Returns the kind of agent that the skill wants.
+    /// Returns the type of agent that the skill requests.
     #[must_use]
     pub fn agent(&self) -> Option<&str> {
         self.agent.as_deref()
     }
 
-    /// Returns what happened so far.
+    /// Returns the events so far.
     #[must_use]
     pub fn events(&self) -> &[SessionEvent] {
         &self.events
     }
 
-    /// Says what the skill says of a tool with this argument: `Bash` with `git status`, `Read` with
-    /// a path.
+    /// Returns what the skill declares about a tool with this argument, such as `Bash` with
+    /// `git status`, or `Read` with a path.
     ///
-    /// See [`ToolAccess`]. Of a command of several parts every part is looked at. This tells what
-    /// the skill declares; it is no wall.
+    /// Every part of a compound command is checked. See [`ToolAccess`]. This only reports the
+    /// declaration of the skill and does not enforce it.
     #[must_use]
     pub fn tool_access(&self, tool: &str, argument: &str) -> ToolAccess {
         evaluate(&self.allowed_tools, &self.disallowed_tools, tool, argument)
     }
 
-    /// Runs the hooks that want to know of a tool before it is used. Unless the verdict is to go
-    /// on, it must not be.
+    /// Runs the hooks before a tool call. The tool must not be used unless the decision is
+    /// [`Continue`](HookDecision::Continue).
     ///
     /// # Errors
-    /// As [`SkillRuntime::run_hooks`].
+    /// Same as [`SkillRuntime::run_hooks`].
     pub async fn before_tool(&self, tool: &str, input: &Value) -> Result<HookReport, RuntimeError> {
         let event = AgentEvent::PreToolUse {
             tool: tool.to_owned(),
@@ -202,10 +204,10 @@ impl SkillSession {
             .await
     }
 
-    /// Records what a tool gave back, and runs the hooks that want to know.
+    /// Records the output of a tool and runs the hooks after a tool call.
     ///
     /// # Errors
-    /// As [`SkillRuntime::run_hooks`].
+    /// Same as [`SkillRuntime::run_hooks`].
     pub async fn after_tool(
         &mut self,
         tool: &str,
@@ -228,10 +230,10 @@ impl SkillSession {
             .await
     }
 
-    /// Runs a program of the skill and records what it wrote.
+    /// Runs a program of the skill and records its output.
     ///
     /// # Errors
-    /// As [`SkillRuntime::execute_skill`].
+    /// Same as [`SkillRuntime::execute_skill`].
     pub async fn execute(
         &mut self,
         mut options: ExecutionOptions,
@@ -251,12 +253,12 @@ impl SkillSession {
         Ok(artifacts)
     }
 
-    /// Ends the session with what the agent has to say; null stands for what the last program
-    /// wrote. A hook may want it to go on.
+    /// Ends the session with the final message of the agent; null means the output of the last
+    /// program. A hook can require the agent to continue.
     ///
     /// # Errors
-    /// As [`SkillRuntime::run_hooks`].
-    pub async fn finish(&mut self, said: Value) -> Result<SessionEnd, RuntimeError> {
+    /// Same as [`SkillRuntime::run_hooks`].
+    pub async fn finish(&mut self, message: Value) -> Result<SessionEnd, RuntimeError> {
         let event = AgentEvent::Stop {
             reason: "done".to_owned(),
             stop_hook_active: self.stop_was_blocked,
@@ -269,32 +271,32 @@ impl SkillSession {
             self.stop_was_blocked = true;
             return Ok(SessionEnd::Continue { reason });
         }
-        let summary = if said.is_null() {
+        let summary = if message.is_null() {
             std::mem::take(&mut self.last_output)
         } else {
-            said
+            message
         };
-        let records = std::mem::take(&mut self.events);
+        let events = std::mem::take(&mut self.events);
         Ok(SessionEnd::Finished(SessionSummary {
             skill: self.skill.clone(),
             agent: self.agent.clone(),
             is_forked: self.is_forked,
             summary,
             tool_calls: self.tool_calls,
-            events: if self.is_forked { Vec::new() } else { records },
+            events: if self.is_forked { Vec::new() } else { events },
             dropped_events: self.dropped_events,
             duration: self.started.elapsed(),
         }))
     }
 
-    fn record(&mut self, record: SessionEvent) {
+    fn record(&mut self, event: SessionEvent) {
         self.tool_calls += 1;
-        let bytes = serde_json::to_string(&record).map_or(MAX_EVENT_BYTES, |text| text.len());
+        let bytes = serde_json::to_string(&event).map_or(MAX_EVENT_BYTES, |text| text.len());
         if self.events.len() >= MAX_EVENTS || self.bytes.saturating_add(bytes) > MAX_EVENT_BYTES {
             self.dropped_events += 1;
             return;
         }
         self.bytes += bytes;
-        self.events.push(record);
+        self.events.push(event);
     }
 }

@@ -1,4 +1,4 @@
-//! A directory for the files of several runs.
+//! Temporary directories for the files of several runs.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,11 +7,11 @@ use skills_sandbox::{SandboxError, ScratchDir};
 
 use crate::{RuntimeError, SkillRuntime};
 
-/// A private directory for the files of several runs. It is empty at first, and gone with the last
-/// of its handles.
+/// A private temporary directory for the files of several runs. It is removed with its last handle.
 ///
-/// Only its owner may enter it (mode 0700), and its name is random: a name that others can foresee
-/// in a directory that all may write to is theirs to take.
+/// The directory is initially empty, has mode 0700 and a random name, so other users cannot create
+/// it first in a shared parent directory. Pass it to runs as
+/// [`Workspace::Session`](crate::Workspace::Session).
 #[derive(Debug, Clone)]
 pub struct SessionDirectory {
     path: PathBuf,
@@ -19,12 +19,13 @@ pub struct SessionDirectory {
 }
 
 impl SkillRuntime {
-    /// Makes a directory for the files of several runs, where private scratch directories are made.
+    /// Creates a temporary directory for the files of several runs, in the [scratch
+    /// directory](Self::scratch_directory).
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// Fails if the directory cannot be created.
     pub fn session_directory(&self) -> Result<SessionDirectory, RuntimeError> {
-        let failed = |error| SandboxError::setup("making a directory for a session", error);
+        let failed = |error| SandboxError::setup("creating a session directory", error);
         let scratch = ScratchDir::new(&self.shared.scratch).map_err(failed)?;
         Ok(SessionDirectory {
             path: scratch.path().canonicalize().map_err(failed)?,
@@ -34,7 +35,7 @@ impl SkillRuntime {
 }
 
 impl SessionDirectory {
-    /// Returns its canonical path.
+    /// Returns the canonical path of the directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

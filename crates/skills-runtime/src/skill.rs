@@ -1,4 +1,4 @@
-//! What a host sees of a skill.
+//! Skills as returned to host applications.
 
 use std::path::PathBuf;
 
@@ -6,22 +6,22 @@ use serde::Serialize;
 use skills_discovery::{Entry, ResourceListing, Scope};
 use skills_manifest::{Document, Manifest};
 
-/// The metadata of a skill: enough to choose by, about a hundred tokens.
+/// The metadata of a skill, from which a model or user selects one; about 100 tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct SkillDescriptor {
-    /// What the skill is called in [`get_skill`](crate::SkillRuntime::get_skill) and
+    /// Name of the skill, for [`get_skill`](crate::SkillRuntime::get_skill) and
     /// [`execute_skill`](crate::SkillRuntime::execute_skill).
     pub id: String,
-    /// What it is for, as its author wrote it.
+    /// Description from the frontmatter.
     pub description: String,
-    /// Whose root it lies in: `custom`, `repo`, `user`, `system` or `admin`.
+    /// Scope of its root: `custom`, `repo`, `user`, `system` or `admin`.
     pub location: &'static str,
-    /// Its `SKILL.md`.
+    /// Path of its `SKILL.md`.
     pub path: PathBuf,
-    /// Whether a user may call it by name.
+    /// Whether a user can invoke it by name.
     pub user_invocable: bool,
-    /// Whether the model may choose it by itself.
+    /// Whether the model can activate it by itself.
     pub model_invocable: bool,
 }
 
@@ -38,23 +38,27 @@ impl SkillDescriptor {
     }
 }
 
-/// A skill with its instructions.
+/// A skill with its manifest and instructions, as read by
+/// [`get_skill`](crate::SkillRuntime::get_skill).
+///
+/// The bundled resources are listed, but not read. Relative paths in the instructions refer to the
+/// skill directory.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct LoadedSkill {
-    /// Its name.
+    /// Name of the skill.
     pub id: String,
-    /// Its frontmatter.
+    /// Parsed frontmatter.
     pub manifest: Manifest,
-    /// The body of its `SKILL.md`, as written.
+    /// Body of its `SKILL.md`, unmodified.
     pub instructions: String,
-    /// Whose root it lies in.
+    /// Scope of its root.
     pub location: Scope,
-    /// Its directory, against which relative paths in the instructions resolve.
+    /// Skill directory.
     pub directory: PathBuf,
-    /// Its other files: named, not read.
+    /// Bundled resources: paths and sizes.
     pub resources: ResourceListing,
-    /// The headings and relative links of its instructions.
+    /// Headings and relative links of the instructions.
     pub outline: skills_manifest::Outline,
 }
 

@@ -1,4 +1,4 @@
-//! Private copies of skills: what was hashed is what runs.
+//! Private copies of skills, so that exactly the hashed bytes run.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,28 +9,27 @@ use skills_sandbox::{SandboxError, ScratchDir};
 
 use crate::RuntimeError;
 
-/// The most copies that are kept between runs; the one that was used longest ago goes first. A copy
-/// in use stays until its run ends.
+/// Maximum number of cached copies. The least recently used copy is evicted first; a copy in use is
+/// removed when its run ends.
 const MAX_CACHED_COPIES: usize = 64;
 
-/// The most bytes of all of them together: 512 MiB.
+/// Maximum size of all cached copies: 512 MiB.
 const MAX_CACHED_BYTES: u64 = 512 << 20;
 
-/// The most bytes of all copies that exist, those of runs and questions under way included: 1 GiB.
+/// Maximum size of all existing copies, including those of pending approvals and running programs:
+/// 1 GiB.
 const MAX_LIVE_BYTES: u64 = 1 << 30;
 
-/// The content of a skill at one moment: its digest and, where it could be made, a copy of just the
-/// bytes that were hashed.
+/// A snapshot of a skill: its content digest and, if supported, a copy of exactly the hashed bytes.
 ///
-/// The copy lies in a directory that only this user can enter, and is removed with the last run
-/// that uses it. A program that runs from it is the one that was decided on, whatever happens to
-/// the skill's own directory meanwhile: by another user, by another program, or through a mapping
-/// that no time tells of.
+/// The copy is in a directory with mode 0700 and is removed when it is evicted and its last run
+/// ends. A program that runs from it is the one that was authorized, even if another process
+/// changes the skill directory, also through a memory mapping that does not update timestamps.
 #[derive(Debug)]
 pub(crate) struct SkillCopy {
     pub(crate) digest: String,
     directory: Option<(PathBuf, ScratchDir)>,
-    /// How large the copy is.
+    /// Size of the copy in bytes.
     bytes: u64,
     live_bytes: Arc<AtomicU64>,
 }
@@ -42,7 +41,7 @@ impl Drop for SkillCopy {
 }
 
 impl SkillCopy {
-    /// Content that has no files of its own: the words of a command.
+    /// Returns the content of a host command, which has no files.
     pub(crate) fn for_command(digest: String) -> Arc<Self> {
         Arc::new(Self {
             digest,
@@ -57,41 +56,40 @@ impl SkillCopy {
         self.path().map(SkillFiles::open_directory)
     }
 
-    /// Returns where the copy lies.
+    /// Returns the directory of the copy.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.directory.as_ref().map(|(path, _)| path.as_path())
     }
 }
 
-/// The copies that are kept, and the digests of files that were read before. A copy is made once
-/// for each digest.
+/// Cache of copies and of file digests. There is one copy per content digest.
 #[derive(Debug, Default)]
 pub(crate) struct SkillCopyCache {
     digests: Mutex<DigestCache>,
-    /// The one that was used last stands last.
+    /// Ordered by last use; the most recently used copy is last.
     copies: Mutex<Vec<Arc<SkillCopy>>>,
-    /// The bytes of all copies that exist.
+    /// Total size of all existing copies.
     live_bytes: Arc<AtomicU64>,
 }
 
 impl SkillCopyCache {
-    /// Computes the digest of a skill without copying it; nothing when it has none, because it is
-    /// too large or cannot be read.
+    /// Computes the digest of a skill without copying it. Returns `None` if the skill is too large
+    /// or cannot be read.
     pub(crate) fn digest(&self, files: &SkillFiles) -> Option<String> {
         self.try_digest(files).ok().map(|digest| digest.to_string())
     }
 
-    /// As [`digest`](Self::digest), with the reason why there is none.
+    /// Same as [`digest`](Self::digest), but returns the error.
     pub(crate) fn try_digest(&self, files: &SkillFiles) -> Result<ContentDigest, DiscoveryError> {
         files.digest(&mut self.lock_digests())
     }
 
-    /// Finds or makes the copy of a skill as it is now; nothing when it has no digest. Blocks on
-    /// the disk.
+    /// Finds or creates the copy of the current version of a skill. Returns `None` if it has no
+    /// digest. Reads the file system, so call it on a blocking thread.
     ///
     /// # Errors
-    /// When the copy cannot be made although the skill has a digest: what runs would not be what
-    /// was hashed.
+    /// Fails if the skill has a digest, but cannot be copied: the program that runs could differ
+    /// from the hashed one.
     pub(crate) fn get_or_create(
         &self,
         files: &SkillFiles,
@@ -101,7 +99,7 @@ impl SkillCopyCache {
         if let Some(kept) = known.and_then(|digest| self.get(&digest.to_string())) {
             return Ok(Some(kept));
         }
-        match self.made(files, parent) {
+        match self.create(files, parent) {
             Ok(content) => Ok(Some(self.insert(content))),
             Err(error) if self.digest(files).is_some() => {
                 Err(SandboxError::setup("copying the skill to run it", error).into())
@@ -110,13 +108,13 @@ impl SkillCopyCache {
         }
     }
 
-    /// Forgets what is known of files, because one of them changed although it looked the same.
+    /// Clears the cached digests, because a file changed without a change of its metadata.
     pub(crate) fn clear_digests(&self) {
         self.lock_digests().clear();
     }
 
     #[cfg(unix)]
-    fn made(&self, files: &SkillFiles, parent: &Path) -> std::io::Result<SkillCopy> {
+    fn create(&self, files: &SkillFiles, parent: &Path) -> std::io::Result<SkillCopy> {
         self.check_capacity()?;
         let scratch = ScratchDir::new(parent)?;
         let path = scratch.path().canonicalize()?;
@@ -137,22 +135,22 @@ impl SkillCopyCache {
             return Ok(());
         }
         Err(std::io::Error::other(
-            "copies of large skills take 1 GiB at this moment; try again when their runs have ended",
+            "copies of skills exceed 1 GiB; try again when other runs have ended",
         ))
     }
 
-    /// Only WebAssembly runs on other systems, and its bytes are read once.
+    /// On other systems only WebAssembly runs, whose bytes are read once.
     #[cfg(not(unix))]
-    fn made(&self, files: &SkillFiles, _parent: &Path) -> std::io::Result<SkillCopy> {
-        self.has_room()?;
+    fn create(&self, files: &SkillFiles, _parent: &Path) -> std::io::Result<SkillCopy> {
+        self.check_capacity()?;
         let digest = files
-            .digest(&mut self.digests())
+            .digest(&mut self.lock_digests())
             .map_err(std::io::Error::other)?;
         Ok(SkillCopy {
             digest: digest.to_string(),
-            copy: None,
+            directory: None,
             bytes: 0,
-            live: Arc::clone(&self.live),
+            live_bytes: Arc::clone(&self.live_bytes),
         })
     }
 
@@ -160,7 +158,7 @@ impl SkillCopyCache {
         let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
         let index = copies.iter().position(|content| content.digest == digest)?;
         let content = copies.remove(index);
-        // A cleaner of temporary files may have been there.
+        // A cleaner of temporary files may have removed it.
         if content
             .path()
             .is_some_and(|copy| copy.symlink_metadata().is_err())
@@ -171,7 +169,7 @@ impl SkillCopyCache {
         Some(content)
     }
 
-    /// Keeps a copy, unless another thread was faster; then that one counts.
+    /// Caches a copy. If another thread cached the same content first, that copy is returned.
     fn insert(&self, content: SkillCopy) -> Arc<SkillCopy> {
         if let Some(kept) = self.get(&content.digest) {
             return kept;
@@ -187,7 +185,7 @@ impl SkillCopyCache {
             removed.push(oldest);
         }
         drop(copies);
-        // Removing files takes time, and the lock is free.
+        // Files are removed after the lock is released, since that takes time.
         drop(removed);
         content
     }

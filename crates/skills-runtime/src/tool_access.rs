@@ -1,14 +1,16 @@
-//! What a skill says of the tools of its agent.
+//! Declarations of a skill about the tools of its agent.
 
 use serde::Serialize;
 use skills_manifest::{ArgumentMatcher, ToolPattern};
 
-/// What a skill says of a tool of the agent. What the agent may do is the host's to decide: this
-/// narrows and never widens.
+/// What a skill declares about a tool of the agent, in `allowed-tools` and `disallowed-tools`.
+///
+/// The host application decides what the agent may do. Declarations of a skill can restrict this,
+/// but never extend it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToolAccess {
-    /// `allowed-tools` is empty or missing: the skill restricts nothing.
+    /// `allowed-tools` is empty or missing; the skill has no restriction.
     Unrestricted,
     /// `allowed-tools` names the tool.
     Listed,
@@ -18,7 +20,7 @@ pub enum ToolAccess {
     Forbidden,
 }
 
-/// What begins another command in a shell.
+/// Characters that separate commands in a shell.
 const COMMAND_SEPARATORS: [char; 9] = [';', '&', '|', '\n', '`', '(', ')', '<', '>'];
 
 pub(crate) fn evaluate(
@@ -40,8 +42,8 @@ pub(crate) fn evaluate(
     }
 }
 
-/// Whatever the argument may come to is looked at: a path without its detours, each part of a
-/// command, also behind assignments and a path.
+/// Checks all forms of the argument: the normalized path, and each part of a compound command, also
+/// without leading assignments and the path of the program.
 fn rule_forbids(rule: &ToolPattern, tool: &str, argument: &str) -> bool {
     if !matches_tool(rule, tool) {
         return false;
@@ -58,7 +60,7 @@ fn rule_forbids(rule: &ToolPattern, tool: &str, argument: &str) -> bool {
     all.any(|spelling| matches_argument(rule.argument_matcher(), &spelling))
 }
 
-/// A pattern lists nothing that may lead elsewhere: no second command, no `..`.
+/// Returns true if a rule allows the argument. A pattern does not match a second command or `..`.
 fn rule_lists(rule: &ToolPattern, tool: &str, argument: &str) -> bool {
     matches_tool(rule, tool)
         && match rule.argument_matcher() {
@@ -72,7 +74,7 @@ fn rule_lists(rule: &ToolPattern, tool: &str, argument: &str) -> bool {
         }
 }
 
-/// `mcp__server` is about all tools of the server.
+/// Returns true if a rule applies to a tool. `mcp__server` applies to all tools of that server.
 fn matches_tool(rule: &ToolPattern, tool: &str) -> bool {
     if rule.tool() == tool {
         return true;
@@ -97,7 +99,7 @@ fn matches_argument(matcher: ArgumentMatcher<'_>, argument: &str) -> bool {
     }
 }
 
-/// `/bin/rm -rf` and `X=1 rm -rf` are `rm -rf`.
+/// Removes leading assignments and the path of the program: `X=1 /bin/rm -rf` becomes `rm -rf`.
 fn bare_command(part: &str) -> String {
     let mut words = part
         .split_whitespace()
@@ -112,7 +114,7 @@ fn bare_command(part: &str) -> String {
         .join(" ")
 }
 
-/// `./a/./b/../c` is `a/c`.
+/// Normalizes a path: `./a/./b/../c` becomes `a/c`.
 fn normalize_path(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {

@@ -1,4 +1,4 @@
-//! The directory for a program's files, and what the program made in it.
+//! Workspaces of runs, and the output files in them.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -13,38 +13,40 @@ use skills_sandbox::{SandboxError, ScratchDir};
 use crate::secrets::Redactor;
 use crate::{InputFile, Workspace};
 
-/// The most directory entries that are looked at.
+/// Maximum number of directory entries that are visited.
 const MAX_VISITED: usize = 20_000;
-/// How deep directories are searched.
+/// Maximum depth of directories.
 const MAX_DEPTH: usize = 16;
-/// The most files that are named.
+/// Maximum number of listed files.
 const MAX_FILES: usize = 1_000;
-/// The most bytes of content that are kept of all files together.
+/// Maximum total size of the returned file contents, in bytes.
 const MAX_CONTENT_BYTES: u64 = 32 << 20;
 
-/// What a program made in its workspace.
+/// Files that a program created or changed in its workspace.
+///
+/// Limits: 1,000 files, 20,000 visited entries, 16 levels of directories and 32 MiB of content.
+/// Entries beyond a limit are described in `omitted`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct OutputFiles {
-    /// The regular files that were made or changed, ordered by path.
+    /// Regular files that were created or changed, ordered by path.
     pub files: Vec<OutputFile>,
-    /// What was left out, and why, one phrase each: symlinks, what has no content, names that are
-    /// not UTF-8, what is beyond the limits of 1,000 files, 20,000 entries, 16 directories of depth
-    /// and 32 MiB of content.
+    /// Omitted entries with the reason, one phrase each: symlinks and special files, names that are
+    /// not UTF-8, and entries beyond a limit.
     pub omitted: Vec<String>,
 }
 
-/// A file that a program made or changed.
+/// File that a program created or changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct OutputFile {
-    /// Its path in the workspace, with `/` between the parts.
+    /// Path relative to the workspace, with `/` as separator.
     pub path: String,
-    /// Its length.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Whether it was there before.
+    /// Whether the file is new.
     pub is_created: bool,
-    /// What is in it, for a private workspace only; of any other the file is where it was made.
+    /// Content of the file, only for a private workspace, which is removed after the run.
     #[serde(skip)]
     pub content: Option<Vec<u8>>,
 }
@@ -56,17 +58,17 @@ pub(crate) struct ActiveWorkspace {
     initial: BTreeMap<PathBuf, FileStamp>,
 }
 
-/// By what it is seen that a file changed.
+/// Metadata that detects a change of a file.
 #[derive(Clone, PartialEq)]
 struct FileStamp {
     bytes: u64,
     modified: Option<SystemTime>,
-    /// Its number, and when anything about it changed, where the system tells.
+    /// Inode number and change time (ctime), if available.
     identity: Option<(u64, i64, i64)>,
 }
 
 impl ActiveWorkspace {
-    /// Makes a private workspace, or takes the one that there is.
+    /// Creates a private workspace, or refers to an existing directory.
     pub(crate) fn new(workspace: &Workspace, scratch: &Path) -> Result<Option<Self>, SandboxError> {
         match workspace {
             Workspace::None => Ok(None),
@@ -81,7 +83,7 @@ impl ActiveWorkspace {
                 initial: BTreeMap::new(),
             })),
             Workspace::Private(files) => {
-                let failed = |error| SandboxError::setup("making a private workspace", error);
+                let failed = |error| SandboxError::setup("creating a private workspace", error);
                 let private = ScratchDir::new(scratch).map_err(failed)?;
                 let path = private.path().canonicalize().map_err(failed)?;
                 write_input_files(&path, files).map_err(failed)?;
@@ -98,7 +100,7 @@ impl ActiveWorkspace {
         &self.path
     }
 
-    /// Notes what is there, so that it is seen later what was made.
+    /// Records the existing files, to detect output files later.
     pub(crate) fn snapshot(&mut self) {
         let mut walk = DirectoryWalk::default();
         walk.visit_files(&self.path, |path, metadata, _| {
@@ -107,42 +109,47 @@ impl ActiveWorkspace {
         });
     }
 
-    /// Lists what was made since, and reads it out of a private workspace. Names are told without
-    /// values of secrets.
+    /// Lists files created or changed since `snapshot` and reads those of a private workspace.
+    /// Secrets in names are redacted.
     pub(crate) fn collect_output(&self, redactor: &Redactor) -> OutputFiles {
         let mut walk = DirectoryWalk::default();
-        let (mut made, mut left_out, mut top) = (Vec::new(), Vec::new(), None);
+        let mut changed = Vec::new();
+        let mut omitted = Vec::new();
+        let mut top = None;
         walk.visit_files(&self.path, |path, metadata, directory| {
             let before = self.initial.get(path);
             if before == Some(&FileStamp::from_metadata(metadata)) {
                 return;
             }
             match relative_name(path) {
-                Some(name) => made.push((name, path.to_owned(), metadata.len(), before.is_none())),
-                None => left_out.push(format!("{}: its name is no plain text", path.display())),
+                Some(name) => {
+                    changed.push((name, path.to_owned(), metadata.len(), before.is_none()))
+                }
+                None => omitted.push(format!("`{}`: invalid file name", path.display())),
             }
             if top.is_none() {
                 top = directory.try_clone().ok();
             }
         });
-        made.sort();
-        if made.len() > MAX_FILES {
-            left_out.push(format!(
+        changed.sort();
+        if changed.len() > MAX_FILES {
+            omitted.push(format!(
                 "{} files beyond the first {MAX_FILES}",
-                made.len() - MAX_FILES
+                changed.len() - MAX_FILES
             ));
-            made.truncate(MAX_FILES);
+            changed.truncate(MAX_FILES);
         }
-        let (mut files, mut room) = (Vec::new(), MAX_CONTENT_BYTES);
-        for (name, path, bytes, is_new) in made {
+        let mut files = Vec::new();
+        let mut remaining = MAX_CONTENT_BYTES;
+        for (name, path, bytes, is_created) in changed {
             let content = match (&self.scratch, &top) {
-                (Some(_), Some(top)) => match read_bounded(top, &path, room) {
+                (Some(_), Some(top)) => match read_bounded(top, &path, remaining) {
                     Ok(bytes) => {
-                        room -= bytes.len() as u64;
+                        remaining -= bytes.len() as u64;
                         Some(bytes)
                     }
                     Err(error) => {
-                        left_out.push(format!("{name}: its content, {error}"));
+                        omitted.push(format!("content of `{name}`: {error}"));
                         None
                     }
                 },
@@ -151,26 +158,23 @@ impl ActiveWorkspace {
             files.push(OutputFile {
                 path: redactor.redact_text(&name),
                 bytes,
-                is_created: is_new,
+                is_created,
                 content,
             });
         }
-        let left_out = walk
+        let omitted = walk
             .omitted
             .into_iter()
-            .chain(left_out)
+            .chain(omitted)
             .take(MAX_FILES)
             .map(|text| redactor.redact_text(&text))
             .collect();
-        OutputFiles {
-            files,
-            omitted: left_out,
-        }
+        OutputFiles { files, omitted }
     }
 }
 
-/// A path in the workspace with `/` between its parts. A name with a `\` in it would be several
-/// parts elsewhere, and is none here.
+/// Returns a path relative to the workspace, with `/` as separator. Names with `\` are rejected,
+/// since they would be several components on other systems.
 fn relative_name(path: &Path) -> Option<String> {
     let parts: Option<Vec<&str>> = path
         .components()
@@ -183,14 +187,14 @@ fn relative_name(path: &Path) -> Option<String> {
     parts.map(|parts| parts.join("/"))
 }
 
-/// Opens nothing that was there before, nor what a name that is a path leads to.
+/// Writes the input files. Fails if a file exists or a name is not a plain file name.
 fn write_input_files(path: &Path, files: &[InputFile]) -> std::io::Result<()> {
     let directory = Dir::open_ambient_dir(path, ambient_authority())?;
     for file in files {
         let is_name = Path::new(&file.name).components().count() == 1
             && Path::new(&file.name).file_name().is_some();
         if !is_name {
-            let message = format!("{:?} is no name of a file", file.name);
+            let message = format!("invalid file name `{}`", file.name);
             return Err(std::io::Error::new(
                 std::io::ErrorKind::InvalidInput,
                 message,
@@ -203,26 +207,27 @@ fn write_input_files(path: &Path, files: &[InputFile]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Reads a file of at most `room` bytes without waiting for a writer.
-fn read_bounded(directory: &Dir, path: &Path, room: u64) -> std::io::Result<Vec<u8>> {
+/// Reads a file of at most `max_bytes` bytes, without blocking on a pipe.
+fn read_bounded(directory: &Dir, path: &Path, max_bytes: u64) -> std::io::Result<Vec<u8>> {
     let mut options = OpenOptions::new();
     options.read(true);
-    never_wait(&mut options);
+    set_nonblocking(&mut options);
     let file = directory.open_with(path, &options)?;
     if !file.metadata()?.is_file() {
-        return Err(std::io::Error::other("it is no regular file any more"));
+        return Err(std::io::Error::other("no longer a regular file"));
     }
     let mut bytes = Vec::new();
-    file.take(room.saturating_add(1)).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > room {
+    file.take(max_bytes.saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max_bytes {
         return Err(std::io::Error::other(format!(
-            "all files together are longer than {MAX_CONTENT_BYTES} bytes"
+            "the total size of all files exceeds {MAX_CONTENT_BYTES} bytes"
         )));
     }
     Ok(bytes)
 }
 
-/// A walk through a directory, breadth first and in order, that follows no links.
+/// Walks a directory breadth first, in sorted order, without following symlinks.
 #[derive(Default)]
 struct DirectoryWalk {
     omitted: Vec<String>,
@@ -230,8 +235,7 @@ struct DirectoryWalk {
 }
 
 impl DirectoryWalk {
-    /// Calls `each` with every regular file: its path, what is known of it, and the directory that
-    /// all paths are below.
+    /// Calls `each` for every regular file with its path, its metadata and the top directory.
     fn visit_files(&mut self, path: &Path, mut each: impl FnMut(&Path, &Metadata, &Dir)) {
         let top = match Dir::open_ambient_dir(path, ambient_authority()) {
             Ok(top) => top,
@@ -244,18 +248,18 @@ impl DirectoryWalk {
                 if !self.visit_directory(&top, directory, &mut below, &mut each) {
                     return self
                         .omitted
-                        .push(format!("what lies beyond {MAX_VISITED} entries"));
+                        .push(format!("entries beyond the first {MAX_VISITED}"));
                 }
             }
             if depth == MAX_DEPTH && !below.is_empty() {
                 self.omitted
-                    .push(format!("what lies deeper than {MAX_DEPTH} directories"));
+                    .push(format!("entries deeper than {MAX_DEPTH} directories"));
             }
             level = below;
         }
     }
 
-    /// Looks at one directory; says whether there is room for more.
+    /// Visits one directory. Returns false if the maximum number of entries is exceeded.
     fn visit_directory(
         &mut self,
         top: &Dir,
@@ -285,7 +289,7 @@ impl DirectoryWalk {
         }
         paths.sort();
         for path in paths {
-            // What vanishes while it is listed is not there.
+            // Entries that vanish during the walk are skipped.
             let Ok(metadata) = top.symlink_metadata(&path) else {
                 continue;
             };
@@ -297,10 +301,9 @@ impl DirectoryWalk {
                 let kind = if metadata.is_symlink() {
                     "a symlink"
                 } else {
-                    "no regular file"
+                    "not a regular file"
                 };
-                self.omitted
-                    .push(format!("{}: it is {kind}", path.display()));
+                self.omitted.push(format!("`{}`: {kind}", path.display()));
             }
         }
         true
@@ -328,13 +331,13 @@ fn identity(_metadata: &Metadata) -> Option<(u64, i64, i64)> {
     None
 }
 
-/// A pipe is not waited for, and a symlink that came meanwhile is not followed.
+/// Does not block on a pipe, and does not follow a symlink that was created in the meantime.
 #[cfg(unix)]
-fn never_wait(options: &mut OpenOptions) {
+fn set_nonblocking(options: &mut OpenOptions) {
     use cap_std::fs::OpenOptionsExt;
     options
         .custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits() | nix::fcntl::OFlag::O_NOFOLLOW.bits());
 }
 
 #[cfg(not(unix))]
-fn never_wait(_options: &mut OpenOptions) {}
+fn set_nonblocking(_options: &mut OpenOptions) {}

@@ -26,7 +26,7 @@
 //!   counts only per process is said to be so. At the deadline, after a normal end, and when the
 //!   host is killed, every process of the run dies.
 //!
-//! A step that the kernel refuses means that nothing runs. The [`Report`](skills_sandbox::Report)
+//! A step that the kernel refuses means that nothing runs. The [`EnforcementReport`](skills_sandbox::EnforcementReport)
 //! of a run says what stood, why it was not more, and what to do about it.
 //!
 //! This crate is empty on other systems. It must never know what a skill is.

@@ -326,7 +326,7 @@ impl Job {
     }
 
     /// Returns the same without variables that change which code runs, what it loads or where it
-    /// connects ([`changes_execution`]), regardless of their origin. Variables that describe the
+    /// connects ([`is_unsafe_variable`]), regardless of their origin. Variables that describe the
     /// run (`SKILL_…`, `TIMEOUT_MS`) stay, since the host sets them.
     pub fn filtered_envs(&self) -> impl Iterator<Item = (&str, &str)> {
         let is_run_variable = |name: &str| name.starts_with("SKILL_") || name == "TIMEOUT_MS";

@@ -1,4 +1,4 @@
-//! What the tools cost beside what they do: a call beside the same work without them.
+//! Overhead of the tools: a call compared with the same work without them.
 #![expect(
     clippy::unwrap_used,
     clippy::disallowed_methods,
@@ -18,7 +18,7 @@ fn main() {
     divan::main();
 }
 
-/// Skills with a script each, a hundred unless said, and a workspace with a text of 16 KiB.
+/// Skills with one script each, 100 by default, and a workspace with a text of 16 KiB.
 struct Host {
     place: TempDir,
     executor: Runtime,
@@ -87,7 +87,7 @@ impl Host {
     }
 }
 
-/// What any set of tools has to look at: all files of the skills, read.
+/// The minimum for any tool set: reading all files of the skills.
 #[divan::bench]
 fn floor(bencher: Bencher<'_, '_>) {
     let host = Host::new();
@@ -104,7 +104,7 @@ fn floor(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// The definitions of a hundred scripts.
+/// The definitions of 100 scripts.
 #[divan::bench]
 fn definitions(bencher: Bencher<'_, '_>) {
     let host = Host::new();
@@ -117,7 +117,7 @@ fn definitions(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| tools.definitions().unwrap().len());
 }
 
-/// A file of 16 KiB by `skills_read`.
+/// Reading a file of 16 KiB with `skills_read`.
 #[divan::bench]
 fn read(bencher: Bencher<'_, '_>) {
     let host = Host::new();
@@ -125,7 +125,7 @@ fn read(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| host.call(&tools, "skills_read", &json!({"path": "text"})));
 }
 
-/// A search among a hundred skills.
+/// A search in 100 skills.
 #[divan::bench]
 fn search(bencher: Bencher<'_, '_>) {
     let host = Host::new();
@@ -133,7 +133,7 @@ fn search(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| host.call(&tools, "search_skills", &json!({"query": "the 42th thing"})));
 }
 
-/// A list of a small workspace beside a thousand skills, which it does not need.
+/// Listing a small workspace with 1,000 skills, which are not needed for it.
 #[divan::bench]
 fn ls_beside_a_thousand(bencher: Bencher<'_, '_>) {
     let host = Host::of(1_000);
@@ -147,7 +147,7 @@ fn ls_beside_a_thousand(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| host.call(&tools, "skills_ls", &json!({})));
 }
 
-/// A page of a thousand skills, which are looked for in each call.
+/// A page of 1,000 skills, scanned on each call.
 #[divan::bench]
 fn ls_a_thousand(bencher: Bencher<'_, '_>) {
     let host = Host::of(1_000);
@@ -155,7 +155,7 @@ fn ls_a_thousand(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| host.call(&tools, "skills_ls", &json!({"path": "skills", "limit": 1})));
 }
 
-/// A tool of a script among a thousand, with arguments that do not fit, so that nothing runs.
+/// A script tool among 1,000, with invalid arguments, so that nothing runs.
 #[divan::bench]
 fn script_among_a_thousand(bencher: Bencher<'_, '_>) {
     let host = Host::of(1_000);
@@ -163,12 +163,12 @@ fn script_among_a_thousand(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| host.refused(&tools, "skill__skill-7__run"));
 }
 
-/// The same while the skills are watched.
+/// The same with an active watcher.
 #[cfg(feature = "watch")]
 mod watched {
     use super::*;
 
-    /// Waits until calls rely on the watch.
+    /// Waits until calls rely on the watcher.
     fn tools(host: &Host, boxes: &[ToolGroup]) -> (ToolSet, skills_tools::WatchHandle) {
         let tools = host.tools(boxes);
         let (sender, changes) = std::sync::mpsc::channel();
@@ -215,7 +215,7 @@ mod watched {
     }
 }
 
-/// A hundred skills that are published for the first time: all files are read.
+/// Publishing 100 skills for the first time: all files are read.
 #[divan::bench]
 fn publications_first(bencher: Bencher<'_, '_>) {
     let host = Host::new();
@@ -224,7 +224,7 @@ fn publications_first(bencher: Bencher<'_, '_>) {
         .bench_local_values(|tools| tools.published_skills().skills.len());
 }
 
-/// A hundred skills that have not changed since they were published.
+/// Publishing 100 skills that have not changed.
 #[divan::bench]
 fn publications_again(bencher: Bencher<'_, '_>) {
     let host = Host::new();

@@ -1,4 +1,4 @@
-//! The tools that are always there.
+//! The built-in tools, which exist whatever skills there are.
 
 use std::sync::OnceLock;
 
@@ -12,8 +12,8 @@ use crate::schema::ArgumentValidator;
 use crate::tool_definition::ToolDefinition;
 use crate::{ToolError, ToolGroup};
 
-/// A tool that is always there: what a model is told of it and what checks its arguments are made
-/// once, by the first who needs them.
+/// A built-in tool. Its definition and its argument validator are built once, on first use, and
+/// shared by all tool sets.
 pub(crate) struct BuiltinTool {
     pub(crate) kind: BuiltinKind,
     pub(crate) name: &'static str,
@@ -22,7 +22,7 @@ pub(crate) struct BuiltinTool {
     validator: OnceLock<Result<ArgumentValidator, ToolError>>,
 }
 
-/// Which tool it is.
+/// Identifies a built-in tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BuiltinKind {
     Ls,
@@ -66,7 +66,7 @@ static CATALOG_TOOLS: [BuiltinTool; 3] = [
     ),
 ];
 
-/// The tools of a group, in their order.
+/// Returns the tools of a group, in the order in which they are listed.
 pub(crate) fn builtin_tools(toolbox: ToolGroup) -> &'static [BuiltinTool] {
     match toolbox {
         ToolGroup::Workspace => &WORKSPACE_TOOLS,
@@ -87,7 +87,7 @@ impl BuiltinTool {
         }
     }
 
-    /// What a model is told of it, with the names of the skills that there are where it takes one.
+    /// Returns the definition, with the names of the available skills where the tool takes one.
     pub(crate) fn definition_with_names(
         &self,
         runtime: &SkillRuntime,
@@ -103,8 +103,8 @@ impl BuiltinTool {
         definition
     }
 
-    /// Checks arguments and returns them with integers as Rust reads them. The names of skills are
-    /// not checked: the tool itself knows which one was meant.
+    /// Validates arguments and returns them with integral floats converted to integers. Skill names
+    /// are not validated here: the tool itself reports unknown names with suggestions.
     ///
     /// # Errors
     /// `invalid_arguments`.
@@ -120,14 +120,14 @@ impl BuiltinTool {
         Ok(normalize_integers(arguments, schema))
     }
 
-    /// What is told of it, without the names of skills.
+    /// Returns the definition without skill names.
     pub(crate) fn definition(&self) -> &ToolDefinition {
         self.definition.get_or_init(self.define)
     }
 }
 
-/// Writes `10.0` as `10` where the schema asks for an integer: for a schema it is one, for Rust it
-/// is not.
+/// Converts `10.0` to `10` where the schema expects an integer: JSON Schema accepts it as one,
+/// serde does not.
 fn normalize_integers(mut arguments: Value, schema: &Value) -> Value {
     let is_integer = |name: &str| schema["properties"][name]["type"] == "integer";
     for (_, value) in arguments
@@ -147,7 +147,7 @@ fn normalize_integers(mut arguments: Value, schema: &Value) -> Value {
     arguments
 }
 
-/// Up to 2^53 a float has all integers.
+/// Converts an integral float. Up to 2^53 every integer has an exact representation.
 fn exact_integer(number: f64) -> Option<i64> {
     let is_exact = number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0;
     is_exact
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tool_is_found_by_the_name_that_a_model_is_told() {
+    fn a_builtin_tool_has_the_name_in_its_definition() {
         for toolbox in [
             ToolGroup::Workspace,
             ToolGroup::ScriptExecutor,
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_are_integers_however_they_are_written() {
+    fn integral_floats_are_converted_to_integers() {
         let schema =
             json!({"properties": {"limit": {"type": "integer"}, "args": {"type": "object"}}});
         let cases = [

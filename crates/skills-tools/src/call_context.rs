@@ -1,13 +1,15 @@
-//! Who calls, and what may stop the call.
+//! The caller of a tool: session, cancellation and approver.
 
 use std::fmt;
 use std::sync::Arc;
 
 use skills_runtime::{Approver, CancellationToken};
 
-/// Who calls, and what may stop the call.
+/// Identifies the caller of a tool and how the call can be cancelled or approved.
 ///
-/// Defaults: a conversation of one call, nobody who cancels, whom the runtime asks.
+/// By default, each call is a session of its own, nothing cancels it, and the approver of the
+/// runtime answers approval requests. All settings are optional; the context is cheap to clone and
+/// can be reused for several calls.
 #[derive(Clone, Default)]
 #[must_use]
 pub struct CallContext {
@@ -17,22 +19,23 @@ pub struct CallContext {
 }
 
 impl CallContext {
-    /// Says which conversation the call belongs to. Calls of one session share the private working
-    /// directory of script tools and what somebody answers for the session. Without one each call
-    /// has a directory of its own, and answers are those of the host itself. Whoever serves several
-    /// people gives each their own.
+    /// Sets the session that the call belongs to. Calls of one session share the private working
+    /// directory of script tools and the approvals given for the session. Without a session, each
+    /// call has its own directory, and approvals are those of the host application itself. A server
+    /// with several users must use a separate session id for each of them.
     pub fn session(mut self, session: impl Into<String>) -> Self {
         self.session = Some(session.into());
         self
     }
 
-    /// Lets `cancellation` stop the call; what a program wrote until then is in the outcome.
+    /// Sets a token that stops the call. Output that the program wrote before it was stopped is
+    /// part of the result.
     pub fn cancellation(mut self, cancellation: CancellationToken) -> Self {
         self.cancellation = Some(cancellation);
         self
     }
 
-    /// Chooses who is asked, instead of whom the runtime asks.
+    /// Sets the approver of this call, which replaces the approver of the runtime.
     pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
         self.approver = Some(approver);
         self

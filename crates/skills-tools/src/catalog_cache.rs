@@ -1,4 +1,4 @@
-//! When the disk is looked at for skills.
+//! Caches the catalog between calls.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,37 +6,37 @@ use std::time::{Duration, Instant};
 
 use skills_runtime::{Catalog, SkillRuntime};
 
-/// So long what a look found counts while somebody watches. Systems do not report everything: edits
-/// through another hard link, what other machines do, what becomes of a directory above.
+/// How long a cached scan stays valid while a watcher is active. Watchers miss some changes: edits
+/// through another hard link, changes by other machines, renames of parent directories.
 const MAX_AGE: Duration = Duration::from_secs(1);
 
-/// Looks at the disk for skills whenever a call needs them; while somebody watches, only after an
-/// event, and once in a second.
+/// Scans for skills when a call needs the catalog. While a watcher is active, it scans only after
+/// an event, or when the last scan is a second old.
 pub(crate) struct CatalogCache {
     runtime: SkillRuntime,
     clock: Clock,
     watchers: Mutex<WatcherSet>,
-    /// The last whole look while somebody watched.
+    /// The last full scan while a watcher was active.
     last_scan: Mutex<Option<Generation>>,
-    /// How often the tools themselves may have changed skills.
+    /// Number of writes of the tools themselves that may have changed skills.
     write_count: AtomicU64,
 }
 
-/// Says what time it is.
+/// Returns the current time.
 type Clock = Box<dyn Fn() -> Instant + Send + Sync>;
 
-/// Says how often a watch has reported something.
+/// Returns the number of events that a watcher has reported.
 pub(crate) type EventCounter = Box<dyn Fn() -> u64 + Send + Sync>;
 
-/// Those who watch, each by a number of its own.
+/// The active watchers, by registration number.
 #[derive(Default)]
 struct WatcherSet {
     watchers: Vec<(u64, EventCounter)>,
-    /// How often somebody began or ended.
+    /// Incremented when a watcher is registered or unregistered.
     epoch: u64,
 }
 
-/// The beginning of a look, and what was reported until then.
+/// Validity token of a scan: its start time, and the events reported until then.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Generation {
     started: Instant,
@@ -59,13 +59,13 @@ impl CatalogCache {
         }
     }
 
-    /// The skills that there are.
+    /// Returns the current catalog.
     pub(crate) fn catalog(&self) -> Arc<Catalog> {
         if !self.has_watchers() {
             return self.runtime.refresh();
         }
         let asked = (self.clock)();
-        // One looks for all who ask meanwhile.
+        // Concurrent callers share one scan.
         let mut last = self
             .last_scan
             .lock()
@@ -79,8 +79,8 @@ impl CatalogCache {
         catalog
     }
 
-    /// Looks whether anybody watches or not, because the tools themselves changed something: no
-    /// later call finds what was there before.
+    /// Scans unconditionally after a write of the tools themselves, so that later calls do not see
+    /// the previous catalog.
     pub(crate) fn refresh(&self) -> Arc<Catalog> {
         self.write_count.fetch_add(1, Ordering::SeqCst);
         self.runtime.refresh()
@@ -94,7 +94,7 @@ impl CatalogCache {
         self.write_count.load(Ordering::SeqCst)
     }
 
-    /// To be taken before a look.
+    /// Returns the token for a scan that starts now.
     pub(crate) fn generation(&self) -> Generation {
         let watches = self.watchers();
         Generation {
@@ -104,8 +104,8 @@ impl CatalogCache {
         }
     }
 
-    /// Says whether what a look found still counts: somebody has watched since it began, nothing
-    /// was reported, and it is not too long ago.
+    /// Returns whether a scan is still valid: a watcher was active since it started, no event was
+    /// reported, and it is not older than [`MAX_AGE`].
     pub(crate) fn is_current(&self, sight: Generation) -> bool {
         let watches = self.watchers();
         let is_recent = (self.clock)().saturating_duration_since(sight.started) < MAX_AGE;
@@ -115,7 +115,7 @@ impl CatalogCache {
             && watches.event_count() == sight.event_count
     }
 
-    /// Relies on one more watch, and returns its number.
+    /// Registers a watcher, and returns its number.
     #[cfg(any(test, feature = "watch"))]
     pub(crate) fn register(&self, reported: EventCounter) -> u64 {
         let mut watches = self.watchers();
@@ -138,7 +138,7 @@ impl CatalogCache {
 }
 
 impl WatcherSet {
-    /// No count falls, so that the sum is the same when all are.
+    /// Counters never decrease, so equal sums mean that all are unchanged.
     fn event_count(&self) -> u64 {
         self.watchers.iter().map(|(_, reported)| reported()).sum()
     }
@@ -151,7 +151,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// Skills in a directory, looked for at a time that is said.
+    /// A skill directory with a clock that the test controls.
     pub(crate) struct Fixture {
         directory: TempDir,
         pub(crate) looks: Arc<CatalogCache>,
@@ -180,7 +180,7 @@ pub(crate) mod tests {
             self.looks.runtime.clone()
         }
 
-        /// A skill with a script.
+        /// Creates a skill with a script.
         #[expect(clippy::disallowed_methods, reason = "tests make their own files")]
         pub(crate) fn skill(&self, name: &str) {
             let directory = self.directory.path().join(name);
@@ -226,67 +226,67 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn without_a_watch_each_call_looks() {
-        let hill = Fixture::new();
+    fn without_a_watcher_each_call_scans() {
+        let fixture = Fixture::new();
         for number in 1..4 {
-            hill.skill(&format!("s{number}"));
-            assert_eq!(hill.skills(), number);
+            fixture.skill(&format!("s{number}"));
+            assert_eq!(fixture.skills(), number);
         }
     }
 
     #[test]
-    fn what_no_event_tells_is_seen_within_a_second() {
-        let hill = Fixture::new();
-        hill.skill("a");
-        hill.watch();
-        assert_eq!(hill.skills(), 1);
-        hill.skill("b");
+    fn changes_without_events_are_seen_within_a_second() {
+        let fixture = Fixture::new();
+        fixture.skill("a");
+        fixture.watch();
+        assert_eq!(fixture.skills(), 1);
+        fixture.skill("b");
         for _ in 0..2_000 {
-            assert_eq!(hill.skills(), 1);
+            assert_eq!(fixture.skills(), 1);
         }
-        hill.pass(999);
-        assert_eq!(hill.skills(), 1);
-        hill.pass(1);
-        assert_eq!(hill.skills(), 2);
-        hill.skill("c");
-        hill.pass(999);
+        fixture.pass(999);
+        assert_eq!(fixture.skills(), 1);
+        fixture.pass(1);
+        assert_eq!(fixture.skills(), 2);
+        fixture.skill("c");
+        fixture.pass(999);
         assert_eq!(
-            hill.skills(),
+            fixture.skills(),
             2,
-            "the look that found two counts as the last"
+            "the scan that found two is the last one"
         );
-        hill.pass(1);
-        assert_eq!(hill.skills(), 3);
+        fixture.pass(1);
+        assert_eq!(fixture.skills(), 3);
     }
 
     #[test]
-    fn after_an_event_each_call_looks_once() {
-        let hill = Fixture::new();
-        hill.watch();
-        assert_eq!(hill.skills(), 0);
-        hill.skill("a");
-        hill.happen();
-        assert_eq!(hill.skills(), 1);
-        hill.skill("b");
-        assert_eq!(hill.skills(), 1);
-        hill.happen();
-        assert_eq!(hill.skills(), 2);
+    fn an_event_causes_one_scan() {
+        let fixture = Fixture::new();
+        fixture.watch();
+        assert_eq!(fixture.skills(), 0);
+        fixture.skill("a");
+        fixture.happen();
+        assert_eq!(fixture.skills(), 1);
+        fixture.skill("b");
+        assert_eq!(fixture.skills(), 1);
+        fixture.happen();
+        assert_eq!(fixture.skills(), 2);
     }
 
     #[test]
-    fn no_look_counts_that_another_watch_began_with() {
-        let hill = Fixture::new();
-        let first = hill.watch();
-        assert_eq!(hill.skills(), 0);
-        hill.skill("a");
-        let second = hill.watch();
-        assert_eq!(hill.skills(), 1);
-        hill.looks.unregister(first);
-        hill.skill("b");
-        assert_eq!(hill.skills(), 2);
-        hill.skill("c");
-        assert_eq!(hill.skills(), 2, "the other is left");
-        hill.looks.unregister(second);
-        assert_eq!(hill.skills(), 3);
+    fn a_scan_from_before_a_watcher_change_is_stale() {
+        let fixture = Fixture::new();
+        let first = fixture.watch();
+        assert_eq!(fixture.skills(), 0);
+        fixture.skill("a");
+        let second = fixture.watch();
+        assert_eq!(fixture.skills(), 1);
+        fixture.looks.unregister(first);
+        fixture.skill("b");
+        assert_eq!(fixture.skills(), 2);
+        fixture.skill("c");
+        assert_eq!(fixture.skills(), 2, "the other watcher is active");
+        fixture.looks.unregister(second);
+        assert_eq!(fixture.skills(), 3);
     }
 }

@@ -1,4 +1,4 @@
-//! The tools by which a model without file access finds and reads skills.
+//! Tools with which a model without file access finds and reads skills.
 
 pub(crate) mod load;
 pub(crate) mod resource;
@@ -11,24 +11,24 @@ use skills_runtime::{Catalog, SkillRuntime};
 
 use crate::file_tools::FileTools;
 
-/// The most names that a schema lists.
+/// Maximum number of names that a schema lists.
 const MAX_ENUM_NAMES: usize = 100;
-/// The most bytes of all names in a schema together.
+/// Maximum number of bytes of all names in a schema together.
 const MAX_ENUM_BYTES: usize = 4 * 1024;
 
-/// The tools by which a model without file access finds and reads skills.
+/// Implements the tools with which a model without file access finds and reads skills.
 pub(crate) struct CatalogTools {
     pub(crate) runtime: SkillRuntime,
     pub(crate) files: Arc<FileTools>,
 }
 
-/// The name of a skill as a schema says it, whichever skills there are.
+/// Returns the schema of a skill name, without listing names.
 fn any_skill_name_schema() -> Value {
-    json!({"type": "string", "minLength": 1, "maxLength": 128, "description": "The skill; find it with search_skills."})
+    json!({"type": "string", "minLength": 1, "maxLength": 128, "description": "Name of the skill; find it with search_skills."})
 }
 
-/// The name of a skill as a schema says it: one of those that there are, as long as these are few
-/// enough to be listed.
+/// Returns the schema of a skill name as an `enum` of the available skills, unless there are too
+/// many to list.
 pub(crate) fn skill_name_schema(runtime: &SkillRuntime, catalog: &Catalog) -> Value {
     let mut names: Vec<&str> = catalog
         .entries()
@@ -41,5 +41,5 @@ pub(crate) fn skill_name_schema(runtime: &SkillRuntime, catalog: &Catalog) -> Va
     if names.is_empty() || names.len() > MAX_ENUM_NAMES || bytes > MAX_ENUM_BYTES {
         return any_skill_name_schema();
     }
-    json!({"type": "string", "enum": names, "description": "The skill."})
+    json!({"type": "string", "enum": names, "description": "Name of the skill."})
 }

@@ -1,83 +1,87 @@
-//! What went wrong, in words that a model can act on.
+//! Errors that a model can act on.
 
 use serde::Serialize;
 
-/// Why a tool did not do what it was asked.
+/// Error of a tool call, written for the model that made the call.
 ///
-/// This is a result like any other: a model reads it and tries again. No path of this machine is in
-/// it.
+/// A model reads `message` and `hint` and can correct the call, so an error is an ordinary result
+/// ([`ToolOutput`](crate::ToolOutput)). Programs match on `code`. No field contains a path of the
+/// host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ToolError {
-    /// The class.
+    /// The class of the error.
     pub code: ToolErrorCode,
-    /// What happened, in one sentence.
+    /// What failed and why, in one sentence.
     pub message: String,
-    /// The virtual path that it is about.
+    /// The virtual path concerned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// What can be done about it.
+    /// What to do about it, in the imperative.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// Whether the same call may succeed later.
     pub retryable: bool,
 }
 
-/// The classes of [`ToolError`].
+/// Classifies a [`ToolError`].
+///
+/// Codes are stable and part of the output schema of every tool; [`as_str`](Self::as_str) returns
+/// the text that results contain, such as `not_found`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolErrorCode {
-    /// The arguments do not fit the tool's schema.
+    /// The arguments do not match the input schema.
     InvalidArguments,
-    /// The path is none: it holds `..`, control characters, backslashes and the like.
+    /// The path is not valid: it contains `..`, control characters, backslashes or similar.
     InvalidPath,
-    /// The path lies in no mount.
+    /// The path is not in the workspace, a skill or a mount.
     PathOutsideMounts,
-    /// Nothing is there.
+    /// The path does not exist.
     NotFound,
-    /// It is a file.
+    /// The path is not a directory.
     NotADirectory,
-    /// It is a directory.
+    /// The path is a directory.
     IsADirectory,
-    /// The system or a rule of the tools forbids it.
+    /// The file system or a rule of the tools forbids the access.
     PermissionDenied,
-    /// The mount may only be read.
+    /// The mount or skill is read-only.
     ReadOnly,
-    /// It is longer than the tool takes.
+    /// The content exceeds a limit.
     TooLarge,
-    /// It is no text.
+    /// The file is not text.
     BinaryFile,
-    /// Something of that name is there already.
+    /// The name already exists.
     AlreadyExists,
-    /// The name is none for a skill.
+    /// The name is not valid for a skill.
     InvalidName,
-    /// It changed meanwhile.
+    /// The file changed since it was read.
     Conflict,
-    /// There is no such skill, or several.
+    /// The skill does not exist, or its name is ambiguous.
     SkillNotFound,
     /// The skill has no such script.
     ScriptNotFound,
-    /// The deadline came.
+    /// The deadline was reached.
     TimedOut,
-    /// The caller gave up.
+    /// The caller cancelled the call.
     Cancelled,
     /// The program ran and failed.
     Failed,
-    /// The policy forbids it.
+    /// A policy rule denies the call.
     DeniedByPolicy,
-    /// Somebody has to allow it first.
+    /// The call needs an approval that was not given.
     ApprovalRequired,
-    /// No sandbox can be had here.
+    /// No sandbox backend is available.
     SandboxUnavailable,
-    /// What the program needs is not here.
+    /// A requirement of the program is missing.
     SetupFailed,
-    /// Something failed that the caller cannot mend.
+    /// An internal failure that the caller cannot fix.
     Internal,
 }
 
 impl ToolErrorCode {
-    /// Returns the code as results show it.
+    /// Returns the code as text, as it is in results.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -123,13 +127,13 @@ impl ToolError {
         }
     }
 
-    /// Says which virtual path it is about.
+    /// Sets the virtual path concerned.
     pub(crate) fn with_path(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into());
         self
     }
 
-    /// Says what can be done about it.
+    /// Sets the hint.
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self

@@ -1,5 +1,4 @@
-//! The tools for files: one virtual file system of the workspace, the skills and the mounts of a
-//! host.
+//! Tools for files, on a virtual file system of the workspace, the skills and the mounts.
 
 pub(crate) mod create;
 pub(crate) mod ls;
@@ -22,52 +21,57 @@ use crate::{ToolError, ToolErrorCode};
 
 pub(crate) use resolve::{PathTarget, ResolvedPath};
 
-/// Which skills a model may write into.
+/// Selects the skills that a model may write to.
+///
+/// Writing to an active skill changes what its next run executes. The default therefore restricts
+/// writes to drafts, which do not run before a user accepts them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SkillWrites {
-    /// None, and it makes no new ones.
+    /// None. The model cannot create drafts either.
     Never,
-    /// Drafts: new ones, which nobody has adopted and nothing runs of.
+    /// Drafts only: not yet accepted, never run.
     #[default]
     Drafts,
-    /// All. What it writes into a skill that is used, the next run uses.
+    /// All skills. The next run of a skill uses the changed files.
     All,
 }
 
-/// Whether files that look like keys and secrets are read: `.env*`, `*.pem`, `id_rsa*`, `.netrc`
-/// and the like.
+/// Selects whether files that probably contain keys or secrets can be read.
+///
+/// Such files are recognized by name alone: `.env*`, `*.pem`, `id_rsa*`, `.netrc` and similar. The
+/// check also applies to the target of a symlink, so a link with another name does not bypass it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum KeyFileAccess {
-    /// They are refused.
+    /// Reading them fails with `permission_denied`.
     #[default]
     Deny,
-    /// They are files like others.
+    /// They are read like other files.
     Allow,
 }
 
-/// The tools for files.
+/// Implements the tools for files.
 pub(crate) struct FileTools {
     pub(crate) runtime: SkillRuntime,
     pub(crate) catalog_cache: Arc<CatalogCache>,
     mounts: MountTable,
-    /// Where new skills are made, when the host has a place for them.
+    /// The directory for drafts, if the host application has one.
     drafts_dir: Option<PathBuf>,
-    /// What of the host no tool writes, by canonical paths.
+    /// Canonical paths that no tool writes.
     protected_paths: Vec<PathBuf>,
     skill_writes: SkillWrites,
     key_file_access: KeyFileAccess,
     list_limits: ListLimits,
-    /// For all skills together.
+    /// Write quota of all skills together.
     skill_quota: Arc<WriteQuota>,
-    /// One write at a time: what is compared is what is replaced.
+    /// Serializes writes, so that the file that was compared is the file that is replaced.
     write_lock: Mutex<()>,
 }
 
 impl FileTools {
-    /// Puts the tools together; drafts have no place, [`SkillWrites`] and [`KeyFileAccess`] are the
-    /// defaults.
+    /// Creates the tools without a directory for drafts and with the defaults of [`SkillWrites`]
+    /// and [`KeyFileAccess`].
     pub(crate) fn new(runtime: SkillRuntime, table: MountTable) -> Self {
         Self {
             catalog_cache: Arc::new(CatalogCache::new(runtime.clone())),
@@ -83,22 +87,22 @@ impl FileTools {
         }
     }
 
-    /// Names the directory of new skills. The runtime needs it as an untrusted root, else nobody
-    /// sees them.
+    /// Sets the directory for drafts. The runtime needs it as an untrusted root, otherwise drafts
+    /// are not found.
     pub(crate) fn drafts_dir(mut self, directory: Option<PathBuf>) -> Self {
         self.drafts_dir = directory;
         self
     }
 
-    /// Names what no tool writes, by canonical paths.
+    /// Sets the canonical paths that no tool writes.
     pub(crate) fn protected_paths(mut self, paths: Vec<PathBuf>) -> Self {
         self.protected_paths = paths;
         self
     }
 
-    /// Refuses what the host hides and what is its own. A place to write is not reached through
-    /// links, so its path is where it is. Whether a skill is written is said elsewhere, and drafts
-    /// may lie among what programs do not write.
+    /// Rejects hidden and protected paths. Skill and draft rules are checked elsewhere: drafts may
+    /// be inside a protected path. A write target is not reached through symlinks, so its path
+    /// needs no canonicalization.
     pub(crate) fn check_writable(&self, place: &ResolvedPath) -> Result<(), ToolError> {
         self.check_visible(place, &place.host_path)?;
         let is_kept = |kept: &PathBuf| {
@@ -107,20 +111,22 @@ impl FileTools {
         if place.skill.is_none() && self.protected_paths.iter().any(is_kept) {
             let error = ToolError::new(
                 ToolErrorCode::PermissionDenied,
-                format!("'{}' is the host's own and is not written", place.display),
+                format!("cannot write '{}': protected by the host", place.display),
             );
-            return Err(error.with_path(&place.display).with_hint("write elsewhere"));
+            return Err(error
+                .with_path(&place.display)
+                .with_hint("write to another path"));
         }
         Ok(())
     }
 
-    /// Says whether a file is not read because its names say that it may hold keys or secrets.
+    /// Returns whether a file must not be read because its name indicates keys or secrets.
     pub(crate) fn is_key_file<S: AsRef<str>>(&self, parts: &[S]) -> bool {
         self.key_file_access == KeyFileAccess::Deny && sensitive::is_key_file(parts)
     }
 
-    /// Refuses to go on when something else was put in the place of a mount: programs would see
-    /// that.
+    /// Fails if the directory of a mount was replaced at its path, since programs would see the
+    /// replacement.
     pub(crate) fn check_mounts_unchanged(&self) -> Result<(), ToolError> {
         match self
             .mounts
@@ -129,14 +135,14 @@ impl FileTools {
         {
             Some(mount) => Err(ToolError::new(
                 ToolErrorCode::Conflict,
-                format!("'{}' is not where it was when the tools began", mount.name),
+                format!("cannot use '{}': its directory was replaced", mount.name),
             )),
             None => Ok(()),
         }
     }
 
-    /// Says whether whoever watches has to look again because of something that was written
-    /// anywhere: mounts may lie where skills do.
+    /// Returns whether a write may have changed a skill, so that the catalog needs a refresh: a
+    /// mount may contain a root.
     pub(crate) fn may_overlap_skills(&self) -> bool {
         self.skill_writes == SkillWrites::All && self.catalog_cache.has_watchers()
     }
@@ -146,7 +152,7 @@ impl FileTools {
         self.mounts.all_mounts()
     }
 
-    /// Returns the workspace.
+    /// Returns the workspace, if there is one.
     pub(crate) fn workspace(&self) -> Option<&OpenMount> {
         self.mounts.workspace()
     }

@@ -1,4 +1,4 @@
-//! Files below a directory handle: looked at, listed, read and written without ever leaving it.
+//! Reading, listing and writing of files below a directory handle, without leaving it.
 
 pub(crate) mod list;
 pub(crate) mod media;
@@ -13,14 +13,14 @@ use std::io::{Error, ErrorKind};
 
 use crate::{ToolError, ToolErrorCode};
 
-/// Says what a failed system call means for a virtual path. What the system says itself could name
-/// a path of this machine.
+/// Converts an I/O error to a tool error with a virtual path. The text of the system error is not
+/// used, since it could contain a host path.
 pub(crate) fn io_error(error: &Error, shown: &str) -> ToolError {
     let (code, message) = match error.kind() {
         ErrorKind::NotFound => (ToolErrorCode::NotFound, format!("path '{shown}' not found")),
         ErrorKind::NotADirectory => (
             ToolErrorCode::NotADirectory,
-            format!("a part of '{shown}' is not a directory"),
+            format!("cannot open '{shown}': a parent is not a directory"),
         ),
         ErrorKind::IsADirectory => (
             ToolErrorCode::IsADirectory,
@@ -28,32 +28,32 @@ pub(crate) fn io_error(error: &Error, shown: &str) -> ToolError {
         ),
         ErrorKind::AlreadyExists => (
             ToolErrorCode::AlreadyExists,
-            format!("'{shown}' exists already"),
+            format!("'{shown}' already exists"),
         ),
         ErrorKind::ReadOnlyFilesystem => (
             ToolErrorCode::ReadOnly,
-            format!("'{shown}' lies on a file system that may only be read"),
+            format!("cannot write '{shown}': read-only file system"),
         ),
         ErrorKind::PermissionDenied => (
             ToolErrorCode::PermissionDenied,
-            format!("'{shown}' may not be opened, or a link leads out of its directory"),
+            format!("cannot open '{shown}': permission denied, or a symlink leaves its directory"),
         ),
-        // Too many links, or one that came while the path was walked.
+        // Too many symlinks, or a symlink that appeared during the walk.
         _ if is_loop(error) => (
             ToolErrorCode::PermissionDenied,
-            format!("a link on the way to '{shown}' is not followed"),
+            format!("cannot open '{shown}': its path contains a symlink"),
         ),
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (
             ToolErrorCode::TooLarge,
-            format!("no space is left for '{shown}'"),
+            format!("cannot write '{shown}': no space left"),
         ),
         ErrorKind::InvalidFilename => (
             ToolErrorCode::InvalidPath,
-            format!("'{shown}' has a name that the file system does not take"),
+            format!("invalid path '{shown}': rejected by the file system"),
         ),
         kind => (
             ToolErrorCode::Internal,
-            format!("'{shown}' cannot be used: {kind}"),
+            format!("cannot access '{shown}': {kind}"),
         ),
     };
     ToolError::new(code, message).with_path(shown)

@@ -1,16 +1,15 @@
-//! The directories that the host keeps from models.
+//! Directories that are hidden from models.
 
 use std::path::{Path, PathBuf};
 
 use skills_runtime::policy::fold_name;
 
-/// Hidden directories, by their canonical paths. Names are compared without case, because two
-/// spellings of a name are one directory on some disks.
+/// Hidden directories, as canonical paths. The comparison ignores case, since some file systems do.
 pub(crate) struct HiddenDirs(Vec<PathBuf>);
 
 impl HiddenDirs {
-    /// Looks up where the directories are now: they may be made, or replaced by links, after the
-    /// tools were built.
+    /// Canonicalizes the directories. Done per call, since they may be created or replaced after
+    /// the tools were built.
     pub(crate) fn resolve(directories: &[PathBuf]) -> Self {
         Self(
             directories
@@ -20,7 +19,7 @@ impl HiddenDirs {
         )
     }
 
-    /// Keeps those that lie below a canonical path.
+    /// Keeps the directories below a canonical path.
     pub(crate) fn within(mut self, path: &Path) -> Self {
         let path = fold_path(path);
         self.0.retain(|hidden| hidden.starts_with(&path));
@@ -31,14 +30,14 @@ impl HiddenDirs {
         self.0.is_empty()
     }
 
-    /// Says whether a canonical path is a hidden directory or lies in one.
+    /// Returns whether a canonical path is a hidden directory or inside one.
     pub(crate) fn contains(&self, path: &Path) -> bool {
         let path = fold_path(path);
         self.0.iter().any(|hidden| path.starts_with(hidden))
     }
 }
 
-/// Resolves the part of a path that is there.
+/// Canonicalizes the existing part of a path.
 pub(crate) fn canonicalize_existing(path: &Path) -> PathBuf {
     let there = path
         .ancestors()

@@ -1,18 +1,18 @@
-//! The tools that a model calls to find, read, write, make and run skills, whatever carries the
-//! calls.
+//! Tools with which a model finds, reads, writes, creates and runs skills, independent of the
+//! protocol that carries the calls.
 //!
 //! ```text
 //! ToolSet::definitions() --> names, schemas, annotations --> MCP | OpenAI-style | Anthropic-style
 //! ToolSet::call(name, arguments, context)
-//!      |  arguments against the schema
-//!      |-- files: virtual path -> mount -> handle -> bytes        no path of this machine goes in or out
-//!      `-- programs: words -> SkillRuntime -> sandbox -> Outcome  policy decides, never the model
-//! ToolSet::publications() --> skills with the digests of all their files, for hosts elsewhere
-//! ToolSet::prompts()      --> skills that a user calls by name
+//!      |  validate the arguments against the schema
+//!      |-- files: virtual path -> mount -> handle -> bytes       no host path goes in or out
+//!      `-- programs: argv -> SkillRuntime -> sandbox -> output   policy decides, never the model
+//! ToolSet::published_skills() --> skills with the digests of all their files, for remote clients
+//! ToolSet::prompts()          --> skills that a user invokes by name
 //! ```
 //!
-//! This crate must never know JSON-RPC, standard input and output, or which backend confines a
-//! program.
+//! This crate must not depend on JSON-RPC, standard input and output, or a particular sandbox
+//! backend.
 
 mod builtin;
 mod call_context;
@@ -51,7 +51,7 @@ pub use publication::{
 };
 pub use run::executor::ScriptExecutor;
 pub use run::run_skill_script::ScriptResult;
-/// The layer that finds and runs skills.
+/// The crate that finds and runs skills.
 pub use skills_runtime as runtime;
 pub use tool_definition::{Annotations, ToolDefinition, ToolFormat};
 pub use tool_output::ToolOutput;

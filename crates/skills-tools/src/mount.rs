@@ -1,4 +1,4 @@
-//! The directories that a host lets a model see.
+//! Directories that a host application exposes to a model.
 
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
@@ -10,20 +10,23 @@ use cap_std::fs::Dir;
 
 use crate::virtual_path::invalid_part_reason;
 
-/// How much is written below a mount when nobody says otherwise: 256 MiB.
+/// Default write quota of a mount: 256 MiB.
 pub(crate) const DEFAULT_QUOTA_BYTES: u64 = 256 << 20;
-/// What the kernel shows as files; writing there changes the machine, and reading shows other
-/// processes.
+/// File systems of the kernel: writing changes the system, reading exposes other processes.
 const KERNEL_FILE_SYSTEMS: [&str; 3] = ["/proc", "/sys", "/dev"];
-/// Names of places that the tools have.
+/// Names that the tools use themselves.
 const RESERVED_NAMES: [&str; 3] = ["skills", "workspace", "session"];
-/// What systems have at the root of their files; programs see it there.
+/// Names of directories at the root of a file system, which programs see there.
 const SYSTEM_DIRECTORIES: [&str; 20] = [
     "bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "media", "mnt", "opt", "proc",
     "root", "run", "sbin", "srv", "sys", "tmp", "usr", "var",
 ];
 
-/// A directory that a host lets a model see under a name.
+/// Exposes a directory to a model under a name.
+///
+/// Tools reach the files as `NAME/PATH`, programs as `/NAME/PATH`. The directory is opened when the
+/// tool set is built and remains the same even if another directory is moved to its path. Mounts
+/// must not overlap.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Mount {
@@ -34,7 +37,7 @@ pub struct Mount {
     quota_bytes: u64,
 }
 
-/// What may be done below a mount.
+/// Access to the files of a mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Access {
     /// Reading.
@@ -43,7 +46,7 @@ pub(crate) enum Access {
     ReadWrite,
 }
 
-/// Whether the directory's own path leads to it as well.
+/// Whether the host path of the directory is accepted, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum HostPathVisibility {
     Hidden,
@@ -51,30 +54,31 @@ enum HostPathVisibility {
 }
 
 impl Mount {
-    /// Names a directory that a model may read. The name is one part of a path, and none that the
-    /// tools or systems have (`skills`, `etc`, …).
+    /// Creates a read-only mount. The name is a single path component, and not one that the tools
+    /// or operating systems use (`skills`, `etc`, …).
     ///
-    /// Defaults: only its name leads to it, not its path; of a writable one 256 MiB are written.
+    /// By default, the directory is accessible by its name only, not by its host path; the write
+    /// quota of a writable mount is 256 MiB.
     pub fn read_only(name: impl Into<String>, directory: impl Into<PathBuf>) -> Self {
         Self::new(name.into(), directory.into(), Access::ReadOnly)
     }
 
-    /// Names a directory that a model may read and write; defaults as for
-    /// [`read_only`](Self::read_only).
+    /// Creates a writable mount, with the defaults of [`read_only`](Self::read_only).
     pub fn writable(name: impl Into<String>, directory: impl Into<PathBuf>) -> Self {
         Self::new(name.into(), directory.into(), Access::ReadWrite)
     }
 
-    /// Lets the directory's absolute path lead to it as well, so that people and models can speak
-    /// of its files by one path.
+    /// Also accepts the absolute host path of the directory, so that users and models can refer to
+    /// its files by the same path.
     ///
-    /// That is the path without symlinks, and the one that was given when it is absolute.
+    /// Both the canonical path and the path that was given are accepted, the latter only if it is
+    /// absolute.
     pub fn with_host_path(mut self) -> Self {
         self.host_path = HostPathVisibility::Visible;
         self
     }
 
-    /// Sets how many bytes the tools write below it as long as they live.
+    /// Sets how many bytes the tools may write below the mount during the lifetime of the tool set.
     pub fn quota_bytes(mut self, bytes: u64) -> Self {
         self.quota_bytes = bytes;
         self
@@ -91,28 +95,32 @@ impl Mount {
     }
 }
 
-/// Why a directory is not mounted.
+/// Error of a directory that cannot be mounted.
+///
+/// The name is invalid or taken, the directory cannot be opened or must not be mounted, or two
+/// mounts overlap. The message names the mount and the reason and may contain host paths: it is
+/// meant for the host application, not for a model.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct MountError(#[from] Repr);
 
 #[derive(Debug, thiserror::Error)]
 enum Repr {
-    #[error("{name:?} cannot be the name of a mount: {reason}")]
+    #[error("invalid mount name `{name}`: {reason}")]
     InvalidName { name: String, reason: &'static str },
-    #[error("there are two mounts of the name {name:?}")]
+    #[error("duplicate mount name `{name}`")]
     DuplicateName { name: String },
-    #[error("{} cannot be the mount {name:?}: {reason}", directory.display())]
+    #[error("cannot mount {} as `{name}`: {reason}", directory.display())]
     InvalidDirectory {
         name: String,
         directory: PathBuf,
         reason: &'static str,
     },
     #[error(
-        "the mounts {name:?} and {other:?} lie in each other, so that one thing would have several names and rules; keep them apart"
+        "mounts `{name}` and `{other}` overlap, so that a file would have two names with different permissions; use separate directories"
     )]
     Nested { name: String, other: String },
-    #[error("cannot open {} for the mount {name:?}", directory.display())]
+    #[error("cannot open {} for mount `{name}`", directory.display())]
     Open {
         name: String,
         directory: PathBuf,
@@ -129,7 +137,7 @@ impl From<Access> for skills_runtime::policy::Access {
     }
 }
 
-/// The mounts, opened.
+/// All mounts, opened.
 #[derive(Debug, Default)]
 pub(crate) struct MountTable {
     workspace: Option<OpenMount>,
@@ -140,29 +148,28 @@ pub(crate) struct MountTable {
 #[derive(Debug, Clone)]
 pub(crate) struct OpenMount {
     pub(crate) name: String,
-    /// Held since the beginning: whatever is put at its path later, this stays the directory that
-    /// the host meant.
+    /// Handle that was opened at the start. It refers to the same directory even if its path is
+    /// replaced.
     pub(crate) directory: Arc<Dir>,
-    /// The canonical path, for sandboxes; no model sees it.
+    /// The canonical host path, for sandboxes; never shown to a model.
     pub(crate) path: PathBuf,
     pub(crate) access: Access,
     pub(crate) quota: Arc<WriteQuota>,
-    /// The paths that lead to it.
+    /// Host paths that are accepted for the mount.
     host_paths: Vec<PathBuf>,
 }
 
-/// How much may still be written.
+/// The remaining number of bytes that may be written.
 pub(crate) struct WriteQuota {
     remaining_bytes: AtomicU64,
 }
 
 impl MountTable {
-    /// Opens the directories. The workspace is called `workspace`, whatever its name is.
+    /// Opens the directories. The workspace is named `workspace`, whatever name it has.
     ///
     /// # Errors
-    /// For a name that is taken, given twice or no plain name, for `/` and what lies in `/proc`,
-    /// `/sys` and `/dev`, for what cannot be opened as a directory, and for mounts that lie in each
-    /// other.
+    /// If a name is reserved, duplicate or not a plain name; for `/` and directories in `/proc`,
+    /// `/sys` and `/dev`; if a directory cannot be opened; and if mounts overlap.
     pub(crate) fn new(workspace: Option<Mount>, mounts: Vec<Mount>) -> Result<Self, MountError> {
         let workspace = workspace
             .map(|mount| {
@@ -217,8 +224,8 @@ impl MountTable {
         self.mounts.iter().find(|mount| mount.name == name)
     }
 
-    /// Finds the mount that an absolute path of these parts lies in, and what remains of the path
-    /// below it. The innermost one counts.
+    /// Finds the innermost mount that contains an absolute path, and returns it with the rest of
+    /// the path.
     pub(crate) fn find_by_host_path<'a>(
         &self,
         parts: &'a [String],
@@ -233,7 +240,7 @@ impl MountTable {
         found.min_by_key(|(_, rest)| rest.len())
     }
 
-    /// Returns the names that lead somewhere, for errors.
+    /// Returns the names of all mounts, for error messages.
     pub(crate) fn names(&self) -> Vec<&str> {
         let workspace = self.workspace.iter().map(|_| "workspace");
         workspace
@@ -284,7 +291,7 @@ impl OpenMount {
         };
         let mirrors = match mirror {
             HostPathVisibility::Hidden => Vec::new(),
-            // A relative path has another meaning in every directory.
+            // A relative path depends on the working directory, so only the canonical path is used.
             HostPathVisibility::Visible if !directory.is_absolute() => vec![path.clone()],
             HostPathVisibility::Visible => vec![directory, path.clone()],
         };
@@ -306,7 +313,7 @@ impl WriteQuota {
         }
     }
 
-    /// Takes so many bytes, or says how many are left.
+    /// Reserves bytes, or returns how many are left.
     pub(crate) fn reserve(&self, bytes: u64) -> Result<(), u64> {
         let taken =
             self.remaining_bytes
@@ -316,7 +323,7 @@ impl WriteQuota {
         taken.map(|_| ())
     }
 
-    /// Gives back what was not written.
+    /// Returns bytes that were not written.
     pub(crate) fn release(&self, bytes: u64) {
         self.remaining_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
@@ -331,23 +338,25 @@ impl fmt::Debug for WriteQuota {
 fn invalid_name_reason(name: &str) -> Option<&'static str> {
     let is_one_of = |names: &[&str]| names.iter().any(|taken| name.eq_ignore_ascii_case(taken));
     match () {
-        () if is_one_of(&RESERVED_NAMES) => Some("it is taken"),
-        () if is_one_of(&SYSTEM_DIRECTORIES) => Some("systems have a directory of that name"),
+        () if is_one_of(&RESERVED_NAMES) => Some("the name is reserved"),
+        () if is_one_of(&SYSTEM_DIRECTORIES) => {
+            Some("operating systems have a directory of that name")
+        }
         () => invalid_part_reason(name),
     }
 }
 
 fn invalid_directory_reason(path: &Path) -> Option<&'static str> {
     if path.parent().is_none() {
-        return Some("it is the root of all files");
+        return Some("it is the root of the file system");
     }
     KERNEL_FILE_SYSTEMS
         .iter()
         .any(|never| path.starts_with(never))
-        .then_some("what the kernel shows as files is never mounted")
+        .then_some("kernel file systems cannot be mounted")
 }
 
-/// Part by part: `/data` does not hold `/database`.
+/// Compares by component: `/data` is not a prefix of `/database`.
 fn strip_prefix<'a>(path: &Path, parts: &'a [String]) -> Option<&'a [String]> {
     if !path.has_root() {
         return None;
@@ -378,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn absolute_paths_lie_below_mirrored_mounts_part_by_part() {
+    fn host_paths_match_mounts_by_component() {
         let directory = tempfile::tempdir().unwrap();
         let top = directory.path().canonicalize().unwrap();
         for name in ["data", "other", "database", "plain"] {
@@ -412,7 +421,7 @@ mod tests {
             MountTable::new(None, nested)
                 .unwrap_err()
                 .to_string()
-                .contains("lie in each other")
+                .contains("overlap")
         );
         check("database/x", None);
         check("plain/x", None);
@@ -420,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mirrored_mount_is_found_by_the_path_that_the_host_gave() {
+    fn a_mount_is_found_by_the_host_path_that_was_given() {
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir(directory.path().join("real")).unwrap();
         let link = directory.path().join("link");
@@ -441,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn some_names_and_directories_are_never_mounted() {
+    fn reserved_names_and_directories_are_rejected() {
         let directory = tempfile::tempdir().unwrap();
         let refused = |mounts: Vec<Mount>| MountTable::new(None, mounts).unwrap_err().to_string();
         for name in [
@@ -459,7 +468,7 @@ mod tests {
         ] {
             let message = refused(vec![Mount::read_only(name, directory.path())]);
             assert!(
-                message.contains("cannot be the name of a mount"),
+                message.contains("invalid mount name"),
                 "{name:?}: {message}"
             );
         }
@@ -467,8 +476,10 @@ mod tests {
             Mount::read_only("a", directory.path()),
             Mount::writable("a", directory.path()),
         ];
-        assert_eq!(refused(twice), "there are two mounts of the name \"a\"");
-        assert!(refused(vec![Mount::read_only("all", "/")]).contains("the root of all files"));
+        assert_eq!(refused(twice), "duplicate mount name `a`");
+        assert!(
+            refused(vec![Mount::read_only("all", "/")]).contains("the root of the file system")
+        );
         assert!(
             refused(vec![Mount::read_only(
                 "gone",
@@ -479,7 +490,7 @@ mod tests {
         if cfg!(target_os = "linux") {
             for path in ["/proc", "/proc/self", "/sys", "/dev"] {
                 assert!(
-                    refused(vec![Mount::read_only("kernel", path)]).contains("never mounted"),
+                    refused(vec![Mount::read_only("kernel", path)]).contains("cannot be mounted"),
                     "{path}"
                 );
             }
@@ -487,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn a_relative_directory_takes_over_no_absolute_path() {
+    fn a_relative_directory_matches_no_absolute_path() {
         let table = match MountTable::new(None, vec![Mount::read_only("m", "src").with_host_path()])
         {
             Ok(table) => table,
@@ -509,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn mounts_lie_apart_from_each_other() {
+    fn overlapping_mounts_are_rejected() {
         let directory = tempfile::tempdir().unwrap();
         let (outer, inner) = (directory.path().join("a"), directory.path().join("a/b"));
         std::fs::create_dir_all(&inner).unwrap();
@@ -520,10 +531,9 @@ mod tests {
                 Ok(_) => String::new(),
                 Err(error) => error.to_string(),
             };
-        let rest = "so that one thing would have several names and rules; keep them apart";
-        let overlap = |second: &str, first: &str| {
-            format!("the mounts {second:?} and {first:?} lie in each other, {rest}")
-        };
+        let rest = "so that a file would have two names with different permissions; use separate directories";
+        let overlap =
+            |second: &str, first: &str| format!("mounts `{second}` and `{first}` overlap, {rest}");
         let (read_only, writable) = (Mount::read_only("i", &inner), Mount::writable("o", &outer));
         assert_eq!(
             says(None, vec![read_only.clone(), writable.clone()]),
@@ -558,7 +568,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_is_used_up() {
+    fn a_quota_is_exhausted() {
         let quota = WriteQuota::new(10);
         assert_eq!(
             (quota.reserve(6), quota.reserve(5), quota.reserve(4)),

@@ -1,4 +1,4 @@
-//! What administrators change about the tools of scripts.
+//! Operator overrides for script tools.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,42 +7,45 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use skills_runtime::{Catalog, Entry, PrivateFile};
 
-/// The version of the file that is written; a newer one is not touched.
+/// Version of the file format; files of a newer version are not changed.
 const VERSION: u32 = 1;
 
-/// What administrators change about the tools of scripts, in a file or in memory.
+/// Stores operator overrides for script tools, in a file or in memory.
 ///
-/// A change belongs to the skill's root and name and to the script's file name. It stays when the
-/// skill is read anew, when its content changes, when the process ends, and when the script goes
-/// away and comes back.
+/// An override belongs to the root and name of the skill and to the file name of the script. It
+/// survives rescans, changes of the skill's content and, in a file, restarts. It applies again when
+/// a removed script comes back.
 #[derive(Debug, Default)]
 pub struct OverrideStore {
     file: Option<PrivateFile>,
     memory: Mutex<Vec<OverrideRecord>>,
 }
 
-/// What is changed about one tool. What is nothing stays as the skill says.
+/// Contains the overrides of one script tool: enabled, description and timeout.
+///
+/// A field that is `None` keeps the value of the skill. Overrides are merged field by field, so
+/// setting one field keeps the others.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolOverride {
-    /// Whether it is offered at all.
+    /// Whether the tool is listed and can be called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
-    /// What a model is told that it does.
+    /// The description that replaces the one of the skill.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Its deadline in milliseconds.
+    /// The timeout in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
 }
 
-/// A script, whatever is in it.
+/// Identifies a script, independently of its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ScriptId {
-    /// The root that the skill lies in.
+    /// The root that contains the skill.
     pub(crate) source: PathBuf,
     pub(crate) skill: String,
-    /// The file in `scripts/`.
+    /// The file name in `scripts/`.
     pub(crate) script: String,
 }
 
@@ -60,30 +63,33 @@ struct OverrideFile {
     overrides: Vec<OverrideRecord>,
 }
 
-/// Why a change cannot be read or kept.
+/// Error of reading or storing overrides.
+///
+/// The file cannot be read or written, has an invalid or newer format, or the tool does not exist.
+/// The message may contain host paths: it is meant for the host application, not for a model.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct OverrideError(#[from] Repr);
 
 #[derive(Debug, thiserror::Error)]
 enum Repr {
-    #[error("cannot use {}", path.display())]
+    #[error("cannot access {}", path.display())]
     Io { path: PathBuf, source: io::Error },
-    #[error("{} is no file of changes to tools", path.display())]
+    #[error("invalid tool overrides in {}", path.display())]
     Syntax {
         path: PathBuf,
         source: serde_json::Error,
     },
-    #[error("{}: version {version} is newer than this program", path.display())]
+    #[error("unsupported version {version} of tool overrides in {}", path.display())]
     UnsupportedVersion { path: PathBuf, version: u32 },
-    #[error("no script's tool is named {name:?}")]
+    #[error("script tool `{}` not found", name.escape_debug())]
     UnknownTool { name: String },
-    #[error("a deadline of nothing would stop every run")]
+    #[error("invalid timeout 0: expected at least 1 ms")]
     ZeroTimeout,
 }
 
 impl ToolOverride {
-    /// Turns the tool on.
+    /// Returns an override that enables the tool.
     #[must_use]
     pub fn enable() -> Self {
         Self {
@@ -92,7 +98,7 @@ impl ToolOverride {
         }
     }
 
-    /// Turns the tool off.
+    /// Returns an override that disables the tool.
     #[must_use]
     pub fn disable() -> Self {
         Self {
@@ -103,7 +109,7 @@ impl ToolOverride {
 }
 
 impl ScriptId {
-    /// The root counts by where it really lies, however it was spelled.
+    /// Identifies a script. The root is canonicalized, so its spelling does not matter.
     pub(crate) fn for_script(catalog: &Catalog, entry: &Entry, script: &str) -> Self {
         Self {
             source: catalog.root_of(entry).to_owned(),
@@ -123,8 +129,8 @@ impl OverrideError {
 }
 
 impl OverrideStore {
-    /// Keeps changes in this file, which only its owner may read or write; it and its directory are
-    /// made when there is something to keep. Several processes may use it.
+    /// Stores overrides in a file that only its owner can access. The file and its directory are
+    /// created with the first override. Several processes can share the file.
     #[must_use]
     pub fn in_file(path: impl Into<PathBuf>) -> Self {
         Self {
@@ -133,13 +139,13 @@ impl OverrideStore {
         }
     }
 
-    /// Keeps changes for as long as the process lives.
+    /// Stores overrides in memory, until the process ends.
     #[must_use]
     pub fn in_memory() -> Self {
         Self::default()
     }
 
-    /// Returns all that was changed, once for a look at many scripts.
+    /// Returns all overrides, read once for several lookups.
     pub(crate) fn snapshot(&self) -> Result<OverrideSnapshot, OverrideError> {
         match &self.file {
             Some(file) => read_file(file).map(OverrideSnapshot),
@@ -152,7 +158,7 @@ impl OverrideStore {
         }
     }
 
-    /// Forgets what was changed; says whether there was anything.
+    /// Removes the override of a script, and returns whether there was one.
     pub(crate) fn remove(&self, identity: &ScriptId) -> Result<bool, OverrideError> {
         let without = |all: &mut Vec<OverrideRecord>| {
             let before = all.len();
@@ -173,7 +179,7 @@ impl OverrideStore {
         Ok(is_changed)
     }
 
-    /// Changes what `change` says, and leaves the rest of what was changed before.
+    /// Merges `change` into the override of a script; fields that are `None` stay.
     pub(crate) fn merge(
         &self,
         identity: ScriptId,
@@ -197,7 +203,7 @@ impl OverrideStore {
     }
 }
 
-/// What was changed at one moment.
+/// All overrides at one point in time.
 pub(crate) struct OverrideSnapshot(Vec<OverrideRecord>);
 
 impl OverrideSnapshot {

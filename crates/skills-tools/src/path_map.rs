@@ -1,18 +1,18 @@
-//! Paths of this machine, as a model sees them.
+//! Mapping of host paths to virtual paths in output.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-/// Puts the virtual paths in place of the paths of this machine.
+/// Replaces host paths by virtual paths.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PathMap {
-    /// Paths of this machine with what stands for them, longer ones first.
+    /// Host paths with their replacements, longer ones first.
     pairs: Vec<(String, String)>,
 }
 
 impl PathMap {
-    /// Adds a directory of this machine.
+    /// Adds a host directory.
     pub(crate) fn add(mut self, host: &Path, shown: impl Into<String>) -> Self {
         let host = host.to_string_lossy().trim_end_matches('/').to_owned();
         if !host.is_empty() && !self.pairs.iter().any(|(known, _)| *known == host) {
@@ -23,7 +23,7 @@ impl PathMap {
         self
     }
 
-    /// Replaces paths in all texts of a value, the keys among them.
+    /// Replaces paths in all strings of a value, including keys.
     pub(crate) fn replace_in_json(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.replace_in(text)),
@@ -39,8 +39,8 @@ impl PathMap {
         }
     }
 
-    /// Replaces each path that stands in a text, also as the beginning of a longer one; `/a/bc`
-    /// does not begin with `/a/b`.
+    /// Replaces each occurrence of a host path, also as a prefix of a longer path; `/a/b` is not a
+    /// prefix of `/a/bc`.
     pub(crate) fn replace_in(&self, text: &str) -> String {
         self.pairs
             .iter()
@@ -56,8 +56,8 @@ fn replace_path(text: &str, host: &str, shown: &str) -> String {
     while let Some(at) = rest.find(host) {
         let (before, after) = (&rest[..at], &rest[at + host.len()..]);
         out.push_str(before);
-        // `/x/tmp/work` and `x/tmp/work` are other paths than `/tmp/work`; `-I/tmp/work` and what
-        // stands behind a colour are not.
+        // `/x/tmp/work` and `x/tmp/work` are other paths than `/tmp/work`; `-I/tmp/work` and a path
+        // after a color sequence are not.
         let word = out
             .rsplit(|c: char| !is_name_char(c) && c != '/')
             .next()
@@ -74,7 +74,7 @@ fn replace_path(text: &str, host: &str, shown: &str) -> String {
     out
 }
 
-/// Whether a text ends in an escape sequence such as those of colours.
+/// Returns whether a text ends in a terminal escape sequence, such as a color.
 fn ends_with_escape_sequence(text: &str) -> bool {
     let Some((_, sequence)) = text.rsplit_once("\u{1b}[") else {
         return false;
@@ -83,7 +83,7 @@ fn ends_with_escape_sequence(text: &str) -> bool {
     letters.len() == 1 && letters.starts_with(|c: char| c.is_ascii_alphabetic())
 }
 
-/// Whether a character goes on with the name of a file.
+/// Returns whether a character can be part of a file name.
 fn is_name_char(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
 }
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_paths_are_replaced_and_parts_of_names_are_not() {
+    fn only_whole_paths_are_replaced() {
         let shown = PathMap::default()
             .add(Path::new("/tmp/work"), "/workspace")
             .add(Path::new("/tmp/work/skills/pdf"), "/skills/pdf");

@@ -1,9 +1,9 @@
-//! Skills as other machines are given them: all files with their digests, and the frontmatter as it
-//! stands in the file.
+//! Skills as they are published to clients: all files with their digests, and the unmodified
+//! frontmatter.
 //!
 //! ```text
-//! Library --all | one--> Publication   one consistent look at a skill, kept until a file of it changes
-//!         `-read-------> PublishedBytes   never other bytes than a publication lists
+//! Publisher --all | one--> PublishedSkill     consistent snapshot, cached until a file changes
+//!           `-read-------> PublishedContent   exactly the bytes that a snapshot lists
 //! ```
 
 mod completion;
@@ -22,27 +22,30 @@ pub(crate) use publisher::Publisher;
 
 use crate::catalog_tools::search::short_description;
 
-/// The most files of a skill that is published: 512.
+/// Maximum number of files of a published skill: 512.
 pub(crate) const MAX_FILES: usize = 512;
-/// The most bytes of a skill that is published, all files together: 16 MiB.
+/// Maximum size of a published skill, all files together: 16 MiB.
 pub(crate) const MAX_BYTES: u64 = 16 << 20;
 
-/// The skills that are published, and why others are not.
+/// Lists the published skills, and why other skills are not published.
+///
+/// The list is complete for the catalog of the call. Skills that cannot be published remain usable
+/// through tools, unless their warning says otherwise.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct PublishedSkills {
-    /// In the order of the catalogue; no two have the same name.
+    /// The published skills, in the order of the catalog, with unique names.
     pub skills: Vec<Arc<PublishedSkill>>,
-    /// What a host should know: one sentence for each skill that is not published and why. No path
-    /// of this machine is in it.
+    /// One sentence per skill that is not published, for the host application. Contains no host
+    /// paths.
     pub warnings: Vec<String>,
 }
 
-/// One skill as it was at one moment: its frontmatter and the digests of all files that are given
-/// away.
+/// A consistent snapshot of one skill: its frontmatter and the digests of all published files.
 ///
-/// Hidden files, symlinks, files that look like keys and names that the tools take for no path are
-/// no part of it.
+/// Hidden files, symlinks, key files and names that are not valid in a virtual path are omitted.
+/// The content of a file is read separately and matches the digest of the snapshot; cloning the
+/// `Arc` is cheap.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PublishedSkill {
     name: String,
@@ -51,7 +54,10 @@ pub struct PublishedSkill {
     files: Vec<PublishedFile>,
 }
 
-/// One file of a publication.
+/// Describes one file of a published skill: path, size, digest and media type.
+///
+/// The description was made when the snapshot was taken. Content that is read later is compared
+/// with the digest, so description and content always belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublishedFile {
     path: String,
@@ -61,7 +67,11 @@ pub struct PublishedFile {
     is_text: bool,
 }
 
-/// What is in a file, and the publication that lists it so.
+/// The content of a published file, and the snapshot that lists it.
+///
+/// The content matches size and digest of [`file`](Self::file). If the file changed since an
+/// earlier snapshot, [`skill`](Self::skill) is the new snapshot, and clients that cached the
+/// earlier one should replace it.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct PublishedContent {
@@ -78,27 +88,27 @@ impl PublishedSkill {
         &self.name
     }
 
-    /// Returns the description exactly as in the frontmatter; it may have several lines and
-    /// characters that nobody sees.
+    /// Returns the description exactly as in the frontmatter. It may have several lines and
+    /// invisible characters.
     #[must_use]
     pub fn description(&self) -> &str {
         &self.description
     }
 
-    /// Returns the description to show: one line of at most 300 characters that people see.
+    /// Returns the description for display: one line of at most 300 visible characters.
     #[must_use]
     pub fn summary(&self) -> String {
         short_description(&self.description)
     }
 
-    /// Returns the whole frontmatter of the `SKILL.md` that is listed, as YAML has it: unknown
-    /// fields stay, in the order of the file.
+    /// Returns the complete frontmatter of the listed `SKILL.md` as parsed from YAML, with unknown
+    /// fields, in the order of the file.
     #[must_use]
     pub fn frontmatter(&self) -> &Map<String, Value> {
         &self.frontmatter
     }
 
-    /// Returns all files, ordered by path, `SKILL.md` among them: at most 512, with at most 16 MiB
+    /// Returns all files including `SKILL.md`, ordered by path: at most 512, with at most 16 MiB
     /// together.
     #[must_use]
     pub fn files(&self) -> &[PublishedFile] {
@@ -117,33 +127,33 @@ impl PublishedSkill {
 }
 
 impl PublishedFile {
-    /// Returns the path below the skill's directory, with `/` between the parts. No part is `.` or
-    /// `..`, is hidden or has invisible characters, but spaces, `%` and other characters that a URI
-    /// has to encode may be in it.
+    /// Returns the path below the skill directory, with `/` as separator. No component is `.` or
+    /// `..`, hidden, or contains invisible characters. Spaces, `%` and other characters that need
+    /// encoding in a URI are possible.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Returns the length in bytes.
+    /// Returns the size in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Returns the SHA-256 of the content: 64 lower-case hexadecimal digits.
+    /// Returns the SHA-256 of the content, as 64 lowercase hexadecimal digits.
     #[must_use]
     pub fn sha256(&self) -> &str {
         &self.sha256
     }
 
-    /// Returns the media type, by the file's ending.
+    /// Returns the media type, which is derived from the file extension.
     #[must_use]
     pub fn media_type(&self) -> &str {
         &self.media_type
     }
 
-    /// Says whether the content is UTF-8 without NUL.
+    /// Returns whether the content is UTF-8 without NUL.
     #[must_use]
     pub fn is_text(&self) -> bool {
         self.is_text
@@ -151,13 +161,13 @@ impl PublishedFile {
 }
 
 impl PublishedContent {
-    /// Returns the publication that lists the content.
+    /// Returns the snapshot that lists the content.
     #[must_use]
     pub fn skill(&self) -> &Arc<PublishedSkill> {
         &self.skill
     }
 
-    /// Returns what the publication says of the file; size and digest are those of the content.
+    /// Returns the description of the file, whose size and digest match the content.
     #[must_use]
     pub fn file(&self) -> &PublishedFile {
         &self.file
@@ -169,13 +179,13 @@ impl PublishedContent {
         &self.content
     }
 
-    /// Takes the content out.
+    /// Returns the content by value.
     #[must_use]
     pub fn into_content(self) -> Vec<u8> {
         self.content
     }
 
-    /// Returns the content as text, byte for byte; nothing when it is none.
+    /// Returns the content as text without changes, or `None` if it is not text.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         if self.file.is_text {

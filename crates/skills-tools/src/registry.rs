@@ -1,4 +1,4 @@
-//! The tools of all scripts that the catalogue has.
+//! Tools of all scripts in the catalog.
 
 mod script_index;
 
@@ -15,17 +15,17 @@ use crate::{DefaultScriptState, MissingEnv};
 
 pub(crate) use self::script_index::ScriptScanner;
 
-/// The deadline of a script that nobody says otherwise of.
+/// Default timeout of a script tool.
 pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The scripts that the catalogue has, with what administrators changed about them.
+/// The scripts of the catalog, with the operator overrides.
 pub(crate) struct ScriptToolRegistry {
     scripts: Arc<ScriptIndex>,
     overrides: OverrideSnapshot,
     options: RegistryOptions,
 }
 
-/// A script and the tool that it becomes.
+/// A script and its tool.
 pub(crate) struct RegistryEntry<'a> {
     script: &'a IndexedScript,
     pub(crate) is_enabled: bool,
@@ -39,7 +39,7 @@ pub(crate) struct ScriptToolEntry {
     pub(crate) timeout: Duration,
 }
 
-/// How scripts become tools.
+/// Options that determine which scripts become tools.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RegistryOptions {
     pub(crate) default_script_state: DefaultScriptState,
@@ -59,12 +59,12 @@ impl ScriptToolRegistry {
         }
     }
 
-    /// Lists the scripts in the order of the catalogue, those that are turned off as well.
+    /// Lists all scripts in the order of the catalog, including disabled ones.
     pub(crate) fn scripts(&self) -> impl Iterator<Item = RegistryEntry<'_>> {
         self.scripts.scripts.iter().map(|script| self.entry(script))
     }
 
-    /// Finds a tool by its name, whether it is turned off or not.
+    /// Finds a tool by name, including disabled ones.
     pub(crate) fn find_by_name(&self, name: &str) -> Option<RegistryEntry<'_>> {
         self.scripts
             .scripts
@@ -73,7 +73,7 @@ impl ScriptToolRegistry {
             .map(|script| self.entry(script))
     }
 
-    /// The names of the tools that a skill's scripts became.
+    /// Returns the names of the tools of a skill's scripts.
     pub(crate) fn names_of_skill(&self, skill: &str) -> impl Iterator<Item = String> {
         let of_skill = self
             .scripts
@@ -86,8 +86,8 @@ impl ScriptToolRegistry {
             .map(|listed| listed.name().to_owned())
     }
 
-    /// What the host should know: names that others have, scripts that are no tools, variables that
-    /// are missing.
+    /// Returns the warnings for the host application: ambiguous tool names, scripts that are not
+    /// tools, missing environment variables.
     pub(crate) fn warnings(&self) -> &[String] {
         &self.scripts.warnings
     }
@@ -114,7 +114,7 @@ impl<'a> RegistryEntry<'a> {
         &self.script.script_id
     }
 
-    /// Reads the script and makes its tool; what went wrong is for the host.
+    /// Reads the script and builds its tool. The error is a warning for the host application.
     pub(crate) fn load_tool(&self) -> Result<ScriptToolEntry, String> {
         let IndexedScript {
             name, entry, file, ..
@@ -124,7 +124,8 @@ impl<'a> RegistryEntry<'a> {
         let source = entry
             .open()
             .and_then(|files| files.read(&path, select::MAX_SCRIPT_BYTES));
-        let source = source.map_err(|error| format!("{skill}: {path} cannot be read: {error}"))?;
+        let source =
+            source.map_err(|error| format!("skill `{skill}`: cannot read '{path}': {error}"))?;
         let specs: &[ScriptSpec] = &entry.manifest().extensions().scripts;
         let mut tool = ScriptTool::new(
             skill,

@@ -1,4 +1,4 @@
-//! The tools that run programs: what they are given, and what is told of what they did.
+//! Tools that run programs: preparation of runs and presentation of their results.
 
 mod command_line;
 mod dependencies;
@@ -29,16 +29,16 @@ use crate::{CallContext, DefaultScriptState, ToolError, ToolErrorCode};
 
 pub(crate) use session_dirs::SessionDirectories;
 
-/// How much of each output stream is kept, in bytes.
+/// Maximum number of captured bytes per output stream.
 const MAX_OUTPUT_BYTES: usize = 256 * 1024;
-/// The longest standard input that a model gives, in bytes.
+/// Maximum size of standard input, in bytes.
 const MAX_STDIN_BYTES: usize = 1 << 20;
-/// The longest deadline, in seconds; the rules' ceiling may be lower.
+/// Maximum timeout, in seconds; a ceiling of the policy may be lower.
 const MAX_TIMEOUT_SECONDS: u64 = 3_600;
-/// The most hosts that one call asks for.
+/// Maximum number of hosts that a call can request.
 const MAX_HOSTS: usize = 16;
 
-/// The tools that run programs.
+/// Implements the tools that run programs.
 pub(crate) struct ProgramTools {
     pub(crate) runtime: SkillRuntime,
     pub(crate) files: Arc<FileTools>,
@@ -47,55 +47,54 @@ pub(crate) struct ProgramTools {
     pub(crate) sessions: SessionDirectories,
 }
 
-/// A skill that may run, and its files.
+/// A skill that may run, with its opened files.
 struct RunnableSkill {
     entry: Entry,
     files: SkillFiles,
 }
 
-/// What a program works for.
+/// The object of a run.
 enum RunTarget<'a> {
     Skill(&'a Entry),
-    /// A directory and no skill.
+    /// A directory, without a skill.
     Directory(&'a Path),
 }
 
-/// What came of a program.
+/// The result of a run.
 struct CompletedRun {
     artifacts: ExecutionArtifacts,
     output: ProgramOutput,
-    /// The seconds that a message about the deadline names.
+    /// The timeout in seconds, as messages show it.
     timeout_seconds: String,
 }
 
-/// One deadline over all that a call does.
+/// A deadline for everything that a call does.
 struct Deadline {
     started: Instant,
     limit: Duration,
 }
 
 impl ProgramTools {
-    /// Finds a skill by its name alone, which is one that may run, in the catalogue that the call
-    /// began with.
+    /// Finds a skill that may run by exact name, in the catalog that the call started with.
     fn find_runnable(&self, name: &str) -> Result<RunnableSkill, ToolError> {
         let (entry, is_draft) = self.files.find_cached_skill(name)?;
         if is_draft {
             let error = ToolError::new(
                 ToolErrorCode::ApprovalRequired,
-                format!("skill '{name}' is a draft that nobody has adopted; nothing of it runs"),
+                format!("skill `{name}` is a draft and cannot run"),
             );
-            return Err(error.with_hint("a person has to look at it and adopt it; ask them"));
+            return Err(error.with_hint("ask the user to accept it"));
         }
         RunnableSkill::try_new(entry)
     }
 
-    /// Refuses a script that an administrator turned off.
+    /// Rejects a script that the operator disabled.
     fn check_enabled(&self, entry: &Entry, script: &str) -> Result<(), ToolError> {
-        // The reason names a file of the host.
+        // The error names a file of the host.
         let failed = |_| {
             ToolError::new(
                 ToolErrorCode::Internal,
-                "what administrators changed cannot be read, so nothing runs",
+                "cannot read the tool overrides; nothing ran",
             )
         };
         let change = self
@@ -114,17 +113,16 @@ impl ProgramTools {
             return Ok(());
         }
         let message = match change.enabled {
-            Some(_) => format!("an administrator turned the script '{script}' off"),
-            None => format!("no administrator turned the script '{script}' on"),
+            Some(_) => format!("script `{script}` is disabled by the operator"),
+            None => format!("script `{script}` is not enabled by the operator"),
         };
         Err(ToolError::new(ToolErrorCode::DeniedByPolicy, message))
     }
 
-    /// Runs a program in what is left of the time, and tells what came of it with the paths that a
-    /// model knows.
+    /// Runs a program in the remaining time, and returns its result with virtual paths.
     ///
     /// # Errors
-    /// When nothing ran.
+    /// If the program did not run.
     async fn execute(
         &self,
         target: RunTarget<'_>,
@@ -155,7 +153,7 @@ impl ProgramTools {
         })
     }
 
-    /// What all runs have in common.
+    /// Returns the options that all runs have in common.
     fn base_options(&self, context: &CallContext) -> ExecutionOptions {
         let mut options = ExecutionOptions::default();
         options.input_protocol = InputProtocol::ScriptRunner;
@@ -172,23 +170,23 @@ impl RunnableSkill {
         let gone = |_| {
             ToolError::new(
                 ToolErrorCode::SkillNotFound,
-                format!("the files of skill '{}' cannot be opened", entry.name()),
+                format!("cannot open the files of skill `{}`", entry.name()),
             )
         };
         let files = entry.open().map_err(gone)?;
         Ok(Self { entry, files })
     }
 
-    /// Refuses to run without what the skill says that its scripts need.
+    /// Fails if the skill declares packages that its scripts need.
     fn check_dependencies(&self, script: Option<&str>) -> Result<(), ToolError> {
         match dependencies::find_declared(&self.files, script) {
             None => Ok(()),
             Some(needed) => {
                 let message = format!(
-                    "Failed to setup environment: {needed}, and packages are not installed here yet"
+                    "Failed to setup environment: {needed}, and installing packages is not supported"
                 );
                 Err(ToolError::new(ToolErrorCode::SetupFailed, message)
-                    .with_hint("a person can rewrite the script to use the standard library alone"))
+                    .with_hint("ask the user to rewrite the script with the standard library only"))
             }
         }
     }
@@ -209,14 +207,14 @@ impl Deadline {
         }
     }
 
-    /// What is left for the program, in milliseconds, at least one.
+    /// Returns the remaining time in milliseconds, at least 1.
     fn remaining_ms(&self) -> u64 {
         let left = self.limit.saturating_sub(self.started.elapsed());
         u64::try_from(left.as_millis()).unwrap_or(u64::MAX).max(1)
     }
 
-    /// The seconds that a message about the deadline names: those that were asked for, or fewer
-    /// when the rules allow fewer.
+    /// Returns the timeout in seconds as messages show it: the requested one, or the ceiling of the
+    /// policy if that is lower.
     fn timeout_seconds(&self, reached_ms: Option<u64>, given_ms: u64) -> String {
         let limit = match reached_ms {
             Some(reached) if reached < given_ms => Duration::from_millis(reached),
@@ -226,11 +224,14 @@ impl Deadline {
     }
 }
 
-/// Reads hosts that a call asks for.
+/// Parses the hosts that a call requests.
 fn parse_hosts(names: &[String]) -> Result<Vec<HostPattern>, ToolError> {
     let read = |name: &String| {
         let wrong = |error: skills_runtime::policy::PolicyError| {
-            ToolError::new(ToolErrorCode::InvalidArguments, format!("network: {error}"))
+            ToolError::new(
+                ToolErrorCode::InvalidArguments,
+                format!("invalid `network`: {error}"),
+            )
         };
         name.parse::<HostPattern>().map_err(wrong)
     };
@@ -241,18 +242,18 @@ fn stdin_bytes(text: Option<&String>) -> Option<Vec<u8>> {
     text.map(|text| text.clone().into_bytes())
 }
 
-/// The parts of schemas that the tools with commands share.
+/// Returns the parameters that all tools with commands have.
 fn command_properties(timeout: u64) -> Value {
     json!({
         "command": {"type": "string", "minLength": 1, "maxLength": command_line::MAX_COMMAND_BYTES},
-        "timeout": {"type": "integer", "minimum": 1, "maximum": MAX_TIMEOUT_SECONDS, "default": timeout, "description": "Seconds."},
+        "timeout": {"type": "integer", "minimum": 1, "maximum": MAX_TIMEOUT_SECONDS, "default": timeout, "description": "Timeout in seconds."},
         "stdin": {"type": "string", "maxLength": MAX_STDIN_BYTES, "description": "Standard input; empty unless given."},
         "network": {"type": "array", "items": {"type": "string"}, "maxItems": MAX_HOSTS,
-                    "description": "Hosts to reach, such as `api.example.com`; somebody has to allow it."},
+                    "description": "Hosts to contact, such as `api.example.com`; needs approval."},
     })
 }
 
-/// The data of a result, as schemas say it.
+/// Returns the schema of the result data.
 fn result_properties() -> Value {
     json!({
         "exit_code": {"type": ["integer", "null"]},

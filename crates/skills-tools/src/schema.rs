@@ -1,4 +1,4 @@
-//! Schemas: what all tools have in common, and whether arguments fit.
+//! Schemas of tools: common parts, and validation of arguments.
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, ValidationError, Validator};
@@ -7,21 +7,21 @@ use skills_runtime::is_invisible;
 
 use crate::{ToolError, ToolErrorCode};
 
-/// An error names no more mistakes than this.
+/// Maximum number of mistakes in one error message.
 const MAX_ERRORS: usize = 5;
-/// The longest text of one mistake, in characters.
+/// Maximum length of the text of one mistake, in characters.
 const MAX_ERROR_CHARS: usize = 300;
-/// The longest text of the place of a mistake, in characters.
+/// Maximum length of the location of a mistake, in characters.
 const MAX_LOCATION_CHARS: usize = 100;
-/// The longest value that an error shows, in characters; of a longer one only the mistake is told.
+/// Maximum length of a value in an error message, in characters; longer values are replaced.
 const MAX_VALUE_CHARS: usize = 60;
 
-/// A schema, ready to check arguments against.
+/// A compiled schema that validates arguments.
 #[derive(Debug, Clone)]
 pub(crate) struct ArgumentValidator(Validator);
 
 impl ArgumentValidator {
-    /// Reads a schema; patterns are matched in linear time.
+    /// Compiles a schema. Patterns are matched in linear time.
     pub(crate) fn new(schema: &Value) -> Result<Self, ToolError> {
         let built = jsonschema::draft202012::options()
             .with_pattern_options(PatternOptions::regex())
@@ -29,16 +29,17 @@ impl ArgumentValidator {
         let failed = |_| {
             ToolError::new(
                 ToolErrorCode::Internal,
-                "the tool's own schema cannot be read, so nothing was done",
+                "cannot compile the input schema of the tool; nothing was done",
             )
         };
         built.map(Self).map_err(failed)
     }
 
-    /// Checks arguments.
+    /// Validates arguments.
     ///
     /// # Errors
-    /// `invalid_arguments`, with the first mistakes, where they are, and how many more there are.
+    /// `invalid_arguments`, with the first mistakes, their locations, and the number of further
+    /// mistakes.
     pub(crate) fn validate(&self, arguments: &Value) -> Result<(), ToolError> {
         let mut errors = self.0.iter_errors(arguments);
         let mistakes: Vec<String> = errors
@@ -55,9 +56,9 @@ impl ArgumentValidator {
         };
         let error = ToolError::new(
             ToolErrorCode::InvalidArguments,
-            format!("the arguments do not fit: {}{more}", mistakes.join("; ")),
+            format!("invalid arguments: {}{more}", mistakes.join("; ")),
         );
-        Err(error.with_hint("look at the tool's input schema and call it again"))
+        Err(error.with_hint("check the input schema of the tool, then retry"))
     }
 }
 
@@ -73,7 +74,8 @@ fn describe_error(error: &ValidationError<'_>) -> String {
     }
 }
 
-/// The library's text has the value first, however long that is.
+/// Replaces the value in the message of `jsonschema`, which begins with the value, however long it
+/// is.
 fn error_reason(error: &ValidationError<'_>) -> String {
     if let ValidationErrorKind::PropertyNames { error } = error.kind() {
         return error_reason(error);
@@ -87,7 +89,8 @@ fn error_reason(error: &ValidationError<'_>) -> String {
     error.masked_with(value).to_string()
 }
 
-/// Makes a text safe to show, and cuts it. Backslashes stay, as JSON and patterns have them.
+/// Escapes invisible characters and truncates the text. Backslashes stay, since JSON and patterns
+/// contain them.
 fn escape_and_truncate(text: &str, max_characters: usize) -> String {
     let escaped = |c: char| {
         if is_invisible(c) {
@@ -103,7 +106,7 @@ fn escape_and_truncate(text: &str, max_characters: usize) -> String {
     plain
 }
 
-/// An object with these properties and no others.
+/// Returns the schema of an object with exactly these properties.
 pub(crate) fn input_schema(properties: Value, required: &[&str]) -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -114,7 +117,7 @@ pub(crate) fn input_schema(properties: Value, required: &[&str]) -> Value {
     })
 }
 
-/// An object with either all of `required` or an error.
+/// Returns the schema of an object that has either all of `required` or an error.
 pub(crate) fn output_schema(properties: Value, required: &[&str]) -> Value {
     let mut properties = properties;
     properties["error"] = json!({
@@ -136,9 +139,9 @@ pub(crate) fn output_schema(properties: Value, required: &[&str]) -> Value {
     })
 }
 
-/// A path, and what paths are.
+/// Returns the schema of a virtual path.
 pub(crate) fn path_schema(what: &str) -> Value {
-    let rules = "`workspace/REST` or just `REST` for the workspace, `skills/NAME/REST` for a skill, `MOUNT/REST` for a mount. `..` is not taken.";
+    let rules = "`workspace/PATH` or `PATH` for the workspace, `skills/NAME/PATH` for a skill, `MOUNT/PATH` for a mount. `..` is not allowed.";
     json!({"type": "string", "maxLength": 4096, "description": format!("{what} {rules}")})
 }
 
@@ -152,14 +155,11 @@ mod tests {
             .unwrap()
             .validate(arguments)
             .unwrap_err();
-        assert_eq!(
-            error.message,
-            format!("the arguments do not fit: {expected}")
-        );
+        assert_eq!(error.message, format!("invalid arguments: {expected}"));
     }
 
     #[test]
-    fn the_reason_is_told_however_long_the_value_is() {
+    fn long_values_do_not_hide_the_reason() {
         let properties = json!({"a": {"type": "string", "maxLength": 3}, "b": {"type": "object", "propertyNames": {"maxLength": 3}}});
         check(
             properties.clone(),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_are_cut_and_hidden_characters_are_written_out() {
+    fn long_names_are_truncated_and_invisible_characters_escaped() {
         let properties = json!({"a": {"additionalProperties": {"type": "string"}}});
         let expected = format!("/a/{}…: 1 is not of type \"string\"", "x".repeat(97));
         check(
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_is_counted() {
+    fn further_mistakes_are_counted() {
         let properties = json!({"a": {"items": {"type": "string"}}});
         let told = |count: usize| {
             (0..count)

@@ -1,7 +1,7 @@
-//! Scripts of skills as tools: what they are called, what they take, and how arguments reach them.
+//! Scripts of skills as tools: names, argument schemas and argument passing.
 //!
-//! Everything here is computed from values: nothing is read, imported or started. What a script
-//! says of itself is untrusted text.
+//! Everything in this module is computed from values: nothing is read, imported or started.
+//! Descriptions that a script contains are untrusted text.
 
 pub(crate) mod argparse;
 pub(crate) mod argument;
@@ -23,46 +23,46 @@ use skills_runtime::manifest::ScriptSpec;
 pub(crate) use argument::Arguments;
 pub(crate) use warning::ScriptWarning;
 
-/// The longest deadline that a skill may ask for, in seconds.
+/// Maximum timeout that a skill can request, in seconds.
 const MAX_TIMEOUT_SECONDS: f64 = 3600.0;
-/// The shortest, in seconds.
+/// Minimum timeout that a skill can request, in seconds.
 const MIN_TIMEOUT_SECONDS: f64 = 0.001;
 
 /// One script as a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ScriptTool {
-    /// The skill's name.
+    /// The name of the skill.
     pub(crate) skill: String,
-    /// The file's name in `scripts/`.
+    /// The file name in `scripts/`.
     pub(crate) file: String,
-    /// The tool's name, as [`name::names`] gives it.
+    /// The name of the tool, from [`tool_name::assign_names`].
     pub(crate) name: String,
-    /// What a model is told that it does: one line of at most 1024 characters.
+    /// The description: one line of at most 1024 characters.
     pub(crate) description: String,
-    /// What it takes, and how that reaches it.
+    /// The arguments, and how they are passed.
     pub(crate) arguments: Arguments,
-    /// The same as JSON Schema 2020-12.
+    /// The arguments as JSON Schema 2020-12.
     pub(crate) input_schema: Value,
-    /// The deadline that the skill asks for, from 1 ms to an hour; nothing when it asks for none.
+    /// The timeout that the skill requests, from 1 ms to one hour.
     pub(crate) timeout: Option<Duration>,
-    /// What could not be used of what the skill says of the script.
+    /// Parts of the declaration that were ignored.
     pub(crate) warnings: Vec<ScriptWarning>,
 }
 
-/// What a script is written in, as far as its text is read for what it says of itself.
+/// The language of a script, as far as its source is inspected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Language {
     /// `.py`.
     Python,
-    /// Everything else.
+    /// Any other extension.
     Shell,
 }
 
 impl ScriptTool {
-    /// Makes the tool of the script `file` of `skill`, whose bytes are `source`, under a name that
-    /// [`name::names`] gave.
+    /// Builds the tool of the script `file` of `skill`, whose content is `source`, with a name from
+    /// [`tool_name::assign_names`].
     ///
-    /// `spec` is what the skill's `scripts` block says of it, as [`block::entry`] finds it.
+    /// `spec` is the entry of the skill's `scripts` block, from [`spec_match::find_spec`].
     pub(crate) fn new(
         skill: &str,
         file: &str,
@@ -92,7 +92,7 @@ impl ScriptTool {
 }
 
 impl Language {
-    /// Tells it by the ending of a file's name.
+    /// Returns the language for a file extension.
     pub(crate) fn of(file: &str) -> Self {
         if file.ends_with(".py") {
             Self::Python
@@ -102,7 +102,7 @@ impl Language {
     }
 }
 
-/// Returns a file's name without its last ending.
+/// Returns a file name without its last extension.
 pub(crate) fn stem(file: &str) -> &str {
     file.rsplit_once('.').map_or(file, |(stem, _)| stem)
 }
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_word_of_the_skill_the_script_speaks_for_itself() {
+    fn without_a_declaration_the_source_is_inspected() {
         let source: &[u8] =
             include_bytes!("../../../examples/skills/weather/scripts/get_forecast.py");
         insta::assert_json_snapshot!(
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tricky_source_is_read_for_what_it_says() {
+    fn tricky_sources_are_parsed_correctly() {
         let source = r##"#!/usr/bin/env python3
 # Description: not this
 (u'Makes ' \
@@ -224,7 +224,7 @@ if p.add_argument == '--x': pass
     }
 
     #[test]
-    fn bytes_that_are_no_text_make_an_open_tool() {
+    fn binary_sources_accept_any_arguments() {
         let tool = ScriptTool::new(
             "s",
             "a.py",
@@ -238,7 +238,7 @@ if p.add_argument == '--x': pass
     }
 
     #[test]
-    fn deadlines_stay_between_a_millisecond_and_an_hour() {
+    fn timeouts_are_clamped_to_one_millisecond_and_one_hour() {
         let check = |written: &str, expected: Option<u64>| {
             let specs = spec_match::tests::specs(&format!("  a:\n    timeout: {written}"));
             let tool = ScriptTool::new("s", "a.sh", String::new(), b"", specs.first());

@@ -1,57 +1,70 @@
-//! What a model is told of a tool.
+//! The definition of a tool, and its rendering for model APIs.
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// What a model is told of a tool.
+/// Describes a tool to a model: name, text, schemas and annotations.
+///
+/// [`ToolSet::definitions`](crate::ToolSet::definitions) returns one for each enabled tool. The
+/// definition is independent of the API that carries it; [`render`](Self::render) writes it in the
+/// format of a particular one. Text that comes from a skill is sanitized and limited, but remains
+/// untrusted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolDefinition {
-    /// Its name: at most 64 letters, digits, `_` and `-`, which every model API takes.
+    /// The name: at most 64 letters, digits, `_` and `-`, which every model API accepts.
     pub name: String,
-    /// Its name for people.
+    /// The display name.
     pub title: String,
-    /// What it does and when to use it.
+    /// What the tool does and when to use it.
     pub description: String,
-    /// The arguments, as JSON Schema 2020-12.
+    /// The schema of the arguments, as JSON Schema 2020-12.
     pub input_schema: Value,
-    /// The result's data, as JSON Schema 2020-12.
+    /// The schema of [`ToolOutput::structured`](crate::ToolOutput::structured), as JSON Schema
+    /// 2020-12.
     pub output_schema: Value,
-    /// What it does to the world.
+    /// Effects of a call.
     pub annotations: Annotations,
 }
 
-/// What a tool does to the world. Hints for a host; they decide nothing.
+/// The effects of a tool, as hints for host applications.
+///
+/// The fields are the annotations of the Model Context Protocol. Clients may use them to decide
+/// when to ask a user; nothing in this crate depends on them, since permissions are decided by
+/// policy alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Annotations {
-    /// It changes nothing.
+    /// The tool changes nothing.
     pub read_only_hint: bool,
-    /// It may change or remove what is there.
+    /// The tool may change or remove existing data.
     pub destructive_hint: bool,
-    /// Calling it twice does no more than calling it once.
+    /// Repeating a call has no further effect.
     pub idempotent_hint: bool,
-    /// It may reach what lies beyond this machine.
+    /// The tool may interact with systems other than the host.
     pub open_world_hint: bool,
 }
 
-/// How definitions are written for different hosts.
+/// The format in which a definition is rendered.
+///
+/// Names, descriptions and schemas are the same in all formats. Only [`Mcp`](Self::Mcp) has a
+/// title, an output schema and annotations, since the other APIs have no fields for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ToolFormat {
-    /// As `tools/list` of the Model Context Protocol has them.
+    /// As in `tools/list` of the Model Context Protocol.
     Mcp,
-    /// `{"type": "function", "function": {…}}`, as OpenAI's chat completions and most other APIs
-    /// have them.
+    /// `{"type": "function", "function": {…}}`, as in OpenAI's chat completions and most compatible
+    /// APIs.
     OpenAi,
-    /// `{"name", "description", "input_schema"}`, as Anthropic's messages have them.
+    /// `{"name", "description", "input_schema"}`, as in Anthropic's messages API.
     Anthropic,
 }
 
 impl ToolDefinition {
-    /// Writes the definition for a host.
+    /// Renders the definition in a format.
     #[must_use]
     pub fn render(&self, flavour: ToolFormat) -> Value {
         let Self {
@@ -73,28 +86,28 @@ impl ToolDefinition {
 }
 
 impl Annotations {
-    /// It looks and changes nothing.
+    /// Reads and changes nothing.
     pub(crate) const READ_ONLY: Self = Self {
         read_only_hint: true,
         destructive_hint: false,
         idempotent_hint: true,
         open_world_hint: false,
     };
-    /// It makes something new.
+    /// Creates something new.
     pub(crate) const ADDITIVE: Self = Self {
         read_only_hint: false,
         destructive_hint: false,
         idempotent_hint: false,
         open_world_hint: false,
     };
-    /// It puts something in the place of what was there, or adds to it.
+    /// Replaces, extends or removes existing data.
     pub(crate) const DESTRUCTIVE: Self = Self {
         read_only_hint: false,
         destructive_hint: true,
         idempotent_hint: false,
         open_world_hint: false,
     };
-    /// It runs a program.
+    /// Runs a program.
     pub(crate) const EXECUTES: Self = Self {
         read_only_hint: false,
         destructive_hint: true,

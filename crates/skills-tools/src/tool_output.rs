@@ -1,21 +1,25 @@
-//! What a tool gives back.
+//! The result of a tool call.
 
 use serde_json::{Map, Value, json};
 
 use crate::{ToolError, ToolErrorCode};
 
-/// What a tool gives back: the same for people and models as text, and for programs as data.
+/// Contains the result of a tool call, as text for a model and as structured data for a program.
+///
+/// Failed calls have a result, too: `is_error` is set, `text` says what failed and what to do about
+/// it, and `structured` has an `error` with a code. Neither contains a path of the host.
 #[derive(Debug, Clone, PartialEq)]
 #[must_use]
 #[non_exhaustive]
 pub struct ToolOutput {
-    /// What a model reads.
+    /// Text for the model.
     pub text: String,
-    /// The same as data, as the tool's output schema says. When the call failed it has an `error`.
+    /// The same as data, according to the output schema of the tool. A failed call has an `error`
+    /// member.
     pub structured: Value,
     /// Whether the call failed.
     pub is_error: bool,
-    /// The virtual paths of files that the call made or changed.
+    /// Virtual paths of the files that the call created or changed.
     pub files: Vec<String>,
 }
 
@@ -29,8 +33,8 @@ impl ToolOutput {
         }
     }
 
-    /// A failed call that still has something to show: `text` and `data` stand as they are, and the
-    /// error beside them.
+    /// Returns a failed call that still has output: `text` and `data` are kept, and the error is
+    /// added to them.
     pub(crate) fn error_with_data(
         text: impl Into<String>,
         mut data: Map<String, Value>,
@@ -45,13 +49,13 @@ impl ToolOutput {
         }
     }
 
-    /// Returns the class of the error, when the call failed.
+    /// Returns the error code if the call failed.
     #[must_use]
     pub fn code(&self) -> Option<&str> {
         self.structured.get("error")?.get("code")?.as_str()
     }
 
-    /// Says whether the call failed in this way.
+    /// Returns whether the call failed with this code.
     #[must_use]
     pub fn has_code(&self, code: ToolErrorCode) -> bool {
         self.code() == Some(code.as_str())

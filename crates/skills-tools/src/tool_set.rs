@@ -1,4 +1,4 @@
-//! All tools of a host.
+//! The tools of a host application.
 
 mod builder;
 mod prompts;
@@ -24,9 +24,10 @@ use crate::{CallContext, ScriptExecutor, ToolError, ToolErrorCode, ToolFormat, T
 
 pub use builder::{DefaultScriptState, MissingEnv, ToolGroup, ToolSetBuildError, ToolSetBuilder};
 
-/// All tools of a host: what a model is told of them, and what they do.
+/// Lists and calls the tools of a host application.
 ///
-/// Cheap to clone; clones share the conversations and what is written.
+/// Definitions are for a model, [`call`](Self::call) executes what the model requests; policy
+/// decides about permissions in between. Cheap to clone; clones share sessions and write quotas.
 #[derive(Clone)]
 pub struct ToolSet {
     pub(crate) inner: Arc<Inner>,
@@ -45,19 +46,19 @@ pub(crate) struct Inner {
 }
 
 impl ToolSet {
-    /// Starts to put the tools for a runtime together.
+    /// Returns a builder for the tools of a runtime.
     pub fn builder(runtime: SkillRuntime) -> ToolSetBuilder {
         ToolSetBuilder::new(runtime)
     }
 
-    /// Says what a model is told of the tools: those that are always there, then those of scripts
-    /// in the order of the catalogue.
+    /// Returns the definitions of all enabled tools: built-in tools, then script tools in the order
+    /// of the catalog.
     ///
-    /// Skills are looked for anew, unless they are watched. The same skills give the same
-    /// definitions, byte for byte. Blocks on the disk.
+    /// The catalog is refreshed unless a watcher is active. Equal skills give equal definitions,
+    /// byte for byte. Performs blocking I/O.
     ///
     /// # Errors
-    /// When what administrators changed cannot be read.
+    /// If the tool overrides cannot be read.
     pub fn definitions(&self) -> Result<Vec<ToolDefinition>, OverrideError> {
         let catalog = self.catalog();
         let mut definitions: Vec<ToolDefinition> = self
@@ -75,7 +76,7 @@ impl ToolSet {
         Ok(definitions)
     }
 
-    /// Writes the definitions for a host.
+    /// Renders the definitions in a format.
     ///
     /// # Errors
     /// As [`definitions`](Self::definitions).
@@ -87,9 +88,8 @@ impl ToolSet {
             .collect())
     }
 
-    /// Says what a host should know of the skills' scripts: tools that have another name than they
-    /// would, scripts that are no tools, what of a skill's word on its scripts could not be used,
-    /// variables that are missing.
+    /// Returns warnings about the scripts of skills, for the host application: ambiguous tool
+    /// names, scripts that are not tools, ignored declarations, missing environment variables.
     ///
     /// # Errors
     /// As [`definitions`](Self::definitions).
@@ -106,7 +106,7 @@ impl ToolSet {
                 } = registered.tool;
                 warnings
                     .into_iter()
-                    .map(|warning| format!("{skill}: {file}: {warning}"))
+                    .map(|warning| format!("skill `{skill}`: `{file}`: {warning}"))
                     .collect()
             };
             notes.extend(listed.load_tool().map_or_else(|note| vec![note], of_tool));
@@ -114,8 +114,7 @@ impl ToolSet {
         Ok(notes)
     }
 
-    /// Returns what a skill allows by its `allowed-tools`, and with it the tools of its own
-    /// scripts.
+    /// Returns the `allowed-tools` of a skill together with the tools of its own scripts.
     ///
     /// # Errors
     /// As [`definitions`](Self::definitions).
@@ -136,15 +135,16 @@ impl ToolSet {
             .collect())
     }
 
-    /// Calls a tool. Arguments are checked against its schema before anything happens; null for
-    /// none is taken as an empty object.
+    /// Calls a tool. Arguments are validated against its schema before anything else happens; null
+    /// is accepted as an empty object.
     ///
-    /// Whatever goes wrong is an [`ToolOutput`] that says so, for the model to read. Must be called
-    /// inside a Tokio runtime with time and I/O enabled. Dropping the future stops the program.
+    /// Failures are returned as a [`ToolOutput`] for the model. Must be called inside a Tokio
+    /// runtime with time and I/O enabled. Not cancel safe in the sense of a retry: dropping the
+    /// future stops the program, whose effects on files remain.
     ///
     /// # Errors
-    /// [`UnknownTool`], when there is no such tool: that is the host's mistake, or a list that is
-    /// not up to date.
+    /// [`UnknownTool`] if no enabled tool has the name, because the host application made a mistake
+    /// or uses an outdated list.
     pub async fn call(
         &self,
         name: &str,
@@ -190,25 +190,24 @@ impl ToolSet {
         };
         if runs && self.inner.files.may_overlap_skills() {
             let looks = Arc::clone(&self.inner.files.catalog_cache);
-            // When the look fails, so does that of the next call, with its reason.
+            // If the task panics, the next call fails with the reason.
             let _ = run_blocking(move || Ok(looks.refresh())).await;
         }
         Ok(outcome.unwrap_or_else(ToolOutput::from))
     }
 
-    /// Ends a conversation: the private directory of its scripts goes, and what somebody answered
-    /// for it is forgotten. Blocks on the disk.
+    /// Ends a session: removes the private directory of its scripts and the approvals for the
+    /// session. Performs blocking I/O.
     pub fn end_session(&self, session: &str) {
         self.inner.program_tools.sessions.remove(session);
         self.inner.runtime.clear_session_approvals(session);
     }
 
-    /// Changes the tool of a script for good: turns it off or on, or tells a model something else
-    /// of it. What `change` leaves out stays.
+    /// Sets overrides of a script tool permanently: enabled, description, timeout. Fields of
+    /// `change` that are `None` stay.
     ///
     /// # Errors
-    /// When no script has a tool of that name, turned off or not, and when the change cannot be
-    /// kept.
+    /// If no script has a tool of that name, enabled or not, and if the override cannot be stored.
     pub fn set_override(&self, name: &str, change: ToolOverride) -> Result<(), OverrideError> {
         let registry = self.registry(&self.catalog())?;
         let registered = registry
@@ -219,10 +218,10 @@ impl ToolSet {
             .merge(registered.script_id().clone(), change)
     }
 
-    /// Takes back all that was changed about the tool of a script; says whether anything was.
+    /// Removes all overrides of a script tool, and returns whether there were any.
     ///
     /// # Errors
-    /// As [`change_script_tool`](Self::set_override).
+    /// As [`set_override`](Self::set_override).
     pub fn clear_override(&self, name: &str) -> Result<bool, OverrideError> {
         let registry = self.registry(&self.catalog())?;
         let registered = registry
@@ -231,7 +230,7 @@ impl ToolSet {
         self.inner.overrides.remove(registered.script_id())
     }
 
-    /// Runs scripts from Rust under the same changes of administrators.
+    /// Returns an executor for scripts that applies the same overrides.
     #[must_use]
     pub fn executor(&self) -> ScriptExecutor {
         ScriptExecutor::with_programs(Arc::clone(&self.inner.program_tools))
@@ -253,7 +252,7 @@ impl ToolSet {
         ))
     }
 
-    /// The tools of this host that are always there.
+    /// Returns the enabled built-in tools.
     fn builtin_tools(&self) -> impl Iterator<Item = &'static BuiltinTool> {
         self.inner
             .groups
@@ -261,7 +260,7 @@ impl ToolSet {
             .flat_map(|toolbox| builtin::builtin_tools(*toolbox))
     }
 
-    /// Finds the tool, checks the arguments, and does what only takes the disk.
+    /// Finds the tool, validates the arguments, and does all work that needs only file I/O.
     fn prepare(&self, name: &str, arguments: Value) -> Result<PreparedCall, ToolError> {
         let Some(tool) = self.builtin_tools().find(|tool| tool.name == name) else {
             return self.prepare_script_tool(name, arguments);
@@ -269,8 +268,8 @@ impl ToolSet {
         let arguments = tool.validate(arguments)?;
         let (files, knowledge) = (&self.inner.files, &self.inner.catalog_tools);
         if matches!(tool.kind, BuiltinKind::Run | BuiltinKind::RunSkillScript) {
-            // What runs is found in the catalogue of now, and is not looked for again while others
-            // wait.
+            // Refresh once, so that the program that runs is found in the current catalog without
+            // another scan after waiting for an approval.
             self.catalog();
         }
         Ok(match tool.kind {
@@ -299,7 +298,7 @@ impl ToolSet {
         let unreadable = |_| {
             ToolError::new(
                 ToolErrorCode::Internal,
-                "what administrators changed cannot be read, so nothing runs",
+                "cannot read the tool overrides; nothing ran",
             )
         };
         let registry = self
@@ -321,9 +320,9 @@ impl ToolSet {
                 nearest: nearest_name(name, self.builtin_tools().map(|tool| tool.name).chain(on)),
             });
         };
-        let registered = listed.load_tool().map_err(|_| {
-            ToolError::new(ToolErrorCode::Conflict, "the script is not there any more")
-        })?;
+        let registered = listed
+            .load_tool()
+            .map_err(|_| ToolError::new(ToolErrorCode::Conflict, "the script was removed"))?;
         ArgumentValidator::new(&registered.tool.input_schema)?.validate(&arguments)?;
         let arguments = match arguments {
             Value::Object(arguments) => arguments,
@@ -333,7 +332,7 @@ impl ToolSet {
     }
 }
 
-/// What is left to do of a call once the disk was looked at.
+/// The remaining work of a call after the file I/O.
 enum PreparedCall {
     Unknown { nearest: Option<String> },
     Done(Result<ToolOutput, ToolError>),
@@ -344,7 +343,7 @@ enum PreparedCall {
 }
 
 impl PreparedCall {
-    /// Whether a program is to run.
+    /// Returns whether a program will run.
     fn runs_program(&self) -> bool {
         matches!(
             self,
@@ -353,12 +352,16 @@ impl PreparedCall {
     }
 }
 
-/// How much of a name that is none is said again, in characters; tools have at most 64.
+/// Maximum length of an unknown name in an error, in characters; tool names have at most 64.
 const MAX_NAME_CHARS: usize = 100;
 
-/// There is no tool of a name.
+/// Error of a call to a tool that does not exist.
+///
+/// The name is unknown, or the tool is disabled. The message suggests the most similar name of an
+/// enabled tool, if there is one. Unlike a [`ToolError`], this is an error of the protocol or host
+/// application and not a result for the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no tool is named {name:?}{}", nearest.as_ref().map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?")))]
+#[error("tool `{}` not found{}", name.escape_debug(), nearest.as_ref().map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?")))]
 pub struct UnknownTool {
     name: String,
     nearest: Option<String>,
@@ -368,24 +371,24 @@ fn parse_arguments<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolError
     serde_json::from_value(arguments).map_err(|error| {
         ToolError::new(
             ToolErrorCode::InvalidArguments,
-            format!("the arguments do not fit: {error}"),
+            format!("invalid arguments: {error}"),
         )
     })
 }
 
-/// Waits for the disk aside, so that nobody else waits.
+/// Runs blocking I/O on the blocking pool.
 async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| {
         Err(ToolError::new(
             ToolErrorCode::Internal,
-            "the tool failed; nothing more is known",
+            "the tool failed unexpectedly",
         ))
     })
 }
 
-/// The name that was probably meant.
+/// Returns the most similar name, if it is similar enough.
 fn nearest_name<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
     let scored = names
         .map(|known| (strsim::jaro_winkler(name, known), known))

@@ -1,4 +1,4 @@
-//! Skills that a user calls by name.
+//! Skills that a user invokes by name.
 
 use skills_runtime::discovery::Lookup;
 use skills_runtime::{Catalog, Entry, SkillRuntime};
@@ -9,34 +9,39 @@ use crate::catalog_tools::search::short_description;
 use crate::virtual_path::escape_for_display;
 use crate::{ToolError, ToolErrorCode};
 
-/// A skill that a user may call by its name, whether or not models may choose it.
+/// Describes a skill that a user can invoke by name.
+///
+/// Skills that are not model-invocable are included: invoking them is up to the user alone. Clients
+/// usually list them as slash commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SkillPrompt {
-    /// The skill's name; no two are the same.
+    /// The name of the skill, which is unique.
     pub name: String,
-    /// What it is for: one line of at most 300 characters that people see.
+    /// The description: one line of at most 300 visible characters.
     pub description: String,
-    /// What to type behind the name, as the skill says it.
+    /// What to type after the name, as declared by the skill.
     pub argument_hint: Option<String>,
 }
 
-/// What a model is given when a user calls a skill.
+/// The text for a model when a user invokes a skill.
+///
+/// Send [`text`](Self::text) before [`request`](Self::request), and keep them separate: the text is
+/// the skill author's, the request is the user's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RenderedPrompt {
-    /// What the skill is for, as in [`SkillPrompt::description`].
+    /// The description of the skill, as in [`SkillPrompt::description`].
     pub description: String,
-    /// The skill's text, in a frame that it cannot close. It goes before the request.
+    /// The text of the skill, inside delimiters that it cannot close.
     pub text: String,
-    /// Whether the text is not all of the skill's; it says itself what is missing.
+    /// Whether the text is truncated; the text itself says what is omitted.
     pub is_truncated: bool,
-    /// What the user wants, in the user's own words after the skill's name.
+    /// The request of the user, in the words that follow the skill's name.
     pub request: String,
 }
 
-/// Lists the skills that a user may call, in the order of the catalogue. One whose name others have
-/// is none.
+/// Returns the skills that a user can invoke, in the order of the catalog, without ambiguous names.
 pub(crate) fn list_prompts(runtime: &SkillRuntime, catalog: &Catalog) -> Vec<SkillPrompt> {
     let callable = catalog
         .entries()
@@ -51,7 +56,7 @@ pub(crate) fn list_prompts(runtime: &SkillRuntime, catalog: &Catalog) -> Vec<Ski
     alone.map(SkillPrompt::from_entry).collect()
 }
 
-/// Gives what a model is given when a user calls a skill.
+/// Renders the text for a model when a user invokes a skill.
 pub(crate) fn render_prompt(
     knowledge: &CatalogTools,
     catalog: &Catalog,
@@ -61,7 +66,10 @@ pub(crate) fn render_prompt(
     let refused = || {
         ToolError::new(
             ToolErrorCode::SkillNotFound,
-            format!("users cannot call a skill '{}'", escape_for_display(name)),
+            format!(
+                "skill `{}` not found or not user-invocable",
+                escape_for_display(name)
+            ),
         )
     };
     let entry = match catalog.find_by_name(name) {
@@ -117,9 +125,9 @@ mod tests {
     use crate::file_tools::FileTools;
     use crate::mount::MountTable;
 
-    /// The catalogue may be as old as a watch lets it be.
+    /// The catalog may be outdated while a watcher is active.
     #[test]
-    fn what_a_skill_forbids_when_its_text_is_read_counts() {
+    fn restrictions_at_the_time_of_reading_apply() {
         let directory = tempfile::tempdir().unwrap();
         let top =
             cap_std::fs::Dir::open_ambient_dir(directory.path(), cap_std::ambient_authority())

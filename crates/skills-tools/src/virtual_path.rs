@@ -1,4 +1,4 @@
-//! The paths that a model writes.
+//! Virtual paths, as a model writes them.
 
 use std::fmt;
 
@@ -6,60 +6,59 @@ use skills_runtime::is_invisible;
 
 use crate::{ToolError, ToolErrorCode};
 
-/// The longest path, in bytes.
+/// Maximum length of a path, in bytes.
 const MAX_BYTES: usize = 4096;
-/// The longest part of a path, in bytes.
+/// Maximum length of a component, in bytes.
 const MAX_PART_BYTES: usize = 255;
-/// The most parts of a path.
+/// Maximum number of components.
 const MAX_PARTS: usize = 32;
-/// The most characters of a refused path that an error shows.
+/// Maximum length of a rejected path in an error, in characters.
 const MAX_DISPLAY_CHARS: usize = 200;
 
-/// A path as a model writes it, checked: it has no part that is more than a name, and never leads
-/// upwards.
+/// A validated virtual path: every component is a plain name, and none leads upwards.
 ///
-/// It says nothing of what there is: mounts and skills give it a meaning.
+/// Validation is independent of the mounts and skills that exist.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct VirtualPath {
     anchor: Anchor,
     parts: Vec<String>,
 }
 
-/// What the parts of a path are below.
+/// The base of the components of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Anchor {
-    /// The workspace: nothing, `.`, `workspace`, `./…`.
+    /// The workspace: empty, `.`, `workspace`, `./…`.
     Workspace,
-    /// The skills: `skills`; the first part is the name of one.
+    /// The skills: `skills`; the first component is the name of one.
     Skills,
-    /// A mount, when the first part is the name of one, else the workspace.
+    /// A mount if the first component is the name of one, else the workspace.
     Relative,
-    /// The root of this machine's files: only what a mount mirrors is there.
+    /// The root of the host file system: only mounts with a host path are accessible.
     Absolute,
 }
 
 impl VirtualPath {
-    /// Takes a path apart.
+    /// Parses a path.
     ///
     /// # Errors
-    /// `invalid_path` for what is no path or could be taken for another one: `..`, empty parts,
-    /// `\`, `~`, drive letters, invisible characters, encoded dots and slashes, parts that end in a
-    /// space or a dot, more than 4096 bytes, 255 bytes in a part, 32 parts.
+    /// `invalid_path` for invalid or ambiguous paths: `..`, empty components, `\`, `~`, drive
+    /// letters, invisible characters, encoded dots and slashes, components that end in a space or
+    /// dot, more than 4096 bytes, 255 bytes per component, 32 components.
     pub(crate) fn parse(text: &str) -> Result<Self, ToolError> {
         Self::try_parse(text).map_err(|problem| invalid_path(text, problem))
     }
 
-    /// Takes a path apart that is written as in a skill's own files: below the directory of the
-    /// skill `name`, perhaps with `./` before it.
+    /// Parses a path as it is written in a skill's own files: relative to the directory of the
+    /// skill `name`, possibly with a leading `./`.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse), and for what begins with `/` or names the directory itself.
+    /// As [`parse`](Self::parse), and for absolute paths and the directory itself.
     pub(crate) fn in_skill(name: &str, text: &str) -> Result<Self, ToolError> {
         let of_skill = |problem| {
             ToolError::new(
                 ToolErrorCode::InvalidPath,
                 format!(
-                    "'{}' is no name of a skill: {problem}",
+                    "invalid skill name `{}`: {problem}",
                     escape_for_display(name)
                 ),
             )
@@ -71,16 +70,15 @@ impl VirtualPath {
             check_text(text)?;
             let parts = split_parts(strip_dot_prefix(text).unwrap_or(text))?;
             match parts.len() {
-                0 => Err("it names no file"),
-                MAX_PARTS.. => Err("it has more than 31 parts"),
+                0 => Err("it does not name a file"),
+                MAX_PARTS.. => Err("more than 31 components"),
                 _ => Ok(parts),
             }
         };
-        let hint =
-            "write it as it stands below the skill's directory, such as `references/table.md`";
+        let hint = "pass a path relative to the skill directory, such as `references/table.md`";
         let parts = match below() {
             _ if text.starts_with('/') => {
-                return Err(invalid_path(text, "it begins with `/`").with_hint(hint));
+                return Err(invalid_path(text, "it is absolute").with_hint(hint));
             }
             Err(problem) => return Err(invalid_path(text, problem).with_hint(hint)),
             Ok(parts) => parts,
@@ -114,12 +112,12 @@ impl VirtualPath {
         Ok(Self { anchor, parts })
     }
 
-    /// Returns what the parts are below.
+    /// Returns the base of the components.
     pub(crate) fn anchor(&self) -> Anchor {
         self.anchor
     }
 
-    /// Returns the parts below the anchor: plain names, none of them `.` or `..`.
+    /// Returns the components below the anchor: plain names, never `.` or `..`.
     pub(crate) fn parts(&self) -> &[String] {
         &self.parts
     }
@@ -142,38 +140,38 @@ impl fmt::Display for VirtualPath {
     }
 }
 
-/// Says why a name cannot be a part of a path, when it cannot.
+/// Returns the reason why a name is not valid as a component, if it is not.
 pub(crate) fn invalid_part_reason(part: &str) -> Option<&'static str> {
     let bytes = part.as_bytes();
     if part.is_empty() {
-        return Some("it has an empty part");
+        return Some("empty component");
     }
     if part == ".." {
-        return Some("`..` is not taken");
+        return Some("`..` is not allowed");
     }
     if part == "." {
-        return Some("`.` stands only at the beginning");
+        return Some("`.` is allowed only at the start");
     }
     if part.len() > MAX_PART_BYTES {
-        return Some("a part of it is longer than 255 bytes");
+        return Some("a component is longer than 255 bytes");
     }
     if part.chars().any(is_invisible) {
-        return Some("it has characters that nobody sees");
+        return Some("invisible characters");
     }
     if part.contains(['\\', '/']) {
-        return Some("parts are divided by `/`, and `\\` is not taken");
+        return Some("path separator in a component");
     }
-    // Windows drops these, so that `..` plus a space would be `..` there.
+    // Windows removes these, so that `..` plus a space would be `..`.
     if part.ends_with(|c: char| c == '.' || c.is_whitespace()) {
-        return Some("a part of it ends in a space or a dot");
+        return Some("a component ends in a space or dot");
     }
     if bytes.len() > 1 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':' {
-        return Some("drive letters are not taken");
+        return Some("drive letters are not allowed");
     }
-    has_encoded_separator(part).then_some("it has encoded dots or slashes")
+    has_encoded_separator(part).then_some("encoded dots or slashes")
 }
 
-/// Makes a text safe to show: invisible characters are written out, and what is too long is cut.
+/// Escapes invisible characters of a text and truncates it.
 pub(crate) fn escape_for_display(text: &str) -> String {
     let mut shown = String::new();
     for (index, c) in text.chars().enumerate() {
@@ -192,24 +190,24 @@ pub(crate) fn escape_for_display(text: &str) -> String {
 
 fn check_text(text: &str) -> Result<(), &'static str> {
     if text.len() > MAX_BYTES {
-        return Err("it is longer than 4096 bytes");
+        return Err("longer than 4096 bytes");
     }
     if text.contains('\0') {
-        return Err("it has a NUL in it");
+        return Err("it contains a NUL character");
     }
     if text.contains('\\') {
-        return Err("parts are divided by `/`, and `\\` is not taken");
+        return Err("`\\` is not allowed; use `/`");
     }
     if text.starts_with('~') {
-        return Err("`~` is not taken; there is no home");
+        return Err("`~` is not allowed; there is no home directory");
     }
     if text.starts_with("//") {
-        return Err("it has an empty part");
+        return Err("empty component");
     }
     Ok(())
 }
 
-/// Divides what has no slash at its beginning; one at its end is a habit.
+/// Splits a path without a leading slash; one trailing slash is ignored.
 fn split_parts(text: &str) -> Result<Vec<String>, &'static str> {
     let text = text
         .strip_suffix('/')
@@ -224,12 +222,12 @@ fn split_parts(text: &str) -> Result<Vec<String>, &'static str> {
         return Err(problem);
     }
     if parts.len() > MAX_PARTS {
-        return Err("it has more than 32 parts");
+        return Err("more than 32 components");
     }
     Ok(parts.into_iter().map(str::to_owned).collect())
 }
 
-/// Returns what follows the `.` or `./` at the beginning.
+/// Returns the rest after a leading `.` or `./`.
 fn strip_dot_prefix(text: &str) -> Option<&str> {
     if text == "." {
         return Some("");
@@ -241,8 +239,8 @@ fn strip_dot_prefix(text: &str) -> Option<&str> {
     Some(if rest == "." { "" } else { rest })
 }
 
-/// Whether somebody who decodes the text once or more often finds a dot, a slash, a backslash or a
-/// NUL that was not there before.
+/// Returns whether decoding the text once or several times results in a dot, slash, backslash or
+/// NUL that it does not contain itself.
 fn has_encoded_separator(part: &str) -> bool {
     if !part.contains('%') {
         return false;
@@ -257,10 +255,11 @@ fn has_encoded_separator(part: &str) -> bool {
 }
 
 fn invalid_path(text: &str, problem: &str) -> ToolError {
-    let hint = "paths look like `src/main.py`, `workspace/src/main.py` or `skills/NAME/SKILL.md`";
+    let hint =
+        "use a path such as `src/main.py`, `workspace/src/main.py` or `skills/NAME/SKILL.md`";
     ToolError::new(
         ToolErrorCode::InvalidPath,
-        format!("'{}' is no path: {problem}", escape_for_display(text)),
+        format!("invalid path '{}': {problem}", escape_for_display(text)),
     )
     .with_hint(hint)
 }
@@ -309,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_lead_elsewhere_is_no_path() {
+    fn ambiguous_paths_are_rejected() {
         let long = ["a".repeat(256), "a/".repeat(33), "a/".repeat(2100)];
         let texts = [
             "skills/../../x",
@@ -358,44 +357,47 @@ mod tests {
         assert_eq!(path("pdf", "./a/b.md"), "skills/pdf/a/b.md");
         assert_eq!(path("pdf", "././a"), "skills/pdf/a");
         assert_eq!(path("pdf", "skills/x"), "skills/pdf/skills/x");
-        assert_eq!(path("pdf", "./"), "'./' is no path: it names no file");
+        assert_eq!(
+            path("pdf", "./"),
+            "invalid path './': it does not name a file"
+        );
         assert_eq!(
             path("pdf", "./../x"),
-            "'./../x' is no path: `..` is not taken"
+            "invalid path './../x': `..` is not allowed"
         );
         assert_eq!(
             path("pdf", ".//etc"),
-            "'.//etc' is no path: it has an empty part"
+            "invalid path './/etc': empty component"
         );
         assert_eq!(
             path("pdf", "/etc/passwd"),
-            "'/etc/passwd' is no path: it begins with `/`"
+            "invalid path '/etc/passwd': it is absolute"
         );
         assert_eq!(
             path("../pdf", "a"),
-            "'../pdf' is no name of a skill: parts are divided by `/`, and `\\` is not taken"
+            "invalid skill name `../pdf`: path separator in a component"
         );
         assert_eq!(
             path("pdf", &"a/".repeat(32)),
             format!(
-                "'{}' is no path: it has more than 31 parts",
+                "invalid path '{}': more than 31 components",
                 "a/".repeat(32)
             )
         );
     }
 
     #[test]
-    fn a_refusal_shows_no_invisible_characters() {
+    fn errors_show_no_invisible_characters() {
         let error = VirtualPath::parse("a\u{202e}\n").unwrap_err();
         assert_eq!(
             error.message,
-            "'a\\u{202e}\\n' is no path: it has characters that nobody sees"
+            "invalid path 'a\\u{202e}\\n': invisible characters"
         );
     }
 
     proptest! {
         #[test]
-        fn what_is_taken_has_only_names_and_reads_back(text in "[./~%2eEfF5c \\\\a-dskillworp:\u{200b}é]{0,24}") {
+        fn accepted_paths_have_plain_components_and_round_trip(text in "[./~%2eEfF5c \\\\a-dskillworp:\u{200b}é]{0,24}") {
             if let Ok(path) = VirtualPath::parse(&text) {
                 let joined: std::path::PathBuf = path.parts().iter().collect();
                 let are_names = joined.components().all(|part| matches!(part, std::path::Component::Normal(_)));

@@ -1,4 +1,4 @@
-//! Watches the skills, so that calls need not look for them.
+//! Watching of skills, so that calls do not need to scan for them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,17 +8,21 @@ use crate::catalog_cache::CatalogCache;
 use crate::registry::ScriptScanner;
 use crate::{ToolGroup, ToolSet};
 
-/// Watches the skills for a set of tools until it is dropped.
+/// Watches the skills for a tool set until it is dropped.
+///
+/// While the handle is alive and [`reports_events`](Self::reports_events), calls use the cached
+/// catalog. Dropping the handle stops the watcher thread; calls then scan again. Changes that were
+/// not reported yet are lost with the handle.
 #[derive(Debug)]
 #[must_use = "it ends when it is dropped"]
 pub struct WatchHandle {
-    /// Nothing once it has ended.
+    /// `None` once the watcher has ended.
     inner: Option<skills_runtime::CatalogWatcher>,
     registration: WatcherRegistration,
 }
 
-/// Whether calls rely on a watch. It is over when the handle or the thread ends, whichever is
-/// first, and stays so.
+/// Registration of a watcher with the catalog cache. It ends with the handle or the thread,
+/// whichever is first.
 #[derive(Clone)]
 struct WatcherRegistration {
     catalog_cache: Arc<CatalogCache>,
@@ -29,36 +33,35 @@ struct WatcherRegistration {
 enum RegistrationState {
     #[default]
     Inactive,
-    /// By the number that the watch has.
+    /// With its registration number.
     Active(u64),
     Ended,
 }
 
 impl ToolSet {
-    /// Watches the skills, and calls `changed` on a thread of its own when the catalogue has
-    /// changed, or a file of a skill's `scripts/`: then the [definitions](Self::definitions) may be
-    /// others. Whatever changes within the quiet time of the [default options](WatchOptions) is one
-    /// call.
+    /// Watches the skills, and calls `changed` on a thread of its own when the catalog or a file in
+    /// a skill's `scripts/` has changed, so that the [definitions](Self::definitions) may differ.
+    /// Changes within the debounce interval of the [default options](WatchOptions) cause one call.
     ///
-    /// While the handle lives and the system reports what happens, calls and definitions look at
-    /// the disk for skills only when something was reported since the last look, or when that began
-    /// a second ago. No system reports everything, such as edits through another hard link, changes
-    /// on other machines, or that a directory above a root was renamed: calls see those within a
-    /// second, and `changed` is called when a look of the watch finds them, every 30 s. A directory
-    /// that was removed and made again is watched anew once its removal was reported, or a look
-    /// finds another one in its place.
+    /// While the handle is alive and events are reported, calls and definitions scan only if an
+    /// event was reported since the last scan, or if that scan is older than one second. No
+    /// platform reports everything, such as edits through another hard link, changes on other
+    /// machines, or renames of a directory above a root: calls see those within a second, and
+    /// `changed` is called when a periodic scan finds them, every 30 s. A directory that was
+    /// removed and created again is watched again once its removal was reported or a scan finds the
+    /// new one.
     ///
-    /// What the tools themselves change is there at once. Where the system does not report all that
-    /// is watched, each call looks as it does without a watch, and `changed` is called when a look
-    /// every two seconds finds something. Files are read when they are needed, and what runs is
-    /// what was decided on, as ever.
+    /// Changes that the tools make themselves are visible immediately. If the platform does not
+    /// report events for everything that is watched, each call scans as without a watcher, and
+    /// `changed` is called when a scan every two seconds finds a change. Files are always read when
+    /// they are needed, and permissions are decided for the content that runs.
     ///
-    /// Blocks on the disk for a first look.
+    /// Performs blocking I/O for an initial scan.
     pub fn watch(&self, changed: impl FnMut() + Send + 'static) -> WatchHandle {
         self.watch_with(WatchOptions::default(), changed)
     }
 
-    /// Watches as [`watch`](Self::watch) does, with other times.
+    /// Watches the skills with other intervals than [`watch`](Self::watch).
     pub fn watch_with(
         &self,
         options: WatchOptions,
@@ -101,9 +104,9 @@ impl ToolSet {
 }
 
 impl WatchHandle {
-    /// Says whether the system reports events of all that is watched, so that calls look at most
-    /// once a second without one; else each looks. Not once the thread has ended because `changed`
-    /// panicked.
+    /// Returns whether the platform reports events for everything that is watched, so that calls
+    /// scan at most once a second without an event. Returns false if the thread has ended because
+    /// `changed` panicked.
     #[must_use]
     pub fn reports_events(&self) -> bool {
         self.inner
@@ -120,7 +123,7 @@ impl Drop for WatchHandle {
 }
 
 impl WatcherRegistration {
-    /// Relies on what is reported here, or on nothing any more.
+    /// Updates the registration: calls rely on these events, or on none.
     fn update(&self, events: Option<&EventCount>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match (*state, events.cloned()) {
@@ -147,7 +150,7 @@ impl WatcherRegistration {
     }
 }
 
-/// The thread's end of it: where `changed` panics nobody watches any more.
+/// Unregisters the watcher when the thread ends, also if `changed` panics.
 struct UnregisterOnDrop(WatcherRegistration);
 
 impl Drop for UnregisterOnDrop {

@@ -491,7 +491,7 @@ fn the_end_of_a_file_is_read_without_a_line_end() {
     );
     assert_eq!(
         read_with(&format!("{}\n{whole}", "x".repeat(700_000))),
-        "Broken { line: 1 }, record 1, record 2"
+        "Malformed { line: 1 }, record 1, record 2"
     );
 }
 

@@ -1,4 +1,4 @@
-//! The arguments of the server for clients of the Model Context Protocol.
+//! Arguments of `skills mcp` and `skills mcp install`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 pub(crate) use crate::mcp::install::Client;
 use crate::mcp::log::{LogFormat, LogLevel};
 
-/// The heading of what is for HTTP alone.
+/// Help heading of the options for HTTP.
 const HTTP_HEADING: &str = "Over HTTP";
 
 #[derive(Debug, Args)]
@@ -26,16 +26,17 @@ pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) host: super::Host,
 
-    /// Allow, while the server runs: write:/DIR, spawn, spawn:PROGRAM, network:HOST, env:NAME
-    /// (repeatable)
+    /// Grant a permission while the server runs (repeatable)
+    ///
+    /// One of write:/DIR, spawn, spawn:PROGRAM, network:HOST, env:NAME.
     #[arg(long, value_name = "PERMISSION")]
     pub(crate) allow: Vec<String>,
 
-    /// Take the variables that skills declare from this .env file (repeatable)
+    /// Read variables that skills declare from this .env file (repeatable)
     #[arg(long, value_name = "FILE")]
     pub(crate) env_file: Vec<PathBuf>,
 
-    /// How many calls of one client are answered at a time
+    /// Maximum number of concurrent calls per client
     #[arg(
         long,
         value_name = "NUMBER",
@@ -44,77 +45,82 @@ pub(crate) struct Serve {
     )]
     pub(crate) calls: usize,
 
-    /// How much is logged to standard error
+    /// Log level; logs go to standard error
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t = LogLevel::Warn)]
     pub(crate) log: LogLevel,
 
-    /// How it is logged
+    /// Log format
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub(crate) log_format: LogFormat,
 
-    /// Serve over HTTP at this address and port instead of standard input and output; port 0 takes
-    /// one that is free
+    /// Serve over HTTP at this address instead of standard input and output
+    ///
+    /// Port 0 selects a free port.
     #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:8640", help_heading = HTTP_HEADING)]
     pub(crate) http: Option<SocketAddr>,
 
-    /// Take the tokens of clients from this file, one in a line as `NAME: TOKEN` [default: one that
-    /// is made where this command keeps its state]
+    /// File of client tokens, one `NAME: TOKEN` per line
+    ///
+    /// [default: a token that is generated in the state directory]
     #[arg(long, value_name = "FILE", requires = "http", help_heading = HTTP_HEADING)]
     pub(crate) token_file: Option<PathBuf>,
 
-    /// Serve without a token, to everybody on this machine
+    /// Serve without a token, to every user of this machine
     #[arg(long, requires = "http", conflicts_with_all = ["token_file", "allow_remote"], help_heading = HTTP_HEADING)]
     pub(crate) no_token: bool,
 
-    /// Serve at an address that other machines reach; needs --allow-host. There is no encryption:
-    /// put something in front that does it
+    /// Serve at an address that other machines can reach
+    ///
+    /// Needs --allow-host. The server does not encrypt: use a reverse proxy with TLS.
     #[arg(long, requires = "http", help_heading = HTTP_HEADING)]
     pub(crate) allow_remote: bool,
 
-    /// Name by which clients may call the server (repeatable)
+    /// Accept requests for this host name (repeatable)
     #[arg(long, value_name = "HOST[:PORT]", requires = "http", help_heading = HTTP_HEADING)]
     pub(crate) allow_host: Vec<String>,
 
-    /// Origin whose web pages may call the server (repeatable)
+    /// Accept requests from web pages of this origin (repeatable)
     #[arg(long, value_name = "ORIGIN", requires = "http", help_heading = HTTP_HEADING)]
     pub(crate) allow_origin: Vec<String>,
 
-    /// Keep no sessions for clients of revisions before 2026-07-28; such clients cannot be asked
-    /// anything then
+    /// Disable sessions
+    ///
+    /// Clients of protocol versions before 2026-07-28 then cannot be asked for approval.
     #[arg(long, requires = "http", help_heading = HTTP_HEADING)]
     pub(crate) no_sessions: bool,
 
-    /// Seal questions with the key in this file, at least 32 bytes; servers that stand for each
-    /// other share it
+    /// File with the key that signs request state, at least 32 bytes
+    ///
+    /// Servers behind one load balancer share the key.
     #[arg(long, value_name = "FILE", requires = "http", help_heading = HTTP_HEADING)]
     pub(crate) key_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
-    /// Let a client start this command as a server: write it into the client's configuration
+    /// Register the server with a client
     ///
-    /// The change is shown first, and written when you agree. Everything else in the file stays as
-    /// it is. What stands behind `--` are options of `skills mcp`; write paths in full, since a
-    /// client starts the server wherever it likes.
+    /// Shows the change to the client's configuration and writes it after confirmation. Everything
+    /// else in the file is preserved. Arguments after `--` are options of `skills mcp`; use
+    /// absolute paths, because the working directory of the server depends on the client.
     Install(Install),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Install {
-    /// The client
+    /// Client to register with
     #[arg(long, value_enum, value_name = "CLIENT")]
     pub(crate) client: Client,
 
-    /// Write the configuration of this project, which others may share, instead of your own
+    /// Write the project's configuration instead of the user's
     #[arg(long)]
     pub(crate) project: bool,
 
-    /// Name of the server in the client: letters, digits, - and _
+    /// Server name in the client: letters, digits, - and _
     #[arg(long, value_name = "NAME", default_value = "skills", value_parser = parse_server_name)]
     pub(crate) name: String,
 
-    /// Only show what would be written
+    /// Show the change without writing it
     #[arg(long, conflicts_with = "yes")]
     pub(crate) dry_run: bool,
 
@@ -122,18 +128,18 @@ pub(crate) struct Install {
     #[arg(long)]
     pub(crate) yes: bool,
 
-    /// Options that the client starts `skills mcp` with
+    /// Options of `skills mcp`
     #[arg(last = true, value_name = "OPTION")]
     pub(crate) arguments: Vec<String>,
 }
 
-/// Reads a name that all clients take.
+/// Parses a server name that every client accepts.
 fn parse_server_name(text: &str) -> Result<String, String> {
     const MAX_NAME_BYTES: usize = 64;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     if text.is_empty() || text.len() > MAX_NAME_BYTES || !text.chars().all(is_plain) {
         return Err(format!(
-            "a name has 1 to {MAX_NAME_BYTES} letters, digits, - and _"
+            "expected 1 to {MAX_NAME_BYTES} letters, digits, `-` or `_`"
         ));
     }
     Ok(text.to_owned())
@@ -144,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_what_all_clients_take() {
+    fn server_names_are_accepted_by_every_client() {
         assert_eq!(
             parse_server_name("my-skills_2"),
             Ok("my-skills_2".to_owned())

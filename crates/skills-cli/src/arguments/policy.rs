@@ -1,4 +1,4 @@
-//! The arguments of rules, approvals and records.
+//! Arguments of `skills policy`, `skills trust` and `skills audit`.
 
 use std::path::PathBuf;
 
@@ -14,15 +14,15 @@ pub(crate) struct Policy {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
-    /// Say what a skill's program would be given, and why
+    /// Show what a skill would be granted, and why
     Check(Box<Check>),
-    /// Print the rules that hold, and where they stand
+    /// Show the effective rules and limits
     Show,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// Name of the skill, or its directory
+    /// Skill name or directory
     pub(crate) name: String,
 
     #[command(flatten)]
@@ -31,18 +31,18 @@ pub(crate) struct Check {
 
 #[derive(Debug, Args)]
 pub(crate) struct Trust {
-    /// Name of the skill, or its directory
+    /// Skill name or directory
     #[arg(required_unless_present = "list")]
     pub(crate) name: Option<String>,
 
     #[command(flatten)]
     pub(crate) what: ExecutionArgs,
 
-    /// List what was approved
+    /// List stored approvals
     #[arg(long, conflicts_with_all = ["name", "revoke"])]
     pub(crate) list: bool,
 
-    /// Forget what was approved for the skill
+    /// Revoke all approvals of the skill
     #[arg(long)]
     pub(crate) revoke: bool,
 
@@ -53,7 +53,7 @@ pub(crate) struct Trust {
 
 #[derive(Debug, Args)]
 pub(crate) struct Audit {
-    /// The log [default: audit.jsonl where this command keeps its state]
+    /// Audit log [default: audit.jsonl in the state directory]
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) log: Option<PathBuf>,
 
@@ -63,31 +63,32 @@ pub(crate) struct Audit {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuditCommand {
-    /// Print the last records, a line each
+    /// Show recent audit records
     Tail(Tail),
-    /// Print one record entirely
+    /// Show one audit record
     Show(ShowRecord),
-    /// Hold the log against its hashes
+    /// Verify the hash chain of the audit log
     Verify(Verify),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Tail {
-    /// How many records
+    /// Number of records
     #[arg(long, short = 'n', value_name = "NUMBER", default_value_t = 20)]
     pub(crate) lines: usize,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowRecord {
-    /// Number of the record
+    /// Sequence number of the record
     pub(crate) number: u64,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
-    /// The hash of a record that was written down elsewhere: it must be there, and what came since
-    /// is counted
+    /// Hash of a record that the log must contain
+    ///
+    /// Store the hash outside the log to detect truncation. Records after it are counted.
     #[arg(long, value_name = "HASH")]
     pub(crate) last: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The arguments of what runs a program, or says what it would be given.
+//! Arguments of the commands that run a skill or preview a run.
 
 use std::path::PathBuf;
 
@@ -7,68 +7,70 @@ use skills_runtime::{Capability, ResourceLimits, ScriptType};
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    /// Name of the skill, or its directory
+    /// Skill name or directory
     pub(crate) name: String,
 
     #[command(flatten)]
     pub(crate) what: ExecutionArgs,
 
-    /// Say what would run, what it would get and why, and run nothing
+    /// Show what would run and be granted, without running
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Say yes, for this run, to whatever would be asked; what rules forbid stays forbidden
+    /// Approve all requests of this run; `deny` rules still apply
     #[arg(long, conflicts_with = "deny")]
     pub(crate) yes: bool,
 
-    /// Say no to whatever would be asked
+    /// Deny all requests of this run
     #[arg(long)]
     pub(crate) deny: bool,
 
-    /// Copy a file into a workspace that is made for this run and gone afterwards (repeatable)
+    /// Copy a file into a private workspace of this run (repeatable)
     #[arg(long, value_name = "FILE", conflicts_with = "workspace")]
     pub(crate) file: Vec<PathBuf>,
 
-    /// Keep the files that the program makes in such a workspace, in this directory; nothing in it
-    /// is replaced
+    /// Save output files of the private workspace in this directory
+    ///
+    /// Existing files are not replaced.
     #[arg(long, value_name = "DIR", conflicts_with = "workspace")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Run all scripts of a kind (python, shell, node, deno, ruby, perl) by this interpreter, that
-    /// of a virtual environment, say (repeatable)
+    /// Run scripts of a type with this interpreter (repeatable)
+    ///
+    /// Types are python, shell, node, deno, ruby and perl. Use it for the Python of a virtual
+    /// environment.
     #[arg(long, value_name = "KIND=PATH", value_parser = parse_interpreter)]
     pub(crate) interpreter: Vec<InterpreterArg>,
 
-    /// Run WebAssembly the same way each time: random numbers from this seed, clocks of its own,
-    /// counted steps
+    /// Run WebAssembly with a fixed seed, clock and fuel
     #[arg(long, value_name = "SEED")]
     pub(crate) deterministic: Option<u64>,
 
-    /// Say on standard error what ran and which walls stood around it
+    /// Print the command and the enforced restrictions
     #[arg(long, short)]
     pub(crate) verbose: bool,
 
-    /// Say besides what it was given, and by which rule
+    /// Also print the grants and the rules behind them
     #[arg(long)]
     pub(crate) explain: bool,
 
-    /// Arguments of the program, after --
+    /// Arguments of the program
     #[arg(last = true, value_name = "ARGUMENTS")]
     pub(crate) args: Vec<String>,
 }
 
-/// An interpreter for all scripts of a kind.
+/// An interpreter for all scripts of a type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct InterpreterArg {
     pub(crate) kind: ScriptType,
-    /// As it was given, which may be relative.
+    /// The path as given, which can be relative.
     pub(crate) path: PathBuf,
 }
 
-/// What of a skill runs, and what it is offered.
+/// What to run of a skill, and with which input, limits and paths.
 #[derive(Debug, Default, Args)]
 pub(crate) struct ExecutionArgs {
-    /// Script of the skill to run, when it has several
+    /// Script to run, if the skill has several
     #[arg(long)]
     pub(crate) script: Option<String>,
 
@@ -88,49 +90,51 @@ pub(crate) struct ExecutionArgs {
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=2048))]
     pub(crate) scratch: Option<u64>,
 
-    /// Directory for the program's files: read when the skill asks to read, written when it asks to
-    /// write and that is allowed
+    /// Directory for the program's files
+    ///
+    /// Readable if the skill requests to read, writable if it requests to write and policy allows
+    /// it.
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
 
-    /// Let the program read a file or directory (repeatable)
+    /// Make a file or directory readable (repeatable)
     #[arg(long, value_name = "PATH")]
     pub(crate) read: Vec<PathBuf>,
 
-    /// Let the program write a file or directory (repeatable)
+    /// Make a file or directory writable (repeatable)
     #[arg(long, value_name = "PATH")]
     pub(crate) write: Vec<PathBuf>,
 
-    /// Allow, for this run: write, write:/DIR, spawn, spawn:PROGRAM, network:HOST, env:NAME
-    /// (repeatable)
+    /// Grant a permission for this run (repeatable)
+    ///
+    /// One of write, write:/DIR, spawn, spawn:PROGRAM, network:HOST, env:NAME.
     #[arg(long, value_name = "PERMISSION")]
     pub(crate) allow: Vec<String>,
 
-    /// Run without a capability that the skill asks for (repeatable)
+    /// Drop a capability that the skill requests (repeatable)
     #[arg(long, value_name = "CAPABILITY", value_enum)]
     pub(crate) without: Vec<CapabilityArg>,
 
-    /// Give the program a variable, by its value, or by its name to take the value that it has here
-    /// (repeatable)
+    /// Set an environment variable, or pass one through by name (repeatable)
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub(crate) env: Vec<String>,
 
-    /// Take the variables that skills declare from this .env file (repeatable)
+    /// Read variables that skills declare from this .env file (repeatable)
     #[arg(long, value_name = "FILE")]
     pub(crate) env_file: Vec<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum CapabilityArg {
-    /// Read files of the workspace
+    /// Read files in the workspace
     Read,
-    /// Write files of the workspace
+    /// Write files in the workspace
     Write,
-    /// Reach hosts on the network
+    /// Connect to hosts on the network
     Network,
     /// Start other programs
     Spawn,
-    /// See variables
+    /// Read environment variables
     #[value(alias = "env")]
     Environment,
 }
@@ -147,12 +151,12 @@ impl From<CapabilityArg> for Capability {
     }
 }
 
-/// Reads `KIND=PATH`.
+/// Parses `KIND=PATH`.
 fn parse_interpreter(text: &str) -> Result<InterpreterArg, String> {
     let (name, path) = text
         .split_once('=')
         .filter(|(_, path)| !path.is_empty())
-        .ok_or_else(|| "not of the form KIND=PATH".to_owned())?;
+        .ok_or_else(|| "expected KIND=PATH".to_owned())?;
     match ScriptType::ALL
         .into_iter()
         .find(|known| known.as_str() == name)
@@ -173,29 +177,29 @@ fn unknown_script_type(name: &str) -> String {
     let nearest = nearest
         .filter(|known| strsim::damerau_levenshtein(known, &name.to_lowercase()) <= MAX_TYPOS);
     match nearest {
-        Some(nearest) => format!("no kind of script is named {name:?}; did you mean `{nearest}`?"),
+        Some(nearest) => format!("unknown script type `{name}`; did you mean `{nearest}`?"),
         None => format!(
-            "no kind of script is named {name:?}; there are: {}",
+            "unknown script type `{name}`: expected one of {}",
             names.join(", ")
         ),
     }
 }
 
-/// So many letters may be wrong in what is taken for another word.
+/// Maximum edit distance of a suggestion.
 const MAX_TYPOS: usize = 2;
 
-/// Reads a positive number of seconds, fractions allowed, as milliseconds.
+/// Parses a positive number of seconds, with fractions, into milliseconds.
 pub(super) fn parse_seconds(text: &str) -> Result<u64, String> {
     let seconds: f64 = text
         .parse()
-        .map_err(|_| "not a number of seconds".to_owned())?;
+        .map_err(|_| "expected a number of seconds".to_owned())?;
     let milliseconds = (seconds * 1_000.0).round();
-    let most = ResourceLimits::default_ceiling().wall_time.as_secs();
-    let fits = seconds <= most as f64 && milliseconds >= 1.0;
+    let max = ResourceLimits::default_ceiling().wall_time.as_secs();
+    let fits = seconds <= max as f64 && milliseconds >= 1.0;
     if fits {
         Ok(milliseconds as u64)
     } else {
-        Err(format!("must be from 0.001 to {most}"))
+        Err(format!("expected 0.001 to {max}"))
     }
 }
 
@@ -204,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_interpreter_is_a_kind_and_a_path() {
+    fn an_interpreter_argument_is_a_type_and_a_path() {
         let read = parse_interpreter("python=.venv/bin/a=b").unwrap();
         assert_eq!(
             read,
@@ -214,23 +218,20 @@ mod tests {
             }
         );
         for (wrong, message) in [
-            ("python", "not of the form KIND=PATH"),
-            ("python=", "not of the form KIND=PATH"),
+            ("python", "expected KIND=PATH"),
+            ("python=", "expected KIND=PATH"),
             (
                 "Pyhton3=/x",
-                "no kind of script is named \"Pyhton3\"; did you mean `python`?",
+                "unknown script type `Pyhton3`; did you mean `python`?",
             ),
-            (
-                "nod=/x",
-                "no kind of script is named \"nod\"; did you mean `node`?",
-            ),
+            ("nod=/x", "unknown script type `nod`; did you mean `node`?"),
             (
                 "lua=/x",
-                "no kind of script is named \"lua\"; there are: python, shell, node, deno, ruby, perl",
+                "unknown script type `lua`: expected one of python, shell, node, deno, ruby, perl",
             ),
             (
                 "=/x",
-                "no kind of script is named \"\"; there are: python, shell, node, deno, ruby, perl",
+                "unknown script type ``: expected one of python, shell, node, deno, ruby, perl",
             ),
         ] {
             assert_eq!(parse_interpreter(wrong), Err(message.to_owned()), "{wrong}");

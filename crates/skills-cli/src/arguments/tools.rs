@@ -1,4 +1,4 @@
-//! The arguments of the tools that a model calls.
+//! Arguments of `skills tools`, `skills call` and `skills accept`.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ pub(crate) struct Tools {
     #[command(flatten)]
     pub(crate) host: Host,
 
-    /// Print the definitions as this kind of host takes them
+    /// Print the definitions in the format of this API
     #[arg(long = "for", value_name = "HOST", value_enum)]
     pub(crate) flavour: Option<ToolFormatArg>,
 
@@ -20,84 +20,88 @@ pub(crate) struct Tools {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ToolsCommand {
-    /// Change the tool of a script for good: turn it off or on, or tell models something else of it
+    /// Configure the tool of a script
     Change(Change),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Change {
-    /// Name of the tool
+    /// Tool name
     pub(crate) tool: String,
 
-    /// Do not offer it
+    /// Disable the tool
     #[arg(long, conflicts_with = "on")]
     pub(crate) off: bool,
 
-    /// Offer it
+    /// Enable the tool
     #[arg(long)]
     pub(crate) on: bool,
 
-    /// Take back all that was changed about it
+    /// Remove all overrides of the tool
     #[arg(long, conflicts_with_all = ["off", "on", "description", "timeout"])]
     pub(crate) reset: bool,
 
-    /// What models are told that it does
+    /// Description for models
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
 
-    /// Its deadline in seconds, at most 600
+    /// Deadline in seconds, at most 600
     #[arg(long, value_name = "SECONDS", value_parser = super::run::parse_seconds)]
     pub(crate) timeout: Option<u64>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Call {
-    /// Name of the tool
+    /// Tool name
     pub(crate) tool: String,
 
-    /// Its arguments: JSON, @FILE, or - for standard input
+    /// Arguments of the tool: JSON, @FILE, or - for standard input
     #[arg(value_name = "JSON|@FILE|-", default_value = "{}")]
     pub(crate) arguments: String,
 
     #[command(flatten)]
     pub(crate) host: Host,
 
-    /// Allow, for this call: write:/DIR, spawn, spawn:PROGRAM, network:HOST, env:NAME (repeatable)
+    /// Grant a permission for this call (repeatable)
+    ///
+    /// One of write:/DIR, spawn, spawn:PROGRAM, network:HOST, env:NAME.
     #[arg(long, value_name = "PERMISSION")]
     pub(crate) allow: Vec<String>,
 
-    /// Take the variables that skills declare from this .env file (repeatable)
+    /// Read variables that skills declare from this .env file (repeatable)
     #[arg(long, value_name = "FILE")]
     pub(crate) env_file: Vec<PathBuf>,
 
-    /// Say yes, for this call, to whatever would be asked; what rules forbid stays forbidden
+    /// Approve all requests of this call; `deny` rules still apply
     #[arg(long, conflicts_with = "deny")]
     pub(crate) yes: bool,
 
-    /// Say no to whatever would be asked
+    /// Deny all requests of this call
     #[arg(long)]
     pub(crate) deny: bool,
 }
 
-/// What the tools of a host see of this machine.
+/// Directories that tools and programs can access.
 #[derive(Debug, Args)]
 pub(crate) struct Host {
-    /// Directory that tools and programs work in, and may write
+    /// Workspace directory of tools and programs, writable
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
 
-    /// Another directory that tools and programs may read, by a name; with `,rw` behind it they may
-    /// write it, with `,mirror` its own path leads to it as well (repeatable)
+    /// Mount another directory under a name, read-only (repeatable)
+    ///
+    /// The suffix `,rw` makes it writable; `,mirror` makes its host path valid as well.
     #[arg(long, value_name = "NAME=DIR[,rw][,mirror]", value_parser = parse_mount)]
     pub(crate) mount: Vec<MountArg>,
 
-    /// Where new skills are made, of which nothing runs until `skills adopt` [default: drafts where
-    /// this command keeps its data]
+    /// Directory of drafts [default: drafts in the data directory]
+    ///
+    /// Skills that a model creates are drafts. They do not run until `skills accept`.
     #[arg(long, value_name = "DIR")]
     pub(crate) drafts: Option<PathBuf>,
 }
 
-/// A mount as it was written.
+/// A mount as given on the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MountArg {
     pub(crate) name: String,
@@ -143,28 +147,28 @@ impl From<ToolFormatArg> for ToolFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct Accept {
-    /// Name of the draft; without one they are listed
+    /// Name of the draft; without it, drafts are listed
     pub(crate) name: Option<String>,
 
-    /// Directory to move it to [default: the first place of your own where skills are looked for]
+    /// Target directory [default: the first trusted user root]
     #[arg(long, value_name = "DIR")]
     pub(crate) to: Option<PathBuf>,
 
-    /// Where drafts lie [default: drafts where this command keeps its data]
+    /// Directory of drafts [default: drafts in the data directory]
     #[arg(long, value_name = "DIR")]
     pub(crate) drafts: Option<PathBuf>,
 
-    /// Adopt it without asking
+    /// Accept without asking
     #[arg(long)]
     pub(crate) yes: bool,
 }
 
-/// Reads `NAME=DIR[,rw][,mirror]`.
+/// Parses `NAME=DIR[,rw][,mirror]`.
 fn parse_mount(text: &str) -> Result<MountArg, String> {
     let (name, rest) = text
         .split_once('=')
         .filter(|(name, rest)| !name.is_empty() && !rest.is_empty())
-        .ok_or("not NAME=DIR")?;
+        .ok_or("expected NAME=DIR[,rw][,mirror]")?;
     let (mut directory, mut is_writable, mut is_mirrored) = (rest, false, false);
     loop {
         if let Some(before) = directory.strip_suffix(",rw").filter(|_| !is_writable) {
@@ -187,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mount_has_a_name_a_directory_and_what_may_be_done() {
+    fn a_mount_has_a_name_a_directory_and_access() {
         let check = |text: &str, name: &str, directory: &str, is_writable, is_mirrored| {
             let chosen = MountArg {
                 name: name.into(),

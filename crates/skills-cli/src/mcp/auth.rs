@@ -1,4 +1,4 @@
-//! What clients over HTTP show, and what seals questions.
+//! Bearer tokens of HTTP clients, and the key that signs request state.
 
 use std::path::Path;
 
@@ -11,13 +11,13 @@ use crate::directories;
 use crate::input::{self, InputError};
 use crate::output::Output;
 
-/// The longest file of tokens, and the longest key, in bytes.
+/// Maximum size of a token file and of a key file, in bytes.
 const MAX_FILE_BYTES: u64 = 64 << 10;
-/// The name of the token that this command makes.
+/// Name of the generated token.
 const DEFAULT_TOKEN_NAME: &str = "owner";
 
-/// Takes the tokens of a file, else the one that this command made for its user, which is made when
-/// it is first needed. None when none is wanted.
+/// Returns the tokens of `--token-file`, else the generated token of the user, which is created on
+/// first use. Returns no tokens with `--no-token`.
 pub(crate) fn load_tokens(arguments: &Serve, output: &Output) -> anyhow::Result<Vec<BearerToken>> {
     if arguments.no_token {
         return Ok(Vec::new());
@@ -26,28 +26,27 @@ pub(crate) fn load_tokens(arguments: &Serve, output: &Output) -> anyhow::Result<
         let tokens = read_tokens(path)?;
         anyhow::ensure!(
             !tokens.is_empty(),
-            InputError::new(format!("{} has no token", path.display()))
+            InputError::new(format!("token file `{}` has no token", path.display()))
         );
         return Ok(tokens);
     }
     let path = directories::token_path().ok_or_else(|| {
-        InputError::new(
-            "there is no place for a token: set XDG_STATE_HOME, or use --token-file".to_owned(),
-        )
+        InputError::new("cannot create a token: no home directory")
+            .with_help("set `XDG_STATE_HOME` or pass `--token-file FILE`")
     })?;
-    // One that is empty was never written.
+    // An empty file was created, but never written.
     if path.metadata().map_or(0, |file| file.len()) == 0 {
         create_token(&path)?;
     }
     output.status(&format!(
-        "clients show the token in {}: Authorization: Bearer TOKEN",
+        "clients authenticate with the token in {}: `Authorization: Bearer TOKEN`",
         path.display()
     ));
     read_tokens(&path)
 }
 
-/// Reads the key that seals questions: the bytes of the file, without the end of a line where
-/// enough is left.
+/// Reads the key that signs request state: the bytes of the file, without a trailing newline if at
+/// least 32 bytes remain.
 pub(crate) fn read_state_key(path: &Path) -> anyhow::Result<Vec<u8>> {
     const MIN_KEY_BYTES: usize = 32;
     check_private(path)?;
@@ -65,25 +64,23 @@ fn read_tokens(path: &Path) -> anyhow::Result<Vec<BearerToken>> {
         .map_err(|error| InputError::new(format!("{}: {error}", path.display())).into())
 }
 
-/// What others may read is no secret, and what they may write is not its owner's.
+/// Rejects a file that other users can read or change.
 fn check_private(path: &Path) -> anyhow::Result<()> {
     if directories::is_group_or_world_accessible(path) {
-        let message = format!(
-            "others may read or change {}; run `chmod 600` on it",
-            path.display()
-        );
-        return Err(InputError::new(message).into());
+        let message = format!("`{}` is accessible by other users", path.display());
+        return Err(InputError::new(message)
+            .with_help("run `chmod 600` on it")
+            .into());
     }
     Ok(())
 }
 
-/// Makes a token in a file of its user's own, which is there whole or not at all. Of two commands
-/// that do so at once the first one wins.
+/// Generates a token in a private file, atomically. Of two concurrent commands, the first one wins.
 fn create_token(path: &Path) -> anyhow::Result<()> {
     let token =
         BearerToken::generate(DEFAULT_TOKEN_NAME).map_err(|error| anyhow::anyhow!("{error}"))?;
     let file = PrivateFile::new(path);
-    let failed = || format!("cannot make {}", path.display());
+    let failed = || format!("cannot create `{}`", path.display());
     let _lock = file.lock().with_context(failed)?;
     if path.metadata().map_or(0, |file| file.len()) > 0 {
         return Ok(());

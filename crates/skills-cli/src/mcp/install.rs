@@ -1,4 +1,4 @@
-//! `skills mcp install`.
+//! `skills mcp install`: registers the server with a client.
 
 mod atomic_replace;
 mod client;
@@ -31,14 +31,14 @@ use crate::exit::Exit;
 use crate::input::InputError;
 use crate::output::Output;
 
-/// How often the change is made anew because others wrote the file meanwhile.
+/// Maximum number of attempts if other programs write the file in the meantime.
 const MAX_ATTEMPTS: usize = 50;
-/// The time between two of these attempts.
+/// Delay between two attempts.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
-/// How long other calls of this command are waited for, each of which takes milliseconds.
+/// Timeout for the lock among calls of this command, each of which holds it for milliseconds.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Writes this command into a client's configuration, once whoever owns that has seen the change.
+/// Adds the server to a client's configuration after the user has confirmed the change.
 pub(crate) fn install(
     install: &Install,
     arguments: &Arguments,
@@ -85,7 +85,7 @@ pub(crate) fn install(
         Consent::Proposal(&proposal)
     };
     if !install.yes {
-        match approver::confirm("Write this? y: yes, anything else: no", output) {
+        match approver::confirm("Apply this change? [y/N]", output) {
             Some(true) => {}
             Some(false) => return report(InstallStatus::Declined, &proposal),
             None => return report(InstallStatus::Unanswered, &proposal),
@@ -95,7 +95,7 @@ pub(crate) fn install(
     report(outcome, &written)
 }
 
-/// What goes where.
+/// The server entry, and the configuration file for it.
 struct InstallTarget {
     client: Client,
     scope: Scope,
@@ -103,22 +103,23 @@ struct InstallTarget {
     file: ConfigFile,
 }
 
-/// A change to what the file held at one moment.
+/// An edit of the file's content at one point in time.
 struct Proposal {
     before: Snapshot,
     edit: ConfigEdit,
 }
 
-/// The changes that may be made without another question.
+/// The changes that the user has agreed to.
 #[derive(Clone, Copy)]
 enum Consent<'a> {
-    /// Those that do the same to the entry as this one.
+    /// Changes with the same effect on the entry as this one.
     Proposal(&'a Proposal),
+    /// Every change (`--yes`).
     Any,
 }
 
 impl InstallTarget {
-    /// Plans the change to what the file holds now.
+    /// Plans the edit of the file's current content.
     fn propose(&self) -> anyhow::Result<Proposal> {
         let before = self.file.read()?;
         let planned = config_edit::plan_edit(self.client, before.text(), &self.entry)
@@ -129,12 +130,12 @@ impl InstallTarget {
         })
     }
 
-    /// Makes the change to what the file holds now, which others may have written since it was
-    /// shown. Nothing that they write is lost; where they write without a pause, nothing is
-    /// written.
+    /// Applies the change to the file's current content, which other programs may have changed
+    /// since the prompt. Their changes are never lost; if they keep writing, this fails without a
+    /// change.
     fn write(&self, agreed: Consent<'_>) -> anyhow::Result<(InstallStatus, Proposal)> {
         let path = self.file.path().display();
-        let _lock = lock_installs().with_context(|| format!("cannot write {path}"))?;
+        let _lock = lock_installs().with_context(|| format!("cannot write `{path}`"))?;
         for attempt in 0..MAX_ATTEMPTS {
             if attempt > 0 {
                 std::thread::sleep(RETRY_INTERVAL);
@@ -145,7 +146,7 @@ impl InstallTarget {
             }
             if !agreed.covers(&proposal) {
                 bail!(
-                    "cannot write {path}: the server {:?} in it changed while you were asked; do it again",
+                    "cannot write `{path}`: server `{}` in it changed during the prompt; try again",
                     self.entry.name
                 );
             }
@@ -158,19 +159,19 @@ impl InstallTarget {
             }
         }
         bail!(
-            "cannot write {path}: another program changes it all the time; end that, and do it again"
+            "cannot write `{path}`: another program keeps changing it; stop that program and try again"
         )
     }
 }
 
-/// Takes the lock among all calls of this command. Without a directory for state there is none.
+/// Acquires the lock among all calls of this command. Returns `None` without a state directory.
 fn lock_installs() -> anyhow::Result<Option<File>> {
     let Some(path) = directories::install_lock_path() else {
         return Ok(None);
     };
     let lock = PrivateFile::new(&path).lock_with_timeout(LOCK_TIMEOUT);
     lock.map(Some)
-        .with_context(|| format!("cannot take the lock {}.lock", path.display()))
+        .with_context(|| format!("cannot lock `{}.lock`", path.display()))
 }
 
 impl Proposal {
@@ -184,8 +185,9 @@ impl Proposal {
 }
 
 impl Consent<'_> {
-    /// Whether a change was agreed to. A new entry is the same wherever it is put; of one that is
-    /// changed or replaced, the lines that go are to be those that were shown.
+    /// Returns true if the user has agreed to a change. For a new entry its position does not
+    /// matter; for an updated or replaced entry, the changed lines must be the ones that were
+    /// shown.
     fn covers(self, proposal: &Proposal) -> bool {
         let Self::Proposal(shown) = self else {
             return true;
@@ -196,7 +198,7 @@ impl Consent<'_> {
     }
 }
 
-/// How it ended.
+/// The result of `skills mcp install`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum InstallStatus {
     Unchanged,
@@ -218,14 +220,14 @@ impl InstallStatus {
     }
 }
 
-/// What is told of a change.
+/// Reports a change to the user.
 struct InstallReport<'a> {
     target: &'a InstallTarget,
     proposal: &'a Proposal,
 }
 
 impl InstallReport<'_> {
-    /// Describes the change for whoever decides.
+    /// Describes the change for the confirmation prompt.
     fn describe(&self) -> String {
         let InstallTarget {
             client,
@@ -236,16 +238,16 @@ impl InstallReport<'_> {
         let title = client.title();
         let link = file
             .link()
-            .map(|leads| format!(", a link to {}", leads.display()))
+            .map(|target| format!(", symlink to {}", target.display()))
             .unwrap_or_default();
         let mut text = format!(
-            "{} (servers of {title}{link})\n{}",
+            "{} (MCP servers of {title}{link})\n{}",
             file.path().display(),
             self.proposal.diff()
         );
         if self.proposal.edit.change == EntryChange::Replaced {
             text.push_str(&format!(
-                "another server is called {:?}, and goes; --name gives this one another name\n",
+                "this replaces another server named `{}`; pass `--name` to keep both\n",
                 entry.name
             ));
         }
@@ -262,7 +264,7 @@ impl InstallReport<'_> {
         text
     }
 
-    /// Tells how it ended.
+    /// Prints the result and returns the exit code.
     fn finish(&self, outcome: InstallStatus, output: &Output) -> anyhow::Result<Exit> {
         let InstallTarget {
             client,
@@ -286,19 +288,20 @@ impl InstallReport<'_> {
         }
         match outcome {
             InstallStatus::Unchanged => {
-                output.status(&format!("nothing to do: {path} has this server already"))
+                output.status(&format!("unchanged: {path} already has this server"))
             }
             InstallStatus::Written => {
-                output.status(&format!("{path} is written; {}", client.next_step(*scope)))
+                output.status(&format!("wrote {path}; {}", client.next_step(*scope)))
             }
-            InstallStatus::Declined => output.status(&format!("{path} stays as it is")),
+            InstallStatus::Declined => output.status(&format!("{path} was not changed")),
             InstallStatus::Unanswered => {
-                output.status("error: there is no terminal to ask on; --yes writes it")
+                output.status("error: no terminal to ask on");
+                output.status("help: pass `--yes`");
             }
             InstallStatus::Planned => {}
         }
-        let is_refused = matches!(outcome, InstallStatus::Declined | InstallStatus::Unanswered);
-        Ok(if is_refused {
+        let is_declined = matches!(outcome, InstallStatus::Declined | InstallStatus::Unanswered);
+        Ok(if is_declined {
             Exit::Denied
         } else {
             Exit::Success
@@ -306,7 +309,7 @@ impl InstallReport<'_> {
     }
 }
 
-/// Options of all commands mean nothing to a client; whoever wrote them here meant the server.
+/// Rejects global options, which have no effect here: the user meant them for the server.
 fn reject_misplaced_options(arguments: &Arguments, client: Client) -> anyhow::Result<()> {
     let given = [
         ("--root DIR", !arguments.root.is_empty()),
@@ -325,7 +328,7 @@ fn reject_misplaced_options(arguments: &Arguments, client: Client) -> anyhow::Re
     };
     let client = client.as_str();
     Err(InputError::new(format!(
-        "options of the server stand behind `--`: skills mcp install --client {client} -- {option}"
+        "options of the server go after `--`: `skills mcp install --client {client} -- {option}`"
     ))
     .into())
 }
@@ -334,7 +337,7 @@ fn server_entry(install: &Install) -> anyhow::Result<ServerEntry> {
     let (client, title) = (install.client, install.client.title());
     if !client.takes_name(&install.name) {
         return Err(InputError::new(format!(
-            "--name {}: {title} wants names without `_`; write `-`",
+            "invalid server name `{}`: {title} does not support `_`; use `-`",
             install.name
         ))
         .into());
@@ -342,7 +345,7 @@ fn server_entry(install: &Install) -> anyhow::Result<ServerEntry> {
     let command = client_environment::current_program()?;
     if client.expands(&command) {
         let message = format!(
-            "{title} would put something else in the place of the `$` in {command}: install this program elsewhere"
+            "cannot register `{command}`: {title} expands `$` in paths; install this program elsewhere"
         );
         return Err(InputError::new(message).into());
     }
@@ -357,12 +360,12 @@ fn server_entry(install: &Install) -> anyhow::Result<ServerEntry> {
     })
 }
 
-/// Reads what the client will start as it will be read then, so that a mistake is told now.
+/// Parses the arguments as the server will, so that a mistake is reported now.
 fn check_server_arguments(arguments: &[String]) -> anyhow::Result<()> {
     let words = std::iter::once("skills").chain(arguments.iter().map(String::as_str));
     let wrong = |error: &dyn std::fmt::Display| {
         InputError::new(format!(
-            "`skills {}` cannot be started: {error}",
+            "cannot start `skills {}`: {error}",
             arguments.join(" ")
         ))
     };
@@ -378,7 +381,7 @@ fn check_server_arguments(arguments: &[String]) -> anyhow::Result<()> {
     })?;
     match read.command {
         Command::Mcp(mcp) if mcp.command.is_none() && mcp.serve.http.is_none() => Ok(()),
-        _ => Err(wrong(&"a client talks to it over standard input and output").into()),
+        _ => Err(wrong(&"clients need a server over standard input and output").into()),
     }
 }
 
@@ -386,12 +389,12 @@ fn find_config_file(client: Client, scope: Scope) -> anyhow::Result<ConfigFile> 
     let surroundings = client_environment::client_environment();
     let path = config_path::config_path(client, scope, &surroundings).ok_or_else(|| {
         let what = if scope == Scope::User {
-            "there is no home directory"
+            "no home directory"
         } else {
-            "there is no working directory"
+            "no working directory"
         };
         InputError::new(format!(
-            "{what}, and so no configuration of {}",
+            "cannot find the configuration of {}: {what}",
             client.title()
         ))
     })?;
@@ -409,8 +412,6 @@ fn unusable_config_error(file: &ConfigFile, error: &ConfigEditError) -> InputErr
         .line()
         .map(|line| format!(":{line}"))
         .unwrap_or_default();
-    InputError::new(format!(
-        "{}{line}: {error}; nothing was written, mend the file or move it away",
-        file.path().display()
-    ))
+    InputError::new(format!("{}{line}: {error}", file.path().display()))
+        .with_help("nothing was written; fix the file or move it away")
 }

@@ -1,4 +1,4 @@
-//! What the server says of itself, on standard error.
+//! Logging of the server to standard error.
 
 use clap::ValueEnum;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -6,7 +6,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
 
-/// How much is told.
+/// The most verbose level that is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogLevel {
     Off,
@@ -16,18 +16,17 @@ pub(crate) enum LogLevel {
     Debug,
 }
 
-/// How it is written.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
-    /// A line of text each
+    /// One line of text per event
     Text,
-    /// A JSON object each
+    /// One JSON object per event
     Json,
 }
 
-/// Writes what is logged to standard error. The protocol's library shows whole messages from `info`
-/// on and takes each client that goes for an error, so it tells its warnings to whoever wants to
-/// debug, and nothing else.
+/// Initializes logging to standard error. rmcp logs whole messages from `info` on and reports each
+/// disconnected client as an error, so only its warnings are logged, and only at level `debug`.
 pub(crate) fn init_stderr_logging(level: LogLevel, format: LogFormat) {
     let level = match level {
         LogLevel::Off => LevelFilter::OFF,
@@ -50,7 +49,7 @@ pub(crate) fn init_stderr_logging(level: LogLevel, format: LogFormat) {
         LogFormat::Text => layer.with_target(false).boxed(),
         LogFormat::Json => layer.json().boxed(),
     };
-    // A second server in one process keeps the first one's log.
+    // A second server in the same process keeps the logger of the first.
     let _ = tracing_subscriber::registry()
         .with(layer.with_filter(filter))
         .try_init();

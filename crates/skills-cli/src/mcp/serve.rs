@@ -1,4 +1,4 @@
-//! `skills mcp`: serves until the client goes or somebody ends it.
+//! `skills mcp`: serves until the client disconnects or a signal arrives.
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ use crate::output::Output;
 use crate::signals;
 use crate::tool_host;
 
-/// How long calls over HTTP may go on when the server is to end; two seconds less than they have.
+/// Grace period for in-flight calls over HTTP on shutdown, two seconds less than the hard limit.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(8);
 
 pub(crate) fn serve(
@@ -42,11 +42,11 @@ fn serve_stdio(
     output: &Output,
 ) -> anyhow::Result<Exit> {
     if std::io::stdin().is_terminal() {
-        output.status("a client starts this command and talks to it over standard input and output; `skills mcp install` tells a client so");
+        output.status("note: MCP clients start this command and use its standard input and output; register it with `skills mcp install`");
     }
-    // Before anything else can read or write them.
+    // Before any other code can read or write the streams.
     let streams =
-        stdio::take().context("standard input and output cannot be had for the protocol")?;
+        stdio::take().context("cannot reserve standard input and output for the protocol")?;
     let server = build_server(
         builder,
         arguments,
@@ -64,8 +64,7 @@ fn serve_stdio(
                 .await?,
         )
     });
-    // What still reads standard input is not waited for, and programs end with what is dropped
-    // here.
+    // Pending reads of standard input are not awaited; dropping the server kills running programs.
     drop(server);
     executor.shutdown_timeout(Duration::from_secs(1));
     served.map(|()| Exit::Success)
@@ -114,30 +113,31 @@ fn serve_http(
     Ok(Exit::Success)
 }
 
-/// Waits until somebody wants the server to end; then subscriptions end.
+/// Waits for a signal, then ends subscriptions.
 async fn shutdown(server: &Server) {
     signals::wait_for_interrupt().await;
     server.stop();
 }
 
-/// Gives calls some time, and less when somebody says so again. They are given up before they are
-/// cut short, so that clients are told.
+/// Grace period for in-flight calls; a second signal shortens it. Calls are cancelled before
+/// connections are closed, so that clients receive a response.
 async fn drain(server: &Server) {
-    let is_said_again = tokio::time::timeout(DRAIN_TIMEOUT, signals::wait_for_interrupt())
+    let is_second_signal = tokio::time::timeout(DRAIN_TIMEOUT, signals::wait_for_interrupt())
         .await
         .is_ok();
     server.cancel_calls();
-    if !is_said_again {
+    if !is_second_signal {
         return std::future::pending().await;
     }
     tokio::time::sleep(Duration::from_secs(1)).await;
 }
 
-/// Who may call.
+/// Whether the clients of the server belong to one user or to several.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ClientTrust {
-    /// Whoever started the server, or holds its only token.
+    /// The user who started the server, or the owner of its only token.
     SingleUser,
+    /// Clients with different tokens.
     MultiUser,
 }
 
@@ -171,7 +171,7 @@ fn build_server(
         .map_err(|error| InputError::new(error.to_string()).into())
 }
 
-/// Where the servers that share a key remember which answers were used.
+/// Returns the directory in which servers that share a key record used responses.
 fn replay_cache_path(key: &Path) -> std::path::PathBuf {
     let mut name = key.as_os_str().to_owned();
     name.push(".spent");
@@ -208,8 +208,7 @@ fn build_async_runtime() -> anyhow::Result<Runtime> {
         .build()?)
 }
 
-/// Whoever started this command may have had it ignore the end of its children; with a handler they
-/// can be collected.
+/// Resets an inherited SIGCHLD ignore, so children can be reaped.
 #[cfg(unix)]
 fn handle_child_signals() -> Option<tokio::signal::unix::Signal> {
     tokio::signal::unix::signal(tokio::signal::unix::SignalKind::child()).ok()

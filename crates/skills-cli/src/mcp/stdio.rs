@@ -1,8 +1,8 @@
-//! The streams of the protocol, out of the reach of everything else in the process.
+//! The streams of the protocol, isolated from the rest of the process.
 //!
-//! The client's ends of standard input and output are moved to where nobody looks for them. In
-//! their place stand an empty input and standard error, so what a program, a library or a forgotten
-//! line prints disturbs no message, and what reads standard input takes none.
+//! The descriptors of standard input and output are duplicated, and replaced by an empty input and
+//! standard error. Output of a program or library then cannot corrupt a message, and code that
+//! reads standard input cannot consume one.
 
 #[cfg(unix)]
 pub(crate) use unix::take;
@@ -14,7 +14,7 @@ pub(crate) use other::take;
 mod unix {
     #![expect(
         clippy::disallowed_methods,
-        reason = "the streams of this process are no files of a skill"
+        reason = "the streams of this process are not files of a skill"
     )]
 
     use std::fs::{File, OpenOptions};
@@ -25,7 +25,7 @@ mod unix {
     use nix::unistd::{dup2_stdin, dup2_stdout};
     use tokio::io::{AsyncRead, AsyncWrite};
 
-    /// The client's ends.
+    /// The streams to and from the client.
     pub(crate) struct Streams {
         input: OwnedFd,
         output: OwnedFd,
@@ -34,8 +34,7 @@ mod unix {
     type Reader = Box<dyn AsyncRead + Send + Unpin>;
     type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
-    /// Takes standard input and output for the protocol alone. No program that is started inherits
-    /// them.
+    /// Reserves standard input and output for the protocol. Child processes do not inherit them.
     pub(crate) fn take() -> io::Result<Streams> {
         let streams = Streams {
             input: io::stdin().as_fd().try_clone_to_owned()?,
@@ -47,8 +46,8 @@ mod unix {
     }
 
     impl Streams {
-        /// Makes them readable and writable without a thread where they are pipes or sockets, which
-        /// they are under a client.
+        /// Converts the streams to asynchronous ones. Pipes and sockets, which clients use, do not
+        /// need a blocking thread.
         ///
         /// Must be called inside a Tokio runtime.
         pub(crate) fn open(self) -> io::Result<(Reader, Writer)> {
@@ -56,7 +55,7 @@ mod unix {
         }
     }
 
-    /// What a stream is.
+    /// The type of a stream.
     enum Kind {
         Pipe,
         Socket,
@@ -94,8 +93,7 @@ mod unix {
         })
     }
 
-    /// Opens a pipe once more, so that not waiting for it is a habit of this process alone: whoever
-    /// shares it keeps theirs.
+    /// Opens a pipe again, so that non-blocking mode does not affect other processes that share it.
     fn reopened(descriptor: &OwnedFd, options: &mut OpenOptions) -> Option<File> {
         use std::os::fd::AsRawFd;
         use std::os::unix::fs::OpenOptionsExt;
@@ -122,7 +120,7 @@ mod other {
     /// Standard input and output.
     pub(crate) struct Streams;
 
-    /// Takes them as they are; programs that are started get others.
+    /// Uses the standard streams directly; child processes get others.
     #[expect(clippy::unnecessary_wraps, reason = "on other systems it can fail")]
     pub(crate) fn take() -> io::Result<Streams> {
         Ok(Streams)

@@ -8,12 +8,12 @@ use skills_test_support::skip;
 
 use crate::skills::{Done, command, tree};
 
-/// A directory to make skills in, with a home beside it.
-struct Place {
+/// A directory of skills, with a home directory next to it.
+struct Fixture {
     directory: tempfile::TempDir,
 }
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir(directory.path().join("skills")).unwrap();
@@ -28,7 +28,7 @@ impl Place {
         self.path().join("skills").join(path)
     }
 
-    /// Runs the command where the skills are, with nothing on its `PATH`.
+    /// Runs the command in the directory of the skills, with an empty `PATH`.
     fn run(&self, arguments: &[&str]) -> Done {
         self.run_with(arguments, &[])
     }
@@ -37,7 +37,7 @@ impl Place {
         let home = self.path().join("home");
         std::fs::create_dir_all(&home).unwrap();
         let mut command = command(arguments, &home);
-        // Where the cache lies by default is tried here.
+        // This tests the default cache directory.
         command.env_remove("XDG_CACHE_HOME");
         let output = command
             .current_dir(self.path().join("skills"))
@@ -48,7 +48,7 @@ impl Place {
             let text = String::from_utf8(bytes)
                 .unwrap()
                 .replace(self.path().to_str().unwrap(), "PLACE");
-            // Scratch directories have names of their own.
+            // Staging directories have random names.
             let mut parts = text.split("/stage-");
             let first = parts.next().unwrap().to_owned();
             parts.fold(first, |text, part| {
@@ -63,8 +63,8 @@ impl Place {
     }
 }
 
-/// The programs that stand in for compilers.
-fn stand_ins() -> String {
+/// Returns the directory of the fake compilers.
+fn fake_tools() -> String {
     tree()
         .join("crates/skills-build/tests/it/tools")
         .canonicalize()
@@ -75,18 +75,18 @@ fn stand_ins() -> String {
 
 #[test]
 fn a_new_skill_in_c_is_built_once() {
-    let place = Place::new();
-    let tools = stand_ins();
-    assert_snapshot!(place.run(&["new", "polite", "--lang", "c"]).page(), @"
+    let fixture = Fixture::new();
+    let tools = fake_tools();
+    assert_snapshot!(fixture.run(&["new", "polite", "--lang", "c"]).page(), @"
     exit 0
     -- stdout
     ./polite/SKILL.md
     -- stderr
-    next: say in `description` what it does and when to use it, then `skills build ./polite`
+    next: describe in `description` what it does and when to use it, then run `skills build ./polite`
     ");
-    assert_eq!(place.run(&["validate", "--strict", "polite"]).code, 0);
-    std::fs::write(place.skill("polite/guest/main.c"), "one\n").unwrap();
-    assert_snapshot!(place.run(&["build", "polite", "--tools", &tools]).page(), @"
+    assert_eq!(fixture.run(&["validate", "--strict", "polite"]).code, 0);
+    std::fs::write(fixture.skill("polite/guest/main.c"), "one\n").unwrap();
+    assert_snapshot!(fixture.run(&["build", "polite", "--tools", &tools]).page(), @"
     exit 0
     -- stdout
     polite/wasm/skill.wasm
@@ -97,7 +97,7 @@ fn a_new_skill_in_c_is_built_once() {
     $ TREE/crates/skills-build/tests/it/tools/zig cc -target wasm32-wasi -Os -s -Wall -o PLACE/home/.cache/skills/build/STAGE/skill.wasm ./main.c
     a warning
     ");
-    assert_snapshot!(place.run(&["build", "polite"]).page(), @"
+    assert_snapshot!(fixture.run(&["build", "polite"]).page(), @"
     exit 0
     -- stdout
     polite/wasm/skill.wasm
@@ -105,26 +105,26 @@ fn a_new_skill_in_c_is_built_once() {
     c: zig 1.2.3
     ");
     assert_eq!(
-        place
+        fixture
             .run(&["build", "polite", "--check", "--tools", &tools, "--json"])
             .json()["verdict"],
         "same-bytes"
     );
     assert_eq!(
-        place
+        fixture
             .run(&["build", "polite", "--force", "--tools", &tools, "--json"])
             .json()["verdict"],
         "built"
     );
-    std::fs::write(place.skill("polite/guest/main.c"), "two\n").unwrap();
-    assert_snapshot!(place.run(&["build", "polite", "--check", "--tools", &tools]).page(), @"
+    std::fs::write(fixture.skill("polite/guest/main.c"), "two\n").unwrap();
+    assert_snapshot!(fixture.run(&["build", "polite", "--check", "--tools", &tools]).page(), @"
     exit 1
     -- stderr
     error: polite/wasm/skill.wasm is out of date with its source
-      `skills build` without --check builds it; the artifact and its lock belong together
+    help: build it with `skills build` without `--check`; commit the artifact and its lock together
     ");
-    std::fs::write(place.skill("polite/guest/main.c"), "wrong\n").unwrap();
-    assert_snapshot!(place.run(&["build", "polite", "--tools", &tools]).page(), @"
+    std::fs::write(fixture.skill("polite/guest/main.c"), "wrong\n").unwrap();
+    assert_snapshot!(fixture.run(&["build", "polite", "--tools", &tools]).page(), @"
     exit 1
     -- stderr
     $ TREE/crates/skills-build/tests/it/tools/zig version
@@ -135,46 +135,54 @@ fn a_new_skill_in_c_is_built_once() {
 }
 
 #[test]
-fn what_hinders_a_build_is_told() {
-    let place = Place::new();
-    assert_eq!(place.run(&["new", "talk", "--lang", "js"]).code, 0);
-    assert_snapshot!(place.run(&["build", "talk"]).page(), @"
+fn failed_builds_explain_what_is_missing() {
+    let fixture = Fixture::new();
+    assert_eq!(fixture.run(&["new", "talk", "--lang", "js"]).code, 0);
+    assert_snapshot!(fixture.run(&["build", "talk"]).page(), @"
     exit 1
     -- stderr
     error: `node` not found (install: https://nodejs.org); `esbuild` not found (install: npm install esbuild); `componentize-qjs` not found (install: npm install componentize-qjs)
-      once the others are here, `skills build --install` gets what npm, pip and rustup have
+    help: install the other tools first, then the rest with `skills build --install` (npm, pip, rustup)
     ");
-    let json = place.run(&["build", "talk", "--json"]);
+    let json = fixture.run(&["build", "talk", "--json"]);
     assert_eq!(
         (json.code, &json.json()["error"]["code"]),
         (1, &json!("missing-tool"))
     );
-    let failed = place.run(&["build", "talk", "--install"]);
+    let failed = fixture.run(&["build", "talk", "--install"]);
     assert_eq!(
         (failed.code, failed.stderr.lines().next()),
-        (1, Some("cannot install: `node` not found (install: https://nodejs.org)"))
+        (
+            1,
+            Some(
+                "warning: cannot install the missing tools: `node` not found (install: https://nodejs.org)"
+            )
+        )
     );
-    std::fs::write(place.skill("talk/guest/main.c"), "").unwrap();
-    assert_snapshot!(place.run(&["build", "talk"]).page(), @"
+    std::fs::write(fixture.skill("talk/guest/main.c"), "").unwrap();
+    assert_snapshot!(fixture.run(&["build", "talk"]).page(), @"
     exit 2
     -- stderr
     error: talk has source in several languages (js, c); select one with `--lang`
     ");
-    assert_eq!(place.run(&["new", "empty"]).code, 0);
-    assert_snapshot!(place.run(&["build", "empty"]).page(), @"
+    assert_eq!(fixture.run(&["new", "empty"]).code, 0);
+    assert_snapshot!(fixture.run(&["build", "empty"]).page(), @"
     exit 2
     -- stderr
     error: no source found in empty (looked for guest/Cargo.toml, guest/{main,index,skill}.{js,mjs,ts}, guest/*.c, guest/{app,main}.py)
-      `skills new NAME --lang rust` (js, ts, c, python) makes a skill with source
+    help: create a skill with source with `skills new NAME --lang rust` (or js, ts, c, python)
     ");
-    assert_eq!(place.run(&["build", "absent"]).code, 2);
-    assert_eq!(place.run(&["build", "empty", "--lang", "cobol"]).code, 2);
-    assert_eq!(place.run(&["build", "empty", "--check", "--force"]).code, 2);
+    assert_eq!(fixture.run(&["build", "absent"]).code, 2);
+    assert_eq!(fixture.run(&["build", "empty", "--lang", "cobol"]).code, 2);
+    assert_eq!(
+        fixture.run(&["build", "empty", "--check", "--force"]).code,
+        2
+    );
 }
 
 #[test]
 fn templates_of_all_languages_are_valid_skills_with_source() {
-    let place = Place::new();
+    let fixture = Fixture::new();
     for (language, file) in [
         ("rust", "src/main.rs"),
         ("js", "main.js"),
@@ -184,38 +192,38 @@ fn templates_of_all_languages_are_valid_skills_with_source() {
     ] {
         let name = format!("new-{language}");
         assert_eq!(
-            place.run(&["new", &name, "--lang", language]).code,
+            fixture.run(&["new", &name, "--lang", language]).code,
             0,
             "{language}"
         );
         assert!(
-            place.skill(&name).join("guest").join(file).is_file(),
+            fixture.skill(&name).join("guest").join(file).is_file(),
             "{language}"
         );
-        let checked = place.run(&["validate", &name, "--json"]).json();
+        let checked = fixture.run(&["validate", &name, "--json"]).json();
         assert_eq!(checked["results"][0]["warnings"], json!([]), "{language}");
-        let told = place.run(&["build", &name, "--json"]).json();
+        let result = fixture.run(&["build", &name, "--json"]).json();
         assert_eq!(
-            told["error"]["code"], "missing-tool",
-            "the source is found: {told}"
+            result["error"]["code"], "missing-tool",
+            "the source is found: {result}"
         );
     }
 }
 
-/// With the toolchain of this machine: what comes out runs.
+/// Uses the toolchain of this machine; the built program runs.
 #[test]
 fn a_program_in_rust_is_built_and_runs() {
-    let place = Place::new();
-    assert_eq!(place.run(&["new", "plain", "--lang", "rust"]).code, 0);
-    let manifest = std::fs::read_to_string(place.skill("plain/guest/Cargo.toml")).unwrap();
-    // Without packages nothing is fetched.
+    let fixture = Fixture::new();
+    assert_eq!(fixture.run(&["new", "plain", "--lang", "rust"]).code, 0);
+    let manifest = std::fs::read_to_string(fixture.skill("plain/guest/Cargo.toml")).unwrap();
+    // Without dependencies, nothing is downloaded.
     std::fs::write(
-        place.skill("plain/guest/Cargo.toml"),
+        fixture.skill("plain/guest/Cargo.toml"),
         manifest.replace("serde_json = \"1\"\n", ""),
     )
     .unwrap();
     let program = "fn main() { print!(\"{}\", std::fs::read_to_string(\"/skill/references/words.txt\").unwrap()) }\n";
-    std::fs::write(place.skill("plain/guest/src/main.rs"), program).unwrap();
+    std::fs::write(fixture.skill("plain/guest/src/main.rs"), program).unwrap();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let below_home = |name: &str| std::env::home_dir().unwrap_or_default().join(name);
     let home = |variable: &str, name: &str| {
@@ -227,7 +235,7 @@ fn a_program_in_rust_is_built_and_runs() {
         ("CARGO_HOME", &cargo),
         ("RUSTUP_HOME", &rustup),
     ];
-    let built = place.run_with(&["build", "plain", "--json"], &variables);
+    let built = fixture.run_with(&["build", "plain", "--json"], &variables);
     if built.json()["error"]["code"] == "missing-tool" {
         return skip(format!("no tools: {}", built.json()["error"]["message"]));
     }
@@ -237,7 +245,7 @@ fn a_program_in_rust_is_built_and_runs() {
         "{}",
         built.page()
     );
-    let ran = place.run(&["run", "plain", "--root", "."]);
+    let ran = fixture.run(&["run", "plain", "--root", "."]);
     assert_eq!(
         (ran.code, ran.stdout.as_str()),
         (0, "please\nthanks\nsorry\n"),
@@ -246,7 +254,7 @@ fn a_program_in_rust_is_built_and_runs() {
     );
 }
 
-/// What `skill` offers to JavaScript, tried in the engine.
+/// Exercises the `skill` module for JavaScript in the engine.
 const TRIES: &str = r#"
 import { env, input, list, print, readText, writeText } from "skill";
 const stored = [1, 2].map((n) => n * 2);
@@ -265,13 +273,13 @@ export function run() {
 
 #[test]
 fn a_program_in_javascript_is_built_and_runs() {
-    let place = Place::new();
-    assert_eq!(place.run(&["new", "tries", "--lang", "js"]).code, 0);
-    std::fs::write(place.skill("tries/guest/main.js"), TRIES).unwrap();
+    let fixture = Fixture::new();
+    assert_eq!(fixture.run(&["new", "tries", "--lang", "js"]).code, 0);
+    std::fs::write(fixture.skill("tries/guest/main.js"), TRIES).unwrap();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let tools = std::env::var("SKILLS_TEST_TOOLS")
-        .unwrap_or_else(|_| place.path().join("no-tools").display().to_string());
-    let built = place.run_with(
+        .unwrap_or_else(|_| fixture.path().join("no-tools").display().to_string());
+    let built = fixture.run_with(
         &["build", "tries", "--tools", &tools, "--json"],
         &[("PATH", Path::new(&path))],
     );
@@ -280,7 +288,7 @@ fn a_program_in_javascript_is_built_and_runs() {
     }
     assert_eq!(built.code, 0, "{}", built.page());
     let run = |input: &str| {
-        place.run(&[
+        fixture.run(&[
             "run",
             "tries",
             "--root",

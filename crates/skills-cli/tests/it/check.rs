@@ -1,4 +1,4 @@
-//! `validate` leniently and for clients, `roots`, `explain`, `new`, `doctor`.
+//! Tests of `validate` (lenient and for clients), `roots`, `explain`, `new` and `doctor`.
 
 use std::path::{Path, PathBuf};
 
@@ -6,12 +6,12 @@ use insta::{assert_json_snapshot, assert_snapshot};
 
 use crate::skills::{Done, command, examples, skills};
 
-/// A directory of skills and the home of a user beside it.
-struct Place {
+/// A directory of skills, with the home directory of a user next to it.
+struct Fixture {
     directory: tempfile::TempDir,
 }
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
         Self {
             directory: tempfile::tempdir().unwrap(),
@@ -36,7 +36,7 @@ impl Place {
         )
     }
 
-    /// Runs a command in a directory of the place, with `home` as the home.
+    /// Runs a command in a subdirectory, with `home` as the home directory.
     fn run(&self, directory: &str, arguments: &[&str]) -> Done {
         let scratch = tempfile::tempdir().unwrap();
         let mut command = command(arguments, scratch.path());
@@ -65,17 +65,17 @@ fn path(path: &Path) -> String {
 }
 
 #[test]
-fn validate_tells_everything_at_once() {
-    let place = Place::new();
+fn validate_reports_all_findings_at_once() {
+    let fixture = Fixture::new();
     let text = "---\nname: My_Skill\ndescription: Use when: asked\nversion: 1.0\nallowed-tools: 7\n---\nSee [guide](references/guide.md) and `scripts/run.py`.\n";
-    place.file("my-skill/SKILL.md", text).file(
+    fixture.file("my-skill/SKILL.md", text).file(
         "my-skill/agents/openai.yaml",
         "interface:\n  brand_color: blue\n",
     );
-    place
+    fixture
         .file("broken/SKILL.md", "---\nname: [a\nother: }\n---\n")
         .skill("good", "good");
-    let run = |arguments: &[&str]| place.run("", arguments).page();
+    let run = |arguments: &[&str]| fixture.run("", arguments).page();
     assert_snapshot!(
         "validate_lenient",
         run(&["validate", "my-skill", "broken/SKILL.md", "good"])
@@ -90,28 +90,28 @@ fn validate_tells_everything_at_once() {
     );
     assert_json_snapshot!(
         "validate_json",
-        place
+        fixture
             .run("", &["validate", "my-skill", "broken", "--json"])
             .json()
     );
     assert_snapshot!(run(&["validate", "absent"]), @"
     exit 2
     -- stderr
-    error: absent: no such file or directory
+    error: `absent` not found
     ");
     assert_eq!(
-        place
-            .run("", &["validate", "good", "--profile", "nobody"])
+        fixture
+            .run("", &["validate", "good", "--profile", "unknown"])
             .code,
         2
     );
     assert_eq!(
-        place
+        fixture
             .run("", &["validate", "good", "--profile", "spec"])
             .code,
         0
     );
-    assert_eq!(place.run("good", &["validate", "."]).code, 0);
+    assert_eq!(fixture.run("good", &["validate", "."]).code, 0);
 }
 
 #[test]
@@ -134,47 +134,49 @@ fn the_examples_are_valid() {
     }
 }
 
-/// A project below a git root, with skills of its own and of the user.
-fn project() -> Place {
-    let place = Place::new();
-    place
+/// A project below a git root, with its own skills and those of the user.
+fn project() -> Fixture {
+    let fixture = Fixture::new();
+    fixture
         .file("repo/.git/HEAD", "")
         .file("repo/sub/readme", "")
         .skill("repo/.agents/skills/pdf", "pdf");
-    place
+    fixture
         .skill("repo/sub/.claude/skills/near", "near")
         .skill("home/.agents/skills/pdf", "pdf")
         .skill("home/.claude/skills/mine", "mine");
-    place
+    fixture
 }
 
 #[test]
 fn skills_of_the_project_come_before_those_of_the_user() {
-    let place = project();
+    let fixture = project();
     assert_snapshot!(
         "list_project",
-        place.run("repo/sub", &["list", "--trust-project"]).page()
+        fixture.run("repo/sub", &["list", "--trust-project"]).page()
     );
     assert_snapshot!(
         "list_long",
-        place
+        fixture
             .run("repo/sub", &["list", "--long", "--trust-project"])
             .page()
     );
     assert_snapshot!(
         "roots",
-        place.run("repo/sub", &["roots", "--trust-project"]).page()
+        fixture
+            .run("repo/sub", &["roots", "--trust-project"])
+            .page()
     );
     assert_snapshot!(
         "list_codex",
-        place
+        fixture
             .run(
                 "repo/sub",
                 &["list", "--profile", "codex", "--trust-project"]
             )
             .page()
     );
-    let json = place
+    let json = fixture
         .run(
             "repo/sub",
             &["roots", "--json", "--profile", "claude", "--trust-project"],
@@ -185,23 +187,23 @@ fn skills_of_the_project_come_before_those_of_the_user() {
 
 #[test]
 fn an_untrusted_project_is_blocked() {
-    let place = project();
-    assert_snapshot!("list_untrusted", place.run("repo/sub", &["list"]).page());
-    let shown = place.run("repo/sub", &["show", "near"]);
-    assert_snapshot!(shown.page(), @r#"
+    let fixture = project();
+    assert_snapshot!("list_untrusted", fixture.run("repo/sub", &["list"]).page());
+    let shown = fixture.run("repo/sub", &["show", "near"]);
+    assert_snapshot!(shown.page(), @"
     exit 1
     -- stderr
-    error: the skill "near" is there (PLACE/repo/sub/.claude/skills/near/SKILL.md) and not used: its root is not trusted
-    "#);
-    assert!(!place.run("repo/sub", &["prompt"]).stdout.contains("near"));
+    error: skill `near` (PLACE/repo/sub/.claude/skills/near/SKILL.md) is inactive: its root is not trusted
+    ");
+    assert!(!fixture.run("repo/sub", &["prompt"]).stdout.contains("near"));
 }
 
 #[test]
-fn disabled_skills_are_named_with_their_rule() {
-    let place = project();
+fn disabled_skills_are_listed_with_their_rule() {
+    let fixture = project();
     assert_snapshot!(
         "list_disabled",
-        place
+        fixture
             .run(
                 "repo/sub",
                 &[
@@ -209,7 +211,7 @@ fn disabled_skills_are_named_with_their_rule() {
                     "--disable",
                     "m*",
                     "--disable",
-                    "nobody",
+                    "absent",
                     "--trust-project"
                 ]
             )
@@ -219,22 +221,22 @@ fn disabled_skills_are_named_with_their_rule() {
 
 #[test]
 fn explain() {
-    let place = project();
-    place
+    let fixture = project();
+    fixture
         .file("repo/.agents/skills/bad/SKILL.md", "no")
         .skill("repo/.agents/skills/.hidden/h", "h");
     let mut text = String::new();
     for query in ["pdf", "bad", "pfd", "near", "../.agents/skills/.hidden/h"] {
         text.push_str(&format!(
             "$ explain {query}\n{}\n",
-            place
+            fixture
                 .run("repo/sub", &["explain", query, "--trust-project"])
                 .page()
         ));
     }
     assert_snapshot!(text);
     assert_eq!(
-        place
+        fixture
             .run("repo/sub", &["explain", "pdf", "--json", "--trust-project"])
             .json()["verdict"],
         "offered"
@@ -242,10 +244,10 @@ fn explain() {
 }
 
 #[test]
-fn new_skills_are_valid_for_everybody() {
-    let place = Place::new();
-    place.file("skills/readme", "");
-    let done = place.run(
+fn new_skills_are_valid_for_every_client() {
+    let fixture = Fixture::new();
+    fixture.file("skills/readme", "");
+    let done = fixture.run(
         "skills",
         &[
             "new",
@@ -259,17 +261,17 @@ fn new_skills_are_valid_for_everybody() {
     -- stdout
     ./quarterly-report/SKILL.md
     -- stderr
-    next: say in `description` what it does and when to use it, then `skills validate ./quarterly-report`
+    next: describe in `description` what it does and when to use it, then run `skills validate ./quarterly-report`
     ");
     assert_eq!(
-        place
+        fixture
             .run("skills", &["validate", "--strict", "quarterly-report"])
             .code,
         0
     );
     for name in ["true", "123", "1e3", "null"] {
-        place.run("skills", &["new", name]);
-        let checked = place.run("skills", &["validate", name, "--json"]).json();
+        fixture.run("skills", &["new", name]);
+        let checked = fixture.run("skills", &["validate", name, "--json"]).json();
         assert_eq!(
             checked["results"][0]["warnings"],
             serde_json::json!([]),
@@ -289,7 +291,7 @@ fn new_skills_are_valid_for_everybody() {
         "agent-framework",
     ] {
         assert_eq!(
-            place
+            fixture
                 .run(
                     "skills",
                     &["validate", "quarterly-report", "--profile", profile]
@@ -299,36 +301,40 @@ fn new_skills_are_valid_for_everybody() {
             "{profile}"
         );
     }
-    assert_snapshot!(place.run("skills", &["new", "quarterly-report"]).page(), @"
+    assert_snapshot!(fixture.run("skills", &["new", "quarterly-report"]).page(), @"
     exit 2
     -- stderr
-    error: ./quarterly-report: there is something already
+    error: `./quarterly-report` already exists
     ");
-    assert_snapshot!(place.run("skills", &["new", "My Skill"]).page(), @"
+    assert_snapshot!(fixture.run("skills", &["new", "My Skill"]).page(), @"
     exit 2
     -- stderr
-    error: Skill name 'My Skill' must be lowercase; `my-skill` would do
+    error: Skill name 'My Skill' must be lowercase
+    help: did you mean `my-skill`?
     ");
-    assert_eq!(place.run("skills", &["new", "../out"]).code, 2);
-    assert_eq!(place.run("skills", &["new", "a", "--in", "absent"]).code, 2);
-    assert!(!place.path().join("out").exists());
+    assert_eq!(fixture.run("skills", &["new", "../out"]).code, 2);
+    assert_eq!(
+        fixture.run("skills", &["new", "a", "--in", "absent"]).code,
+        2
+    );
+    assert!(!fixture.path().join("out").exists());
 }
 
 #[test]
-fn doctor_finds_what_hinders() {
-    let place = Place::new();
+fn doctor_reports_all_problems() {
+    let fixture = Fixture::new();
     let needs = "---\nname: needs\ndescription: d\nmetadata: {openclaw: {os: [plan9], requires: {bins: [no-such-program], anyBins: [neither, nor], env: [NO_SUCH_VARIABLE]}}}\n---\n[gone](references/gone.md)\n";
-    place
+    fixture
         .file("skills/needs/SKILL.md", needs)
         .file("skills/bad/SKILL.md", "no")
         .skill("skills/deep/2/3/4/5/6/7", "deep");
-    place.file(
+    fixture.file(
         "skills/odd/SKILL.md",
         "---\ndescription: d\nhooks: 7\n---\n",
     );
-    let done = place.run(
+    let done = fixture.run(
         "",
-        &["doctor", "--root", &path(&place.path().join("skills"))],
+        &["doctor", "--root", &path(&fixture.path().join("skills"))],
     );
     let until_sandboxes: Vec<&str> = done
         .stdout
@@ -343,14 +349,14 @@ fn doctor_finds_what_hinders() {
         .filter(|line| line.starts_with("scripts") || line.starts_with("wasm"))
         .collect();
     assert_eq!(sandboxes.len(), 2, "{}", done.stdout);
-    let json = place
+    let json = fixture
         .run(
             "",
             &[
                 "doctor",
                 "--json",
                 "--root",
-                &path(&place.path().join("skills")),
+                &path(&fixture.path().join("skills")),
             ],
         )
         .json();
@@ -358,7 +364,7 @@ fn doctor_finds_what_hinders() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|trouble| trouble["code"].as_str().unwrap())
+        .map(|problem| problem["code"].as_str().unwrap())
         .collect();
     assert_eq!(
         codes,
@@ -376,25 +382,25 @@ fn doctor_finds_what_hinders() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn doctor_is_content_with_a_good_root() {
+fn doctor_succeeds_without_problems() {
     if skills_test_support::skip_without_sandbox() {
         return;
     }
-    let place = Place::new();
-    place.skill("skills/good", "good");
-    let done = place.run(
+    let fixture = Fixture::new();
+    fixture.skill("skills/good", "good");
+    let done = fixture.run(
         "",
-        &["doctor", "--root", &path(&place.path().join("skills"))],
+        &["doctor", "--root", &path(&fixture.path().join("skills"))],
     );
     assert_eq!(done.code, 0, "{}", done.page());
 }
 
-/// Paths and texts of others make no line of ours.
+/// Paths and texts of a skill cannot produce a line that looks like output of the command.
 #[test]
-fn verdicts_cannot_be_forged() {
-    let place = Place::new();
-    place.file("a\nValid skill: b\u{1b}]0;x\u{7}/SKILL.md", "no");
-    let done = place.run("", &["validate", "a\nValid skill: b\u{1b}]0;x\u{7}"]);
+fn validation_results_cannot_be_forged() {
+    let fixture = Fixture::new();
+    fixture.file("a\nValid skill: b\u{1b}]0;x\u{7}/SKILL.md", "no");
+    let done = fixture.run("", &["validate", "a\nValid skill: b\u{1b}]0;x\u{7}"]);
     assert_eq!(done.stdout, "");
     assert!(
         !done.stderr.contains("\nValid skill") && !done.stderr.contains('\u{1b}'),
@@ -404,15 +410,15 @@ fn verdicts_cannot_be_forged() {
 }
 
 #[test]
-fn mistakes_are_documents_too() {
+fn usage_errors_are_printed_as_json() {
     let wrong = skills(&["--json", "list", "--bogus"]);
     assert_eq!(
         (wrong.code, wrong.json()["error"]["code"].as_str()),
         (2, Some("usage"))
     );
-    let place = Place::new();
-    place.skill("good", "good");
-    let json = place.run("", &["validate", "good", "absent", "--json"]);
+    let fixture = Fixture::new();
+    fixture.skill("good", "good");
+    let json = fixture.run("", &["validate", "good", "absent", "--json"]);
     assert_eq!(
         (json.code, json.json()["results"].as_array().unwrap().len()),
         (2, 2)
@@ -420,22 +426,22 @@ fn mistakes_are_documents_too() {
 }
 
 #[test]
-fn linked_skill_files_are_a_switch() {
-    let place = Place::new();
-    place
+fn linked_skill_files_need_an_option() {
+    let fixture = Fixture::new();
+    fixture
         .file("dotfiles/note.md", "---\nname: note\ndescription: d\n---\n")
         .file("skills/note/data.txt", "");
     std::os::unix::fs::symlink(
-        place.path().join("dotfiles/note.md"),
-        place.path().join("skills/note/SKILL.md"),
+        fixture.path().join("dotfiles/note.md"),
+        fixture.path().join("skills/note/SKILL.md"),
     )
     .unwrap();
-    let root = path(&place.path().join("skills"));
+    let root = path(&fixture.path().join("skills"));
     assert_eq!(
-        place.run("", &["list", "--json", "--root", &root]).json()["skills"],
+        fixture.run("", &["list", "--json", "--root", &root]).json()["skills"],
         serde_json::json!([])
     );
-    let followed = place
+    let followed = fixture
         .run(
             "",
             &["list", "--json", "--root", &root, "--follow-skill-links"],
@@ -443,7 +449,7 @@ fn linked_skill_files_are_a_switch() {
         .json();
     assert_eq!(followed["skills"][0]["name"], "note");
     assert_eq!(
-        place
+        fixture
             .run(
                 "",
                 &[
@@ -457,7 +463,7 @@ fn linked_skill_files_are_a_switch() {
             .code,
         0
     );
-    let disabled = place.run(
+    let disabled = fixture.run(
         "",
         &[
             "list",
@@ -475,25 +481,25 @@ fn linked_skill_files_are_a_switch() {
     );
 }
 
-/// A declared restriction that cannot be read denies the run, as a policy would.
+/// A declared restriction that cannot be parsed denies the run, as a policy would.
 #[test]
-fn nothing_runs_while_a_restriction_is_unread() {
-    let place = Place::new();
-    place
+fn a_skill_with_an_unparsed_restriction_does_not_run() {
+    let fixture = Fixture::new();
+    fixture
         .file(
             "skills/odd/SKILL.md",
             "---\nname: odd\ndescription: d\nhooks: 7\n---\n",
         )
         .file("skills/odd/scripts/run.sh", "echo ran\n");
-    let root = path(&place.path().join("skills"));
-    let done = place.run("", &["run", "odd", "--root", &root]);
-    assert_snapshot!(done.page(), @r#"
+    let root = path(&fixture.path().join("skills"));
+    let done = fixture.run("", &["run", "odd", "--root", &root]);
+    assert_snapshot!(done.page(), @"
     exit 3
     -- stderr
-    error: PLACE/skills/odd/SKILL.md: nothing of the skill "odd" runs until `hooks` is mended, which could not be read
-    "#);
+    error: PLACE/skills/odd/SKILL.md: cannot run skill `odd`: invalid `hooks`
+    ");
     assert!(
-        !place
+        !fixture
             .run("", &["prompt", "--root", &root])
             .stdout
             .contains("odd")

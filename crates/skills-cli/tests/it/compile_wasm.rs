@@ -1,4 +1,4 @@
-//! Modules that take the compiler long, and the child processes that compile them.
+//! Tests of modules that take long to compile, and of the child processes that compile them.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::mcp::Server;
 use crate::skills::{command, skills_in};
 
-/// A number as WebAssembly writes it.
+/// Encodes a number as LEB128.
 fn leb(mut number: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     loop {
@@ -26,7 +26,7 @@ fn section(id: u8, content: &[u8]) -> Vec<u8> {
     [&[id][..], &leb(content.len()), content].concat()
 }
 
-/// A program whose only function has so many variables and this code.
+/// A module with one function, which has this many variables and this code.
 fn module(variables: usize, code: &[u8]) -> Vec<u8> {
     let body = [&[1][..], &leb(variables), &[0x7f], code, &[0x0b]].concat();
     let parts = [
@@ -54,7 +54,7 @@ fn loops() -> Vec<u8> {
     module(variables, &code)
 }
 
-/// Compiled in a second, but too long to be compiled in the process that runs it.
+/// A module that compiles in a second, but is too large to be compiled in the running process.
 fn long() -> Vec<u8> {
     module(1, &[0x20, 0, 0x21, 0].repeat(20_000))
 }
@@ -70,7 +70,7 @@ fn skill(root: &Path, name: &str, module: &[u8]) {
     std::fs::write(directory.join("wasm/skill.wasm"), module).unwrap();
 }
 
-/// Makes sure that a process has no children, after a while.
+/// Asserts that a process has no children, within ten seconds.
 #[cfg(target_os = "linux")]
 fn assert_no_children(process: u32) {
     let children = || {
@@ -92,7 +92,7 @@ fn assert_no_children(process: u32) {
 }
 
 #[test]
-fn a_server_ends_a_compiler_at_the_deadline_and_serves_on() {
+fn a_server_kills_a_compiler_at_the_deadline_and_keeps_serving() {
     let root = tempfile::tempdir().unwrap();
     skill(root.path(), "hostile", &loops());
     skill(root.path(), "small", &module(1, &[]));
@@ -105,7 +105,7 @@ fn a_server_ends_a_compiler_at_the_deadline_and_serves_on() {
     );
     #[cfg(target_os = "linux")]
     assert_no_children(server.process());
-    // What took too long is refused at once; the deadline of this call would never come.
+    // A module that took too long is rejected immediately.
     let again = server.call("skills_run", &call("hostile", 2)).to_string();
     assert!(again.contains("too large to compile"), "{again}");
     let small = server.call("skills_run", &call("small", 30));
@@ -114,7 +114,7 @@ fn a_server_ends_a_compiler_at_the_deadline_and_serves_on() {
 }
 
 #[test]
-fn what_is_too_long_for_this_process_is_compiled_in_a_child() {
+fn large_modules_are_compiled_in_a_child_process() {
     let (root, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     skill(root.path(), "long", &long());
     let root = ["--root", root.path().to_str().unwrap()];
@@ -133,9 +133,9 @@ fn what_is_too_long_for_this_process_is_compiled_in_a_child() {
     assert_eq!(run.code, 0, "{}", run.page());
 }
 
-/// The way in is for this program alone.
+/// The subcommand is internal.
 #[test]
-fn what_is_no_request_is_refused() {
+fn invalid_compile_requests_are_rejected() {
     let scratch = tempfile::tempdir().unwrap();
     let output = command(&["compile-wasm"], scratch.path())
         .stdin(Stdio::null())

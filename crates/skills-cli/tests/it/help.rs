@@ -58,7 +58,7 @@ fn subcommands(help: &str) -> Vec<&str> {
 }
 
 #[test]
-fn completions_know_the_subcommands() {
+fn completions_include_subcommands_and_options() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = skills(&["completions", shell]).stdout;
         assert!(
@@ -72,7 +72,7 @@ fn completions_know_the_subcommands() {
 }
 
 #[test]
-fn wrong_usage_is_exit_code_two() {
+fn invalid_usage_is_exit_code_two() {
     for arguments in [
         ["list", "--nonsense"].as_slice(),
         &["run"],

@@ -3,7 +3,7 @@ use serde_json::Value;
 
 use crate::skills::{examples, skills, tree};
 
-/// Takes this machine's paths out of a document.
+/// Replaces paths of this machine in a document.
 fn redacted(document: &Value) -> Value {
     let tree = tree().canonicalize().unwrap().display().to_string();
     serde_json::from_str(&document.to_string().replace(&tree, "TREE")).unwrap()
@@ -16,24 +16,25 @@ fn list() {
 }
 
 #[test]
-fn without_roots_nothing_is_found_and_that_is_said() {
+fn missing_and_empty_roots_are_reported() {
     let directory = tempfile::tempdir().unwrap();
     let empty = skills(&["list", "--root", &directory.path().display().to_string()]);
     let missing = skills(&["list", "--root", "/nowhere/skills"]);
     assert_snapshot!(missing.page(), @"
     exit 2
     -- stderr
-    error: /nowhere/skills: no such directory
+    error: directory `/nowhere/skills` not found
     ");
     assert_snapshot!(empty.page(), @"
     exit 0
     -- stderr
-    no skills found; name a directory with --root DIR, or see `skills roots`
+    no skills found
+    help: pass `--root DIR`, or list the searched directories with `skills roots`
     ");
 }
 
 #[test]
-fn broken_skills_are_named_with_path_and_line() {
+fn invalid_skills_are_reported_with_path_and_line() {
     let directory = tempfile::tempdir().unwrap();
     for (name, text) in [
         ("none", "# Title\n"),
@@ -56,7 +57,7 @@ fn broken_skills_are_named_with_path_and_line() {
     yaml  a: b
     -- stderr
     skipped ROOT/none/SKILL.md: line 1: no frontmatter: the first line must be `---`
-    2 with warnings; `skills list --long` shows them
+    skills with warnings: 2; see `skills list --long`
     ");
 }
 
@@ -69,9 +70,9 @@ fn show() {
     );
 }
 
-/// Nothing in a skill writes a line of ours or talks to the terminal, through pipes too.
+/// Text of a skill cannot forge output lines or send terminal sequences, also through pipes.
 #[test]
-fn text_of_a_skill_stays_in_its_place() {
+fn text_of_a_skill_is_escaped() {
     let directory = tempfile::tempdir().unwrap();
     let skill = directory.path().join("one");
     std::fs::create_dir(&skill).unwrap();
@@ -105,7 +106,7 @@ fn text_of_a_skill_stays_in_its_place() {
     one  a\u{1b}[31mred scope forged
     -- stderr
     skipped ROOT/broken\nerror: forged: the name is not UTF-8 or holds invisible characters
-    1 with warnings; `skills list --long` shows them
+    skills with warnings: 1; see `skills list --long`
     ");
     assert!(
         !skills(&["list", "--json", "--root", &root])
@@ -116,7 +117,7 @@ fn text_of_a_skill_stays_in_its_place() {
 
 #[cfg(unix)]
 #[test]
-fn paths_that_are_not_utf8_are_skipped_and_said() {
+fn paths_that_are_not_utf8_are_skipped_and_reported() {
     use std::os::unix::ffi::OsStrExt;
     let directory = tempfile::tempdir().unwrap();
     std::fs::create_dir(
@@ -138,7 +139,7 @@ fn paths_that_are_not_utf8_are_skipped_and_said() {
 }
 
 #[test]
-fn windows_line_ends_show_as_line_ends() {
+fn windows_line_ends_are_printed_as_line_ends() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::create_dir(directory.path().join("one")).unwrap();
     std::fs::write(
@@ -160,7 +161,7 @@ fn windows_line_ends_show_as_line_ends() {
 }
 
 #[test]
-fn a_directory_names_a_skill_too() {
+fn a_skill_can_be_given_by_its_directory() {
     assert_eq!(examples(&["show", "examples/skills/weather"]).code, 0);
     assert_eq!(
         examples(&["show", "./examples/skills/weather/SKILL.md"]).code,
@@ -169,26 +170,26 @@ fn a_directory_names_a_skill_too() {
 }
 
 #[test]
-fn an_unknown_skill_offers_the_nearest() {
-    assert_snapshot!(examples(&["show", "tax-calculator"]).page(), @r#"
+fn an_unknown_skill_suggests_similar_names() {
+    assert_snapshot!(examples(&["show", "tax-calculator"]).page(), @"
     exit 1
     -- stderr
-    error: no skill is named "tax-calculator"
-      did you mean one of: tax_calculator, gcd-calculator?
-    "#);
-    assert_snapshot!(examples(&["run", "wether"]).page(), @r#"
+    error: skill `tax-calculator` not found
+    help: did you mean one of tax_calculator, gcd-calculator?
+    ");
+    assert_snapshot!(examples(&["run", "wether"]).page(), @"
     exit 1
     -- stderr
-    error: no skill is named "wether"
-      did you mean `weather`?
-    "#);
+    error: skill `wether` not found
+    help: did you mean `weather`?
+    ");
     assert_snapshot!(examples(&["show", "nothing-like-it", "--json"]).page(), @r#"
     exit 1
     -- stdout
     {
       "error": {
         "code": "unknown-skill",
-        "message": "no skill is named \"nothing-like-it\"",
+        "message": "skill `nothing-like-it` not found",
         "candidates": [],
         "hint": null
       }

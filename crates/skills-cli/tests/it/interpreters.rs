@@ -1,4 +1,4 @@
-//! Interpreters that users name, and where others come from.
+//! Tests of the selection of script interpreters.
 
 #[cfg(target_os = "linux")]
 use std::path::Path;
@@ -11,8 +11,7 @@ use skills_test_support::{skip, skip_without_sandbox};
 use crate::skills::command;
 use crate::skills::examples;
 
-/// Calls the command in a directory of its own, with a `PATH`; returns the exit code and both
-/// outputs.
+/// Runs the command in a directory, with a `PATH`. Returns the exit code and both outputs.
 #[cfg(target_os = "linux")]
 fn run_in(directory: &Path, path: &str, arguments: &[&str]) -> (i32, String, String) {
     let scratch = directory.join("scratch");
@@ -38,7 +37,7 @@ fn run_in(directory: &Path, path: &str, arguments: &[&str]) -> (i32, String, Str
     )
 }
 
-/// Makes a directory with a skill of one script.
+/// Creates a skill with one script.
 #[cfg(target_os = "linux")]
 fn skill_in(directory: &Path, name: &str, text: &str) {
     let skill = directory.join("skills/one");
@@ -53,7 +52,7 @@ fn skill_in(directory: &Path, name: &str, text: &str) {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn scripts_run_by_the_interpreter_that_is_named() {
+fn scripts_run_with_the_given_interpreter() {
     if skip_without_sandbox() {
         return;
     }
@@ -82,19 +81,19 @@ fn scripts_run_by_the_interpreter_that_is_named() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn the_path_serves_interpreters_that_are_nowhere_else() {
+fn trusted_path_directories_provide_other_interpreters() {
     if skip_without_sandbox() {
         return;
     }
-    let is_nowhere = |name: &&&str| {
+    let is_missing = |name: &&&str| {
         ["/usr/bin", "/bin", "/usr/local/bin"]
             .iter()
-            .all(|place| !Path::new(place).join(name).exists())
+            .all(|directory| !Path::new(directory).join(name).exists())
     };
-    let Some(name) = ["ruby", "deno", "perl"].iter().find(is_nowhere) else {
+    let Some(name) = ["ruby", "deno", "perl"].iter().find(is_missing) else {
         return skip("this host has every interpreter");
     };
-    let ending = [("ruby", "rb"), ("deno", "ts"), ("perl", "pl")]
+    let extension = [("ruby", "rb"), ("deno", "ts"), ("perl", "pl")]
         .iter()
         .find(|(known, _)| known == name)
         .unwrap()
@@ -102,30 +101,31 @@ fn the_path_serves_interpreters_that_are_nowhere_else() {
     let temporary = tempfile::tempdir().unwrap();
     let top = temporary.path().canonicalize().unwrap();
     let project = top.join("project");
-    skill_in(&project, &format!("main.{ending}"), "echo \"$PATH\"\n");
-    // A shell that is called like one; what is a script itself is no interpreter. Deno's own
-    // arguments are nothing to it.
+    skill_in(&project, &format!("main.{extension}"), "echo \"$PATH\"\n");
+    // A shell under the name of the interpreter, since a script cannot be an interpreter. It does
+    // not understand Deno's arguments.
     let put = |directory: &Path| {
         std::fs::create_dir_all(directory).unwrap();
         std::fs::copy("/bin/sh", directory.join(name)).unwrap();
         directory.display().to_string()
     };
-    let (ours, projects, anybodys) = (
+    let (ours, projects, world_writable) = (
         put(&top.join("tools")),
         put(&project.join("tools")),
         put(&top.join("open")),
     );
     std::fs::set_permissions(
-        &anybodys,
+        &world_writable,
         std::os::unix::fs::PermissionsExt::from_mode(0o777),
     )
     .unwrap();
-    let (code, _, message) = run_in(&project, &format!("tools::{projects}:{anybodys}"), &[]);
-    assert_eq!(code, 3, "{message}");
-    assert!(
-        message.contains("interpreter is not available"),
-        "{message}"
+    let (code, _, message) = run_in(
+        &project,
+        &format!("tools::{projects}:{world_writable}"),
+        &[],
     );
+    assert_eq!(code, 3, "{message}");
+    assert!(message.contains("interpreter is unavailable"), "{message}");
     if *name == "ruby" {
         let found = run_in(&project, &format!("relative:/nowhere:{ours}"), &[]);
         assert_eq!(
@@ -140,11 +140,11 @@ fn the_path_serves_interpreters_that_are_nowhere_else() {
 }
 
 #[test]
-fn an_interpreter_of_an_unknown_kind_is_wrong_usage() {
+fn an_interpreter_of_an_unknown_type_is_invalid_usage() {
     assert_snapshot!(examples(&["run", "weather", "--interpreter", "pyhton3=/usr/bin/python3"]).page(), @r#"
     exit 2
     -- stderr
-    error: invalid value 'pyhton3=/usr/bin/python3' for '--interpreter <KIND=PATH>': no kind of script is named "pyhton3"; did you mean `python`?
+    error: invalid value 'pyhton3=/usr/bin/python3' for '--interpreter <KIND=PATH>': unknown script type `pyhton3`; did you mean `python`?
 
     For more information, try '--help'.
     "#);
@@ -154,7 +154,7 @@ fn an_interpreter_of_an_unknown_kind_is_wrong_usage() {
     {
       "error": {
         "code": "usage",
-        "message": "invalid value 'python' for '--interpreter <KIND=PATH>': not of the form KIND=PATH",
+        "message": "invalid value 'python' for '--interpreter <KIND=PATH>': expected KIND=PATH",
         "candidates": [],
         "hint": null
       }

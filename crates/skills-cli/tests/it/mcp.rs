@@ -1,4 +1,4 @@
-//! `skills mcp`.
+//! Tests of `skills mcp`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -14,14 +14,15 @@ pub(crate) struct Server {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
-    _places: [tempfile::TempDir; 2],
+    _directories: [tempfile::TempDir; 2],
 }
 
 impl Server {
     pub(crate) fn start(arguments: &[&str]) -> Self {
-        let places = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let directories = [(); 2].map(|()| tempfile::tempdir().unwrap());
         let arguments = [&["mcp"], &EXAMPLES[..], arguments].concat();
-        let mut command = command_with_state(&arguments, places[0].path(), places[1].path());
+        let mut command =
+            command_with_state(&arguments, directories[0].path(), directories[1].path());
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -35,7 +36,7 @@ impl Server {
             child,
             input,
             output,
-            _places: places,
+            _directories: directories,
         };
         let client = json!({"name": "test", "version": "1"});
         server.request(
@@ -78,7 +79,7 @@ impl Server {
         self.child.id()
     }
 
-    /// Closes the input, and returns how the server ends.
+    /// Closes the input, waits for the server and returns its exit code.
     pub(crate) fn end(mut self) -> Option<i32> {
         drop(self.input);
         let mut rest = String::new();
@@ -89,7 +90,7 @@ impl Server {
 }
 
 #[test]
-fn a_client_gets_tools_skills_and_answers() {
+fn a_client_lists_tools_and_skills_and_calls_a_tool() {
     let workspace = tempfile::tempdir().unwrap();
     let mut server = Server::start(&["--workspace", workspace.path().to_str().unwrap()]);
     let tools = server.request("tools/list", &json!({}));
@@ -123,7 +124,7 @@ fn a_client_gets_tools_skills_and_answers() {
 }
 
 #[test]
-fn what_came_before_the_end_of_the_input_is_answered() {
+fn requests_before_the_end_of_input_are_answered() {
     let client = json!({"name": "test", "version": "1"});
     let messages = [
         json!({"jsonrpc": "2.0", "id": 1, "method": "initialize",
@@ -151,10 +152,10 @@ fn what_came_before_the_end_of_the_input_is_answered() {
     );
 }
 
-/// Whatever in the process prints or reads finds something else than the protocol.
+/// Code in the process that prints or reads does not use the streams of the protocol.
 #[cfg(target_os = "linux")]
 #[test]
-fn the_protocols_streams_are_out_of_reach() {
+fn the_streams_of_the_protocol_are_isolated() {
     let mut server = Server::start(&[]);
     server.request("ping", &json!({}));
     let stream = |number: u32| {
@@ -253,7 +254,7 @@ impl HttpServer {
         answer
     }
 
-    /// Lists the skills by a call of 2026-07-28.
+    /// Lists the skills with protocol version 2026-07-28.
     fn list(&self, token: Option<&str>) -> String {
         let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {},
                           "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"}});
@@ -272,14 +273,14 @@ impl HttpServer {
 
 impl Drop for HttpServer {
     fn drop(&mut self) {
-        // One that has ended is ended.
+        // The process may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
 #[test]
-fn over_http_a_client_shows_the_token_of_its_user() {
+fn http_clients_need_the_token_of_the_user() {
     let server = HttpServer::start(&[]);
     let path = server.state.path().join("skills/mcp-token");
     let text = std::fs::read_to_string(&path).unwrap();
@@ -304,7 +305,7 @@ fn over_http_a_client_shows_the_token_of_its_user() {
 }
 
 #[test]
-fn whoever_ends_the_server_is_told_that_all_is_well() {
+fn a_terminated_server_exits_successfully() {
     if !Path::new("/bin/kill").exists() {
         return skills_test_support::skip("no /bin/kill (package procps or util-linux)");
     }
@@ -321,27 +322,24 @@ fn whoever_ends_the_server_is_told_that_all_is_well() {
 }
 
 #[test]
-fn what_would_let_others_in_is_refused() {
+fn insecure_http_options_are_rejected() {
     let directory = tempfile::tempdir().unwrap();
     let token = directory.path().join("token");
     std::fs::write(&token, format!("{}\n", "a".repeat(43))).unwrap();
     let readable = token.to_str().unwrap().to_owned();
     for (arguments, expected) in [
-        (
-            vec!["--http", "0.0.0.0:0"],
-            "other machines can reach 0.0.0.0:0",
-        ),
+        (vec!["--http", "0.0.0.0:0"], "remote access is not enabled"),
         (
             vec!["--http", "0.0.0.0:0", "--allow-remote"],
             "name the hosts",
         ),
         (
             vec!["--http", "127.0.0.1:0", "--token-file", &readable],
-            "others may read or change",
+            "accessible by other users",
         ),
         (
             vec!["--http", "127.0.0.1:0", "--key-file", &readable],
-            "others may read or change",
+            "accessible by other users",
         ),
         (vec!["--http", "localhost"], "invalid socket address"),
         (vec!["--no-token"], "--http"),

@@ -1,4 +1,4 @@
-//! `mcp install`: the files of clients, as their owners keep them.
+//! Tests of `mcp install` and the configuration files of clients.
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod concurrent;
@@ -13,20 +13,20 @@ use insta::assert_snapshot;
 
 use crate::skills::{Done, command, skills};
 
-/// A home, and a project with a directory in it.
-struct Place {
+/// A home directory, and a project with a subdirectory.
+struct Fixture {
     directory: tempfile::TempDir,
 }
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
-        let place = Self {
+        let fixture = Self {
             directory: tempfile::tempdir().unwrap(),
         };
         for below in ["home", "project/.git", "project/inner"] {
-            fs::create_dir_all(place.path(below)).unwrap();
+            fs::create_dir_all(fixture.path(below)).unwrap();
         }
-        place
+        fixture
     }
 
     fn path(&self, below: &str) -> PathBuf {
@@ -57,7 +57,7 @@ impl Place {
         done(self.command(arguments))
     }
 
-    /// Calls it, and hides the place of the program and of this test.
+    /// Runs the command, and replaces the paths of the program and of this test.
     fn page(&self, arguments: &[&str]) -> String {
         let hidden =
             |text: &str| redacted(text).replace(&self.path("").display().to_string(), "HERE/");
@@ -70,7 +70,7 @@ impl Place {
         .page()
     }
 
-    /// Everything that lies below a directory, but the marks of the project.
+    /// Returns all files below a directory.
     fn files(&self, below: &str) -> Vec<String> {
         let mut found = Vec::new();
         collect(&self.path(below), &self.path(below), &mut found);
@@ -100,7 +100,7 @@ fn done(mut command: std::process::Command) -> Done {
     }
 }
 
-/// Writes `/bin/skills` for the program that is tested.
+/// Replaces the path of the tested program with `/bin/skills`.
 fn redacted(text: &str) -> String {
     let binary = std::env::var_os("SKILLS_TEST_BINARY")
         .map_or_else(|| env!("CARGO_BIN_EXE_skills").into(), PathBuf::from);
@@ -139,36 +139,36 @@ fn each_client_gets_a_file_once() {
         if client == "vscode" && !cfg!(target_os = "linux") {
             continue;
         }
-        let place = Place::new();
-        let first = place.call(&["--client", client, "--yes", "--", "--root", "/skills"]);
+        let fixture = Fixture::new();
+        let first = fixture.call(&["--client", client, "--yes", "--", "--root", "/skills"]);
         assert_eq!(first.code, 0, "{}", first.page());
-        assert_eq!(place.files("home"), [file]);
-        let text = place.read(&format!("home/{file}"));
+        assert_eq!(fixture.files("home"), [file]);
+        let text = fixture.read(&format!("home/{file}"));
         assert!(
             text.contains("[\"mcp\", \"--root\", \"/skills\"]") && text.contains("/bin/skills"),
             "{text}"
         );
         #[cfg(unix)]
-        assert_eq!(mode(&place.path("home").join(file)), 0o600);
-        let second = place.call(&["--client", client, "--", "--root", "/skills"]);
+        assert_eq!(mode(&fixture.path("home").join(file)), 0o600);
+        let second = fixture.call(&["--client", client, "--", "--root", "/skills"]);
         assert!(
-            second.code == 0 && second.stderr.starts_with("nothing to do: "),
+            second.code == 0 && second.stderr.starts_with("unchanged: "),
             "{}",
             second.page()
         );
-        assert_eq!(place.read(&format!("home/{file}")), text);
+        assert_eq!(fixture.read(&format!("home/{file}")), text);
     }
 }
 
 #[test]
 fn a_change_is_shown_first() {
-    let place = Place::new();
+    let fixture = Fixture::new();
     let before = "{\n  // mine\n  \"mcpServers\": {\n    \"other\": {\"command\": \"x\"}\n  }\n}\n";
-    place.write("home/.claude.json", before);
-    assert_snapshot!(place.page(&["--client", "claude"]), @r#"
+    fixture.write("home/.claude.json", before);
+    assert_snapshot!(fixture.page(&["--client", "claude"]), @r#"
     exit 3
     -- stderr
-    HERE/home/.claude.json (servers of Claude Code)
+    HERE/home/.claude.json (MCP servers of Claude Code)
         // mine
         "mcpServers": {
     -     "other": {"command": "x"}
@@ -181,12 +181,13 @@ fn a_change_is_shown_first() {
         }
       }
     Claude Code will start: "/bin/skills" "mcp"
-    error: there is no terminal to ask on; --yes writes it
+    error: no terminal to ask on
+    help: pass `--yes`
     "#);
-    assert_snapshot!(place.page(&["--client", "claude", "--dry-run"]), @r#"
+    assert_snapshot!(fixture.page(&["--client", "claude", "--dry-run"]), @r#"
     exit 0
     -- stdout
-    HERE/home/.claude.json (servers of Claude Code)
+    HERE/home/.claude.json (MCP servers of Claude Code)
         // mine
         "mcpServers": {
     -     "other": {"command": "x"}
@@ -200,11 +201,11 @@ fn a_change_is_shown_first() {
       }
     Claude Code will start: "/bin/skills" "mcp"
     "#);
-    assert_eq!(place.read("home/.claude.json"), before);
-    assert_snapshot!(place.page(&["--client", "claude", "--yes"]), @r#"
+    assert_eq!(fixture.read("home/.claude.json"), before);
+    assert_snapshot!(fixture.page(&["--client", "claude", "--yes"]), @r#"
     exit 0
     -- stderr
-    HERE/home/.claude.json (servers of Claude Code)
+    HERE/home/.claude.json (MCP servers of Claude Code)
         // mine
         "mcpServers": {
     -     "other": {"command": "x"}
@@ -217,9 +218,9 @@ fn a_change_is_shown_first() {
         }
       }
     Claude Code will start: "/bin/skills" "mcp"
-    HERE/home/.claude.json is written; start Claude Code anew; `/mcp` lists it
+    wrote HERE/home/.claude.json; restart Claude Code; `/mcp` lists it
     "#);
-    assert_snapshot!(place.read("home/.claude.json"), @r#"
+    assert_snapshot!(fixture.read("home/.claude.json"), @r#"
     {
       // mine
       "mcpServers": {
@@ -232,37 +233,38 @@ fn a_change_is_shown_first() {
       }
     }
     "#);
-    let nothing = Place::new();
+    let nothing = Fixture::new();
     assert_eq!(nothing.call(&["--client", "codex", "--dry-run"]).code, 0);
     assert_eq!(fs::read_dir(nothing.path("home")).unwrap().count(), 0);
 }
 
 #[test]
-fn a_server_of_that_name_goes_only_when_that_was_seen() {
-    let place = Place::new();
+fn a_server_of_that_name_is_replaced_only_after_confirmation() {
+    let fixture = Fixture::new();
     let before = "model = \"m\"\n[mcp_servers.skills]\ncommand = \"/bin/other\"\n";
-    place.write("home/.codex/config.toml", before);
-    assert_snapshot!(place.page(&["--client", "codex"]), @r#"
+    fixture.write("home/.codex/config.toml", before);
+    assert_snapshot!(fixture.page(&["--client", "codex"]), @r#"
     exit 3
     -- stderr
-    HERE/home/.codex/config.toml (servers of Codex)
+    HERE/home/.codex/config.toml (MCP servers of Codex)
       model = "m"
       [mcp_servers.skills]
     - command = "/bin/other"
     + command = "/bin/skills"
     + args = ["mcp"]
-    another server is called "skills", and goes; --name gives this one another name
+    this replaces another server named `skills`; pass `--name` to keep both
     Codex will start: "/bin/skills" "mcp"
-    error: there is no terminal to ask on; --yes writes it
+    error: no terminal to ask on
+    help: pass `--yes`
     "#);
-    assert_eq!(place.read("home/.codex/config.toml"), before);
+    assert_eq!(fixture.read("home/.codex/config.toml"), before);
     assert_eq!(
-        place
+        fixture
             .call(&["--client", "codex", "--yes", "--name", "mine"])
             .code,
         0
     );
-    assert_snapshot!(place.read("home/.codex/config.toml"), @r#"
+    assert_snapshot!(fixture.read("home/.codex/config.toml"), @r#"
     model = "m"
     [mcp_servers.skills]
     command = "/bin/other"
@@ -271,17 +273,21 @@ fn a_server_of_that_name_goes_only_when_that_was_seen() {
     command = "/bin/skills"
     args = ["mcp"]
     "#);
-    assert_eq!(place.call(&["--client", "codex", "--yes"]).code, 0);
-    assert!(!place.read("home/.codex/config.toml").contains("/bin/other"));
+    assert_eq!(fixture.call(&["--client", "codex", "--yes"]).code, 0);
+    assert!(
+        !fixture
+            .read("home/.codex/config.toml")
+            .contains("/bin/other")
+    );
 }
 
 #[test]
-fn a_document_says_it_all() {
-    let place = Place::new();
+fn json_output_describes_the_change() {
+    let fixture = Fixture::new();
     let document = |arguments: &[&str]| {
-        let done = place.call(&[&["--client", "cursor", "--json"], arguments].concat());
+        let done = fixture.call(&[&["--client", "cursor", "--json"], arguments].concat());
         let text = redacted(&done.json().to_string())
-            .replace(&place.path("").display().to_string(), "HERE/");
+            .replace(&fixture.path("").display().to_string(), "HERE/");
         (
             done.code,
             serde_json::from_str::<serde_json::Value>(&text).unwrap(),
@@ -320,18 +326,18 @@ fn a_document_says_it_all() {
     assert_eq!(status(document(&[])), (3, "unanswered".to_owned()));
     assert_eq!(status(document(&["--yes"])), (0, "written".to_owned()));
     assert_eq!(status(document(&[])), (0, "unchanged".to_owned()));
-    place.write("home/.cursor/mcp.json", "{");
+    fixture.write("home/.cursor/mcp.json", "{");
     let (code, broken) = document(&["--yes"]);
     assert_eq!((code, broken["error"]["code"].as_str()), (2, Some("input")));
 }
 
 #[test]
 fn a_project_has_its_own_file_at_its_root() {
-    let place = Place::new();
-    assert_snapshot!(place.page(&["--client", "claude", "--project", "--yes"]), @r#"
+    let fixture = Fixture::new();
+    assert_snapshot!(fixture.page(&["--client", "claude", "--project", "--yes"]), @r#"
     exit 0
     -- stderr
-    HERE/project/.mcp.json (servers of Claude Code)
+    HERE/project/.mcp.json (MCP servers of Claude Code)
     + {
     +   "mcpServers": {
     +     "skills": {
@@ -342,17 +348,17 @@ fn a_project_has_its_own_file_at_its_root() {
     +   }
     + }
     Claude Code will start: "/bin/skills" "mcp"
-    HERE/project/.mcp.json is written; start Claude Code anew in the project, and agree to the server when it asks
+    wrote HERE/project/.mcp.json; restart Claude Code in the project, and approve the server when asked
     "#);
     assert_eq!(
-        (place.files("project"), place.files("home")),
+        (fixture.files("project"), fixture.files("home")),
         (vec![".mcp.json".to_owned()], Vec::new())
     );
     #[cfg(unix)]
     assert_eq!(
-        mode(&place.path("project/.mcp.json")),
-        mode(&place.write("project/plain", "")),
-        "others may share it"
+        mode(&fixture.path("project/.mcp.json")),
+        mode(&fixture.write("project/plain", "")),
+        "a project file is shared"
     );
     for (client, file) in [
         ("codex", ".codex/config.toml"),
@@ -360,81 +366,84 @@ fn a_project_has_its_own_file_at_its_root() {
         ("gemini", ".gemini/settings.json"),
     ] {
         assert_eq!(
-            place.call(&["--client", client, "--project", "--yes"]).code,
+            fixture
+                .call(&["--client", client, "--project", "--yes"])
+                .code,
             0
         );
         assert!(
-            place.files("project").contains(&file.to_owned()),
+            fixture.files("project").contains(&file.to_owned()),
             "{client}"
         );
     }
 }
 
 #[test]
-fn variables_of_clients_move_their_files() {
-    let place = Place::new();
-    let mut command = place.command(&["--client", "codex", "--yes"]);
-    command.env("CODEX_HOME", place.path("elsewhere"));
+fn client_variables_change_the_path() {
+    let fixture = Fixture::new();
+    let mut command = fixture.command(&["--client", "codex", "--yes"]);
+    command.env("CODEX_HOME", fixture.path("elsewhere"));
     assert_eq!(done(command).code, 0);
     assert!(
-        place
+        fixture
             .read("elsewhere/config.toml")
             .contains("[mcp_servers.skills]")
     );
-    let mut command = place.command(&["--client", "codex", "--yes"]);
+    let mut command = fixture.command(&["--client", "codex", "--yes"]);
     command.env("CODEX_HOME", "relative");
     assert_eq!(done(command).code, 0);
     assert_eq!(
-        place.files("home"),
+        fixture.files("home"),
         [".codex/config.toml"],
-        "a relative path is a mistake"
+        "a relative path is ignored"
     );
 }
 
 #[test]
-fn files_that_cannot_be_read_are_left_alone() {
-    let place = Place::new();
+fn invalid_configuration_files_are_not_changed() {
+    let fixture = Fixture::new();
     let broken = "{\n  \"mcpServers\": {\n    \"a\": {}\n    \"b\": {}\n  }\n}\n";
-    place.write("home/.claude.json", broken);
-    assert_snapshot!(place.page(&["--client", "claude", "--yes"]), @"
+    fixture.write("home/.claude.json", broken);
+    assert_snapshot!(fixture.page(&["--client", "claude", "--yes"]), @"
     exit 2
     -- stderr
-    error: HERE/home/.claude.json:3: it is not JSON: Expected comma; nothing was written, mend the file or move it away
+    error: HERE/home/.claude.json:3: invalid JSON: Expected comma
+    help: nothing was written; fix the file or move it away
     ");
-    assert_eq!(place.read("home/.claude.json"), broken);
+    assert_eq!(fixture.read("home/.claude.json"), broken);
     let large = format!("{{\"a\": \"{}\"}}", "x".repeat(4 << 20));
-    place.write("home/.claude.json", &large);
-    assert_eq!(place.call(&["--client", "claude", "--yes"]).code, 2);
-    fs::write(place.path("home/.claude.json"), b"{\"a\": \"\xff\"}").unwrap();
-    assert_eq!(place.call(&["--client", "claude", "--yes"]).code, 2);
-    fs::remove_file(place.path("home/.claude.json")).unwrap();
-    fs::create_dir(place.path("home/.claude.json")).unwrap();
-    assert_eq!(place.call(&["--client", "claude", "--yes"]).code, 2);
-    assert!(place.files("home").is_empty());
+    fixture.write("home/.claude.json", &large);
+    assert_eq!(fixture.call(&["--client", "claude", "--yes"]).code, 2);
+    fs::write(fixture.path("home/.claude.json"), b"{\"a\": \"\xff\"}").unwrap();
+    assert_eq!(fixture.call(&["--client", "claude", "--yes"]).code, 2);
+    fs::remove_file(fixture.path("home/.claude.json")).unwrap();
+    fs::create_dir(fixture.path("home/.claude.json")).unwrap();
+    assert_eq!(fixture.call(&["--client", "claude", "--yes"]).code, 2);
+    assert!(fixture.files("home").is_empty());
 }
 
 #[test]
-fn wrong_usage_writes_nothing() {
-    let place = Place::new();
-    assert_snapshot!(place.page(&["--client", "claude", "--yes", "--root", "."]), @"
+fn invalid_usage_writes_nothing() {
+    let fixture = Fixture::new();
+    assert_snapshot!(fixture.page(&["--client", "claude", "--yes", "--root", "."]), @"
     exit 2
     -- stderr
-    error: options of the server stand behind `--`: skills mcp install --client claude -- --root DIR
+    error: options of the server go after `--`: `skills mcp install --client claude -- --root DIR`
     ");
-    assert_snapshot!(place.page(&["--client", "gemini", "--yes", "--name", "my_skills"]), @"
+    assert_snapshot!(fixture.page(&["--client", "gemini", "--yes", "--name", "my_skills"]), @"
     exit 2
     -- stderr
-    error: --name my_skills: Gemini CLI wants names without `_`; write `-`
+    error: invalid server name `my_skills`: Gemini CLI does not support `_`; use `-`
     ");
-    assert_snapshot!(place.page(&["--client", "codex", "--yes", "--", "--workspce", "/work"]), @"
+    assert_snapshot!(fixture.page(&["--client", "codex", "--yes", "--", "--workspce", "/work"]), @"
     exit 2
     -- stderr
-    error: `skills mcp --workspce /work` cannot be started: unexpected argument '--workspce' found
+    error: cannot start `skills mcp --workspce /work`: unexpected argument '--workspce' found
     ");
-    assert_snapshot!(place.page(&["--client", "codex", "--yes", "--", "--http"]), @"
+    assert_snapshot!(fixture.page(&["--client", "codex", "--yes", "--", "--http"]), @"
     exit 2
     -- stderr
-    error: `skills mcp --http` cannot be started: a client talks to it over standard input and output
+    error: cannot start `skills mcp --http`: clients need a server over standard input and output
     ");
     for wrong in [
         ["--client", "emacs"].as_slice(),
@@ -442,29 +451,29 @@ fn wrong_usage_writes_nothing() {
         &["--client", "codex", "--name", "a.b"],
         &["--client", "codex", "--yes", "--dry-run"],
     ] {
-        assert_eq!(place.call(wrong).code, 2, "{wrong:?}");
+        assert_eq!(fixture.call(wrong).code, 2, "{wrong:?}");
     }
-    assert!(place.files("home").is_empty());
+    assert!(fixture.files("home").is_empty());
 }
 
-/// Managers of dotfiles keep the files elsewhere, and links to them in the home directory.
+/// Dotfile managers keep files elsewhere, with symlinks in the home directory.
 #[cfg(unix)]
 #[test]
-fn links_stay_and_what_they_lead_to_is_written() {
+fn symlinks_are_kept_and_their_targets_written() {
     use std::os::unix::fs::{PermissionsExt, symlink};
-    let place = Place::new();
-    let real = place.write("dotfiles/settings.json", "{}\n");
+    let fixture = Fixture::new();
+    let real = fixture.write("dotfiles/settings.json", "{}\n");
     fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
-    fs::create_dir(place.path("home/.gemini")).unwrap();
+    fs::create_dir(fixture.path("home/.gemini")).unwrap();
     symlink(
         "../../dotfiles/settings.json",
-        place.path("home/.gemini/settings.json"),
+        fixture.path("home/.gemini/settings.json"),
     )
     .unwrap();
-    assert_snapshot!(place.page(&["--client", "gemini", "--yes"]), @r#"
+    assert_snapshot!(fixture.page(&["--client", "gemini", "--yes"]), @r#"
     exit 0
     -- stderr
-    HERE/home/.gemini/settings.json (servers of Gemini CLI, a link to HERE/dotfiles/settings.json)
+    HERE/home/.gemini/settings.json (MCP servers of Gemini CLI, symlink to HERE/dotfiles/settings.json)
     - {}
     + {
     +   "mcpServers": {
@@ -475,82 +484,86 @@ fn links_stay_and_what_they_lead_to_is_written() {
     +   }
     + }
     Gemini CLI will start: "/bin/skills" "mcp"
-    HERE/home/.gemini/settings.json is written; start Gemini CLI anew; `/mcp` lists it
+    wrote HERE/home/.gemini/settings.json; restart Gemini CLI; `/mcp` lists it
     "#);
-    assert!(place.read("dotfiles/settings.json").contains("mcpServers"));
+    assert!(
+        fixture
+            .read("dotfiles/settings.json")
+            .contains("mcpServers")
+    );
     assert_eq!(mode(&real), 0o640);
     symlink(
-        place.path("dotfiles/new.json"),
-        place.path("home/.claude.json"),
+        fixture.path("dotfiles/new.json"),
+        fixture.path("home/.claude.json"),
     )
     .unwrap();
-    assert_eq!(place.call(&["--client", "claude", "--yes"]).code, 0);
-    assert_eq!(place.files("dotfiles"), ["new.json", "settings.json"]);
+    assert_eq!(fixture.call(&["--client", "claude", "--yes"]).code, 0);
+    assert_eq!(fixture.files("dotfiles"), ["new.json", "settings.json"]);
     for link in ["home/.gemini/settings.json", "home/.claude.json"] {
         assert!(
-            place.path(link).symlink_metadata().unwrap().is_symlink(),
+            fixture.path(link).symlink_metadata().unwrap().is_symlink(),
             "{link}"
         );
     }
-    symlink("mcp.json", place.path("home/mcp.json")).unwrap();
-    fs::create_dir(place.path("home/.cursor")).unwrap();
-    symlink("../mcp.json", place.path("home/.cursor/mcp.json")).unwrap();
+    symlink("mcp.json", fixture.path("home/mcp.json")).unwrap();
+    fs::create_dir(fixture.path("home/.cursor")).unwrap();
+    symlink("../mcp.json", fixture.path("home/.cursor/mcp.json")).unwrap();
     assert_eq!(
-        place.call(&["--client", "cursor", "--yes"]).code,
+        fixture.call(&["--client", "cursor", "--yes"]).code,
         2,
-        "a circle"
+        "a symlink loop"
     );
 }
 
-/// Somebody else's project must not write the files of whoever works in it.
+/// An untrusted project must not redirect the change to the user's own files.
 #[cfg(unix)]
 #[test]
-fn a_project_leads_nowhere_else() {
+fn symlinks_that_leave_the_project_are_rejected() {
     use std::os::unix::fs::symlink;
-    let place = Place::new();
-    place.write("home/.claude.json", "{}");
-    symlink("../home/.claude.json", place.path("project/.mcp.json")).unwrap();
-    assert_snapshot!(place.page(&["--client", "claude", "--project", "--yes"]), @"
+    let fixture = Fixture::new();
+    fixture.write("home/.claude.json", "{}");
+    symlink("../home/.claude.json", fixture.path("project/.mcp.json")).unwrap();
+    assert_snapshot!(fixture.page(&["--client", "claude", "--project", "--yes"]), @"
     exit 2
     -- stderr
-    error: HERE/project/.mcp.json leads out of the project, to HERE/home/.claude.json: change that file by hand
+    error: symlink `HERE/project/.mcp.json` leaves the project, to `HERE/home/.claude.json`; edit that file manually
     ");
-    symlink("../home", place.path("project/.cursor")).unwrap();
+    symlink("../home", fixture.path("project/.cursor")).unwrap();
     assert_eq!(
-        place
+        fixture
             .call(&["--client", "cursor", "--project", "--yes"])
             .code,
         2
     );
-    fs::create_dir(place.path("project/.vscode")).unwrap();
+    fs::create_dir(fixture.path("project/.vscode")).unwrap();
     symlink(
         "../missing/../../home/new.json",
-        place.path("project/.vscode/mcp.json"),
+        fixture.path("project/.vscode/mcp.json"),
     )
     .unwrap();
     assert_eq!(
-        place
+        fixture
             .call(&["--client", "vscode", "--project", "--yes"])
             .code,
         2
     );
     assert_eq!(
         (
-            place.read("home/.claude.json").as_str(),
-            place.files("home")
+            fixture.read("home/.claude.json").as_str(),
+            fixture.files("home")
         ),
         ("{}", vec![".claude.json".to_owned()])
     );
-    fs::remove_file(place.path("project/.mcp.json")).unwrap();
-    symlink("inner/shared.json", place.path("project/.mcp.json")).unwrap();
+    fs::remove_file(fixture.path("project/.mcp.json")).unwrap();
+    symlink("inner/shared.json", fixture.path("project/.mcp.json")).unwrap();
     assert_eq!(
-        place
+        fixture
             .call(&["--client", "claude", "--project", "--yes"])
             .code,
         0
     );
     assert!(
-        place
+        fixture
             .read("project/inner/shared.json")
             .contains("mcpServers")
     );
@@ -558,14 +571,14 @@ fn a_project_leads_nowhere_else() {
 
 #[cfg(unix)]
 #[test]
-fn a_pipe_is_not_waited_for() {
-    let place = Place::new();
+fn a_pipe_does_not_block() {
+    let fixture = Fixture::new();
     nix::unistd::mkfifo(
-        &place.path("home/.claude.json"),
+        &fixture.path("home/.claude.json"),
         nix::sys::stat::Mode::S_IRUSR,
     )
     .unwrap();
-    assert_eq!(place.call(&["--client", "claude", "--yes"]).code, 2);
+    assert_eq!(fixture.call(&["--client", "claude", "--yes"]).code, 2);
 }
 
 #[cfg(unix)]
@@ -575,11 +588,11 @@ fn a_file_keeps_its_owner() {
     if !nix::unistd::Uid::effective().is_root() {
         return skills_test_support::skip("only root gives files away");
     }
-    let place = Place::new();
-    let file = place.write("home/.claude.json", "{}");
+    let fixture = Fixture::new();
+    let file = fixture.write("home/.claude.json", "{}");
     chown(&file, Some(4_242), Some(4_243)).unwrap();
-    assert_eq!(place.call(&["--client", "claude", "--yes"]).code, 0);
+    assert_eq!(fixture.call(&["--client", "claude", "--yes"]).code, 0);
     let metadata = file.metadata().unwrap();
     assert_eq!((metadata.uid(), metadata.gid()), (4_242, 4_243));
-    assert!(place.read("home/.claude.json").contains("mcpServers"));
+    assert!(fixture.read("home/.claude.json").contains("mcpServers"));
 }

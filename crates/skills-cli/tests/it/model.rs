@@ -1,4 +1,4 @@
-//! What a model is told, and what is read out of what it and its user say.
+//! Tests of prompts, injections, mentions and implicit use.
 
 use insta::assert_snapshot;
 use serde_json::Value;
@@ -33,9 +33,9 @@ fn prompt() {
 }
 
 #[test]
-fn prompt_in_other_forms() {
-    let first = |form: &str| {
-        examples(&["prompt", "--format", form])
+fn prompt_in_other_formats() {
+    let first = |format: &str| {
+        examples(&["prompt", "--format", format])
             .stdout
             .lines()
             .take(9)
@@ -54,7 +54,7 @@ fn prompt_in_other_forms() {
     <description>Checks a CSV text for rows that are too short or too long and for quotes that never close, and says where. Use before importing a table or when an import fails.</description>
     ");
     assert!(first("markdown").starts_with("## Skills\n\n- **code-review**: Reviews"));
-    // The same bytes as the command that is the reference tool's.
+    // The output equals that of the compatibility command.
     let (ours, theirs) = (
         skills(&[
             "prompt",
@@ -79,7 +79,7 @@ fn prompt_explained() {
         "--mode",
         "tax*=name-only",
         "--mode",
-        "nobody=off",
+        "absent=off",
     ];
     let explain = |budget: &str| {
         let all: Vec<&str> = ["prompt", "--explain", "--sentences", "--budget", budget]
@@ -87,7 +87,7 @@ fn prompt_explained() {
             .chain(modes)
             .collect();
         let done = examples(&all);
-        // What an entry costs depends on where the tree lies.
+        // The cost of an entry depends on the path of the tree.
         let is_digits = |word: &&str| word.bytes().all(|b| b.is_ascii_digit());
         let rows = done.stdout.lines().map(|row| {
             row.split_whitespace()
@@ -108,7 +108,7 @@ fn prompt_explained() {
     weather whole
     text-stats not listed, manual
     of characters
-    --mode nobody=off: no skill fits
+    warning: `--mode absent=off` matches no skill
     ");
     let document = examples(&["prompt", "--explain", "--json"]).json();
     assert_eq!(document["skills"][0]["place"], "whole");
@@ -119,7 +119,7 @@ fn prompt_explained() {
             && tight.contains("code-review shortened to of characters\n"),
         "{tight}"
     );
-    assert!(explain(&(whole / 8).to_string()).contains("left out"));
+    assert!(explain(&(whole / 8).to_string()).contains("omitted"));
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn prompt_with_a_tool_for_scripts() {
     .stdout;
     assert!(
         !none.contains("Scripts of skills"),
-        "a model is told of no tool that it has no use for"
+        "without scripts the tool is not described"
     );
 }
 
@@ -168,7 +168,7 @@ fn load() {
             .unwrap()
             .contains("[Not all of this skill is here: lines ")
     );
-    assert_eq!(examples(&["load", "nobody"]).code, 1);
+    assert_eq!(examples(&["load", "absent"]).code, 1);
 }
 
 fn mentioned(arguments: &[&str]) -> String {
@@ -193,12 +193,12 @@ fn mentions() {
     assert_snapshot!(mentioned(&["Hello there. Use the right skill."]), @"
     exit 0
     -- stderr
-    the text names no skill
+    no skill mentioned
     ");
     assert_snapshot!(mentioned(&["用 weather 技能", "--no-words"]), @"
     exit 0
     -- stderr
-    the text names no skill
+    no skill mentioned
     ");
     assert_snapshot!(mentioned(&["$weather", "--connector", "Weather"]), @r#"
     exit 0
@@ -229,7 +229,7 @@ fn mentions() {
 }
 
 #[test]
-fn mentions_say_what_is_missing() {
+fn mentions_report_missing_requirements() {
     let directory = tempfile::tempdir().unwrap();
     let write = |path: &str, text: &str| {
         let path = directory.path().join(path);
@@ -248,9 +248,9 @@ fn mentions_say_what_is_missing() {
     let done = skills(&["mentions", "$docs", "--root", root]);
     assert_snapshot!(done.stderr, @r#"
     "docs" (sigil, high): selected
-    missing: needs the program `no-such-program`, which is not on the PATH
-    missing: needs the environment variable `NO_SUCH_TOKEN`, which is not set
-    missing: docs wants the MCP server docs (streamable_http https://docs.example/mcp)
+    missing requirement: program `no-such-program` not found in PATH
+    missing requirement: environment variable `NO_SUCH_TOKEN` not set
+    missing requirement: MCP server `docs` (streamable_http https://docs.example/mcp), required by docs
     "#);
     let needs = skills(&["mentions", "$docs", "--root", root, "--json"]).json()["needs"].clone();
     assert_eq!(
@@ -308,7 +308,7 @@ fn detect() {
 
 #[cfg(unix)]
 #[test]
-fn a_skill_is_found_by_the_path_that_its_root_was_given() {
+fn a_skill_is_found_by_the_path_of_its_root_as_given() {
     let directory = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(
         tree().join("examples/skills").canonicalize().unwrap(),

@@ -1,4 +1,4 @@
-//! `precompile`, and runs that are the same each time.
+//! Tests of `precompile` and of deterministic runs.
 
 use insta::{allow_duplicates, assert_snapshot};
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::skills::{EXAMPLES, command, skills, skills_in};
 
 #[test]
-fn what_was_compiled_is_found_until_it_is_cleared() {
+fn compiled_modules_are_cached_until_cleared() {
     let state = tempfile::tempdir().unwrap();
     let precompile = |arguments: &[&str]| {
         skills_in(
@@ -28,7 +28,7 @@ fn what_was_compiled_is_found_until_it_is_cleared() {
     assert_snapshot!(precompile(&["code-review"]).page(), @"
     exit 0
     -- stdout
-    code-review: was compiled before
+    code-review: already compiled
     ");
     let cleared = precompile(&["--clear", "--json"]);
     assert_eq!(
@@ -49,16 +49,16 @@ fn what_was_compiled_is_found_until_it_is_cleared() {
 }
 
 #[test]
-fn errors_of_several_are_as_good_as_those_of_one() {
+fn errors_of_several_skills_have_hints() {
     let precompile = |arguments: &[&str]| skills(&[&["precompile"], arguments, &EXAMPLES].concat());
-    assert_snapshot!(precompile(&["wether", "text-stats"]).page(), @r#"
+    assert_snapshot!(precompile(&["wether", "text-stats"]).page(), @"
     exit 1
     -- stdout
     text-stats: nothing to compile
     -- stderr
-    error: no skill is named "wether"
-      did you mean `weather`?
-    "#);
+    error: skill `wether` not found
+    help: did you mean `weather`?
+    ");
     let document = precompile(&["wether", "text-stats", "--json"]).json();
     assert_eq!(document["skills"][0]["error"]["code"], "unknown-skill");
     assert_eq!(
@@ -68,7 +68,7 @@ fn errors_of_several_are_as_good_as_those_of_one() {
 }
 
 #[test]
-fn without_a_place_there_is_nothing_to_compile_for() {
+fn precompile_needs_a_cache_directory() {
     let scratch = tempfile::tempdir().unwrap();
     let mut command = command(&["precompile"], scratch.path());
     let output = command
@@ -76,7 +76,7 @@ fn without_a_place_there_is_nothing_to_compile_for() {
         .env_remove("XDG_CACHE_HOME")
         .output()
         .unwrap();
-    let expected = "error: there is no home directory, and so no place for compiled code; set XDG_CACHE_HOME\n";
+    let expected = "error: cannot open the code cache: no home directory; set `XDG_CACHE_HOME`\n";
     assert_eq!(
         (
             output.status.code(),
@@ -87,7 +87,7 @@ fn without_a_place_there_is_nothing_to_compile_for() {
 }
 
 #[test]
-fn a_repeatable_run_makes_the_same_bytes_and_scripts_are_refused() {
+fn deterministic_runs_are_identical_and_scripts_are_rejected() {
     let input = json!({"code": "fn main() { a.unwrap() }", "file": "a.rs"}).to_string();
     let run = || {
         skills(
@@ -113,8 +113,8 @@ fn a_repeatable_run_makes_the_same_bytes_and_scripts_are_refused() {
         first.page()
     );
     assert_eq!(first.page(), second.page());
-    let place = tempfile::tempdir().unwrap();
-    let output = place.path().join("out");
+    let fixture = tempfile::tempdir().unwrap();
+    let output = fixture.path().join("out");
     let script = [
         "run",
         "text-stats",
@@ -128,17 +128,17 @@ fn a_repeatable_run_makes_the_same_bytes_and_scripts_are_refused() {
         assert_snapshot!(skills(&[&script, more, &EXAMPLES].concat()).page(), @"
         exit 2
         -- stderr
-        error: --deterministic: the program is a script, and only WebAssembly runs the same way each time
+        error: cannot run a script with `--deterministic`: only WebAssembly is deterministic
         ");
-        assert!(!output.exists(), "nothing is made for what does not run");
+        assert!(!output.exists(), "no output directory is created for a rejected run");
     }
     }
 }
 
 #[test]
-fn source_that_was_not_built_is_told() {
-    let place = tempfile::tempdir().unwrap();
-    let skill = place.path().canonicalize().unwrap().join("one");
+fn source_that_was_not_built_is_reported() {
+    let fixture = tempfile::tempdir().unwrap();
+    let skill = fixture.path().canonicalize().unwrap().join("one");
     std::fs::create_dir_all(skill.join("guest")).unwrap();
     std::fs::write(
         skill.join("SKILL.md"),
@@ -146,29 +146,29 @@ fn source_that_was_not_built_is_told() {
     )
     .unwrap();
     std::fs::write(skill.join("guest/main.c"), "int main(void) {}\n").unwrap();
-    let root = place.path().display().to_string();
+    let root = fixture.path().display().to_string();
     allow_duplicates! {
     for more in [&[][..], &["--dry-run"]] {
         let done = skills(&[&["run", "one", "--root", &root], more].concat());
-        assert_snapshot!(done.page().replace(skill.to_str().unwrap(), "SKILL"), @r#"
+        assert_snapshot!(done.page().replace(skill.to_str().unwrap(), "SKILL"), @"
         exit 1
         -- stderr
-        error: the skill "one" has nothing to run: no `.wasm` in its directory or in `wasm/`, no script in `scripts/`
-          it has source in `guest`: `skills build SKILL`
-        "#);
+        error: skill `one` has nothing to run: no `.wasm` in its directory or in `wasm/`, no script in `scripts/`
+        help: build its source in `guest` with `skills build SKILL`
+        ");
         let json = skills(&[&["run", "one", "--json", "--root", &root], more].concat()).json();
         assert_eq!(json["error"]["code"], "no-program");
     }
     }
 }
 
-/// Whoever reads the records sees that somebody changed compiled code.
+/// The audit record shows that compiled code was modified.
 #[test]
-fn code_that_was_changed_is_compiled_anew_and_recorded() {
+fn modified_code_is_recompiled_and_recorded() {
     let state = tempfile::tempdir().unwrap();
     let skills = |arguments: &[&str]| skills_in(&[arguments, &EXAMPLES].concat(), "", state.path());
     assert_eq!(skills(&["precompile", "code-review"]).code, 0);
-    let artifact = find(state.path()).expect("compiled code is kept");
+    let artifact = find(state.path()).expect("compiled code is cached");
     let mut bytes = std::fs::read(&artifact).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     std::fs::write(&artifact, &bytes).unwrap();
@@ -179,18 +179,22 @@ fn code_that_was_changed_is_compiled_anew_and_recorded() {
         r#"{"code": "", "file": "a.rs"}"#,
         "--json",
     ]);
-    let layers = run.json()["sandbox"]["restrictions"].to_string();
+    let restrictions = run.json()["sandbox"]["restrictions"].to_string();
     assert!(
-        run.code == 0 && layers.contains("code-cache") && layers.contains("deleted"),
+        run.code == 0 && restrictions.contains("code-cache") && restrictions.contains("deleted"),
         "{}",
         run.page()
     );
-    assert_ne!(std::fs::read(&artifact).unwrap(), bytes, "it was put back");
+    assert_ne!(
+        std::fs::read(&artifact).unwrap(),
+        bytes,
+        "it was compiled again"
+    );
     let log = skills(&["audit", "tail", "--json"]);
     assert!(log.stdout.contains("code-cache"), "{}", log.page());
 }
 
-/// Finds the file with compiled code.
+/// Finds the file of the compiled code.
 fn find(directory: &std::path::Path) -> Option<std::path::PathBuf> {
     std::fs::read_dir(directory)
         .unwrap()

@@ -1,13 +1,10 @@
-//! The tour of the README is real: every `$ skills …` in it is run, and what it shows is what
-//! comes.
-
-use skills_test_support::skip_without_sandbox;
+//! Runs every `$ skills …` of the README and compares its output.
 
 use crate::skills::{skills, tree};
 
 #[test]
-fn the_tour_shows_what_comes() {
-    if skip_without_sandbox() {
+fn commands_of_the_readme_print_what_it_shows() {
+    if skills_test_support::skip_without_sandbox() {
         return;
     }
     let readme = std::fs::read_to_string(tree().join("README.md")).unwrap();
@@ -17,7 +14,7 @@ fn the_tour_shows_what_comes() {
         let (command, expected) = block.split_once('\n').unwrap();
         let words = words(command.strip_prefix("$ skills ").unwrap());
         let done = skills(&words.iter().map(String::as_str).collect::<Vec<_>>());
-        // Where the tree lies is shown as `…`.
+        // The path of the tree is shown as `…`.
         let here = tree().canonicalize().unwrap().display().to_string();
         assert_eq!(
             format!("{}{}", done.stdout, done.stderr).replace(&here, "…"),
@@ -26,10 +23,10 @@ fn the_tour_shows_what_comes() {
         );
         commands += 1;
     }
-    assert!(commands >= 5, "the tour has {commands} commands");
+    assert!(commands >= 5, "the README has {commands} commands");
 }
 
-/// Splits a command line at spaces; quotes of either kind hold words together.
+/// Splits a command line at spaces; single and double quotes are supported.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut quoted) = (vec![String::new()], None);
     for c in line.chars() {

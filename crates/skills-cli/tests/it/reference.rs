@@ -1,5 +1,5 @@
-//! `validate --strict`, `read-properties` and `to-prompt` against what skills-ref 0.1.0 printed,
-//! byte for byte.
+//! Compares `validate --strict`, `read-properties` and `to-prompt` with recorded output of
+//! skills-ref 0.1.0, byte for byte.
 
 use std::path::Path;
 
@@ -7,8 +7,7 @@ use serde_json::Value;
 
 use crate::skills::{Done, skills, tree};
 
-/// The cases that skills-manifest checks too, whose `BASE` stands for the directory that holds the
-/// skill.
+/// Returns the cases, shared with skills-manifest. `BASE` is the parent directory of the skill.
 fn cases() -> Vec<Value> {
     let text =
         std::fs::read_to_string(tree().join("crates/skills-manifest/tests/it/skills_ref.jsonl"))
@@ -18,8 +17,8 @@ fn cases() -> Vec<Value> {
         .collect()
 }
 
-/// Makes the skill of a case; returns its path, or nothing when a file's name or bytes are beyond
-/// this test.
+/// Creates the skill of a case and returns its path. Returns `None` if this test does not support a
+/// file name or content.
 fn make(case: &Value, base: &Path) -> Option<String> {
     let directory = base.join(case["directory"].as_str()?);
     std::fs::create_dir_all(&directory).unwrap();
@@ -41,7 +40,7 @@ fn make(case: &Value, base: &Path) -> Option<String> {
 fn same(case: &Value, command: &str, done: &Done, base: &str) -> Option<String> {
     let expected = &case[command];
     if expected.get("crash").is_some() {
-        // There the tool says nothing of use; we refuse and say why.
+        // The reference tool crashes here; this command fails with a message.
         return (done.code != 1 || done.stderr.is_empty())
             .then(|| format!("{} {command}: {}", case["id"], done.page()));
     }
@@ -65,7 +64,7 @@ fn same(case: &Value, command: &str, done: &Done, base: &str) -> Option<String> 
 fn check(command: &str, arguments: &[&str], step: usize) {
     let (mut checked, mut wrong) = (0, Vec::new());
     for case in cases().iter().step_by(step) {
-        // The tool ran on Python 3.11, which knows the characters of Unicode 14.
+        // The recordings are from Python 3.11, which supports Unicode 14.
         if case["id"].as_str().unwrap().contains("-unicode1") {
             continue;
         }
@@ -92,17 +91,17 @@ fn check(command: &str, arguments: &[&str], step: usize) {
 }
 
 #[test]
-fn validate_is_that_of_the_reference_tool() {
+fn validate_matches_the_reference_tool() {
     check("validate", &["validate", "--strict"], 3);
 }
 
 #[test]
-fn read_properties_is_that_of_the_reference_tool() {
+fn read_properties_matches_the_reference_tool() {
     check("read_properties", &["read-properties"], 5);
 }
 
 #[test]
-fn to_prompt_is_that_of_the_reference_tool() {
+fn to_prompt_matches_the_reference_tool() {
     check("to_prompt", &["to-prompt"], 5);
 }
 

@@ -1,15 +1,13 @@
 use std::time::{Duration, Instant};
 
+#[cfg(target_os = "linux")]
+use crate::skills::{EXAMPLES, examples, skills, skills_with};
 use insta::assert_snapshot;
 use serde_json::json;
-#[cfg(target_os = "linux")]
-use skills_test_support::skip_without_sandbox;
-
-use crate::skills::{EXAMPLES, examples, skills, skills_with};
 
 const TAX: [&str; 4] = ["run", "tax_calculator", "--script", "calculate_duty.py"];
 
-/// Makes a skill with one script and runs it.
+/// Creates a skill with one script and runs it.
 fn script(frontmatter: &str, name: &str, text: &str, arguments: &[&str]) -> crate::skills::Done {
     let directory = tempfile::tempdir().unwrap();
     let skill = directory.path().join("one");
@@ -27,7 +25,7 @@ fn script(frontmatter: &str, name: &str, text: &str, arguments: &[&str]) -> crat
 #[cfg(target_os = "linux")]
 #[test]
 fn input_comes_from_the_argument_a_file_or_standard_input() {
-    if skip_without_sandbox() {
+    if skills_test_support::skip_without_sandbox() {
         return;
     }
     let input = "{\"cif_price\":10000,\"hs_code\":\"85423100\"}";
@@ -74,11 +72,11 @@ fn input_comes_from_the_argument_a_file_or_standard_input() {
 }
 
 #[test]
-fn input_that_is_no_json_is_wrong_usage() {
+fn invalid_json_input_is_invalid_usage() {
     assert_snapshot!(examples(&[&TAX[..], &["--input", "{nope"]].concat()).page(), @"
     exit 2
     -- stderr
-    error: --input is not JSON: key must be a string at line 1 column 2
+    error: cannot parse --input as JSON: key must be a string at line 1 column 2
     ");
     assert_snapshot!(examples(&[&TAX[..], &["--input", "@/nowhere/x.json", "--json"]].concat()).page(), @r#"
     exit 2
@@ -86,7 +84,7 @@ fn input_that_is_no_json_is_wrong_usage() {
     {
       "error": {
         "code": "input",
-        "message": "the input file \"/nowhere/x.json\" cannot be opened: No such file or directory (os error 2)",
+        "message": "cannot open the input file `/nowhere/x.json`: No such file or directory (os error 2)",
         "candidates": [],
         "hint": null
       }
@@ -97,7 +95,7 @@ fn input_that_is_no_json_is_wrong_usage() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_broken_script_is_a_result() {
-    if skip_without_sandbox() {
+    if skills_test_support::skip_without_sandbox() {
         return;
     }
     let done = examples(&["run", "tax_calculator", "--script", "broken.py"]);
@@ -106,7 +104,7 @@ fn a_broken_script_is_a_result() {
     assert!(
         done.stderr
             .trim_end()
-            .ends_with("error: tax_calculator failed: exit code 1")
+            .ends_with("error: `tax_calculator` failed: exit code 1")
     );
     let document = examples(&["run", "tax_calculator", "--script", "broken.py", "--json"]);
     assert_eq!(
@@ -119,29 +117,29 @@ fn a_broken_script_is_a_result() {
 }
 
 #[test]
-fn scripts_are_offered_and_never_guessed() {
-    assert_snapshot!(examples(&["run", "tax_calculator"]).page(), @r#"
+fn scripts_are_suggested_and_never_guessed() {
+    assert_snapshot!(examples(&["run", "tax_calculator"]).page(), @"
     exit 1
     -- stderr
-    error: the skill "tax_calculator" has several scripts; name one, or give an input whose `action` is the name of one
-      there are: broken.py, calculate_duty.py
-    "#);
-    assert_snapshot!(examples(&["run", "tax_calculator", "--script", "calculate"]).page(), @r#"
+    error: skill `tax_calculator` has several scripts; select one by name, or with `action` in the input
+    help: available: broken.py, calculate_duty.py
+    ");
+    assert_snapshot!(examples(&["run", "tax_calculator", "--script", "calculate"]).page(), @"
     exit 1
     -- stderr
-    error: the skill "tax_calculator" has no program "calculate"
-      there are: broken.py, calculate_duty.py
-    "#);
-    assert_snapshot!(examples(&["run", "tax_calculator", "--script", "../../../etc/passwd"]).page(), @r#"
+    error: skill `tax_calculator` has no script `calculate`
+    help: available: broken.py, calculate_duty.py
+    ");
+    assert_snapshot!(examples(&["run", "tax_calculator", "--script", "../../../etc/passwd"]).page(), @"
     exit 1
     -- stderr
-    error: the skill "tax_calculator" has no program "../../../etc/passwd"
-      there are: broken.py, calculate_duty.py
-    "#);
+    error: skill `tax_calculator` has no script `../../../etc/passwd`
+    help: available: broken.py, calculate_duty.py
+    ");
 }
 
 #[test]
-fn what_the_policy_denies_is_exit_code_three() {
+fn a_denied_run_is_exit_code_three() {
     let denied = script(
         "allowed-tools: Bash(git:*), Write\n",
         "main.sh",
@@ -151,10 +149,10 @@ fn what_the_policy_denies_is_exit_code_three() {
     assert_snapshot!(denied.page(), @"
     exit 3
     -- stderr
-    error: one was not started: may not start git (asked by Bash(git:*)): no rule allows it, and there was nobody to ask
-      for this run: --allow spawn:git
-      for what it is now, for good: skills trust one, with the same options
-      without: --without spawn
+    error: cannot run `one`: may not start git (asked by Bash(git:*)): no rule allows it, and there was nobody to ask
+    help: allow it for this run with `--allow spawn:git`
+    help: approve this version permanently with `skills trust one` and the same options
+    help: run without it with `--without spawn`
     ");
     let document = script(
         "allowed-tools: WebFetch\n",
@@ -171,8 +169,8 @@ fn what_the_policy_denies_is_exit_code_three() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_denied_capability_can_be_allowed_or_given_up() {
-    if skip_without_sandbox() {
+fn a_denied_capability_can_be_allowed_or_dropped() {
+    if skills_test_support::skip_without_sandbox() {
         return;
     }
     let text = "if x=$(echo spawned); then echo $x; else echo alone; fi\n";
@@ -199,8 +197,8 @@ fn a_denied_capability_can_be_allowed_or_given_up() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_workspace_is_written_when_both_sides_want_it() {
-    if skip_without_sandbox() {
+fn a_workspace_is_writable_if_requested_and_allowed() {
+    if skills_test_support::skip_without_sandbox() {
         return;
     }
     let workspace = tempfile::tempdir().unwrap();
@@ -229,8 +227,8 @@ fn a_workspace_is_written_when_both_sides_want_it() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_timeout_is_exit_code_four_and_keeps_what_was_written() {
-    if skip_without_sandbox() {
+fn a_timeout_is_exit_code_four_and_keeps_the_output() {
+    if skills_test_support::skip_without_sandbox() {
         return;
     }
     let started = Instant::now();
@@ -245,7 +243,7 @@ fn a_timeout_is_exit_code_four_and_keeps_what_was_written() {
     -- stdout
     begun
     -- stderr
-    error: one timed out after 4000 ms
+    error: `one` timed out after 4000 ms
     ");
     assert!(
         started.elapsed() < Duration::from_secs(60),
@@ -255,8 +253,8 @@ fn a_timeout_is_exit_code_four_and_keeps_what_was_written() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_flood_is_stopped_and_said() {
-    if skip_without_sandbox() {
+fn exceeding_the_output_limit_is_reported() {
+    if skills_test_support::skip_without_sandbox() {
         return;
     }
     let done = script(
@@ -285,8 +283,8 @@ fn a_flood_is_stopped_and_said() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn the_walls_are_named_on_demand() {
-    if skip_without_sandbox() {
+fn verbose_prints_the_enforced_restrictions() {
+    if skills_test_support::skip_without_sandbox() {
         return;
     }
     let done = script("", "main.sh", "echo hi\n", &["--verbose"]);
@@ -304,13 +302,13 @@ fn the_walls_are_named_on_demand() {
     assert!(
         document["sandbox"]["restrictions"]
             .as_array()
-            .is_some_and(|layers| layers.len() >= 10),
+            .is_some_and(|restrictions| restrictions.len() >= 10),
         "{document}"
     );
     assert!(
         document["sandbox"]["fields"]
             .as_array()
-            .is_some_and(|facts| facts[0]["name"] == "tier"),
+            .is_some_and(|fields| fields[0]["name"] == "tier"),
         "{document}"
     );
 }
@@ -335,7 +333,7 @@ fn wasm_reviews_a_file() {
 }
 
 #[test]
-fn a_module_that_is_none_fails_with_its_reason() {
+fn an_invalid_module_fails_with_a_reason() {
     let directory = tempfile::tempdir().unwrap();
     let skill = directory.path().join("one");
     std::fs::create_dir_all(&skill).unwrap();
@@ -352,12 +350,12 @@ fn a_module_that_is_none_fails_with_its_reason() {
     ");
 }
 
-/// A skill cannot give itself what an agent, an editor or git runs later, by whatever pattern; the
-/// refusal names the rule that would allow it.
+/// A pattern of a skill cannot grant writes to files that an agent, an editor or git executes
+/// later. The error shows the rule that would allow it.
 #[cfg(target_os = "linux")]
 #[test]
 fn patterns_of_a_skill_do_not_lift_protection() {
-    if skip_without_sandbox() {
+    if skills_test_support::skip_without_sandbox() {
         return;
     }
     let workspace = tempfile::tempdir().unwrap();
@@ -406,10 +404,10 @@ fn patterns_of_a_skill_do_not_lift_protection() {
         assert!(
             run(&["--write", &directory])
                 .stderr
-                .contains(&format!("--allow write:{directory}/{name}")),
+                .contains(&format!("--allow write:{directory}/{name}`")),
             "{name}"
         );
-        // Without the pattern the workspace may be written, and this still may not.
+        // Without the pattern the workspace is writable, but the protected path is not.
         let wide = script(
             "allowed-tools: Write\n",
             "main.py",
@@ -428,7 +426,7 @@ fn patterns_of_a_skill_do_not_lift_protection() {
             "{name}"
         );
     }
-    // The operator's rule for that very name.
+    // A rule for that very path allows it.
     let text = format!("open('{directory}/.vscode/old', 'w').write('changed')\n");
     let rule = format!("write:{directory}/.vscode");
     let allowed = script(
@@ -447,7 +445,7 @@ fn patterns_of_a_skill_do_not_lift_protection() {
 #[cfg(target_os = "linux")]
 #[test]
 fn new_protected_paths_are_reported_after_the_run() {
-    if skip_without_sandbox() {
+    if skills_test_support::skip_without_sandbox() {
         return;
     }
     let workspace = tempfile::tempdir().unwrap();
@@ -476,11 +474,11 @@ fn new_protected_paths_are_reported_after_the_run() {
     );
 }
 
-/// Roots of skills in a writable workspace: a skill does not change another one.
+/// A skill cannot change another skill whose root is in a writable workspace.
 #[cfg(target_os = "linux")]
 #[test]
-fn roots_of_skills_stay_as_they_are_in_a_writable_workspace() {
-    if skip_without_sandbox() {
+fn skill_roots_in_a_writable_workspace_are_read_only() {
+    if skills_test_support::skip_without_sandbox() {
         return;
     }
     let workspace = tempfile::tempdir().unwrap();
@@ -515,11 +513,11 @@ fn roots_of_skills_stay_as_they_are_in_a_writable_workspace() {
     );
 }
 
-/// What the command keeps for itself is not seen by a program, though a wider directory is.
+/// State and policy are hidden from a program, even inside a readable directory.
 #[cfg(target_os = "linux")]
 #[test]
-fn state_and_rules_are_hidden_in_a_wider_directory() {
-    if skip_without_sandbox() {
+fn state_and_policy_are_hidden_inside_a_readable_directory() {
+    if skills_test_support::skip_without_sandbox() {
         return;
     }
     let home = tempfile::tempdir().unwrap();
@@ -567,8 +565,8 @@ fn state_and_rules_are_hidden_in_a_wider_directory() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn results_are_not_saved_under_protected_names() {
-    if skip_without_sandbox() {
+fn output_files_with_protected_names_are_not_saved() {
+    if skills_test_support::skip_without_sandbox() {
         return;
     }
     let out = tempfile::tempdir().unwrap();
@@ -581,7 +579,7 @@ fn results_are_not_saved_under_protected_names() {
     );
     assert_eq!(done.code, 1, "{}", done.stderr);
     assert_eq!(
-        done.stderr.matches("is not kept").count(),
+        done.stderr.matches("cannot save `").count(),
         9,
         "{}",
         done.stderr

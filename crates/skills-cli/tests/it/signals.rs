@@ -1,4 +1,4 @@
-//! What a signal to the command does to the programs it runs.
+//! Tests of signals to the command and to the programs that it runs.
 
 use skills_test_support::{skip, skip_part, skip_without_sandbox};
 use std::path::Path;
@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use crate::skills::command;
 
-/// A script that starts a daemon, which appends to a file of the workspace for as long as it lives.
+/// A script that starts a daemon, which appends to a file in the workspace until it is killed.
 const DAEMON: &str =
     "(while :; do echo beat >> heart; sleep 0.05; done) &\nwhile :; do sleep 1; done\n";
 
-/// A run of the daemon, whose heart has begun to beat.
+/// A run of the daemon, after its first write.
 struct Beating {
     directory: tempfile::TempDir,
     child: Child,
@@ -80,8 +80,8 @@ impl Beating {
     }
 }
 
-/// Says whether what is started here ignores a signal, as it does below `nohup` or in the
-/// background of a script.
+/// Returns true if child processes ignore a signal, as under `nohup` or in the background of a
+/// script.
 fn is_ignored(signal: u32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status
@@ -92,7 +92,7 @@ fn is_ignored(signal: u32) -> bool {
 }
 
 #[test]
-fn a_signal_ends_the_command_and_all_it_started() {
+fn a_signal_ends_the_command_and_all_its_processes() {
     if skip_without_sandbox() {
         return;
     }
@@ -116,7 +116,7 @@ fn a_signal_ends_the_command_and_all_it_started() {
         assert_eq!(
             std::fs::read_dir(beating.path("scratch")).unwrap().count(),
             0,
-            "{signal} leaves nothing behind"
+            "{signal} leaves no files"
         );
     }
 }

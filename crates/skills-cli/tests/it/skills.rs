@@ -1,4 +1,4 @@
-//! Starts the command in an environment without HOME, PATH or anything else.
+//! Runs the command in an empty environment, without HOME and PATH.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-/// Arguments that name the example skills as the only root.
+/// Arguments that make the example skills the only root.
 pub(crate) const EXAMPLES: [&str; 2] = ["--root", "examples/skills"];
 
 pub(crate) struct Done {
@@ -16,7 +16,8 @@ pub(crate) struct Done {
 }
 
 impl Done {
-    /// Everything on one page, for a snapshot; machine paths become `TREE`.
+    /// Returns exit code and output as one text for a snapshot. The path of the tree becomes
+    /// `TREE`.
     pub(crate) fn page(&self) -> String {
         let tree = tree().canonicalize().unwrap().display().to_string();
         let mut page = format!("exit {}\n", self.code);
@@ -34,7 +35,8 @@ impl Done {
     }
 }
 
-/// The project's own tree; the tests may run as a user who cannot read the one they were built in.
+/// Returns the source tree. `SKILLS_TEST_TREE` overrides it, for test users who cannot read the
+/// tree that the tests were built in.
 pub(crate) fn tree() -> PathBuf {
     let built_in = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     std::env::var_os("SKILLS_TEST_TREE").map_or_else(built_in, PathBuf::from)
@@ -44,15 +46,14 @@ pub(crate) fn skills(arguments: &[&str]) -> Done {
     skills_with(arguments, "")
 }
 
-/// Prepares a call whose scratch files go to `scratch`, and whose state stands in a directory
-/// beside it that is not looked at.
+/// Prepares a call with scratch files in `scratch`, and with state in a directory next to it.
 pub(crate) fn command(arguments: &[&str], scratch: &Path) -> Command {
     let mut state = scratch.as_os_str().to_owned();
     state.push("-state");
     command_with_state(arguments, scratch, Path::new(&state))
 }
 
-/// Prepares a call with a place for state, and for what can be made again in its `cache`.
+/// Prepares a call with a state directory, and its subdirectory `cache` for caches.
 pub(crate) fn command_with_state(arguments: &[&str], scratch: &Path, state: &Path) -> Command {
     let binary = std::env::var_os("SKILLS_TEST_BINARY")
         .unwrap_or_else(|| env!("CARGO_BIN_EXE_skills").into());
@@ -74,7 +75,7 @@ pub(crate) fn skills_with(arguments: &[&str], input: &str) -> Done {
     skills_in(arguments, input, state.path())
 }
 
-/// Calls the command with a place for state.
+/// Runs the command with a state directory.
 pub(crate) fn skills_in(arguments: &[&str], input: &str, state: &Path) -> Done {
     let scratch = tempfile::tempdir().unwrap();
     let mut command = command_with_state(arguments, scratch.path(), state);
@@ -84,13 +85,13 @@ pub(crate) fn skills_in(arguments: &[&str], input: &str, state: &Path) -> Done {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // A command that ends without reading its input is tested too.
+    // The command can exit without reading its input.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     let output = child.wait_with_output().unwrap();
     assert_eq!(
         std::fs::read_dir(scratch.path()).unwrap().count(),
         0,
-        "nothing is left behind"
+        "no scratch files are left"
     );
     let text = |bytes| String::from_utf8(bytes).unwrap();
     Done {
@@ -100,7 +101,7 @@ pub(crate) fn skills_in(arguments: &[&str], input: &str, state: &Path) -> Done {
     }
 }
 
-/// Calls a subcommand on the example skills.
+/// Runs a subcommand on the example skills.
 pub(crate) fn examples(arguments: &[&str]) -> Done {
     skills(&[arguments, &EXAMPLES].concat())
 }

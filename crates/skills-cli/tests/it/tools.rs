@@ -1,15 +1,13 @@
-//! `tools`, `call` and `adopt`.
+//! Tests of `tools`, `call` and `accept`.
 
 use std::fs;
 
-use insta::assert_snapshot;
 #[cfg(target_os = "linux")]
-use skills_test_support::skip_without_sandbox;
-
 use crate::skills::{examples, skills_in};
+use insta::assert_snapshot;
 
 #[test]
-fn the_tools_are_listed_for_people_and_for_hosts() {
+fn tools_are_listed_as_text_and_for_each_api() {
     let listed = examples(&["tools"]);
     assert_eq!(listed.code, 0, "{}", listed.page());
     let names: Vec<&str> = listed
@@ -55,8 +53,8 @@ fn the_tools_are_listed_for_people_and_for_hosts() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_tool_is_called_as_a_model_calls_it() {
-    if skip_without_sandbox() {
+fn a_tool_is_called_as_a_model_would() {
+    if skills_test_support::skip_without_sandbox() {
         return;
     }
     let run = [
@@ -84,51 +82,51 @@ fn a_tool_is_called_as_a_model_calls_it() {
 }
 
 #[test]
-fn what_goes_wrong_has_an_exit_code_and_a_hint() {
-    assert_snapshot!(examples(&["call", "skill_ls"]).page(), @r#"
+fn errors_have_an_exit_code_and_a_hint() {
+    assert_snapshot!(examples(&["call", "skill_ls"]).page(), @"
     exit 2
     -- stderr
-    error: no tool is named "skill_ls"; did you mean `skills_ls`?
-    "#);
+    error: tool `skill_ls` not found; did you mean `skills_ls`?
+    ");
     assert_snapshot!(examples(&["call", "skills_ls", r#"{"path": 1, "x": 2}"#]).page(), @r#"
     exit 2
     -- stderr
-    Error: the arguments do not fit: /path: 1 is not of type "string"; Additional properties are not allowed ('x' was unexpected)
-    Hint: look at the tool's input schema and call it again
+    Error: invalid arguments: /path: 1 is not of type "string"; Additional properties are not allowed ('x' was unexpected)
+    Hint: check the input schema of the tool, then retry
     "#);
     assert_snapshot!(examples(&["call", "skills_run", r#"{"name": "gcd", "command": "ls"}"#]).page(), @"
     exit 1
     -- stderr
-    Error: skill 'gcd' not found
-    Hint: did you mean gcd-calculator, code-review?
+    Error: skill `gcd` not found
+    Hint: did you mean `gcd-calculator`, `code-review`?
     ");
     assert_snapshot!(examples(&["call", "skills_read", r#"{"path": "skills/gcd-calculator/../../x"}"#]).page(), @"
     exit 1
     -- stderr
-    Error: 'skills/gcd-calculator/../../x' is no path: `..` is not taken
-    Hint: paths look like `src/main.py`, `workspace/src/main.py` or `skills/NAME/SKILL.md`
+    Error: invalid path 'skills/gcd-calculator/../../x': `..` is not allowed
+    Hint: use a path such as `src/main.py`, `workspace/src/main.py` or `skills/NAME/SKILL.md`
     ");
     assert_snapshot!(examples(&["call", "skills_run", r#"{"name": "gcd-calculator", "command": "ls -l"}"#]).page(), @"
     exit 3
     -- stderr
-    Error: it was not started: may not start ls (asked by the caller): no rule allows it, and there was nobody to ask
-    Hint: a person has to allow it; ask them, and call again when they have
-      for this call: --allow PERMISSION, or --yes; for drafts: skills adopt NAME
+    Error: permission denied: start ls (requested by the caller): no rule allows it, and there was nobody to ask
+    Hint: ask the user to allow it, then retry
+    help: allow it with `--allow PERMISSION` or `--yes`; accept a draft with `skills accept NAME`
     ");
     assert_snapshot!(examples(&["call", "skills_ls", "{nope"]).page(), @"
     exit 2
     -- stderr
-    error: what stands behind the tool is not JSON: key must be a string at line 1 column 2
+    error: cannot parse the tool arguments as JSON: key must be a string at line 1 column 2
     ");
-    assert_snapshot!(examples(&["tools", "--mount", "skills=."]).page(), @r#"
+    assert_snapshot!(examples(&["tools", "--mount", "skills=."]).page(), @"
     exit 2
     -- stderr
-    error: "skills" cannot be the name of a mount: it is taken
-    "#);
+    error: invalid mount name `skills`: the name is reserved
+    ");
 }
 
 #[test]
-fn an_administrator_turns_a_tool_off_for_good() {
+fn a_tool_can_be_disabled_permanently() {
     let state = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| {
         skills_in(
@@ -140,7 +138,7 @@ fn an_administrator_turns_a_tool_off_for_good() {
     assert_snapshot!(run(&["tools", "change", "skill__weather__list_cities", "--off"]).page(), @"
     exit 0
     -- stderr
-    skill__weather__list_cities is not offered, and stays so when the skill changes
+    skill__weather__list_cities is disabled, also after changes of the skill
     ");
     assert!(
         !run(&["tools"])
@@ -172,17 +170,18 @@ fn an_administrator_turns_a_tool_off_for_good() {
     assert_snapshot!(run(&["tools", "change", "skill__weather__list_cities"]).page(), @"
     exit 2
     -- stderr
-    error: nothing to change: name --off, --on, --description, --timeout or --reset
+    error: nothing to change
+    help: pass `--off`, `--on`, `--description`, `--timeout` or `--reset`
     ");
-    assert_snapshot!(run(&["tools", "change", "skill__weather__nothing", "--off"]).page(), @r#"
+    assert_snapshot!(run(&["tools", "change", "skill__weather__nothing", "--off"]).page(), @"
     exit 1
     -- stderr
-    error: no script's tool is named "skill__weather__nothing"
-    "#);
+    error: script tool `skill__weather__nothing` not found
+    ");
 }
 
 #[test]
-fn drafts_have_a_place_of_their_own_by_default() {
+fn drafts_have_a_default_directory() {
     let (home, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let run = |arguments: &[&str]| {
         let all = [arguments, &crate::skills::EXAMPLES].concat();
@@ -213,7 +212,7 @@ fn drafts_have_a_place_of_their_own_by_default() {
             .join(".local/share/skills/drafts/hello/scripts/hi.py")
             .is_file()
     );
-    assert!(run(&["adopt"]).1.starts_with("hello  "));
+    assert!(run(&["accept"]).1.starts_with("hello  "));
     assert!(
         run(&[
             "adopt",
@@ -223,13 +222,13 @@ fn drafts_have_a_place_of_their_own_by_default() {
             &home.path().join("mine").to_string_lossy()
         ])
         .1
-        .contains("is used from now on")
+        .contains("accepted `hello`")
     );
     assert!(home.path().join("mine/hello/SKILL.md").is_file());
 }
 
 #[test]
-fn a_skill_that_a_model_made_is_used_once_a_person_adopts_it() {
+fn a_drafted_skill_is_used_after_a_user_accepts_it() {
     let directory = tempfile::tempdir().unwrap();
     let path = |below: &str| {
         directory
@@ -263,35 +262,37 @@ fn a_skill_that_a_model_made_is_used_once_a_person_adopts_it() {
     exit 0
     -- stdout
     Skills (1):
-      hello/  - Says hello: to all.  [draft, not adopted]
+      hello/  - Says hello: to all.  [draft, not accepted]
     ");
     assert_snapshot!(run(&["call", "skills_run", r#"{"name": "hello", "command": "python scripts/hi.py"}"#]).page(), @"
     exit 3
     -- stderr
-    Error: skill 'hello' is a draft that nobody has adopted; nothing of it runs
-    Hint: a person has to look at it and adopt it; ask them
-      for this call: --allow PERMISSION, or --yes; for drafts: skills adopt NAME
+    Error: skill `hello` is a draft and cannot run
+    Hint: ask the user to accept it
+    help: allow it with `--allow PERMISSION` or `--yes`; accept a draft with `skills accept NAME`
     ");
     assert!(!run(&["tools"]).stdout.contains("skill__hello__hi"));
     let shown = r#"{"path": "skills/hello/.hidden/run.sh", "content": "echo hidden"}"#;
     assert_eq!(run(&["call", "skills_write", shown]).code, 0);
-    assert_snapshot!(run(&["adopt", "nothing"]).page(), @r#"
+    assert_snapshot!(run(&["accept", "nothing"]).page(), @r#"
     exit 1
     -- stderr
-    error: no draft is named "nothing"; there are: hello
+    error: draft `nothing` not found
+    help: available: hello
     "#);
-    assert_snapshot!(run(&["adopt", "hello"]).page(), @"
+    assert_snapshot!(run(&["accept", "hello"]).page(), @"
     exit 3
     -- stderr
     hello: Says hello: to all.
       .hidden/run.sh (11 bytes)
       SKILL.md (64 bytes)
       scripts/hi.py (11 bytes)
-    it would go to HERE/skills/hello; read it first: HERE/drafts/.adopting/hello
-    error: there is no terminal to ask on; --yes adopts it
+    review it in HERE/drafts/.adopting/hello; accepting moves it to HERE/skills/hello
+    error: no terminal to ask on
+    help: pass `--yes`
     ");
-    let adopted = run(&["adopt", "hello", "--yes"]);
-    let page: String = adopted
+    let accepted = run(&["accept", "hello", "--yes"]);
+    let page: String = accepted
         .page()
         .lines()
         .map(|line| line.to_owned() + "\n")
@@ -303,13 +304,13 @@ fn a_skill_that_a_model_made_is_used_once_a_person_adopts_it() {
       .hidden/run.sh (11 bytes)
       SKILL.md (64 bytes)
       scripts/hi.py (11 bytes)
-    it would go to HERE/skills/hello; read it first: HERE/drafts/.adopting/hello
-    hello is in HERE/skills/hello and is used from now on; its content is sha256:7144816ea71be6db0c4047e0fb5301243aaad2b596822412112f81c8414fe5c9
+    review it in HERE/drafts/.adopting/hello; accepting moves it to HERE/skills/hello
+    accepted `hello`: moved to HERE/skills/hello, content digest sha256:7144816ea71be6db0c4047e0fb5301243aaad2b596822412112f81c8414fe5c9
     ");
     assert!(run(&["tools"]).stdout.contains("skill__hello__hi"));
-    assert_snapshot!(run(&["adopt"]).page(), @"
+    assert_snapshot!(run(&["accept"]).page(), @"
     exit 0
     -- stderr
-    there are no drafts
+    no drafts
     ");
 }

@@ -1,5 +1,5 @@
-//! Tools that ask the client by results, as revision 2026-07-28 does: the client calls again with
-//! the answers.
+//! Tools that send requests to the client as results, as in protocol version 2026-07-28: the client
+//! retries the call with the responses.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use serde_json::{Value, json};
 
 use crate::content::tool;
 
-/// How long an answer is waited for.
+/// Lifetime of the request state.
 const LIFETIME: Duration = Duration::from_secs(60);
 
-/// What is asked by a call and its repetitions.
+/// The requests of a call and its retries.
 pub(crate) struct Talk {
     name: &'static str,
     description: &'static str,
@@ -26,89 +26,89 @@ pub(crate) struct Talk {
     memory: Memory,
 }
 
-/// Where it is kept which round it is.
+/// Storage of the current round.
 #[derive(Clone, Copy, PartialEq)]
 enum Memory {
-    /// Nowhere: there is one round.
+    /// None: there is a single round.
     None,
-    /// In sealed state that the client brings back.
+    /// Signed state that the client returns.
     State,
 }
 
-/// What a call led to.
+/// The result of a call or retry.
 pub(crate) enum Turn {
     Ask(InputRequiredResult),
-    /// All was answered; these are the last answers.
+    /// All requests were answered; contains the last responses.
     Done(InputResponses),
 }
 
 const TALKS: &[Talk] = &[
     Talk::new(
         "test_input_required_result_elicitation",
-        "Asks for a name",
+        "Requests a name",
         &[name],
         Memory::None,
     ),
     Talk::new(
         "test_streaming_elicitation",
-        "Asks for a name, and says nothing else",
+        "Requests a name, without other content",
         &[name],
         Memory::None,
     ),
     Talk::new(
         "test_input_required_result_sampling",
-        "Asks the client's model",
+        "Requests a completion of the client's model",
         &[capital],
         Memory::None,
     ),
     Talk::new(
         "test_missing_capability",
-        "Cannot do without the client's model",
+        "Requires the client's model",
         &[capital],
         Memory::None,
     ),
     Talk::new(
         "test_input_required_result_list_roots",
-        "Asks for directories",
+        "Requests the roots",
         &[roots],
         Memory::None,
     ),
     Talk::new(
         "test_input_required_result_capabilities",
-        "Asks what the client can answer",
+        "Sends the requests that the client supports",
         &[everything],
         Memory::None,
     ),
     Talk::new(
         "test_input_required_result_request_state",
-        "Asks for a yes",
+        "Requests a confirmation",
         &[consent],
         Memory::State,
     ),
     Talk::new(
         "test_input_required_result_tampered_state",
-        "Asks for a yes to what it said",
+        "Requests a confirmation of its text",
         &[consent],
         Memory::State,
     ),
     Talk::new(
         "test_input_required_result_multiple_inputs",
-        "Asks for three things at once",
+        "Sends three requests at once",
         &[everything],
         Memory::State,
     ),
     Talk::new(
         "test_input_required_result_multi_round",
-        "Asks twice",
+        "Sends requests in two rounds",
         &[step_one, step_two],
         Memory::State,
     ),
 ];
 
-/// What the prompt asks that needs an answer.
+/// The requests of the prompt that needs a response.
 pub(crate) const PROMPT: Talk = Talk::new(
     "test_input_required_result_prompt",
-    "Asks for a context",
+    "Requests a context",
     &[background],
     Memory::None,
 );
@@ -120,7 +120,7 @@ pub(crate) fn tools() -> Vec<Tool> {
         .collect()
 }
 
-/// Finds what a tool asks.
+/// Finds the requests of a tool.
 pub(crate) fn talk(tool: &str) -> Option<&'static Talk> {
     TALKS.iter().find(|talk| talk.name == tool)
 }
@@ -178,7 +178,7 @@ impl Talk {
         )
     }
 
-    /// Goes on where the state says.
+    /// Continues in the round of the state.
     pub(crate) fn turn(
         &self,
         seal: &RequestStateCodec,
@@ -202,7 +202,7 @@ impl Talk {
             .find(|(name, request)| !fits(request, &responses[*name]))
         {
             return Err(ErrorData::invalid_params(
-                format!("inputResponses.{name} answers something else than what was asked"),
+                format!("inputResponses.{name} does not match the request"),
                 None,
             ));
         }
@@ -218,12 +218,10 @@ impl Talk {
             .open_json_with(state, self.name.as_bytes())
             .ok()
             .filter(|round| *round < self.rounds.len());
-        round.ok_or_else(|| {
-            ErrorData::invalid_params("requestState is not what this server gave", None)
-        })
+        round.ok_or_else(|| ErrorData::invalid_params("invalid requestState", None))
     }
 
-    /// What is asked in a round, as far as the client can answer.
+    /// Returns the requests of a round that the client supports.
     fn requests(
         &self,
         round: usize,
@@ -270,7 +268,7 @@ fn failed(error: impl std::fmt::Display) -> ErrorData {
     ErrorData::internal_error(error.to_string(), None)
 }
 
-/// What a client must be able to do to answer.
+/// Returns the capabilities that a client needs to respond.
 fn needs<'a>(asked: impl Iterator<Item = &'a InputRequest>) -> ClientCapabilities {
     let mut needs = ClientCapabilities::default();
     for request in asked {

@@ -1,8 +1,8 @@
-//! Tools that change what the real server lists: each call puts one more skill on the disk, which
-//! the server has to notice.
+//! Tools that change the lists of the real server: each call creates one more skill on disk, which
+//! the server must notice.
 #![expect(
     clippy::disallowed_methods,
-    reason = "a host puts skills where it likes"
+    reason = "a host application can put skills anywhere"
 )]
 
 use std::fs;
@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::content::tool;
 
-/// Where the skills go, and how many there are.
+/// The directory of the skills, and their number.
 pub(crate) struct Changing {
     directory: PathBuf,
     made: AtomicU32,
@@ -23,8 +23,8 @@ pub(crate) struct Changing {
 
 pub(crate) fn tools() -> Vec<Tool> {
     let tools = [
-        ("test_trigger_tool_change", "Makes the tools others"),
-        ("test_trigger_prompt_change", "Makes the prompts others"),
+        ("test_trigger_tool_change", "Changes the tools"),
+        ("test_trigger_prompt_change", "Changes the prompts"),
     ];
     tools
         .map(|(name, description)| tool(name, description, json!({})))
@@ -48,7 +48,7 @@ impl Changing {
         }
     }
 
-    /// Makes a skill with a script: the prompts and the tools are others then.
+    /// Creates a skill with a script, which changes prompts and tools.
     fn make(&self) -> io::Result<String> {
         let name = format!("made-{}", self.made.fetch_add(1, Ordering::Relaxed));
         let skill = self.directory.join(&name);
@@ -60,7 +60,7 @@ impl Changing {
         fs::write(
             skill.join("SKILL.md"),
             format!(
-                "---\nname: {name}\ndescription: Was made while the suite ran.\n---\nSay hello.\n"
+                "---\nname: {name}\ndescription: Created while the suite was running.\n---\nSay hello.\n"
             ),
         )?;
         Ok(name)

@@ -1,12 +1,11 @@
-//! Tools that answer at once, with every kind of content, and tools of which only the schema
-//! matters.
+//! Tools with immediate results of every content type, and tools for schemas only.
 
 use std::sync::Arc;
 
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, ResourceContents, Tool};
 use serde_json::{Value, json};
 
-/// A picture of one red point.
+/// An image of one red pixel.
 pub(crate) const PNG: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
 /// A sound of one sample.
@@ -14,13 +13,13 @@ const WAV: &str = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQIAAAAAA
 
 pub(crate) fn tools() -> Vec<Tool> {
     let plain = [
-        ("test_simple_text", "Answers with text"),
-        ("test_image_content", "Answers with a picture"),
-        ("test_audio_content", "Answers with a sound"),
-        ("test_embedded_resource", "Answers with a resource"),
+        ("test_simple_text", "Returns text"),
+        ("test_image_content", "Returns an image"),
+        ("test_audio_content", "Returns audio"),
+        ("test_embedded_resource", "Returns a resource"),
         (
             "test_multiple_content_types",
-            "Answers with text, a picture and a resource",
+            "Returns text, an image and a resource",
         ),
         ("test_error_handling", "Always fails"),
     ];
@@ -64,8 +63,7 @@ pub(crate) fn call(name: &str) -> Option<CallToolResult> {
     Some(CallToolResult::success(content))
 }
 
-/// Describes a tool by the properties of its arguments; those that are not optional are all
-/// required.
+/// Defines a tool by the properties of its arguments; all that are not optional are required.
 pub(crate) fn tool(name: &'static str, description: &'static str, properties: Value) -> Tool {
     let required: Vec<String> = properties
         .as_object()
@@ -89,19 +87,19 @@ fn with_schema(name: &'static str, description: &'static str, schema: Value) -> 
     Tool::new(name, description, Arc::new(schema))
 }
 
-/// A tool whose argument stands in a header too.
+/// A tool with an argument that is repeated in a header.
 fn with_header() -> Tool {
     let value = json!({"type": "string", "x-mcp-header": "Value"});
     tool(
         "test_header_parameter",
-        "Takes an argument that clients repeat in a header",
+        "Has an argument that clients repeat in a header",
         json!({ "value": value }),
     )
 }
 
 const SCHEMA: &str = "json_schema_2020_12_tool";
 
-/// A tool whose schema uses what only JSON Schema 2020-12 has.
+/// A tool whose schema uses features that only JSON Schema 2020-12 has.
 fn with_whole_schema() -> Tool {
     let text = || json!({"type": "string"});
     let address = json!({"$anchor": "addressDef", "type": "object", "properties": {"street": text(), "city": text()}});
@@ -123,5 +121,5 @@ fn with_whole_schema() -> Tool {
         "else": {"required": ["email"]},
         "additionalProperties": false,
     });
-    with_schema(SCHEMA, "Has a schema with everything", schema)
+    with_schema(SCHEMA, "Has a schema with all features", schema)
 }

@@ -1,4 +1,4 @@
-//! The real server, and besides it what the suite knows by name.
+//! The real server with the additional fixtures of the suite.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -21,14 +21,14 @@ use skills_mcp::Connection;
 use crate::changing::Changing;
 use crate::{asking, changing, content, prompts, requesting, resources, telling};
 
-/// What all connections share.
+/// State that all connections share.
 pub(crate) struct Fixtures {
     pub(crate) seal: RequestStateCodec,
     pub(crate) changing: Changing,
 }
 
 impl Fixtures {
-    /// Makes them; skills that are made while the suite runs go to a directory.
+    /// Creates the fixtures; skills that are created during the suite go to the directory.
     pub(crate) fn new(skills: PathBuf) -> Result<Self, Box<dyn Error>> {
         let mut key = vec![0; 32];
         getrandom::fill(&mut key)?;
@@ -39,7 +39,7 @@ impl Fixtures {
     }
 }
 
-/// One client: a connection of the real server, which answers all that is no fixture.
+/// A connection of the real server, which handles everything that is not a fixture.
 pub(crate) struct WithFixtures {
     ours: Connection,
     fixtures: Arc<Fixtures>,
@@ -60,7 +60,7 @@ impl WithFixtures {
     }
 }
 
-/// Says whether a request is of revision 2026-07-28 or later.
+/// Returns whether a request uses protocol version 2026-07-28 or later.
 pub(crate) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
     context
         .protocol_version()

@@ -1,12 +1,12 @@
 //! The server as the official conformance suite needs it:
 //! `conformance SKILLS-DIRECTORY SCRATCH-DIRECTORY`.
 //!
-//! It is the real server over HTTP, without a token, at a free port that it names on standard
-//! error. Besides that it has the tools, prompts and resources that the suite knows by name;
-//! whatever else is asked, the real server answers. It ends when its standard input does.
+//! The real server over HTTP, without a token, on a free port that it prints on standard error,
+//! with additional tools, prompts and resources that the suite expects by name. It ends when its
+//! standard input is closed.
 #![expect(
     deprecated,
-    reason = "the suite of 2025-11-25 wants logging and sampling, which the protocol is about to give up"
+    reason = "the suite of 2025-11-25 requires logging and sampling, which are deprecated"
 )]
 
 mod asking;
@@ -57,7 +57,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Serves the given skills, and those that are made in the scratch directory while the suite runs.
+/// Serves the given skills, and those that are created in the scratch directory during the suite.
 fn server(skills: PathBuf, scratch: &Path) -> Result<Server, Box<dyn Error>> {
     for directory in ["skills", "workspace", "runs"] {
         std::fs::create_dir_all(scratch.join(directory))?;

@@ -1,4 +1,4 @@
-//! Prompts that the suite knows by name.
+//! Prompts that the suite expects by name.
 
 use rmcp::model::{
     ContentBlock, GetPromptRequestParams, GetPromptResponse, GetPromptResult, Prompt,
@@ -15,7 +15,7 @@ pub(crate) fn all() -> Vec<Prompt> {
     let prompt = |name: &str, description: &str, arguments: &[&str]| {
         let argument = |name: &&str| {
             PromptArgument::new(*name)
-                .with_description("What the prompt repeats")
+                .with_description("Text that the prompt repeats")
                 .with_required(true)
         };
         Prompt::new(
@@ -25,7 +25,7 @@ pub(crate) fn all() -> Vec<Prompt> {
         )
     };
     vec![
-        prompt("test_simple_prompt", "Takes nothing", &[]),
+        prompt("test_simple_prompt", "Has no arguments", &[]),
         prompt(
             "test_prompt_with_arguments",
             "Repeats two arguments",
@@ -41,7 +41,7 @@ pub(crate) fn all() -> Vec<Prompt> {
     ]
 }
 
-/// Writes a prompt, if it is one of these.
+/// Renders a prompt, if it is one of these.
 pub(crate) fn get(
     request: &GetPromptRequestParams,
     seal: &RequestStateCodec,

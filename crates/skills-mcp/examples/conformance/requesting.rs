@@ -1,4 +1,4 @@
-//! Tools that ask the client by requests, as revisions up to 2025-11-25 do.
+//! Tools that send requests to the client, as in protocol versions up to 2025-11-25.
 
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -15,22 +15,22 @@ pub(crate) fn tools() -> Vec<Tool> {
     vec![
         tool(
             "test_sampling",
-            "Asks the client's model",
+            "Requests a completion of the client's model",
             json!({"prompt": text()}),
         ),
         tool(
             "test_elicitation",
-            "Asks the client's user",
+            "Prompts the user",
             json!({"message": text()}),
         ),
         tool(
             DEFAULTS,
-            "Asks the client's user, with an answer filled in for each kind of field",
+            "Prompts the user, with a default for each type of field",
             json!({}),
         ),
         tool(
             ENUMS,
-            "Asks the client's user to choose, in all ways of choosing",
+            "Prompts the user to choose, with all types of enums",
             json!({}),
         ),
     ]
@@ -51,7 +51,7 @@ pub(crate) async fn call(
     let answered = match &*request.name {
         "test_sampling" => sampled(context, argument("prompt")).await,
         "test_elicitation" => elicited(context, &argument("message"), username()).await,
-        DEFAULTS => elicited(context, "Please look over what is filled in", defaults()).await,
+        DEFAULTS => elicited(context, "Please check the defaults", defaults()).await,
         ENUMS => elicited(context, "Please choose", enums()).await,
         _ => return None,
     };

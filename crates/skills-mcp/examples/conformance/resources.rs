@@ -1,4 +1,4 @@
-//! Resources that the suite knows by name.
+//! Resources that the suite expects by name.
 
 use rmcp::ErrorData;
 use rmcp::model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
@@ -31,7 +31,7 @@ pub(crate) fn read(uri: &str) -> Option<ReadResourceResult> {
         TEXT => ResourceContents::text("This is the content of the static text resource.", uri)
             .with_mime_type("text/plain"),
         BINARY => ResourceContents::blob(PNG, uri).with_mime_type("image/png"),
-        WATCHED => ResourceContents::text("Nothing has changed.", uri).with_mime_type("text/plain"),
+        WATCHED => ResourceContents::text("Unchanged.", uri).with_mime_type("text/plain"),
         _ => {
             let id = uri
                 .strip_prefix("test://template/")?
@@ -45,17 +45,17 @@ pub(crate) fn read(uri: &str) -> Option<ReadResourceResult> {
     Some(ReadResourceResult::new(vec![contents]))
 }
 
-/// Says whether a resource can be watched. It never changes, so nothing has to be remembered of who
-/// does.
+/// Checks whether a resource can be subscribed to. It never changes, so subscriptions need no
+/// state.
 ///
 /// # Errors
-/// When it cannot.
+/// If it cannot.
 pub(crate) fn watched(uri: &str) -> Result<(), ErrorData> {
     if uri == WATCHED {
         Ok(())
     } else {
         Err(ErrorData::resource_not_found(
-            "this resource cannot be watched",
+            "this resource does not support subscriptions",
             Some(json!({"uri": uri})),
         ))
     }

@@ -1,4 +1,4 @@
-//! Tools that tell the client something while they work.
+//! Tools that send notifications while they run.
 
 use std::time::Duration;
 
@@ -13,27 +13,24 @@ use serde_json::json;
 use crate::content::tool;
 use crate::fixtures::is_stateless;
 
-/// How long the tools work between two things that they tell.
+/// Time between two notifications.
 const STEP: Duration = Duration::from_millis(50);
 
 pub(crate) fn tools() -> Vec<Tool> {
     let tools = [
-        (
-            "test_tool_with_logging",
-            "Writes three lines to the client's log",
-        ),
+        ("test_tool_with_logging", "Logs three messages"),
         (
             "test_logging_tool",
-            "Writes to the client's log if the request allows it",
+            "Logs a message if the request allows it",
         ),
-        ("test_tool_with_progress", "Tells how it goes"),
+        ("test_tool_with_progress", "Reports progress"),
     ];
     tools
         .map(|(name, description)| tool(name, description, json!({})))
         .into()
 }
 
-/// Calls a tool for a client that wants to see its log from a level on.
+/// Calls a tool for a client with a minimum log level.
 pub(crate) async fn call(
     name: &str,
     level: LoggingLevel,
@@ -44,13 +41,11 @@ pub(crate) async fn call(
         "test_tool_with_progress" => progress(context).await,
         _ => return None,
     }
-    Some(CallToolResult::success(vec![ContentBlock::text(
-        "It is done.",
-    )]))
+    Some(CallToolResult::success(vec![ContentBlock::text("Done.")]))
 }
 
 async fn log(level: LoggingLevel, context: &RequestContext<RoleServer>) {
-    // Since 2026-07-28 each request says itself what it wants to see.
+    // Since 2026-07-28, each request carries its own log level.
     let level = if is_stateless(context) {
         context.meta.log_level()
     } else {

@@ -1,4 +1,4 @@
-//! Where the questions of one call arrive.
+//! The approver of one call.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,31 +11,31 @@ use skills_tools::runtime::{ApprovalResponse, Approver, CancellationToken};
 use super::pending::PendingElicitation;
 use super::{AllowedAnswers, Elicitation};
 
-/// Where the questions of one call arrive.
+/// Approver that prompts the user of the client during one call.
 pub(crate) struct ElicitationApprover {
     channel: ElicitationChannel,
     allowed_answers: AllowedAnswers,
-    /// Whether the client has given the call up.
+    /// Cancelled when the client cancels the call.
     cancellation: CancellationToken,
     state: Mutex<ApproverState>,
 }
 
-/// How questions reach a user.
+/// How approval prompts reach the user.
 pub(crate) enum ElicitationChannel {
-    /// By a request to the client, whose answer is awaited.
+    /// As a request to the client, whose response is awaited.
     Request(Box<Peer<RoleServer>>),
-    /// By the result of the call, which the client repeats with the answer. The answer that came
-    /// with this call, and the question that it is to.
+    /// As the result of the call, which the client retries with the response. Contains the response
+    /// that came with this call, with the digest of its prompt.
     Result(Option<(String, ElicitResult)>),
-    /// Not at all: the client cannot.
+    /// Not at all: the client does not support elicitation.
     None,
 }
 
 #[derive(Default)]
 struct ApproverState {
-    /// What the client has to be asked before the call can be answered.
+    /// The prompt that the client must show before the call can be completed.
     pending: Option<Elicitation>,
-    /// What nobody could be asked.
+    /// The request that could not be prompted for.
     unanswerable: Option<ApprovalRequest>,
     is_waiting: bool,
 }
@@ -54,17 +54,17 @@ impl ElicitationApprover {
         }
     }
 
-    /// Takes the question that the client has to be asked.
+    /// Takes the prompt that the client must show.
     pub(crate) fn take_pending(&self) -> Option<Elicitation> {
         self.state().pending.take()
     }
 
-    /// Takes the question that nobody could be asked.
+    /// Takes the request that could not be prompted for.
     pub(crate) fn take_unanswerable(&self) -> Option<ApprovalRequest> {
         self.state().unanswerable.take()
     }
 
-    /// Says whether an answer is awaited just now.
+    /// Returns whether a response is awaited at the moment.
     pub(crate) fn is_waiting(&self) -> bool {
         self.state().is_waiting
     }
@@ -86,8 +86,8 @@ impl ElicitationApprover {
         }
     }
 
-    /// Takes the answer that came with the call, if it is to this very question; else the client is
-    /// asked by the result.
+    /// Returns the response that came with the call if it belongs to this prompt. Otherwise the
+    /// prompt becomes the result of the call.
     fn ask_by_result(
         &self,
         given: Option<&(String, ElicitResult)>,
@@ -97,7 +97,7 @@ impl ElicitationApprover {
             Some((_, result)) => Ok(ask.parse_answer(result)),
             None => {
                 self.state().pending.get_or_insert(ask);
-                Err("the client was asked, and calls again with the answer".into())
+                Err("approval is pending; the client retries with the response".into())
             }
         }
     }
@@ -122,20 +122,20 @@ impl Approver for ElicitationApprover {
                     self.state()
                         .unanswerable
                         .get_or_insert_with(|| question.clone());
-                    Err("this client cannot ask its user".into())
+                    Err("the client does not support elicitation".into())
                 }
             }
         })
     }
 }
 
-/// An answer is awaited as long as this lives.
+/// Marks the approver as waiting until it is dropped.
 struct WaitingGuard<'a>(&'a ElicitationApprover);
 
 impl<'a> WaitingGuard<'a> {
-    fn start(desk: &'a ElicitationApprover) -> Self {
-        desk.state().is_waiting = true;
-        Self(desk)
+    fn start(approver: &'a ElicitationApprover) -> Self {
+        approver.state().is_waiting = true;
+        Self(approver)
     }
 }
 

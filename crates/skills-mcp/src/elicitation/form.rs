@@ -1,4 +1,4 @@
-//! One question, in the words and with the choices that a client shows.
+//! The form of an approval prompt.
 
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema};
 use serde_json::json;
@@ -6,16 +6,16 @@ use sha2::{Digest, Sha256};
 use skills_tools::runtime::policy::{ApprovalRequest, BoxError};
 use skills_tools::runtime::{ApprovalResponse, format_approval_request_in_full};
 
-/// What may be answered besides «once» and «no».
+/// Answers to offer in addition to `once` and `deny`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AllowedAnswers {
-    /// There is a conversation that the answer can hold for.
+    /// The answer can hold for a session.
     pub(crate) session: bool,
-    /// Whoever answers is the owner of the approvals.
+    /// The user owns the approval store, so a permanent approval can be offered.
     pub(crate) always: bool,
 }
 
-/// A question to the user of a client.
+/// An approval prompt for the user of a client.
 #[derive(Debug, Clone)]
 pub(crate) struct Elicitation {
     message: String,
@@ -24,10 +24,10 @@ pub(crate) struct Elicitation {
 }
 
 impl Elicitation {
-    /// Writes a question down.
+    /// Builds the prompt.
     ///
     /// # Errors
-    /// When nobody could read all of it.
+    /// If it is too long to be read completely.
     pub(crate) fn try_new(
         question: &ApprovalRequest,
         offers: AllowedAnswers,
@@ -39,28 +39,29 @@ impl Elicitation {
         })
     }
 
-    /// Returns what tells this question from others: two with the same are answered by the same
+    /// Returns the digest that identifies the prompt: prompts with the same digest have the same
     /// answer.
     pub(crate) fn question_digest(&self) -> &str {
         &self.question_digest
     }
 
-    /// Reads an answer to it; nothing when there is none. What was not offered is no.
+    /// Parses the response. Returns `None` if the user gave no answer. An answer that was not
+    /// offered is a denial.
     pub(crate) fn parse_answer(&self, result: &ElicitResult) -> Option<ApprovalResponse> {
         self.allowed_answers.parse_answer(result)
     }
 
-    /// Returns the form for a client.
+    /// Returns the parameters of the elicitation request.
     ///
     /// # Errors
-    /// Never for the forms that are made here.
+    /// Not for the forms that are built here.
     pub(crate) fn form_params(&self) -> Result<ElicitRequestParams, BoxError> {
         let schema = json!({
             "type": "object",
             "properties": {"decision": {
                 "type": "string",
-                "title": "Allow it?",
-                "description": "Nothing has run yet. Without an answer nothing will.",
+                "title": "Allow this?",
+                "description": "Nothing has run yet; no answer means deny.",
                 "enum": self.allowed_answers.choices().map(|(name, _)| name).collect::<Vec<_>>(),
                 "default": "deny",
             }},
@@ -77,8 +78,8 @@ impl Elicitation {
 }
 
 impl AllowedAnswers {
-    /// Leaves out what an answer to this question cannot be: without a digest nothing is known
-    /// again, and words of a model are not allowed for good.
+    /// Removes answers that do not apply to the request: without a digest nothing can be recognized
+    /// again, and commands of a model are not approved permanently.
     fn for_request(self, question: &ApprovalRequest) -> Self {
         let lasts = question.digest.is_some();
         Self {
@@ -87,7 +88,7 @@ impl AllowedAnswers {
         }
     }
 
-    /// Lists the answers that are offered, as clients show them.
+    /// Returns the offered answers by the names that clients show.
     fn choices(self) -> impl Iterator<Item = (&'static str, ApprovalResponse)> {
         let session = self
             .session
@@ -107,7 +108,8 @@ impl AllowedAnswers {
 }
 
 impl AllowedAnswers {
-    /// Reads an answer; nothing when there is none. What was not offered is no.
+    /// Parses the response. Returns `None` if the user gave no answer. An answer that was not
+    /// offered is a denial.
     fn parse_answer(self, result: &ElicitResult) -> Option<ApprovalResponse> {
         match result.action {
             ElicitationAction::Accept => {
@@ -119,13 +121,14 @@ impl AllowedAnswers {
                 Some(chosen.map_or(ApprovalResponse::Deny, |(_, answer)| answer))
             }
             ElicitationAction::Decline => Some(ApprovalResponse::Deny),
-            // Whoever closes the question has not answered it.
+            // A dismissed prompt is not answered.
             _ => None,
         }
     }
 }
 
-/// All that an answer hangs on. How much time is left is not: it is never twice the same.
+/// Returns the digest of everything that an answer depends on. The remaining time is excluded,
+/// since it always differs.
 fn question_digest(question: &ApprovalRequest) -> Result<String, serde_json::Error> {
     let mut seen = serde_json::to_value(question)?;
     if let Some(seen) = seen.as_object_mut() {
@@ -142,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_offered_is_a_yes() {
+    fn only_an_offered_answer_allows() {
         let check = |action, content: Option<Value>, offers: AllowedAnswers, expected| {
             let result = ElicitResult::new(action);
             let result = content.into_iter().fold(result, ElicitResult::with_content);

@@ -1,41 +1,34 @@
-//! What allows beforehand what nobody could be asked.
+//! Hints for approvals that the client cannot prompt for.
 
 use skills_tools::runtime::policy::{ApprovalRequest, Permission, PermissionDecision};
 
-/// Names the command by which the owner of the server allows what nobody could be asked. It names
-/// no path of this machine.
+/// Returns how the operator of the server can allow the request. Contains no host paths.
 pub(crate) fn allow_hint(question: &ApprovalRequest) -> String {
     let mut ways = Vec::new();
     let is_plain = question
         .name
         .chars()
         .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
-    // What a model makes up is no part of what is approved with a skill.
+    // Commands of a model are not part of what `skills trust` approves.
     if !question.is_ad_hoc && question.digest.is_some() && is_plain {
-        ways.push(format!(
-            "`skills trust {}` approves the skill as it is now",
-            question.name
-        ));
+        ways.push(format!("run `skills trust {}`", question.name));
     }
     let rules: Option<Vec<String>> = question.pending.iter().map(allow_option).collect();
     if let Some(rules) =
         rules.filter(|rules| !rules.is_empty() && !question.requires_content_approval)
     {
-        ways.push(format!(
-            "`skills mcp {}` allows it while the server runs",
-            rules.join(" ")
-        ));
+        ways.push(format!("start the server with `{}`", rules.join(" ")));
     }
     let ways = if ways.is_empty() {
-        "a rule has to allow it".to_owned()
+        "add a rule that allows it".to_owned()
     } else {
-        ways.join(", and ")
+        ways.join(" or ")
     };
-    format!("this client cannot ask its user; where the server runs, {ways}")
+    format!("the client does not support elicitation; on the server, {ways}")
 }
 
-/// A permission as it is written on a command line, with `PATH` in the place of paths; nothing for
-/// one that no rule allows.
+/// Returns the option that allows a permission, with `PATH` for paths; `None` if no rule can allow
+/// it.
 fn allow_option(verdict: &PermissionDecision) -> Option<String> {
     let allow = |what: &str| Some(format!("--allow {what}"));
     match verdict.permission() {

@@ -1,4 +1,4 @@
-//! A question that a client shows to its user.
+//! An approval prompt that a client is showing.
 
 use std::time::Duration;
 
@@ -12,11 +12,10 @@ use tokio::sync::oneshot::Receiver;
 
 use super::Elicitation;
 
-/// How long a client is waited for.
+/// How long a response is awaited.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(290);
 
-/// A question that a client shows to its user. Dropped without an answer, it tells the client to
-/// take it away.
+/// An approval prompt that a client is showing. Dropped without a response, it cancels the prompt.
 pub(super) struct PendingElicitation {
     response: Option<Receiver<Result<ClientResult, ServiceError>>>,
     peer: Peer<RoleServer>,
@@ -25,10 +24,10 @@ pub(super) struct PendingElicitation {
 }
 
 impl PendingElicitation {
-    /// Asks.
+    /// Sends the prompt.
     ///
     /// # Errors
-    /// When the client cannot be reached.
+    /// If the client cannot be reached.
     pub(super) async fn send(peer: &Peer<RoleServer>, ask: &Elicitation) -> Result<Self, BoxError> {
         let request = ServerRequest::ElicitRequest(ElicitRequest::new(ask.form_params()?));
         let RequestHandle { rx, id, .. } = peer
@@ -42,22 +41,22 @@ impl PendingElicitation {
         })
     }
 
-    /// Awaits the answer.
+    /// Awaits the response.
     ///
     /// # Errors
-    /// When the client has gone, does not answer in time, or answers something else.
+    /// If the client disconnects, does not respond in time, or sends an invalid response.
     pub(super) async fn response(mut self) -> Result<ElicitResult, BoxError> {
         let Some(answer) = self.response.take() else {
-            return Err("the question was answered before".into());
+            return Err("the prompt was already answered".into());
         };
         let answer = tokio::time::timeout(ANSWER_TIMEOUT, answer)
             .await
-            .map_err(|_| "the client gave no answer in time")?;
+            .map_err(|_| "no answer within 290 s")?;
         self.is_pending = false;
-        match answer.map_err(|_| "the client has gone")? {
+        match answer.map_err(|_| "the client disconnected")? {
             Ok(ClientResult::ElicitResult(result)) => Ok(result),
-            Ok(_) => Err("the client answered something else".into()),
-            Err(error) => Err(format!("the client gave no answer: {error}").into()),
+            Ok(_) => Err("the client sent an invalid response".into()),
+            Err(error) => Err(format!("the client rejected the prompt: {error}").into()),
         }
     }
 }
@@ -70,12 +69,12 @@ impl Drop for PendingElicitation {
         else {
             return;
         };
-        let reason = "nobody waits for the answer any more".to_owned();
+        let reason = "the answer is no longer awaited".to_owned();
         let (peer, cancelled) = (
             self.peer.clone(),
             CancelledNotificationParam::new(Some(self.id.clone()), Some(reason)),
         );
-        // One that has gone needs not be told.
+        // A disconnected client need not be notified.
         executor.spawn(async move { peer.notify_cancelled(cancelled).await });
     }
 }

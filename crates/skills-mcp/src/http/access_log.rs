@@ -1,4 +1,4 @@
-//! One line for each request.
+//! Access log: one entry per request.
 
 use std::fmt::Write as _;
 use std::time::Instant;
@@ -8,9 +8,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::principal::Principal;
 
-/// What is told of a request once it is over: when its answer ended, or the client went away.
+/// Entry of the access log, written when the response is complete or the client has disconnected.
 ///
-/// Never a token, a query, a body or a header, and of a session only a part of its digest.
+/// Contains no token, query, body or header, and only a part of the digest of a session id.
 #[derive(Debug)]
 pub(super) struct AccessLogEntry {
     method: &'static str,
@@ -70,7 +70,7 @@ impl Drop for AccessLogEntry {
     }
 }
 
-/// Returns a method by name. Others are any text that a client likes.
+/// Returns the name of a known method. Other methods are arbitrary client input.
 fn method_name(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",

@@ -1,4 +1,4 @@
-//! Who a request is from.
+//! Authentication by bearer tokens.
 
 use std::sync::Arc;
 
@@ -15,21 +15,21 @@ use super::rejection::Rejection;
 use super::token::BearerToken;
 use crate::principal::Principal;
 
-/// The tokens that are taken, and whose they are.
+/// Maps bearer tokens to principals.
 ///
-/// Only the digests are kept: they have one length, so that comparing them tells nothing about a
-/// secret, nor how long it is.
+/// Stores digests only: they have equal length, so a comparison in constant time reveals neither a
+/// secret nor its length.
 #[derive(Debug)]
 pub(super) enum Authenticator {
-    /// No token is asked for.
+    /// No token is required.
     Anonymous(Arc<PrincipalLimits>),
-    /// One of these must be shown.
+    /// One of these tokens is required.
     Tokens(Vec<(TokenDigest, Arc<PrincipalLimits>)>),
 }
 
 impl Authenticator {
-    /// Makes the ring of some tokens, which have different names and secrets; without any, the
-    /// server is open.
+    /// Creates an authenticator for tokens with different names and secrets. Without tokens, all
+    /// requests are accepted.
     pub(super) fn new(tokens: &[BearerToken], limits: &HttpLimits) -> Result<Self, HttpError> {
         for (index, token) in tokens.iter().enumerate() {
             for other in &tokens[..index] {
@@ -48,8 +48,8 @@ impl Authenticator {
                 }
             }
         }
-        let room = BodyBudget::new(tokens.len(), limits.max_request_body_bytes);
-        let account = |principal| Arc::new(PrincipalLimits::new(principal, limits, &room));
+        let body_budget = BodyBudget::new(tokens.len(), limits.max_request_body_bytes);
+        let account = |principal| Arc::new(PrincipalLimits::new(principal, limits, &body_budget));
         if tokens.is_empty() {
             return Ok(Self::Anonymous(account(Principal::local())));
         }
@@ -62,7 +62,7 @@ impl Authenticator {
         Ok(Self::Tokens(tokens.iter().map(key).collect()))
     }
 
-    /// Returns how many principals there are.
+    /// Returns the number of principals.
     pub(super) fn principal_count(&self) -> usize {
         match self {
             Self::Anonymous(_) => 1,
@@ -70,7 +70,7 @@ impl Authenticator {
         }
     }
 
-    /// Returns whose request it is.
+    /// Returns the principal of a request, with its limits.
     pub(super) fn authenticate(
         &self,
         headers: &HeaderMap,
@@ -84,7 +84,7 @@ impl Authenticator {
 
 type TokenDigest = [u8; 32];
 
-/// Returns the token of the one `Authorization` field, whose scheme is `Bearer` in any case.
+/// Returns the token of the only `Authorization` header, whose scheme is `Bearer` in any case.
 fn bearer_token(headers: &HeaderMap) -> Result<&[u8], Rejection> {
     let Some(field) = single_value(headers, &AUTHORIZATION)? else {
         return Err(Rejection::MissingToken);
@@ -100,7 +100,7 @@ fn bearer_token(headers: &HeaderMap) -> Result<&[u8], Rejection> {
     }
 }
 
-/// Compares with every key, found or not, so that the time tells nothing.
+/// Compares with every token, also after a match, so that the time is constant.
 fn find_token<'a>(
     keys: &'a [(TokenDigest, Arc<PrincipalLimits>)],
     token: &[u8],
@@ -137,13 +137,13 @@ mod tests {
     }
 
     #[test]
-    fn tokens_say_who_asks() {
+    fn tokens_identify_principals() {
         assert_eq!(check(&[&format!("Bearer {ONE}")]), Ok("ci".to_owned()));
         assert_eq!(check(&[&format!("bEARER  {TWO}")]), Ok("laptop".to_owned()));
     }
 
     #[test]
-    fn nothing_else_does() {
+    fn other_credentials_are_rejected() {
         for none in [
             &[][..],
             &[""],
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_that_cannot_be_told_apart_are_refused() {
+    fn duplicate_tokens_are_rejected() {
         let ring = |tokens: &[(&str, &str)]| {
             let tokens: Vec<_> = tokens
                 .iter()
@@ -183,11 +183,11 @@ mod tests {
         };
         assert_eq!(
             ring(&[("ci", ONE), ("ci", TWO)]),
-            Err("two tokens have the name ci".to_owned())
+            Err("duplicate token name `ci`".to_owned())
         );
         assert_eq!(
             ring(&[("ci", ONE), ("laptop", ONE)]),
-            Err("the tokens ci and laptop are the same".to_owned())
+            Err("tokens `ci` and `laptop` have the same secret".to_owned())
         );
     }
 }

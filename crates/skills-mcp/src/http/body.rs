@@ -1,4 +1,4 @@
-//! The body of a request.
+//! Request bodies.
 
 use axum::body::{Body, Bytes};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HeaderMap};
@@ -8,7 +8,7 @@ use super::HttpLimits;
 use super::body_budget::{BodyBudget, BodyPermit, UNBUDGETED_BYTES};
 use super::rejection::Rejection;
 
-/// A body, and the room that it takes.
+/// A body, with its memory permit.
 #[derive(Debug, Default)]
 pub(super) struct BufferedBody {
     pub(super) bytes: Bytes,
@@ -16,12 +16,12 @@ pub(super) struct BufferedBody {
 }
 
 impl BufferedBody {
-    /// Reads a body of JSON.
+    /// Reads a JSON body.
     pub(super) async fn read(
         headers: &HeaderMap,
         body: Body,
         limits: &HttpLimits,
-        room: &BodyBudget,
+        budget: &BodyBudget,
     ) -> Result<Self, Rejection> {
         if !is_json_content_type(headers) {
             return Err(Rejection::UnsupportedMediaType);
@@ -34,19 +34,19 @@ impl BufferedBody {
         if headers.contains_key(EXPECT) && declared.is_some() && length > limit {
             return Err(Rejection::TooLarge { limit });
         }
-        let collected = collect_body(body, limit, room, length.min(limit));
+        let collected = collect_body(body, limit, budget, length.min(limit));
         tokio::time::timeout(limits.request_body_timeout, collected)
             .await
             .unwrap_or(Err(Rejection::BodyTimeout))
     }
 }
 
-/// Keeps up to the limit, and reads a little beyond it for nothing: a client that is still sending
-/// when the connection closes never sees why.
+/// Reads the body up to the limit, and discards a little beyond it: a client that is still sending
+/// when the connection closes would not see the error.
 async fn collect_body(
     mut body: Body,
     limit: usize,
-    room: &BodyBudget,
+    budget: &BodyBudget,
     length: usize,
 ) -> Result<BufferedBody, Rejection> {
     let mut kept = Vec::new();
@@ -59,7 +59,7 @@ async fn collect_body(
         seen = seen.saturating_add(bytes.len());
         if seen <= limit {
             if seen > UNBUDGETED_BYTES && taken.is_none() {
-                taken = Some(room.acquire(length).await?);
+                taken = Some(budget.acquire(length).await?);
             }
             kept.extend_from_slice(&bytes);
             continue;

@@ -1,4 +1,4 @@
-//! How much memory the bodies of requests may take.
+//! Memory budget for request bodies.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::rejection::Rejection;
 
-/// Room for the bodies of a principal's requests, which is part of the room for those of all.
+/// Memory budget for the request bodies of a principal, which is part of a global budget.
 ///
-/// Small bodies take none: the number of connections bounds them, and so an answer that a call
-/// waits for is never kept out by long bodies.
+/// Small bodies need no permit: their number is limited by the number of connections. Large bodies
+/// can therefore not delay a response that a call waits for.
 #[derive(Debug, Clone)]
 pub(super) struct BodyBudget {
     total: Arc<Semaphore>,
@@ -18,7 +18,7 @@ pub(super) struct BodyBudget {
     principal_kibibytes: u32,
 }
 
-/// Part of the room, which is given back when this is dropped.
+/// A part of the budget, released on drop.
 #[derive(Debug)]
 pub(super) struct BodyPermit {
     _total: OwnedSemaphorePermit,
@@ -26,8 +26,8 @@ pub(super) struct BodyPermit {
 }
 
 impl BodyBudget {
-    /// Makes room for so many principals. Of several, each has half of all, so that none keeps out
-    /// all others.
+    /// Creates the budget for a number of principals. If there are several, each can use half of
+    /// the total, so that none blocks all others.
     pub(super) fn new(principals: usize, max_body_bytes: usize) -> Self {
         let all = BUDGET_KIBIBYTES.max(to_kibibytes(max_body_bytes).saturating_mul(2));
         let own_kibibytes = if principals > 1 { all / 2 } else { all };
@@ -38,7 +38,7 @@ impl BodyBudget {
         }
     }
 
-    /// Returns the room of another principal.
+    /// Returns the budget of another principal.
     pub(super) fn for_principal(&self) -> Self {
         Self {
             principal: semaphore(self.principal_kibibytes),
@@ -46,11 +46,11 @@ impl BodyBudget {
         }
     }
 
-    /// Takes room for a body, and waits a little until there is some.
+    /// Acquires memory for a body; waits for a short time if none is available.
     pub(super) async fn acquire(&self, bytes: usize) -> Result<BodyPermit, Rejection> {
         let kibibytes = to_kibibytes(bytes).min(self.principal_kibibytes);
         let taken = async {
-            // Its own first: whoever waits for that takes nothing from others.
+            // The principal's own budget first: waiting for it takes nothing from others.
             let own = self.principal.clone().acquire_many_owned(kibibytes).await?;
             let all = self.total.clone().acquire_many_owned(kibibytes).await?;
             Ok::<_, tokio::sync::AcquireError>(BodyPermit {
@@ -66,7 +66,7 @@ impl BodyBudget {
     }
 }
 
-/// Up to this length a body needs no room.
+/// Maximum size of a body that needs no permit.
 pub(super) const UNBUDGETED_BYTES: usize = 16 << 10;
 
 const BUDGET_KIBIBYTES: u32 = 64 << 10;
@@ -88,38 +88,38 @@ mod tests {
 
     const MIB: usize = 1 << 20;
 
-    async fn has_room(room: &BodyBudget, bytes: usize) -> bool {
+    async fn has_budget(budget: &BodyBudget, bytes: usize) -> bool {
         matches!(
-            tokio::time::timeout(Duration::ZERO, room.acquire(bytes)).await,
+            tokio::time::timeout(Duration::ZERO, budget.acquire(bytes)).await,
             Ok(Ok(_))
         )
     }
 
     #[tokio::test]
-    async fn bodies_wait_for_room() {
-        let room = &BodyBudget::new(1, 4 * MIB);
+    async fn bodies_wait_for_the_budget() {
+        let budget = &BodyBudget::new(1, 4 * MIB);
         let mut taken = vec![];
         for _ in 0..16 {
-            taken.push(room.acquire(4 * MIB).await.unwrap());
+            taken.push(budget.acquire(4 * MIB).await.unwrap());
         }
-        assert!(!has_room(room, MIB).await);
+        assert!(!has_budget(budget, MIB).await);
         taken.pop();
-        assert!(has_room(room, 4 * MIB).await);
+        assert!(has_budget(budget, 4 * MIB).await);
     }
 
     #[tokio::test]
-    async fn no_principal_takes_all_of_it() {
+    async fn no_principal_can_use_the_whole_budget() {
         let one = &BodyBudget::new(3, 4 * MIB);
         let two = &one.for_principal();
         let _taken = one.acquire(32 * MIB).await.unwrap();
-        assert!(!has_room(one, MIB).await);
-        assert!(has_room(two, 32 * MIB).await);
+        assert!(!has_budget(one, MIB).await);
+        assert!(has_budget(two, 32 * MIB).await);
     }
 
     #[tokio::test]
-    async fn there_is_room_for_the_longest_body() {
+    async fn the_longest_body_fits_the_budget() {
         for max_body_bytes in [100 * MIB, usize::MAX] {
-            assert!(has_room(&BodyBudget::new(2, max_body_bytes), max_body_bytes).await);
+            assert!(has_budget(&BodyBudget::new(2, max_body_bytes), max_body_bytes).await);
         }
     }
 }

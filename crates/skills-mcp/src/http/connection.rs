@@ -1,4 +1,4 @@
-//! One connection.
+//! Serving of one connection.
 
 use std::pin::pin;
 
@@ -12,17 +12,17 @@ use tokio_util::sync::CancellationToken;
 use super::HttpLimits;
 use super::write_timeout::WriteTimeoutStream;
 
-/// Answers the requests of a connection until it closes, is idle or not read for too long, or has
-/// answered the last one before the server stops.
+/// Serves the requests of a connection until it closes, times out, or has answered its last request
+/// during shutdown.
 ///
-/// A client that goes takes its requests with it, whatever else it sent.
+/// When the client disconnects, its requests are dropped, even if it has sent more.
 pub(super) async fn serve(
     stream: TcpStream,
     router: Router,
     limits: HttpLimits,
     stopping: CancellationToken,
 ) {
-    // Answers are small and whole; waiting for more to send would only delay them.
+    // Responses are small and written at once; Nagle's algorithm would only delay them.
     _ = stream.set_nodelay(true);
     let stream = WriteTimeoutStream::new(stream, limits.write_timeout);
     let watch = stream.disconnect_watch();
@@ -48,9 +48,9 @@ pub(super) async fn serve(
     };
     tokio::select! {
         served = answered => if let Err(error) = served {
-            tracing::debug!(error = %error, "a connection failed");
+            tracing::debug!(error = %error, "connection failed");
         },
-        () = watch.disconnected() => tracing::debug!("a client went before it was answered"),
+        () = watch.disconnected() => tracing::debug!("client disconnected before the response"),
     }
 }
 

@@ -1,9 +1,13 @@
-//! Why there is no server over HTTP.
+//! Errors of the HTTP server.
 
 use std::io;
 use std::net::SocketAddr;
 
-/// Says why the server could not be set up or had to stop.
+/// Error of setting up or running the HTTP server.
+///
+/// Most kinds are errors of the configuration, which [`HttpServer::bind`](crate::HttpServer::bind)
+/// reports before the first request is accepted. Tokens never appear in a message, only their
+/// names.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct HttpError(#[from] Repr);
@@ -27,50 +31,52 @@ impl HttpError {
     }
 }
 
-/// The classes of [`HttpError`].
+/// Classifies an [`HttpError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HttpErrorKind {
-    /// Other machines reach the address, and that was not allowed.
+    /// The address is not loopback, and remote access is not enabled.
     RemoteNotAllowed,
-    /// Other machines reach the address, and no token was given.
+    /// The address is not loopback, and no token is configured.
     NoToken,
-    /// Other machines reach the address, and it was not said by which name.
+    /// The address is not loopback, and no host name is configured.
     NoHost,
-    /// The tokens cannot be told apart.
+    /// Two tokens have the same name or secret.
     DuplicateToken,
-    /// A host or an origin is none.
+    /// A host or an origin is invalid.
     InvalidHostOrOrigin,
-    /// The address could not be had, or no longer.
+    /// The address cannot be bound, or connections cannot be accepted.
     Io,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Repr {
     #[error(
-        "other machines can reach {address}: allow that in so many words, or listen on 127.0.0.1"
+        "cannot listen on {address}: remote access is not enabled; enable it, or listen on 127.0.0.1"
     )]
     RemoteNotAllowed { address: SocketAddr },
     #[error(
-        "other machines can reach {address}: give a token of at least 32 characters, for instance what `openssl rand -hex 32` prints"
+        "cannot listen on {address}: no token is configured; generate one of at least 32 characters, for example with `openssl rand -hex 32`"
     )]
     NoToken { address: SocketAddr },
-    #[error("other machines can reach {address}: name the hosts by which clients call it")]
+    #[error(
+        "cannot listen on {address}: no host name is configured; name the hosts that clients use"
+    )]
     NoHost { address: SocketAddr },
-    #[error("two tokens have the name {name}")]
+    #[error("duplicate token name `{name}`")]
     DuplicateTokenName { name: String },
-    #[error("the tokens {first} and {second} are the same")]
+    #[error("tokens `{first}` and `{second}` have the same secret")]
     DuplicateTokenSecret { first: String, second: String },
-    #[error("{text:?} is no host: write a name or an address, and a port if it must be that one")]
+    #[error("invalid host `{text}`: expected NAME or NAME:PORT")]
     InvalidHost { text: String },
-    #[error("{text:?} is no origin: write a scheme and a host, and a port or `:*`")]
+    #[error("invalid origin `{text}`: expected SCHEME://HOST, optionally with :PORT or :*")]
     InvalidOrigin { text: String },
     #[error("cannot listen on {address}")]
     Bind {
         address: SocketAddr,
         source: io::Error,
     },
-    #[error("cannot accept connections at {address} any longer")]
+    #[error("cannot accept connections on {address}")]
     Accept {
         address: SocketAddr,
         source: io::Error,

@@ -1,17 +1,17 @@
-//! Fields of a request that must not be ambiguous.
+//! Request headers that must be unambiguous.
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::rejection::Rejection;
 
-/// The field that names a session.
+/// The header with the session id.
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
-/// The field that names the revision of the protocol.
+/// The header with the protocol version.
 pub(super) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
-/// Returns the value of a field that may occur once.
+/// Returns the value of a header that may occur once.
 ///
-/// Whoever stands before the server may read the other one of two, so neither is believed.
+/// If there are two values, a proxy and the server could read different ones, so both are rejected.
 pub(super) fn single_value<'a>(
     headers: &'a HeaderMap,
     name: &HeaderName,
@@ -25,10 +25,10 @@ pub(super) fn single_value<'a>(
     }
 }
 
-/// Tells whether the head names a revision that knows no sessions.
+/// Returns whether the header names a protocol version without sessions.
 pub(super) fn is_stateless_version(headers: &HeaderMap) -> Result<bool, Rejection> {
-    let revision = single_value(headers, &PROTOCOL_VERSION)?.and_then(|value| value.to_str().ok());
-    Ok(revision.is_some_and(|revision| revision >= FIRST_STATELESS_VERSION))
+    let version = single_value(headers, &PROTOCOL_VERSION)?.and_then(|value| value.to_str().ok());
+    Ok(version.is_some_and(|version| version >= FIRST_STATELESS_VERSION))
 }
 
 const FIRST_STATELESS_VERSION: &str = "2026-07-28";

@@ -1,4 +1,4 @@
-//! By which names the server may be called.
+//! Allowed host names.
 
 use std::net::IpAddr;
 
@@ -12,14 +12,14 @@ use super::rejection::Rejection;
 
 /// The hosts that a request may name.
 ///
-/// A page of an evil site reaches a server on this machine once its name resolves to 127.0.0.1, but
-/// the browser then still sends that name. So only known ones are answered.
+/// Protects against DNS rebinding: a page can make its own host name resolve to 127.0.0.1, but the
+/// browser still sends that name, which is not allowed.
 #[derive(Debug, Clone)]
 pub(super) struct AllowedHosts(Vec<Host>);
 
 impl AllowedHosts {
-    /// Makes the list of a server that listens at an address: its own names if that is loopback,
-    /// and those that were given.
+    /// Creates the list for an address: the loopback names if it is loopback, and the configured
+    /// hosts.
     pub(super) fn new(address: IpAddr, given: &[String]) -> Result<Self, HttpError> {
         let mut hosts = vec![];
         if address.is_loopback() {
@@ -38,7 +38,7 @@ impl AllowedHosts {
         Ok(Self(hosts))
     }
 
-    /// Refuses a request that names no host, several, or another.
+    /// Rejects requests with no host, several hosts, or one that is not allowed.
     pub(super) fn check<B>(&self, request: &Request<B>) -> Result<(), Rejection> {
         let named = single_value(request.headers(), &HOST)?.ok_or(Rejection::MissingHost)?;
         let named = named
@@ -61,7 +61,7 @@ impl AllowedHosts {
     }
 }
 
-/// A name in lower case, without the brackets of an IPv6 address, and a port if one is named.
+/// A lowercase name, without the brackets of an IPv6 address, and an optional port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Host {
     pub(super) name: String,
@@ -69,12 +69,12 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// Reads `name`, `name:port`, `[address]` or `[address]:port`.
+    /// Parses `name`, `name:port`, `[address]` or `[address]:port`.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let authority: Authority = text.parse().ok()?;
         let plain =
             !text.contains('@') && !authority.host().is_empty() && !authority.host().contains('*');
-        // `name:` and `name:99999` have a colon, but no port.
+        // `name:` and `name:99999` have a colon, but no valid port.
         let port_is_whole = authority.host().len() == text.len() || authority.port_u16().is_some();
         (plain && port_is_whole).then(|| Self::from_authority(&authority))
     }
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn loopback_has_its_own_names_at_any_port() {
+    fn loopback_names_are_allowed_with_any_port() {
         let hosts = AllowedHosts::new(
             Ipv4Addr::new(127, 0, 0, 9).into(),
             &["Tools.example:8443".to_owned()],
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn both_places_of_a_request_must_name_an_allowed_host() {
+    fn the_header_and_the_target_must_name_an_allowed_host() {
         let hosts = AllowedHosts::new(Ipv6Addr::LOCALHOST.into(), &[]).unwrap();
         assert!(check(&hosts, &["localhost:80"], "http://localhost:80/mcp"));
         assert!(!check(&hosts, &["localhost:80"], "http://evil.example/mcp"));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn other_addresses_have_the_names_that_were_given() {
+    fn other_addresses_allow_configured_names_only() {
         let hosts =
             AllowedHosts::new(Ipv4Addr::UNSPECIFIED.into(), &["tools.example".to_owned()]).unwrap();
         assert!(
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_host_is_refused() {
+    fn invalid_hosts_are_rejected() {
         for bad in [
             "",
             "*",

@@ -1,13 +1,12 @@
-//! The outside of a message.
+//! The routing information of a JSON-RPC message.
 
 use serde::Deserialize;
 
 use super::rejection::Rejection;
 
-/// What of a message must be known before the protocol reads it.
+/// The parts of a message that are needed before it is parsed completely.
 ///
-/// Reading it passes over everything else without keeping it, so however deep a message is nested,
-/// this costs no memory.
+/// Parsing skips everything else without storing it, so that deep nesting needs no memory.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct JsonRpcHeader {
     #[serde(default)]
@@ -20,27 +19,27 @@ pub(super) struct JsonRpcHeader {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
 #[serde(untagged)]
 pub(super) enum JsonRpcId {
-    /// A whole number.
+    /// An integer.
     Number(i64),
-    /// Any text.
+    /// A string.
     String(String),
 }
 
-/// What a message is for, as far as limits go.
+/// The kind of a message, as far as limits depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MessageKind {
-    /// It begins a session.
+    /// Starts a session.
     Initialize,
-    /// It keeps a stream open until the client has enough.
+    /// Opens a stream without a fixed end.
     Subscribe,
-    /// It wants one answer.
+    /// Expects one response.
     Request,
-    /// It is an answer itself, or wants none.
+    /// Is a response or expects none.
     Notification,
 }
 
 impl JsonRpcHeader {
-    /// Reads a body, which may have so many values.
+    /// Parses a body with at most `max_values` values.
     pub(super) fn parse(body: &[u8], max_values: usize) -> Result<Self, Rejection> {
         if body.trim_ascii_start().first() == Some(&b'[') {
             return Err(Rejection::BatchNotSupported);
@@ -66,17 +65,16 @@ impl JsonRpcHeader {
         }
     }
 
-    /// Returns the id if the message is a request; an answer to one of the server's has an id of
-    /// the server.
+    /// Returns the id if the message is a request. The id of a response belongs to the server.
     pub(super) fn request_id(&self) -> Option<&JsonRpcId> {
         self.method.as_ref().and(self.id.as_ref())
     }
 }
 
-/// Counts the values of a text of JSON, give or take a few.
+/// Estimates the number of values in JSON text.
 ///
-/// The protocol keeps each of them on its own, and shortly twice. That takes a hundred times the
-/// length of a body of nothing but `[]`.
+/// Parsed values are stored individually, for a short time twice. A body of many `[]` would need a
+/// hundred times its size.
 fn count_values(text: &[u8]) -> usize {
     let (mut values, mut quoted, mut escaped) = (1, false, false);
     for byte in text {
@@ -100,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_counted() {
+    fn json_values_are_counted() {
         for (text, number) in [
             ("1", 1),
             ("[]", 2),
@@ -121,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_say_what_they_are_for() {
+    fn messages_are_classified() {
         let purpose = |method: &str| {
             read(format!(r#"{{"method":"{method}","id":1}}"#).as_bytes())
                 .unwrap()
@@ -151,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_told_so() {
+    fn invalid_messages_are_rejected() {
         for syntax in ["", "x", "{", r#"{"id":1"#, "{}{}", "{'id':1}"] {
             assert_eq!(
                 read(syntax.as_bytes()),
@@ -180,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_costs_nothing() {
+    fn nesting_needs_no_memory() {
         let deep = format!(
             r#"{{"method":"ping","id":1,"params":{}{}}}"#,
             "[".repeat(1_000_000),

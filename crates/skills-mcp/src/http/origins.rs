@@ -1,4 +1,4 @@
-//! Whose web pages may call the server.
+//! Allowed origins of web pages.
 
 use std::net::IpAddr;
 
@@ -9,14 +9,13 @@ use super::headers::single_value;
 use super::hosts::Host;
 use super::rejection::Rejection;
 
-/// The origins that a request may come from. One without an origin comes from no browser, and
-/// passes.
+/// The origins that a request may come from. A request without `Origin` does not come from a
+/// browser and is accepted.
 #[derive(Debug, Clone)]
 pub(super) struct AllowedOrigins(Vec<OriginPattern>);
 
 impl AllowedOrigins {
-    /// Makes the list of a server that listens at an address: pages of this machine if that is
-    /// loopback, and those that were given.
+    /// Creates the list for an address: local pages if it is loopback, and the configured origins.
     pub(super) fn new(address: IpAddr, given: &[String]) -> Result<Self, HttpError> {
         let own = if address.is_loopback() {
             ["localhost", "127.0.0.1", "::1"].as_slice()
@@ -40,7 +39,7 @@ impl AllowedOrigins {
         Ok(Self(rules))
     }
 
-    /// Refuses a request of another origin, and one whose origin is hidden: `null`.
+    /// Rejects requests of other origins, and of opaque ones (`null`).
     pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), Rejection> {
         let Some(origin) = single_value(headers, &ORIGIN)? else {
             return Ok(());
@@ -62,7 +61,7 @@ impl AllowedOrigins {
 struct OriginPattern {
     scheme: String,
     host: String,
-    /// None is any.
+    /// `None` allows any port.
     port: Option<u16>,
 }
 
@@ -136,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_this_machine_pass_on_loopback() {
+    fn local_origins_are_allowed_on_loopback() {
         for good in [
             "http://localhost:6274",
             "http://localhost",
@@ -177,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn given_origins_pass_at_their_port() {
+    fn configured_origins_are_allowed_with_their_port() {
         let given = [
             "https://a.example",
             "https://b.example:8443",
@@ -202,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_origin_is_refused() {
+    fn invalid_origins_are_rejected() {
         for bad in [
             "null",
             "*",

@@ -1,4 +1,4 @@
-//! What one principal may use up.
+//! Limits per principal.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,30 +12,30 @@ use super::body_budget::BodyBudget;
 use super::rejection::Rejection;
 use crate::principal::Principal;
 
-/// A principal and what is left of its limits.
+/// A principal with its limits.
 #[derive(Debug)]
 pub(super) struct PrincipalLimits {
     pub(super) principal: Principal,
     rate: DefaultDirectRateLimiter,
     requests: Arc<Semaphore>,
     streams: Arc<Semaphore>,
-    /// For the bodies of its requests.
+    /// The memory budget of its request bodies.
     pub(super) body_budget: BodyBudget,
 }
 
 impl PrincipalLimits {
-    pub(super) fn new(principal: Principal, limits: &HttpLimits, room: &BodyBudget) -> Self {
+    pub(super) fn new(principal: Principal, limits: &HttpLimits, body_budget: &BodyBudget) -> Self {
         let permits = |number: usize| Arc::new(Semaphore::new(number.min(Semaphore::MAX_PERMITS)));
         Self {
             principal,
             rate: DefaultDirectRateLimiter::direct(Quota::per_second(limits.requests_per_second)),
             requests: permits(limits.max_concurrent_requests),
             streams: permits(limits.max_streams),
-            body_budget: room.for_principal(),
+            body_budget: body_budget.for_principal(),
         }
     }
 
-    /// Counts a request, unless too many came of late.
+    /// Counts a request, or rejects it if the rate limit is exceeded.
     pub(super) fn check_rate(&self) -> Result<(), Rejection> {
         self.rate.check().map_err(|until| {
             let wait = until.wait_time_from(DefaultClock::default().now());
@@ -45,10 +45,10 @@ impl PrincipalLimits {
         })
     }
 
-    /// Takes one of the places for requests that are being answered, until the permit is dropped.
+    /// Acquires a slot for a request, until the permit is dropped.
     ///
-    /// A client may have the last byte of an answer a moment before its place is given back, so
-    /// this waits that long.
+    /// A client may receive the last byte of a response slightly before its slot is released, so
+    /// this waits for a short time.
     pub(super) async fn acquire_request(&self) -> Result<OwnedSemaphorePermit, Rejection> {
         let place =
             tokio::time::timeout(RELEASE_GRACE, self.requests.clone().acquire_owned()).await;
@@ -58,7 +58,7 @@ impl PrincipalLimits {
             .ok_or(Rejection::TooManyConcurrent)
     }
 
-    /// Takes one of the places for streams that are listened to, until the permit is dropped.
+    /// Acquires a slot for a stream, until the permit is dropped.
     pub(super) fn acquire_stream(&self) -> Result<OwnedSemaphorePermit, Rejection> {
         self.streams
             .clone()
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn floods_are_stopped() {
+    fn the_request_rate_is_limited() {
         let account = account(&HttpLimits {
             requests_per_second: NonZeroU32::MIN,
             ..HttpLimits::default()
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn places_are_given_back() {
+    async fn slots_are_released() {
         let account = account(&HttpLimits {
             max_concurrent_requests: 1,
             max_streams: 1,

@@ -1,4 +1,4 @@
-//! What a request is told that never reaches the protocol.
+//! Responses to requests that are rejected before the protocol handler.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -6,61 +6,61 @@ use http::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WW
 use http::{HeaderMap, StatusCode};
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcError};
 
-/// Why a request is not answered by the protocol.
+/// The reason why a request is rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Rejection {
     /// It is not HTTP/1.1.
     UnsupportedHttpVersion,
-    /// A field that may occur once occurs again.
+    /// A header that may occur once occurs several times.
     DuplicateHeader(HeaderName),
-    /// It names no host, or nothing that could be one.
+    /// The host is missing or invalid.
     MissingHost,
-    /// It names a host by which the server is not called.
+    /// The host is not allowed.
     HostNotAllowed,
-    /// It comes from a page that may not call the server.
+    /// The origin is not allowed.
     OriginNotAllowed,
-    /// It has no token.
+    /// There is no bearer token.
     MissingToken,
-    /// It has a token that is none of the server's.
+    /// The bearer token is unknown.
     InvalidToken,
-    /// There is nothing at the path.
+    /// The path does not exist.
     NotFound,
-    /// The path does not know the method.
+    /// The path does not support the method.
     MethodNotAllowed,
-    /// The body is not JSON by its own word.
+    /// The content type is not JSON.
     UnsupportedMediaType,
-    /// The body is longer than any may be.
+    /// The body is too long.
     TooLarge { limit: usize },
-    /// The body has more values than any may have.
+    /// The body has too many JSON values.
     TooManyValues { limit: usize },
-    /// The body took too long.
+    /// The body was not received in time.
     BodyTimeout,
-    /// The body ended too early.
+    /// The body is incomplete.
     IncompleteBody,
     /// The body is not JSON.
     InvalidJson,
-    /// The body holds several messages.
+    /// The body is a batch of messages.
     BatchNotSupported,
-    /// The body is JSON, but no message of the protocol.
+    /// The body is not a JSON-RPC message.
     InvalidMessage,
-    /// A request of the session that is still being answered has the same id.
+    /// A request with the same id is in flight in the session.
     DuplicateId,
-    /// The session is not there, or another's.
+    /// The session does not exist, or belongs to another principal.
     SessionNotFound,
-    /// As many sessions are in use as may be.
+    /// All sessions are in use.
     TooManySessions,
-    /// The principal sends requests too fast.
+    /// The rate limit of the principal is exceeded.
     RateLimited { seconds: u64 },
-    /// As many requests of the principal are being answered as may be.
+    /// The limit of concurrent requests of the principal is reached.
     TooManyConcurrent,
-    /// The server is about to stop.
+    /// The server is shutting down.
     ShuttingDown,
-    /// Something failed that the client cannot mend.
+    /// An internal failure that the client cannot fix.
     Internal,
 }
 
 impl Rejection {
-    /// Makes the answer: an error of JSON-RPC without an id.
+    /// Builds the response: a JSON-RPC error without id.
     pub(super) fn into_response(self) -> Response {
         let (status, code, message) = self.status_code_message();
         let error = JsonRpcError::new(None, ErrorData::new(code, message, None));
@@ -98,92 +98,68 @@ impl Rejection {
         let (status, message) = match self {
             Self::UnsupportedHttpVersion => (
                 StatusCode::HTTP_VERSION_NOT_SUPPORTED,
-                "only HTTP/1.1 is spoken here",
+                "HTTP version not supported; use HTTP/1.1",
             ),
             Self::DuplicateHeader(name) => {
                 return invalid_request(
                     StatusCode::BAD_REQUEST,
-                    format!("the header {name} occurs more than once"),
+                    format!("duplicate header `{name}`"),
                 );
             }
-            Self::MissingHost => (
-                StatusCode::BAD_REQUEST,
-                "the header host is missing or names no host",
-            ),
-            Self::HostNotAllowed => (
-                StatusCode::FORBIDDEN,
-                "the server is not called by this host",
-            ),
-            Self::OriginNotAllowed => (
-                StatusCode::FORBIDDEN,
-                "pages of this origin may not call the server",
-            ),
-            Self::MissingToken => (StatusCode::UNAUTHORIZED, "a bearer token is needed"),
-            Self::InvalidToken => (StatusCode::UNAUTHORIZED, "the bearer token is not valid"),
-            Self::NotFound => (
-                StatusCode::NOT_FOUND,
-                "there is nothing here; the protocol is at /mcp",
-            ),
-            Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "this may only be read"),
+            Self::MissingHost => (StatusCode::BAD_REQUEST, "missing or invalid header `host`"),
+            Self::HostNotAllowed => (StatusCode::FORBIDDEN, "host not allowed"),
+            Self::OriginNotAllowed => (StatusCode::FORBIDDEN, "origin not allowed"),
+            Self::MissingToken => (StatusCode::UNAUTHORIZED, "missing bearer token"),
+            Self::InvalidToken => (StatusCode::UNAUTHORIZED, "invalid bearer token"),
+            Self::NotFound => (StatusCode::NOT_FOUND, "not found; the endpoint is /mcp"),
+            Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "method not allowed"),
             Self::UnsupportedMediaType => (
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "the content-type must be application/json",
+                "unsupported content type; expected application/json",
             ),
             Self::TooLarge { limit } => {
                 return invalid_request(
                     StatusCode::PAYLOAD_TOO_LARGE,
-                    format!("the body may have {limit} bytes"),
+                    format!("request body exceeds {limit} bytes"),
                 );
             }
             Self::TooManyValues { limit } => {
                 return invalid_request(
                     StatusCode::PAYLOAD_TOO_LARGE,
-                    format!("the body may have {limit} values"),
+                    format!("request body exceeds {limit} JSON values"),
                 );
             }
-            Self::BodyTimeout => (StatusCode::REQUEST_TIMEOUT, "the body took too long"),
-            Self::IncompleteBody => (StatusCode::BAD_REQUEST, "the body ended too early"),
+            Self::BodyTimeout => (StatusCode::REQUEST_TIMEOUT, "request body timeout"),
+            Self::IncompleteBody => (StatusCode::BAD_REQUEST, "incomplete request body"),
             Self::InvalidJson => {
                 return (
                     StatusCode::BAD_REQUEST,
                     ErrorCode::PARSE_ERROR,
-                    "the body is not JSON".to_owned(),
+                    "invalid JSON".to_owned(),
                 );
             }
             Self::BatchNotSupported => (
                 StatusCode::BAD_REQUEST,
-                "send one message at a time, batches are not part of the protocol",
+                "batches are not supported; send one message per request",
             ),
-            Self::InvalidMessage => (
-                StatusCode::BAD_REQUEST,
-                "the body is no message of JSON-RPC 2.0",
-            ),
-            Self::DuplicateId => (
-                StatusCode::BAD_REQUEST,
-                "a request with this id is still being answered",
-            ),
-            Self::SessionNotFound => (StatusCode::NOT_FOUND, "there is no such session"),
-            Self::TooManySessions => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "too many sessions are in use",
-            ),
-            Self::RateLimited { .. } => (
-                StatusCode::TOO_MANY_REQUESTS,
-                "too many requests, wait a little",
-            ),
+            Self::InvalidMessage => (StatusCode::BAD_REQUEST, "invalid JSON-RPC 2.0 message"),
+            Self::DuplicateId => (StatusCode::BAD_REQUEST, "duplicate request id"),
+            Self::SessionNotFound => (StatusCode::NOT_FOUND, "session not found"),
+            Self::TooManySessions => (StatusCode::SERVICE_UNAVAILABLE, "too many sessions in use"),
+            Self::RateLimited { .. } => (StatusCode::TOO_MANY_REQUESTS, "rate limit exceeded"),
             Self::TooManyConcurrent => (
                 StatusCode::TOO_MANY_REQUESTS,
-                "too many requests at once, wait for an answer",
+                "too many concurrent requests; retry later",
             ),
             Self::ShuttingDown => (
                 StatusCode::SERVICE_UNAVAILABLE,
-                "the server is about to stop",
+                "the server is shutting down",
             ),
             Self::Internal => {
                 return (
                     StatusCode::INTERNAL_SERVER_ERROR,
                     ErrorCode::INTERNAL_ERROR,
-                    "the server failed".to_owned(),
+                    "internal error".to_owned(),
                 );
             }
         };

@@ -1,4 +1,4 @@
-//! What an answer takes up until its client has it.
+//! Resources that a response holds until it was sent.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use axum::response::Response;
 use http::header::{CONTENT_LENGTH, HeaderValue};
 use http_body_util::BodyExt as _;
 
-/// Keeps something until all of the body was written, or it was given up.
+/// Holds a value until the response body was written or dropped.
 ///
-/// The library that speaks HTTP takes small bodies whole, long before it can write them. So what is
-/// held is tied to the bytes.
+/// hyper takes small bodies as a whole, long before they are written, so the value is attached to
+/// the bytes.
 pub(super) fn attach_guard<T: Send + Sync + 'static>(response: Response, held: T) -> Response {
     let held = Arc::new(held);
     let (mut head, body) = response.into_parts();
-    // It would be unknown behind the mapping, and the body would come in chunks.
+    // The mapped body has no exact length, and would be sent in chunks.
     if let Some(length) = body.size_hint().exact() {
         head.headers
             .entry(CONTENT_LENGTH)
@@ -25,7 +25,7 @@ pub(super) fn attach_guard<T: Send + Sync + 'static>(response: Response, held: T
     Response::from_parts(head, Body::new(body))
 }
 
-/// Keeps something as long as the bytes.
+/// Holds a value as long as the bytes.
 pub(super) fn guard_bytes<T: Send + 'static>(bytes: Bytes, held: T) -> Bytes {
     Bytes::from_owner(GuardedBytes {
         bytes,
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_held_is_given_back_with_the_last_bytes() {
+    async fn the_guard_is_dropped_with_the_last_bytes() {
         let held = Arc::new(());
         let mut response = attach_guard(Response::new(Body::from("answer")), held.clone());
         assert_eq!(response.headers()[CONTENT_LENGTH], "6");
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_is_given_back_if_nobody_reads_the_answer() {
+    fn the_guard_is_dropped_if_the_response_is_not_read() {
         let held = Arc::new(());
         drop(attach_guard(
             Response::new(Body::from("answer")),

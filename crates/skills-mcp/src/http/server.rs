@@ -1,4 +1,4 @@
-//! A server that has its address.
+//! A bound HTTP server.
 
 use std::io;
 use std::net::SocketAddr;
@@ -21,7 +21,10 @@ use super::hosts::AllowedHosts;
 use super::origins::AllowedOrigins;
 use super::service::{HttpService, ShutdownPhases};
 
-/// A server that has its address and takes no requests yet.
+/// A server that is bound to its address and does not accept requests yet.
+///
+/// Clients can connect as soon as it is bound; their connections wait in the backlog of the socket
+/// until [`serve`](Self::serve) accepts them.
 #[derive(Debug)]
 pub struct BoundHttpServer {
     pub(super) listener: TcpListener,
@@ -33,23 +36,23 @@ pub struct BoundHttpServer {
 }
 
 impl BoundHttpServer {
-    /// Returns the address, with the port that was free if any was asked for.
+    /// Returns the address, with the actual port if port 0 was requested.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Answers requests until told to stop, each session, and each request that belongs to none, by
-    /// a handler of its own: [`Server::connection`](crate::Server::connection) makes them.
+    /// Serves requests until `stop` completes. Each session, and each request without session, gets
+    /// its own handler: [`Server::connection`](crate::Server::connection) creates them.
     ///
-    /// Then no connection is accepted and no request taken any more. Streams of sessions end at
-    /// once. Subscriptions end after a second, but a handler should end them itself, for only then
-    /// is the client told. Requests that are being answered have the drain time to finish. Those
-    /// that have not by then are cancelled, and sessions are closed.
+    /// During shutdown, no connection or request is accepted. Streams of sessions end immediately.
+    /// Subscriptions end after a second, but a handler should end them itself, since only then the
+    /// client is notified. Running requests have the shutdown timeout to finish, after which they
+    /// are cancelled and all sessions closed.
     ///
     /// # Errors
     ///
-    /// Fails if no connection can be accepted any longer.
+    /// If connections cannot be accepted.
     pub async fn serve<H>(
         self,
         handlers: impl Fn() -> H + Send + Sync + 'static,
@@ -62,16 +65,15 @@ impl BoundHttpServer {
             .await
     }
 
-    /// Does what [`serve`](Self::serve) does, and once told to stop, waits for nothing any more as
-    /// soon as it is told to hurry.
+    /// Serves requests like [`serve`](Self::serve), and aborts the shutdown when `hurry` completes.
     ///
-    /// Then requests that are still being answered are cancelled as if their time to finish had
-    /// ended, and the end takes two seconds at most. `hurry` is asked only once `stop` has come:
-    /// the first signal to a program may be the one, and the second the other.
+    /// Running requests are then cancelled as after the shutdown timeout, and the end takes at most
+    /// two seconds. `hurry` is polled only after `stop` has completed, so that both can wait for
+    /// the same signal.
     ///
     /// # Errors
     ///
-    /// Fails if no connection can be accepted any longer.
+    /// If connections cannot be accepted.
     pub async fn serve_with_shutdown<H>(
         self,
         handlers: impl Fn() -> H + Send + Sync + 'static,
@@ -82,7 +84,7 @@ impl BoundHttpServer {
         H: ServerHandler,
     {
         let stages = ShutdownPhases::default();
-        // However this ends, even by being dropped, nothing of it goes on.
+        // Also when this future is dropped, all tasks end.
         let _end = [
             &stages.draining,
             &stages.subscriptions_closed,
@@ -94,13 +96,13 @@ impl BoundHttpServer {
             address,
             allowed_hosts: hosts,
             allowed_origins: origins,
-            authenticator: keyring,
+            authenticator,
             limits,
         } = self;
         let front = HttpService::new(
             hosts,
             origins,
-            keyring,
+            authenticator,
             limits.clone(),
             Arc::new(handlers),
             stages.clone(),
@@ -113,7 +115,7 @@ impl BoundHttpServer {
     }
 }
 
-/// The connections that are open.
+/// The open connections.
 struct Connections {
     router: Router,
     slots: Arc<Semaphore>,
@@ -136,7 +138,7 @@ impl Connections {
         }
     }
 
-    /// Serves connections until `stop`, or until accepting them keeps failing.
+    /// Accepts connections until `stop`, or until accepting fails repeatedly.
     async fn accept(
         &mut self,
         listener: &TcpListener,
@@ -145,7 +147,7 @@ impl Connections {
         let mut failures = 0;
         loop {
             let next = async {
-                // The next one waits in the system's queue until there is a place for it.
+                // Further connections wait in the backlog of the socket.
                 let place = self
                     .slots
                     .clone()
@@ -166,8 +168,8 @@ impl Connections {
                 Err(error) if failures == MAX_ACCEPT_FAILURES => return Err(error),
                 Err(error) => {
                     failures += 1;
-                    tracing::warn!(%error, "a connection was not accepted");
-                    // Without open files to spare it would fail again at once.
+                    tracing::warn!(%error, "cannot accept a connection");
+                    // Without free file descriptors, the next attempt would fail immediately.
                     tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
                 }
             }
@@ -212,8 +214,8 @@ impl Connections {
     }
 }
 
-/// How often in a row a connection may not be accepted: ten seconds.
+/// Maximum number of consecutive failures to accept a connection: ten seconds.
 const MAX_ACCEPT_FAILURES: usize = 100;
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
-/// How long subscriptions may take to end, and answers that were cut short to leave.
+/// How long subscriptions may take to end, and aborted responses to be written.
 const FINAL_FLUSH_TIMEOUT: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! What a request goes through on its way to the protocol, and its answer on the way back.
+//! Processing of HTTP requests around the protocol handler.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ use super::rejection::Rejection;
 use super::response_guard::attach_guard;
 use super::sessions::{SessionGuard, SessionOwners};
 
-/// Everything between a connection and a handler of the protocol.
+/// Handles the requests of all connections.
 pub(super) struct HttpService<H> {
     allowed_hosts: AllowedHosts,
     allowed_origins: AllowedOrigins,
@@ -40,29 +40,27 @@ pub(super) struct HttpService<H> {
     limits: HttpLimits,
     sessions: Option<SessionOwners>,
     phases: ShutdownPhases,
-    /// Answers what ends by itself: it may finish while the server stops.
+    /// Handles requests that end by themselves: they may finish during shutdown.
     requests: McpService<H>,
-    /// Answers what the client subscribes to: it has a moment to end by itself when the server
-    /// stops.
+    /// Handles subscriptions, which have a second to end during shutdown.
     subscriptions: McpService<H>,
-    /// Keeps the streams of sessions open, which have no end of their own: they end as soon as the
-    /// server stops.
+    /// Handles the streams of sessions, which end immediately on shutdown.
     streams: McpService<H>,
 }
 
-/// Makes what answers one session, or one request that belongs to none.
+/// Creates the handler of a session, or of a request without session.
 pub(super) type HandlerFactory<H> = Arc<dyn Fn() -> H + Send + Sync>;
 
 type McpService<H> = StreamableHttpService<H, LocalSessionManager>;
 
-/// The steps of the end.
+/// The phases of a shutdown.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ShutdownPhases {
-    /// No request is taken any more.
+    /// New requests are rejected.
     pub(super) draining: CancellationToken,
-    /// Subscriptions that did not end by themselves are cut short.
+    /// Remaining subscriptions are closed.
     pub(super) subscriptions_closed: CancellationToken,
-    /// Those that are not answered by now will not be.
+    /// Running requests are cancelled.
     pub(super) aborted: CancellationToken,
 }
 
@@ -70,7 +68,7 @@ impl<H: ServerHandler> HttpService<H> {
     pub(super) fn new(
         hosts: AllowedHosts,
         origins: AllowedOrigins,
-        keyring: Authenticator,
+        authenticator: Authenticator,
         limits: HttpLimits,
         handlers: HandlerFactory<H>,
         stages: ShutdownPhases,
@@ -78,7 +76,7 @@ impl<H: ServerHandler> HttpService<H> {
         let sessions = (limits.max_sessions > 0).then(|| {
             SessionOwners::new(
                 limits.max_sessions,
-                keyring.principal_count(),
+                authenticator.principal_count(),
                 limits.session_idle_timeout,
             )
         });
@@ -88,7 +86,7 @@ impl<H: ServerHandler> HttpService<H> {
         let protocol = |end: &CancellationToken| {
             let handlers = Arc::clone(&handlers);
             let config = StreamableHttpServerConfig::default()
-                .disable_allowed_hosts() // Checked before, for every path.
+                .disable_allowed_hosts() // Checked earlier, for every path.
                 .with_legacy_session_mode(limits.max_sessions > 0)
                 .with_json_response(true)
                 .with_max_request_body_bytes(limits.max_request_body_bytes)
@@ -104,7 +102,7 @@ impl<H: ServerHandler> HttpService<H> {
         Self {
             allowed_hosts: hosts,
             allowed_origins: origins,
-            authenticator: keyring,
+            authenticator,
             limits,
             sessions,
             phases: stages,
@@ -114,7 +112,7 @@ impl<H: ServerHandler> HttpService<H> {
         }
     }
 
-    /// Makes the service that connections are served with.
+    /// Returns the router that serves connections.
     pub(super) fn into_router(self) -> Router {
         let front = Arc::new(self);
         Router::new().fallback(move |request: Request| {
@@ -133,7 +131,7 @@ impl<H: ServerHandler> HttpService<H> {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         record.status(response.status());
-        // Of a stream it is told once it is over.
+        // A stream is logged when it ends.
         let record = is_event_stream(response.headers()).then_some(record);
         if held.is_some() || record.is_some() {
             attach_guard(response, (held, record))
@@ -196,7 +194,7 @@ impl<H: ServerHandler> HttpService<H> {
                     .await?;
             self.handle_post(account, parts, payload, record).await
         } else {
-            // Whoever ends a session has to get in when all streams are taken.
+            // Ending a session must be possible when all streams are in use.
             let place = (parts.method == Method::GET)
                 .then(|| account.acquire_stream())
                 .transpose()?;
@@ -205,7 +203,7 @@ impl<H: ServerHandler> HttpService<H> {
             let mut response = self
                 .forward(&self.streams, parts, BufferedBody::default())
                 .await?;
-            // There are clients that take anything else for a failure.
+            // Some clients treat any other status as a failure.
             if is_end && response.status() == StatusCode::ACCEPTED {
                 *response.status_mut() = StatusCode::NO_CONTENT;
             }
@@ -227,7 +225,7 @@ impl<H: ServerHandler> HttpService<H> {
         record: &mut AccessLogEntry,
     ) -> Result<GuardedResponse, Rejection> {
         let envelope = JsonRpcHeader::parse(&payload.bytes, self.limits.max_json_values())?;
-        // What tells something takes no place: a call may wait for just that.
+        // Notifications and responses need no slot: a running call may wait for one of them.
         let (place, service) = match envelope.kind() {
             MessageKind::Subscribe => (Some(account.acquire_stream()?), &self.subscriptions),
             MessageKind::Initialize | MessageKind::Request => {
@@ -252,8 +250,8 @@ impl<H: ServerHandler> HttpService<H> {
         ))
     }
 
-    /// Begins a session in a task of its own: if the client went meanwhile, the library would keep
-    /// one that nobody has.
+    /// Starts a session in a task of its own: if the client disconnected meanwhile, rmcp would keep
+    /// a session without an owner.
     async fn initialize(
         &self,
         sessions: &SessionOwners,
@@ -284,8 +282,8 @@ impl<H: ServerHandler> HttpService<H> {
         Ok(response)
     }
 
-    /// Enters the session that the head names, if sessions are known to it and to the server; else
-    /// the name is taken away, so that nothing behind can take it for one.
+    /// Enters the session that the header names, if the protocol version and the server have
+    /// sessions. Otherwise removes the header, so that handlers do not see it.
     fn enter_session(
         &self,
         headers: &mut HeaderMap,
@@ -326,7 +324,7 @@ impl<H: ServerHandler> HttpService<H> {
     }
 }
 
-/// What an answer takes up until its end.
+/// Resources that a response holds until its end.
 struct ResponseGuard {
     _permit: Option<OwnedSemaphorePermit>,
     _session: Option<SessionGuard>,
@@ -343,31 +341,27 @@ async fn forward<H: ServerHandler>(
     parts: Parts,
     payload: BufferedBody,
 ) -> Result<Response, Rejection> {
-    let BufferedBody {
-        bytes,
-        permit: room,
-    } = payload;
-    // The library drops the body once it has taken it apart.
+    let BufferedBody { bytes, permit } = payload;
+    // rmcp drops the body after parsing it.
     let body = Full::new(bytes).map_frame(move |frame| {
-        let _room = &room;
+        let _permit = &permit;
         frame
     });
     let response = service.handle(Request::from_parts(parts, body)).await;
     match response.status() {
-        // The library tells what failed, which is nobody's business, and how it ends when it is
-        // told to.
+        // rmcp reports internal failures, which clients must not see, and failures due to the
+        // shutdown.
         StatusCode::INTERNAL_SERVER_ERROR if stopping.is_cancelled() => {
             Err(Rejection::ShuttingDown)
         }
         StatusCode::INTERNAL_SERVER_ERROR => Err(Rejection::Internal),
-        // The type of the body was right, so it was the message that was not.
+        // The content type was checked before, so the message is invalid.
         StatusCode::UNSUPPORTED_MEDIA_TYPE => Err(Rejection::InvalidMessage),
         _ => Ok(response.map(Body::new)),
     }
 }
 
-/// Handlers get the head. None of them needs what only opens the door, and a head is soon shown in
-/// some record.
+/// Removes credentials, so that handlers cannot log them.
 fn strip_credentials(parts: &mut Parts) {
     for name in [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE] {
         parts.headers.remove(name);
@@ -403,11 +397,11 @@ mod tests {
             AllowedHosts::new(local, &[]).unwrap(),
             AllowedOrigins::new(local, &[]).unwrap(),
         );
-        let keyring = Authenticator::new(&[], &limits).unwrap();
+        let authenticator = Authenticator::new(&[], &limits).unwrap();
         let router = HttpService::new(
             hosts,
             origins,
-            keyring,
+            authenticator,
             limits,
             Arc::new(|| Silent),
             stages.clone(),
@@ -423,7 +417,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_server_that_is_about_to_stop_says_so() {
+    async fn a_server_that_is_shutting_down_rejects_requests() {
         let stages = ShutdownPhases::default();
         assert_eq!(
             status(&stages, Method::GET, HEALTH_PATH).await,

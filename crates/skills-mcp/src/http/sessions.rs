@@ -1,4 +1,4 @@
-//! The conversations of clients that know no other way.
+//! Sessions of legacy clients.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,10 +15,10 @@ mod table;
 
 use table::{SessionQuota, SessionTable};
 
-/// Who owns which session, and how many there may be.
+/// Maps sessions to their owners, and limits their number.
 ///
-/// The protocol's library keeps the sessions themselves. It lets in whoever knows an id; here only
-/// the owner is let in.
+/// rmcp stores the sessions and accepts any request with a valid id; this type restricts a session
+/// to its owner.
 #[derive(Debug, Clone)]
 pub(super) struct SessionOwners {
     manager: Arc<LocalSessionManager>,
@@ -27,7 +27,7 @@ pub(super) struct SessionOwners {
 }
 
 impl SessionOwners {
-    /// Keeps sessions of so many principals.
+    /// Creates the table for a number of principals.
     pub(super) fn new(limit: usize, principals: usize, idle: Duration) -> Self {
         let mut kept = LocalSessionManager::default();
         kept.session_config.keep_alive = Some(idle);
@@ -39,36 +39,35 @@ impl SessionOwners {
         }
     }
 
-    /// Returns where the protocol's library keeps them.
+    /// Returns the session manager of rmcp.
     pub(super) fn manager(&self) -> Arc<LocalSessionManager> {
         self.manager.clone()
     }
 
-    /// Makes room for one more session of a principal, which is held until the guard is dropped or
-    /// a session given to it.
+    /// Reserves a session for a principal, until the guard is dropped or a session is committed to
+    /// it.
     ///
-    /// If all places are taken, or the principal has as many as it may, a session goes that is not
-    /// in use: the principal's that was silent longest, or another's who has more than a fair
-    /// share.
+    /// At the limit, an idle session is evicted: the least recently used one of the principal, or
+    /// one of a principal with more than an equal share.
     pub(super) async fn reserve(
         &self,
         principal: &Principal,
     ) -> Result<SessionReservation, Rejection> {
-        // Known before the library is asked: those that begin from here on are not among those that
-        // it has, and did not end.
+        // Taken before rmcp is queried: sessions that start later are missing in its answer without
+        // having ended.
         let known = lock_table(&self.table).ids();
         let kept: HashSet<SessionId> = self.manager.sessions.read().await.keys().cloned().collect();
         let silent = {
-            let mut book = lock_table(&self.table);
-            book.remove(known.iter().filter(|id| !kept.contains(*id)));
-            book.reserve(principal, self.quota)?
+            let mut table = lock_table(&self.table);
+            table.remove(known.iter().filter(|id| !kept.contains(*id)));
+            table.reserve(principal, self.quota)?
         };
         let beginning = SessionReservation {
             table: self.table.clone(),
             principal: principal.clone(),
         };
         if let Some(silent) = silent {
-            // It may have ended by itself meanwhile; either way its place is free.
+            // It may have ended in the meantime; its slot is free in any case.
             _ = self.manager.close_session(&silent).await;
         }
         Ok(beginning)
@@ -77,8 +76,8 @@ impl SessionOwners {
     /// Enters a session with a message, which may be a request with an id, until the guard is
     /// dropped.
     ///
-    /// Fails alike if the session is another's and if there is none. It also fails if a request
-    /// with the same id is still being answered, since the library would mix up the two answers.
+    /// Fails in the same way for a session of another principal and for an unknown one. Also fails
+    /// if a request with the same id is in flight, since rmcp would confuse the responses.
     pub(super) fn enter(
         &self,
         id: &str,
@@ -94,7 +93,7 @@ impl SessionOwners {
     }
 }
 
-/// A session that is about to begin, counted as long as this lives.
+/// A session that is being started, counted until this is dropped.
 #[derive(Debug)]
 pub(super) struct SessionReservation {
     table: Arc<Mutex<SessionTable>>,
@@ -102,7 +101,7 @@ pub(super) struct SessionReservation {
 }
 
 impl SessionReservation {
-    /// Makes the session that began the principal's own.
+    /// Assigns the started session to the principal.
     pub(super) fn commit(self, id: &str) {
         lock_table(&self.table).insert(id.into(), &self.principal);
     }
@@ -114,7 +113,7 @@ impl Drop for SessionReservation {
     }
 }
 
-/// A message that is being answered in a session, which is in use as long as this lives.
+/// A message in a session, which is in use until this is dropped.
 #[derive(Debug)]
 pub(super) struct SessionGuard {
     table: Arc<Mutex<SessionTable>>,
@@ -128,8 +127,8 @@ impl Drop for SessionGuard {
     }
 }
 
-fn lock_table(book: &Mutex<SessionTable>) -> MutexGuard<'_, SessionTable> {
-    book.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock_table(table: &Mutex<SessionTable>) -> MutexGuard<'_, SessionTable> {
+    table.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -145,7 +144,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_session_that_is_beginning_counts_once() {
+    async fn a_starting_session_counts_once() {
         let (sessions, principal) = (sessions(2), Principal::local());
         let _first = sessions.reserve(&principal).await.unwrap();
         created(&sessions).await;
@@ -157,10 +156,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn sessions_that_begin_meanwhile_are_not_forgotten() {
+    async fn concurrently_started_sessions_are_kept() {
         let (sessions, principal) = (sessions(9), Principal::local());
-        // The library is asked, and does not answer before another session has begun, been given
-        // and left it again.
+        // rmcp is queried, and does not answer before another session was started, committed and
+        // left.
         let asked = sessions.manager.sessions.write().await;
         let mut making = Box::pin(sessions.reserve(&principal));
         assert!(
@@ -168,12 +167,12 @@ mod tests {
                 .await
                 .is_err()
         );
-        let book = sessions.table.clone();
-        lock_table(&book)
+        let table = sessions.table.clone();
+        lock_table(&table)
             .reserve(&principal, sessions.quota)
             .unwrap();
         SessionReservation {
-            table: book,
+            table,
             principal: principal.clone(),
         }
         .commit("new");
@@ -183,7 +182,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn sessions_that_ended_make_room() {
+    async fn ended_sessions_free_their_slots() {
         let (sessions, principal) = (sessions(1), Principal::local());
         let id = created(&sessions).await;
         sessions.reserve(&principal).await.unwrap().commit(&id);

@@ -1,15 +1,15 @@
-//! The secrets that clients prove themselves by.
+//! Bearer tokens.
 
 use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-/// A secret with the name of who holds it.
+/// A bearer token: a secret with the name of its principal.
 ///
-/// The name has 1 to 64 ASCII letters, digits, `-`, `_` and `.`, and is none of `local`, `stdio`
-/// and `unknown`. The secret has 32 to 512 ASCII letters, digits, `-`, `.`, `_`, `~`, `+`, `/` and
-/// `=`. It is never shown by `Debug`.
+/// The name has 1 to 64 ASCII letters, digits, `-`, `_` and `.`; `local`, `stdio` and `unknown` are
+/// reserved. The secret has 32 to 512 ASCII letters, digits, `-`, `.`, `_`, `~`, `+`, `/` and `=`.
+/// `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BearerToken {
     name: String,
@@ -17,15 +17,14 @@ pub struct BearerToken {
 }
 
 impl BearerToken {
-    /// The name of a token in a file that names none.
+    /// Name of a token in a file that does not name it.
     pub const DEFAULT_NAME: &str = "default";
 
-    /// Makes a token of a name and a secret.
+    /// Creates a token from a name and a secret.
     ///
     /// # Errors
     ///
-    /// Fails if either has a length or a character that it may not have, or if the name is
-    /// reserved.
+    /// If the name or the secret has an invalid length or character, or the name is reserved.
     pub fn new(name: &str, secret: &str) -> Result<Self, TokenError> {
         if name.is_empty()
             || name.len() > 64
@@ -58,27 +57,26 @@ impl BearerToken {
         })
     }
 
-    /// Makes a token of 256 random bits.
+    /// Generates a token of 256 random bits.
     ///
     /// # Errors
     ///
-    /// Fails if the name is none, or the system has no randomness to give.
+    /// If the name is invalid, or the system has no source of randomness.
     pub fn generate(name: &str) -> Result<Self, TokenError> {
         let mut bits = [0; 32];
         getrandom::fill(&mut bits).map_err(TokenError::NoRandomness)?;
         Self::new(name, &URL_SAFE_NO_PAD.encode(bits))
     }
 
-    /// Reads the tokens of a file: one `name: token` on each line, or a single token without a
-    /// name, which is then `default`.
+    /// Parses a token file: one `name: token` per line, or a single token without a name, which
+    /// gets the name `default`.
     ///
-    /// Empty lines and those that begin with `#` are passed over.
+    /// Empty lines and lines that start with `#` are skipped.
     ///
     /// # Errors
     ///
-    /// Fails at the first line that holds no token, or one whose name or secret an earlier line
-    /// has, and if there is none at all. The error says which line it is, and never what stands on
-    /// it.
+    /// If a line is invalid or repeats a name or secret, and if there is no token. The error
+    /// contains the number of the line, and never its content.
     pub fn parse_file(text: &str) -> Result<Vec<Self>, TokenError> {
         let mut tokens: Vec<Self> = vec![];
         let mut nameless = false;
@@ -114,13 +112,13 @@ impl BearerToken {
         }
     }
 
-    /// Returns the name, which becomes the principal of its requests.
+    /// Returns the name, which is the principal of its requests.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the secret, for the one time that it is shown or kept.
+    /// Returns the secret, to show or store it once after it was generated.
     #[must_use]
     pub fn expose_secret(&self) -> &str {
         &self.secret
@@ -135,53 +133,56 @@ impl fmt::Debug for BearerToken {
     }
 }
 
-/// Says why something is no token. It never repeats the secret.
+/// Error of an invalid token or token file.
+///
+/// No message contains a secret, so errors can be shown and logged. For files,
+/// [`InvalidLine`](Self::InvalidLine) has the line number and the cause.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {
-    /// The name has a length or a character that names do not have.
-    #[error("the name of a token has 1 to 64 letters, digits, `-`, `_` and `.`")]
+    /// The name has an invalid length or character.
+    #[error("invalid token name: expected 1 to 64 letters, digits, `-`, `_` and `.`")]
     InvalidName,
-    /// The name stands for requests without a token.
-    #[error("the name {name} stands for requests without a token")]
+    /// The name is reserved for requests without a token.
+    #[error("invalid token name `{name}`: reserved for requests without a token")]
     ReservedName {
         /// The name.
         name: String,
     },
-    /// The secret can be guessed.
-    #[error("a token has at least {MIN_CHARACTERS} characters, this one has {characters}")]
+    /// The secret is short enough to be guessed.
+    #[error("invalid token: expected at least {MIN_CHARACTERS} characters, found {characters}")]
     TooShort {
-        /// How many it has.
+        /// Its length in characters.
         characters: usize,
     },
-    /// The secret is too long, or has a character that no header may carry.
+    /// The secret is too long, or has a character that a header cannot contain.
     #[error(
-        "a token has at most {MAX_CHARACTERS} characters, all of them letters, digits, `-`, `.`, `_`, `~`, `+`, `/` or `=`"
+        "invalid token: expected at most {MAX_CHARACTERS} letters, digits, `-`, `.`, `_`, `~`, `+`, `/` and `=`"
     )]
     InvalidSecret,
-    /// A token without a name stands beside others.
-    #[error("only a token that is alone may be without a name")]
+    /// A token without a name is not the only one.
+    #[error("expected `NAME: TOKEN`; only a single token may have no name")]
     MissingName,
     /// An earlier line has the same name or the same secret.
-    #[error("an earlier line has the same name or the same token")]
+    #[error("duplicate token name or token")]
     Duplicate,
-    /// There is no token at all.
-    #[error("there is no token")]
+    /// There is no token.
+    #[error("no token found")]
     Empty,
-    /// A line of a file holds no token.
-    #[error("line {line} holds no token")]
+    /// A line of a token file is invalid.
+    #[error("invalid token on line {line}")]
     InvalidLine {
-        /// Its number, from 1.
+        /// The line number, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The cause.
         source: Box<TokenError>,
     },
-    /// The system has no randomness to give.
-    #[error("no random bits can be had")]
+    /// The system has no source of randomness.
+    #[error("cannot generate a token: no source of randomness")]
     NoRandomness(#[source] getrandom::Error),
 }
 
-/// The principals of requests without a token.
+/// Principals of requests without a token.
 const RESERVED_NAMES: [&str; 3] = ["local", "stdio", "unknown"];
 const MIN_CHARACTERS: usize = 32;
 const MAX_CHARACTERS: usize = 512;
@@ -194,7 +195,7 @@ mod tests {
     const TWO: &str = "fedcba9876543210fedcba9876543210";
 
     #[test]
-    fn generated_tokens_differ_and_can_be_read_back() {
+    fn generated_tokens_differ_and_round_trip() {
         let token = BearerToken::generate("ci").unwrap();
         assert_eq!(token.expose_secret().len(), 43, "256 bits in base64");
         assert_ne!(
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_shows_the_secret() {
+    fn debug_and_errors_do_not_show_the_secret() {
         let token = BearerToken::new("ci", ONE).unwrap();
         assert_eq!(format!("{token:?}"), r#"Token { name: "ci", .. }"#);
         let error = BearerToken::parse_file(&format!("ci: {ONE} {ONE}")).unwrap_err();
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn files_hold_one_token_or_named_ones() {
+    fn files_contain_one_token_or_named_ones() {
         let names = |text: &str| {
             BearerToken::parse_file(text)
                 .unwrap()
@@ -235,43 +236,43 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_wrong_say_where() {
+    fn errors_of_files_name_the_line() {
         let line = |text: &str| match BearerToken::parse_file(text).unwrap_err() {
             TokenError::InvalidLine { line, source } => format!("{line}: {source}"),
             other => other.to_string(),
         };
-        assert_eq!(line("\n# nothing\n"), "there is no token");
+        assert_eq!(line("\n# nothing\n"), "no token found");
         assert_eq!(
             line(&format!("{ONE}\n{TWO}")),
-            "2: only a token that is alone may be without a name"
+            "2: expected `NAME: TOKEN`; only a single token may have no name"
         );
         assert_eq!(
             line(&format!("ci: {ONE}\n{TWO}")),
-            "2: only a token that is alone may be without a name"
+            "2: expected `NAME: TOKEN`; only a single token may have no name"
         );
         assert_eq!(
             line(&format!("{ONE}\nci: {TWO}")),
-            "2: only a token that is alone may be without a name"
+            "2: expected `NAME: TOKEN`; only a single token may have no name"
         );
         assert_eq!(
             line(&format!("ci: {ONE}\nci: {TWO}")),
-            "2: an earlier line has the same name or the same token"
+            "2: duplicate token name or token"
         );
         assert_eq!(
             line(&format!("ci: {ONE}\nlaptop: {ONE}")),
-            "2: an earlier line has the same name or the same token"
+            "2: duplicate token name or token"
         );
         assert_eq!(
             line("ci: short"),
-            "1: a token has at least 32 characters, this one has 5"
+            "1: invalid token: expected at least 32 characters, found 5"
         );
         assert_eq!(
             line(&format!("stdio: {ONE}")),
-            "1: the name stdio stands for requests without a token"
+            "1: invalid token name `stdio`: reserved for requests without a token"
         );
         assert_eq!(
             line(&format!("my laptop: {ONE}")),
-            "1: the name of a token has 1 to 64 letters, digits, `-`, `_` and `.`"
+            "1: invalid token name: expected 1 to 64 letters, digits, `-`, `_` and `.`"
         );
     }
 }

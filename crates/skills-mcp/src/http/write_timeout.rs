@@ -1,4 +1,4 @@
-//! The socket of a connection, which its client may neglect.
+//! A TCP stream with a write timeout.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -11,16 +11,16 @@ use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::{Sleep, sleep};
 
-/// A socket that fails once its client has not taken anything for too long.
+/// A TCP stream that fails if a write makes no progress for too long.
 ///
-/// What waits to be written has no limit of time in the library that speaks HTTP, so such clients
-/// would keep their connections for good.
+/// hyper has no write timeout, so that clients that do not read would hold their connections
+/// forever.
 #[derive(Debug)]
 pub(super) struct WriteTimeoutStream {
     reader: Arc<OwnedReadHalf>,
     writer: OwnedWriteHalf,
     timeout: Duration,
-    /// Runs while a write waits.
+    /// Active while a write is pending.
     deadline: Option<Pin<Box<Sleep>>>,
 }
 
@@ -35,7 +35,7 @@ impl WriteTimeoutStream {
         }
     }
 
-    /// Returns what tells when the client has gone.
+    /// Returns a future that completes when the client disconnects.
     pub(super) fn disconnect_watch(&self) -> DisconnectWatch {
         DisconnectWatch(self.reader.clone())
     }
@@ -54,7 +54,7 @@ impl WriteTimeoutStream {
             .deadline
             .get_or_insert_with(|| Box::pin(sleep(timeout)));
         ready!(late.as_mut().poll(context));
-        // Else the system would keep what nobody takes for minutes more, and that is megabytes.
+        // Otherwise the kernel would keep megabytes of unread data for minutes.
         _ = self.reader.as_ref().as_ref().set_zero_linger();
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
@@ -113,19 +113,19 @@ impl AsyncWrite for WriteTimeoutStream {
     }
 }
 
-/// Looks after the client of a connection.
+/// Detects that a client has disconnected.
 #[derive(Debug)]
 pub(super) struct DisconnectWatch(Arc<OwnedReadHalf>);
 
 impl DisconnectWatch {
     /// Waits until the client has closed its side.
     ///
-    /// The library does not look for that while it answers one request and has begun to read the
-    /// next.
+    /// hyper does not detect this while it handles one request and has started to read the next
+    /// one.
     pub(super) async fn disconnected(self) {
         while let Ok(ready) = self.0.ready(Interest::READABLE).await {
-            // Also after the end: what can be answered at once is answered to those who said all
-            // that they had to say.
+            // Wait a little even after the end: clients that only closed their sending side still
+            // get responses that are ready soon.
             sleep(POLL_INTERVAL).await;
             if ready.is_read_closed() {
                 break;
@@ -134,5 +134,5 @@ impl DisconnectWatch {
     }
 }
 
-/// How often a connection is looked at that has more to read.
+/// Interval for checking a connection with unread data.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);

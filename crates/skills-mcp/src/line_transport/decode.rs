@@ -1,4 +1,4 @@
-//! What a line says.
+//! Decoding of lines.
 
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData, GetMeta,
@@ -7,20 +7,20 @@ use rmcp::model::{
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
-/// What a line says.
+/// A decoded line.
 pub(super) enum Decoded {
     Message(Box<ClientJsonRpcMessage>),
-    /// Nothing that anybody waits for an answer to.
+    /// Nothing that expects a response.
     Ignored,
-    /// Something wrong; with an id, a request that waits for an answer.
+    /// Invalid; with an id, a request that expects a response.
     Invalid {
         id: Option<RequestId>,
         error: ErrorData,
     },
 }
 
-/// What of a message can be read though the rest cannot. The rest is passed over, so that its depth
-/// costs nothing.
+/// The readable part of a message that is invalid otherwise. The rest is skipped, so that its
+/// nesting needs no memory.
 #[derive(Deserialize)]
 struct MessageHead {
     #[serde(default, deserialize_with = "deserialize_present")]
@@ -33,14 +33,14 @@ struct MessageHead {
     error: Option<IgnoredAny>,
 }
 
-/// `null` is there as well.
+/// Distinguishes `null` from a missing field.
 fn deserialize_present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }
 
-/// Reads a line without its end.
+/// Decodes a line without its terminator.
 pub(super) fn decode_line(line: &[u8]) -> Decoded {
     let line = line.trim_ascii();
     if line.is_empty() {
@@ -49,7 +49,10 @@ pub(super) fn decode_line(line: &[u8]) -> Decoded {
     if line.first() == Some(&b'[') {
         return Decoded::Invalid {
             id: None,
-            error: ErrorData::invalid_request("one message at a time", None),
+            error: ErrorData::invalid_request(
+                "batches are not supported; send one message per line",
+                None,
+            ),
         };
     }
     let error = match serde_json::from_slice::<ClientJsonRpcMessage>(line) {
@@ -64,7 +67,7 @@ pub(super) fn decode_line(line: &[u8]) -> Decoded {
         };
         return Decoded::Invalid {
             id: None,
-            error: ErrorData::new(code, "this is no message", None),
+            error: ErrorData::new(code, "invalid JSON-RPC message", None),
         };
     };
     match head {
@@ -75,36 +78,36 @@ pub(super) fn decode_line(line: &[u8]) -> Decoded {
         } => Decoded::Invalid {
             id,
             error: ErrorData::invalid_request(
-                "the request cannot be read: it is nested too deeply, or its text is no Unicode, or its parts are no request's",
+                "invalid request: nested too deeply, invalid Unicode, or invalid fields",
                 None,
             ),
         },
         MessageHead {
             method: Some(_), ..
         } => Decoded::Ignored,
-        // Whoever asked waits for it.
+        // A request of the server is waiting for this response.
         MessageHead {
             result,
             error,
             id: Some(Some(id)),
             ..
         } if result.is_some() || error.is_some() => {
-            let error = ErrorData::invalid_request("the answer cannot be read", None);
+            let error = ErrorData::invalid_request("invalid response", None);
             Decoded::Message(Box::new(ClientJsonRpcMessage::error(error, Some(id))))
         }
         MessageHead { result, error, .. } if result.is_some() || error.is_some() => {
             Decoded::Ignored
         }
-        // Whose id it would be, nobody knows.
+        // The id is unknown.
         MessageHead { .. } => Decoded::Invalid {
             id: None,
-            error: ErrorData::invalid_request("this is no message of the protocol", None),
+            error: ErrorData::invalid_request("invalid JSON-RPC message", None),
         },
     }
 }
 
-/// Says whether the protocol's library settles with this request how it goes on. Before, it takes
-/// requests alone, and ends at anything else.
+/// Returns whether rmcp completes negotiation with this request. Before, it accepts requests only,
+/// and closes the connection on anything else.
 pub(super) fn completes_negotiation(request: &ClientRequest, versions: &[ProtocolVersion]) -> bool {
     match request {
         ClientRequest::InitializeRequest(_) => true,
@@ -120,7 +123,7 @@ pub(super) fn completes_negotiation(request: &ClientRequest, versions: &[Protoco
     }
 }
 
-/// Returns the request that a notification gives up.
+/// Returns the id of the request that a notification cancels.
 pub(super) fn cancelled_request_id(notification: &ClientNotification) -> Option<&RequestId> {
     match notification {
         ClientNotification::CancelledNotification(cancelled) => {
@@ -131,7 +134,7 @@ pub(super) fn cancelled_request_id(notification: &ClientNotification) -> Option<
 }
 
 pub(super) fn line_too_long_error(limit: usize) -> ErrorData {
-    ErrorData::invalid_request(format!("a message has at most {limit} bytes"), None)
+    ErrorData::invalid_request(format!("message exceeds {limit} bytes"), None)
 }
 
 #[cfg(test)]
@@ -141,7 +144,7 @@ mod tests {
 
     use super::*;
 
-    /// A JSON value of few levels.
+    /// A JSON value with few levels.
     fn any_json() -> impl Strategy<Value = Value> {
         let scalar = prop_oneof![
             Just(Value::Null),
@@ -172,7 +175,7 @@ mod tests {
         ]
     }
 
-    /// The parts of a message, some of them wrong or missing.
+    /// Members of a message, some of them invalid or missing.
     fn any_message() -> impl Strategy<Value = Value> {
         let method = prop_oneof![
             "(initialize|ping|tools/call|tools/list|notifications/cancelled|[a-z/]{0,8})"
@@ -204,7 +207,7 @@ mod tests {
             })
     }
 
-    /// The id of a request or answer that was read, or that is refused.
+    /// The id of a request or response that was decoded, or of a rejected one.
     fn id_of(read: &Decoded) -> Option<Value> {
         let id = match read {
             Decoded::Message(message) => match &**message {
@@ -221,14 +224,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read(line in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn any_bytes_are_decoded(line in proptest::collection::vec(any::<u8>(), 0..200)) {
             let _ = decode_line(&line);
         }
 
-        /// A request whose id can be read is read or refused under this id, whatever else is in it,
-        /// and white space around it changes nothing.
+        /// A request with a readable id is decoded or rejected with this id, whatever else it
+        /// contains, and surrounding white space does not matter.
         #[test]
-        fn requests_are_read_or_refused_by_their_ids(message in any_message(), id in any_id(), method in "[a-z/]{1,12}", indent in "[ \t\r]{0,3}") {
+        fn requests_are_decoded_or_rejected_with_their_ids(message in any_message(), id in any_id(), method in "[a-z/]{1,12}", indent in "[ \t\r]{0,3}") {
             let mut message = message;
             message["id"] = id.clone();
             message["method"] = Value::from(method);
@@ -238,8 +241,7 @@ mod tests {
             prop_assert_eq!(id_of(&read), Some(id), "{}", line);
         }
 
-        /// No id is made up: what is answered or given to the server bears the id that is in the
-        /// line.
+        /// No id is invented: responses and messages have the id of the line.
         #[test]
         fn ids_are_those_of_the_line(message in any_message()) {
             if let Some(id) = id_of(&decode_line(message.to_string().as_bytes())) {
@@ -249,7 +251,7 @@ mod tests {
 
         /// A part of a line is never another request.
         #[test]
-        fn a_line_that_is_cut_is_no_message(message in any_message(), cut in 0usize..200) {
+        fn a_truncated_line_is_not_a_message(message in any_message(), cut in 0usize..200) {
             let line = message.to_string();
             let cut = &line.as_bytes()[..cut.min(line.len() - 1)];
             prop_assert!(matches!(decode_line(cut), Decoded::Ignored | Decoded::Invalid { id: None, .. }), "{:?}", cut);
@@ -290,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_is_answered_to_nobody() {
+    fn invalid_messages_without_a_request_get_no_id() {
         check("", "nothing");
         check("\r", "nothing");
         for broken in ["{", "x", "\u{0}", r#"{"id":1,"method":"ping""#] {
@@ -305,12 +307,12 @@ mod tests {
         );
         check(r#"{"jsonrpc":"2.0","result":{"a":"\ud800"}}"#, "nothing");
         check(r#"{"jsonrpc":"2.0","id":null,"error":"no"}"#, "nothing");
-        // The id may be that of a question of the server, or of another request.
+        // The id may belong to a request of the server, or to another request.
         check(r#"{"id":3}"#, "-32600 -");
     }
 
     #[test]
-    fn an_answer_that_cannot_be_read_is_a_failure_for_whoever_asked() {
+    fn an_invalid_response_fails_the_request_of_the_server() {
         for parts in [
             r#""error":"no""#,
             r#""error":{"message":"no code"}"#,
@@ -332,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn some_requests_settle_how_it_goes_on() {
+    fn some_requests_complete_negotiation() {
         let check = |method: &str, meta: &str, expected: bool| {
             let line = format!(
                 r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{"_meta":{meta}}}}}"#
@@ -364,7 +366,7 @@ mod tests {
         }
         check("tools/list", &meta("2099-01-01"), false);
         check("tools/list", "{}", false);
-        // One without the parts of a greeting is none.
+        // Without its parameters, `initialize` does not count.
         check("initialize", "{}", false);
     }
 }

@@ -1,4 +1,4 @@
-//! The requests that wait for an answer.
+//! Requests in flight.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,39 +8,39 @@ use rmcp::model::{ErrorCode, ErrorData, RequestId};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-/// The requests that wait for an answer, or are still worked on though nobody waits any more.
+/// The requests that await a response, or are still running after a cancellation.
 pub(super) struct InFlight {
     requests: Mutex<HashMap<RequestId, RequestState>>,
     max: usize,
     request_ended: Notify,
 }
 
-/// How far a request is.
+/// The state of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RequestState {
-    /// It is worked on.
+    /// It is running.
     Running,
-    /// It is worked on, and its answer is for nobody.
+    /// It is running, and its response will be dropped.
     Cancelled,
-    /// Its answer is on its way.
+    /// Its response is being written.
     Answered,
-    /// Nobody works on it any more, and its answer is for nobody, but may still be about until
-    /// then.
+    /// It was cancelled and has finished. The id stays reserved until then, since rmcp drops late
+    /// responses by id.
     Draining(Instant),
 }
 
-/// Work on a request. Dropped before it is done, there will be no answer.
+/// Guard of a running request. Dropped before completion, the request has no response.
 pub(super) struct RequestGuard {
     in_flight: Arc<InFlight>,
     id: RequestId,
     is_answered: bool,
 }
 
-/// How long the answer of a request that was given up may be about before the protocol's library
-/// drops it. It knows answers by their ids alone: that of another request with this id would be
-/// dropped instead.
+/// How long the response of a cancelled request may be delayed before rmcp drops it. rmcp
+/// identifies responses by id only: the response of another request with this id would be dropped
+/// instead.
 const CANCEL_GRACE: Duration = Duration::from_secs(1);
-/// What a server says that is too busy.
+/// JSON-RPC error code of an overloaded server.
 const BUSY_CODE: ErrorCode = ErrorCode(-32_000);
 
 impl InFlight {
@@ -52,21 +52,18 @@ impl InFlight {
         }
     }
 
-    /// Notes that a request came.
+    /// Registers a request.
     ///
     /// # Errors
-    /// When one with its id is open already, or too many are: what the client is told.
+    /// If its id is in use, or there are too many requests: the error for the client.
     pub(super) fn begin(&self, id: &RequestId) -> Result<(), ErrorData> {
         let mut requests = self.requests();
         if requests.contains_key(id) {
-            return Err(ErrorData::invalid_request(
-                "a request with this id is still being answered",
-                None,
-            ));
+            return Err(ErrorData::invalid_request("duplicate request id", None));
         }
         if requests.len() >= self.max {
             let message = format!(
-                "{} requests are being answered already; send it again when one of them is done",
+                "too many concurrent requests (limit {}); retry later",
                 self.max
             );
             return Err(ErrorData::new(BUSY_CODE, message, None));
@@ -75,7 +72,7 @@ impl InFlight {
         Ok(())
     }
 
-    /// Notes that work on a request begins.
+    /// Marks a request as running.
     pub(super) fn start_work(self: &Arc<Self>, id: &RequestId) -> RequestGuard {
         RequestGuard {
             in_flight: Arc::clone(self),
@@ -84,8 +81,8 @@ impl InFlight {
         }
     }
 
-    /// Notes that nobody waits for the answer any more, and says whether that can still be heeded:
-    /// an answer that is on its way comes.
+    /// Cancels a request. Returns `false` if it is too late: a response that is being written is
+    /// still sent.
     pub(super) fn cancel(&self, id: &RequestId) -> bool {
         match self.requests().get_mut(id) {
             Some(state @ (RequestState::Running | RequestState::Cancelled)) => {
@@ -96,13 +93,13 @@ impl InFlight {
         }
     }
 
-    /// Notes that a request was answered, or never will be.
+    /// Removes a request that was answered, or never will be.
     pub(super) fn end(&self, id: &RequestId) {
         self.requests().remove(id);
         self.request_ended.notify_one();
     }
 
-    /// Waits until another request may begin. For one who waits at a time.
+    /// Waits for a free slot. Supports one waiting task at a time.
     pub(super) async fn slot(&self) {
         while let Some(over) = self.next_expiry() {
             tokio::select! {
@@ -112,7 +109,7 @@ impl InFlight {
         }
     }
 
-    /// When no place is left: the time at which one may come free though nothing ends.
+    /// Returns when the next slot may become free without an event, if all are taken.
     fn next_expiry(&self) -> Option<Instant> {
         let requests = self.requests();
         let over = requests.values().filter_map(|state| {
@@ -126,7 +123,7 @@ impl InFlight {
             .then(|| over.min().unwrap_or_else(|| Instant::now() + CANCEL_GRACE))
     }
 
-    /// Says whether a request with this id will be answered.
+    /// Returns whether a request with this id will be answered.
     pub(super) fn is_awaited(&self, id: &RequestId) -> bool {
         matches!(
             self.requests().get(id),
@@ -149,7 +146,7 @@ impl InFlight {
 }
 
 impl RequestGuard {
-    /// Notes that there is an answer. The request ends when its turn to be written comes.
+    /// Marks the request as answered. It is removed when the response is written.
     pub(super) fn complete(mut self) {
         if let Some(state) = self
             .in_flight
@@ -190,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn each_id_is_open_once_and_not_too_many_are() {
+    fn ids_are_unique_and_their_number_is_limited() {
         let open = InFlight::new(2);
         assert!(open.begin(&id(1)).is_ok());
         assert!(open.begin(&id(1)).is_err());
@@ -202,7 +199,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_given_up_takes_its_place_until_its_answer_is_dropped() {
+    async fn a_cancelled_request_keeps_its_slot_until_its_response_is_dropped() {
         let open = Arc::new(InFlight::new(1));
         for is_done in [true, false] {
             open.begin(&id(1)).unwrap();
@@ -229,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn work_ends_with_an_answer_or_without() {
+    fn running_requests_end_with_or_without_a_response() {
         let open = Arc::new(InFlight::new(2));
         open.begin(&id(2)).unwrap();
         open.start_work(&id(2)).complete();
@@ -239,7 +236,7 @@ mod tests {
 
         open.begin(&id(3)).unwrap();
         drop(open.start_work(&id(3)));
-        assert!(!open.contains(&id(3)), "there will be no answer");
-        assert!(!open.cancel(&id(4)), "nobody began it");
+        assert!(!open.contains(&id(3)), "it will not be answered");
+        assert!(!open.cancel(&id(4)), "it was not started");
     }
 }

@@ -1,4 +1,4 @@
-//! Requests count as long as they are worked on.
+//! A service that tracks its running requests.
 
 use std::borrow::Cow;
 use std::future::poll_fn;
@@ -13,7 +13,7 @@ use rmcp::{ErrorData, RoleServer, Service};
 
 use super::in_flight::InFlight;
 
-/// A service whose requests count as long as it works on them, even when nobody waits any more.
+/// A service whose requests count as running until they are finished, even after a cancellation.
 pub(crate) struct InFlightService<S> {
     service: S,
     in_flight: Arc<InFlight>,
@@ -59,18 +59,15 @@ impl<S: Service<RoleServer>> Service<RoleServer> for InFlightService<S> {
     }
 }
 
-/// Whoever waits is answered, even by what fails in a way that nobody thought of.
+/// Converts panics into internal errors, so that every request is answered.
 async fn catch_panics(
     work: impl Future<Output = Result<ServerResult, ErrorData>>,
 ) -> Result<ServerResult, ErrorData> {
     let mut work = pin!(work);
     poll_fn(|context| {
         catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))).unwrap_or_else(|_| {
-            tracing::error!("the work on a request panicked");
-            Poll::Ready(Err(ErrorData::internal_error(
-                "the server failed; nothing more is known",
-                None,
-            )))
+            tracing::error!("a request handler panicked");
+            Poll::Ready(Err(ErrorData::internal_error("internal error", None)))
         })
     })
     .await
@@ -81,7 +78,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_panics_is_answered() {
+    async fn a_panic_is_answered_with_an_error() {
         let error = catch_panics(async { panic!("as it should") })
             .await
             .unwrap_err();

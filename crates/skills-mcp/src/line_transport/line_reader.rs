@@ -1,27 +1,27 @@
-//! Lines of bounded length.
+//! Reading of lines with a maximum length.
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-/// The longest line that is read: 16 MiB.
+/// Maximum length of a line: 16 MiB.
 pub(super) const MAX_LINE_BYTES: usize = 16 << 20;
 
-/// Lines of an input.
+/// Reads lines from an input.
 pub(super) struct LineReader<R> {
     input: BufReader<R>,
     line: Vec<u8>,
     max_bytes: usize,
-    /// Whether what comes belongs to a line that is too long.
+    /// Whether the current input belongs to a line that is too long.
     is_skipping: bool,
 }
 
-/// What came.
+/// The next item of the input.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// A line without its end.
+    /// A line without its terminator.
     Complete(Vec<u8>),
-    /// More than a line may have; the rest of it is passed over.
+    /// A line that exceeds the limit; the rest of it is skipped.
     TooLong,
-    /// Nothing more. What stands behind the last end of a line is no line.
+    /// The end of the input. An unterminated last line is ignored.
     Eof,
 }
 
@@ -30,7 +30,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         Self::with_limit(input, MAX_LINE_BYTES)
     }
 
-    /// Reads lines of at most `max_bytes`, without their ends.
+    /// Creates a reader for lines of at most `max_bytes`, without terminator.
     fn with_limit(input: R, max_bytes: usize) -> Self {
         Self {
             input: BufReader::new(input),
@@ -40,14 +40,14 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
     }
 
-    /// Reads the next line. When this is dropped, nothing of the line is lost.
+    /// Reads the next line. Cancel safe: a partial line is kept.
     pub(super) async fn next_line(&mut self) -> Line {
         loop {
             let available = match self.input.fill_buf().await {
                 Ok(available) if !available.is_empty() => available,
                 Ok(_) => return Line::Eof,
                 Err(error) => {
-                    tracing::debug!(%error, "the client cannot be read");
+                    tracing::debug!(%error, "cannot read from the client");
                     return Line::Eof;
                 }
             };
@@ -85,10 +85,10 @@ mod tests {
 
     use super::*;
 
-    /// The limit of the properties, in bytes.
+    /// The limit of the property tests, in bytes.
     const SHORT: usize = 12;
 
-    /// An input that comes in pieces, with nothing to read before each.
+    /// An input that arrives in pieces, and is not ready before each of them.
     struct Pieces {
         pieces: VecDeque<Vec<u8>>,
         is_ready: bool,
@@ -132,7 +132,7 @@ mod tests {
         }
     }
 
-    /// Reads all lines; the future is dropped and made anew whenever there is nothing to read.
+    /// Reads all lines; the future is dropped and created again whenever the input is not ready.
     fn all(mut lines: LineReader<Pieces>) -> Vec<Line> {
         let mut context = Context::from_waker(Waker::noop());
         let mut all = Vec::new();
@@ -150,7 +150,7 @@ mod tests {
         all
     }
 
-    /// What is read, said without reading in pieces.
+    /// Returns the expected lines, computed from the whole text.
     fn expected(text: &[u8]) -> Vec<Line> {
         let mut lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
         let rest = lines.pop().unwrap_or_default();
@@ -171,10 +171,10 @@ mod tests {
     }
 
     proptest! {
-        /// However the input is cut into pieces, and whenever the reading is given up and begun
-        /// again, the lines are the same, and no more of one is kept than a line may have.
+        /// However the input is split, and whenever reading is interrupted, the lines are the same,
+        /// and no more than the limit is stored.
         #[test]
-        fn lines_do_not_depend_on_how_they_come(
+        fn lines_do_not_depend_on_the_split_of_the_input(
             text in proptest::collection::vec(prop_oneof![3 => Just(b'x'), 1 => Just(b'\n'), 1 => any::<u8>()], 0..120),
             cuts in proptest::collection::vec(0usize..30, 0..20),
         ) {
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_come_whole_or_not_at_all() {
+    async fn lines_are_complete_or_omitted() {
         let long = [b"x".repeat(MAX_LINE_BYTES + 1), b"\n".to_vec()].concat();
         let just = b"y".repeat(MAX_LINE_BYTES);
         let input = [&b"a\n\nb\r\n"[..], &long, &just, b"\n", &long, b"c\nrest"].concat();

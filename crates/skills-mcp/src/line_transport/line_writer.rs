@@ -1,4 +1,4 @@
-//! What is written to a client.
+//! Writing of messages to a client.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,39 +13,39 @@ use tokio_util::sync::CancellationToken;
 
 use super::in_flight::InFlight;
 
-/// How many messages wait to be written that answer no open request; of these there are not many.
-/// Whoever has more to say waits itself.
+/// Queue capacity for messages that are not responses to requests in flight. Senders wait when it
+/// is full.
 const MAX_QUEUED: usize = 32;
-/// How long a client may take for one message; then it has gone.
+/// How long a client may take to read one message before it is considered disconnected.
 const WRITE_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// A line that is to be written.
+/// A line to write.
 pub(super) struct OutgoingLine {
     line: Vec<u8>,
-    /// The request that it answers.
+    /// The request that it responds to.
     response_to: Option<RequestId>,
-    /// The room that it takes when it answers none.
+    /// Its queue slot, if it is not a response.
     permit: Option<OwnedSemaphorePermit>,
 }
 
-/// Writes one message after the other, each whole, until nobody has more to say.
+/// Writes messages one after the other until all senders are dropped.
 pub(super) struct Writer(Option<LineSender>);
 
-/// Says what is to be written.
+/// Enqueues messages.
 #[derive(Clone)]
 pub(super) struct LineSender {
     lines: UnboundedSender<OutgoingLine>,
     slots: Arc<Semaphore>,
 }
 
-/// What waits to be written.
+/// The queue of messages to write.
 struct WriteQueue {
     lines: UnboundedReceiver<OutgoingLine>,
     slots: Arc<Semaphore>,
 }
 
 impl OutgoingLine {
-    /// A message of the server, which may answer a request.
+    /// A message of the server, which may be a response.
     pub(super) fn from_message(message: &ServerJsonRpcMessage) -> Self {
         let answers = match message {
             ServerJsonRpcMessage::Response(response) => Some(response.id.clone()),
@@ -58,9 +58,9 @@ impl OutgoingLine {
         }
     }
 
-    /// What is said of a request that was never begun.
+    /// The rejection of a request that was not started.
     pub(super) fn rejection(message: &ServerJsonRpcMessage) -> Self {
-        // What the protocol's library has made is always JSON.
+        // Messages of rmcp always serialize.
         let mut line = serde_json::to_vec(message).unwrap_or_default();
         line.push(b'\n');
         Self {
@@ -72,23 +72,23 @@ impl OutgoingLine {
 }
 
 impl Writer {
-    /// Starts to write, in a task that ends when all is written. `gone` is cancelled when the
-    /// client takes nothing any more.
+    /// Starts the writer task, which ends when everything is written. `gone` is cancelled when the
+    /// client does not read.
     pub(super) fn start(
         output: impl AsyncWrite + Send + Unpin + 'static,
         open: Arc<InFlight>,
         gone: CancellationToken,
     ) -> (Self, JoinHandle<()>) {
         let (sender, lines) = unbounded_channel();
-        let room = Arc::new(Semaphore::new(MAX_QUEUED));
+        let slots = Arc::new(Semaphore::new(MAX_QUEUED));
         let waiting = WriteQueue {
             lines,
-            slots: Arc::clone(&room),
+            slots: Arc::clone(&slots),
         };
         (
             Self(Some(LineSender {
                 lines: sender,
-                slots: room,
+                slots,
             })),
             tokio::spawn(write_lines(output, waiting, open, gone)),
         )
@@ -98,35 +98,35 @@ impl Writer {
         self.0.clone()
     }
 
-    /// Takes nothing more; what waits is written.
+    /// Closes the queue; queued messages are still written.
     pub(super) fn finish(&mut self) {
         self.0 = None;
     }
 }
 
 impl LineSender {
-    /// Sends an answer at once, and anything else as soon as there is room. `false` when nothing is
-    /// written any more.
+    /// Sends a response immediately, and other messages when the queue has a slot. Returns `false`
+    /// if the writer has ended.
     pub(super) async fn send(&self, mut out: OutgoingLine) -> bool {
         if out.response_to.is_none() {
-            let Some(room) = self.reserve().await else {
+            let Some(permit) = self.reserve().await else {
                 return false;
             };
-            out.permit = Some(room);
+            out.permit = Some(permit);
         }
         self.lines.send(out).is_ok()
     }
 
-    /// Waits until there is room for what answers no open request; for nothing when nothing is
-    /// written any more.
+    /// Reserves a queue slot for a message that is not a response. Returns `None` if the writer has
+    /// ended.
     pub(super) async fn reserve(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.slots).acquire_owned().await.ok()
     }
 
-    pub(super) fn send_with_permit(&self, room: OwnedSemaphorePermit, out: OutgoingLine) {
-        // Nobody is left to tell when it cannot be written.
+    pub(super) fn send_with_permit(&self, permit: OwnedSemaphorePermit, out: OutgoingLine) {
+        // If the writer has ended, there is no one to notify.
         let _ = self.lines.send(OutgoingLine {
-            permit: Some(room),
+            permit: Some(permit),
             ..out
         });
     }
@@ -150,7 +150,7 @@ async fn write_lines(
         permit: _room,
     }) = waiting.lines.recv().await
     {
-        // Whoever has read an answer may use its id again.
+        // The client may reuse an id once it has read the response.
         answers.iter().for_each(|id| open.end(id));
         let written = async {
             output.write_all(&line).await?;
@@ -161,7 +161,7 @@ async fn write_lines(
             .map_err(Into::into)
             .flatten()
         {
-            tracing::debug!(%error, "the client takes nothing any more");
+            tracing::debug!(%error, "cannot write to the client");
             gone.cancel();
             return;
         }
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_said_is_written_though_nobody_says_more() {
+    async fn queued_messages_are_written_after_the_senders_are_dropped() {
         let (mut client, output) = tokio::io::duplex(8);
         let open = Arc::new(InFlight::new(2));
         open.begin(&RequestId::Number(1)).unwrap();
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_has_read_an_answer_may_use_its_id_again() {
+    async fn an_id_can_be_reused_after_its_response_was_read() {
         let (mut client, output) = tokio::io::duplex(8);
         let open = Arc::new(InFlight::new(2));
         open.begin(&RequestId::Number(1)).unwrap();
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn answers_wait_for_nobody_and_all_else_for_room() {
+    async fn responses_are_sent_immediately_and_others_wait_for_a_slot() {
         let (_client, output) = tokio::io::duplex(8);
         let (writer, writing) =
             Writer::start(output, Arc::new(InFlight::new(1)), CancellationToken::new());
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_takes_nothing_has_gone() {
+    async fn a_client_that_does_not_read_is_disconnected() {
         let (_client, output) = tokio::io::duplex(8);
         let gone = CancellationToken::new();
         let (writer, writing) = Writer::start(output, Arc::new(InFlight::new(1)), gone.clone());

@@ -1,4 +1,4 @@
-//! Puts a server together.
+//! Builder for servers.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use crate::list_watcher::ListWatcher;
 use crate::request_state::{RequestStateSigner, STATE_TTL};
 use crate::{MemoryReplayCache, ReplayCache, ServerBuildError};
 
-/// Puts a [`Server`] together.
+/// Configures and builds a [`Server`].
 ///
-/// Defaults: a new random key for what is sealed, which is right for one process; what was answered
-/// is remembered in this process; callers are the owners of the approvals; at most 64 calls of one
-/// caller at a time.
+/// By default, request state is signed with a new random key and its use recorded in memory, which
+/// is right for a single process; callers own the approval store; and each principal can have 64
+/// concurrent calls.
 #[must_use]
 pub struct ServerBuilder {
     tools: ToolSet,
@@ -39,43 +39,44 @@ impl ServerBuilder {
         }
     }
 
-    /// Sets the key that seals questions, at least 32 random bytes. Servers that stand for each
-    /// other share one.
+    /// Sets the key that signs request state, at least 32 random bytes. Servers that answer for
+    /// each other must share it.
     pub fn request_state_key(mut self, key: impl Into<Vec<u8>>) -> Self {
         self.request_state_key = Some(key.into());
         self
     }
 
-    /// Sets where it is remembered which answers were used. Servers that stand for each other share
-    /// one, or an answer could be used with each.
+    /// Sets the replay cache for request state. Servers that answer for each other must share it,
+    /// otherwise a response could be used once with each of them.
     pub fn replay_cache(mut self, spent: impl ReplayCache + 'static) -> Self {
         self.replay_cache = Box::new(spent);
         self
     }
 
-    /// Says that several may call, none of whom decides for the others: no answer of theirs holds
-    /// for good.
+    /// Declares that the server has several users, none of whom decides for the others: approvals
+    /// are never stored permanently.
     pub fn multi_user(mut self) -> Self {
         self.tenancy = Tenancy::MultiUser;
         self
     }
 
-    /// Sets how many calls of one caller are answered at a time, at least one; more are refused.
+    /// Sets the maximum number of concurrent calls per principal, at least one; further calls are
+    /// rejected.
     pub fn max_concurrent_calls(mut self, calls: usize) -> Self {
         self.max_concurrent_calls = calls.max(1);
         self
     }
 
-    /// Sets the version that the server says it has. Default: that of this crate.
+    /// Sets the version that the server reports. Default: the version of this crate.
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.version = version.into();
         self
     }
 
-    /// Finishes. Reads nothing of any skill.
+    /// Builds the server. Does not access any skill.
     ///
     /// # Errors
-    /// When the key is too short, or none was given and the system has no random numbers.
+    /// If the key is too short, or none was set and the system has no source of randomness.
     pub fn build(self) -> Result<Server, ServerBuildError> {
         let key = match self.request_state_key {
             Some(key) => key,

@@ -1,4 +1,4 @@
-"""Runs the tests of the clients of one library: `python all.py mcp|fastmcp [WORD...]`, with the path of the command in SKILLS_COMMAND."""
+"""Runs the tests with the client of one library: `python all.py mcp|fastmcp [WORD...]`, with the path of the command in SKILLS_COMMAND."""
 
 import sys
 

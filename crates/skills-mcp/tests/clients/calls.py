@@ -1,4 +1,4 @@
-"""What comes of calls."""
+"""Results of tool calls."""
 
 import base64
 
@@ -15,7 +15,7 @@ def work(world):
 
 
 async def checked(client, name, arguments):
-    """Calls a tool and holds what it answers against its schema."""
+    """Calls a tool and validates its result against the output schema."""
     schemas = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
     result = await client.call_tool(name, arguments)
     jsonschema.validate(result.structured_content, schemas[name])
@@ -44,7 +44,7 @@ async def all_tools_answer_as_their_schemas_say(world, way):
         ("skills_ls", {"path": "nowhere"}, "not_found"),
         ("skills_ls", {"path": "../x"}, "invalid_path"),
         ("skills_read", {"path": "/etc/passwd"}, "path_outside_mounts"),
-        ("skills_run", run("hello.sh", skill="nobody"), "skill_not_found"),
+        ("skills_run", run("hello.sh", skill="missing"), "skill_not_found"),
         ("skills_read", {}, "invalid_arguments"),
         ("skills_read", {"path": 7}, "invalid_arguments"),
     ]

@@ -1,4 +1,4 @@
-"""Hearing that a list has changed."""
+"""Notifications of list changes."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ ALL = {"tools", "prompts", "resources"}
 
 
 async def told(client):
-    """Lets the server tell every list once: a change is only of what was told."""
+    """Requests every list once, since changes are reported for served lists only."""
     await client.list_tools(cache_mode="refresh")
     await client.list_prompts(cache_mode="refresh")
     await client.list_resources(cache_mode="refresh")
@@ -41,7 +41,7 @@ async def heard_of_changes(world, client, heard):
     await told(client)
     await anyio.sleep(1)
     heard.clear()
-    # What is listed is the same.
+    # The lists are unchanged.
     os.utime(world.skills / "first" / "SKILL.md")
     (world.workspace / "file").write_text("x")
     await anyio.sleep(2)

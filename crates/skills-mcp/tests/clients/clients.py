@@ -1,4 +1,4 @@
-"""Connects the client of `mcp` in each way that there is."""
+"""Connects the client of `mcp` with each transport."""
 
 import contextlib
 
@@ -10,7 +10,7 @@ from world import COMMAND
 
 WAYS = [("stdio", "modern"), ("stdio", "legacy"), ("http", "modern"), ("http", "legacy")]
 MODE = {"modern": "auto", "legacy": "legacy"}
-# What scripts of the tests start besides themselves.
+# Programs that scripts of the tests start.
 PROGRAMS = "allowed-tools: Bash(sh:*) Bash(sleep:*)\n"
 
 
@@ -30,14 +30,14 @@ async def connected(world, way, *more, **options):
 
 @contextlib.asynccontextmanager
 async def holding(url, era, token, **options):
-    """Connects a client that holds a token."""
+    """Connects a client with a token."""
     async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=30) as http:
         async with Client(streamable_http_client(url, http_client=http), mode=MODE[era], **options) as client:
             yield client
 
 
 def run(script, skill="work", **more):
-    """The arguments of `skills_run` for a script of the shell."""
+    """Returns the arguments of `skills_run` for a shell script."""
     return {"name": skill, "command": f"sh scripts/{script}", **more}
 
 
@@ -46,5 +46,5 @@ def text(result):
 
 
 def code(result):
-    """The code of an error that a tool answered with; nothing when it was none."""
+    """Returns the error code of a tool result, or None."""
     return (result.structured_content.get("error") or {}).get("code") if result.is_error else None

@@ -1,4 +1,4 @@
-"""Calls that end before they are done: no program outlives them."""
+"""Calls that end early: their programs are stopped."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ LONG = "--allow", "spawn"
 
 
 def endless(world):
-    """Makes a script that starts a child and a grandchild and ends never, and returns the word they are found by."""
+    """Creates a script that starts a child and a grandchild and never exits; returns a word in their arguments."""
     word = mark()
     world.skill("work", PROGRAMS)
     world.script("work", "child.sh", f"sh scripts/grandchild.sh {word} &\nwhile :; do sleep 1; done\n")
@@ -33,11 +33,11 @@ async def within(seconds, condition):
 
 
 async def begun(group, client, word):
-    """Starts the script by a call, and returns what cancels the call once the script runs."""
+    """Calls the script, and returns a function that cancels the call once the script runs."""
     scope = anyio.CancelScope()
 
     async def call():
-        # How the call ends for the client is another test's matter.
+        # Other tests check how the call ends for the client.
         with scope, contextlib.suppress(Exception):
             await client.call_tool("skills_run", run("endless.sh"))
 
@@ -81,7 +81,7 @@ async def programs_end_with_the_connection(world, way):
         async with connected(world, way, *LONG) as client:
             scope = await begun(group, client, word)
             if way[0] == "http":
-                # The library takes no leave while a call is open.
+                # The library does not disconnect while a call is running.
                 scope.cancel()
         assert await within(3, lambda: not marked(word)), f"3 s later there is still {marked(word)}"
         scope.cancel()
@@ -116,7 +116,7 @@ async def a_server_that_is_told_to_end_ends_its_calls(world, way):
 
 
 def started(world, word, *more):
-    """Calls the script over pipes, and returns when it runs."""
+    """Calls the script over pipes, and returns once it runs."""
     raw = Raw(world.pipes(*LONG, *more))
     raw.begin()
     raw.request("tools/call", {"name": "skills_run", "arguments": run("endless.sh")}, id=7)
@@ -134,7 +134,7 @@ def programs_end_with_the_input(world):
 
 
 @test()
-def programs_end_when_nobody_reads_their_answer_any_more(world):
+def programs_end_when_the_client_stops_reading(world):
     word = endless(world)
     raw = started(world, word)
     raw.process.stdout.close()
@@ -173,6 +173,6 @@ async def programs_end_with_their_session(world):
         assert await within(10, lambda: len(marked(word)) >= 2), "the script did not start"
         ended = await http.delete(url, headers=session)
         assert ended.status_code in (200, 204), f"clients take {ended.status_code} for a failure"
-        # What is under way has some seconds to be answered.
+        # Running calls have some seconds to finish.
         assert await within(8, lambda: not marked(word)), f"8 s later there is still {marked(word)}"
         group.cancel_scope.cancel()

@@ -55,12 +55,12 @@ async def tools_are_listed_and_called(world, way):
 
 @test(ways=MODERN)
 async def skills_are_found_verified_and_read(world, way):
-    directory = world.skill("work", "license: MIT\nmetadata:\n  author: somebody\n")
+    directory = world.skill("work", "license: MIT\nmetadata:\n  author: Alice\n")
     (directory / "table.md").write_text("Table.\n")
     async with connected(world, way, extensions=[SkillsClientExtension()]) as client:
         (skill,) = await client.list_skills()
         assert skill.uri == "skill://work/SKILL.md"
-        assert (skill.frontmatter.name, skill.frontmatter.metadata) == ("work", {"author": "somebody"})
+        assert (skill.frontmatter.name, skill.frontmatter.metadata) == ("work", {"author": "Alice"})
         for resource in skill.resources:
             contents = (await client.read_resource(str(resource.uri)))[0]
             data = contents.text.encode()
@@ -78,7 +78,7 @@ async def the_user_is_asked(world, way):
     answers = ["allow_once", "deny"]
 
     async def user(message, response_type, params, context):
-        assert message.startswith("work wants to run: scripts/hello.sh"), message
+        assert message.startswith("Allow `work` to run scripts/hello.sh"), message
         return ElicitResult(action="accept", content={"decision": answers.pop(0)})
 
     async with connected(world, way, elicitation_handler=user) as client:

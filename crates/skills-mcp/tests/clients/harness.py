@@ -1,4 +1,4 @@
-"""Runs tests, each in a world of its own and with a deadline, and prints a line for each."""
+"""Runs tests, each in its own environment and with a timeout, and prints a line for each."""
 
 import functools
 import inspect
@@ -15,7 +15,7 @@ TESTS = []
 
 
 def test(seconds=30, ways=None):
-    """Marks a test. One with ways is run once for each, which it takes as its second argument."""
+    """Registers a test. With `ways`, it runs once for each of them, as its second argument."""
 
     def mark(function):
         for way in ways or [None]:
@@ -47,7 +47,7 @@ def too_late(*_):
 
 
 def run(wanted):
-    """Runs the tests whose names hold one of the words, or all without any, and says whether all of them hold."""
+    """Runs the tests whose names contain one of the words (all without words); returns whether all passed."""
     signal.signal(signal.SIGALRM, too_late)
     failed = []
     for function, way, seconds in TESTS:
@@ -55,7 +55,7 @@ def run(wanted):
         if wanted and not any(word in title for word in wanted):
             continue
         begun = time.monotonic()
-        # Later than the deadline that a test can clean up after.
+        # Later than the timeout after which a test can clean up.
         signal.alarm(seconds + 15)
         try:
             once(function, way, seconds)

@@ -1,4 +1,4 @@
-"""Messages that no library writes."""
+"""Messages that client libraries never send."""
 
 import os
 import pathlib
@@ -115,7 +115,7 @@ def one_id_for_two_requests_loses_neither(world):
     raw.request("tools/call", call, id=7)
     assert until(lambda: marked(word))
     raw.request("ping", id=7)
-    # It names no id, since that is the other request's.
+    # Without an id, since the id belongs to the other request.
     assert "id" not in raw.receive(5)
     raw.notify("notifications/cancelled", {"requestId": 7})
     assert until(lambda: not marked(word), 3), "the call cannot be cancelled any more"
@@ -153,7 +153,7 @@ def megabytes(process):
 
 
 def flood(raw, messages, seconds):
-    """Sends messages over and over for as long as somebody takes them."""
+    """Sends messages repeatedly as long as the server reads them."""
     blob, end = b"".join(messages), time.monotonic() + seconds
     os.set_blocking(raw.process.stdin.fileno(), False)
     while time.monotonic() < end:

@@ -1,4 +1,4 @@
-"""Leave of the user behind the client."""
+"""Approvals by the user of the client."""
 
 import anyio
 from mcp_types import ElicitResult
@@ -9,7 +9,7 @@ from world import mark, marked
 
 
 class User:
-    """Answers in the given order, and remembers what was asked."""
+    """Responds in the given order, and records the prompts."""
 
     def __init__(self, *answers):
         self.answers, self.asked = list(answers), []
@@ -36,7 +36,7 @@ async def once_is_for_one_call(world, way):
             assert text(await client.call_tool("skills_run", run("hello.sh"))) == "hello"
         assert code(await client.call_tool("skills_run", run("hello.sh"))) == "denied_by_policy"
     assert len(user.asked) == 3
-    assert user.asked[0].message.startswith("work wants to run: scripts/hello.sh"), user.asked[0].message
+    assert user.asked[0].message.startswith("Allow `work` to run scripts/hello.sh"), user.asked[0].message
     assert user.asked[0].requested_schema["properties"]["decision"]["default"] == "deny"
 
 
@@ -57,7 +57,7 @@ async def a_session_is_where_calls_belong_together(world, way):
 
 
 @test(ways=[way for way in WAYS if way[0] == "http"])
-async def what_everybody_here_may_call_nobody_allows_for_good(world, way):
+async def unauthenticated_users_cannot_approve_permanently(world, way):
     greet(world)
     user = User("allow_always")
     async with connected(world, way, elicitation_callback=user) as client:
@@ -110,7 +110,7 @@ async def whoever_never_answers_can_still_take_the_call_back(world, way):
         with anyio.move_on_after(1) as scope:
             await client.call_tool("skills_run", run("long.sh"))
         assert scope.cancelled_caught
-        # Other calls are not held up, and nothing was started.
+        # Other calls are not delayed, and nothing was started.
         assert not (await client.call_tool("skills_ls", {})).is_error
         assert not marked(word)
 
@@ -151,5 +151,5 @@ async def leave_is_for_what_was_shown(world, way):
 
     async with connected(world, way, elicitation_callback=swap) as client:
         result = await client.call_tool("skills_run", run("hello.sh"))
-    # Newer clients are asked again, older ones may call again.
+    # Stateless clients are prompted again, legacy ones may retry.
     assert code(result) == ("denied_by_policy" if way[1] == "modern" else "conflict"), result

@@ -1,4 +1,4 @@
-"""How client and server meet, and what tools the server says it has."""
+"""Initialization and the list of tools."""
 
 import jsonschema
 

@@ -1,4 +1,4 @@
-"""What a client hears of a call that takes long."""
+"""Progress notifications of long calls."""
 
 from clients import PROGRAMS, WAYS, connected, run, text
 from harness import test

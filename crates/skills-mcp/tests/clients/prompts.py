@@ -1,4 +1,4 @@
-"""Prompts, and what completes what a user types."""
+"""Prompts and completion."""
 
 from mcp import MCPError
 from mcp_types import PromptReference, ResourceTemplateReference
@@ -20,7 +20,7 @@ async def each_skill_that_users_may_call_is_a_prompt(world, way):
         assert any("the <b>report</b>" in message.content.text for message in given.messages), given
         long = await client.get_prompt("work", {"arguments": "x" * (1 << 19)})
         assert sum(len(message.content.text) for message in long.messages) >= 1 << 19
-        for name, arguments in [("nobody", None), ("quiet", None), ("work", {"other": "x"}), ("skill_guide", {"arguments": "x"})]:
+        for name, arguments in [("missing", None), ("quiet", None), ("work", {"other": "x"}), ("skill_guide", {"arguments": "x"})]:
             try:
                 await client.get_prompt(name, arguments)
             except MCPError as error:

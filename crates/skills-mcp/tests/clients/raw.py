@@ -1,4 +1,4 @@
-"""A client that writes its messages itself, to say what no library would."""
+"""A client that writes messages itself, including invalid ones."""
 
 import json
 import os
@@ -37,7 +37,7 @@ class Raw:
         self.send({"jsonrpc": "2.0", "method": method, "params": params or {}})
 
     def receive(self, seconds=10.0):
-        """Returns the next message; nothing at the end or when none comes in time."""
+        """Returns the next message, or None at the end or after a timeout."""
         end, descriptor = time.monotonic() + seconds, self.process.stdout.fileno()
         while b"\n" not in self.buffer:
             ready, _, _ = select.select([descriptor], [], [], max(0, end - time.monotonic()))
@@ -49,7 +49,7 @@ class Raw:
         return json.loads(line)
 
     def answer(self, id, seconds=10.0):
-        """Returns the answer to a request, and keeps what comes before it in `seen`."""
+        """Returns the response to a request, and stores other messages in `seen`."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             message = self.receive(end - time.monotonic())
@@ -70,7 +70,7 @@ class Raw:
         return self.call(method, {**(params or {}), "_meta": META}, seconds)
 
     def begin(self, capabilities=None, version="2025-11-25"):
-        """Shakes hands as clients of older revisions do."""
+        """Initializes the connection like a legacy client."""
         hello = {"protocolVersion": version, "capabilities": capabilities or {}, "clientInfo": {"name": "raw", "version": "1"}}
         answer = self.call("initialize", hello)
         self.notify("notifications/initialized")

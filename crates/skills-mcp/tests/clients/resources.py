@@ -1,4 +1,4 @@
-"""Files of skills and of tools as resources."""
+"""Skill files and tool files as resources."""
 
 import base64
 import hashlib
@@ -64,7 +64,7 @@ async def nothing_else_is_a_resource(world, way):
     async with connected(world, way) as client:
         for uri in [
             "skill://work/nothing",
-            "skill://nobody/SKILL.md",
+            "skill://missing/SKILL.md",
             "skill://work/../many-001/SKILL.md",
             "skill://work/%2e%2e/many-001/SKILL.md",
             "skill://work/..%2fmany-001/SKILL.md",

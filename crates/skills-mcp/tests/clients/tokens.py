@@ -1,4 +1,4 @@
-"""Several clients of one server, each with a token of its own."""
+"""Several clients of one server, each with its own token."""
 
 from mcp_types import ElicitResult
 

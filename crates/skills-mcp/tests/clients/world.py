@@ -1,4 +1,4 @@
-"""A host of the tests: a home, skills and a workspace that are gone afterwards, and the command that serves them."""
+"""The environment of a test: temporary home, skills and workspace, and the server command."""
 
 import json
 import os
@@ -49,7 +49,7 @@ class World:
         return ["mcp", "--root", str(self.skills), "--workspace", str(self.workspace), "--log", "error", *more]
 
     def pipes(self, *more):
-        """Starts the command for a client that writes its messages itself."""
+        """Starts the server for a client that writes messages itself."""
         pipe = subprocess.PIPE
         process = subprocess.Popen(
             [COMMAND, *self.arguments(*more)], stdin=pipe, stdout=pipe, env=self.environment(), cwd=self.directory, bufsize=0
@@ -58,7 +58,7 @@ class World:
         return process
 
     def http(self, *more, tokens=None):
-        """Starts the command over HTTP, for everybody here or for those who hold one of the tokens."""
+        """Starts the server over HTTP, without tokens or with these."""
         if tokens is None:
             more = ("--no-token", *more)
         else:
@@ -95,12 +95,12 @@ class Served:
 
 
 def mark():
-    """Makes a word by which a program of a test is found among all others."""
+    """Returns a unique word that identifies a program of a test."""
     return f"mark-{uuid.uuid4().hex}"
 
 
 def marked(word):
-    """Lists the processes that have the word among their arguments."""
+    """Lists the processes with the word in their arguments."""
     found = []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -114,7 +114,7 @@ def marked(word):
 
 
 def until(condition, seconds=10.0):
-    """Waits for a condition, blocking, and says whether it came."""
+    """Waits for a condition, blocking; returns whether it became true."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():

@@ -1,4 +1,4 @@
-//! Leave of the client's user.
+//! Approvals by the user of the client.
 
 use serde_json::{Value, json};
 use skills_mcp::Server;
@@ -33,7 +33,7 @@ fn code(result: &Value) -> &Value {
 }
 
 #[tokio::test]
-async fn an_older_client_is_asked_while_the_call_waits() {
+async fn a_legacy_client_is_prompted_during_the_call() {
     if skip_without_sandbox() {
         return;
     }
@@ -56,14 +56,14 @@ async fn an_older_client_is_asked_while_the_call_waits() {
         form["message"]
             .as_str()
             .unwrap()
-            .starts_with("greet wants to run: "),
+            .starts_with("Allow `greet` to run "),
         "{form}"
     );
     assert_eq!(
         form["requestedSchema"]["properties"]["decision"]["enum"],
         json!(["allow_once", "allow_session", "allow_always", "deny"])
     );
-    // Words of a model hold for the session at most.
+    // Commands of a model are approved for the session at most.
     client.answer = json!({"action": "decline"});
     let asked = client.asked.len();
     client
@@ -95,19 +95,19 @@ async fn an_older_client_is_asked_while_the_call_waits() {
     assert_eq!(
         client.asked.len(),
         asked + 2,
-        "the answer holds for the connection"
+        "the approval holds for the connection"
     );
     let mut other = Client::connect(&server, Era::Old, forms()).await;
     other.answer = json!({"action": "decline"});
     assert_eq!(
         code(&other.ok("tools/call", run()).await),
         "denied_by_policy",
-        "and for no other connection"
+        "and not for another connection"
     );
 }
 
 #[tokio::test]
-async fn an_answer_that_cannot_be_read_is_none() {
+async fn an_invalid_response_is_a_denial() {
     if skip_without_sandbox() {
         return;
     }
@@ -141,7 +141,7 @@ async fn an_answer_that_cannot_be_read_is_none() {
     }
 }
 
-/// Calls until there is a question, and returns it and what has to come back with the answer.
+/// Calls until there is a prompt, and returns it with the state for the retry.
 async fn asked(client: &mut Client) -> (Value, Value) {
     let result = client.ok("tools/call", run()).await;
     assert_eq!(result["resultType"], "input_required", "{result}");
@@ -158,7 +158,7 @@ fn again(state: &Value, answer: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_newer_client_is_asked_by_the_result() {
+async fn a_stateless_client_is_prompted_by_the_result() {
     if skip_without_sandbox() {
         return;
     }
@@ -170,7 +170,7 @@ async fn a_newer_client_is_asked_by_the_result() {
         form["message"]
             .as_str()
             .unwrap()
-            .starts_with("greet wants to run: "),
+            .starts_with("Allow `greet` to run "),
         "{form}"
     );
     let result = client
@@ -193,7 +193,7 @@ async fn a_newer_client_is_asked_by_the_result() {
 }
 
 #[tokio::test]
-async fn state_of_another_call_starts_nothing() {
+async fn state_of_another_call_is_rejected() {
     if skip_without_sandbox() {
         return;
     }
@@ -231,7 +231,7 @@ async fn state_of_another_call_starts_nothing() {
         let answer = client.call("tools/call", call.clone()).await;
         assert_eq!(answer["error"]["code"], -32602, "{call}: {answer}");
     }
-    // Another server does not know the seal, unless it has the key.
+    // Another server rejects the state, unless it has the same key.
     let mut foreign = Client::connect(&host.server(&[]), Era::New, forms()).await;
     assert_eq!(
         foreign
@@ -239,7 +239,7 @@ async fn state_of_another_call_starts_nothing() {
             .await["error"]["code"],
         -32602
     );
-    // What changed since the question is asked for anew.
+    // A changed skill needs a new prompt.
     host.script("greet", "hello.sh", "echo something else\n");
     let result = client
         .ok("tools/call", again(&state, accept("allow_once")))
@@ -249,7 +249,7 @@ async fn state_of_another_call_starts_nothing() {
 }
 
 #[tokio::test]
-async fn servers_that_share_a_key_stand_for_each_other() {
+async fn servers_that_share_a_key_accept_each_others_state() {
     if skip_without_sandbox() {
         return;
     }
@@ -275,7 +275,7 @@ async fn servers_that_share_a_key_stand_for_each_other() {
 }
 
 #[tokio::test]
-async fn a_client_that_cannot_be_asked_is_told_what_allows_it() {
+async fn a_client_without_elicitation_gets_a_hint() {
     if skip_without_sandbox() {
         return;
     }
@@ -290,14 +290,14 @@ async fn a_client_that_cannot_be_asked_is_told_what_allows_it() {
         let result = client.ok("tools/call", run()).await;
         assert_eq!(code(&result), "approval_required", "{result}");
         let text = result["content"][0]["text"].as_str().unwrap();
-        let hint = "where the server runs, `skills trust greet` approves the skill as it is now, and `skills mcp --allow spawn:sh` allows it while the \
-                    server runs";
+        let hint =
+            "on the server, run `skills trust greet` or start the server with `--allow spawn:sh`";
         assert!(text.ends_with(hint), "{text}");
         let made_up = json!({"name": "skills_run", "arguments": {"name": "greet", "command": "sh -c 'echo x'"}});
         let result = client.ok("tools/call", made_up).await;
         let text = result["content"][0]["text"].as_str().unwrap();
         assert!(
-            text.contains("`skills mcp --allow spawn:sh`") && !text.contains("skills trust"),
+            text.contains("`--allow spawn:sh`") && !text.contains("skills trust"),
             "{text}"
         );
         assert!(!text.contains(host.path("").to_str().unwrap()), "{text}");
@@ -306,7 +306,7 @@ async fn a_client_that_cannot_be_asked_is_told_what_allows_it() {
 }
 
 #[tokio::test]
-async fn several_callers_do_not_decide_for_each_other() {
+async fn users_do_not_decide_for_each_other() {
     if skip_without_sandbox() {
         return;
     }
@@ -327,7 +327,7 @@ async fn several_callers_do_not_decide_for_each_other() {
 }
 
 #[tokio::test]
-async fn a_question_that_nobody_waits_for_is_taken_away() {
+async fn the_prompt_of_a_cancelled_call_is_cancelled() {
     if skip_without_sandbox() {
         return;
     }
@@ -346,7 +346,7 @@ async fn a_question_that_nobody_waits_for_is_taken_away() {
         taken["params"]["requestId"], client.asked[0]["id"],
         "{taken}"
     );
-    // An answer that comes all the same does nothing.
+    // A late answer is discarded.
     let late =
         json!({"jsonrpc": "2.0", "id": client.asked[0]["id"], "result": accept("allow_session")});
     client.write(&late).await;

@@ -71,7 +71,7 @@ async fn results_are_text_data_and_links() {
 }
 
 #[tokio::test]
-async fn scripts_run_and_whoever_cancels_ends_them() {
+async fn scripts_run_and_are_stopped_by_cancellation() {
     if skip_without_sandbox() {
         return;
     }
@@ -106,7 +106,7 @@ async fn scripts_run_and_whoever_cancels_ends_them() {
             progress["params"]["message"]
                 .as_str()
                 .unwrap()
-                .starts_with("running, "),
+                .starts_with("running ("),
             "{progress}"
         );
         let second = client.notification("notifications/progress").await;
@@ -124,7 +124,7 @@ async fn scripts_run_and_whoever_cancels_ends_them() {
             .await;
         #[cfg(target_os = "linux")]
         ended(&words).await;
-        // The tool is free again.
+        // The tool is available again.
         let ran = client
             .tool(
                 "skills_run",
@@ -134,14 +134,14 @@ async fn scripts_run_and_whoever_cancels_ends_them() {
         assert_eq!(ran["content"][0]["text"], "hello again");
         assert!(
             client.answered.iter().all(|answered| *answered != id),
-            "what was given up is not answered"
+            "a cancelled call gets no response"
         );
     }
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_client_that_goes_takes_its_programs_with_it() {
+async fn programs_end_when_their_client_disconnects() {
     if skip_without_sandbox() {
         return;
     }
@@ -166,7 +166,7 @@ async fn a_client_that_goes_takes_its_programs_with_it() {
     ended(&words).await;
 }
 
-/// Waits until no program has these words any more.
+/// Waits until no program has this command line.
 #[cfg(target_os = "linux")]
 async fn ended(words: &str) {
     for _ in 0..1_200 {
@@ -175,10 +175,10 @@ async fn ended(words: &str) {
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
-    panic!("{} programs are left", running(words));
+    panic!("{} programs are still running", running(words));
 }
 
-/// Counts the programs that have these words.
+/// Counts the programs with this command line.
 #[cfg(target_os = "linux")]
 fn running(words: &str) -> usize {
     let programs = std::fs::read_dir("/proc").unwrap().flatten();
@@ -193,7 +193,7 @@ fn running(words: &str) -> usize {
 }
 
 #[tokio::test]
-async fn calls_that_are_given_up_say_what_was_written() {
+async fn cancelled_calls_return_the_output_so_far() {
     if skip_without_sandbox() {
         return;
     }
@@ -219,7 +219,7 @@ async fn calls_that_are_given_up_say_what_was_written() {
 }
 
 #[tokio::test]
-async fn one_client_has_so_many_calls_at_a_time() {
+async fn the_concurrent_calls_of_a_client_are_limited() {
     if skip_without_sandbox() {
         return;
     }
@@ -239,7 +239,7 @@ async fn one_client_has_so_many_calls_at_a_time() {
     assert_eq!(refused["isError"], true);
     assert_eq!(
         refused["content"][0]["text"],
-        "Error: 1 calls are being answered already; call again when one of them is done"
+        "Error: too many concurrent calls (limit 1); retry later"
     );
     client
         .notify("notifications/cancelled", json!({"requestId": id}))

@@ -1,4 +1,4 @@
-//! A client that speaks the protocol by hand, so that what is tested is what stands on the wire.
+//! A client that writes messages itself, to test the wire format.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use skills_mcp::Server;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 
-/// How long anything may take; only a test that hangs takes so long.
+/// Fails a test that hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How a client talks.
+/// The lifecycle of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Era {
     Old,
@@ -22,9 +22,9 @@ pub(crate) struct Client {
     reader: BufReader<ReadHalf<DuplexStream>>,
     writer: Option<WriteHalf<DuplexStream>>,
     next: u64,
-    /// What came besides answers.
+    /// Messages other than responses.
     pub(crate) notifications: Vec<Value>,
-    /// How requests of the server are answered.
+    /// Responses to requests of the server.
     pub(crate) answer: Value,
     pub(crate) asked: Vec<Value>,
     /// The ids that were answered.
@@ -32,7 +32,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Connects a client that can do this, and greets as it does.
+    /// Connects a client with these capabilities, and initializes the connection.
     pub(crate) async fn connect(server: &Server, era: Era, capabilities: Value) -> Self {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(theirs);
@@ -85,14 +85,14 @@ impl Client {
             .await;
     }
 
-    /// Sends a request and returns the whole answer; what comes meanwhile is kept, and what is
-    /// asked answered.
+    /// Sends a request and returns the response. Stores other messages, and responds to requests of
+    /// the server.
     pub(crate) async fn call(&mut self, method: &str, params: Value) -> Value {
         let id = self.send(method, params).await;
         self.answer_to(id).await
     }
 
-    /// Sends a request that has to be answered well, and returns the result.
+    /// Sends a request that must succeed, and returns the result.
     pub(crate) async fn ok(&mut self, method: &str, params: Value) -> Value {
         let answer = self.call(method, params).await;
         assert!(answer.get("error").is_none(), "{method}: {answer}");

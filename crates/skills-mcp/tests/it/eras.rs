@@ -1,4 +1,4 @@
-//! Both eras of the protocol.
+//! Both lifecycles of the protocol.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::client::{Client, Era};
 use crate::fixture::Host;
 
 #[tokio::test]
-async fn what_the_server_says_of_itself() {
+async fn initialization_returns_server_info_and_capabilities() {
     let host = Host::new();
     let server = host.server(&[]);
     let mut new = Client::connect(&server, Era::New, json!({})).await;
@@ -57,7 +57,7 @@ async fn what_the_server_says_of_itself() {
 }
 
 #[tokio::test]
-async fn tools_have_titles_schemas_and_hints_in_both_eras() {
+async fn tools_have_titles_schemas_and_annotations_in_both_lifecycles() {
     let host = Host::new();
     host.skill("greet", "").script(
         "greet",
@@ -114,7 +114,7 @@ async fn tools_have_titles_schemas_and_hints_in_both_eras() {
 }
 
 #[tokio::test]
-async fn very_many_tools_come_in_pages() {
+async fn very_many_tools_are_paged() {
     let host = Host::new();
     for number in 0..700 {
         host.skill(&format!("skill-{number:03}"), "").script(
@@ -155,7 +155,7 @@ async fn very_many_tools_come_in_pages() {
 }
 
 #[tokio::test]
-async fn a_request_of_the_new_era_says_what_it_speaks() {
+async fn a_stateless_request_names_its_protocol_version() {
     let host = Host::new();
     let server = host.server(&[]);
     let mut client = Client::connect(&server, Era::New, json!({})).await;
@@ -172,7 +172,7 @@ async fn a_request_of_the_new_era_says_what_it_speaks() {
             .await
             .get("result")
             .is_some(),
-        "the server still serves"
+        "the server still responds"
     );
 }
 
@@ -257,13 +257,13 @@ async fn every_request_is_answered() {
         assert_eq!(answer["error"]["code"], code, "{answer}");
         assert!(
             answer.to_string().len() < 4_000,
-            "what was said comes back whole"
+            "the text is returned completely"
         );
     }
 }
 
 #[tokio::test]
-async fn what_comes_before_the_handshake_is_passed_over() {
+async fn messages_before_initialization_are_ignored() {
     let host = Host::new();
     let server = host.server(&[]);
     let mut client = Client::connect(&server, Era::New, json!({})).await;
@@ -284,7 +284,7 @@ async fn what_comes_before_the_handshake_is_passed_over() {
 }
 
 #[tokio::test]
-async fn until_it_is_settled_how_it_goes_on_nothing_but_requests_counts() {
+async fn before_negotiation_only_requests_are_accepted() {
     let host = Host::new();
     let server = host.server(&[]);
     let client_info = json!({"name": "test", "version": "1"});
@@ -315,7 +315,7 @@ async fn until_it_is_settled_how_it_goes_on_nothing_but_requests_counts() {
     }
 }
 
-/// A stream with little room, so that answers wait to be read.
+/// A stream with a small buffer, so that responses wait to be read.
 struct Narrow {
     reader: ReadHalf<DuplexStream>,
     writer: WriteHalf<DuplexStream>,
@@ -324,8 +324,8 @@ struct Narrow {
 }
 
 impl Narrow {
-    fn serve(server: Server, room: usize) -> Self {
-        let (ours, theirs) = tokio::io::duplex(room);
+    fn serve(server: Server, capacity: usize) -> Self {
+        let (ours, theirs) = tokio::io::duplex(capacity);
         let (input, output) = tokio::io::split(theirs);
         let stop = CancellationToken::new();
         let stopped = stop.clone();
@@ -346,7 +346,7 @@ impl Narrow {
 }
 
 #[tokio::test]
-async fn what_was_asked_before_the_client_closed_its_end_is_answered() {
+async fn requests_before_the_end_of_input_are_answered() {
     let host = Host::new();
     let server = host.server(&[]);
     let Narrow {
@@ -372,8 +372,9 @@ async fn what_was_asked_before_the_client_closed_its_end_is_answered() {
     serving.await.unwrap();
 }
 
-#[tokio::test]
-async fn a_client_that_closed_its_end_reads_at_its_own_pace() {
+/// Paused time advances only when all tasks wait: the server for its client, and this test.
+#[tokio::test(start_paused = true)]
+async fn a_client_can_read_slowly_after_the_end_of_input() {
     let host = Host::new();
     let server = host.server(&[]);
     let Narrow {
@@ -392,7 +393,7 @@ async fn a_client_that_closed_its_end_reads_at_its_own_pace() {
             .unwrap();
     }
     writer.shutdown().await.unwrap();
-    // More than everything that is under way may take.
+    // More than the timeout of running calls.
     tokio::time::sleep(Duration::from_secs(7)).await;
     assert!(!serving.is_finished());
     let mut answers = String::new();
@@ -407,8 +408,8 @@ async fn a_client_that_closed_its_end_reads_at_its_own_pace() {
     serving.await.unwrap();
 }
 
-#[tokio::test]
-async fn a_client_that_takes_nothing_does_not_keep_a_server_that_is_to_stop() {
+#[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_read_does_not_delay_a_shutdown() {
     let host = Host::new();
     let server = host.server(&[]);
     let Narrow {
@@ -423,13 +424,13 @@ async fn a_client_that_takes_nothing_does_not_keep_a_server_that_is_to_stop() {
         .unwrap();
     writer.shutdown().await.unwrap();
     tokio::time::sleep(Duration::from_secs(3)).await;
-    assert!(!serving.is_finished(), "an answer waits to be read");
+    assert!(!serving.is_finished(), "a response waits to be read");
     stop.cancel();
     serving.await.unwrap();
 }
 
 #[tokio::test]
-async fn an_id_that_is_in_use_disturbs_nobody() {
+async fn a_duplicate_id_does_not_affect_the_first_request() {
     if skills_test_support::skip_without_sandbox() {
         return;
     }
@@ -465,7 +466,7 @@ async fn an_id_that_is_in_use_disturbs_nobody() {
     client
         .notify("notifications/cancelled", json!({"requestId": 70}))
         .await;
-    // It can be used again once the call has ended.
+    // The id can be reused once the call has ended.
     let ping = json!({"jsonrpc": "2.0", "id": 70, "method": "ping"});
     loop {
         client.write(&ping).await;
@@ -473,21 +474,21 @@ async fn an_id_that_is_in_use_disturbs_nobody() {
         if answer["result"] == json!({}) {
             break;
         }
-        // Nobody waits for the call any more, so this is about the ping.
+        // The call was cancelled, so this response belongs to the ping.
         let is_refused = answer["id"] == 70 && answer["error"]["code"] == -32600;
         assert!(is_refused || answer.get("method").is_some(), "{answer}");
     }
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_is_given_no_more() {
+async fn a_client_that_does_not_read_is_not_served_further() {
     let host = Host::new();
     for number in 0..100 {
         host.skill(&format!("skill-{number}"), "");
     }
     let server = host.server(&[]);
     let mut client = Client::connect(&server, Era::Old, json!({})).await;
-    // Far more than is answered at a time, with nobody who reads: the server stops reading as well.
+    // Far more requests than can be in flight, without reading: the server stops reading, too.
     let line =
         json!({"jsonrpc": "2.0", "id": 1, "method": "skills/list", "params": {}}).to_string();
     let flood = async {
@@ -503,15 +504,15 @@ async fn a_client_that_does_not_read_is_given_no_more() {
         }
     };
     let flooded = tokio::time::timeout(std::time::Duration::from_secs(1), flood).await;
-    assert!(flooded.is_err(), "a million requests were taken in");
-    // Whoever begins to read gets an answer to each that was taken in, or is told that it was not.
+    assert!(flooded.is_err(), "a million requests were accepted");
+    // Once the client reads, each accepted request gets a response or a rejection.
     for _ in 0..200 {
         client.message().await;
     }
 }
 
 #[tokio::test]
-async fn lines_that_are_no_messages_do_no_harm() {
+async fn invalid_lines_are_harmless() {
     let host = Host::new();
     let server = host.server(&[]);
     let mut client = Client::connect(&server, Era::Old, json!({})).await;
@@ -532,7 +533,7 @@ async fn lines_that_are_no_messages_do_no_harm() {
             "{{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{deep}}}\n"
         ))
         .await;
-    // A line longer than what is kept, and then the next one.
+    // A line above the limit, and then the next one.
     let chunk = "x".repeat(1 << 20);
     for _ in 0..20 {
         client.raw(&chunk).await;

@@ -46,7 +46,7 @@ impl Host {
         self.file(&format!("skills/{skill}/scripts/{file}"), source)
     }
 
-    /// The tools where whoever started the host allows these.
+    /// Builds the tools with `allow` rules of the invocation.
     pub(crate) fn tools(&self, allowed: &[&str]) -> ToolSet {
         let allow = |rules: Policy, text: &&str| {
             rules.rule(Rule::parse(Effect::Allow, RuleSource::Invocation, text).unwrap())

@@ -1,11 +1,10 @@
-//! What stands between a socket and the protocol, as a client meets it: raw requests to a server at
-//! a port of its own.
+//! The HTTP server as a client sees it: raw requests to a server on its own port.
 
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "a helper of a test fails as the test does"
+    reason = "helpers of a test fail like the test"
 )]
 
 mod bodies;

@@ -1,14 +1,14 @@
-//! The command of a hook: a script of the skill and plain words.
+//! Parses the command of a hook: a script of the skill with plain arguments.
 
 use skills_manifest::{Hook, HookAction};
 
 use crate::ExecutionOptions;
 
-/// What a shell would act on.
+/// Characters that a shell interprets.
 const SHELL_METACHARACTERS: [char; 18] = [
     ';', '&', '|', '<', '>', '`', '$', '(', ')', '{', '}', '*', '?', '[', '~', '#', '!', '\n',
 ];
-/// What skills write for their own directory.
+/// Variables that skills use for their own directory.
 const SKILL_DIR_PREFIXES: [&str; 6] = [
     "${CLAUDE_SKILL_DIR}/",
     "$CLAUDE_SKILL_DIR/",
@@ -17,29 +17,29 @@ const SKILL_DIR_PREFIXES: [&str; 6] = [
     "${CLAUDE_PLUGIN_ROOT}/",
     "$CLAUDE_PLUGIN_ROOT/",
 ];
-/// Programs that may stand before the script; the sandbox chooses the interpreter by the script's
-/// ending all the same.
+/// Programs that can precede the script. The sandbox still selects the interpreter by the file
+/// extension.
 const INTERPRETERS: [&str; 8] = [
     "python3", "python", "bash", "sh", "node", "ruby", "perl", "exec",
 ];
 
-/// Makes the options that run a hook.
+/// Builds the options to run a hook.
 ///
 /// # Errors
-/// When the hook is no command, needs a shell, or wants to run elsewhere.
+/// Fails if the hook is not a command, needs a shell, or has another working directory.
 pub(super) fn hook_options(hook: &Hook) -> Result<ExecutionOptions, &'static str> {
     let HookAction::Command {
         command,
         cwd: directory,
     } = &hook.action
     else {
-        return Err("only commands are run");
+        return Err("only command hooks are supported");
     };
     if directory
         .as_deref()
         .is_some_and(|directory| !matches!(directory, "" | "." | "./"))
     {
-        return Err("it wants to run in another directory than the skill's");
+        return Err("its working directory is not the skill directory");
     }
     let (script, args) = split_words(command)?;
     let mut options = ExecutionOptions::default().script(script);
@@ -59,14 +59,14 @@ fn split_words(command: &str) -> Result<(String, Vec<String>), &'static str> {
         command = command.replace(directory, "");
     }
     if command.contains(SHELL_METACHARACTERS) {
-        return Err("it needs a shell, and no text of a skill reaches one");
+        return Err("the command needs a shell, which is not supported");
     }
     let mut words = shlex::split(&command)
-        .ok_or("its quotes do not close")?
+        .ok_or("the command has an unclosed quote")?
         .into_iter()
         .peekable();
     words.next_if(|word| INTERPRETERS.contains(&word.as_str()));
-    let script = words.next().ok_or("it is empty")?;
+    let script = words.next().ok_or("the command is empty")?;
     let script = script.strip_prefix("./").unwrap_or(&script).to_owned();
     Ok((script, words.collect()))
 }
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scripts_of_the_skill_with_words() {
+    fn commands_are_scripts_with_plain_arguments() {
         let check =
             |command: &str| split_words(command).map(|(script, args)| format!("{script} {args:?}"));
         for (command, expected) in [
@@ -110,7 +110,10 @@ mod tests {
         ] {
             assert!(split_words(shell).is_err(), "{shell}");
         }
-        assert_eq!(split_words("a.sh 'open"), Err("its quotes do not close"));
-        assert_eq!(split_words("  "), Err("it is empty"));
+        assert_eq!(
+            split_words("a.sh 'open"),
+            Err("the command has an unclosed quote")
+        );
+        assert_eq!(split_words("  "), Err("the command is empty"));
     }
 }

@@ -1,16 +1,16 @@
-//! The text of a `.env` file.
+//! Parser for `.env` files.
 
 use std::fmt;
 
 use skills_policy::is_variable_name;
 
-/// A line of a `.env` file that was passed over.
+/// Warning about a line of a `.env` file that was skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EnvFileWarning {
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// What is wrong. The value is not shown.
+    /// The problem, without the value.
     pub reason: &'static str,
 }
 
@@ -20,7 +20,7 @@ impl fmt::Display for EnvFileWarning {
     }
 }
 
-/// Reads names with their values, and what is wrong.
+/// Returns names with their values, and warnings.
 pub(super) fn parse(text: &str) -> (Vec<(String, String)>, Vec<EnvFileWarning>) {
     let text = text.trim_start_matches('\u{FEFF}').replace("\r\n", "\n");
     let (mut values, mut problems) = (Vec::new(), Vec::new());
@@ -44,14 +44,15 @@ pub(super) fn parse(text: &str) -> (Vec<(String, String)>, Vec<EnvFileWarning>) 
 
 type ParsedEntry = Option<(String, String)>;
 
-/// Reads one entry, which has one line unless it is quoted; returns its length with the line end.
+/// Parses one entry, which is one line unless its value is quoted. Returns its length with the line
+/// end.
 fn parse_entry(text: &str) -> Result<(ParsedEntry, usize), &'static str> {
     let end = text.find('\n').map_or(text.len(), |end| end + 1);
     let line = text[..end].trim();
     if line.is_empty() || line.starts_with('#') {
         return Ok((None, end));
     }
-    let equals = text[..end].find('=').ok_or("there is no `=`")?;
+    let equals = text[..end].find('=').ok_or("missing `=`")?;
     let name = text[..equals].trim();
     let name = name
         .strip_prefix("export")
@@ -59,7 +60,7 @@ fn parse_entry(text: &str) -> Result<(ParsedEntry, usize), &'static str> {
         .unwrap_or(name)
         .trim();
     if !is_variable_name(name) {
-        return Err("what stands before `=` is no name");
+        return Err("invalid variable name before `=`");
     }
     let after = &text[equals + 1..];
     let blank = after.len() - after.trim_start_matches([' ', '\t']).len();
@@ -79,9 +80,9 @@ fn parse_entry(text: &str) -> Result<(ParsedEntry, usize), &'static str> {
     let end = text[closed..]
         .find('\n')
         .map_or(text.len(), |end| closed + end + 1);
-    let behind = text[closed..end].trim();
-    if !behind.is_empty() && !behind.starts_with('#') {
-        return Err("something stands behind the closing quote");
+    let trailing = text[closed..end].trim();
+    if !trailing.is_empty() && !trailing.starts_with('#') {
+        return Err("unexpected text after the closing quote");
     }
     Ok((Some((name.to_owned(), value)), end))
 }
@@ -94,7 +95,7 @@ fn parse_unquoted(text: &str) -> String {
     text[..comment.unwrap_or(text.len())].trim().to_owned()
 }
 
-/// Reads to the closing quote; returns the length with it.
+/// Parses up to the closing quote. Returns the length including it.
 fn parse_quoted(text: &str, quote: char) -> Result<(String, usize), &'static str> {
     let mut value = String::new();
     let mut characters = text.char_indices();
@@ -112,7 +113,7 @@ fn parse_quoted(text: &str, quote: char) -> Result<(String, usize), &'static str
             c => value.push(c),
         }
     }
-    Err("the closing quote is missing")
+    Err("missing closing quote")
 }
 
 #[cfg(test)]
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn values_as_people_write_them() {
+    fn common_forms_of_values_are_parsed() {
         check(
             "A=1\nexport B = two words # comment\n\n# C=3\nD=",
             &[("A", "1"), ("B", "two words"), ("D", "")],
@@ -158,16 +159,16 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_named_and_hides_nothing() {
+    fn invalid_lines_are_reported_without_values() {
         let (values, problems) = parse("A=1\nno sign\nB-C=2\nD='open\nE=5\nF=\"x\" y\nG=7");
         let names: Vec<&str> = values.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["A", "E", "G"]);
         let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
         insta::assert_snapshot!(problems.join("\n"), @r"
-        line 2: there is no `=`
-        line 3: what stands before `=` is no name
-        line 4: the closing quote is missing
-        line 6: something stands behind the closing quote
+        line 2: missing `=`
+        line 3: invalid variable name before `=`
+        line 4: missing closing quote
+        line 6: unexpected text after the closing quote
         ");
     }
 }

@@ -1,20 +1,19 @@
-//! Takes values of secrets out of what a program wrote.
+//! Redacts values of secrets in the output of programs.
 
 use memchr::memmem;
 use serde_json::Value;
 use skills_sandbox::CapturedOutput;
 
-/// Shorter values are not looked for: they stand in too much that is no secret.
+/// Minimum length of a redacted value. Shorter values would match unrelated output.
 const MIN_BYTES: usize = 8;
-/// So much of the beginning of a value, at the end of output that was cut, is taken for a part of
-/// it.
+/// Minimum length of a partial value at the edge of truncated output that is redacted.
 const MIN_PARTIAL_BYTES: usize = 4;
 
-/// The values of one run and what stands for them. Exact values only: a program that writes a value
-/// backwards or encoded is not caught.
+/// The values of one run and their replacements. Only literal values and their JSON escapes are
+/// redacted; a program that encodes a value otherwise is not detected.
 #[derive(Default)]
 pub(crate) struct Redactor {
-    /// Longest first, so that no value is torn by one inside it.
+    /// Longest first, so that a value is not split by a shorter one inside it.
     patterns: Vec<(Vec<u8>, String)>,
     too_short: Vec<String>,
 }
@@ -28,7 +27,7 @@ impl Redactor {
                 continue;
             }
             let shown = format!("[redacted {name}]");
-            // A value with a line end at its end is written without it more often than not.
+            // Values with a trailing line end are often written without it.
             let forms = [value.to_owned(), value.trim().to_owned()]
                 .into_iter()
                 .chain(spellings(value));
@@ -50,7 +49,7 @@ impl Redactor {
         redactor
     }
 
-    /// Returns the variables whose values are too short to be looked for.
+    /// Returns the variables whose values are too short to be redacted.
     pub(crate) fn too_short(&self) -> &[String] {
         &self.too_short
     }
@@ -59,17 +58,19 @@ impl Redactor {
         if self.patterns.is_empty() {
             return captured;
         }
-        let (tail, is_cut) = (captured.tail(), captured.is_truncated());
+        let (tail, is_truncated) = (captured.tail(), captured.is_truncated());
         let head = self
-            .redact_bytes(captured.head(), is_cut)
+            .redact_bytes(captured.head(), is_truncated)
             .unwrap_or_else(|| captured.head().to_vec());
-        let tail =
-            self.redact_partial_start(self.redact_bytes(&tail, false).unwrap_or(tail), is_cut);
+        let tail = self.redact_partial_start(
+            self.redact_bytes(&tail, false).unwrap_or(tail),
+            is_truncated,
+        );
         captured.with_bytes(head, tail)
     }
 
-    /// A value may have been cut at its beginning too.
-    fn redact_partial_start(&self, bytes: Vec<u8>, is_cut: bool) -> Vec<u8> {
+    /// Redacts the rest of a value at the start of the tail, if output was truncated.
+    fn redact_partial_start(&self, bytes: Vec<u8>, is_truncated: bool) -> Vec<u8> {
         let part = |pattern: &[u8]| {
             let longest = pattern.len().saturating_sub(1).min(bytes.len());
             (MIN_PARTIAL_BYTES..=longest)
@@ -81,7 +82,7 @@ impl Redactor {
             .iter()
             .filter_map(|(pattern, shown)| Some((part(pattern)?, shown)))
             .max_by_key(|(length, _)| *length);
-        match found.filter(|_| is_cut) {
+        match found.filter(|_| is_truncated) {
             Some((length, shown)) => [shown.as_bytes(), &bytes[length..]].concat(),
             None => bytes,
         }
@@ -94,7 +95,7 @@ impl Redactor {
         )
     }
 
-    /// Takes the values out of all texts of a document, those before a colon too.
+    /// Redacts the values in all strings of a JSON document, including keys.
     pub(crate) fn redact_value(&self, value: Value) -> Value {
         match value {
             _ if self.patterns.is_empty() => value,
@@ -111,8 +112,8 @@ impl Redactor {
         }
     }
 
-    /// Returns the bytes without the values; nothing when there were none.
-    fn redact_bytes(&self, bytes: &[u8], is_cut: bool) -> Option<Vec<u8>> {
+    /// Returns the redacted bytes, or `None` if there was nothing to redact.
+    fn redact_bytes(&self, bytes: &[u8], is_truncated: bool) -> Option<Vec<u8>> {
         let mut result: Option<Vec<u8>> = None;
         for (pattern, shown) in &self.patterns {
             let current = result.as_deref().unwrap_or(bytes);
@@ -120,7 +121,7 @@ impl Redactor {
                 result = Some(replaced);
             }
         }
-        if is_cut {
+        if is_truncated {
             let current = result.as_deref().unwrap_or(bytes);
             let part = self.patterns.iter().filter_map(|(pattern, shown)| {
                 Some((partial_match_at_end(current, pattern)?, shown))
@@ -134,8 +135,8 @@ impl Redactor {
     }
 }
 
-/// How JSON may write a value: as it is but for what must be escaped, with `\/`, and with
-/// everything that is not ASCII escaped.
+/// Returns the ways to write a value in JSON: with the necessary escapes only, with `\/`, and with
+/// all non-ASCII characters escaped.
 fn spellings(value: &str) -> Vec<String> {
     let written = serde_json::to_string(value).unwrap_or_default();
     let written = written
@@ -180,7 +181,7 @@ fn replace(bytes: &[u8], pattern: &[u8], shown: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// Returns how much of the beginning of `pattern` stands at the end of `bytes`.
+/// Returns the length of the longest prefix of `pattern` at the end of `bytes`.
 fn partial_match_at_end(bytes: &[u8], pattern: &[u8]) -> Option<usize> {
     let longest = pattern.len().saturating_sub(1).min(bytes.len());
     (MIN_PARTIAL_BYTES..=longest)
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_replaced_wherever_they_stand() {
+    fn values_are_redacted_everywhere() {
         let redactor = Redactor::new([
             ("KEY", "hunter2hunter2"),
             ("PART", "hunter2h"),
@@ -217,20 +218,20 @@ mod tests {
             r#"{"pem":"[redacted PEM]"}"#
         );
         assert_eq!(check("line \"one\"\nline two"), "[redacted PEM]");
-        let odd = Redactor::new([
+        let escaped = Redactor::new([
             ("PATH", "abcd/efgh/ijkl"),
             ("UMLAUT", "p\u{e4}ssw\u{f6}rter-geheim"),
             ("QUOTE", "ends-in-a-\""),
         ]);
-        let check_odd = |text: &str| odd.redact_captured(captured(text, 1_000)).text();
+        let check_escaped = |text: &str| escaped.redact_captured(captured(text, 1_000)).text();
         assert_eq!(
-            check_odd(
+            check_escaped(
                 r#"abcd\/efgh\/ijkl p\u00e4ssw\u00f6rter-geheim p\u00E4ssw\u00F6rter-geheim"#
             ),
             "[redacted PATH] [redacted UMLAUT] [redacted UMLAUT]"
         );
         assert_eq!(
-            check_odd(r#"{"k": "ends-in-a-\""}"#),
+            check_escaped(r#"{"k": "ends-in-a-\""}"#),
             r#"{"k": "[redacted QUOTE]"}"#
         );
         assert_eq!(redactor.too_short(), ["PIN"]);
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn other_spellings_in_json_are_found_once_it_is_read() {
+    fn other_json_escapes_are_redacted_after_parsing() {
         let redactor = Redactor::new([("KEY", "abcd/efgh/ijkl"), ("NAME", "caf\u{e9}-caf\u{e9}")]);
         let value: Value =
             serde_json::from_str(r#"{"abcd\/efgh\/ijkl": ["caf\u00e9-caf\u00e9", 1]}"#).unwrap();
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_was_cut_is_replaced_too() {
+    fn a_truncated_value_is_redacted() {
         let redactor = Redactor::new([("KEY", "hunter2hunter2")]);
         let cut = redactor.redact_captured(captured("ok hunter2hunter2", 12));
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Asking, approving, and asking again when something changed.
+//! Tests of approval requests, stored approvals and changes that invalidate them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use skills_sandbox::{Job, RunFuture, RunOutput, Sandbox};
 
 use crate::fixture::{Asleep, Fixture};
 
-/// Answers yes for good, and remembers what it was asked.
+/// Approves permanently and records its requests.
 #[derive(Default)]
 struct Host(Mutex<Vec<ApprovalRequest>>);
 
@@ -41,7 +41,7 @@ fn denied(artifacts: &ExecutionArtifacts) -> String {
 }
 
 #[tokio::test]
-async fn an_approval_holds_for_just_this_content() {
+async fn an_approval_is_valid_for_exactly_one_content() {
     let fixture = Fixture::new();
     fixture
         .skill("deploy", "allowed-tools: Bash(git:*)\n")
@@ -69,7 +69,7 @@ async fn an_approval_holds_for_just_this_content() {
         );
     }
     assert_eq!(host.asked(), 1);
-    // Another process of the host knows it too.
+    // Another process with the same store has the approval.
     assert!(
         build()
             .execute_skill("deploy", ExecutionOptions::default())
@@ -110,7 +110,7 @@ async fn an_approval_holds_for_just_this_content() {
 }
 
 #[tokio::test]
-async fn a_broken_store_approves_nothing_and_is_kept() {
+async fn an_unreadable_store_approves_nothing_and_is_not_overwritten() {
     let fixture = Fixture::new();
     fixture
         .skill("deploy", "allowed-tools: Bash\n")
@@ -140,9 +140,9 @@ async fn a_broken_store_approves_nothing_and_is_kept() {
     );
 }
 
-/// Between a question and its answer there is time to exchange what was asked about.
+/// The skill could be replaced between a request and its response.
 #[tokio::test]
-async fn a_skill_that_changes_while_somebody_is_asked_does_not_run() {
+async fn a_skill_that_changes_during_the_prompt_does_not_run() {
     let fixture = Fixture::new();
     fixture
         .skill("deploy", "allowed-tools: Bash\n")
@@ -161,9 +161,9 @@ async fn a_skill_that_changes_while_somebody_is_asked_does_not_run() {
     assert!(fixture.sandbox.jobs().is_empty());
 }
 
-/// What was shown is what is approved.
+/// Exactly the request that was shown is approved.
 #[test]
-fn what_changed_since_it_was_shown_is_not_approved() {
+fn a_request_that_changed_since_it_was_shown_is_not_approved() {
     let fixture = Fixture::new();
     fixture
         .skill("deploy", "allowed-tools: Bash(git:*)\n")
@@ -188,9 +188,9 @@ fn what_changed_since_it_was_shown_is_not_approved() {
     );
 }
 
-/// Where nobody keeps records, what a rule gave power to is looked at all the same.
+/// Without an audit log, content with privileges from a rule is still verified.
 #[tokio::test(start_paused = true)]
-async fn a_skill_with_power_by_a_rule_is_looked_at_again() {
+async fn a_privileged_skill_is_verified_before_it_runs() {
     let fixture = Fixture::new();
     fixture
         .skill("deploy", "allowed-tools: Bash\n")
@@ -215,7 +215,7 @@ async fn a_skill_with_power_by_a_rule_is_looked_at_again() {
     assert_eq!(second.unwrap_err().kind(), ErrorKind::ContentChanged);
 }
 
-/// Begins a run of `deploy`, and returns when its program runs.
+/// Starts a run of `deploy`, and returns when its program runs.
 async fn started(
     runtime: &skills_runtime::SkillRuntime,
     runs: &AtomicUsize,
@@ -233,7 +233,7 @@ async fn started(
     first
 }
 
-/// Takes its time and then does something; counts its runs.
+/// Waits, then runs a callback; counts its runs.
 struct Swap<F>(AtomicUsize, F);
 
 impl<F: Fn() + Send + Sync> Sandbox for Swap<F> {
@@ -244,8 +244,8 @@ impl<F: Fn() + Send + Sync> Sandbox for Swap<F> {
     fn run(&self, _: Job) -> RunFuture<'_> {
         Box::pin(async {
             self.0.fetch_add(1, Ordering::SeqCst);
-            // The time of the tests is paused: it moves on when all other runs are authorized and
-            // wait for this one to end.
+            // Test time is paused: it advances when all other runs are authorized and wait for this
+            // one.
             tokio::time::sleep(Duration::from_secs(1)).await;
             (self.1)();
             let nothing = skills_runtime::CapturedOutput::default;
@@ -260,9 +260,9 @@ impl<F: Fn() + Send + Sync> Sandbox for Swap<F> {
     }
 }
 
-/// A run that waits for its turn looks again when it has it.
+/// A run that waits for a permit verifies the content after it is admitted.
 #[tokio::test(start_paused = true)]
-async fn a_skill_that_changes_while_it_waits_for_its_turn_does_not_run() {
+async fn a_skill_that_changes_while_it_waits_for_a_permit_does_not_run() {
     let fixture = Fixture::new();
     fixture
         .skill("deploy", "allowed-tools: Bash\n")
@@ -277,7 +277,7 @@ async fn a_skill_that_changes_while_it_waits_for_its_turn_does_not_run() {
         fixture.path("work/src"),
         fixture.path("secret"),
     );
-    // The program that runs first exchanges what the others were decided on.
+    // The first program replaces the content that the others were authorized for.
     let swap = Swap(AtomicUsize::new(0), move || {
         let _ = std::fs::write(&script, "echo evil, and longer");
         let _ = std::os::unix::fs::symlink(&secret, &link);
@@ -302,7 +302,7 @@ async fn a_skill_that_changes_while_it_waits_for_its_turn_does_not_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_is_not_awaited_for_ever() {
+async fn an_approval_request_times_out() {
     let fixture = Fixture::new();
     fixture
         .skill("deploy", "allowed-tools: Bash\n")
@@ -320,7 +320,7 @@ async fn an_answer_is_not_awaited_for_ever() {
 }
 
 #[tokio::test]
-async fn the_question_describes_the_run() {
+async fn the_approval_request_describes_the_run() {
     let fixture = Fixture::new();
     let yaml = "allowed-tools: Read, Write, Bash(git:*), WebFetch(domain:api.example.com)\nrequires: {env: [API_KEY]}\n";
     fixture
@@ -347,7 +347,7 @@ async fn the_question_describes_the_run() {
 }
 
 #[tokio::test]
-async fn a_preview_asks_nobody_and_runs_nothing() {
+async fn a_preview_asks_no_approver_and_runs_nothing() {
     let fixture = Fixture::new();
     fixture
         .skill(
@@ -370,10 +370,7 @@ async fn a_preview_asks_nobody_and_runs_nothing() {
         matches!(preview.authorization, Authorization::Denied(_))
             && preview.approval_request.is_some()
     );
-    assert_eq!(
-        preview.missing_requirements,
-        ["the program no-such-program"]
-    );
+    assert_eq!(preview.missing_requirements, ["program `no-such-program`"]);
     assert_eq!(
         preview
             .unused_tools
@@ -398,7 +395,7 @@ async fn a_preview_asks_nobody_and_runs_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_missing_is_said_before_anything_is_asked() {
+async fn missing_requirements_are_reported_before_approval() {
     let fixture = Fixture::new();
     let yaml = "allowed-tools: Bash\nrequires: {bins: [no-such-program, sh], env: [API_KEY, HOME], platforms: [windows]}\n";
     fixture
@@ -414,7 +411,7 @@ async fn what_is_missing_is_said_before_anything_is_asked() {
         (error.kind(), host.asked()),
         (ErrorKind::MissingRequirements, 0)
     );
-    assert_snapshot!(error, @r#"the skill "deploy" needs what is not here: a system of: win32; the program no-such-program; the variable API_KEY"#);
+    assert_snapshot!(error, @r#"skill `deploy` has missing requirements: operating system win32; program `no-such-program`; variable `API_KEY`"#);
     let noted = fixture
         .recording()
         .approver(host.clone())
@@ -431,9 +428,9 @@ async fn what_is_missing_is_said_before_anything_is_asked() {
     );
 }
 
-/// A rule that was written for what was there then gives no power to what is there now.
+/// A rule that was written for an earlier version gives no privileges to the current one.
 #[tokio::test]
-async fn a_standing_rule_gives_no_power_to_new_content() {
+async fn a_rule_gives_no_privileges_to_new_content() {
     let fixture = Fixture::new();
     fixture
         .skill("deploy", "allowed-tools: Bash(git:*)\n")
@@ -460,7 +457,7 @@ async fn a_standing_rule_gives_no_power_to_new_content() {
             .exit_status
             .is_success()
     );
-    // One of low risk runs at once, as the OpenSkills flow has it.
+    // A low-risk skill runs without approval, as OpenSkills specifies.
     fixture
         .skill("review", "allowed-tools: Read, Grep, Glob, LS\n")
         .file("review/scripts/run.sh", "");
@@ -474,9 +471,9 @@ async fn a_standing_rule_gives_no_power_to_new_content() {
     );
 }
 
-/// Who talks to somebody else was not answered.
+/// Approvals of one session do not apply to another.
 #[tokio::test]
-async fn an_answer_for_the_session_is_for_one_conversation() {
+async fn a_session_approval_applies_to_one_session() {
     let fixture = Fixture::new();
     fixture
         .skill("deploy", "allowed-tools: Bash(git:*)\n")

@@ -1,4 +1,4 @@
-//! One record of every attempt.
+//! Tests of audit records.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, UNIX_EPOCH};
@@ -29,7 +29,7 @@ impl Memory {
 }
 
 #[tokio::test]
-async fn a_record_says_everything_and_no_secret() {
+async fn a_record_is_complete_and_has_no_secrets() {
     let fixture = Fixture::new();
     fixture
         .skill(
@@ -64,7 +64,7 @@ async fn a_record_says_everything_and_no_secret() {
 }
 
 #[tokio::test]
-async fn attempts_that_come_to_nothing_are_recorded_too() {
+async fn rejected_attempts_are_recorded() {
     let fixture = Fixture::new();
     fixture
         .skill("deploy", "allowed-tools: Bash\n")
@@ -77,7 +77,7 @@ async fn attempts_that_come_to_nothing_are_recorded_too() {
     let sink = Arc::new(Memory::default());
     let runtime = fixture.recording().audit(sink.clone()).build();
     let mut lines = Vec::new();
-    for name in ["deploy", "empty", "odd", "needy", "nobody"] {
+    for name in ["deploy", "empty", "odd", "needy", "absent"] {
         let _ = runtime
             .execute_skill(name, ExecutionOptions::default())
             .await;
@@ -101,7 +101,7 @@ async fn attempts_that_come_to_nothing_are_recorded_too() {
 }
 
 #[tokio::test]
-async fn a_run_that_is_dropped_is_recorded() {
+async fn a_dropped_run_is_recorded() {
     let fixture = Fixture::new();
     fixture
         .skill("deploy", "allowed-tools: Bash\n")
@@ -114,7 +114,7 @@ async fn a_run_that_is_dropped_is_recorded() {
         .build();
     {
         let mut running = Box::pin(runtime.execute_skill("deploy", ExecutionOptions::default()));
-        tokio::select! { biased; _ = &mut running => panic!("nobody answers"), () = std::future::ready(()) => {} }
+        tokio::select! { biased; _ = &mut running => panic!("the approver never responds"), () = std::future::ready(()) => {} }
     }
     let [event] = sink.take().try_into().unwrap();
     assert_eq!(
@@ -124,7 +124,7 @@ async fn a_run_that_is_dropped_is_recorded() {
 }
 
 #[tokio::test]
-async fn without_a_record_nothing_runs() {
+async fn nothing_runs_without_a_record() {
     struct Full;
     impl AuditSink for Full {
         fn check_writable(&self) -> Result<(), AuditError> {
@@ -164,12 +164,12 @@ async fn without_a_record_nothing_runs() {
             .map(|artifacts| artifacts.stdout.text())
             .as_deref(),
         Some("result"),
-        "nothing is lost"
+        "the artifacts are attached to the error"
     );
 }
 
 #[tokio::test]
-async fn a_skill_cannot_make_its_record_too_long() {
+async fn a_skill_cannot_exceed_the_size_of_a_record() {
     let fixture = Fixture::new();
     let odd = "\\\\\"".repeat(60);
     let tools: Vec<String> = (0..100)
@@ -211,9 +211,9 @@ async fn a_skill_cannot_make_its_record_too_long() {
     assert_eq!(
         verify(&log).unwrap().records,
         2,
-        "and the hook, which is longer than anybody reads"
+        "and the hook, which is too long to be approved"
     );
-    // What was dangerous is in it, whatever else is not.
+    // Dangerous permissions are recorded, even if the list is truncated.
     let record = std::fs::read_to_string(&log[0]).unwrap();
     assert!(
         record.contains("granted, by the rule `allow spawn (session)`: start programs")
@@ -222,7 +222,7 @@ async fn a_skill_cannot_make_its_record_too_long() {
     );
 }
 
-/// What an attempt may look like.
+/// Kinds of attempts.
 #[derive(Debug, Clone)]
 struct Try {
     skill: &'static str,
@@ -237,7 +237,7 @@ fn any_try() -> impl Strategy<Value = Try> {
         ApprovalResponse::AllowSession,
         ApprovalResponse::Deny,
     ]));
-    let skill = proptest::sample::select(vec!["plain", "deploy", "broken", "empty", "nobody"]);
+    let skill = proptest::sample::select(vec!["plain", "deploy", "broken", "empty", "absent"]);
     let script = proptest::option::of(proptest::sample::select(vec![
         "run",
         "scripts/run.sh",
@@ -260,10 +260,9 @@ fn any_try() -> impl Strategy<Value = Try> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
-    /// Invariant: every attempt, whatever becomes of it, leaves exactly one record, and only
-    /// granted ones reach the sandbox.
+    /// Invariant: every attempt writes exactly one record, and only granted ones reach the sandbox.
     #[test]
-    fn every_attempt_leaves_one_record(tries in proptest::collection::vec(any_try(), 1..8)) {
+    fn every_attempt_writes_one_record(tries in proptest::collection::vec(any_try(), 1..8)) {
         let fixture = Fixture::new();
         fixture.skill("plain", "").file("plain/scripts/run.sh", "").skill("deploy", "allowed-tools: Bash\n").file("deploy/scripts/run.sh", "");
         fixture.skill("empty", "").skill("broken", "hooks: 3\n").file("broken/scripts/run.sh", "");

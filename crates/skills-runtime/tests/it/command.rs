@@ -1,4 +1,4 @@
-//! Commands of the machine, for a skill and for none.
+//! Tests of host commands, with and without a skill.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -41,7 +41,7 @@ async fn denied(runtime: &SkillRuntime, skill: &str, options: ExecutionOptions) 
 }
 
 #[tokio::test]
-async fn a_command_of_a_skill_needs_leave_to_start_its_program() {
+async fn a_command_of_a_skill_needs_permission_to_spawn_its_program() {
     let fixture = Fixture::new();
     fixture
         .skill("pdf", "")
@@ -76,7 +76,7 @@ async fn a_command_of_a_skill_needs_leave_to_start_its_program() {
 }
 
 #[tokio::test]
-async fn a_session_has_one_directory_for_all_its_runs_and_nobody_else_has() {
+async fn a_session_directory_is_shared_by_its_runs_only() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "").file("pdf/scripts/run.py", "");
     let runtime = fixture
@@ -122,7 +122,7 @@ async fn a_session_has_one_directory_for_all_its_runs_and_nobody_else_has() {
     assert!(!path.exists() && other.path().exists());
 }
 
-/// Remembers what was recorded.
+/// Collects audit events.
 #[derive(Default)]
 struct Records(std::sync::Mutex<Vec<Event>>);
 
@@ -134,7 +134,7 @@ impl AuditSink for Records {
 }
 
 #[tokio::test]
-async fn a_command_for_no_skill_works_on_a_directory_and_is_recorded_as_what_it_is() {
+async fn a_command_without_a_skill_works_on_a_directory_and_is_recorded() {
     let fixture = Fixture::new();
     fixture.file("work/a", "");
     let records = Arc::new(Records::default());
@@ -159,7 +159,7 @@ async fn a_command_for_no_skill_works_on_a_directory_and_is_recorded_as_what_it_
         runtime.execute_command(&work, options)
     };
     assert!(run(&["ls", "-l"]).await.unwrap().exit_status.is_success());
-    // The same words need no second answer, other words do.
+    // The same command needs no second approval; another command does.
     assert!(run(&["ls", "-l"]).await.unwrap().exit_status.is_success());
     assert!(run(&["ls", "-a"]).await.unwrap().exit_status.is_success());
     let asked = asked.lock().unwrap().clone();
@@ -199,7 +199,7 @@ async fn a_command_for_no_skill_works_on_a_directory_and_is_recorded_as_what_it_
 }
 
 #[tokio::test]
-async fn what_is_only_offered_asks_nobody_and_stops_nothing() {
+async fn optional_mounts_need_no_approval_and_cause_no_failure() {
     use skills_runtime::policy::Access;
     let fixture = Fixture::new();
     fixture
@@ -218,7 +218,7 @@ async fn what_is_only_offered_asks_nobody_and_stops_nothing() {
         Policy::default().rule(Rule::parse(Effect::Allow, RuleSource::User, text).unwrap())
     };
     let write = format!("write:{}", work.display());
-    // Reading is free; a standing rule for writing would first want the content approved.
+    // Reading needs no approval; a rule for writing would require approval of the content.
     for (rules, expected) in [
         (Policy::default(), "ro"),
         (allow(&[&write]), "rw"),
@@ -253,8 +253,7 @@ async fn what_is_only_offered_asks_nobody_and_stops_nothing() {
         });
         assert_eq!(given, expected);
     }
-    // What a skill does not name it is not given either, and here that is no reason to refuse the
-    // rest.
+    // A skill does not get mounts that its `allowed-tools` do not cover; the rest is still granted.
     let runtime = fixture
         .recording()
         .policy(allow(&["spawn", &write]))

@@ -10,7 +10,7 @@ use skills_sandbox::{Job, Program};
 
 use crate::fixture::Fixture;
 
-/// Answers for the session, and counts the questions.
+/// Approves for the session and counts its requests.
 #[derive(Default)]
 struct Counting(AtomicUsize);
 
@@ -21,7 +21,7 @@ impl Approver for Counting {
     }
 }
 
-/// Reads the script of a job where the backend finds it.
+/// Reads the script of a job at the path that the backend uses.
 fn script(job: &Job) -> String {
     let Program::Script { path, .. } = job.program() else {
         unreachable!("the skill has a script")
@@ -29,7 +29,7 @@ fn script(job: &Job) -> String {
     fs::read_to_string(job.grants().locate(path)).unwrap()
 }
 
-/// A skill that asks to start programs, and what its script was at each run.
+/// A skill that requests to spawn programs, and the script of each run.
 fn deploying() -> (Fixture, Arc<Mutex<Vec<String>>>) {
     let fixture = Fixture::new();
     fixture
@@ -38,7 +38,7 @@ fn deploying() -> (Fixture, Arc<Mutex<Vec<String>>>) {
     let seen: Arc<Mutex<Vec<String>>> = Arc::default();
     let (noted, live) = (Arc::clone(&seen), fixture.path("deploy/scripts/run.sh"));
     *fixture.sandbox.act.lock().unwrap() = Some(Box::new(move |job| {
-        // Another user changes the skill when the program is about to start.
+        // Another user changes the skill just before the program starts.
         if noted.lock().unwrap().is_empty() {
             fs::write(&live, "echo evil").unwrap();
         }
@@ -48,7 +48,7 @@ fn deploying() -> (Fixture, Arc<Mutex<Vec<String>>>) {
 }
 
 #[tokio::test]
-async fn what_changes_when_the_program_starts_does_not_run() {
+async fn content_that_changes_at_program_start_does_not_run() {
     let (fixture, seen) = deploying();
     let approver = Arc::new(Counting::default());
     let runtime = fixture.recording().approver(approver.clone()).build();
@@ -61,7 +61,7 @@ async fn what_changes_when_the_program_starts_does_not_run() {
             .is_success()
     );
     assert_eq!(*seen.lock().unwrap(), ["echo good"]);
-    // The other content is another question.
+    // The other content needs its own approval.
     assert!(
         runtime
             .execute_skill("deploy", ExecutionOptions::default())
@@ -79,9 +79,9 @@ async fn what_changes_when_the_program_starts_does_not_run() {
     );
 }
 
-/// The copy is made once per digest, is private to the user, and is removed with the runtime.
+/// There is one copy per digest. It is private to the user and removed with the runtime.
 #[tokio::test]
-async fn one_private_copy_serves_all_runs_of_a_content() {
+async fn one_private_copy_is_shared_by_all_runs_of_a_content() {
     let fixture = Fixture::new();
     fixture
         .skill("deploy", "allowed-tools: Bash\n")
@@ -128,7 +128,7 @@ async fn one_private_copy_serves_all_runs_of_a_content() {
         modified(copies[0].join("SKILL.md")),
         modified(fixture.path("deploy/SKILL.md"))
     );
-    // A backend that cannot show the copy at the path of the skill runs it where it lies.
+    // A backend that cannot mount the copy at the path of the skill runs it at its own path.
     let Program::Script { path, .. } = jobs[0].clone().with_real_paths().program().clone() else {
         unreachable!("the skill has a script")
     };
@@ -137,10 +137,10 @@ async fn one_private_copy_serves_all_runs_of_a_content() {
     assert_eq!(fs::read_dir(fixture.path("scratch")).unwrap().count(), 0);
 }
 
-/// A page that is dirty in a shared mapping can be changed without any time of the file moving.
+/// A dirty page of a shared mapping can be changed without updating the file's timestamps.
 #[tokio::test]
-#[expect(unsafe_code, reason = "a shared mapping is what this is about")]
-async fn what_changes_through_a_mapping_does_not_run_unasked() {
+#[expect(unsafe_code, reason = "the test needs a shared mapping")]
+async fn content_changed_through_a_mapping_does_not_run_without_approval() {
     let fixture = Fixture::new();
     fixture
         .skill("deploy", "allowed-tools: Bash\n")
@@ -174,7 +174,7 @@ async fn what_changes_through_a_mapping_does_not_run_unasked() {
         std::ptr::copy_nonoverlapping(text.as_ptr(), mapped.cast::<u8>().add(5), 4)
     };
     write(b"good");
-    // So long that the digest of the file is kept.
+    // Long enough for the digest of the file to be cached.
     std::thread::sleep(std::time::Duration::from_millis(120));
     let approver = Arc::new(Counting::default());
     let runtime = fixture.recording().approver(approver.clone()).build();

@@ -1,12 +1,10 @@
-//! The example skills, found, loaded and run for real.
+//! Tests that discover, load and run the example skills in the real sandboxes.
 
+#[cfg(target_os = "linux")]
+use crate::fixture::tree;
 use insta::{assert_json_snapshot, assert_snapshot};
 use serde_json::{Value, json};
 use skills_runtime::{ExecutionArtifacts, ExecutionOptions, Root, Scope, SkillRuntime};
-#[cfg(target_os = "linux")]
-use skills_test_support::skip_without_sandbox;
-
-use crate::fixture::tree;
 
 fn runtime() -> (SkillRuntime, tempfile::TempDir) {
     let scratch = tempfile::tempdir().unwrap();
@@ -60,7 +58,7 @@ async fn review(code: &str, file: &str) -> String {
 }
 
 #[test]
-fn all_are_found_and_one_breaks_the_name_rule_on_purpose() {
+fn all_examples_are_found_and_one_has_an_invalid_name_on_purpose() {
     let (runtime, _scratch) = runtime();
     let names: Vec<String> = runtime
         .discover_skills()
@@ -92,7 +90,7 @@ fn all_are_found_and_one_breaks_the_name_rule_on_purpose() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn tax_calculator_uses_the_exact_formulas() {
-    if skip_without_sandbox() {
+    if skills_test_support::skip_without_sandbox() {
         return;
     }
     let chips = json!({"cif_price": 10_000, "hs_code": "85423100"});
@@ -125,7 +123,7 @@ async fn tax_calculator_uses_the_exact_formulas() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn weather_reads_its_assets() {
-    if skip_without_sandbox() {
+    if skills_test_support::skip_without_sandbox() {
         return;
     }
     let forecast = script(
@@ -148,7 +146,7 @@ async fn weather_reads_its_assets() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn text_stats_needs_no_second_process() {
-    if skip_without_sandbox() {
+    if skills_test_support::skip_without_sandbox() {
         return;
     }
     let text = "one two\nthree \"four\" \\ *\t\u{e9}";
@@ -167,15 +165,15 @@ async fn text_stats_needs_no_second_process() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn every_attempt_of_the_probe_is_denied() {
-    if skip_without_sandbox() {
+async fn every_attempt_of_the_sandbox_probe_is_denied() {
+    if skills_test_support::skip_without_sandbox() {
         return;
     }
     assert_json_snapshot!(script("sandbox-probe", "probe.py", json!({})).await);
 }
 
 #[tokio::test]
-async fn csv_check_names_the_lines_that_are_wrong() {
+async fn csv_check_reports_invalid_lines() {
     let check = async |input: Value| {
         let artifacts = run("csv-check", ExecutionOptions::default().input(input)).await;
         assert!(
@@ -192,13 +190,13 @@ async fn csv_check_names_the_lines_that_are_wrong() {
 }
 
 #[tokio::test]
-async fn a_skill_of_references_has_nothing_to_run() {
+async fn a_skill_with_only_references_has_nothing_to_run() {
     let (runtime, _scratch) = runtime();
     let error = runtime
         .execute_skill("incident-handbook", ExecutionOptions::default())
         .await
         .unwrap_err();
-    assert_snapshot!(error, @r#"the skill "incident-handbook" has nothing to run: no `.wasm` in its directory or in `wasm/`, no script in `scripts/`"#);
+    assert_snapshot!(error, @r#"skill `incident-handbook` has nothing to run: no `.wasm` in its directory or in `wasm/`, no script in `scripts/`"#);
     let skill = runtime.get_skill("incident-handbook").unwrap();
     let links: Vec<&str> = skill
         .outline
@@ -217,7 +215,7 @@ async fn a_skill_of_references_has_nothing_to_run() {
 }
 
 #[tokio::test]
-async fn code_review_looks_at_code_and_not_at_text() {
+async fn code_review_checks_code_and_not_text() {
     let rust = "fn main() {\n    let a = b.unwrap();\n    let s = \"x.unwrap() // TO\";\n    // calls .unwrap()\n    unsafe { go() }\n    \
                 // SAFETY: checked above\n    unsafe { go() }\n    dbg!(a);\n}\n#[cfg(test)]\nmod tests {\n    fn t() { a.unwrap() }\n}\n";
     assert_snapshot!(review(rust, "src/main.rs").await, @r#"
@@ -255,7 +253,7 @@ async fn code_review_looks_at_code_and_not_at_text() {
 }
 
 #[tokio::test]
-async fn code_review_says_what_is_wrong_with_its_input() {
+async fn code_review_reports_invalid_input() {
     let artifacts = run(
         "code-review",
         ExecutionOptions::default().input(json!({"file": "a.rs"})),

@@ -10,7 +10,7 @@ use skills_runtime::{Budget, ErrorKind, InjectionFormat, Root, Scope, SkillRunti
 use crate::fixture::Fixture;
 
 #[test]
-fn descriptors_hold_metadata_only() {
+fn descriptors_contain_only_metadata() {
     let fixture = Fixture::new();
     fixture
         .skill("pdf", "user-invocable: false\n")
@@ -39,7 +39,7 @@ fn descriptors_hold_metadata_only() {
 }
 
 #[test]
-fn discovery_sees_changes_and_the_catalogue_stays_until_then() {
+fn the_catalog_is_unchanged_until_the_next_scan() {
     let fixture = Fixture::new();
     fixture.skill("one", "");
     let runtime = fixture.builder().build();
@@ -50,12 +50,12 @@ fn discovery_sees_changes_and_the_catalogue_stays_until_then() {
     assert_eq!(
         runtime.clone().catalog().entries().len(),
         2,
-        "clones share the catalogue"
+        "clones share the catalog"
     );
 }
 
 #[test]
-fn a_skill_is_loaded_with_its_instructions_and_the_names_of_its_files() {
+fn a_skill_is_loaded_with_its_instructions_and_list_of_files() {
     let fixture = Fixture::new();
     fixture
         .skill("pdf", "")
@@ -76,7 +76,7 @@ fn a_skill_is_loaded_with_its_instructions_and_the_names_of_its_files() {
 }
 
 #[test]
-fn unknown_and_ambiguous_names_say_what_there_is() {
+fn unknown_and_ambiguous_names_have_suggestions() {
     let fixture = Fixture::new();
     fixture
         .skill("pdf", "")
@@ -91,9 +91,9 @@ fn unknown_and_ambiguous_names_say_what_there_is() {
         (unknown.kind(), unknown.suggestions()),
         (ErrorKind::UnknownSkill, ["pdf".to_owned()].as_slice())
     );
-    assert_snapshot!(unknown, @r#"no skill is named "pfd""#);
+    assert_snapshot!(unknown, @r#"skill `pfd` not found"#);
     let ambiguous = runtime.get_skill("twice").unwrap_err();
-    assert_snapshot!(ambiguous, @r#"several skills are named "twice"; name one by its directory"#);
+    assert_snapshot!(ambiguous, @r#"skill name `twice` is ambiguous; pass the directory of the skill"#);
     let directory = fixture.path("other").display().to_string();
     assert_eq!(
         runtime
@@ -110,7 +110,7 @@ fn unknown_and_ambiguous_names_say_what_there_is() {
 }
 
 #[test]
-fn prompts_name_the_skills_and_frame_their_text() {
+fn prompts_list_skills_and_fence_their_text() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "");
     let runtime = fixture.builder().build();
@@ -125,11 +125,11 @@ fn prompts_name_the_skills_and_frame_their_text() {
         runtime.skill_prompt("pdf").unwrap(),
     );
     assert!(first.starts_with("<skill-") && first.contains("\n# pdf\n"));
-    assert_ne!(first, second, "each frame has a nonce of its own");
+    assert_ne!(first, second, "each injection has its own nonce");
 }
 
 #[test]
-fn a_skill_is_given_to_a_conversation_once() {
+fn a_skill_is_injected_once_per_conversation() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "");
     let runtime = fixture.builder().build();
@@ -150,7 +150,7 @@ fn a_skill_is_given_to_a_conversation_once() {
     );
     assert_eq!(
         runtime
-            .activate_skill("nobody", None, &mut active)
+            .activate_skill("absent", None, &mut active)
             .unwrap_err()
             .kind(),
         ErrorKind::UnknownSkill
@@ -159,7 +159,7 @@ fn a_skill_is_given_to_a_conversation_once() {
 }
 
 #[test]
-fn a_model_gets_no_skill_that_is_not_for_models_to_choose() {
+fn a_model_cannot_activate_a_skill_that_is_not_model_invocable() {
     let fixture = Fixture::new();
     fixture
         .skill("manual", "disable-model-invocation: true\n")
@@ -184,7 +184,7 @@ fn a_model_gets_no_skill_that_is_not_for_models_to_choose() {
 }
 
 #[test]
-fn a_skill_without_a_digest_is_given_each_time() {
+fn a_skill_without_a_digest_is_injected_each_time() {
     let fixture = Fixture::new();
     fixture
         .skill("deep", "")
@@ -201,7 +201,7 @@ fn a_skill_without_a_digest_is_given_each_time() {
 }
 
 #[test]
-fn a_skill_is_given_whole_in_the_form_of_codex() {
+fn the_codex_format_injects_the_whole_file() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "");
     let runtime = fixture.builder().build();
@@ -224,7 +224,7 @@ fn a_skill_is_given_whole_in_the_form_of_codex() {
 }
 
 #[test]
-fn indexes_are_made_once_for_a_catalogue_and_know_the_modes() {
+fn indexes_are_built_once_per_catalog_and_apply_modes() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "").skill("docx", "");
     let modes =
@@ -258,8 +258,7 @@ fn indexes_are_made_once_for_a_catalogue_and_know_the_modes() {
     assert_eq!(names(&runtime.mention_index()), ["new", "pdf"]);
 }
 
-/// Wherever a client looks for skills of a project, a program that may write the project cannot
-/// change them.
+/// A program that can write to a project cannot change the skills in any root of a client.
 #[test]
 fn every_root_of_a_project_is_protected() {
     use skills_runtime::discovery::{ClientProfile, ProfileContext};

@@ -1,4 +1,4 @@
-//! Skills in a temporary directory, and a sandbox that only remembers.
+//! Skills in a temporary directory, and a sandbox that records its jobs.
 
 use std::fs;
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ impl Fixture {
         SkillRuntime::builder().root(Root::new(self.path(""), Scope::Repo))
     }
 
-    /// A runtime that runs nothing.
+    /// Returns a builder with the recording sandbox.
     pub(crate) fn recording(&self) -> Builder {
         self.builder()
             .wasm_sandbox(self.sandbox.clone())
@@ -56,7 +56,7 @@ impl Fixture {
     }
 }
 
-/// Never answers.
+/// An approver that never responds.
 pub(crate) struct Asleep;
 
 impl Approver for Asleep {
@@ -65,12 +65,12 @@ impl Approver for Asleep {
     }
 }
 
-/// Remembers jobs and answers each with the same output.
+/// Records jobs and returns the same output for each.
 type Act = Box<dyn Fn(&Job) + Send>;
 
 #[derive(Default)]
 pub(crate) struct Recorder {
-    /// What the program does, when it does anything.
+    /// Side effect of the program, if any.
     pub(crate) act: Mutex<Option<Act>>,
     pub(crate) stderr: Mutex<Vec<u8>>,
     jobs: Mutex<Vec<Job>>,
@@ -115,7 +115,8 @@ impl Sandbox for Recorder {
     }
 }
 
-/// The project's own tree; the tests may run as a user who cannot read the one they were built in.
+/// Returns the source tree. `SKILLS_TEST_TREE` overrides it, for test users who cannot read the
+/// tree that the tests were built in.
 pub(crate) fn tree() -> PathBuf {
     let built_in = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     std::env::var_os("SKILLS_TEST_TREE").map_or_else(built_in, PathBuf::from)

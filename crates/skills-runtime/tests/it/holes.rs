@@ -1,5 +1,5 @@
-//! Holes of other runtimes that no other test here is about; `docs/threat-model.md` has the whole
-//! list.
+//! Tests of known vulnerabilities of other runtimes that no other test covers.
+//! `docs/threat-model.md` has the complete list.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,9 +12,9 @@ use skills_sandbox::{EnforcementReport, Job, RunFuture, RunOutput, Sandbox, Sand
 
 use crate::fixture::Fixture;
 
-/// A sandbox that cannot be had, or a program that fails, is not tried again in some other way.
+/// If a sandbox is unavailable or a program fails, there is no fallback.
 #[tokio::test]
-async fn nothing_is_tried_a_second_time() {
+async fn there_is_no_fallback_after_a_failure() {
     struct Broken(AtomicUsize);
     impl Sandbox for Broken {
         fn name(&self) -> &'static str {
@@ -57,9 +57,9 @@ async fn nothing_is_tried_a_second_time() {
     }
 }
 
-/// WebAssembly sees the workspace where it appears to it, not where it lies on the host.
+/// WebAssembly receives guest paths, not paths of the host.
 #[tokio::test]
-async fn a_module_is_told_paths_of_its_own() {
+async fn a_module_receives_guest_paths() {
     let fixture = Fixture::new();
     fixture.skill("a", "").file("a/skill.wasm", b"\0asm");
     let runtime = fixture
@@ -85,9 +85,9 @@ async fn a_module_is_told_paths_of_its_own() {
     );
 }
 
-/// Output that is not UTF-8 is kept.
+/// Output that is not UTF-8 is preserved.
 #[tokio::test]
-async fn output_that_is_no_text_is_not_lost() {
+async fn output_that_is_not_utf8_is_preserved() {
     let fixture = Fixture::new();
     fixture.skill("a", "").file("a/scripts/run.sh", "");
     *fixture.sandbox.stdout.lock().unwrap() = b"caf\xe9 \xff".to_vec();
@@ -103,7 +103,7 @@ async fn output_that_is_no_text_is_not_lost() {
     );
 }
 
-/// Two runs never share a private workspace, and neither outlives its run.
+/// Each run has its own private workspace, which is removed afterwards.
 #[tokio::test]
 async fn private_workspaces_are_never_shared() {
     let fixture = Fixture::new();
@@ -130,9 +130,9 @@ async fn private_workspaces_are_never_shared() {
     assert!(paths.iter().all(|path| !path.exists()));
 }
 
-/// A relative root is resolved once, before anything changes its directory.
+/// A relative root is resolved once, before the working directory can change.
 #[tokio::test]
-async fn a_relative_root_leads_to_absolute_paths() {
+async fn a_relative_root_gives_absolute_paths() {
     let fixture = Fixture::new();
     fixture.skill("a", "").file("a/scripts/run.sh", "");
     let here = std::path::absolute(".").unwrap();
@@ -156,7 +156,7 @@ async fn a_relative_root_leads_to_absolute_paths() {
     assert_eq!(*path, fixture.path("a/scripts/run.sh"));
 }
 
-/// Programs wait for their turn, and no more run at once than they may.
+/// At most the configured number of programs run at the same time.
 #[tokio::test]
 async fn concurrent_runs_are_bounded() {
     #[derive(Default)]
@@ -216,10 +216,10 @@ async fn concurrent_runs_are_bounded() {
     assert_eq!(slow.most.load(Ordering::SeqCst), 3);
 }
 
-/// Two runs at once ask one question after the other, and what the first answer allows is not asked
+/// Concurrent runs prompt one after another, and a permission that was approved is not requested
 /// again.
 #[tokio::test]
-async fn one_question_at_a_time() {
+async fn approval_requests_are_serialized() {
     let fixture = Fixture::new();
     fixture
         .skill("a", "allowed-tools: Bash\n")
@@ -237,7 +237,7 @@ async fn one_question_at_a_time() {
     assert_eq!(asked.load(Ordering::SeqCst), 1);
 }
 
-/// Dropping the future of a run kills what it started.
+/// Dropping the future of a run kills its processes.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_dropped_run_leaves_no_process() {
@@ -257,8 +257,7 @@ async fn a_dropped_run_leaves_no_process() {
         let options = ExecutionOptions::default().workspace(Workspace::Private(Vec::new()));
         tokio::spawn(async move { runtime.execute_skill("a", options).await })
     };
-    // Its number inside says nothing out here, where it is found by the path of its script, which
-    // is this test's alone.
+    // The PID inside the sandbox differs, so the process is found by the unique path of its script.
     let has_begun = || {
         std::fs::read_dir(&scratch).unwrap().flatten().any(|entry| {
             std::fs::metadata(entry.path().join("pid")).is_ok_and(|file| file.len() > 0)

@@ -1,4 +1,4 @@
-//! Hooks: what they may say, and that they never run unasked.
+//! Tests of hooks: their decisions, and that they need approval.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ fn fixture() -> Fixture {
 }
 
 #[tokio::test]
-async fn a_hook_is_an_ordinary_job_with_the_event() {
+async fn a_hook_is_a_job_with_the_event_as_input() {
     let fixture = fixture();
     let runtime = fixture
         .recording()
@@ -59,7 +59,7 @@ async fn a_hook_is_an_ordinary_job_with_the_event() {
 }
 
 #[tokio::test]
-async fn matchers_choose_by_the_whole_name() {
+async fn matchers_match_the_whole_name() {
     let fixture = fixture();
     let runtime = fixture
         .recording()
@@ -100,7 +100,7 @@ async fn matchers_choose_by_the_whole_name() {
 }
 
 #[tokio::test]
-async fn hooks_object_in_the_words_of_claude_code() {
+async fn hooks_use_the_decisions_of_claude_code() {
     let fixture = fixture();
     let runtime = fixture
         .recording()
@@ -126,7 +126,7 @@ async fn hooks_object_in_the_words_of_claude_code() {
         "{{\"decision\": \"block\", \"reason\": \"{}\"}}",
         "x".repeat(2_000)
     );
-    assert_snapshot!(say(&long, "", 0, &edit).await, @r#"{"kind":"block","reason":"the hook wrote more than is kept"}"#);
+    assert_snapshot!(say(&long, "", 0, &edit).await, @r#"{"kind":"block","reason":"the output of the hook was truncated"}"#);
     assert_snapshot!(say("all is well", "", 0, &edit).await, @r#"{"kind":"continue"}"#);
     assert_snapshot!(say("", "crash", 1, &edit).await, @r#"{"kind":"block","reason":"the hook failed: exit code 1"}"#);
     let after = AgentEvent::PostToolUse {
@@ -138,9 +138,9 @@ async fn hooks_object_in_the_words_of_claude_code() {
     assert_snapshot!(say("", "the tests fail", 2, &after).await, @r#"{"kind":"block","reason":"the tests fail"}"#);
 }
 
-/// One that wants the user asked does not keep a later one from blocking.
+/// A hook that asks the user does not prevent a later one from blocking.
 #[tokio::test]
-async fn the_strictest_of_several_hooks_counts() {
+async fn the_strictest_of_several_hooks_applies() {
     let fixture = Fixture::new();
     fixture.skill(
         "guard",
@@ -169,7 +169,7 @@ async fn the_strictest_of_several_hooks_counts() {
 }
 
 #[tokio::test]
-async fn no_hook_runs_that_nobody_approved() {
+async fn a_hook_without_approval_does_not_run() {
     let fixture = fixture();
     let open = || {
         Policy::default()
@@ -181,7 +181,7 @@ async fn no_hook_runs_that_nobody_approved() {
     let HookDecision::Block { reason } = report.decision else {
         panic!("{report:?}")
     };
-    assert_snapshot!(reason, @"the hook did not run: may not run as a hook: PreToolUse ./scripts/check.sh --strict (asked by its hooks): no rule allows it, and there was nobody to ask");
+    assert_snapshot!(reason, @"cannot run the hook: may not run as a hook: PreToolUse ./scripts/check.sh --strict (asked by its hooks): no rule allows it, and there was nobody to ask");
     assert!(fixture.sandbox.jobs().is_empty());
     let asked: Arc<dyn Approver> = Arc::new(ApprovalResponse::AllowOnce);
     assert_eq!(
@@ -195,7 +195,7 @@ async fn no_hook_runs_that_nobody_approved() {
 }
 
 #[tokio::test]
-async fn a_hook_reaches_no_shell_and_no_other_directory() {
+async fn a_hook_has_no_shell_and_no_other_directory() {
     let fixture = Fixture::new();
     fixture
         .file("guard/scripts/check.sh", "")

@@ -1,4 +1,4 @@
-//! Interpreters of the host's choice reach the backend of the system.
+//! Tests of configured interpreters.
 
 use skills_runtime::{ExecutionOptions, ProgramFinder, SandboxErrorKind, ScriptType};
 use skills_test_support::skip_without_sandbox;
@@ -6,7 +6,7 @@ use skills_test_support::skip_without_sandbox;
 use crate::fixture::Fixture;
 
 #[tokio::test]
-async fn the_backend_looks_where_the_host_says() {
+async fn the_backend_uses_the_configured_program_finder() {
     if skip_without_sandbox() {
         return;
     }

@@ -4,7 +4,7 @@ use skills_runtime::{ExecutionOptions, detect_execution_mode};
 
 use crate::fixture::Fixture;
 
-/// Makes a skill with these files and says what would run.
+/// Creates a skill with these files and returns the detected mode.
 fn mode(files: &[&str], options: &ExecutionOptions) -> String {
     mode_of("", files, options)
 }
@@ -25,7 +25,7 @@ fn mode_of(frontmatter: &str, files: &[&str], options: &ExecutionOptions) -> Str
 }
 
 #[test]
-fn the_order_of_precedence() {
+fn modules_take_precedence_over_scripts() {
     let any = ExecutionOptions::default();
     let all = [
         "wasm/skill.wasm",
@@ -47,11 +47,11 @@ fn the_order_of_precedence() {
     {"kind":"wasm","wasm_module":"b.wasm"}
     {"kind":"native","script_path":"scripts/run.py","script_type":"python"}
     "#);
-    assert_snapshot!(mode(&["README.md", "guest/target/x.wasm", "scripts/lib.jsx", "scripts/types.d.ts"], &any), @r#"the skill "s" has nothing to run: no `.wasm` in its directory or in `wasm/`, no script in `scripts/`; []"#);
+    assert_snapshot!(mode(&["README.md", "guest/target/x.wasm", "scripts/lib.jsx", "scripts/types.d.ts"], &any), @r#"skill `s` has nothing to run: no `.wasm` in its directory or in `wasm/`, no script in `scripts/`; []"#);
 }
 
 #[test]
-fn overrides_come_first_and_stay_inside() {
+fn options_take_precedence_and_stay_inside_the_skill() {
     let mut options = ExecutionOptions::default();
     options.wasm_module = Some("extra/other.wasm".to_owned());
     assert_snapshot!(mode(&["wasm/skill.wasm", "extra/other.wasm"], &options), @r#"{"kind":"wasm","wasm_module":"extra/other.wasm"}"#);
@@ -63,7 +63,7 @@ fn overrides_come_first_and_stay_inside() {
     ] {
         options.wasm_module = Some(outside.to_owned());
         assert!(
-            mode(&["wasm/skill.wasm"], &options).contains("has no program"),
+            mode(&["wasm/skill.wasm"], &options).contains("has no script"),
             "{outside}"
         );
     }
@@ -76,28 +76,28 @@ fn overrides_come_first_and_stay_inside() {
     assert_snapshot!(script("a.py"), @r#"{"kind":"native","script_path":"scripts/a.py","script_type":"python"}"#);
     assert_snapshot!(script("scripts/b.sh"), @r#"{"kind":"native","script_path":"scripts/b.sh","script_type":"shell"}"#);
     assert_snapshot!(script("b"), @r#"{"kind":"native","script_path":"scripts/b.sh","script_type":"shell"}"#);
-    assert_snapshot!(script("aa.py"), @r#"the skill "s" has no program "aa.py"; ["a.py", "b.sh"]"#);
-    assert!(script("../../etc/passwd").contains("has no program"));
-    assert!(script("SKILL.md").contains("has no program"));
+    assert_snapshot!(script("aa.py"), @r#"skill `s` has no script `aa.py`; ["a.py", "b.sh"]"#);
+    assert!(script("../../etc/passwd").contains("has no script"));
+    assert!(script("SKILL.md").contains("has no script"));
 }
 
 #[test]
 fn a_script_is_never_guessed() {
     let action = |action: &str| ExecutionOptions::default().input(json!({"action": action}));
     let files = ["scripts/fill_form.py", "scripts/extract.py"];
-    assert_snapshot!(mode(&files, &ExecutionOptions::default()), @r#"the skill "s" has several scripts; name one, or give an input whose `action` is the name of one; ["extract.py", "fill_form.py"]"#);
+    assert_snapshot!(mode(&files, &ExecutionOptions::default()), @r#"skill `s` has several scripts; select one by name, or with `action` in the input; ["extract.py", "fill_form.py"]"#);
     assert_snapshot!(mode(&files, &action("fill-form")), @r#"{"kind":"native","script_path":"scripts/fill_form.py","script_type":"python"}"#);
     assert!(mode(&files, &action("extract_text")).contains("several scripts"));
     let twins = ["scripts/main.py", "scripts/main.sh", "scripts/other.py"];
-    assert_snapshot!(mode(&twins, &ExecutionOptions::default()), @r#"the skill "s" has several scripts; name one, or give an input whose `action` is the name of one; ["main.py", "main.sh"]"#);
-    assert_snapshot!(mode(&twins, &action("main")), @r#"the skill "s" has several scripts; name one, or give an input whose `action` is the name of one; ["main.py", "main.sh"]"#);
-    assert_snapshot!(mode(&twins, &ExecutionOptions::default().script("main")), @r#"the skill "s" has several scripts; name one, or give an input whose `action` is the name of one; ["main.py", "main.sh"]"#);
+    assert_snapshot!(mode(&twins, &ExecutionOptions::default()), @r#"skill `s` has several scripts; select one by name, or with `action` in the input; ["main.py", "main.sh"]"#);
+    assert_snapshot!(mode(&twins, &action("main")), @r#"skill `s` has several scripts; select one by name, or with `action` in the input; ["main.py", "main.sh"]"#);
+    assert_snapshot!(mode(&twins, &ExecutionOptions::default().script("main")), @r#"skill `s` has several scripts; select one by name, or with `action` in the input; ["main.py", "main.sh"]"#);
     assert_snapshot!(mode(&["scripts/main.py", "scripts/other.py"], &ExecutionOptions::default()), @r#"{"kind":"native","script_path":"scripts/main.py","script_type":"python"}"#);
     assert_snapshot!(mode(&["scripts/only.sh"], &ExecutionOptions::default()), @r#"{"kind":"native","script_path":"scripts/only.sh","script_type":"shell"}"#);
 }
 
 #[test]
-fn other_kinds_are_scripts_that_change_nothing_for_the_flow() {
+fn other_script_types_do_not_change_the_openskills_result() {
     let (any, action) = (
         ExecutionOptions::default(),
         ExecutionOptions::default().input(json!({"action": "build"})),
@@ -115,11 +115,11 @@ fn other_kinds_are_scripts_that_change_nothing_for_the_flow() {
     let named = ExecutionOptions::default().script("main");
     assert_snapshot!(mode(&twins, &named), @r#"{"kind":"native","script_path":"scripts/main.sh","script_type":"shell"}"#);
     assert_snapshot!(mode(&twins, &ExecutionOptions::default().script("main.rb")), @r#"{"kind":"native","script_path":"scripts/main.rb","script_type":"ruby"}"#);
-    assert_snapshot!(mode(&["scripts/a.pl", "scripts/b.pl"], &any), @r#"the skill "s" has several scripts; name one, or give an input whose `action` is the name of one; ["a.pl", "b.pl"]"#);
+    assert_snapshot!(mode(&["scripts/a.pl", "scripts/b.pl"], &any), @r#"skill `s` has several scripts; select one by name, or with `action` in the input; ["a.pl", "b.pl"]"#);
 }
 
 #[test]
-fn the_scripts_block_goes_before_the_action() {
+fn the_scripts_block_takes_precedence_over_the_action() {
     let files = [
         "scripts/a.py",
         "scripts/b.py",
@@ -138,5 +138,5 @@ fn the_scripts_block_goes_before_the_action() {
     assert_eq!(chosen("{a: One, b: Two}", "helper"), "scripts/helper.py");
     assert_eq!(chosen("{a: One, main: Two}", "none"), "scripts/main.py");
     assert_eq!(chosen("{gone: Not there}", "none"), "scripts/main.py");
-    assert_snapshot!(chosen("{a: One, b: Two}", "none"), @r#"the skill "s" has several scripts; name one, or give an input whose `action` is the name of one; ["a.py", "b.py"]"#);
+    assert_snapshot!(chosen("{a: One, b: Two}", "none"), @r#"skill `s` has several scripts; select one by name, or with `action` in the input; ["a.py", "b.py"]"#);
 }

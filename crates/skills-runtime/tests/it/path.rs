@@ -1,4 +1,4 @@
-//! The one path from a name to an outcome, with a sandbox that only remembers.
+//! Tests of `execute_skill` with a sandbox that records its jobs.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use skills_runtime::{
 use crate::fixture::Fixture;
 
 #[tokio::test]
-async fn the_job_carries_what_was_decided_and_nothing_else() {
+async fn the_job_has_exactly_what_was_granted() {
     let fixture = Fixture::new();
     fixture
         .skill("pdf", "allowed-tools: Read, Bash(git:*)\n")
@@ -36,7 +36,7 @@ async fn the_job_carries_what_was_decided_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn what_no_rule_allows_is_denied_before_anything_starts() {
+async fn a_permission_without_a_rule_is_denied_before_the_start() {
     let fixture = Fixture::new();
     fixture
         .skill("pdf", "allowed-tools: [Read, Write, \"Bash(rm:*)\"]\n")
@@ -59,7 +59,7 @@ async fn what_no_rule_allows_is_denied_before_anything_starts() {
 }
 
 #[tokio::test]
-async fn a_workspace_makes_writing_come_to_something() {
+async fn a_workspace_gives_write_permissions_an_effect() {
     let fixture = Fixture::new();
     fixture
         .skill("pdf", "allowed-tools: Read, Write\n")
@@ -88,8 +88,8 @@ async fn a_workspace_makes_writing_come_to_something() {
     assert_eq!(grants.files()[1].path(), fixture.path("work"));
 }
 
-/// However the path is written: a workspace that holds the skill would let the skill change its own
-/// instructions.
+/// A workspace that contains the skill would let it change its own instructions, with any spelling
+/// of the path.
 #[tokio::test]
 async fn no_spelling_of_a_workspace_makes_the_skill_writable() {
     let fixture = Fixture::new();
@@ -119,7 +119,7 @@ async fn no_spelling_of_a_workspace_makes_the_skill_writable() {
 }
 
 #[tokio::test]
-async fn the_file_of_now_decides_what_is_asked_for() {
+async fn the_current_file_determines_the_request() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "").file("pdf/scripts/run.py", "");
     let runtime = fixture.recording().build();
@@ -143,7 +143,7 @@ async fn the_file_of_now_decides_what_is_asked_for() {
 }
 
 #[tokio::test]
-async fn output_is_json_when_all_of_it_is_json() {
+async fn output_is_json_if_all_of_it_is_json() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "").file("pdf/scripts/run.py", "");
     let runtime = fixture.recording().build();
@@ -163,7 +163,7 @@ async fn output_is_json_when_all_of_it_is_json() {
 }
 
 #[tokio::test]
-async fn output_that_was_cut_is_text_even_when_its_head_is_json() {
+async fn truncated_output_is_text_even_if_its_head_is_json() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "").file("pdf/scripts/run.py", "");
     let runtime = fixture.recording().build();
@@ -180,7 +180,7 @@ async fn output_that_was_cut_is_text_even_when_its_head_is_json() {
 }
 
 #[tokio::test]
-async fn endings_become_statuses() {
+async fn terminations_become_statuses() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "").file("pdf/scripts/run.py", "");
     let runtime = fixture.recording().build();
@@ -213,7 +213,7 @@ async fn endings_become_statuses() {
 }
 
 #[tokio::test]
-async fn input_too_long_for_a_variable_comes_by_standard_input_alone() {
+async fn long_input_is_passed_on_standard_input_only() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "").file("pdf/scripts/run.py", "");
     let runtime = fixture.recording().build();

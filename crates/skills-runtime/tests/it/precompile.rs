@@ -1,4 +1,4 @@
-//! Programs that are compiled before they run.
+//! Tests of ahead-of-time compilation.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -11,7 +11,7 @@ use skills_sandbox::{Job, PrepareFuture, Program, RunFuture, SandboxError};
 
 use crate::fixture::Fixture;
 
-/// Tells what it is to prepare.
+/// A sandbox that reports the programs to prepare.
 struct Preparer(Sender<Vec<u8>>);
 
 impl Sandbox for Preparer {
@@ -21,7 +21,7 @@ impl Sandbox for Preparer {
 
     fn prepare(&self, program: Program) -> PrepareFuture<'_> {
         if let Program::Wasm(bytes) = program {
-            // The test is still there.
+            // The receiver is alive during the test.
             let _ = self.0.send(bytes.to_vec());
         }
         Box::pin(std::future::ready(Ok(Preparation::Cached)))
@@ -50,7 +50,7 @@ fn fixture() -> Fixture {
 }
 
 #[tokio::test]
-async fn one_is_prepared_when_somebody_asks_for_it() {
+async fn a_skill_is_prepared_on_request() {
     let (sender, prepared) = channel();
     let (_fixture, runtime) = fixture_runtime(sender, Precompile::OnDemand);
     assert_eq!(
@@ -72,7 +72,7 @@ async fn one_is_prepared_when_somebody_asks_for_it() {
 }
 
 #[test]
-fn all_are_prepared_when_they_are_found() {
+fn all_skills_are_prepared_after_discovery() {
     let (sender, prepared) = channel();
     let (_fixture, runtime) = fixture_runtime(sender, Precompile::AtDiscovery);
     assert_eq!(runtime.discover_skills().len(), 3);
@@ -81,7 +81,7 @@ fn all_are_prepared_when_they_are_found() {
 }
 
 #[tokio::test]
-async fn what_is_cancelled_before_its_turn_does_not_run() {
+async fn a_run_cancelled_before_its_permit_does_not_run() {
     let (sender, _prepared) = channel();
     let (_fixture, runtime) = fixture_runtime(sender, Precompile::OnDemand);
     let cancellation = CancellationToken::new();

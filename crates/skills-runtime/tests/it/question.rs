@@ -1,4 +1,4 @@
-//! What a person reads who is asked.
+//! Tests of approval requests as text.
 
 use insta::assert_snapshot;
 use skills_runtime::policy::{ApprovalRequest, Effect, Rule, RuleSource};
@@ -29,7 +29,7 @@ fn shown(fixture: &Fixture, question: &ApprovalRequest, text: &str) -> String {
 }
 
 #[test]
-fn a_question_is_text_that_no_skill_can_forge() {
+fn an_approval_request_cannot_be_forged_by_a_skill() {
     let fixture = Fixture::new();
     fixture.skill("deploy", "");
     let question = question(
@@ -39,29 +39,30 @@ fn a_question_is_text_that_no_skill_can_forge() {
     let text = format_approval_request_in_full(&question).unwrap();
     assert_eq!(text, format_approval_request(&question));
     assert_snapshot!(shown(&fixture, &question, &text), @r"
-    deploy wants to run: git $'push\n  wants    nothing' $'\u001b[2K\u202ex'
+    Allow `deploy` to run git $'push\n  wants    nothing' $'\u001b[2K\u202ex'?
       skill    HERE/deploy
-      digest   DIGEST
-      limits   30 s, 256 MiB of memory
-      has      reach api.example.com (asked by the caller)
-      content  never approved before
-      wants    to run with what rules give it, for which nobody approved this content
-      wants    start git (asked by the caller)
+      version  DIGEST
+      limits   30 s, 256 MiB memory
+      granted  reach api.example.com (requested by the caller)
+      status   never approved before
+      requests to run with the permissions above; this version has not been approved
+      requests start git (requested by the caller)
     ");
 }
 
 #[test]
-fn nobody_is_asked_what_they_cannot_read() {
+fn an_unreadable_request_is_rejected() {
     let fixture = Fixture::new();
     fixture.skill("deploy", "");
-    // What hides is counted as it is shown.
+    // Invisible characters count in their escaped form.
     for long in ["x".repeat(2_000), "\u{200b}".repeat(334), "'".repeat(500)] {
         let question = question(&fixture, &[&long]);
         let error = format_approval_request_in_full(&question)
             .unwrap_err()
             .to_string();
         assert!(
-            error.starts_with("it is longer than a question may be: git ") && error.ends_with('…'),
+            error.starts_with("cannot show the approval request: too long: git ")
+                && error.ends_with('…'),
             "{error}"
         );
         assert!(
@@ -69,20 +70,20 @@ fn nobody_is_asked_what_they_cannot_read() {
                 .lines()
                 .next()
                 .unwrap()
-                .ends_with('…')
+                .ends_with("…?")
         );
     }
 }
 
 #[test]
-fn a_command_is_shown_as_it_is_taken_apart() {
+fn a_command_is_quoted_as_in_bash() {
     let fixture = Fixture::new();
     fixture.skill("deploy", "");
     let check = |words: &[&str], expected: &str| {
         let text = format_approval_request_in_full(&question(&fixture, words)).unwrap();
         assert_eq!(
             text.lines().next().unwrap(),
-            format!("deploy wants to run: git {expected}")
+            format!("Allow `deploy` to run git {expected}?")
         );
     };
     check(&["a", "b"], "a b");
@@ -108,7 +109,7 @@ fn a_command_is_shown_as_it_is_taken_apart() {
         &["a b", "a\u{fe0f} b", "a \u{301}b", "é 說明", "e\u{301}"],
         r"'a b' $'a\ufe0f b' $'a \u0301b' 'é 說明' $'e\u0301'",
     );
-    // What looks like quotes, like signs or like nothing.
+    // Characters that resemble quotes or metacharacters, or are invisible.
     for lookalike in [
         "a78c", "02bc", "2019", "2212", "2013", "a789", "01c3", "144a", "2215", "2026",
     ] {
@@ -130,10 +131,9 @@ fn a_command_is_shown_as_it_is_taken_apart() {
     );
 }
 
-/// Files that a command of the machine names may change, and an answer for the session holds all
-/// the same.
+/// Files that a host command refers to can change; a session approval stays valid.
 #[tokio::test]
-async fn a_question_about_a_command_says_what_its_digest_covers() {
+async fn an_approval_request_for_a_command_explains_its_digest() {
     use std::sync::{Arc, Mutex};
     let fixture = Fixture::new();
     fixture.file("work/x.py", "");
@@ -155,9 +155,9 @@ async fn a_question_about_a_command_says_what_its_digest_covers() {
         .await
         .unwrap();
     let text = asked.lock().unwrap()[0].clone();
-    let row = text.lines().find(|line| line.contains("digest")).unwrap();
+    let row = text.lines().find(|line| line.contains("version")).unwrap();
     assert!(
-        row.ends_with(" of the command alone; an answer holds for it whatever its files become"),
+        row.ends_with(" of the command only; an approval stays valid if its files change"),
         "{text}"
     );
 }

@@ -1,4 +1,4 @@
-//! Variables: declared, allowed, and taken out of the output.
+//! Tests of variables: declaration, permission and redaction.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ fn given(fixture: &Fixture) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn only_declared_and_allowed_variables_are_given() {
+async fn only_declared_and_allowed_variables_are_set() {
     let fixture = Fixture::new();
     fixture.skill("a", YAML).file("a/scripts/run.sh", "");
     let denied = fixture.recording().secrets(secrets()).build();
@@ -57,7 +57,7 @@ async fn only_declared_and_allowed_variables_are_given() {
     );
     assert_eq!(
         artifacts.notes,
-        ["the value of THIRD is too short to be looked for in what the program wrote"]
+        ["the value of `THIRD` is too short to be redacted in the output"]
     );
     let ruled = Policy::default()
         .rule(Rule::parse(Effect::Allow, RuleSource::Invocation, "env:*").unwrap());
@@ -74,7 +74,7 @@ async fn only_declared_and_allowed_variables_are_given() {
 }
 
 #[tokio::test]
-async fn the_callers_variables_need_leave_unless_they_are_declared() {
+async fn undeclared_variables_of_the_caller_need_permission() {
     let fixture = Fixture::new();
     fixture
         .skill("a", "requires: {env: [API_KEY]}\n")
@@ -109,9 +109,9 @@ async fn the_callers_variables_need_leave_unless_they_are_declared() {
     assert_eq!(fixture.sandbox.jobs().len(), jobs);
 }
 
-/// Who writes a skill may declare what they like.
+/// The author of a skill can declare any variable.
 #[tokio::test]
-async fn a_declared_variable_that_changes_what_runs_is_never_given() {
+async fn a_declared_variable_that_changes_what_runs_is_never_set() {
     let fixture = Fixture::new();
     fixture
         .skill("a", "requires: {env: [LD_PRELOAD, PATH]}\n")
@@ -137,7 +137,7 @@ async fn a_declared_variable_that_changes_what_runs_is_never_given() {
 }
 
 #[tokio::test]
-async fn values_are_taken_out_of_what_is_written() {
+async fn values_are_redacted_in_the_output() {
     let fixture = Fixture::new();
     fixture.skill("a", YAML).file("a/scripts/run.sh", "");
     *fixture.sandbox.stdout.lock().unwrap() =

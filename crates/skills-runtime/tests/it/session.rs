@@ -1,4 +1,4 @@
-//! Sessions: what a forked one keeps to itself, and what it lets out.
+//! Tests of sessions and their summaries.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use skills_runtime::{ApprovalResponse, ExecutionOptions, SessionEnd, Termination
 use crate::fixture::Fixture;
 
 #[tokio::test]
-async fn a_forked_session_lets_only_a_summary_out() {
+async fn a_forked_session_returns_only_a_summary() {
     let fixture = Fixture::new();
     fixture
         .skill(
@@ -38,7 +38,7 @@ async fn a_forked_session_lets_only_a_summary_out() {
     );
     assert_eq!(session.events().len(), 2);
     let SessionEnd::Finished(summary) = session.finish(json!("two issues")).await.unwrap() else {
-        panic!("nobody objects")
+        panic!("no hook objects")
     };
     assert_eq!(
         (
@@ -57,7 +57,7 @@ async fn a_forked_session_lets_only_a_summary_out() {
     let mut session = runtime.start_session("plain", None).unwrap();
     let _ = session.execute(ExecutionOptions::default()).await.unwrap();
     let SessionEnd::Finished(summary) = session.finish(Value::Null).await.unwrap() else {
-        panic!("nobody objects")
+        panic!("no hook objects")
     };
     assert_eq!(
         (summary.summary, summary.events.len(), summary.is_forked),
@@ -66,7 +66,7 @@ async fn a_forked_session_lets_only_a_summary_out() {
 }
 
 #[tokio::test]
-async fn records_are_bounded_and_what_is_dropped_is_counted() {
+async fn events_are_bounded_and_dropped_events_are_counted() {
     let fixture = Fixture::new();
     fixture
         .skill("review", "context: fork\n")
@@ -84,13 +84,13 @@ async fn records_are_bounded_and_what_is_dropped_is_counted() {
             .unwrap();
     }
     let SessionEnd::Finished(summary) = session.finish(Value::Null).await.unwrap() else {
-        panic!("nobody objects")
+        panic!("no hook objects")
     };
     assert_eq!((summary.tool_calls, summary.dropped_events), (5, 2));
 }
 
 #[tokio::test]
-async fn a_stop_hook_may_want_the_agent_to_go_on() {
+async fn a_stop_hook_can_require_the_agent_to_continue() {
     let fixture = Fixture::new();
     fixture
         .skill("review", "hooks:\n  Stop: [{command: scripts/done.sh}]\n")
@@ -117,7 +117,7 @@ async fn a_stop_hook_may_want_the_agent_to_go_on() {
 }
 
 #[test]
-fn a_skill_narrows_the_agents_tools_and_never_widens_them() {
+fn a_skill_restricts_tools_and_never_adds_any() {
     let fixture = Fixture::new();
     fixture
         .skill("narrow", "allowed-tools: Read, Bash(git:*), Bash(npm test)\ndisallowed-tools: Bash(git push:*), Write\n")
@@ -145,7 +145,7 @@ fn a_skill_narrows_the_agents_tools_and_never_widens_them() {
     }
     fixture.skill("guarded", "allowed-tools: Read(src/**)\ndisallowed-tools: mcp__github, Read(secrets/**), Bash(rm:*)\n");
     let guarded = runtime.start_session("guarded", None);
-    assert!(guarded.is_err(), "it came after the scan");
+    assert!(guarded.is_err(), "it was added after the scan");
     runtime.discover_skills();
     let guarded = runtime.start_session("guarded", None).unwrap();
     for (tool, argument, access) in [

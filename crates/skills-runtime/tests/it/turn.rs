@@ -1,4 +1,4 @@
-//! What a turn makes of the skills that a user names: Codex's conformance cases C1 to C4.
+//! Tests of skill mentions in a conversation: Codex's conformance cases C1 to C4.
 
 use skills_runtime::InjectionFormat;
 use skills_runtime::prompt::{ActiveSkills, MentionOptions, Role, UserInput};
@@ -6,7 +6,7 @@ use skills_runtime::prompt::{ActiveSkills, MentionOptions, Role, UserInput};
 use crate::fixture::Fixture;
 
 #[test]
-fn a_chosen_skill_goes_before_the_message_as_the_users_words() {
+fn a_selected_skill_is_injected_before_the_message_in_the_user_role() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "").skill("docx", "");
     let runtime = fixture.builder().build();
@@ -45,7 +45,7 @@ fn a_chosen_skill_goes_before_the_message_as_the_users_words() {
             .all(|injected| injected.role == Role::User)
             && injections.warnings.is_empty()
     );
-    // The next turn has the skills that it names, unless the conversation holds them.
+    // The next message injects its skills, unless they are already in the conversation.
     let next = index.find(&[UserInput::Text("now $docx")], &MentionOptions::codex());
     assert_eq!(
         runtime
@@ -68,7 +68,7 @@ fn a_chosen_skill_goes_before_the_message_as_the_users_words() {
 }
 
 #[test]
-fn a_skill_behind_a_symlink_is_shown_at_its_own_path() {
+fn a_symlinked_skill_is_listed_with_its_own_path() {
     let fixture = Fixture::new();
     fixture.file(
         "real/pdf/SKILL.md",
@@ -111,7 +111,7 @@ fn a_skill_behind_a_symlink_is_shown_at_its_own_path() {
 }
 
 #[test]
-fn a_skill_that_cannot_be_read_is_a_warning_and_the_others_go_on() {
+fn an_unreadable_skill_is_a_warning_and_the_others_are_injected() {
     let fixture = Fixture::new();
     fixture.skill("gone", "").skill("pdf", "").file(
         "long/SKILL.md",

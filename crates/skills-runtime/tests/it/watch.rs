@@ -1,4 +1,4 @@
-//! A catalogue that is kept up to date.
+//! Tests of the catalog watcher.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use skills_runtime::{CatalogWatcher, ExecutionOptions, SkillRuntime};
 
 use crate::fixture::Fixture;
 
-/// Nothing waits this long but a test that fails.
+/// Timeout of a failed test.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn names(runtime: &SkillRuntime) -> String {
@@ -21,7 +21,7 @@ fn names(runtime: &SkillRuntime) -> String {
         .join(" ")
 }
 
-/// Tells after each look whether it found something new.
+/// Reports after each scan whether it found changes.
 fn watch(runtime: &SkillRuntime, only_poll: bool) -> (CatalogWatcher, Receiver<bool>) {
     let mut options = WatchOptions::default();
     (options.debounce, options.force_polling) = (Duration::from_millis(20), only_poll);
@@ -33,13 +33,13 @@ fn watch(runtime: &SkillRuntime, only_poll: bool) -> (CatalogWatcher, Receiver<b
     (watching, looks)
 }
 
-/// Waits for the look that finds something new.
+/// Waits for a scan that finds changes.
 fn changed(looks: &Receiver<bool>) {
     while !looks.recv_timeout(PATIENCE).unwrap() {}
 }
 
 #[test]
-fn a_watched_catalogue_is_up_to_date_without_a_scan() {
+fn a_watched_catalog_is_current_without_a_scan() {
     for only_poll in [false, true] {
         let fixture = Fixture::new();
         fixture.skill("first", "");
@@ -62,14 +62,14 @@ fn a_watched_catalogue_is_up_to_date_without_a_scan() {
         assert_eq!(
             looks.recv_timeout(PATIENCE),
             Err(RecvTimeoutError::Disconnected),
-            "its thread is gone"
+            "its thread has ended"
         );
     }
 }
 
-/// Whoever looks for themselves knows at once, whatever the watcher knows.
+/// An explicit scan is effective immediately, independent of the watcher.
 #[test]
-fn a_scan_of_ones_own_counts_at_once() {
+fn an_explicit_scan_is_effective_immediately() {
     let fixture = Fixture::new();
     fixture.skill("first", "");
     let runtime = fixture.builder().build();
@@ -84,9 +84,9 @@ fn a_scan_of_ones_own_counts_at_once() {
     assert_eq!(names(&runtime), "first second");
 }
 
-/// What runs is what is there when it runs, not what the last look saw.
+/// A run uses the files at the time of the run, not those of the last scan.
 #[tokio::test]
-async fn what_runs_is_read_when_it_runs() {
+async fn a_run_uses_the_current_files() {
     let fixture = Fixture::new();
     fixture
         .skill("demo", "")
@@ -104,7 +104,7 @@ async fn what_runs_is_read_when_it_runs() {
         .unwrap();
     assert!(
         !artifacts.exit_status.is_success(),
-        "the skill wants more by now, and nobody allowed it"
+        "the skill now requests more, without approval"
     );
     std::fs::remove_dir_all(fixture.path("demo")).unwrap();
     assert!(
@@ -115,9 +115,9 @@ async fn what_runs_is_read_when_it_runs() {
     );
 }
 
-/// The catalogue that a look found which began last is the one that stays.
+/// The result of the most recently started scan is kept.
 #[test]
-fn many_scans_at_once_leave_the_last_state() {
+fn concurrent_scans_keep_the_latest_state() {
     let fixture = Fixture::new();
     fixture.skill("first", "");
     let runtime = fixture.builder().build();

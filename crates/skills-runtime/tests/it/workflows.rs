@@ -1,16 +1,14 @@
-//! The two workflows of the OpenSkills flow, step by step.
+//! Tests of the two workflows of OpenSkills, step by step.
 
+#[cfg(target_os = "linux")]
+use crate::fixture::{Fixture, tree};
 use serde_json::{Value, json};
 use skills_runtime::policy::PermissionDecision;
 use skills_runtime::{
     ErrorKind, ExecutionMode, ExecutionOptions, Root, Scope, ScriptType, SessionEnd, SkillRuntime,
 };
-#[cfg(target_os = "linux")]
-use skills_test_support::skip_without_sandbox;
 
-use crate::fixture::{Fixture, tree};
-
-/// Workflow 1: a skill in WebAssembly, found, matched, activated and run.
+/// Workflow 1: a WebAssembly skill is discovered, matched, activated and run.
 #[tokio::test]
 async fn code_review_in_webassembly() {
     let scratch = tempfile::tempdir().unwrap();
@@ -20,7 +18,7 @@ async fn code_review_in_webassembly() {
         .scratch_directory(scratch.path())
         .build();
 
-    // 1. Discovery gives descriptors: metadata, no instructions.
+    // 1. Discovery returns descriptors: metadata without instructions.
     let descriptor = runtime
         .discover_skills()
         .into_iter()
@@ -37,7 +35,7 @@ async fn code_review_in_webassembly() {
             .contains("# Code review")
     );
 
-    // 2. Matching is the model's; the mention of a user is ours.
+    // 2. The model does the matching; mentions of a user are resolved here.
     let index = runtime.mention_index();
     let found = index.find(
         &[skills_runtime::prompt::UserInput::Text(
@@ -47,7 +45,7 @@ async fn code_review_in_webassembly() {
     );
     assert_eq!(found.selected[0].name().as_str(), "code-review");
 
-    // 3. Activation gives the instructions.
+    // 3. Activation returns the instructions.
     let skill = runtime.get_skill("code-review").unwrap();
     assert!(skill.instructions.starts_with("# Code review\n"));
     let tools: Vec<String> = skill
@@ -58,8 +56,8 @@ async fn code_review_in_webassembly() {
         .collect();
     assert_eq!(tools, ["Read", "Grep", "Glob", "LS"]);
 
-    // 4. Execution: of low risk, so nobody is asked; WebAssembly, because `wasm/skill.wasm` is
-    //    there; JSON out.
+    // 4. Execution: low risk, so without approval; WebAssembly, because `wasm/skill.wasm` exists;
+    //    JSON output.
     let mut session = runtime.start_session("code-review", None).unwrap();
     assert_eq!(
         (session.is_forked(), session.agent()),
@@ -99,15 +97,15 @@ async fn code_review_in_webassembly() {
         );
     }
 
-    // 5. It forks: what happened stays in the session, and a summary comes out.
+    // 5. The session is forked: its events are dropped, and a summary is returned.
     let SessionEnd::Finished(summary) = session.finish(json!("one finding")).await.unwrap() else {
-        panic!("nobody objects")
+        panic!("no hook objects")
     };
     assert_eq!(
         (summary.summary, summary.events.len(), summary.tool_calls),
         (json!("one finding"), 0, 1)
     );
-    // Nothing is left of the run.
+    // The run leaves no files.
     assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
 }
 
@@ -154,12 +152,12 @@ fn pdf() -> Fixture {
     fixture
 }
 
-/// Workflow 2: a script, found, activated, chosen by its action and run in the operating system's
+/// Workflow 2: a script is discovered, activated, selected by its action and run in the native
 /// sandbox.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn pdf_in_the_operating_systems_sandbox() {
-    if skip_without_sandbox() {
+async fn pdf_in_the_native_sandbox() {
+    if skills_test_support::skip_without_sandbox() {
         return;
     }
     let fixture = pdf();
@@ -167,7 +165,7 @@ async fn pdf_in_the_operating_systems_sandbox() {
         .root(Root::new(fixture.path("skills"), Scope::Custom))
         .build();
 
-    // 1. to 3.: as above; scripts are named, not read.
+    // 1. to 3.: as above; scripts are listed, not read.
     assert_eq!(runtime.discover_skills()[0].id, "pdf");
     let skill = runtime.get_skill("pdf").unwrap();
     assert!(skill.manifest.allowed_tools().is_empty());
@@ -179,7 +177,7 @@ async fn pdf_in_the_operating_systems_sandbox() {
             .any(|file| file.path == "scripts/extract_text.py")
     );
 
-    // 4. No `allowed-tools`: the default grants and no more. The document is offered by the caller.
+    // 4. No `allowed-tools`: only the default grants. The caller adds the document.
     let document = fixture.path("documents/document.pdf");
     let mut options = ExecutionOptions::default()
         .input(json!({"action": "extract_text", "file": document}))
@@ -220,10 +218,10 @@ async fn pdf_in_the_operating_systems_sandbox() {
     assert_eq!(verdicts, [expected]);
 }
 
-/// The flow picks a script by what the action means; here the name decides, and otherwise whoever
-/// asked is told what there is.
+/// OpenSkills selects a script by the meaning of the action. Here only the name counts; otherwise
+/// the error lists the scripts.
 #[tokio::test]
-async fn an_action_that_names_no_script_is_not_guessed() {
+async fn an_unknown_action_is_an_error() {
     let fixture = pdf();
     let runtime = SkillRuntime::builder()
         .root(Root::new(fixture.path("skills"), Scope::Custom))

@@ -1,4 +1,4 @@
-//! The files that a program makes.
+//! Tests of workspaces and output files.
 
 use std::fs;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ fn list(artefacts: &OutputFiles) -> String {
 }
 
 #[tokio::test]
-async fn a_private_workspace_carries_files_in_and_out_and_vanishes() {
+async fn a_private_workspace_has_input_and_output_files_and_is_removed() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "").file("pdf/scripts/run.py", "");
     let seen = Arc::new(std::sync::Mutex::new(None));
@@ -70,10 +70,10 @@ async fn a_private_workspace_carries_files_in_and_out_and_vanishes() {
     assert_snapshot!(list(&artifacts.output_files), @r#"
     also.txt 13 bytes, changed, Some("input, longer")
     out/deep/a.txt 4 bytes, new, Some("made")
-    left out: link: it is a symlink
-    left out: pipe: it is no regular file
-    left out: out/etc: it is a symlink
-    left out: ..\..\home\x.toml: its name is no plain text
+    left out: `link`: a symlink
+    left out: `pipe`: not a regular file
+    left out: `out/etc`: a symlink
+    left out: `..\..\home\x.toml`: invalid file name
     "#);
     assert!(!seen.lock().unwrap().as_ref().unwrap().exists());
     for name in ["../x", "a/b", "/etc/x", "..", ""] {
@@ -91,7 +91,7 @@ async fn a_private_workspace_carries_files_in_and_out_and_vanishes() {
 }
 
 #[tokio::test]
-async fn what_is_made_in_a_directory_stays_there_and_is_named() {
+async fn output_files_in_a_directory_stay_there_and_are_listed() {
     let fixture = Fixture::new();
     fixture
         .skill("pdf", "allowed-tools: Read, Write\n")
@@ -113,7 +113,7 @@ async fn what_is_made_in_a_directory_stays_there_and_is_named() {
     made.txt 4 bytes, new, None
     old.txt 3 bytes, changed, None
     ");
-    // However the workspace is spelled.
+    // With any spelling of the workspace.
     std::os::unix::fs::symlink(fixture.path("work"), fixture.path("link")).unwrap();
     fs::remove_file(fixture.path("work/made.txt")).unwrap();
     let by_link = ExecutionOptions::default().workspace(Workspace::Directory(fixture.path("link")));
@@ -127,7 +127,7 @@ async fn what_is_made_in_a_directory_stays_there_and_is_named() {
             .path,
         "made.txt"
     );
-    // Where it might only read, what others do there is not its work.
+    // In a read-only workspace, changes by others are not output files.
     let mut reading = options();
     reading.dropped_capabilities = vec![skills_runtime::Capability::Write];
     fs::remove_file(fixture.path("work/made.txt")).unwrap();
@@ -142,7 +142,7 @@ async fn what_is_made_in_a_directory_stays_there_and_is_named() {
 }
 
 #[tokio::test]
-async fn files_are_offered_by_the_caller() {
+async fn the_caller_adds_readable_and_writable_files() {
     let fixture = Fixture::new();
     fixture
         .skill("pdf", "")
@@ -166,9 +166,9 @@ async fn files_are_offered_by_the_caller() {
     );
 }
 
-/// A pattern names a directory of the workspace; the workspace may name another with it.
+/// A pattern refers to a directory of the workspace, which could be a symlink to another directory.
 #[tokio::test]
-async fn a_pattern_through_a_symlink_is_refused() {
+async fn a_pattern_through_a_symlink_is_rejected() {
     let fixture = Fixture::new();
     fixture
         .skill("pdf", "allowed-tools: Read(src/**)\n")
@@ -182,15 +182,15 @@ async fn a_pattern_through_a_symlink_is_refused() {
     assert!(
         error
             .to_string()
-            .ends_with("work/src leads elsewhere by a symlink; nothing ran"),
+            .ends_with("work/src`: it contains a symlink; nothing ran"),
         "{error}"
     );
     assert!(fixture.sandbox.jobs().is_empty());
 }
 
-/// A part of a workspace is a workspace, and one that is not there yet is made.
+/// Part of a workspace can be granted; a missing directory is created.
 #[tokio::test]
-async fn a_part_of_a_workspace_is_made_and_named() {
+async fn a_part_of_a_workspace_is_created_and_listed() {
     let fixture = Fixture::new();
     fixture
         .skill("pdf", "allowed-tools: Read(src/**), Write(out/deep/**)\n")
@@ -226,7 +226,7 @@ async fn a_part_of_a_workspace_is_made_and_named() {
 }
 
 #[tokio::test]
-async fn no_directory_is_made_through_a_symlink() {
+async fn no_directory_is_created_through_a_symlink() {
     let fixture = Fixture::new();
     fixture
         .skill("pdf", "allowed-tools: Write(out/deep/**)\n")
@@ -251,7 +251,7 @@ async fn no_directory_is_made_through_a_symlink() {
 }
 
 #[test]
-fn a_look_beforehand_knows_the_private_workspace() {
+fn a_preview_includes_the_private_workspace() {
     let fixture = Fixture::new();
     fixture
         .skill("pdf", "allowed-tools: Read\n")
@@ -273,7 +273,7 @@ fn a_look_beforehand_knows_the_private_workspace() {
 }
 
 #[tokio::test]
-async fn a_workspace_of_the_programs_own_has_the_quota_of_its_scratch_space() {
+async fn a_private_workspace_has_the_quota_of_the_scratch_directory() {
     let fixture = Fixture::new();
     fixture
         .skill("pdf", "allowed-tools: Write\n")
@@ -311,7 +311,7 @@ async fn a_workspace_of_the_programs_own_has_the_quota_of_its_scratch_space() {
 }
 
 #[tokio::test]
-async fn a_private_workspace_over_its_quota_ends_the_run_and_says_what_is_missing() {
+async fn exceeding_the_quota_of_a_private_workspace_stops_the_run() {
     if skip_without_sandbox() {
         return;
     }
@@ -337,15 +337,15 @@ async fn a_private_workspace_over_its_quota_ends_the_run_and_says_what_is_missin
     assert_eq!(exceeded.limit_bytes, 4 << 20);
     assert_eq!(
         artifacts.output_files.omitted[0],
-        "what was not written before the stop: private workspace exceeds its quota of 4 MiB"
+        "files not written before the run was stopped: private workspace exceeds its quota of 4 MiB"
     );
     assert!(
         artifacts.output_files.files.len() >= 40,
-        "what was written is there"
+        "files written before the stop are returned"
     );
     assert_eq!(
         fs::read_dir(fixture.path("scratch")).unwrap().count(),
         1,
-        "the workspace is gone"
+        "the workspace is removed"
     );
 }

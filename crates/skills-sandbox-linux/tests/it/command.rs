@@ -75,7 +75,7 @@ async fn only_what_was_granted_starts() {
         assert!(
             error
                 .to_string()
-                .contains("no program \"no-such-program\" in /usr/bin"),
+                .contains("program `no-such-program` not found (searched /usr/bin"),
             "{error}"
         );
         // A shell of which nothing more is granted starts nothing more.

@@ -48,7 +48,7 @@ const MAX_IMAGES: usize = 4;
 pub(super) fn is_small(component: &[u8]) -> bool {
     component.len() <= MAX_BYTES
         && CostEstimator::default()
-            .is_within_limits(component)
+            .fits_limits(component)
             .unwrap_or(false)
 }
 
@@ -86,7 +86,7 @@ struct Cost {
 impl CostEstimator {
     /// Reads everything; `None` if the component is invalid, or has parts that are not known to be
     /// cheap.
-    fn is_within_limits(mut self, component: &[u8]) -> Option<bool> {
+    fn fits_limits(mut self, component: &[u8]) -> Option<bool> {
         for payload in Parser::new(0).parse_all(component) {
             self.add_payload(payload.ok()?)?;
             if self.cost.work > MAX_TOTAL_WORK
@@ -329,10 +329,7 @@ mod tests {
             include_bytes!("../../tests/guest-http/fetch.wasm"),
             include_bytes!("../../tests/guest-http-p3/fetch3.wasm"),
         ] {
-            assert_eq!(
-                CostEstimator::default().is_within_limits(component),
-                Some(true)
-            );
+            assert_eq!(CostEstimator::default().fits_limits(component), Some(true));
         }
     }
 

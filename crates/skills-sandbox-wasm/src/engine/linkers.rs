@@ -15,7 +15,7 @@ use crate::{WasmProfile, fs};
 pub(crate) struct EngineLinkers {
     pub(super) engine: Engine,
     pub(super) allocation: Allocation,
-    /// By [`place`].
+    /// Indexed by [`linker_index`].
     linkers: [OnceLock<Linker<StoreState>>; 4],
 }
 

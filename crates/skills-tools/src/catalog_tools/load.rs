@@ -1,4 +1,4 @@
-//! `load_skill`: the text of a skill.
+//! `load_skill`: returns the instructions of a skill.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -12,10 +12,10 @@ use crate::schema;
 use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::{ToolError, ToolErrorCode, ToolOutput};
 
-/// The longest text that is given at once, in bytes.
+/// Maximum number of bytes that one call returns.
 const MAX_BYTES: usize = 1 << 20;
 
-/// The arguments of `load_skill`.
+/// Arguments of `load_skill`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LoadArguments {
@@ -23,12 +23,12 @@ pub(crate) struct LoadArguments {
     max_bytes: Option<usize>,
 }
 
-/// The text of a skill as a model is given it.
+/// The text of a skill as it is injected into the context of a model.
 pub(crate) struct SkillText {
     pub(crate) text: String,
-    /// Whether it is not all of it.
+    /// Whether the text is truncated.
     pub(crate) is_truncated: bool,
-    /// What the skill says of itself by now, which may be something else than the catalogue says.
+    /// The manifest at the time of reading, which may differ from the manifest in the catalog.
     pub(crate) manifest: Manifest,
 }
 
@@ -37,14 +37,14 @@ pub(crate) fn definition() -> ToolDefinition {
         name: "load_skill".to_owned(),
         title: "Load a skill".to_owned(),
         description:
-            "Gives the instructions of a skill and the list of its files. Follow them for the task at hand; read the files they name with \
+            "Load the instructions of a skill and the list of its files. Follow them for the task at hand; read the files that they name with \
                       read_skill_resource."
                 .to_owned(),
         input_schema: schema::input_schema(
             json!({
                 "name": any_skill_name_schema(),
                 "max_bytes": {"type": "integer", "minimum": 1024, "maximum": MAX_BYTES, "default": DEFAULT_MAX_INJECTION_BYTES,
-                              "description": "The most text; a longer one is cut at a line, and says so."},
+                              "description": "Maximum size in bytes; longer text is truncated at a line, with a note."},
             }),
             &["name"],
         ),
@@ -67,15 +67,15 @@ impl CatalogTools {
         let refused = || {
             ToolError::new(
                 ToolErrorCode::PermissionDenied,
-                format!("skill '{name}' is not for models to choose"),
+                format!("skill `{name}` is not available to models"),
             )
         };
         let (entry, is_draft) = self.files.find_skill(name)?;
         if is_draft {
-            return Err(refused().with_hint("it is a draft; read it with skills_read"));
+            return Err(refused().with_hint("read the draft with skills_read"));
         }
         if !self.runtime.is_model_invocable(&entry) {
-            return Err(refused().with_hint("the user can name it"));
+            return Err(refused().with_hint("ask the user to invoke it by name"));
         }
         let SkillText {
             text,
@@ -83,13 +83,14 @@ impl CatalogTools {
             manifest,
         } = self.load_text(&entry, arguments.max_bytes)?;
         if !manifest.model_invocable() {
-            return Err(refused().with_hint("the user can name it"));
+            return Err(refused().with_hint("ask the user to invoke it by name"));
         }
         let data = json!({"name": name, "path": format!("skills/{name}"), "text": text, "truncated": is_cut});
         Ok(ToolOutput::new(text, data))
     }
 
-    /// Reads the text of a skill, framed, without paths of this machine.
+    /// Reads the text of a skill with its delimiters. Host paths in it are replaced by virtual
+    /// paths.
     pub(crate) fn load_text(
         &self,
         entry: &Entry,
@@ -102,13 +103,13 @@ impl CatalogTools {
             .runtime
             .inject_skill(&directory, InjectionFormat::Fenced, max_bytes);
         let injected = injected.map_err(|error| run_error(&error, Some(name), &shown))?;
-        // Read after the text: what the skill forbids when its text is read is forbidden here as
-        // well.
+        // Read after the text, so that a restriction that is in the file when the text is read
+        // applies here, too.
         let document = entry.open().and_then(|files| files.document());
         let document = document.map_err(|_| {
             ToolError::new(
                 ToolErrorCode::SkillNotFound,
-                format!("skill '{name}' cannot be read any more"),
+                format!("cannot read skill `{name}`: it changed or was removed"),
             )
         })?;
         Ok(SkillText {

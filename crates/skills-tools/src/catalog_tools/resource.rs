@@ -1,4 +1,4 @@
-//! `read_skill_resource`: a file of a skill.
+//! `read_skill_resource`: returns a file of a skill.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -11,10 +11,10 @@ use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::virtual_path::{VirtualPath, escape_for_display};
 use crate::{ToolError, ToolErrorCode, ToolOutput};
 
-/// What a call without a limit reads, as `skills_read` has it.
+/// Number of bytes that a call without a limit reads, as in `skills_read`.
 const DEFAULT_BYTES: u64 = 256 << 10;
 
-/// The arguments of `read_skill_resource`.
+/// Arguments of `read_skill_resource`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ResourceArguments {
@@ -30,20 +30,20 @@ pub(crate) fn definition() -> ToolDefinition {
     let of_read = read::definition();
     let mut properties = json!({
         "name": any_skill_name_schema(),
-        "path": {"type": "string", "minLength": 1, "maxLength": 4096, "description": "The file in the skill, such as `references/table.md`."},
+        "path": {"type": "string", "minLength": 1, "maxLength": 4096, "description": "Path of the file in the skill, such as `references/table.md`."},
     });
     for name in ["offset", "limit", "encoding"] {
         properties[name] = of_read.input_schema["properties"][name].clone();
     }
-    // There is no choice of lines here.
-    properties["offset"]["description"] = json!("Where to begin, in bytes.");
+    // This tool reads bytes only, so `unit` does not apply.
+    properties["offset"]["description"] = json!("Offset in bytes.");
     properties["limit"]["description"] = json!(format!(
-        "How many bytes; {DEFAULT_BYTES} when nothing is said."
+        "Maximum number of bytes to return; default {DEFAULT_BYTES}."
     ));
     ToolDefinition {
         name: "read_skill_resource".to_owned(),
         title: "Read a file of a skill".to_owned(),
-        description: "Reads a file of a skill that its instructions name. Long files come in parts: pass the `next_offset` of one as the `offset` of the next."
+        description: "Read a file of a skill that its instructions name. To continue a long file, pass `next_offset` as `offset`."
             .to_owned(),
         input_schema: schema::input_schema(properties, &["name", "path"]),
         output_schema: of_read.output_schema,
@@ -71,9 +71,9 @@ impl FileTools {
         {
             let error = ToolError::new(
                 ToolErrorCode::PermissionDenied,
-                format!("skill '{name}' is not for models to choose"),
+                format!("skill `{name}` is not available to models"),
             );
-            return Err(error.with_hint("the user can name it"));
+            return Err(error.with_hint("ask the user to invoke it by name"));
         }
         let mut document = json!({"path": whole, "offset": offset});
         if let Some(limit) = limit {

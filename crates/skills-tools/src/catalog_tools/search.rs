@@ -1,4 +1,4 @@
-//! `search_skills`: which skills may help.
+//! `search_skills`: ranks skills by a query.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use crate::{ToolError, ToolOutput};
 
 const DEFAULT_LIMIT: usize = 10;
 const MAX_LIMIT: usize = 100;
-/// The longest query, in characters.
+/// Maximum length of a query, in characters.
 const MAX_QUERY_CHARS: usize = 500;
-/// The longest description that is told, in characters.
+/// Maximum length of a description in a result, in characters.
 const MAX_DESCRIPTION_CHARS: usize = 300;
 
-/// The arguments of `search_skills`.
+/// Arguments of `search_skills`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchArguments {
@@ -34,13 +34,13 @@ pub(crate) fn definition() -> ToolDefinition {
     ToolDefinition {
         name: "search_skills".to_owned(),
         title: "Search skills".to_owned(),
-        description: "Finds skills by words of their names and descriptions, the best first; without a query it lists them all. Read one with load_skill."
+        description: "Search skills by name and description, best match first; an empty query lists all. Read one with load_skill."
             .to_owned(),
         input_schema: schema::input_schema(
             json!({
-                "query": {"type": "string", "maxLength": MAX_QUERY_CHARS, "default": "", "description": "What you want to do, in a few words."},
-                "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
-                "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "How many to leave out, for the next page."},
+                "query": {"type": "string", "maxLength": MAX_QUERY_CHARS, "default": "", "description": "The task in a few words."},
+                "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT, "description": "Maximum number of skills to return."},
+                "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Number of skills to skip, for the next page."},
             }),
             &[],
         ),
@@ -85,13 +85,16 @@ impl CatalogTools {
         });
         let body = match found.len() {
             0 if arguments.query.trim().is_empty() => "No skills found".to_owned(),
-            0 => "No skills found for these words; try others, or none to list all".to_owned(),
+            0 => "No skills found for this query; try other words, or an empty query to list all"
+                .to_owned(),
             total => format!(
                 "Skills ({total}):\n{}",
                 lines.collect::<Vec<_>>().join("\n")
             ),
         };
-        let more = next.map_or_else(String::new, |next| format!("\nMore with offset {next}."));
+        let more = next.map_or_else(String::new, |next| {
+            format!("\nMore results with offset {next}.")
+        });
         Ok(ToolOutput::new(
             body + &more,
             json!({"skills": page, "total": found.len(), "next_offset": next}),
@@ -103,7 +106,7 @@ fn string_or_empty(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// Writes a description on one line without what nobody sees, and not too long.
+/// Returns a description on one line, without invisible characters, truncated to the limit.
 pub(crate) fn short_description(description: &str) -> String {
     let line = strip_terminal_escapes(description)
         .split_whitespace()
@@ -115,9 +118,9 @@ pub(crate) fn short_description(description: &str) -> String {
     }
 }
 
-/// Orders the skills that have a word of the query: rare words count more than common ones, a word
-/// of the name three times as much as one of the description, the beginning of a word half as much
-/// as the whole. Skills that are as good keep the order of the catalogue.
+/// Ranks the skills that match a word of the query: rare words count more than common ones, a word
+/// of the name three times as much as a word of the description, and a prefix half as much as a
+/// whole word. Skills with equal scores keep the order of the catalog.
 fn rank<'a>(entries: &[&'a Entry], query: &str) -> Vec<&'a Entry> {
     let wanted = tokenize(query);
     if wanted.is_empty() {
@@ -169,8 +172,8 @@ fn rank<'a>(entries: &[&'a Entry], query: &str) -> Vec<&'a Entry> {
     scored.into_iter().map(|(_, entry)| entry).collect()
 }
 
-/// How well a word of a skill fits one that is wanted: the whole, or the beginning of at least
-/// three letters.
+/// Returns how well a word of a skill matches a word of the query: 1 for equality, 0.5 for a prefix
+/// of at least three letters.
 fn match_score(known: &str, wanted: &str) -> f64 {
     let shares = |long: &str, short: &str| short.chars().count() >= 3 && long.starts_with(short);
     if known == wanted {
@@ -182,8 +185,8 @@ fn match_score(known: &str, wanted: &str) -> f64 {
     }
 }
 
-/// Words of letters and digits in lower case; of scripts that write no spaces each two letters that
-/// stand together.
+/// Splits a text into lowercase words of letters and digits. In scripts without spaces, every pair
+/// of adjacent characters is a word.
 fn tokenize(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     for word in text

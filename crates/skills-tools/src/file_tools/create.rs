@@ -1,4 +1,4 @@
-//! `skills_create`: a new skill, which nobody has adopted yet.
+//! `skills_create`: creates a draft skill.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -19,14 +19,14 @@ use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::virtual_path::escape_for_display;
 use crate::{ToolError, ToolErrorCode, ToolOutput};
 
-/// The most scripts of a new skill; more are added with `skills_write`.
+/// Maximum number of scripts of a new skill; more can be added with `skills_write`.
 const MAX_SCRIPTS: usize = 20;
-/// The most bytes of one script: 1 MiB, as one write has.
+/// Maximum size of a script in bytes: 1 MiB, as for one write.
 const MAX_SCRIPT_BYTES: usize = 1 << 20;
-/// The most characters of a script's name.
+/// Maximum length of a script's name, in characters.
 const MAX_SCRIPT_NAME_CHARS: usize = 64;
 
-/// The arguments of `skills_create`.
+/// Arguments of `skills_create`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateArguments {
@@ -41,27 +41,27 @@ pub(crate) struct CreateArguments {
 }
 
 pub(crate) fn definition() -> ToolDefinition {
-    let name = "Lower-case letters, digits and single hyphens between them, a letter first, at most 64: `code-reviewer`, `pdf2image`.";
+    let name = "At most 64 lowercase letters, digits and single inner hyphens, starting with a letter, such as `code-reviewer` or `pdf2image`.";
     ToolDefinition {
         name: "skills_create".to_owned(),
-        title: "Make a skill".to_owned(),
+        title: "Create a skill".to_owned(),
         description:
-            "Makes a new skill with a SKILL.md and scripts. It is a draft: it is read and written like other skills, and nothing of it \
-                      runs until a person adopts it. A skill that is there is never replaced."
+            "Create a draft skill with a SKILL.md and scripts. It can be read and edited, and does not run until a user accepts it. \
+                      Existing skills are never replaced."
                 .to_owned(),
         input_schema: schema::input_schema(
             json!({
-                // What breaks the rule gets an answer that says how, which a pattern cannot.
+                // No pattern: an invalid name gets an error that explains the rule.
                 "name": {"type": "string", "description": name},
                 "description": {"type": "string", "minLength": 1, "maxLength": 1024,
-                                "description": "What it does and when to use it, on one line."},
+                                "description": "What the skill does and when to use it, on one line."},
                 "instructions": {"type": "string", "maxLength": 65536,
-                                 "description": "The Markdown of the SKILL.md, without a frontmatter."},
-                "license": {"type": "string", "minLength": 1, "maxLength": 200},
-                "metadata": {"type": "object", "maxProperties": 50, "additionalProperties": {"type": "string", "maxLength": 1024}},
+                                 "description": "Markdown body of the SKILL.md, without frontmatter."},
+                "license": {"type": "string", "minLength": 1, "maxLength": 200, "description": "License name or file."},
+                "metadata": {"type": "object", "maxProperties": 50, "additionalProperties": {"type": "string", "maxLength": 1024}, "description": "Further frontmatter metadata."},
                 "scripts": {"type": "object", "maxProperties": MAX_SCRIPTS,
                             "additionalProperties": {"type": "string", "maxLength": MAX_SCRIPT_BYTES},
-                            "description": "Contents by name; a name without an ending is that of a Python script."},
+                            "description": "Contents by file name; a name without an extension is a Python script."},
             }),
             &["name", "description", "instructions"],
         ),
@@ -79,7 +79,7 @@ pub(crate) fn definition() -> ToolDefinition {
 }
 
 impl FileTools {
-    /// Makes a draft.
+    /// Creates a draft.
     pub(crate) fn create(&self, arguments: &CreateArguments) -> Result<ToolOutput, ToolError> {
         let draft = render_draft(arguments).map_err(|error| draft_error(&error))?;
         let path = format!("skills/{}", draft.name());
@@ -97,7 +97,7 @@ impl FileTools {
         let over = |left| {
             ToolError::new(
                 ToolErrorCode::TooLarge,
-                format!("only {left} bytes may still be written into skills"),
+                format!("cannot write '{path}': {left} bytes left in the write quota of skills"),
             )
             .with_path(&path)
         };
@@ -115,7 +115,8 @@ impl FileTools {
         Ok(outcome)
     }
 
-    /// A name that a skill has is taken, wherever that skill lies and whether it is used or not.
+    /// Rejects the name of any existing skill, in whatever root it is and whether it is active or
+    /// not.
     fn check_name_free(&self, name: &str) -> Result<(), ToolError> {
         let is_taken = self
             .catalog_cache
@@ -135,10 +136,13 @@ impl FileTools {
             .as_ref()
             .filter(|_| self.skill_writes != SkillWrites::Never)
         else {
-            let error = ToolError::new(ToolErrorCode::ReadOnly, "no new skills are made here");
+            let error = ToolError::new(
+                ToolErrorCode::ReadOnly,
+                "cannot create skills: not enabled by the host",
+            );
             return Err(error
                 .with_path(shown)
-                .with_hint("write the files to the workspace and let the user install them"));
+                .with_hint("write the files to the workspace and ask the user to install them"));
         };
         Dir::create_ambient_dir_all(path, ambient_authority())
             .map_err(|error| io_error(&error, shown))?;
@@ -168,19 +172,19 @@ fn draft_error(error: &DraftError) -> ToolError {
 fn name_taken_error(name: &str) -> ToolError {
     let error = ToolError::new(
         ToolErrorCode::AlreadyExists,
-        format!("skill '{name}' already exists"),
+        format!("skill `{name}` already exists"),
     );
     error
         .with_path(format!("skills/{name}"))
-        .with_hint("choose another name, or change the files of a draft with skills_write")
+        .with_hint("choose another name, or edit the files of a draft with skills_write")
 }
 
-/// The scripts by their whole names.
+/// Returns the scripts by file name, with the extension added where it is missing.
 fn validate_scripts(given: &BTreeMap<String, String>) -> Result<BTreeMap<String, &str>, ToolError> {
     if given.len() > MAX_SCRIPTS {
         return Err(ToolError::new(
             ToolErrorCode::TooLarge,
-            format!("a new skill has at most {MAX_SCRIPTS} scripts"),
+            format!("too many scripts: {}, limit {MAX_SCRIPTS}", given.len()),
         ));
     }
     let mut scripts = BTreeMap::new();
@@ -188,15 +192,15 @@ fn validate_scripts(given: &BTreeMap<String, String>) -> Result<BTreeMap<String,
         let bad = |code, problem: &str| {
             ToolError::new(
                 code,
-                format!("the script '{}' {problem}", escape_for_display(name)),
+                format!("invalid script `{}`: {problem}", escape_for_display(name)),
             )
         };
         if !is_valid_script_name(name) {
-            let problem = "needs a name of at most 64 letters, digits, `_`, `-` and `.`, the first no `.` or `-`";
+            let problem = "expected a name of at most 64 letters, digits, `_`, `-` and `.`, not starting with `.` or `-`";
             return Err(bad(ToolErrorCode::InvalidArguments, problem));
         }
         if content.len() > MAX_SCRIPT_BYTES {
-            return Err(bad(ToolErrorCode::TooLarge, "has more than 1048576 bytes"));
+            return Err(bad(ToolErrorCode::TooLarge, "larger than 1048576 bytes"));
         }
         let whole = if name.contains('.') {
             name.clone()
@@ -205,7 +209,7 @@ fn validate_scripts(given: &BTreeMap<String, String>) -> Result<BTreeMap<String,
         };
         let is_other = |known: &String| known.eq_ignore_ascii_case(&whole);
         if scripts.keys().any(is_other) {
-            return Err(bad(ToolErrorCode::InvalidArguments, "is given twice"));
+            return Err(bad(ToolErrorCode::InvalidArguments, "duplicate name"));
         }
         scripts.insert(whole, content.as_str());
     }
@@ -220,7 +224,8 @@ fn is_valid_script_name(name: &str) -> bool {
         && !name.ends_with('.')
 }
 
-/// Builds the skill beside its place and renames it, so that nobody ever finds half of it.
+/// Builds the skill under a temporary name and renames it, so that a partial skill is never
+/// visible.
 fn build_draft(
     drafts: &Dir,
     name: &str,
@@ -234,7 +239,8 @@ fn build_draft(
     let built = write_files(drafts, &temporary.name, files, shown)
         .and_then(|()| publish_draft(drafts, &temporary.name, name, shown));
     if built.is_err() {
-        // What cannot be removed is a directory with a strange name, and the error is worth more.
+        // Cleanup is best effort: the leftover has a temporary name, and the original error matters
+        // more.
         let _ = drafts.remove_dir_all(&temporary.name);
     }
     built
@@ -267,7 +273,7 @@ fn write_files(
     Ok(())
 }
 
-/// The rename of a directory takes the place of nothing but an empty directory.
+/// Renames the directory. A rename replaces nothing but an empty directory.
 fn publish_draft(drafts: &Dir, temporary: &str, name: &str, shown: &str) -> Result<(), ToolError> {
     drafts
         .rename(temporary, drafts, name)

@@ -1,4 +1,4 @@
-//! `skills_ls`: what a directory holds, and which skills there are.
+//! `skills_ls`: lists a directory or the skills.
 
 mod skills;
 
@@ -21,7 +21,7 @@ const DEFAULT_LIMIT: usize = 200;
 const MAX_LIMIT: usize = 1000;
 const MAX_DEPTH: usize = 8;
 
-/// The arguments of `skills_ls`.
+/// Arguments of `skills_ls`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct LsArguments {
@@ -37,19 +37,19 @@ pub(crate) fn definition() -> ToolDefinition {
     ToolDefinition {
         name: "skills_ls".to_owned(),
         title: "List files".to_owned(),
-        description: "Lists a directory of the workspace, of a skill or of a mount. `skills` lists the skills. Long lists come in pages: \
-                      pass the `next_cursor` of one as the `cursor` of the next."
+        description: "List a directory of the workspace, a skill or a mount; `skills` lists all skills. To continue a long list, \
+                      pass `next_cursor` as `cursor`."
             .to_owned(),
         input_schema: schema::input_schema(
             json!({
                 "path": path_schema(),
-                "recursive": {"type": "boolean", "default": false, "description": "Whether to list what is below as well."},
+                "recursive": {"type": "boolean", "default": false, "description": "Whether to list subdirectories, too."},
                 "depth": {"type": "integer", "minimum": 1, "maximum": MAX_DEPTH, "default": MAX_DEPTH,
-                          "description": "How deep, when recursive."},
-                "cursor": {"type": "string", "maxLength": 8192, "description": "The `next_cursor` of the page before."},
+                          "description": "Maximum depth of a recursive listing."},
+                "cursor": {"type": "string", "maxLength": 8192, "description": "The `next_cursor` of the previous page."},
                 "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT,
-                          "description": "Entries on a page."},
-                "show_hidden": {"type": "boolean", "default": false, "description": "Whether to list names that begin with a dot."},
+                          "description": "Maximum number of entries to return."},
+                "show_hidden": {"type": "boolean", "default": false, "description": "Whether to include names that begin with a dot."},
             }),
             &[],
         ),
@@ -65,7 +65,7 @@ pub(crate) fn definition() -> ToolDefinition {
                 }, "required": ["name"]}},
                 "total": {"type": "integer"},
                 "next_cursor": {"type": ["string", "null"]},
-                "truncated": {"type": "boolean", "description": "Whether something is on no page."},
+                "truncated": {"type": "boolean", "description": "Whether the listing is incomplete: some entries are on no page."},
             }),
             &["path", "entries", "total", "next_cursor", "truncated"],
         ),
@@ -74,7 +74,7 @@ pub(crate) fn definition() -> ToolDefinition {
 }
 
 fn path_schema() -> Value {
-    let mut path = schema::path_schema("The directory; nothing for the workspace.");
+    let mut path = schema::path_schema("The directory; default the workspace.");
     path["default"] = json!("");
     path
 }
@@ -87,7 +87,7 @@ impl FileTools {
         if !(1..=MAX_LIMIT).contains(&limit) || !(1..=MAX_DEPTH).contains(&depth) {
             return Err(ToolError::new(
                 ToolErrorCode::InvalidArguments,
-                "`limit` is from 1 to 1000 and `depth` from 1 to 8",
+                "invalid `limit` or `depth`: expected 1 to 1000 and 1 to 8",
             ));
         }
         match self.locate(&VirtualPath::parse(&arguments.path)?)? {
@@ -109,7 +109,7 @@ impl FileTools {
             .map_err(|error| match error.code {
                 ToolErrorCode::NotADirectory => error.with_hint("read a file with skills_read"),
                 ToolErrorCode::NotFound => {
-                    error.with_hint("list the directory above it with skills_ls")
+                    error.with_hint("list its parent directory with skills_ls")
                 }
                 _ => error,
             })?;
@@ -146,12 +146,12 @@ impl FileTools {
                 .map_err(|error| io_error(&error, shown))?;
             page.ok_or_else(|| {
                 let message = format!(
-                    "'{shown}' has more than {} entries",
+                    "cannot list '{shown}': more than {} entries",
                     self.list_limits.max_entries
                 );
                 ToolError::new(ToolErrorCode::TooLarge, message)
                     .with_path(shown)
-                    .with_hint("find what you look for with skills_bash")
+                    .with_hint("search with skills_bash")
             })?
         };
         Ok(page_output(shown, &page))
@@ -176,7 +176,7 @@ fn page_output(shown: &str, page: &Page) -> ToolOutput {
         text.push_str(&format!("\n... more: pass cursor \"{cursor}\""));
     }
     if page.is_truncated {
-        text.push_str("\n... not all of it was looked at: list a directory below");
+        text.push_str("\n... the listing is incomplete: list a subdirectory");
     }
     let entries: Vec<Value> = page
         .items
@@ -192,8 +192,8 @@ fn entry_line(item: &ListedEntry) -> String {
     match item.kind {
         EntryKind::Directory => format!("\n  {name}/"),
         EntryKind::File => format!("\n  {name}  ({} bytes)", item.bytes),
-        EntryKind::Symlink => format!("\n  {name}  (a link that leads nowhere here)"),
-        EntryKind::Special => format!("\n  {name}  (no regular file)"),
+        EntryKind::Symlink => format!("\n  {name}  (symlink without an accessible target)"),
+        EntryKind::Special => format!("\n  {name}  (special file)"),
     }
 }
 
@@ -214,7 +214,7 @@ fn entry_json(shown: &str, item: &ListedEntry) -> Value {
     entry
 }
 
-/// The names of the last entry, as bytes: no name has a slash in it, and not every name is text.
+/// Encodes the names of the last entry as bytes: names contain no slash and need not be UTF-8.
 fn encode_cursor(names: &[OsString]) -> String {
     let bytes: Vec<&[u8]> = names.iter().map(|name| name.as_encoded_bytes()).collect();
     URL_SAFE_NO_PAD.encode(bytes.join(&b'/'))
@@ -233,9 +233,9 @@ fn decode_cursor(cursor: &str) -> Result<Vec<OsString>, ToolError> {
 fn invalid_cursor() -> ToolError {
     ToolError::new(
         ToolErrorCode::InvalidArguments,
-        "`cursor` is none that skills_ls gave",
+        "invalid `cursor`: expected the `next_cursor` of skills_ls",
     )
-    .with_hint("call skills_ls without one")
+    .with_hint("call skills_ls without `cursor`")
 }
 
 #[cfg(unix)]

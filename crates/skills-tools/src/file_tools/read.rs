@@ -1,4 +1,4 @@
-//! `skills_read`: what is in a file.
+//! `skills_read`: returns the content of a file.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -21,10 +21,10 @@ const DEFAULT_BYTES: u64 = 256 << 10;
 const MAX_BYTES: u64 = 4 << 20;
 const DEFAULT_LINES: u64 = 2_000;
 const MAX_LINES: u64 = 100_000;
-/// The longest character, so that every call gets on.
+/// The longest character, so that every call makes progress.
 const MAX_CHARACTER_BYTES: u64 = 4;
 
-/// The arguments of `skills_read`.
+/// Arguments of `skills_read`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReadArguments {
@@ -57,7 +57,7 @@ enum Encoding {
     Base64,
 }
 
-/// What is given back of a file.
+/// The part of a file that a call returns.
 struct ReadPart {
     content: String,
     encoding: &'static str,
@@ -70,17 +70,17 @@ pub(crate) fn definition() -> ToolDefinition {
         name: "skills_read".to_owned(),
         title: "Read a file".to_owned(),
         description:
-            "Reads a text file, or with encoding `base64` any file. `skills/NAME` alone is the skill's SKILL.md. Long files come in \
-                      parts: pass the `next_offset` of one as the `offset` of the next."
+            "Read a text file, or any file with encoding `base64`. `skills/NAME` is the SKILL.md of that skill. To continue a long file, \
+                      pass `next_offset` as `offset`."
                 .to_owned(),
         input_schema: schema::input_schema(
             json!({
                 "path": schema::path_schema("The file."),
-                "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Where to begin, in `unit`s."},
+                "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Offset in `unit`s."},
                 "limit": {"type": "integer", "minimum": 1, "maximum": MAX_BYTES,
-                          "description": "How much; 262144 bytes or 2000 lines when nothing is said, at most 4194304 or 100000."},
-                "unit": {"enum": ["bytes", "lines"], "default": "bytes"},
-                "encoding": {"enum": ["auto", "utf-8", "base64"], "default": "auto"},
+                          "description": "Maximum to return, in `unit`s; default 262144 bytes or 2000 lines, at most 4194304 bytes or 100000 lines."},
+                "unit": {"enum": ["bytes", "lines"], "default": "bytes", "description": "Unit of `offset` and `limit`."},
+                "encoding": {"enum": ["auto", "utf-8", "base64"], "default": "auto", "description": "Encoding of the returned content; `auto` detects UTF-8 and UTF-16."},
             }),
             &["path"],
         ),
@@ -91,7 +91,7 @@ pub(crate) fn definition() -> ToolDefinition {
                 "encoding": {"enum": ["utf-8", "utf-16le", "utf-16be", "base64"]},
                 "mime_type": {"type": "string"},
                 "size": {"type": "integer"},
-                "sha256": {"type": ["string", "null"], "description": "Of the whole file, unless it is longer than 16 MiB."},
+                "sha256": {"type": ["string", "null"], "description": "Digest of the whole file; null if it is larger than 16 MiB."},
                 "offset": {"type": "integer"},
                 "next_offset": {"type": ["integer", "null"]},
                 "truncated": {"type": "boolean"},
@@ -117,10 +117,11 @@ impl FileTools {
                 read_base64(&mut source, arguments.offset, limit, &place)?
             }
             (Encoding::Base64, Unit::Lines) => {
-                return Err(
-                    ToolError::new(ToolErrorCode::InvalidArguments, "base64 has no lines")
-                        .with_hint("use unit `bytes`"),
-                );
+                return Err(ToolError::new(
+                    ToolErrorCode::InvalidArguments,
+                    "cannot read lines with encoding `base64`",
+                )
+                .with_hint("use unit `bytes`"));
             }
             (_, Unit::Bytes) => read_bytes(&mut source, arguments.offset, limit, &place)?
                 .ok_or_else(|| binary_file_error(&place, &source))?,
@@ -165,13 +166,14 @@ impl FileTools {
             }
             OpenedFile::Special => refused(
                 ToolErrorCode::PermissionDenied,
-                format!("'{}' is no regular file", place.display),
+                format!("cannot read '{}': not a regular file", place.display),
             ),
         }
     }
 }
 
-/// A root may allow that the `SKILL.md` is a symlink out of its skill; nothing else is read there.
+/// Reads a `SKILL.md` that is a symlink out of its skill, which a root may allow. No other symlink
+/// may leave the skill.
 fn read_linked_manifest(place: &ResolvedPath) -> Option<Vec<u8>> {
     let skill = place.skill.as_ref()?;
     let [name] = place.parts.as_slice() else {
@@ -195,7 +197,7 @@ fn effective_limit(arguments: &ReadArguments) -> Result<u64, ToolError> {
     if !(1..=max).contains(&limit) {
         return Err(ToolError::new(
             ToolErrorCode::InvalidArguments,
-            format!("`limit` is from 1 to {max}"),
+            format!("invalid `limit`: expected 1 to {max}"),
         ));
     }
     Ok(limit)
@@ -221,7 +223,7 @@ fn read_base64(
     })
 }
 
-/// Nothing when it is no text.
+/// Returns `None` if the content is not text.
 fn read_bytes(
     source: &mut FileSource,
     offset: u64,
@@ -232,7 +234,7 @@ fn read_bytes(
     let size = source.size();
     let (coding, mark) = TextEncoding::detect(&source.read_at(0, 3).map_err(failed)?);
     let start = offset.max(mark as u64);
-    // Characters of UTF-16 begin at even offsets.
+    // UTF-16 code units begin at even offsets.
     let start = if coding == TextEncoding::Utf8 {
         start
     } else {
@@ -264,7 +266,7 @@ fn read_bytes(
     }))
 }
 
-/// Nothing when it is no text.
+/// Returns `None` if the content is not text.
 fn read_lines(
     source: &mut FileSource,
     offset: u64,
@@ -275,7 +277,7 @@ fn read_lines(
         let error = ToolError::new(
             ToolErrorCode::TooLarge,
             format!(
-                "'{}' is longer than 16 MiB and is not read by lines",
+                "cannot read '{}' by lines: larger than 16 MiB",
                 place.display
             ),
         );
@@ -311,7 +313,10 @@ fn read_lines(
         if line.len() as u64 > MAX_BYTES {
             let error = ToolError::new(
                 ToolErrorCode::TooLarge,
-                format!("line {number} of '{}' is longer than 4 MiB", place.display),
+                format!(
+                    "cannot read line {number} of '{}': longer than 4 MiB",
+                    place.display
+                ),
             );
             return Err(error
                 .with_path(&place.display)
@@ -335,7 +340,7 @@ fn binary_file_error(place: &ResolvedPath, source: &FileSource) -> ToolError {
     );
     ToolError::new(ToolErrorCode::BinaryFile, message)
         .with_path(&place.display)
-        .with_hint("read it with encoding `base64`, or work on it with a program")
+        .with_hint("read it with encoding `base64`, or process it with a program")
 }
 
 fn file_name(place: &ResolvedPath) -> &str {

@@ -1,4 +1,4 @@
-//! What a virtual path means here.
+//! Resolution of virtual paths to skills, mounts and directories.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,40 +15,40 @@ use crate::mount::{Access, OpenMount, WriteQuota};
 use crate::virtual_path::{Anchor, VirtualPath, escape_for_display};
 use crate::{ToolError, ToolErrorCode};
 
-/// What a virtual path means.
+/// The object that a virtual path refers to.
 pub(crate) enum PathTarget {
     /// The list of skills.
     SkillList,
-    /// A place in a directory.
+    /// A path below a directory.
     Path(Box<ResolvedPath>),
 }
 
-/// A place in a directory; whether something is there is another question.
+/// A path below a directory. It need not exist.
 pub(crate) struct ResolvedPath {
     /// The directory that the path cannot leave.
     pub(crate) base_dir: Arc<Dir>,
-    /// Plain names below it.
+    /// Plain names below `base_dir`.
     pub(crate) parts: Vec<String>,
     pub(crate) access: Access,
-    /// The path that a model sees.
+    /// The path as it is shown to a model.
     pub(crate) display: String,
-    /// The path on this machine, for sandboxes; no model sees it. Below it symlinks were not
-    /// followed yet.
+    /// The host path, for sandboxes; never shown to a model. Symlinks below `base_dir` are not
+    /// resolved.
     pub(crate) host_path: PathBuf,
-    /// The skill that it lies in.
+    /// The skill that contains the path.
     pub(crate) skill: Option<ContainingSkill>,
     pub(crate) quota: Arc<WriteQuota>,
 }
 
-/// The skill that a place lies in.
+/// The skill that contains a path.
 pub(crate) struct ContainingSkill {
     pub(crate) entry: Entry,
-    /// How its `SKILL.md` is spelled.
+    /// The file name of its `SKILL.md`, as it is on disk.
     pub(crate) file_name: String,
 }
 
 impl FileTools {
-    /// Finds the place that a path means.
+    /// Resolves a path to a file or directory.
     ///
     /// # Errors
     /// As [`locate`](Self::locate), and `is_a_directory` for the list of skills.
@@ -58,19 +58,19 @@ impl FileTools {
             PathTarget::SkillList => {
                 let error = ToolError::new(
                     ToolErrorCode::IsADirectory,
-                    "'skills' is the list of skills, not a directory of files",
+                    "cannot use 'skills' as a path: it is the list of skills",
                 );
                 Err(error
                     .with_path("skills")
-                    .with_hint("list it with skills_ls, then use skills/NAME"))
+                    .with_hint("list the skills with skills_ls, then use `skills/NAME`"))
             }
         }
     }
 
-    /// Finds what a path means.
+    /// Resolves a path to a file, a directory or the list of skills.
     ///
     /// # Errors
-    /// `path_outside_mounts` when no mount has it, and `skill_not_found`.
+    /// `path_outside_mounts` if no mount contains the path, and `skill_not_found`.
     pub(crate) fn locate(&self, path: &VirtualPath) -> Result<PathTarget, ToolError> {
         let parts = path.parts();
         match (path.anchor(), parts.split_first()) {
@@ -82,24 +82,23 @@ impl FileTools {
                 .mounts
                 .find_by_host_path(parts)
                 .map(|(mount, rest)| PathTarget::from_path(resolve_in_mount(mount, rest)))
-                .ok_or_else(|| self.outside_mounts_error(path, "is gone")),
-            // `/data/x` is what programs know the mount `data` by.
+                .ok_or_else(|| self.outside_mounts_error(path, "its mount was removed")),
+            // Programs see the mount `data` at `/data`, so `/data/x` is accepted, too.
             (Anchor::Absolute | Anchor::Relative, Some((name, rest)))
                 if self.mounts.find_by_name(name).is_some() =>
             {
                 self.mounts
                     .find_by_name(name)
                     .map(|mount| PathTarget::from_path(resolve_in_mount(mount, rest)))
-                    .ok_or_else(|| self.outside_mounts_error(path, "is gone"))
+                    .ok_or_else(|| self.outside_mounts_error(path, "its mount was removed"))
             }
             (Anchor::Absolute, _) => {
-                Err(self.outside_mounts_error(path, "lies in no directory that the tools see"))
+                Err(self.outside_mounts_error(path, "not in the workspace, a skill or a mount"))
             }
             (Anchor::Workspace | Anchor::Relative, _) => match self.mounts.workspace() {
                 Some(mount) => Ok(PathTarget::from_path(resolve_in_mount(mount, parts))),
                 None if parts.is_empty() => Ok(PathTarget::SkillList),
-                None => Err(self
-                    .outside_mounts_error(path, "would lie in the workspace, and there is none")),
+                None => Err(self.outside_mounts_error(path, "there is no workspace")),
             },
         }
     }
@@ -109,7 +108,7 @@ impl FileTools {
         let gone = || {
             ToolError::new(
                 ToolErrorCode::SkillNotFound,
-                format!("the files of skill '{name}' cannot be opened"),
+                format!("cannot open the files of skill `{name}`"),
             )
             .with_path(format!("skills/{name}"))
         };
@@ -140,13 +139,13 @@ impl FileTools {
         })
     }
 
-    /// Finds a skill by its name alone, and whether it is a draft.
+    /// Finds a skill by exact name, and returns whether it is a draft.
     pub(crate) fn find_skill(&self, name: &str) -> Result<(Entry, bool), ToolError> {
         self.catalog_cache.catalog();
         self.find_cached_skill(name)
     }
 
-    /// Finds a skill in the catalogue of the last look.
+    /// Finds a skill in the catalog of the last scan.
     pub(crate) fn find_cached_skill(&self, name: &str) -> Result<(Entry, bool), ToolError> {
         let (catalog, told) = (self.runtime.catalog(), escape_for_display(name));
         let error = |message: String| {
@@ -160,25 +159,25 @@ impl FileTools {
             }
             Lookup::Inactive(inactive) => {
                 let reason = inactive.reason().code();
-                Err(error(format!("skill '{told}' is not used here: {reason}"))
-                    .with_hint("list the skills that are with skills_ls of `skills`"))
+                Err(error(format!("skill `{told}` is inactive: {reason}"))
+                    .with_hint("list the available skills with skills_ls of `skills`"))
             }
             Lookup::Ambiguous(entries) => Err(error(format!(
-                "{} skills have the name '{told}'",
+                "skill name `{told}` is ambiguous: {} skills have it",
                 entries.len()
             ))
-            .with_hint("a person has to rename or disable all but one")),
+            .with_hint("ask the user to rename or disable all but one")),
             Lookup::Unknown(nearest) => {
                 let hint = match nearest.as_slice() {
                     [] => "list the skills with skills_ls of `skills`".to_owned(),
-                    names => format!("did you mean {}?", names.join(", ")),
+                    names => format!("did you mean `{}`?", names.join("`, `")),
                 };
-                Err(error(format!("skill '{told}' not found")).with_hint(hint))
+                Err(error(format!("skill `{told}` not found")).with_hint(hint))
             }
         }
     }
 
-    /// Whether a skill that is not used is a draft.
+    /// Returns whether an inactive skill is a draft.
     pub(crate) fn is_draft(&self, entry: &Entry, reason: &InactiveReason) -> bool {
         let Some(Ok(drafts)) = self.drafts_dir.as_ref().map(|drafts| drafts.canonicalize()) else {
             return false;
@@ -195,18 +194,18 @@ impl FileTools {
             .collect();
         let error = ToolError::new(
             ToolErrorCode::PathOutsideMounts,
-            format!("'{path}' {problem}"),
+            format!("invalid path '{path}': {problem}"),
         );
         error
             .with_path(path.to_string())
-            .with_hint(format!("paths begin with one of {}", names.join(", ")))
+            .with_hint(format!("begin the path with one of {}", names.join(", ")))
     }
 
-    /// Opens a place as a directory, and says where it really is below its
-    /// [`top`](PositionalArgument::base_dir).
+    /// Opens a path as a directory, and returns its canonical path below
+    /// [`base_dir`](ResolvedPath::base_dir).
     ///
     /// # Errors
-    /// As [`PositionalArgument::open_directory`], and `permission_denied` in a hidden directory.
+    /// As [`ResolvedPath::open_directory`], and `permission_denied` for a hidden directory.
     pub(crate) fn open_directory(
         &self,
         place: &ResolvedPath,
@@ -217,13 +216,10 @@ impl FileTools {
         Ok((directory, real))
     }
 
-    /// Refuses a place that really lies in a directory that the host hides.
+    /// Rejects a path whose canonical path is hidden.
     pub(super) fn check_visible(&self, place: &ResolvedPath, real: &Path) -> Result<(), ToolError> {
         if self.hidden_dirs().contains(real) {
-            let message = format!(
-                "'{}' is hidden: the host keeps its own state there",
-                place.display
-            );
+            let message = format!("cannot access '{}': hidden by the host", place.display);
             return Err(
                 ToolError::new(ToolErrorCode::PermissionDenied, message).with_path(&place.display)
             );
@@ -231,13 +227,13 @@ impl FileTools {
         Ok(())
     }
 
-    /// Returns what the host hides.
+    /// Returns the hidden directories.
     pub(crate) fn hidden_dirs(&self) -> HiddenDirs {
         HiddenDirs::resolve(self.runtime.hidden_directories())
     }
 
-    /// Finds where an existing path really is, and refuses what the host hides and what holds keys,
-    /// by its own name or that of where a link leads.
+    /// Canonicalizes an existing path. Rejects hidden paths and key files, by the name in the path
+    /// and by the name of a symlink's target.
     pub(super) fn canonicalize(&self, place: &ResolvedPath) -> Result<Vec<OsString>, ToolError> {
         self.check_visible(place, &place.host_path)?;
         let real = open::canonicalize(&place.base_dir, &place.parts)
@@ -248,13 +244,13 @@ impl FileTools {
             let error = ToolError::new(
                 ToolErrorCode::PermissionDenied,
                 format!(
-                    "'{}' may hold keys or secrets and is not read",
+                    "cannot read '{}': it may contain keys or secrets",
                     place.display
                 ),
             );
             return Err(error
                 .with_path(&place.display)
-                .with_hint("ask the user for what you need of it"));
+                .with_hint("ask the user for the information you need from it"));
         }
         Ok(real)
     }
@@ -267,7 +263,7 @@ impl PathTarget {
 }
 
 impl ResolvedPath {
-    /// Returns the path of [`top`](Self::base_dir) on this machine.
+    /// Returns the host path of [`base_dir`](Self::base_dir).
     pub(crate) fn base_path(&self) -> PathBuf {
         self.host_path
             .ancestors()
@@ -275,17 +271,17 @@ impl ResolvedPath {
             .map_or_else(|| self.host_path.clone(), PathBuf::from)
     }
 
-    /// Returns the path on this machine of what really lies at these names below
-    /// [`top`](Self::base_dir).
+    /// Returns the host path of canonical names below [`base_dir`](Self::base_dir).
     fn canonical_host_path(&self, real: &[OsString]) -> PathBuf {
         real.iter()
             .fold(self.base_path(), |path, part| path.join(part))
     }
 
-    /// Opens the place as a directory, and says where it really is below [`top`](Self::base_dir).
+    /// Opens the path as a directory, and returns its canonical path below
+    /// [`base_dir`](Self::base_dir).
     ///
     /// # Errors
-    /// When it is not there, is none, or a link on the way leads out.
+    /// If it does not exist, is not a directory, or a symlink leaves `base_dir`.
     pub(crate) fn open_directory(&self) -> Result<(Dir, Vec<OsString>), ToolError> {
         let failed = |error: std::io::Error| match error.kind() {
             std::io::ErrorKind::NotADirectory => ToolError::new(

@@ -1,4 +1,4 @@
-//! The tools for files, called as a host calls them, with canaries outside.
+//! The tools for files, called as by a host application, with canary files outside of the mounts.
 
 mod create;
 mod ls;
@@ -23,7 +23,7 @@ const PDF: &str = "---\nname: pdf\ndescription: Reads PDF files.\n---\n# PDF\n";
 const NOTE: &str = "---\nname: note\ndescription: A draft.\n---\n";
 
 /// A workspace, a mount of each kind, two skills (`pdf`, and `note` as a draft), and a file outside
-/// that nothing may touch.
+/// that must stay unchanged.
 struct Lab {
     held: TempDir,
     top: Dir,
@@ -91,7 +91,7 @@ impl Lab {
         )
     }
 
-    /// Whatever a tool says, no path of this machine is in it.
+    /// Asserts that a result contains no host path.
     fn checked(&self, result: Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError> {
         let path = self.held.path().to_string_lossy().into_owned();
         let said = match &result {
@@ -109,7 +109,7 @@ impl Lab {
         self.top.read_to_string(path).unwrap()
     }
 
-    /// Nothing outside was changed, and nothing was added to it.
+    /// Returns whether nothing outside was changed or added.
     fn is_outside_untouched(&self) -> bool {
         self.text("outside/canary") == "alive" && self.top.read_dir("outside").unwrap().count() == 1
     }
@@ -145,7 +145,7 @@ const NOWHERE: [&str; 16] = [
 ];
 
 #[test]
-fn no_tool_takes_a_path_that_leads_elsewhere() {
+fn every_tool_rejects_paths_outside_of_mounts() {
     let lab = Lab::new();
     for path in NOWHERE {
         let results = [
@@ -168,25 +168,25 @@ fn no_tool_takes_a_path_that_leads_elsewhere() {
 }
 
 #[test]
-fn wrong_skills_are_answered_with_the_right_ones() {
+fn unknown_skills_are_rejected_with_suggestions() {
     let lab = Lab::new();
     let error = lab.ls(json!({"path": "skills/pfd"})).unwrap_err();
     assert_eq!(
         (error.code, error.message.as_str(), error.hint.as_deref()),
         (
             ToolErrorCode::SkillNotFound,
-            "skill 'pfd' not found",
-            Some("did you mean pdf?")
+            "skill `pfd` not found",
+            Some("did you mean `pdf`?")
         )
     );
     assert_eq!(
         ToolOutput::from(error).text,
-        "Error: skill 'pfd' not found\nHint: did you mean pdf?"
+        "Error: skill `pfd` not found\nHint: did you mean `pdf`?"
     );
 }
 
 #[test]
-fn a_mirrored_mount_is_reached_by_its_own_path() {
+fn a_mount_with_host_path_is_accessible_by_that_path() {
     let lab = Lab::new();
     let path = lab.held.path().canonicalize().unwrap().join("work/a.txt");
     let written = lab.write(json!({"path": path, "content": "x"})).unwrap();
@@ -208,7 +208,7 @@ fn a_mirrored_mount_is_reached_by_its_own_path() {
 }
 
 #[test]
-fn definitions_are_valid_schemas_and_fit_the_results() {
+fn definitions_are_valid_schemas_and_match_the_results() {
     let lab = Lab::new();
     let cases = [
         (super::ls::definition(), lab.ls(json!({}))),
@@ -242,7 +242,7 @@ fn definitions_are_valid_schemas_and_fit_the_results() {
 }
 
 #[test]
-fn places_say_where_programs_find_them() {
+fn resolved_paths_have_host_paths_for_programs() {
     let lab = Lab::new();
     lab.top.create_dir("work/src").unwrap();
     let top = lab.held.path().canonicalize().unwrap();

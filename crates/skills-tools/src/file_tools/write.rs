@@ -1,4 +1,4 @@
-//! `skills_write`: puts content into a file.
+//! `skills_write`: writes a file.
 
 use std::borrow::Cow;
 use std::sync::PoisonError;
@@ -19,10 +19,10 @@ use crate::virtual_path::VirtualPath;
 use crate::{ToolError, ToolErrorCode, ToolOutput};
 use skills_runtime::policy::fold_name;
 
-/// The most that one call writes: 1 MiB.
+/// Maximum size of one write: 1 MiB.
 const MAX_BYTES: usize = 1 << 20;
 
-/// The arguments of `skills_write`.
+/// Arguments of `skills_write`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WriteArguments {
@@ -59,20 +59,19 @@ pub(crate) fn definition() -> ToolDefinition {
         name: "skills_write".to_owned(),
         title: "Write a file".to_owned(),
         description:
-            "Writes at most 1 MiB into a file and makes the directories above it. With `overwrite` and `create` the file is the old one or \
-                      the new one, never half of it; an `append` that fails may have added a part. Of skills only drafts are written to, \
-                      unless the host allows more."
+            "Write a file (at most 1 MiB), creating parent directories. Overwrite and create are atomic, append is not. Of the skills, \
+                      only drafts can be written, unless the host allows more."
                 .to_owned(),
         input_schema: schema::input_schema(
             json!({
                 "path": schema::path_schema("The file."),
-                "content": {"type": "string", "description": "What is to be in it; of `append`, what is added. At most 1048576 bytes."},
-                "encoding": {"enum": ["utf-8", "base64"], "default": "utf-8", "description": "How `content` is written."},
+                "content": {"type": "string", "description": "Content to write or append; at most 1048576 bytes."},
+                "encoding": {"enum": ["utf-8", "base64"], "default": "utf-8", "description": "Encoding of `content`."},
                 "mode": {"enum": ["overwrite", "create", "append"], "default": "overwrite",
-                         "description": "`create` fails when the file is there."},
+                         "description": "`create` fails if the file exists."},
                 "if_match": {"type": "string", "pattern": "^[0-9a-fA-F]{64}$",
-                             "description": "The `sha256` that skills_read gave: fail when the file has changed since."},
-                "executable": {"type": "boolean", "description": "Whether the file may be run; unchanged when nothing is said."},
+                             "description": "SHA-256 from skills_read; fails if the file has changed."},
+                "executable": {"type": "boolean", "description": "Whether the file is executable; unchanged by default."},
             }),
             &["path", "content"],
         ),
@@ -80,7 +79,7 @@ pub(crate) fn definition() -> ToolDefinition {
             json!({
                 "path": {"type": "string"},
                 "bytes_written": {"type": "integer"},
-                "sha256": {"type": ["string", "null"], "description": "Of the whole file, unless it is longer than 16 MiB."},
+                "sha256": {"type": ["string", "null"], "description": "Digest of the whole file; null if it is larger than 16 MiB."},
                 "created": {"type": "boolean"},
             }),
             &["path", "bytes_written", "sha256", "created"],
@@ -128,16 +127,13 @@ fn decode_content(arguments: &WriteArguments) -> Result<Cow<'_, [u8]>, ToolError
             Cow::Owned(decoded.map_err(|_| {
                 ToolError::new(
                     ToolErrorCode::InvalidArguments,
-                    "`content` is no base64 with padding",
+                    "invalid `content`: expected base64 with padding",
                 )
             })?)
         }
     };
     if content.len() > MAX_BYTES {
-        let message = format!(
-            "{} bytes are more than the 1048576 that one call writes",
-            content.len()
-        );
+        let message = format!("`content` is {} bytes, limit 1048576", content.len());
         return Err(ToolError::new(ToolErrorCode::TooLarge, message)
             .with_hint("write the first part, then the rest with mode `append`"));
     }
@@ -156,15 +152,15 @@ fn check_target(place: &ResolvedPath) -> Result<(), ToolError> {
         (Access::ReadOnly, None) => {
             return refused(
                 ToolErrorCode::ReadOnly,
-                format!("'{shown}' may only be read"),
+                format!("'{shown}' is read-only"),
                 "write to the workspace instead",
             );
         }
         (Access::ReadOnly, Some(_)) => {
-            let hint = "make a skill of your own with skills_create, or write to the workspace";
+            let hint = "create a skill with skills_create, or write to the workspace";
             return refused(
                 ToolErrorCode::ReadOnly,
-                format!("'{shown}' is part of a skill that may only be read"),
+                format!("'{shown}' is part of a read-only skill"),
                 hint,
             );
         }
@@ -173,28 +169,30 @@ fn check_target(place: &ResolvedPath) -> Result<(), ToolError> {
         return refused(
             ToolErrorCode::IsADirectory,
             format!("'{shown}' is a directory"),
-            "name a file in it",
+            "pass the path of a file in it",
         );
     }
     if let Some(name) = sensitive::protected_component(&place.parts) {
-        let hint = "it changes what runs or holds secrets: ask the user to change it";
+        let hint = "ask the user to change it";
         return refused(
             ToolErrorCode::PermissionDenied,
-            format!("'{shown}' is not written, because of '{name}' in it"),
+            format!(
+                "cannot write '{shown}': `{name}` is protected, since it is executed automatically or contains secrets"
+            ),
             hint,
         );
     }
     if let Some(name) = find_case_variant(place) {
         return refused(
             ToolErrorCode::PermissionDenied,
-            format!("'{shown}' would be taken for '{name}'"),
-            &format!("write to '{name}'"),
+            format!("cannot write '{shown}': it would be confused with `{name}`"),
+            &format!("write to `{name}`"),
         );
     }
     Ok(())
 }
 
-/// Two spellings of one name are one file on some disks.
+/// On case-insensitive file systems, both spellings are one file.
 fn find_case_variant(place: &ResolvedPath) -> Option<&str> {
     let file_name = place.skill.as_ref()?.file_name.as_str();
     let [name] = place.parts.as_slice() else {
@@ -205,7 +203,7 @@ fn find_case_variant(place: &ResolvedPath) -> Option<&str> {
 
 fn quota_error(place: &ResolvedPath, left: u64) -> ToolError {
     let message = format!(
-        "only {left} bytes may still be written below '{}'",
+        "cannot write: {left} bytes left in the write quota of '{}'",
         place.display.split('/').next().unwrap_or_default()
     );
     ToolError::new(ToolErrorCode::TooLarge, message).with_path(&place.display)
@@ -219,7 +217,7 @@ fn write_content(
     let Some((name, above)) = place.parts.split_last() else {
         return Err(ToolError::new(
             ToolErrorCode::IsADirectory,
-            "it is a directory",
+            "cannot write a directory",
         ));
     };
     let parent = match arguments.if_match {
@@ -269,7 +267,7 @@ fn write_content(
     )
 }
 
-/// A skill stays the skill that it was.
+/// Ensures that the file remains a valid `SKILL.md` with the same name.
 fn check_manifest(place: &ResolvedPath, bytes: &[u8]) -> Result<(), ToolError> {
     let refused = |message: String| {
         ToolError::new(ToolErrorCode::InvalidArguments, message).with_path(&place.display)
@@ -277,12 +275,12 @@ fn check_manifest(place: &ResolvedPath, bytes: &[u8]) -> Result<(), ToolError> {
     if bytes.len() > MAX_BYTES {
         return Err(ToolError::new(
             ToolErrorCode::TooLarge,
-            "a SKILL.md has at most 1048576 bytes",
+            "SKILL.md is larger than 1048576 bytes",
         )
         .with_path(&place.display));
     }
-    let document = Document::parse(bytes)
-        .map_err(|error| refused(format!("that would be no skill any more: {error}")))?;
+    let document =
+        Document::parse(bytes).map_err(|error| refused(format!("invalid SKILL.md: {error}")))?;
     let (old, new) = (
         place
             .skill
@@ -291,8 +289,8 @@ fn check_manifest(place: &ResolvedPath, bytes: &[u8]) -> Result<(), ToolError> {
         document.manifest().name(),
     );
     if old != Some(new) {
-        return Err(refused("that would change the skill's name".to_owned())
-            .with_hint("keep `name`; make another skill with skills_create"));
+        return Err(refused("cannot change `name` of a skill".to_owned())
+            .with_hint("keep `name`, or create another skill with skills_create"));
     }
     Ok(())
 }

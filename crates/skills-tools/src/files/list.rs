@@ -1,4 +1,4 @@
-//! What a directory holds, page by page.
+//! Paged directory listings.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -12,60 +12,60 @@ use cap_std::time::SystemTime;
 use crate::hidden_dirs::HiddenDirs;
 use crate::virtual_path::{escape_for_display, invalid_part_reason};
 
-/// How far a listing goes.
+/// Limits of a listing.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ListLimits {
-    /// A directory with more entries is not listed.
+    /// Maximum number of entries of a directory; larger ones are not listed.
     pub(crate) max_entries: usize,
-    /// The most entries that a listing of everything below looks at.
+    /// Maximum number of entries that a recursive listing visits.
     pub(crate) max_visited: usize,
 }
 
 impl ListLimits {
-    /// What hosts get: 1,000,000 in one directory, 20,000 below one.
+    /// The defaults: 1,000,000 entries in one directory, 20,000 in a recursive listing.
     pub(crate) const DEFAULT: Self = Self {
         max_entries: 1_000_000,
         max_visited: 20_000,
     };
 }
 
-/// What is listed.
+/// The directory to list.
 pub(crate) struct ListRoot<'a> {
-    /// The directory that links must stay in.
+    /// The directory that symlinks must not leave.
     pub(crate) root: &'a Dir,
-    /// Where `top` is on this machine.
+    /// Host path of `root`.
     pub(crate) root_path: PathBuf,
-    /// What of it is not listed.
+    /// Directories that are not listed.
     pub(crate) hidden: HiddenDirs,
-    /// Where the directory that is listed is below it.
+    /// Path of the listed directory below `root`.
     pub(crate) relative_path: PathBuf,
     pub(crate) directory: &'a Dir,
 }
 
-/// Which names are listed.
+/// Whether names that begin with a dot are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HiddenFiles {
     Include,
     Exclude,
 }
 
-/// Part of a listing.
+/// One page of a listing.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
-    /// In the order of the names' bytes, directories before what is in them.
+    /// Ordered by the bytes of the names; a directory comes before its entries.
     pub(crate) items: Vec<ListedEntry>,
-    /// How many there are on all pages together.
+    /// Number of entries on all pages together.
     pub(crate) total: usize,
-    /// Whether there are more behind this page.
+    /// Whether there is a next page.
     pub(crate) has_more: bool,
-    /// Whether something was left out of all pages.
+    /// Whether entries were omitted from all pages.
     pub(crate) is_truncated: bool,
 }
 
-/// One entry.
+/// One entry of a listing.
 #[derive(Debug)]
 pub(crate) struct ListedEntry {
-    /// Its names below the directory that is listed.
+    /// Names of the path below the listed directory.
     pub(crate) names: Vec<OsString>,
     pub(crate) kind: EntryKind,
     pub(crate) bytes: u64,
@@ -79,13 +79,13 @@ pub(crate) struct ListedEntry {
 pub(crate) enum EntryKind {
     File,
     Directory,
-    /// A symlink that leads nowhere or out of the mount.
+    /// A symlink that is dangling or leaves the mount.
     Symlink,
     Special,
 }
 
-/// Lists one directory behind the name `after`, in memory for one page only; nothing when it has
-/// too many entries.
+/// Lists one page of a directory, after the name `after`. Only one page is held in memory. Returns
+/// `None` if the directory has too many entries.
 pub(crate) fn list_directory(
     ground: &ListRoot<'_>,
     dotted: HiddenFiles,
@@ -126,7 +126,7 @@ pub(crate) fn list_directory(
     }))
 }
 
-/// Lists what lies below a directory, `depth` directories deep, behind the entry `after`.
+/// Lists a directory recursively, `depth` levels deep, after the entry `after`.
 pub(crate) fn list_recursive(
     ground: &ListRoot<'_>,
     dotted: HiddenFiles,
@@ -185,8 +185,8 @@ impl Walk<'_> {
         }
     }
 
-    /// The names in a directory, or nothing when they would be too many: half of them would be
-    /// whichever the disk names first.
+    /// Returns the names in a directory, or `None` if there are too many, since a truncated set
+    /// would depend on the order on disk.
     fn read_names(&mut self, directory: &Dir, above: &[OsString]) -> Option<BTreeSet<OsString>> {
         let mut names = BTreeSet::new();
         for entry in directory.entries().ok()? {
@@ -202,8 +202,8 @@ impl Walk<'_> {
 }
 
 impl ListRoot<'_> {
-    /// Says whether an entry of the directory with the names `above` is hidden, or a symlink that
-    /// leads to what is.
+    /// Returns whether an entry of the directory `above` is hidden, or is a symlink to a hidden
+    /// directory.
     fn is_hidden(&self, entry: &DirEntry, above: &[OsString]) -> bool {
         if self.hidden.is_empty() {
             return false;
@@ -224,7 +224,7 @@ impl ListRoot<'_> {
 }
 
 impl ListedEntry {
-    /// Looks at an entry; one that vanished meanwhile is none.
+    /// Reads the metadata of an entry. Returns `None` if it was removed in the meantime.
     fn read(ground: &ListRoot<'_>, directory: &Dir, names: Vec<OsString>) -> Option<Self> {
         let own = directory.symlink_metadata(names.last()?).ok()?;
         let is_symlink = own.is_symlink();
@@ -261,7 +261,7 @@ impl ListedEntry {
         })
     }
 
-    /// Returns the names as text, and whether a path can be written with them.
+    /// Returns the names as text, and whether they can be used in a path.
     pub(crate) fn display_names(&self) -> (Vec<String>, bool) {
         let names: Vec<(String, bool)> = self.names.iter().map(|name| display_name(name)).collect();
         let all = names.iter().all(|(_, is_readable)| *is_readable);
@@ -293,7 +293,7 @@ fn is_excluded(name: &OsStr, dotted: HiddenFiles) -> bool {
     dotted == HiddenFiles::Exclude && name.as_encoded_bytes().starts_with(b".")
 }
 
-/// Writes a name out so that nothing in it is invisible or looks like something else.
+/// Escapes invisible and ambiguous characters of a name.
 fn display_name(name: &OsStr) -> (String, bool) {
     match name.to_str() {
         Some(name) if invalid_part_reason(name).is_none() => (name.to_owned(), true),

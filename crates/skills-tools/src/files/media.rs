@@ -1,7 +1,7 @@
-//! The kind of content that a file is told to have.
+//! Media types by file extension.
 
-/// Returns the media type that a file's name stands for. What is text is none of the films and
-/// pictures that have the same ending.
+/// Returns the media type for a file name. Text is never reported as audio, video or an image that
+/// has the same extension (`.ts`).
 pub(crate) fn media_type(name: &str, is_text: bool) -> String {
     let fits = |mime: &mime_guess::Mime| {
         !is_text
@@ -22,10 +22,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endings_decide_and_text_stays_text() {
+    fn extensions_decide_and_text_is_not_media() {
         assert_eq!(media_type("SKILL.md", true), "text/markdown");
         assert_eq!(media_type("a.json", true), "application/json");
-        assert_eq!(media_type("module.ts", true), "text/plain", "no film");
+        assert_eq!(media_type("module.ts", true), "text/plain", "not a video");
         assert_eq!(media_type("logo.svg", true), "image/svg+xml");
         assert_eq!(media_type("logo.png", false), "image/png");
         assert_eq!(media_type("Makefile", true), "text/plain");

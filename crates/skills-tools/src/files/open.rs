@@ -1,4 +1,4 @@
-//! Opens what a path leads to, and nothing else.
+//! Race-free opening of paths below a directory handle.
 
 use std::ffi::OsString;
 use std::io::{Error, ErrorKind, Result};
@@ -7,9 +7,10 @@ use std::path::{Component, PathBuf};
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 
-/// Finds where a path really is below `top`, following symlinks that stay in it.
+/// Canonicalizes a path below `top`, following symlinks that stay in it.
 ///
-/// What is judged is what is opened: the result is walked again without following anything.
+/// The caller checks the result and opens it without following symlinks, so the checked file is the
+/// opened file.
 pub(crate) fn canonicalize(top: &Dir, parts: &[String]) -> Result<Vec<OsString>> {
     if parts.is_empty() {
         return Ok(Vec::new());
@@ -33,18 +34,18 @@ pub(crate) fn open_directory(top: &Dir, parts: &[OsString]) -> Result<Dir> {
     Ok(directory)
 }
 
-/// What is at the end of a path.
+/// The object at the end of a path.
 pub(crate) enum OpenedFile {
     /// A regular file, opened for reading.
     File(File, Metadata),
     /// A directory.
     Directory,
-    /// A pipe, a socket, a device.
+    /// A pipe, socket or device.
     Special,
 }
 
-/// Opens a regular file by a path without symlinks. Never waits for a writer, and never touches a
-/// device.
+/// Opens a regular file by a path without symlinks. Does not block on pipes and does not open
+/// devices.
 pub(crate) fn open_file(top: &Dir, parts: &[OsString]) -> Result<OpenedFile> {
     let Some((name, above)) = parts.split_last() else {
         return Ok(OpenedFile::Directory);
@@ -72,8 +73,7 @@ pub(crate) fn open_file(top: &Dir, parts: &[OsString]) -> Result<OpenedFile> {
     })
 }
 
-/// Makes opening follow no symlink at the end of the path, and wait for nobody at the other end of
-/// a pipe.
+/// Sets options that do not follow a symlink at the end of the path and do not block on a pipe.
 pub(crate) fn set_nonblocking(options: &mut OpenOptions) {
     options.follow(FollowSymlinks::No);
     #[cfg(unix)]

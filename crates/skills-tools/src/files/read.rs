@@ -1,4 +1,4 @@
-//! The bytes of a file: all of them while it is small, else the part that is wanted.
+//! File contents, in memory for small files and streamed for large ones.
 
 use std::borrow::Cow;
 use std::io::{Read, Result, Seek, SeekFrom};
@@ -6,19 +6,19 @@ use std::io::{Read, Result, Seek, SeekFrom};
 use cap_std::fs::File;
 use sha2::{Digest, Sha256};
 
-/// Longer files are neither kept nor hashed: 16 MiB.
+/// Maximum size of files that are held in memory and hashed: 16 MiB.
 pub(crate) const MAX_IN_MEMORY_BYTES: u64 = 16 << 20;
 
 /// A file that is being read.
 pub(crate) enum FileSource {
-    /// All of it.
+    /// The whole content.
     InMemory(Vec<u8>),
-    /// A long one, and its length.
+    /// A large file and its size.
     Streamed(File, u64),
 }
 
 impl FileSource {
-    /// Takes what an open file of `size` bytes holds.
+    /// Reads an open file of `size` bytes.
     pub(crate) fn from_file(mut file: File, size: u64) -> Result<Self> {
         if size > MAX_IN_MEMORY_BYTES {
             return Ok(Self::Streamed(file, size));
@@ -27,7 +27,7 @@ impl FileSource {
         (&mut file)
             .take(MAX_IN_MEMORY_BYTES + 1)
             .read_to_end(&mut bytes)?;
-        // It grew meanwhile.
+        // The file grew in the meantime.
         let length = bytes.len() as u64;
         Ok(if length > MAX_IN_MEMORY_BYTES {
             Self::Streamed(file, length)
@@ -50,7 +50,7 @@ impl FileSource {
         }
     }
 
-    /// Reads at most `length` bytes from `offset` on.
+    /// Reads at most `length` bytes from `offset`.
     pub(crate) fn read_at(&mut self, offset: u64, length: u64) -> Result<Cow<'_, [u8]>> {
         match self {
             Self::InMemory(bytes) => {
@@ -62,7 +62,7 @@ impl FileSource {
                     .min(bytes.len());
                 Ok(Cow::Borrowed(&bytes[start..end]))
             }
-            // Systems refuse to go to places that no file can have.
+            // Seeking beyond the maximum file size fails on some systems.
             Self::Streamed(_, size) if offset >= *size => Ok(Cow::Borrowed(&[])),
             Self::Streamed(file, _) => {
                 file.seek(SeekFrom::Start(offset))?;

@@ -1,14 +1,14 @@
-//! Names that are not written or read although their mount allows it.
+//! Names that are protected from reading or writing, even in a writable mount.
 
 use std::path::{Path, PathBuf};
 
 use skills_runtime::policy::{fold_name, innermost_protected_name};
 
-/// Endings of files that hold private keys.
+/// Extensions of private key files.
 const KEY_EXTENSIONS: [&str; 6] = [".pem", ".key", ".p12", ".pfx", ".ppk", ".kdbx"];
-/// Beginnings of files that hold private keys or secrets.
+/// Prefixes of private keys and secret files.
 const KEY_PREFIXES: [&str; 5] = [".env", "id_rsa", "id_dsa", "id_ed25519", "id_ecdsa"];
-/// Files that hold passwords and tokens, and directories of such.
+/// Files and directories with passwords and tokens.
 const KEY_PATHS: [&str; 14] = [
     ".netrc",
     ".npmrc",
@@ -25,10 +25,10 @@ const KEY_PATHS: [&str; 14] = [
     ".kube",
     ".config/gcloud",
 ];
-/// Returns the component of a path for which nothing is written there: what other programs run or
-/// obey later, and what holds secrets.
+/// Returns the component for which a path must not be written: automatically executed files (git
+/// hooks, CI) and files with secrets.
 ///
-/// Case does not count, since it does not on every disk.
+/// The comparison ignores case, since some file systems do.
 pub(crate) fn protected_component<S: AsRef<str>>(parts: &[S]) -> Option<String> {
     protected_name(
         &parts.iter().map(AsRef::as_ref).collect::<PathBuf>(),
@@ -36,9 +36,12 @@ pub(crate) fn protected_component<S: AsRef<str>>(parts: &[S]) -> Option<String> 
     )
 }
 
-/// Returns the part of `path` below `base` for which results and files of a model are not written
-/// there: what other programs run or obey later ([`PROTECTED`](skills_runtime::policy::PROTECTED)),
-/// or what holds keys. Case does not count. Nothing is returned for a path that may be written.
+/// Returns the component of `path` below `base` for which outputs of a model must not be written
+/// there.
+///
+/// A component is protected if other programs execute or trust it
+/// ([`PROTECTED_PATHS`](skills_runtime::policy::PROTECTED_PATHS)) or if it may contain keys. The comparison
+/// ignores case. Returns `None` if the path may be written.
 ///
 /// ```
 /// use std::path::Path;
@@ -69,7 +72,7 @@ pub fn protected_name(path: &Path, base: &Path) -> Option<String> {
     })
 }
 
-/// Says whether a file is likely to hold a key, a password or a token.
+/// Returns whether a file probably contains a key, a password or a token.
 pub(crate) fn is_key_file<S: AsRef<str>>(parts: &[S]) -> bool {
     let parts: Vec<String> = parts.iter().map(|part| fold_name(part.as_ref())).collect();
     (0..parts.len()).any(|at| starts_with_key_path(&parts[at..]))
@@ -84,7 +87,7 @@ fn starts_with_key_path(parts: &[String]) -> bool {
         || KEY_PATHS.iter().any(|path| starts_with_parts(parts, path))
 }
 
-/// Whether a path begins with the parts of `name`.
+/// Returns whether a path starts with the components of `name`.
 fn starts_with_parts(parts: &[String], name: &str) -> bool {
     let mut parts = parts.iter();
     name.split('/')
@@ -100,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn protected_names_are_found_at_any_depth_and_in_any_case() {
+    fn protected_names_match_at_any_depth_and_in_any_case() {
         for path in [
             ".git/hooks/pre-commit",
             ".git/config",
@@ -144,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn key_files_are_known_by_their_names() {
+    fn key_files_are_recognized_by_name() {
         for path in [
             ".env",
             "a/.env.production",

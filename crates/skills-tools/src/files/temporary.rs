@@ -1,8 +1,9 @@
-//! Files and directories that are made under a temporary name and renamed when they are complete.
+//! Files and directories that are created under a temporary name and renamed when they are
+//! complete.
 //!
-//! Each is locked (`flock`) until it is renamed. The kernel gives the lock up when the process
-//! dies, however it dies. Before something is made in a directory for the first time, what lies
-//! there under such a name is removed, if it is the same user's, old, and nobody has it locked.
+//! Each is locked (`flock`) until it is renamed; the kernel releases the lock when the process
+//! dies. Before the first creation in a directory, leftovers with a temporary name are removed if
+//! they belong to the same user, are old, and are not locked.
 
 use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
@@ -16,24 +17,24 @@ use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 
 use super::open::set_nonblocking;
 
-/// How old something is before it can be abandoned: longer than any write takes, for machines that
-/// share a directory and no locks.
+/// Minimum age of an abandoned file. Longer than any write takes, for machines that share a
+/// directory but not its locks.
 const ABANDONED_AFTER: Duration = Duration::from_secs(600);
-/// The most directories that are remembered as swept; then all are forgotten.
+/// Maximum number of directories that are remembered as swept; then the set is cleared.
 const MAX_SWEPT: usize = 4_096;
 
-/// A directory under its temporary name, locked until this is dropped.
+/// A directory with a temporary name, locked until it is dropped.
 pub(crate) struct TemporaryDirectory {
     pub(crate) name: String,
     _lock: File,
 }
 
-/// Makes a new file; it is locked until it is closed.
+/// Creates a file, which is locked until it is closed.
 pub(super) fn create_file(parent: &Dir, options: &OpenOptions) -> io::Result<(File, String)> {
     create_unique(parent, |name| parent.open_with(name, options))
 }
 
-/// Makes a new directory.
+/// Creates a directory.
 pub(crate) fn create_directory(parent: &Dir) -> io::Result<TemporaryDirectory> {
     let (lock, name) = create_unique(parent, |name| {
         parent.create_dir(name)?;
@@ -42,7 +43,7 @@ pub(crate) fn create_directory(parent: &Dir) -> io::Result<TemporaryDirectory> {
     Ok(TemporaryDirectory { name, _lock: lock })
 }
 
-/// Makes something under a name that is free, and locks it.
+/// Creates a file or directory under an unused name, and locks it.
 fn create_unique(
     parent: &Dir,
     make: impl Fn(&str) -> io::Result<File>,
@@ -53,7 +54,7 @@ fn create_unique(
             Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
             made => made?,
         };
-        // A sweep of another process may have been faster than the lock, and has removed it then.
+        // The sweep of another process may have removed it before it was locked.
         if try_lock(&made)? != LockResult::HeldByOther && is_at(parent, &name, &made)? {
             sweep_once(parent, &made);
             return Ok((made, name));
@@ -61,8 +62,8 @@ fn create_unique(
     }
 }
 
-/// Returns a name that this process has not used before. Nobody needs to guess wrong: what has it
-/// already is never opened.
+/// Returns a name that this process has not used. An existing file of that name is never opened, so
+/// the name need not be unpredictable.
 fn next_name() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     format!(
@@ -72,7 +73,7 @@ fn next_name() -> String {
     )
 }
 
-/// Whether a name is one that is made here, by any process.
+/// Returns whether a name has the form of a temporary name, of any process.
 fn is_temporary(name: &str) -> bool {
     let numbers = name
         .strip_prefix(".skills-")
@@ -86,11 +87,11 @@ fn is_temporary(name: &str) -> bool {
 enum LockResult {
     Acquired,
     HeldByOther,
-    /// The file system knows no locks, or the system none of this kind.
+    /// The file system or platform does not support such locks.
     Unsupported,
 }
 
-/// Locks the open file, not the descriptor: the lock stays until the last copy is closed.
+/// Locks the open file description: the lock is held until the last duplicate is closed.
 #[cfg(unix)]
 fn try_lock(file: &File) -> io::Result<LockResult> {
     Ok(match file.try_clone()?.into_std().try_lock() {
@@ -100,13 +101,13 @@ fn try_lock(file: &File) -> io::Result<LockResult> {
     })
 }
 
-/// Elsewhere a lock would keep others from reading the file.
+/// On other platforms a lock would prevent others from reading the file.
 #[cfg(not(unix))]
 fn try_lock(_file: &File) -> io::Result<LockResult> {
     Ok(LockResult::Unsupported)
 }
 
-/// Opens a file or directory for reading, which is enough to lock it.
+/// Opens a file or directory for reading, which suffices for a lock.
 fn open_for_lock(parent: &Dir, name: &str) -> io::Result<File> {
     if parent.symlink_metadata(name)?.is_dir() {
         return parent.open_dir_nofollow(name)?.open(".");
@@ -126,11 +127,11 @@ fn is_at(parent: &Dir, name: &str, file: &File) -> io::Result<bool> {
     }
 }
 
-/// Removes what was abandoned in a directory, once for each directory; `own` was just made there.
+/// Removes abandoned files once per directory; `own` was just created there.
 fn sweep_once(parent: &Dir, own: &File) {
-    // With the time of creation, since the number of a directory that is gone is used again.
+    // Includes the creation time, since inode numbers are reused.
     static SWEPT: Mutex<BTreeSet<(u64, u64, Option<SystemTime>)>> = Mutex::new(BTreeSet::new());
-    // What cannot be listed or removed is in nobody's way, and the write is worth more.
+    // Best effort: failures of the sweep must not fail the write.
     let (Ok(directory), Ok(own)) = (parent.dir_metadata(), own.metadata()) else {
         return;
     };
@@ -156,7 +157,7 @@ fn sweep_once(parent: &Dir, own: &File) {
     }
 }
 
-/// Removes a file or directory of the user who made `own`, when it is old and nobody has it locked.
+/// Removes a file or directory if it belongs to the user who created `own`, is old and not locked.
 fn remove_abandoned(parent: &Dir, name: &str, own: &Metadata) -> io::Result<()> {
     let metadata = parent.symlink_metadata(name)?;
     let age = metadata
@@ -187,7 +188,7 @@ fn is_same_user(one: &Metadata, other: &Metadata) -> bool {
     one.uid() == other.uid()
 }
 
-/// Without locks nothing is removed anyway.
+/// Without locks nothing is removed.
 #[cfg(not(unix))]
 fn is_same_user(_one: &Metadata, _other: &Metadata) -> bool {
     false
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_is_removed_and_nothing_else() {
+    fn only_leftovers_of_dead_processes_are_removed() {
         let held = tempfile::tempdir().unwrap();
         let parent = Dir::open_ambient_dir(held.path(), ambient_authority()).unwrap();
         let names = [
@@ -238,7 +239,7 @@ mod tests {
             .filter(|name| **name != ".skills-1-3.tmp")
             .for_each(|name| make_old(&parent, name));
         parent.symlink("target", ".skills-3-1.tmp").unwrap();
-        // In use by another process, for which another open file stands here.
+        // Locked by another process, simulated by another open file.
         let used = [".skills-1-2.tmp", ".skills-2-2.tmp"]
             .map(|name| open_for_lock(&parent, name).unwrap());
         assert!(
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_being_made_is_locked() {
+    fn temporary_files_are_locked_until_complete() {
         let held = tempfile::tempdir().unwrap();
         let parent = Dir::open_ambient_dir(held.path(), ambient_authority()).unwrap();
         let (_file, name) = create_file(&parent, &write_new()).unwrap();

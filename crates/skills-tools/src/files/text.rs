@@ -1,6 +1,6 @@
-//! Text out of bytes.
+//! Text decoding.
 
-/// How a file's text is written.
+/// The encoding of a text file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TextEncoding {
     Utf8,
@@ -8,17 +8,17 @@ pub(crate) enum TextEncoding {
     Utf16Big,
 }
 
-/// Text, and which bytes of the slice it came from.
+/// Decoded text, and the bytes of the slice that it came from.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct DecodedText {
     pub(crate) content: String,
-    /// So many bytes at the beginning belong to a character that began before the slice.
+    /// Number of leading bytes that belong to a character that starts before the slice.
     pub(crate) start: usize,
-    /// The text ends before this byte; a character that is cut begins there.
+    /// End of the text in bytes; a truncated character starts there.
     pub(crate) end: usize,
 }
 
-/// Where a slice stands in its file.
+/// Position of a slice in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SlicePosition {
     pub(crate) is_first: bool,
@@ -26,7 +26,7 @@ pub(crate) struct SlicePosition {
 }
 
 impl TextEncoding {
-    /// Tells the coding by the byte order mark, and how long that is.
+    /// Detects the encoding by the byte order mark, and returns the length of the mark.
     pub(crate) fn detect(head: &[u8]) -> (Self, usize) {
         match head {
             [0xEF, 0xBB, 0xBF, ..] => (Self::Utf8, 3),
@@ -44,8 +44,8 @@ impl TextEncoding {
         }
     }
 
-    /// Reads a slice of a file as text; nothing when it is none. Characters that the edges cut are
-    /// left out.
+    /// Decodes a slice of a file. Characters that are cut at the edges are omitted. Returns `None`
+    /// if the bytes are not text.
     pub(crate) fn decode(self, bytes: &[u8], edges: SlicePosition) -> Option<DecodedText> {
         match self {
             Self::Utf8 => decode_utf8(bytes, edges),
@@ -69,7 +69,7 @@ fn decode_utf8(bytes: &[u8], edges: SlicePosition) -> Option<DecodedText> {
         Err(_) => return None,
     };
     let content = std::str::from_utf8(&rest[..end]).ok()?.to_owned();
-    // No text has a NUL in it, and what is all zeros is no text.
+    // Text contains no NUL, and data with only zeros is not text.
     (!content.contains('\0')).then_some(DecodedText {
         content,
         start,
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_text_is_told() {
+    fn binary_content_is_detected() {
         let whole = SlicePosition {
             is_first: true,
             is_last: true,
@@ -123,7 +123,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn slices_of_any_length_put_together_are_the_text(text in "[a-zé漢🦀]{0,40}", step in 4_usize..9) {
+        fn concatenated_slices_equal_the_text(text in "[a-zé漢🦀]{0,40}", step in 4_usize..9) {
             let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
             let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
             for (coding, bytes) in [(TextEncoding::Utf8, text.clone().into_bytes()), (TextEncoding::Utf16Little, little), (TextEncoding::Utf16Big, big)] {

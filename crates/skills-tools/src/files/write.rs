@@ -1,4 +1,4 @@
-//! Writes a file so that it is the old one or the new one and nothing in between.
+//! Atomic writes: a file has either the old or the new content.
 
 use std::io::{ErrorKind, Read, Write};
 
@@ -10,19 +10,19 @@ use super::read::{MAX_IN_MEMORY_BYTES, sha256};
 use super::{io_error, temporary};
 use crate::{ToolError, ToolErrorCode};
 
-/// What is to be written.
+/// A write to one file.
 pub(crate) struct WriteRequest<'a> {
     /// The path that errors show.
     pub(crate) display_path: &'a str,
     pub(crate) content: &'a [u8],
     pub(crate) mode: WriteMode,
-    /// The SHA-256 that the file must have.
+    /// The SHA-256 that the existing file must have.
     pub(crate) if_match: Option<&'a str>,
-    /// Whether it may be run; unchanged when nothing is said.
+    /// Whether the file is executable; `None` leaves it unchanged.
     pub(crate) executable: Option<bool>,
 }
 
-/// What happens to a file that is there.
+/// The treatment of an existing file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WriteMode {
     Overwrite,
@@ -30,25 +30,24 @@ pub(crate) enum WriteMode {
     Append,
 }
 
-/// What was written.
+/// The result of a write.
 #[derive(Debug)]
 pub(crate) struct WriteResult {
-    /// Of the whole file, when it is not longer than 16 MiB.
+    /// Digest of the whole file, if it is not larger than 16 MiB.
     pub(crate) sha256: Option<String>,
     pub(crate) is_new: bool,
 }
 
-/// Opens the directory of these parts, and makes what is missing of it. No symlink is followed.
+/// Opens a directory by its components, and creates missing ones. Does not follow symlinks.
 pub(crate) fn create_parent(top: &Dir, parts: &[String], shown: &str) -> Result<Dir, ToolError> {
     walk_parents(top, parts, shown, open_or_create_dir)
 }
 
-/// Opens the directory of these parts for a file that has to be there already, and makes nothing.
-/// No symlink is followed.
+/// Opens the directory of a file that must exist, and creates nothing. Does not follow symlinks.
 pub(crate) fn open_parent(top: &Dir, parts: &[String], shown: &str) -> Result<Dir, ToolError> {
     walk_parents(top, parts, shown, |_, _| Err(ErrorKind::NotFound.into())).map_err(|error| {
         match error.code {
-            ToolErrorCode::NotFound => conflict_error(shown, "is not there any more"),
+            ToolErrorCode::NotFound => conflict_error(shown, "no longer exists"),
             _ => error,
         }
     })
@@ -71,7 +70,7 @@ fn walk_parents(
     Ok(directory)
 }
 
-/// Writes a file of one directory.
+/// Writes a file in a directory.
 pub(crate) fn write_file(
     parent: &Dir,
     name: &str,
@@ -81,7 +80,7 @@ pub(crate) fn write_file(
     if old.is_some() && writing.mode == WriteMode::Create {
         let error = ToolError::new(
             ToolErrorCode::AlreadyExists,
-            format!("'{}' exists already", writing.display_path),
+            format!("'{}' already exists", writing.display_path),
         );
         return Err(error
             .with_path(writing.display_path)
@@ -96,7 +95,7 @@ pub(crate) fn write_file(
             sha256: Some(sha256(writing.content)),
             is_new: old.is_none(),
         }),
-        // Somebody made the file meanwhile, and what is in it stays.
+        // The file was created concurrently; its content is kept.
         Err(error)
             if error.kind() == ErrorKind::AlreadyExists && writing.mode == WriteMode::Append =>
         {
@@ -106,7 +105,7 @@ pub(crate) fn write_file(
     }
 }
 
-/// Reads a whole small file of one directory; nothing when it is not there.
+/// Reads a small file of a directory. Returns `None` if it does not exist.
 pub(crate) fn read_small(
     parent: &Dir,
     name: &str,
@@ -128,14 +127,14 @@ pub(crate) fn read_small(
     if bytes.len() as u64 > MAX_IN_MEMORY_BYTES {
         return Err(ToolError::new(
             ToolErrorCode::TooLarge,
-            format!("'{shown}' is longer than 16 MiB"),
+            format!("'{shown}' is larger than 16 MiB"),
         )
         .with_path(shown));
     }
     Ok(Some(bytes))
 }
 
-/// Somebody else may make it in between.
+/// Tolerates that another process creates the directory concurrently.
 fn open_or_create_dir(directory: &Dir, part: &str) -> std::io::Result<Dir> {
     match directory.create_dir(part) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
@@ -153,14 +152,15 @@ fn parent_error(directory: &Dir, part: &str, shown: &str, error: &std::io::Error
 fn symlink_error(shown: &str) -> ToolError {
     let error = ToolError::new(
         ToolErrorCode::PermissionDenied,
-        format!("nothing is written through the symbolic link on the way to '{shown}'"),
+        format!("cannot write '{shown}': its path contains a symlink"),
     );
     error
         .with_path(shown)
-        .with_hint("write to the path that the link leads to")
+        .with_hint("write to the target of the symlink")
 }
 
-/// Looks at what is there, and refuses what is no plain file of its own.
+/// Returns the metadata of the existing file, and rejects everything but a regular file with one
+/// name.
 fn check_existing(parent: &Dir, name: &str, shown: &str) -> Result<Option<Metadata>, ToolError> {
     let metadata = match parent.symlink_metadata(name) {
         Ok(metadata) => metadata,
@@ -180,14 +180,12 @@ fn check_existing(parent: &Dir, name: &str, shown: &str) -> Result<Option<Metada
     })
 }
 
-/// Says why a file is not written to: a write to a hard link changes what has another name
+/// Returns the reason why a file must not be written. A write to a hard link would change a file
 /// elsewhere.
 fn unwritable_reason(metadata: &Metadata) -> Option<&'static str> {
     match metadata.is_file() {
-        false => Some("is no regular file"),
-        true if metadata.nlink() > 1 => {
-            Some("has more than one name (hard links) and is not written to")
-        }
+        false => Some("is not a regular file"),
+        true if metadata.nlink() > 1 => Some("has several hard links and is not writable"),
         true => None,
     }
 }
@@ -209,20 +207,19 @@ fn check_match(
     let problem = match found {
         Some(bytes) if sha256(&bytes).eq_ignore_ascii_case(wanted) => return Ok(()),
         Some(_) => "has changed since it was read",
-        None => "is not there any more",
+        None => "no longer exists",
     };
     Err(conflict_error(shown, problem))
 }
 
 fn conflict_error(shown: &str, problem: &str) -> ToolError {
-    let hint = "read it again with skills_read and use its new sha256";
+    let hint = "read it again with skills_read and use the new `sha256`";
     ToolError::new(ToolErrorCode::Conflict, format!("'{shown}' {problem}"))
         .with_path(shown)
         .with_hint(hint)
 }
 
-/// Adds to the end of a file without copying it. Once that is done, it is not reported as a
-/// failure.
+/// Appends without copying the file. Later failures do not turn a successful append into an error.
 fn append(parent: &Dir, name: &str, writing: &WriteRequest<'_>) -> Result<WriteResult, ToolError> {
     let failed = |error: std::io::Error| io_error(&error, writing.display_path);
     let mut options = OpenOptions::new();
@@ -230,7 +227,7 @@ fn append(parent: &Dir, name: &str, writing: &WriteRequest<'_>) -> Result<WriteR
     set_nonblocking(&mut options);
     let mut file = parent.open_with(name, &options).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
-    // It may be another file than the one that was looked at.
+    // The file may have been replaced since it was checked.
     if let Some(what) = unwritable_reason(&metadata) {
         return Err(ToolError::new(
             ToolErrorCode::PermissionDenied,
@@ -245,7 +242,7 @@ fn append(parent: &Dir, name: &str, writing: &WriteRequest<'_>) -> Result<WriteR
         .map_err(|_| permission_error(writing.display_path))?;
     let is_small =
         metadata.len().saturating_add(writing.content.len() as u64) <= MAX_IN_MEMORY_BYTES;
-    // Not everybody who may add to a file may read it.
+    // A file may be writable but not readable.
     let whole = if is_small {
         read_small(parent, name, writing.display_path)
             .ok()
@@ -260,15 +257,14 @@ fn append(parent: &Dir, name: &str, writing: &WriteRequest<'_>) -> Result<WriteR
 }
 
 fn permission_error(shown: &str) -> ToolError {
-    let message = format!(
-        "the content was added to '{shown}', but whether the file may be run could not be changed"
-    );
+    let message =
+        format!("content was appended to '{shown}', but its executable bit could not be changed");
     ToolError::new(ToolErrorCode::PermissionDenied, message)
         .with_path(shown)
-        .with_hint("do not add it again")
+        .with_hint("do not append it again")
 }
 
-/// Writes beside the file and renames, so that a crash leaves the old one or the new one.
+/// Writes to a temporary file and renames it, so that a crash leaves the old or the new content.
 fn replace(
     parent: &Dir,
     name: &str,
@@ -285,7 +281,8 @@ fn replace(
         WriteMode::Overwrite => parent.rename(&temporary, parent, name),
     });
     if published.is_err() {
-        // What cannot be removed is a file with a strange name, and the error is worth more.
+        // Cleanup is best effort: the leftover has a temporary name, and the original error matters
+        // more.
         let _ = parent.remove_file(&temporary);
     }
     published?;
@@ -293,12 +290,12 @@ fn replace(
     Ok(())
 }
 
-/// A link never takes the place of what is there, as a rename does.
+/// Publishes by hard link, which never replaces an existing file, unlike a rename.
 fn publish_new(parent: &Dir, temporary: &str, name: &str) -> std::io::Result<()> {
     match parent.hard_link(temporary, parent, name) {
         Ok(()) => parent.remove_file(temporary),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
-        // A file system without links: the name is taken first.
+        // The file system has no hard links: reserve the name first.
         Err(_) => {
             parent.open_with(name, OpenOptions::new().write(true).create_new(true))?;
             parent.rename(temporary, parent, name)
@@ -306,8 +303,8 @@ fn publish_new(parent: &Dir, temporary: &str, name: &str) -> std::io::Result<()>
     }
 }
 
-/// Makes a new file under a temporary name, which is not taken for abandoned until it is closed.
-/// Until it has the mode of the old one, nobody else opens it.
+/// Creates a file under a temporary name, which is not considered abandoned until it is closed.
+/// Other users cannot open it before it has the mode of the old file.
 fn create_temp(parent: &Dir, old: Option<&Metadata>) -> std::io::Result<(File, String)> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -326,8 +323,8 @@ fn set_private_mode(options: &mut OpenOptions) {
 #[cfg(not(unix))]
 fn set_private_mode(_options: &mut OpenOptions) {}
 
-/// Gives a file the mode of the old one, and what is said of running it; does nothing when it has
-/// that already.
+/// Applies the mode of the old file and the requested executable bit; does nothing if the mode is
+/// already right.
 #[cfg(unix)]
 fn set_mode(file: &File, old: Option<&Metadata>, executable: Option<bool>) -> std::io::Result<()> {
     use cap_std::fs::{Permissions, PermissionsExt};
@@ -335,11 +332,11 @@ fn set_mode(file: &File, old: Option<&Metadata>, executable: Option<bool>) -> st
         return Ok(());
     }
     let now = file.metadata()?.permissions().mode();
-    // Never the bits that lend somebody's rights.
+    // Never the set-user-ID, set-group-ID and sticky bits.
     let mode = old.map_or(now, |old| old.permissions().mode()) & 0o777;
     let mode = match executable {
         None => mode,
-        // Who may read it may run it.
+        // Readers get the permission to execute.
         Some(true) => mode | (mode & 0o444) >> 2,
         Some(false) => mode & !0o111,
     };
@@ -358,7 +355,8 @@ fn set_mode(
     Ok(())
 }
 
-/// Makes the new name last. Not every file system can, and then the content is safe all the same.
+/// Makes the rename durable. Best effort: some file systems do not support it, and the content is
+/// safe without it.
 pub(crate) fn sync_directory(directory: &Dir) {
     #[cfg(unix)]
     if let Ok(directory) = directory.try_clone() {
@@ -402,7 +400,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn names_that_somebody_guessed_are_not_followed() {
+    fn guessed_temporary_names_are_not_followed() {
         let (_held, directory) = directory();
         directory.write("canary", "alive").unwrap();
         let (_, now) = create_temp(&directory, None).unwrap();
@@ -432,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_takes_the_place_of_none() {
+    fn a_new_file_does_not_replace_an_existing_one() {
         let (_held, directory) = directory();
         let (_, temporary) = create_temp(&directory, None).unwrap();
         assert_eq!(
@@ -450,13 +448,13 @@ mod tests {
     }
 
     #[test]
-    fn appending_takes_the_place_of_no_file_that_came_meanwhile() {
+    fn append_does_not_replace_a_concurrently_created_file() {
         let (_held, directory) = directory();
         let writing = WriteRequest {
             mode: WriteMode::Append,
             ..WRITING
         };
-        // As when it was looked for before somebody made it.
+        // Simulates a file that is created after the check.
         assert_eq!(
             replace(&directory, "a", None, &writing).unwrap_err().kind(),
             ErrorKind::AlreadyExists
@@ -471,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_who_begin_a_file_by_appending_none_loses_what_it_wrote() {
+    fn concurrent_first_appends_lose_no_content() {
         let (_held, directory) = directory();
         let append = |name: &str, line: &str| {
             let writing = WriteRequest {
@@ -493,7 +491,7 @@ mod tests {
                     .filter_map(|one| one.join().unwrap())
                     .collect()
             });
-            // Some are refused: a file that is being published has two names.
+            // Some writes fail, since a file has two names while it is published.
             assert!(!written.is_empty());
             let mut found: Vec<String> = directory
                 .read_to_string(&name)
@@ -524,7 +522,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_mode_that_is_right_is_not_set_again() {
+    fn an_unchanged_mode_is_not_set_again() {
         use cap_std::fs::MetadataExt;
         let (_held, directory) = directory();
         let changed = || {
@@ -534,8 +532,7 @@ mod tests {
                 .unwrap()
         };
         let (file, before) = (directory.open("a").unwrap(), changed());
-        // The clock of files stands still for some milliseconds, but not for as many calls as
-        // these.
+        // File timestamps have a resolution of some milliseconds, but these calls take longer.
         for _ in 0..10_000 {
             set_mode(&file, Some(&file.metadata().unwrap()), Some(false)).unwrap();
         }

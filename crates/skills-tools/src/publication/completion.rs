@@ -1,4 +1,4 @@
-//! What somebody may go on to type.
+//! Completion of skill names and file paths.
 
 use std::collections::BTreeSet;
 
@@ -6,21 +6,24 @@ use skills_runtime::{Catalog, Entry};
 
 use super::Publisher;
 
-/// The most that are offered at once.
+/// Maximum number of completions.
 const MAX_VALUES: usize = 100;
 
-/// What somebody may go on to type.
+/// The completions of a partial name or path.
+///
+/// Completions are offered for published skills only, so they reveal nothing that the skill list
+/// does not contain.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Completion {
-    /// Whole names or paths that begin with what was typed, in order: at most 100.
+    /// Complete names or paths that start with the input, in order: at most 100.
     pub values: Vec<String>,
-    /// Whether there are more.
+    /// Whether there are further matches.
     pub has_more: bool,
 }
 
 impl Publisher {
-    /// Completes the name of a skill. No more skills are looked at than are offered.
+    /// Completes the name of a skill. Checks no more skills than it returns.
     pub(crate) fn complete_skill(&self, catalog: &Catalog, prefix: &str) -> Completion {
         let names = catalog
             .entries()
@@ -35,7 +38,7 @@ impl Publisher {
         )
     }
 
-    /// Completes the path of a file of a skill; a skill that is not published has none.
+    /// Completes the path of a file. Skills that are not published have no completions.
     pub(crate) fn complete_path(&self, catalog: &Catalog, skill: &str, prefix: &str) -> Completion {
         let Ok(publication) = self.publish_one(catalog, skill) else {
             return Completion::default();

@@ -1,8 +1,11 @@
-//! Why a file of a published skill is not given.
+//! Errors of reading a published file.
 
 use crate::virtual_path::escape_for_display;
 
-/// Why a file of a published skill is not given. No path of this machine is in it.
+/// Error of reading a published file.
+///
+/// Only [`Unstable`](PublicationErrorKind::Unstable) may succeed on a retry. The message names the
+/// skill and the file and contains no host paths, so it can be returned to a client.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct PublicationError {
@@ -10,15 +13,15 @@ pub struct PublicationError {
     message: String,
 }
 
-/// The classes of [`PublicationError`].
+/// Classifies a [`PublicationError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PublicationErrorKind {
-    /// No skill of the name is published.
+    /// No published skill has the name.
     NotPublished,
-    /// The publication has no such file.
+    /// The published skill has no such file.
     FileNotFound,
-    /// The file changes all the time; the same request may succeed later.
+    /// The file changes continuously; a retry may succeed.
     Unstable,
 }
 
@@ -26,7 +29,7 @@ impl PublicationError {
     pub(super) fn not_published(name: &str) -> Self {
         Self {
             kind: PublicationErrorKind::NotPublished,
-            message: format!("no skill '{}' is published", escape_for_display(name)),
+            message: format!("published skill `{}` not found", escape_for_display(name)),
         }
     }
 
@@ -34,7 +37,7 @@ impl PublicationError {
         Self {
             kind: PublicationErrorKind::FileNotFound,
             message: format!(
-                "the skill '{}' has no file '{}'",
+                "skill `{}` has no file '{}'",
                 escape_for_display(name),
                 escape_for_display(path)
             ),
@@ -43,7 +46,7 @@ impl PublicationError {
 
     pub(super) fn unstable(name: &str, path: &str) -> Self {
         let message = format!(
-            "the file '{}' of the skill '{}' changes while it is read; try again",
+            "cannot read '{}' of skill `{}`: it changes continuously; retry later",
             escape_for_display(path),
             escape_for_display(name)
         );
@@ -53,7 +56,7 @@ impl PublicationError {
         }
     }
 
-    /// Returns the class of the error, to branch on.
+    /// Returns the class of the error.
     #[must_use]
     pub fn kind(&self) -> PublicationErrorKind {
         self.kind

@@ -1,4 +1,4 @@
-//! What is published, and the bytes of it.
+//! Publishes skills and reads their files.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -13,19 +13,18 @@ use super::{PublicationError, PublishedContent, PublishedSkill, PublishedSkills}
 use crate::file_tools::FileTools;
 use crate::files::read::sha256;
 
-/// The longest name of a skill that is published.
+/// Maximum length of the name of a published skill.
 const MAX_NAME_CHARS: usize = 64;
 
-/// What is published, and why the rest is not. Digests are kept, bytes are not; nothing is kept of
-/// a skill that is gone.
+/// Publishes skills. Caches digests but no contents, and evicts removed skills.
 pub(crate) struct Publisher {
     runtime: SkillRuntime,
     files: Arc<FileTools>,
-    /// By the skills' directories.
+    /// Cached captures by skill directory.
     captures: Mutex<HashMap<PathBuf, CachedCapture>>,
 }
 
-/// What a look at a skill comes to.
+/// The result of capturing a skill.
 type CaptureResult = Result<Arc<Snapshot>, Arc<UnpublishedReason>>;
 
 impl Publisher {
@@ -37,7 +36,7 @@ impl Publisher {
         }
     }
 
-    /// Looks at all skills of a catalogue.
+    /// Captures all skills of a catalog.
     pub(crate) fn publish_all(&self, catalog: &Catalog) -> PublishedSkills {
         let mut publications = PublishedSkills::default();
         let mut kept = HashSet::new();
@@ -58,7 +57,7 @@ impl Publisher {
             match made {
                 Ok(snapshot) => publications.skills.push(Arc::clone(&snapshot.skill)),
                 Err(refusal) => {
-                    // Of several that share a name it is said once.
+                    // One warning for all skills that share a name.
                     if told.insert(name) {
                         publications.warnings.push(refusal.warning(name));
                     }
@@ -73,7 +72,7 @@ impl Publisher {
         publications
     }
 
-    /// Looks at one skill of a catalogue.
+    /// Captures one skill of a catalog.
     pub(crate) fn publish_one(
         &self,
         catalog: &Catalog,
@@ -85,8 +84,8 @@ impl Publisher {
         Ok(Arc::clone(&snapshot.skill))
     }
 
-    /// Reads a file as a publication lists it: as the last one does, else as a new look does, else
-    /// as one does that trusts nothing that was known.
+    /// Reads a published file. Tries the cached snapshot, then a fresh one, then one without cached
+    /// digests, until the content matches the digest.
     pub(crate) fn read_file(
         &self,
         catalog: &Catalog,
@@ -134,7 +133,7 @@ impl Publisher {
         Err(PublicationError::unstable(name, path))
     }
 
-    /// Finds the one skill of a name that may be published.
+    /// Finds the only skill with this name that may be published.
     fn find_publishable<'a>(
         &self,
         catalog: &'a Catalog,
@@ -147,7 +146,7 @@ impl Publisher {
         }
     }
 
-    /// Says whether a skill may be published as far as the catalogue knows.
+    /// Checks the requirements that are known from the catalog.
     fn check_eligible(&self, entry: &Entry) -> Result<(), UnpublishedReason> {
         match () {
             () if !self.runtime.is_model_invocable(entry)
@@ -163,7 +162,7 @@ impl Publisher {
         }
     }
 
-    /// The last look at a skill, when there was one that found the file.
+    /// Returns the cached snapshot of a skill if it lists the file.
     fn cached(&self, entry: &Entry, path: &str) -> CaptureResult {
         let Some(CachedCapture::Published(known)) = self.captures().get(entry.directory()).cloned()
         else {
@@ -178,7 +177,8 @@ impl Publisher {
         }
     }
 
-    /// Looks at a skill; what looks as it did is not read again, be it published or not.
+    /// Captures a skill. Unchanged skills are not read again, whether they were published or
+    /// rejected.
     fn refresh(&self, entry: &Entry) -> CaptureResult {
         let before = self.captures().get(entry.directory()).cloned();
         self.store(
@@ -195,7 +195,7 @@ impl Publisher {
         let mut kept = self.captures();
         match &taken {
             Ok(known) => drop(kept.insert(directory.to_owned(), known.clone())),
-            // What is still the same of a skill that is changing can be read on.
+            // Unchanged files of a skill that is changing can still be read.
             Err(UnpublishedReason::Unstable) => {}
             Err(_) => drop(kept.remove(directory)),
         }
@@ -206,7 +206,7 @@ impl Publisher {
         }
     }
 
-    /// Forgets the skills that are gone, once there are more than the catalogue has.
+    /// Evicts removed skills once the cache is larger than the catalog.
     fn evict_removed(&self, catalog: &Catalog) {
         let mut kept = self.captures();
         if kept.len() > catalog.entries().len() {
@@ -219,7 +219,8 @@ impl Publisher {
         self.captures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells of skills that nobody has agreed to, but for drafts, which are not meant to be seen.
+    /// Returns the warnings for untrusted skills. Drafts are expected to be untrusted and cause no
+    /// warning.
     fn untrusted_warnings(&self, catalog: &Catalog) -> Vec<String> {
         let untrusted = catalog
             .inactive()
@@ -233,13 +234,13 @@ impl Publisher {
     }
 }
 
-/// Reads what may be the content that is listed; only the digest tells.
+/// Reads content that may match the listed digest; the caller compares.
 fn read_candidate(entry: &Entry, path: &str, bytes: u64) -> Option<Vec<u8>> {
     let files = entry.open().ok()?;
     snapshot::read_listed(&files, path, |stamp| stamp.bytes() == bytes).ok()
 }
 
-/// How many skills have each name.
+/// Counts the skills per name.
 fn count_names(catalog: &Catalog) -> HashMap<&str, usize> {
     let mut names = HashMap::new();
     for entry in catalog.entries() {
@@ -248,7 +249,7 @@ fn count_names(catalog: &Catalog) -> HashMap<&str, usize> {
     names
 }
 
-/// The names that every client takes.
+/// Returns whether every client accepts the name.
 fn is_publishable_name(name: &str) -> bool {
     let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
     let has_hyphens_inside = !name.starts_with('-') && !name.ends_with('-') && !name.contains("--");

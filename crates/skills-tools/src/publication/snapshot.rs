@@ -1,4 +1,4 @@
-//! One consistent look at a skill.
+//! Consistent snapshots of a skill.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -18,24 +18,24 @@ use crate::files::open::{self, OpenedFile};
 use crate::files::read::sha256;
 use crate::virtual_path::invalid_part_reason;
 
-/// How often a skill whose files change meanwhile is looked at.
+/// Number of attempts to capture a skill that changes concurrently.
 pub(super) const MAX_ATTEMPTS: usize = 3;
 
-/// A publication, and how the files looked that it was made of.
+/// A published skill, and the stamps of the files that it was made from.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) skill: Arc<PublishedSkill>,
     listing: StampedListing,
 }
 
-/// What the last consistent look at a skill came to.
+/// The result of the last consistent capture of a skill.
 #[derive(Debug, Clone)]
 pub(crate) enum CachedCapture {
     Published(Arc<Snapshot>),
     Unpublished(Arc<CachedRefusal>),
 }
 
-/// Why nothing is published of a skill whose files looked so.
+/// The reason for which a skill with these stamps was not published.
 #[derive(Debug)]
 pub(crate) struct CachedRefusal {
     name: String,
@@ -44,10 +44,11 @@ pub(crate) struct CachedRefusal {
 }
 
 impl CachedCapture {
-    /// Looks at a skill and reads what is not known from `before`. When nothing has changed since
-    /// then, that is given back.
+    /// Captures a skill, reading only files that `before` does not cover. Returns `before` if
+    /// nothing has changed.
     ///
-    /// The files are listed, read and listed again; what changes in between is looked at anew.
+    /// The files are listed, read and listed again; if the listings differ, the capture is
+    /// repeated.
     pub(crate) fn capture(
         entry: &Entry,
         tools: &FileTools,
@@ -72,7 +73,7 @@ impl CachedCapture {
             );
             let is_same = files.list_with_stamps().is_ok_and(|now| now == listing);
             match made {
-                // Whatever went wrong while something changed may be no more than that.
+                // The failure may be caused by the concurrent change itself.
                 Err(UnpublishedReason::Unstable) => {}
                 _ if !is_same => {}
                 Ok(publication) => {
@@ -108,7 +109,8 @@ impl CachedCapture {
         }
     }
 
-    /// Says whether all files look as they did, and a new look would come to the same.
+    /// Returns whether all stamps are unchanged, so that another capture would give the same
+    /// result.
     fn is_current(&self, files: &SkillFiles, now: &StampedListing) -> bool {
         match self {
             Self::Published(snapshot) => is_unchanged(&snapshot.listing, now),
@@ -120,7 +122,7 @@ impl CachedCapture {
 }
 
 impl CachedRefusal {
-    /// Whatever kept a file from being read may be gone without a trace in how it looks.
+    /// Read errors may disappear without a change of stamps, so they are not cached.
     fn is_unchanged(&self, files: &SkillFiles) -> bool {
         match &*self.reason {
             UnpublishedReason::Unreadable { path } => read_listed(files, path, |_| true).is_err(),
@@ -130,7 +132,7 @@ impl CachedRefusal {
 }
 
 impl Snapshot {
-    /// What is known of a file that looks as it did.
+    /// Returns the known description of a file whose stamp is unchanged.
     fn unchanged_file(&self, now: &StampedFile) -> Option<&PublishedFile> {
         let index = self
             .listing
@@ -151,7 +153,7 @@ impl Snapshot {
     }
 }
 
-/// Says whether all files look as they did, and none can have changed unseen.
+/// Returns whether all stamps are unchanged and reliable.
 fn is_unchanged(before: &StampedListing, now: &StampedListing) -> bool {
     let is_still = |(before, now): (&StampedFile, &StampedFile)| {
         before.path == now.path && before.stamp.is_unchanged(Some(now.stamp))
@@ -161,8 +163,7 @@ fn is_unchanged(before: &StampedListing, now: &StampedListing) -> bool {
         && before.files.iter().zip(&now.files).all(is_still)
 }
 
-/// Reads a file that is listed, and no other: no symlink on the way, and none that looks otherwise
-/// by now.
+/// Reads a listed file. Fails if its path contains a symlink or its stamp has changed.
 pub(super) fn read_listed(
     files: &SkillFiles,
     path: &str,
@@ -188,8 +189,8 @@ pub(super) fn read_listed(
     }
 }
 
-/// Reads what was written only a moment ago twice: while one long write goes on, the file looks the
-/// same from its beginning to its end.
+/// Reads recently written files twice: while one long write is in progress, the stamp does not
+/// change.
 fn read_stable(
     stamp: FileStamp,
     read: impl Fn() -> Result<Vec<u8>, UnpublishedReason>,
@@ -203,7 +204,7 @@ fn read_stable(
     }
 }
 
-/// One byte more than there should be tells that it grew.
+/// Reads one byte more than expected, to detect growth.
 fn read_exact(file: File, bytes: u64) -> std::io::Result<Vec<u8>> {
     let mut content = Vec::with_capacity(usize::try_from(bytes.min(MAX_BYTES)).unwrap_or_default());
     file.take(bytes.saturating_add(1))
@@ -252,7 +253,7 @@ fn build_snapshot(
     })
 }
 
-/// The files that are given away, when they are not too many.
+/// Selects the published files. Fails if there are too many.
 fn select_files<'a>(
     entry: &Entry,
     tools: &FileTools,
@@ -264,7 +265,7 @@ fn select_files<'a>(
     let hidden = tools.hidden_dirs();
     let is_given = |file: &&StampedFile| {
         let parts: Vec<&str> = file.path.split('/').collect();
-        // What the tools for files take for no path, or do not read, is not read this way either.
+        // Names that the file tools reject are not published either.
         parts.iter().all(|part| invalid_part_reason(part).is_none())
             && !tools.is_key_file(&parts)
             && !hidden.contains(&entry.directory().join(&file.path))
@@ -280,8 +281,8 @@ fn select_files<'a>(
     }
 }
 
-/// Reads the fields as everybody does. What the file forbids by now counts, not what it said when
-/// the skill was found.
+/// Parses the frontmatter with an interpretation that all YAML parsers share. Restrictions in the
+/// current file apply, even if the catalog does not have them yet.
 fn parse_frontmatter(
     text: &[u8],
     name: &str,
@@ -327,7 +328,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads these contents, one after the other; the last one from then on.
+    /// Reads these contents one after the other, the last one repeatedly.
     fn read_of(contents: &'static [&'static str]) -> (Result<Vec<u8>, UnpublishedReason>, usize) {
         let count = Cell::new(0);
         let next = || {
@@ -335,12 +336,12 @@ mod tests {
             count.set(count.get() + 1);
             Ok(content.as_bytes().to_vec())
         };
-        // It says of itself that the file may have been written in that very moment.
+        // Reports that the file may have been written at this moment.
         (read_stable(FileStamp::default(), next), count.get())
     }
 
     #[test]
-    fn what_is_being_written_over_is_not_taken() {
+    fn a_file_that_is_being_written_is_not_captured() {
         let (torn, _) = read_of(&["newnewold", "newnewnew"]);
         assert!(matches!(torn, Err(UnpublishedReason::Unstable)), "{torn:?}");
         let (whole, reads) = read_of(&["newnewnew"]);

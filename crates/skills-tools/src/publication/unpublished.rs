@@ -1,64 +1,62 @@
-//! Why a skill is not published.
+//! Reasons for which a skill is not published.
 
 use skills_runtime::manifest::{AmbiguousYaml, MAX_FILE_BYTES, ManifestError};
 
 use super::{MAX_BYTES, MAX_FILES};
 use crate::virtual_path::escape_for_display;
 
-/// Why a skill is not published. Messages say nothing of where it lies.
+/// The reason for which a skill is not published. Messages contain no host paths.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UnpublishedReason {
-    #[error("no skill has the name")]
+    #[error("no such skill")]
     NotFound,
-    #[error("it is not for models to choose; users may call it by its prompt")]
+    #[error("it is not model-invocable; users can invoke it by its prompt")]
     UserOnly,
-    #[error("it is not for models to choose")]
+    #[error("it is not model-invocable")]
     NotInvocable,
     #[error("its root is not trusted")]
     Untrusted,
-    #[error("its name is not 1 to 64 of a-z, 0-9 and single inner hyphens")]
+    #[error("invalid name: expected 1 to 64 of a-z, 0-9 and single inner hyphens")]
     InvalidName,
-    #[error("several skills have the name")]
+    #[error("several skills have this name")]
     DuplicateName,
-    #[error("its directory cannot be opened or listed")]
+    #[error("cannot open or list its directory")]
     Unlistable,
     #[error(
-        "it nests deeper than 8 directories, has more than 1000 files, or a part of it cannot be listed"
+        "it is nested deeper than 8 directories, has more than 1000 files, or cannot be listed completely"
     )]
     TooManyEntries,
-    #[error(
-        "its text is not a plain file `SKILL.md` in its directory: it is spelled otherwise or a symbolic link"
-    )]
+    #[error("SKILL.md is a symlink or has a non-standard file name")]
     IrregularSkillFile,
-    #[error("it has {files} files, at most {MAX_FILES} are published")]
+    #[error("it has {files} files, limit {MAX_FILES}")]
     TooManyFiles { files: usize },
-    #[error("it has {bytes} bytes, at most {MAX_BYTES} are published")]
+    #[error("it is {bytes} bytes, limit {MAX_BYTES}")]
     TooLarge { bytes: u64 },
-    #[error("its SKILL.md is longer than {MAX_FILE_BYTES} bytes")]
+    #[error("SKILL.md is larger than {MAX_FILE_BYTES} bytes")]
     SkillFileTooLarge,
-    #[error("'{}' cannot be read", escape_for_display(path))]
+    #[error("cannot read '{}'", escape_for_display(path))]
     Unreadable { path: String },
-    #[error("its SKILL.md cannot be read: {0}")]
+    #[error("cannot parse SKILL.md: {0}")]
     InvalidManifest(#[from] ManifestError),
-    #[error("other readers would not find the same in its SKILL.md: {0}")]
+    #[error("YAML parsers disagree about SKILL.md: {0}")]
     AmbiguousYaml(#[from] AmbiguousYaml),
-    #[error("`{0}` in its SKILL.md is missing or no text")]
+    #[error("`{0}` in SKILL.md is missing or not text")]
     MissingField(&'static str),
-    #[error("`name` in its SKILL.md is {:?}", escape_for_display(written))]
+    #[error("`name` in SKILL.md is `{}`", escape_for_display(written))]
     NameMismatch { written: String },
-    #[error("its files change all the time")]
+    #[error("its files change continuously")]
     Unstable,
 }
 
 impl UnpublishedReason {
-    /// Says it to the host.
+    /// Returns the warning for the host application.
     pub(crate) fn warning(&self, name: &str) -> String {
         let name = escape_for_display(name);
         match self {
             Self::UserOnly | Self::NotInvocable | Self::Untrusted => {
-                format!("skill '{name}' is not published: {self}")
+                format!("skill `{name}` is not published: {self}")
             }
-            _ => format!("skill '{name}' is not published and is served by tools only: {self}"),
+            _ => format!("skill `{name}` is not published, only available through tools: {self}"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The scripts of the skills, found again only when something changed.
+//! Index of the scripts of all skills, rebuilt only after changes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,28 +11,28 @@ use crate::catalog_cache::{CatalogCache, Generation};
 use crate::overrides::ScriptId;
 use crate::script::{select, spec_match, tool_name};
 
-/// The most scripts of one skill that become tools.
+/// Maximum number of scripts of one skill that become tools.
 const MAX_SCRIPTS: usize = 200;
 
-/// The scripts of all skills that a model may choose, with the names of their tools; none of them
-/// is read, and no change of an administrator is in it.
+/// The scripts of all model-invocable skills, with the names of their tools. Contents and operator
+/// overrides are not included.
 pub(crate) struct ScriptIndex {
     catalog: Arc<Catalog>,
-    /// In the order of the catalogue.
+    /// In the order of the catalog.
     pub(super) scripts: Vec<IndexedScript>,
-    /// What the host should know: names that others have, scripts that are no tools, variables that
-    /// are missing.
+    /// Warnings for the host application: ambiguous tool names, scripts that are not tools, missing
+    /// environment variables.
     pub(super) warnings: Vec<String>,
-    /// How all looked that was looked at to find them.
+    /// Stamps of everything that was scanned.
     stamps: StampSet,
-    /// The skills of which no look at metadata can tell that their scripts are still the same, and
-    /// what came of listing those.
+    /// Skills whose script stamps are unreliable, with the result of the last listing. They are
+    /// listed on every call.
     uncacheable: Vec<(Entry, ListedScripts)>,
-    /// How often the tools themselves had changed skills.
+    /// Write count of the tools at the time of the scan.
     write_count: u64,
 }
 
-/// The files below a skill's `scripts/` with their lengths, or why they cannot be listed.
+/// The files below `scripts/` with their sizes, or the reason why they cannot be listed.
 type ListedScripts = Result<Vec<(String, u64)>, String>;
 
 /// A script and the name of its tool.
@@ -43,7 +43,7 @@ pub(super) struct IndexedScript {
     pub(super) file: String,
 }
 
-/// Finds the scripts of a catalogue, and keeps those of the last one.
+/// Scans the scripts of a catalog, and caches the last index.
 pub(crate) struct ScriptScanner {
     runtime: SkillRuntime,
     catalog_cache: Arc<CatalogCache>,
@@ -51,7 +51,7 @@ pub(crate) struct ScriptScanner {
     latest: Mutex<Option<CachedIndex>>,
 }
 
-/// The scripts that were found, and the last look that found them so.
+/// The last index, with the scan that it is valid for.
 #[derive(Clone)]
 struct CachedIndex {
     index: Arc<ScriptIndex>,
@@ -72,8 +72,8 @@ impl ScriptScanner {
         }
     }
 
-    /// The scripts of a catalogue. Each file's metadata are looked at, unless somebody watches who
-    /// saw nothing since the last look, which is less than a second ago.
+    /// Returns the index of a catalog. Compares the metadata of every file, unless an active
+    /// watcher has reported nothing since the last scan, less than a second ago.
     pub(crate) fn index(&self, catalog: &Arc<Catalog>) -> Arc<ScriptIndex> {
         let latest = self.latest();
         let is_known = |latest: &CachedIndex| {
@@ -95,7 +95,7 @@ impl ScriptScanner {
             .clone()
     }
 
-    /// The scripts of a catalogue as they are now, whoever watches.
+    /// Returns the current index of a catalog, independently of watchers.
     #[cfg(feature = "watch")]
     pub(crate) fn refresh(&self, catalog: &Arc<Catalog>) -> Arc<ScriptIndex> {
         self.scan(self.latest(), catalog)
@@ -110,7 +110,7 @@ impl ScriptScanner {
             latest.index.is_for(catalog, writes) && latest.index.is_current()
         };
         let before = before.filter(is_current);
-        // One at a time, so that what was found first is not kept last.
+        // One scan at a time, so that an older result does not replace a newer one.
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         let is_same = |latest: &&mut CachedIndex| {
             before
@@ -168,8 +168,8 @@ impl ScriptIndex {
                 },
             ));
         }
-        // A shadowed skill is used as soon as the other one goes, and must not get the names of its
-        // tools then.
+        // A shadowed skill becomes active when the other one is removed, and must not get the other
+        // one's tool names then.
         let is_shadowed = |inactive: &&InactiveEntry| {
             matches!(inactive.reason(), InactiveReason::Shadowed { .. })
         };
@@ -208,7 +208,7 @@ impl ScriptIndex {
         self.write_count == writes && Arc::ptr_eq(&self.catalog, catalog)
     }
 
-    /// Whether a look at the disk says that they are still the same.
+    /// Returns whether all metadata are unchanged.
     fn is_current(&self) -> bool {
         self.stamps.is_current()
             && self
@@ -217,14 +217,14 @@ impl ScriptIndex {
                 .all(|(entry, before)| list_scripts(entry) == *before)
     }
 
-    /// Whether a file of theirs looks another way than it did, was added or is gone.
+    /// Returns whether a file was changed, added or removed.
     #[cfg(feature = "watch")]
     pub(crate) fn differs_from(&self, other: &Self) -> bool {
         self.stamps != other.stamps
     }
 
-    /// The variable that a skill names as the one it needs most; the words are the script runner's
-    /// own.
+    /// Warns if the primary environment variable of a skill is not set, and returns whether it is
+    /// missing.
     fn is_missing_env(&mut self, runtime: &SkillRuntime, entry: &Entry) -> bool {
         let openclaw = entry.manifest().extensions().openclaw.as_ref();
         let missing = openclaw
@@ -232,7 +232,7 @@ impl ScriptIndex {
             .filter(|key| !runtime.has_variable(key));
         let note = missing.map(|key| {
             format!(
-                "Skill {} 缺少環境變數 {key}，script tools 可能無法正常運作",
+                "skill `{}`: environment variable `{key}` is not set; its script tools may fail",
                 entry.name()
             )
         });
@@ -248,15 +248,14 @@ impl ScriptIndex {
         let there = match &listed {
             Ok(there) => there.clone(),
             Err(error) => {
-                // It may become readable without a trace in what was looked at.
-                self.warnings.push(format!(
-                    "the scripts of the skill {skill} cannot be listed: {error}"
-                ));
+                // The directory may become readable without a change of its metadata.
+                self.warnings
+                    .push(format!("skill `{skill}`: cannot list its scripts: {error}"));
                 self.uncacheable.push((entry.clone(), listed));
                 return Vec::new();
             }
         };
-        // Of the others only the names matter.
+        // Of other files only the names matter.
         let mut is_sure = true;
         for (file, bytes) in there.iter().filter(|(file, _)| select::may_be_script(file)) {
             let stamp = self.stamps.add(directory.join(file));
@@ -269,18 +268,18 @@ impl ScriptIndex {
         self.warnings.extend(
             spec_match::unmatched_specs(specs, &all)
                 .iter()
-                .map(|warning| format!("{skill}: {warning}")),
+                .map(|warning| format!("skill `{skill}`: {warning}")),
         );
         let scan = select::select_scripts(&there);
         self.warnings.extend(
             scan.skipped
                 .iter()
-                .map(|passed| format!("{skill}: {passed}")),
+                .map(|passed| format!("skill `{skill}`: {passed}")),
         );
         let mut scripts = scan.scripts;
         if scripts.len() > MAX_SCRIPTS {
             self.warnings.push(format!(
-                "{skill}: {} scripts beyond the first {MAX_SCRIPTS} are no tools",
+                "skill `{skill}`: {} scripts beyond the first {MAX_SCRIPTS} are not tools",
                 scripts.len() - MAX_SCRIPTS
             ));
             scripts.truncate(MAX_SCRIPTS);

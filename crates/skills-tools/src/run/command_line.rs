@@ -1,25 +1,25 @@
-//! What a command line says: words, or a text for a shell.
+//! Parsing of command lines into arguments or a shell command.
 
 use crate::{ToolError, ToolErrorCode};
 
-/// The longest command, in bytes.
+/// Maximum size of a command, in bytes.
 pub(crate) const MAX_COMMAND_BYTES: usize = 64 * 1024;
 
-/// What a command line says.
+/// A parsed command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CommandLine {
-    /// A program and its arguments, as they are.
+    /// A program and its arguments.
     Argv(Vec<String>),
-    /// A text that only a shell understands.
+    /// A command that needs a shell.
     Shell(String),
 }
 
 impl CommandLine {
-    /// Reads a command line as a POSIX shell splits it into words. A text that makes a shell do
-    /// more than that is one for a shell.
+    /// Splits a command line like a POSIX shell. A command that uses any other feature of a shell
+    /// is returned as a whole.
     ///
     /// # Errors
-    /// `invalid_arguments` when it is empty, has a NUL in it or a quote that nobody closes.
+    /// `invalid_arguments` for an empty command, a NUL, or an unclosed quote.
     pub(crate) fn parse(text: &str) -> Result<Self, ToolError> {
         let wrong = |message: &str, hint: &str| {
             ToolError::new(ToolErrorCode::InvalidArguments, message).with_hint(hint)
@@ -29,16 +29,16 @@ impl CommandLine {
             let error = ToolError::new(
                 ToolErrorCode::TooLarge,
                 format!(
-                    "the command has {} bytes, and at most {MAX_COMMAND_BYTES} are taken",
+                    "the command is {} bytes, limit {MAX_COMMAND_BYTES}",
                     text.len()
                 ),
             );
-            return Err(error.with_hint("put what is long into a file, or into `stdin`"));
+            return Err(error.with_hint("move long text to a file or to `stdin`"));
         }
         if text.contains('\0') {
             return Err(wrong(
-                "the command has a NUL character in it",
-                "leave it out",
+                "invalid command: it contains a NUL character",
+                "remove the character",
             ));
         }
         if needs_shell(text) {
@@ -46,21 +46,20 @@ impl CommandLine {
         }
         match shlex::split(text) {
             None => Err(wrong(
-                "the command has a quote that is not closed",
-                "close it, or write a backslash before it",
+                "invalid command: unclosed quote",
+                "close the quote, or escape it with a backslash",
             )),
-            Some(words) if words.is_empty() => Err(wrong(
-                "the command is empty",
-                "write a program and its arguments",
-            )),
+            Some(words) if words.is_empty() => {
+                Err(wrong("empty command", "pass a program and its arguments"))
+            }
             Some(words) => Ok(Self::Argv(words)),
         }
     }
 }
 
-/// Says whether a shell would do more with a text than split it: operators, redirections,
-/// expansions, patterns, comments, assignments before the program, several lines. Quotes count as a
-/// shell counts them; when in doubt it is the shell's, which needs more leave.
+/// Returns whether a shell would do more than split the text: operators, redirections, expansions,
+/// patterns, comments, assignments before the program, several lines. Ambiguous text needs a shell,
+/// which requires more permissions.
 fn needs_shell(text: &str) -> bool {
     let mut quote = None;
     let mut characters = text.chars().peekable();
@@ -99,8 +98,8 @@ fn is_assignment(text: &str) -> bool {
     })
 }
 
-/// What a shell has built in and no machine has as a program, or has as one that does something
-/// else.
+/// Returns whether a word is a shell builtin that is not a program, or a program with another
+/// behavior.
 fn is_shell_builtin(word: &str) -> bool {
     let words = [
         ".", ":", "alias", "cd", "case", "eval", "exec", "exit", "export", "for", "function", "if",
@@ -143,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_a_shell_does_is_for_a_shell() {
+    fn shell_features_need_a_shell() {
         let texts = [
             "a; b",
             "a | b",
@@ -173,8 +172,8 @@ mod tests {
             "a\rb",
         ];
         for text in texts {
-            // A tilde behind `=` is plain in words that are no assignments; it is left to the shell
-            // all the same.
+            // A tilde after `=` is literal in words that are not assignments; it is passed to the
+            // shell nevertheless.
             assert_eq!(
                 CommandLine::parse(text),
                 Ok(CommandLine::Shell(text.to_owned())),
@@ -184,12 +183,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_command_says_why() {
+    fn invalid_commands_are_rejected_with_a_reason() {
         for (text, message) in [
-            ("", "the command is empty"),
-            ("  ", "the command is empty"),
-            ("echo 'a", "the command has a quote that is not closed"),
-            ("echo \0", "the command has a NUL character in it"),
+            ("", "empty command"),
+            ("  ", "empty command"),
+            ("echo 'a", "invalid command: unclosed quote"),
+            ("echo \0", "invalid command: it contains a NUL character"),
         ] {
             assert_eq!(
                 CommandLine::parse(text).unwrap_err().message,
@@ -205,13 +204,14 @@ mod tests {
             let text = shlex::try_join(words.iter().map(String::as_str)).unwrap();
             match CommandLine::parse(&text).unwrap() {
                 CommandLine::Argv(read) => prop_assert_eq!(read, words),
-                // It goes to the shell as it is, which needs more leave and reads the same words.
+                // Passed to the shell unchanged, which requires more permissions and reads the same
+                // words.
                 CommandLine::Shell(read) => prop_assert_eq!(read, text),
             }
         }
 
         #[test]
-        fn no_operator_outside_quotes_is_taken_for_a_word(text in "[a-z '\"\\\\|;&$`<>()]{0,24}") {
+        fn unquoted_operators_are_never_arguments(text in "[a-z '\"\\\\|;&$`<>()]{0,24}") {
             if let Ok(CommandLine::Argv(_)) = CommandLine::parse(&text) {
                 let mut bare = String::new();
                 let (mut quote, mut escaped) = (None, false);

@@ -1,27 +1,27 @@
-//! What scripts need besides their interpreter.
+//! Declared dependencies of scripts other than their interpreter.
 
 use std::fmt;
 
 use skills_runtime::discovery::SkillFiles;
 
-/// The largest file of dependencies, and the most of a script that is looked at, in bytes.
+/// Maximum size of a dependency file, and of the part of a script that is searched, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// What a skill says its scripts need, and where it says so.
+/// Dependencies that a skill declares, and the file that declares them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DeclaredDependencies {
-    /// The file in the skill.
+    /// Path of the file in the skill.
     pub(crate) file: String,
-    /// The first few names; none when the file cannot be read as what it is.
+    /// The package names; empty if the file cannot be parsed.
     pub(crate) names: Vec<String>,
 }
 
-/// An error names no more packages than this.
+/// Maximum number of packages in an error message.
 const MAX_NAMES: usize = 5;
 
-/// Finds what is needed by `script`, or by any command of the skill when none is named.
+/// Finds the dependencies of `script`, or of any command of the skill if it is `None`.
 ///
-/// A file that cannot be read needs something that nobody knows: it counts.
+/// A file that cannot be parsed counts as unknown dependencies.
 pub(crate) fn find_declared(
     files: &SkillFiles,
     script: Option<&str>,
@@ -54,7 +54,7 @@ fn is_node(script: &str) -> bool {
         .any(|ending| script.ends_with(ending))
 }
 
-/// Reads one file; one that is not there needs nothing.
+/// Reads one file. A missing file declares no dependencies.
 fn read_file(
     files: &SkillFiles,
     file: &str,
@@ -70,8 +70,8 @@ fn read_file(
     let names = match text.map(|text| names(&text)) {
         Some(Some(names)) if names.is_empty() => return None,
         Some(Some(names)) => names,
-        // A script that is no text is not read by Python either; anything else may say what it
-        // likes.
+        // Python cannot run a script that is not text, either; other interpreters define no
+        // dependency block.
         None if file.ends_with(".py") => return None,
         _ => Vec::new(),
     };
@@ -81,7 +81,7 @@ fn read_file(
     })
 }
 
-/// `project.dependencies`, and the dependencies of Poetry.
+/// Parses `project.dependencies` and the dependencies of Poetry.
 fn parse_pyproject(text: &str) -> Option<Vec<String>> {
     let table: toml::Table = text.parse().ok()?;
     let listed = table
@@ -127,7 +127,7 @@ fn parse_package_json(text: &str) -> Option<Vec<String>> {
     Some(names.flatten().map(|(name, _)| name.clone()).collect())
 }
 
-/// The block `# /// script` of a Python script (PEP 723).
+/// Parses the block `# /// script` of a Python script (PEP 723).
 fn parse_inline_metadata(text: &str) -> Option<Vec<String>> {
     let mut lines = text
         .lines()
@@ -136,7 +136,7 @@ fn parse_inline_metadata(text: &str) -> Option<Vec<String>> {
     let mut block = String::new();
     loop {
         match lines.next() {
-            // A block that nobody closes is none.
+            // An unclosed block does not count.
             None => return Some(Vec::new()),
             Some(line) if line.trim_end() == "# ///" => break,
             Some(line) if line == "#" || line.starts_with("# ") => {
@@ -163,7 +163,7 @@ impl fmt::Display for DeclaredDependencies {
         if self.names.is_empty() {
             return write!(
                 f,
-                "{} cannot be read, and what it asks for is not known",
+                "cannot parse {}, so the required packages are unknown",
                 self.file
             );
         }
@@ -175,7 +175,7 @@ impl fmt::Display for DeclaredDependencies {
         };
         let names: Vec<String> = self.names.iter().take(MAX_NAMES).map(clean).collect();
         let more = self.names.len().saturating_sub(MAX_NAMES);
-        write!(f, "{} asks for {}", self.file, names.join(", "))?;
+        write!(f, "{} requires {}", self.file, names.join(", "))?;
         if more > 0 {
             write!(f, " and {more} more")
         } else {

@@ -13,9 +13,12 @@ use crate::mount::MountTable;
 use crate::overrides::OverrideStore;
 use crate::{CallContext, DefaultScriptState, ScriptResult, ToolError};
 
-/// Runs scripts of skills from Rust, as the tool `run_skill_script` does.
+/// Runs scripts of skills from Rust, with the semantics of the tool `run_skill_script`.
 ///
-/// Defaults: ten seconds for each script, whom the runtime asks.
+/// Each call finds the skill in the current catalog, so changes on disk take effect without a
+/// restart. Permissions are decided by the policy of the runtime, and approval requests go to its
+/// approver unless a [`context`](Self::context) names another one. The default timeout is ten
+/// seconds per script.
 ///
 /// ```
 /// # use skills_runtime::{Root, Scope, SkillRuntime};
@@ -36,8 +39,8 @@ pub struct ScriptExecutor {
 }
 
 impl ScriptExecutor {
-    /// Runs the scripts that this runtime finds. What administrators changed about the tools of a
-    /// host is not known here: see [`ToolSet::executor`](crate::ToolSet::executor).
+    /// Creates an executor for the skills of a runtime. Overrides of a tool set do not apply: for
+    /// those, use [`ToolSet::executor`](crate::ToolSet::executor).
     #[must_use]
     pub fn new(runtime: SkillRuntime) -> Self {
         let files = Arc::new(FileTools::new(runtime.clone(), MountTable::default()));
@@ -59,28 +62,29 @@ impl ScriptExecutor {
         }
     }
 
-    /// Sets the deadline of each script.
+    /// Sets the timeout of each script.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Chooses who is asked, and what may stop a script.
+    /// Sets the approver, session and cancellation of all calls.
     #[must_use]
     pub fn context(mut self, context: CallContext) -> Self {
         self.context = context;
         self
     }
 
-    /// Runs a script of a skill, named with or without its ending. `args` is one JSON object, or
-    /// null for none.
+    /// Runs a script of a skill, named with or without extension. `args` is a JSON object, or null
+    /// for an empty one. Dropping the future stops the script.
     ///
-    /// A script that fails or is stopped is a [`ScriptResult`] like any other.
+    /// A script that fails, times out or is cancelled returns a [`ScriptResult`] with `success:
+    /// false`.
     ///
     /// # Errors
-    /// When nothing ran: `args` is no object, there is no such skill or script, the policy denies
-    /// it, there is no sandbox.
+    /// If the script did not run: `args` is not an object, the skill or script does not exist,
+    /// policy denies the run, or no sandbox is available.
     pub async fn execute(
         &self,
         skill: &str,
@@ -93,12 +97,12 @@ impl ScriptExecutor {
             _ => {
                 return Err(ToolError::new(
                     crate::ToolErrorCode::InvalidArguments,
-                    "the arguments of a script are one JSON object",
+                    "invalid `args`: expected a JSON object",
                 ));
             }
         };
         let looks = Arc::clone(&self.programs.files.catalog_cache);
-        // The disk is looked at aside; when that fails, so does what follows, with its reason.
+        // Scans on a blocking thread. If the task panics, the lookup below fails with the reason.
         let _ = tokio::task::spawn_blocking(move || looks.catalog()).await;
         let arguments = ScriptArguments {
             skill_name: skill.to_owned(),

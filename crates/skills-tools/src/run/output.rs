@@ -1,4 +1,4 @@
-//! What came of a program, for people, models and programs.
+//! Conversion of run results into tool results.
 
 use serde_json::{Map, Value, json};
 use skills_runtime::policy::{ApprovalResponse, DecisionReason, Denial, PermissionDecision};
@@ -10,41 +10,41 @@ use skills_runtime::{
 use crate::path_map::PathMap;
 use crate::{ToolError, ToolErrorCode, ToolOutput};
 
-/// The most notes that a result has.
+/// Maximum number of notes in a result.
 const MAX_NOTES: usize = 20;
 
-/// What came of a program, without any path of this machine.
+/// The result of a run, without host paths.
 #[derive(Debug, Clone)]
 pub(crate) struct ProgramOutput {
     pub(crate) stdout: String,
     pub(crate) stderr: String,
     pub(crate) exit: ExitKind,
-    /// The data of the result.
+    /// The data of the tool result.
     pub(crate) data: Map<String, Value>,
-    /// The files that it made or changed, relative to its workspace.
+    /// Files that the program created or changed, relative to its workspace.
     pub(crate) files: Vec<String>,
 }
 
 /// How a program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ExitKind {
-    /// With this exit code.
+    /// Exited with this code.
     Exited(i32),
-    /// At its deadline.
+    /// Stopped at its deadline.
     TimedOut,
-    /// Because the caller gave up.
+    /// Stopped because the caller cancelled the call.
     Cancelled,
-    /// Because its private workspace held more than its quota allows.
+    /// Stopped because its private workspace exceeded its quota.
     QuotaExceeded(String),
-    /// In another way: a signal, a limit.
+    /// Ended otherwise: by a signal or a limit.
     Other(String),
 }
 
 impl ProgramOutput {
-    /// Reads what came of a program.
+    /// Converts the result of a run.
     ///
     /// # Errors
-    /// When it did not run: the policy denies it.
+    /// If the policy denied the run.
     pub(crate) fn from_artifacts(
         artifacts: &ExecutionArtifacts,
         shown: &PathMap,
@@ -91,7 +91,7 @@ impl ProgramOutput {
         self.exit == ExitKind::Exited(0)
     }
 
-    /// Names the changed files below the directory that a model knows.
+    /// Prefixes the changed files with the directory name that a model knows.
     pub(crate) fn with_file_prefix(mut self, directory: &str) -> Self {
         self.files
             .iter_mut()
@@ -106,7 +106,8 @@ impl ProgramOutput {
         self
     }
 
-    /// Puts the texts together that the skills tools are known for; `merge` joins the two streams.
+    /// Builds the tool result with the fixed texts of the `skills_*` tools; `merge` combines the
+    /// two output streams.
     pub(crate) fn into_tool_output(
         self,
         seconds: &str,
@@ -140,7 +141,7 @@ impl ProgramOutput {
                 below(format!("Exit code: {code}")),
                 ToolError::new(
                     ToolErrorCode::Failed,
-                    format!("the program ended with exit code {code}"),
+                    format!("the program failed with exit code {code}"),
                 ),
             ),
             ExitKind::TimedOut => {
@@ -170,13 +171,13 @@ impl ProgramOutput {
     }
 }
 
-/// Says that a program wrote more than it may keep.
+/// Returns the error of a run that exceeded its disk quota.
 pub(crate) fn quota_exceeded_error(exceeded: &str) -> ToolError {
     ToolError::new(ToolErrorCode::TooLarge, exceeded)
-        .with_hint("write less, or begin another conversation, which has a directory of its own")
+        .with_hint("write less data, or use another session, which has its own directory")
 }
 
-/// The deadline that a program reached, in milliseconds.
+/// Returns the deadline that a program reached, in milliseconds.
 pub(crate) fn reached_timeout_ms(artifacts: &ExecutionArtifacts) -> Option<u64> {
     match artifacts.exit_status {
         ExecutionStatus::Timeout { limit_ms } => Some(limit_ms),
@@ -223,7 +224,7 @@ fn structured_data(
         .into_iter()
         .take(MAX_NOTES)
         .map(|note| shown.replace_in(note))
-        .chain((more > 0).then(|| format!("and {more} notes more")));
+        .chain((more > 0).then(|| format!("and {more} more notes")));
     let value = json!({
         "exit_code": exit_code,
         "signal": signal,
@@ -243,7 +244,7 @@ fn structured_data(
     }
 }
 
-/// Tells what the policy denies, and whether somebody could still allow it.
+/// Converts a denial, with a code that tells whether an approval could still allow the run.
 fn denial_error(denial: &Denial, shown: &PathMap) -> ToolError {
     let is_final = |reason: &DecisionReason| {
         matches!(
@@ -262,38 +263,37 @@ fn denial_error(denial: &Denial, shown: &PathMap) -> ToolError {
     } else {
         ToolErrorCode::ApprovalRequired
     };
-    let message = format!("it was not started: {}", describe_denial(denial, shown));
+    let message = format!("permission denied: {}", describe_denial(denial, shown));
     match code {
-        ToolErrorCode::ApprovalRequired => ToolError::new(code, message)
-            .with_hint("a person has to allow it; ask them, and call again when they have"),
-        _ => ToolError::new(code, message)
-            .with_hint("do it in another way; asking again changes nothing"),
+        ToolErrorCode::ApprovalRequired => {
+            ToolError::new(code, message).with_hint("ask the user to allow it, then retry")
+        }
+        _ => ToolError::new(code, message).with_hint("do not retry; use another approach"),
     }
 }
 
-/// What was decided and why, without what only people who keep the host can mend, such as approvals
-/// that cannot be read.
+/// Describes the denial without operator-only details, such as approval files that cannot be read.
 fn describe_denial(denial: &Denial, shown: &PathMap) -> String {
     const MAX_LISTED: usize = 10;
-    // What failed stands behind a colon, and may name files of this machine.
+    // The cause of a failure follows a colon and may contain host paths.
     let first = |reason: &str| reason.split(": ").next().unwrap_or_default().to_owned();
     let content = denial.content_reason().map(|reason| {
         format!(
-            "nobody approved its content for what rules would give it: {}",
+            "this version of the skill has not been approved: {}",
             first(reason)
         )
     });
     let refused = denial.denied().take(MAX_LISTED);
     let refused = refused.map(|verdict| {
         format!(
-            "may not {} (asked by {}): {}",
+            "{} (requested by {}): {}",
             verdict.permission(),
             verdict.requesters(),
             denial_reason(verdict)
         )
     });
     let more = denial.denied().count().saturating_sub(MAX_LISTED);
-    let more = (more > 0).then(|| format!("and {more} things more"));
+    let more = (more > 0).then(|| format!("and {more} more permissions"));
     shown.replace_in(
         &content
             .into_iter()
@@ -304,8 +304,8 @@ fn describe_denial(denial: &Denial, shown: &PathMap) -> String {
     )
 }
 
-/// Why something is denied. People write rules of places that no model knows: of a rule with a path
-/// only whose it is is told.
+/// Returns the reason of a denial. Rules with paths are replaced by their source, since paths in
+/// rules are host paths.
 fn denial_reason(verdict: &PermissionDecision) -> String {
     let because = verdict.explanation();
     let rule = match verdict.reason() {
@@ -331,7 +331,7 @@ fn denial_reason(verdict: &PermissionDecision) -> String {
     }
 }
 
-/// Tells why nothing ran.
+/// Converts the error of a run that did not start.
 pub(crate) fn run_error(error: &RuntimeError, skill: Option<&str>, shown: &PathMap) -> ToolError {
     let mut message = error.to_string();
     let mut source = std::error::Error::source(error);
@@ -341,7 +341,7 @@ pub(crate) fn run_error(error: &RuntimeError, skill: Option<&str>, shown: &PathM
     }
     let code = error_code(error);
     let message = match (code, skill) {
-        (ToolErrorCode::SkillNotFound, Some(skill)) => format!("skill '{skill}' not found"),
+        (ToolErrorCode::SkillNotFound, Some(skill)) => format!("skill `{skill}` not found"),
         _ => shown.replace_in(&message),
     };
     let hint = error
@@ -380,14 +380,13 @@ fn error_hint(error: &RuntimeError) -> Option<String> {
     let candidates = error.suggestions();
     match error.kind() {
         ErrorKind::UnknownProgram | ErrorKind::AmbiguousScript if !candidates.is_empty() => {
-            Some(format!("there are: {}", candidates.join(", ")))
+            Some(format!("available: {}", candidates.join(", ")))
         }
         _ => None,
     }
 }
 
-/// Takes out of a text what would steer a terminal or hide text from people: escape sequences,
-/// control and invisible characters.
+/// Removes terminal escape sequences, control characters and invisible characters.
 pub(crate) fn strip_terminal_escapes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
@@ -405,7 +404,7 @@ pub(crate) fn strip_terminal_escapes(text: &str) -> String {
     out
 }
 
-/// Text of several scripts and emoji is joined by these.
+/// Returns whether a character joins others in some scripts and emoji.
 fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
 }
@@ -422,7 +421,7 @@ fn skip_sequence(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
                 {
                     return;
                 }
-                // A line that is lost with an unended sequence is one line.
+                // An unterminated sequence ends with its line.
                 if c == '\n' {
                     return;
                 }
@@ -448,7 +447,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn terminals_are_not_steered() {
+    fn escape_sequences_are_removed() {
         assert_eq!(
             strip_terminal_escapes(
                 "\u{1b}[31mred\u{1b}[0m \u{1b}]0;title\u{7}a\u{1b}]8;;x\u{1b}\\b\u{0}\u{8}c\r\nd\re\u{202e}f"

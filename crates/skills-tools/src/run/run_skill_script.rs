@@ -1,4 +1,4 @@
-//! `run_skill_script`: one JSON object in, JSON out, as the script engine has it.
+//! `run_skill_script`: passes one JSON object to a script and parses its JSON output.
 
 use std::time::Duration;
 
@@ -16,14 +16,14 @@ use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::virtual_path::invalid_part_reason;
 use crate::{CallContext, ToolError, ToolErrorCode, ToolOutput};
 
-/// The deadline of a script, in seconds.
+/// Default timeout of a script, in seconds.
 pub(crate) const DEFAULT_TIMEOUT: u64 = 10;
-/// The longest name of a script, in characters.
+/// Maximum length of a script's name, in characters.
 const MAX_NAME_CHARS: usize = 64;
-/// The longest JSON object that a script is given, in bytes.
+/// Maximum size of the JSON object, in bytes.
 const MAX_ARGUMENT_BYTES: usize = 120 * 1024;
 
-/// The arguments of `run_skill_script`.
+/// Arguments of `run_skill_script`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ScriptArguments {
@@ -35,24 +35,28 @@ pub(crate) struct ScriptArguments {
     pub(crate) stdin: Option<String>,
 }
 
-/// What came of a script.
+/// Contains the result of a script that ran.
+///
+/// A script that failed, timed out or was cancelled has a result, too: check
+/// [`success`](Self::success). Output is truncated at 256 KiB per stream, and host paths in it are
+/// replaced by virtual ones.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ScriptResult {
-    /// Whether it ended with exit code 0.
+    /// Whether the script exited with code 0.
     pub success: bool,
-    /// What it printed, when all of that is one JSON value; numbers that would lose digits are left
-    /// as text.
+    /// Standard output as JSON, if all of it is one JSON value. `None` if a number would lose
+    /// digits.
     pub result: Option<Value>,
-    /// What it printed.
+    /// Standard output as text.
     pub raw: String,
-    /// Why it failed: its standard error, or what stopped it.
+    /// The reason of a failure: standard error, or the limit that stopped the script.
     pub error: Option<String>,
-    /// Its exit code, when it had one.
+    /// The exit code, if the script exited.
     pub exit_code: Option<i32>,
-    /// How long it ran, in milliseconds.
+    /// Duration of the run in milliseconds.
     pub duration_ms: u64,
-    /// Whether it was stopped at its deadline.
+    /// Whether the script was stopped at its deadline.
     pub timed_out: bool,
 }
 
@@ -61,14 +65,14 @@ pub(crate) fn definition() -> ToolDefinition {
         name: "run_skill_script".to_owned(),
         title: "Run a script of a skill".to_owned(),
         description:
-            "Runs a script of a skill to compute or process something. The script gets `args` as one JSON object and prints its result."
+            "Run a script of a skill, sandboxed. It receives `args` as one JSON object and prints its result."
                 .to_owned(),
         input_schema: schema::input_schema(
             json!({
-                "skill_name": {"type": "string", "minLength": 1, "maxLength": 128, "description": "The skill."},
-                "script_name": {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARS, "description": "The script, with or without its ending."},
-                "args": {"type": "object", "default": {}, "description": "What the script computes with."},
-                "timeout": {"type": "integer", "minimum": 1, "maximum": MAX_TIMEOUT_SECONDS, "default": DEFAULT_TIMEOUT, "description": "Seconds."},
+                "skill_name": {"type": "string", "minLength": 1, "maxLength": 128, "description": "Name of the skill."},
+                "script_name": {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARS, "description": "File name of the script, with or without extension."},
+                "args": {"type": "object", "default": {}, "description": "Input of the script."},
+                "timeout": {"type": "integer", "minimum": 1, "maximum": MAX_TIMEOUT_SECONDS, "default": DEFAULT_TIMEOUT, "description": "Timeout in seconds."},
                 "stdin": {"type": "string", "maxLength": MAX_STDIN_BYTES, "description": "Standard input; empty unless given."},
             }),
             &["skill_name", "script_name"],
@@ -76,7 +80,7 @@ pub(crate) fn definition() -> ToolDefinition {
         output_schema: schema::output_schema(
             json!({
                 "success": {"type": "boolean"},
-                "result": {"description": "What the script printed, when it is JSON."},
+                "result": {"description": "Standard output, if it is JSON."},
                 "raw": {"type": "string"},
                 "exit_code": {"type": ["integer", "null"]},
                 "duration_ms": {"type": "integer"},
@@ -89,10 +93,10 @@ pub(crate) fn definition() -> ToolDefinition {
 }
 
 impl ProgramTools {
-    /// Runs a script and gives back what came of it.
+    /// Runs a script and returns its result.
     ///
     /// # Errors
-    /// When nothing ran.
+    /// If the script did not run.
     pub(crate) async fn execute_script(
         &self,
         arguments: ScriptArguments,
@@ -104,7 +108,7 @@ impl ProgramTools {
             .map(|(result, _)| result)
     }
 
-    /// Runs a script as a tool.
+    /// Runs a script as a tool call.
     pub(crate) async fn run_skill_script(
         &self,
         arguments: ScriptArguments,
@@ -164,8 +168,7 @@ impl ProgramTools {
             finished.is_success() && !artifacts.stdout.is_truncated() && is_json(&finished.stdout);
         let result = ScriptResult {
             success: finished.is_success(),
-            // What the runtime read, since it took the values of secrets out of it however JSON
-            // spells them.
+            // Parsed by the runtime, which has redacted secrets in whatever way JSON escapes them.
             result: is_json.then(|| shown.replace_in_json(&artifacts.output)),
             error: error.as_ref().map(|error| error.message.clone()),
             exit_code: if let ExitKind::Exited(code) = finished.exit {
@@ -182,21 +185,20 @@ impl ProgramTools {
 }
 
 impl RunnableSkill {
-    /// Finds a script by its name alone: no path, no file that is hidden, nothing outside of
-    /// `scripts/`.
+    /// Finds a script by file name only: no path, no hidden file, nothing outside of `scripts/`.
     fn find_script(&self, name: &str) -> Result<String, ToolError> {
         let refused = |reason: &str| {
             ToolError::new(
                 ToolErrorCode::InvalidPath,
-                format!("the name of the script {reason}"),
+                format!("invalid script name: {reason}"),
             )
         };
         if name.chars().count() > MAX_NAME_CHARS {
-            return Err(refused("is longer than 64 characters"));
+            return Err(refused("longer than 64 characters"));
         }
         if name.contains(['/', '\\']) || name.starts_with('.') {
             return Err(refused(
-                "is a path or hidden; write the name alone, such as `calculate.py`",
+                "expected a file name without a path, such as `calculate.py`",
             ));
         }
         if let Some(reason) = invalid_part_reason(name) {
@@ -229,11 +231,11 @@ impl RunnableSkill {
                     .collect();
                 let error = ToolError::new(
                     ToolErrorCode::ScriptNotFound,
-                    format!("skill '{}' has no script '{name}'", self.entry.name()),
+                    format!("skill `{}` has no script `{name}`", self.entry.name()),
                 );
                 Err(match names.as_slice() {
-                    [] => error.with_hint("it has no scripts; read its SKILL.md"),
-                    names => error.with_hint(format!("there are: {}", names.join(", "))),
+                    [] => error.with_hint("the skill has no scripts; read its SKILL.md"),
+                    names => error.with_hint(format!("available: {}", names.join(", "))),
                 })
             }
         }
@@ -248,31 +250,28 @@ fn stem(path: &str) -> &str {
     crate::script::stem(path.rsplit('/').next().unwrap_or(path))
 }
 
-/// The one word that a script is given.
+/// Returns the arguments as the only command line argument of the script.
 fn json_argument(args: &Map<String, Value>) -> Result<String, ToolError> {
     let text = Value::Object(args.clone()).to_string();
     if text.len() > MAX_ARGUMENT_BYTES {
         let error = ToolError::new(
             ToolErrorCode::TooLarge,
-            format!(
-                "`args` has {} bytes, and at most {MAX_ARGUMENT_BYTES} can be passed",
-                text.len()
-            ),
+            format!("`args` is {} bytes, limit {MAX_ARGUMENT_BYTES}", text.len()),
         );
-        return Err(error.with_hint("write it to a file, or pass it as `stdin`"));
+        return Err(error.with_hint("write the data to a file, or pass it as `stdin`"));
     }
     Ok(text)
 }
 
-/// Says whether what a script printed is one JSON value. What has numbers with more digits than are
-/// kept stays text.
+/// Returns whether standard output is one JSON value. Output with numbers of more digits than are
+/// preserved is treated as text.
 fn is_json(stdout: &str) -> bool {
     let text = stdout.trim_start_matches('\u{feff}').trim();
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() && !has_inexact_integer(text)
 }
 
-/// Whether a number outside of texts is a whole one of 19 digits or more, which may not fit into 64
-/// bits.
+/// Returns whether the text has an integer of 19 digits or more outside of strings, which may not
+/// fit into 64 bits.
 fn has_inexact_integer(text: &str) -> bool {
     let (mut is_text, mut is_escaped, mut digits, mut is_fraction) = (false, false, 0_usize, false);
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! Scripts of skills as tools, as the script runner has them.
+//! Scripts of skills as tools.
 
 use serde_json::{Map, Value};
 use skills_runtime::Workspace;
@@ -12,7 +12,7 @@ use crate::script::stem;
 use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::{CallContext, ToolError, ToolErrorCode, ToolOutput};
 
-/// What a model is told of the tool of a script.
+/// Returns the definition of a script tool.
 pub(crate) fn definition(registered: &ScriptToolEntry) -> ToolDefinition {
     let tool = &registered.tool;
     ToolDefinition {
@@ -29,8 +29,8 @@ pub(crate) fn definition(registered: &ScriptToolEntry) -> ToolDefinition {
 }
 
 impl ProgramTools {
-    /// Runs the script of a tool: arguments as words, in the private directory of the conversation,
-    /// told of its skill and of nothing else.
+    /// Runs the script of a tool, with its arguments on the command line, in the private directory
+    /// of the session.
     pub(crate) async fn run_script_tool(
         &self,
         registered: &ScriptToolEntry,
@@ -64,7 +64,8 @@ impl ProgramTools {
     }
 }
 
-/// Standard output is the result, standard error the reason of a failure.
+/// Converts the result: standard output is the text of a success, standard error the reason of a
+/// failure.
 fn tool_output(finished: ProgramOutput, seconds: &str) -> ToolOutput {
     let text = script_error(&finished, seconds);
     match text {
@@ -79,7 +80,7 @@ fn tool_output(finished: ProgramOutput, seconds: &str) -> ToolOutput {
     }
 }
 
-/// Why a script failed, in the words of the script runner.
+/// Returns the reason of a failure, with the fixed texts of the script runner.
 pub(super) fn script_error(finished: &ProgramOutput, seconds: &str) -> Option<ToolError> {
     Some(match &finished.exit {
         ExitKind::Exited(0) => return None,

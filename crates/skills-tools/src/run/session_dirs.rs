@@ -1,4 +1,4 @@
-//! The private directories of conversations.
+//! Private directories of sessions.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,19 +8,18 @@ use super::output::run_error;
 use crate::ToolError;
 use crate::path_map::PathMap;
 
-/// The most conversations that have a directory; of more the one that was used least lately loses
-/// its own.
+/// Maximum number of session directories. Beyond that, the least recently used one is removed.
 const MAX_SESSIONS: usize = 256;
 
-/// The private directories of conversations, made when they are first used.
+/// The private directories of sessions, created on first use.
 #[derive(Default)]
 pub(crate) struct SessionDirectories(Mutex<Vec<(String, SessionDirectory)>>);
 
 impl SessionDirectories {
-    /// Returns the directory of a conversation, or a new one for a call that belongs to none.
+    /// Returns the directory of a session, or a new one for a call without a session.
     ///
     /// # Errors
-    /// When one cannot be made.
+    /// If the directory cannot be created.
     pub(crate) fn get_or_create(
         &self,
         runtime: &SkillRuntime,
@@ -37,12 +36,12 @@ impl SessionDirectories {
         if let Some(directory) = self.get(session) {
             return Ok(directory);
         }
-        // What is made in vain, or not needed any more, is removed once the lock is free.
+        // Directories that are evicted or not needed are removed after the lock is released.
         let (directory, _gone) = self.insert(session, make()?);
         Ok(directory)
     }
 
-    /// Finds the directory of a conversation, which is the one that was used last then.
+    /// Returns the directory of a session, and marks it as most recently used.
     fn get(&self, session: &str) -> Option<SessionDirectory> {
         let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let index = sessions.iter().position(|(known, _)| known == session)?;
@@ -52,8 +51,8 @@ impl SessionDirectories {
         Some(directory)
     }
 
-    /// Keeps a directory, unless somebody was faster; returns the one that counts, and those that
-    /// nobody needs any more.
+    /// Inserts a directory, unless another call inserted one first. Returns the directory in use,
+    /// and the ones to remove.
     fn insert(
         &self,
         session: &str,
@@ -68,7 +67,7 @@ impl SessionDirectories {
         (made, sessions.drain(..surplus).collect())
     }
 
-    /// Forgets a conversation; its directory goes with the last run that uses it.
+    /// Ends a session. Its directory is removed with the last run that uses it.
     pub(crate) fn remove(&self, session: &str) {
         let gone: Vec<_> = self
             .0

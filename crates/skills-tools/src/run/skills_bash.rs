@@ -1,4 +1,4 @@
-//! `skills_bash`: a command in the workspace.
+//! `skills_bash`: runs a command in the workspace.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ use crate::{CallContext, ToolError, ToolErrorCode, ToolOutput};
 
 const DEFAULT_TIMEOUT: u64 = 60;
 
-/// The arguments of `skills_bash`.
+/// Arguments of `skills_bash`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BashArguments {
@@ -36,26 +36,26 @@ fn default_timeout() -> u64 {
     DEFAULT_TIMEOUT
 }
 
-/// Where a command works.
+/// The directory in which a command starts.
 struct StartDirectory {
-    /// The directory that it works on.
+    /// The directory that the program works on.
     base: PathBuf,
-    /// The one that it starts in.
+    /// The working directory of the program.
     start: PathBuf,
-    /// The skill that it lies in.
+    /// The skill that contains the directory.
     skill: Option<String>,
 }
 
 pub(crate) fn definition() -> ToolDefinition {
     let mut properties = command_properties(DEFAULT_TIMEOUT);
     properties["command"]["description"] = json!(
-        "Plain words, or text for a POSIX shell. Each program that it starts has to be allowed."
+        "Command line, or text for a POSIX shell. Each program that it starts needs permission."
     );
-    properties["cwd"] = json!({"type": "string", "maxLength": 4096, "default": "", "description": "Directory to start in, which has to be there; the workspace unless given."});
+    properties["cwd"] = json!({"type": "string", "maxLength": 4096, "default": "", "description": "Working directory, which must exist; default the workspace."});
     ToolDefinition {
         name: "skills_bash".to_owned(),
         title: "Run a command".to_owned(),
-        description: "Runs a command in the workspace, in a sandbox.".to_owned(),
+        description: "Run a command in the workspace, sandboxed.".to_owned(),
         input_schema: schema::input_schema(properties, &["command"]),
         output_schema: schema::output_schema(
             result_properties(),
@@ -86,8 +86,8 @@ impl ProgramTools {
         options.hosts = parse_hosts(&arguments.network)?;
         options.current_dir = Some(ground.start);
         let mut worked_on = around.display_name(&ground.base).unwrap_or("workspace");
-        // In a skill, which cannot be written, it works on the workspace as the skill's own
-        // programs do.
+        // A skill is read-only, so the program works on the workspace, like the skill's own
+        // programs.
         if let Some(workspace) = self.files.workspace().filter(|_| skill.is_some()) {
             options.workspace = Workspace::Directory(workspace.path.clone());
             worked_on = "workspace";
@@ -129,19 +129,18 @@ impl ProgramTools {
             PathTarget::SkillList => {
                 let error = ToolError::new(
                     ToolErrorCode::PathOutsideMounts,
-                    "there is no directory to start in: there is no workspace",
+                    "no working directory: there is no workspace",
                 );
-                return Err(error.with_hint(
-                    "name a directory as `cwd`, such as that of a skill: `skills/NAME`",
-                ));
+                return Err(error.with_hint("pass a directory as `cwd`, such as `skills/NAME`"));
             }
         };
         let (_, real) = self
             .files
             .open_directory(&place)
             .map_err(|error| match error.code {
-                ToolErrorCode::NotFound => error
-                    .with_hint("`cwd` has to be there; make it with skills_write or with mkdir"),
+                ToolErrorCode::NotFound => {
+                    error.with_hint("create the directory with mkdir, or pass an existing one")
+                }
                 _ => error,
             })?;
         let base = place.base_path();
@@ -154,7 +153,7 @@ impl ProgramTools {
     }
 }
 
-/// A program of the machine is named without a path.
+/// Rejects paths: programs of the host are named without one.
 fn check_program_name(program: String) -> Result<String, ToolError> {
     if !program.contains('/') {
         return Ok(program);
@@ -162,11 +161,11 @@ fn check_program_name(program: String) -> Result<String, ToolError> {
     let error = ToolError::new(
         ToolErrorCode::InvalidArguments,
         format!(
-            "'{}' is a path, and programs are named without one",
+            "invalid program name `{}`: must not contain a path",
             escape_for_display(&program)
         ),
     );
     Err(error.with_hint(format!(
-        "run a script by its interpreter: `sh {program}`, `python3 {program}`"
+        "run a script with its interpreter: `sh {program}`, `python3 {program}`"
     )))
 }

@@ -1,4 +1,4 @@
-//! `skills_run`: a command of a skill.
+//! `skills_run`: runs a command of a skill.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,12 @@ use super::{
 };
 use crate::schema;
 use crate::tool_definition::{Annotations, ToolDefinition};
+use crate::virtual_path::escape_for_display;
 use crate::{CallContext, ToolError, ToolErrorCode, ToolOutput};
 
 const DEFAULT_TIMEOUT: u64 = 120;
 
-/// The arguments of `skills_run`.
+/// Arguments of `skills_run`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RunArguments {
@@ -39,17 +40,16 @@ fn default_timeout() -> u64 {
 
 pub(crate) fn definition() -> ToolDefinition {
     let mut properties = command_properties(DEFAULT_TIMEOUT);
-    properties["name"] =
-        json!({"type": "string", "minLength": 1, "maxLength": 128, "description": "The skill."});
+    properties["name"] = json!({"type": "string", "minLength": 1, "maxLength": 128, "description": "Name of the skill."});
     properties["command"]["description"] = json!(
-        "What to run in the skill's directory, such as `python scripts/convert.py /workspace/doc.pdf`. Plain words; a shell only where it is allowed."
+        "Command line to run in the skill's directory, such as `python scripts/convert.py /workspace/doc.pdf`. Shell syntax needs permission."
     );
     properties["env"] = json!({"type": "object", "additionalProperties": {"type": "string", "maxLength": 32768}, "maxProperties": 32,
-                               "description": "Variables that the skill declares."});
+                               "description": "Environment variables; only those that the skill declares."});
     ToolDefinition {
         name: "skills_run".to_owned(),
         title: "Run a skill's program".to_owned(),
-        description: "Runs a command in a skill's directory, in a sandbox. The skill cannot be written; write results to /workspace."
+        description: "Run a command in a skill's directory, sandboxed. The skill is read-only; write results to /workspace."
             .to_owned(),
         input_schema: schema::input_schema(properties, &["name", "command"]),
         output_schema: schema::output_schema(result_properties(), &["exit_code", "stdout", "stderr", "timed_out"]),
@@ -102,7 +102,7 @@ impl ProgramTools {
         ))
     }
 
-    /// Gives variables that the skill declares, and refuses all others.
+    /// Sets environment variables that the skill declares, and rejects all others.
     fn apply_declared_env(
         &self,
         skill: &RunnableSkill,
@@ -120,13 +120,16 @@ impl ProgramTools {
         if let Some(other) = given.keys().find(|name| !declared.contains(*name)) {
             let names: Vec<&str> = declared.iter().map(String::as_str).collect();
             let hint = if names.is_empty() {
-                "it declares none".to_owned()
+                "the skill declares no variables".to_owned()
             } else {
-                format!("it declares {}", names.join(", "))
+                format!("declared variables: {}", names.join(", "))
             };
             let error = ToolError::new(
                 ToolErrorCode::InvalidArguments,
-                format!("the skill declares no variable {other:?}"),
+                format!(
+                    "undeclared environment variable `{}`",
+                    escape_for_display(other)
+                ),
             );
             return Err(error.with_hint(hint));
         }
@@ -139,19 +142,19 @@ impl ProgramTools {
     }
 }
 
-/// What a command line runs.
+/// The program that a command line runs.
 enum RunCommand {
-    /// A script of the skill, by the interpreter for its kind.
+    /// A script of the skill, with the interpreter for its type.
     Script {
         path: String,
         arguments: Vec<String>,
     },
-    /// A module of the skill.
+    /// A WebAssembly module of the skill.
     Module {
         path: String,
         arguments: Vec<String>,
     },
-    /// A program of the machine.
+    /// A program of the host.
     Host {
         command: HostCommand,
         arguments: Vec<String>,
@@ -181,9 +184,9 @@ impl RunCommand {
     }
 }
 
-/// Finds out what a command line runs: a script of the skill, named alone or behind its
-/// interpreter, needs no more leave than the skill itself; anything else is a program of the
-/// machine.
+/// Determines the program of a command line. Scripts of the skill, named alone or after their
+/// interpreter, need no extra permission; any other program is a program of the host and needs
+/// `spawn`.
 fn parse_run_command(line: &CommandLine, skill: &RunnableSkill) -> Result<RunCommand, ToolError> {
     let words = match line {
         CommandLine::Argv(words) => words,
@@ -197,7 +200,7 @@ fn parse_run_command(line: &CommandLine, skill: &RunnableSkill) -> Result<RunCom
     let Some((first, rest)) = words.split_first() else {
         return Err(ToolError::new(
             ToolErrorCode::InvalidArguments,
-            "the command is empty",
+            "empty command",
         ));
     };
     let name = skill.entry.name().as_str();
@@ -224,17 +227,17 @@ fn parse_run_command(line: &CommandLine, skill: &RunnableSkill) -> Result<RunCom
             });
         }
     }
-    // Behind an interpreter too: to ask for leave to start it would help nobody.
+    // Also after an interpreter: asking for permission to start it would not help.
     let script = rest
         .first()
         .filter(|word| script_type_of(first).is_some_and(|kind| names_script(name, word, kind)));
     if let Some(missing) = script.or(Some(first).filter(|first| first.contains('/'))) {
         let error = ToolError::new(
             ToolErrorCode::ScriptNotFound,
-            format!("'{missing}' is no script of the skill '{name}'"),
+            format!("skill `{name}` has no script `{missing}`"),
         );
         return Err(error.with_hint(format!(
-            "list the files with skills_ls of `skills/{name}`, or name a program without a path"
+            "list the files with skills_ls of `skills/{name}`, or pass a program name without a path"
         )));
     }
     Ok(RunCommand::Host {
@@ -243,7 +246,7 @@ fn parse_run_command(line: &CommandLine, skill: &RunnableSkill) -> Result<RunCom
     })
 }
 
-/// The kind of scripts that a program runs.
+/// Returns the type of scripts that an interpreter runs.
 fn script_type_of(program: &str) -> Option<ScriptType> {
     Some(match program {
         "python" | "python3" => ScriptType::Python,
@@ -255,14 +258,15 @@ fn script_type_of(program: &str) -> Option<ScriptType> {
     })
 }
 
-/// Whether a word can only mean a script of this kind in the skill, where commands start.
+/// Returns whether a word can only refer to a script of this type in the skill, where commands
+/// start.
 fn names_script(skill: &str, word: &str, kind: ScriptType) -> bool {
     let is_here = !word.starts_with(['/', '-']) || word.starts_with(&format!("/skills/{skill}/"));
     is_here && ScriptType::from_path(word.as_ref()) == Some(kind)
 }
 
-/// Returns the path in the skill of a file of it, as the directory spells it. Links and hidden
-/// files are none: what they lead to has a name of its own.
+/// Returns the path of a file in the skill, as the directory spells it. Symlinks and hidden files
+/// are not found: use the name of the target.
 fn find_in_skill(files: &SkillFiles, skill: &str, word: &str) -> Option<String> {
     let path = word
         .strip_prefix(&format!("/skills/{skill}/"))

@@ -1,4 +1,4 @@
-//! What a program sees around it, and what a model is told of that.
+//! Directories that a program sees, and their virtual names.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use super::ProgramTools;
 use crate::ToolError;
 use crate::path_map::PathMap;
 
-/// The directories that a program works on, each with the name that a model knows it by.
+/// The directories that a program works on, with their virtual names.
 pub(super) struct VisibleDirs {
     dirs: Vec<VisibleDir>,
 }
@@ -18,15 +18,15 @@ struct VisibleDir {
     /// `/workspace`, `/skills/pdf`, `/data`.
     alias: String,
     host_path: PathBuf,
-    /// Nothing for what the program has anyway.
+    /// `None` for directories that the program can access anyway.
     access: Option<Access>,
 }
 
 impl ProgramTools {
-    /// The workspace, the mounts, and the skill.
+    /// Returns the workspace, the mounts, and the skill.
     ///
     /// # Errors
-    /// When something else was put in the place of a mount.
+    /// If the directory of a mount was replaced.
     pub(super) fn visible_dirs(&self, entry: Option<&Entry>) -> Result<VisibleDirs, ToolError> {
         self.files.check_mounts_unchanged()?;
         let skill = entry.map(|entry| VisibleDir {
@@ -46,7 +46,7 @@ impl ProgramTools {
 }
 
 impl VisibleDirs {
-    /// Offers the directories, and other names for them.
+    /// Adds the directories and their aliases to the options of a run.
     pub(super) fn add_to(&self, options: &mut ExecutionOptions) {
         options.optional_mounts.extend(
             self.dirs
@@ -60,14 +60,14 @@ impl VisibleDirs {
         );
     }
 
-    /// How paths of this machine are told.
+    /// Returns the mapping of host paths to virtual paths.
     pub(super) fn path_map(&self) -> PathMap {
         self.dirs.iter().fold(PathMap::default(), |shown, place| {
             shown.add(&place.host_path, &place.alias)
         })
     }
 
-    /// The name of a directory, without the first slash.
+    /// Returns the virtual name of a directory, without the leading slash.
     pub(super) fn display_name(&self, host: &Path) -> Option<&str> {
         self.dirs
             .iter()

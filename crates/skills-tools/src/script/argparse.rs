@@ -1,4 +1,4 @@
-//! The arguments of a Python script, as its own calls of `add_argument` say. The script is not run.
+//! Arguments of a Python script, inferred from its calls of `add_argument` without running it.
 
 mod argument_type;
 mod call;
@@ -12,20 +12,19 @@ use super::{ScriptWarning, schema, warning::truncate_name};
 use argument_type::{ArgumentType, is_of_type};
 use call::{Call, find_calls};
 
-/// The longest source that is read, in bytes.
+/// Maximum size of source that is inspected, in bytes.
 pub(crate) const MAX_SOURCE_BYTES: usize = 256 * 1024;
-/// The most arguments that are read.
+/// Maximum number of arguments that are inferred.
 pub(crate) const MAX_ARGUMENTS: usize = 100;
 
-/// Names that make a parser another than its calls of `add_argument` say: commands have arguments
-/// of their own, other prefixes make other words options, and words that name files are replaced by
-/// what the files hold.
+/// Names that change the meaning of `add_argument` calls: subcommands have arguments of their own,
+/// other prefixes make other words options, and files can contain arguments.
 const UNSUPPORTED_NAMES: [&str; 3] = ["add_subparsers", "prefix_chars", "fromfile_prefix_chars"];
 
-/// Reads the arguments out of source of at most 256 KiB; nothing when there are none, or when they
-/// depend on more than constants can say.
+/// Infers arguments from source of at most 256 KiB. Returns `None` if there are none, or if they
+/// depend on values that are not constants.
 ///
-/// A keyword whose value is no constant is taken as not there.
+/// A keyword with a value that is not a constant is ignored.
 pub(super) fn parse_arguments(
     source: &str,
     warnings: &mut Vec<ScriptWarning>,
@@ -65,7 +64,7 @@ pub(super) fn parse_arguments(
             None => lost_a_place |= may_take_positional(&call, &flags),
         }
     }
-    // Words without an option reach the right argument only when all of their places are known.
+    // Positional values are unambiguous only if all positional arguments are known.
     let has_places = arguments
         .iter()
         .any(|argument| matches!(argument.style, ArgumentStyle::Positional { .. }));
@@ -73,20 +72,20 @@ pub(super) fn parse_arguments(
     (is_sure && !arguments.is_empty()).then_some(arguments)
 }
 
-/// Says whether an option string makes the parser take numbers below zero for options.
+/// Returns whether an option string makes the parser read negative numbers as options.
 fn looks_like_number(flag: &str) -> bool {
     flag.strip_prefix('-')
         .is_some_and(|bare| bare.starts_with(|c: char| c.is_ascii_digit() || c == '.'))
 }
 
-/// Says whether an argument may take a word that has no option before it. What takes the rest of
-/// the line leaves the others their words.
+/// Returns whether an argument may take a word without an option. One that takes the rest of the
+/// line does not take words of the others.
 fn may_take_positional(call: &Call<'_, '_>, flags: &[String]) -> bool {
     flags.first().is_none_or(|flag| !flag.starts_with('-'))
         && call.keyword_name("nargs") != Some("REMAINDER")
 }
 
-/// Returns the option strings, or the name of a positional argument; nothing when one is no
+/// Returns the option strings, or the name of a positional argument. `None` if one is not a
 /// constant.
 fn option_strings(call: &Call<'_, '_>) -> Option<Vec<String>> {
     let texts = call
@@ -104,7 +103,7 @@ fn option_strings(call: &Call<'_, '_>) -> Option<Vec<String>> {
     }
 }
 
-/// Reads one call; nothing when it makes no argument that can be given as data.
+/// Parses one call. Returns `None` if the argument cannot be passed as data.
 fn read(
     call: &Call<'_, '_>,
     flags: &[String],
@@ -163,14 +162,14 @@ fn read(
     })
 }
 
-/// Returns the help with its default filled in, as the script itself would print it.
+/// Returns the help text with the default inserted, as argparse prints it.
 fn help_text(call: &Call<'_, '_>, default: Option<&Value>) -> Option<String> {
     let mut help = call.keyword_text("help")?;
     if let Some(default) = default {
         let default = default
             .as_str()
             .map_or_else(|| default.to_string(), str::to_owned);
-        // Once: many times a long default would be longer than any source.
+        // Only once: repeated insertion of a long default would exceed the size of any source.
         help = help.replacen("%(default)s", &default, 1);
     }
     schema::clean_description(&help.replace("%%", "%"))
@@ -186,8 +185,8 @@ mod tests {
     use super::super::{Arguments, Language};
     use super::*;
 
-    /// Reads source whose calls of `p.add_argument` have these parts, and returns the schema's
-    /// properties and the warnings.
+    /// Parses source in which the calls of `p.add_argument` have these arguments, and returns the
+    /// properties of the schema and the warnings.
     fn read(calls: &[&str]) -> (Value, String) {
         let source: String = calls
             .iter()
@@ -246,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_constant_is_not_guessed() {
+    fn values_that_are_not_constants_are_ignored() {
         check(
             "'--a', default=os.environ.get('A', 'x'), help=HELP, type=Path, choices=sorted(X)",
             json!({"a": {"type": "string"}}),
@@ -277,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parser_that_is_more_than_its_calls_stays_open() {
+    fn unsupported_parsers_accept_any_arguments() {
         let open = json!({"type": "object", "additionalProperties": true});
         for source in [
             "p.add_argument('--a')\ns = p.add_subparsers()",
@@ -303,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_given_is_left_out_with_a_warning() {
+    fn unsupported_arguments_are_omitted_with_a_warning() {
         let (schema, warnings) = read(&[
             "'--version', action='version'",
             "'--a=b'",
@@ -315,16 +314,16 @@ mod tests {
         ]);
         assert_eq!(schema["properties"], json!({"ok": {"type": "string"}}));
         insta::assert_snapshot!(warnings, @r#"
-        argument "a=b" of the script cannot be given as data and is left out
-        argument "two" of the script cannot be given as data and is left out
-        argument "rest" of the script cannot be given as data and is left out
-        argument "a b" of the script cannot be given as data and is left out
-        argument "ok" is listed twice: the first counts
+        argument `a=b` ignored: unsupported argparse action
+        argument `two` ignored: unsupported argparse action
+        argument `rest` ignored: unsupported argparse action
+        argument `a b` ignored: unsupported argparse action
+        duplicate argument `ok`; using the first
         "#);
     }
 
     #[test]
-    fn an_unknown_option_leaves_the_others_as_they_are() {
+    fn an_unknown_option_does_not_affect_the_others() {
         let (schema, warnings) = read(&["FLAG", "'--a'"]);
         assert_eq!(
             (schema["properties"].clone(), warnings.as_str()),
@@ -342,10 +341,7 @@ mod tests {
             schema["properties"].as_object().unwrap().len(),
             MAX_ARGUMENTS
         );
-        assert_eq!(
-            warnings,
-            "only the first 100 arguments of the script are read\n"
-        );
+        assert_eq!(warnings, "too many arguments; using the first 100\n");
     }
 
     #[test]
@@ -377,7 +373,7 @@ mod tests {
         assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
     }
 
-    /// Pieces of calls in any order, and any characters between them.
+    /// Fragments of calls in any order, with any characters between them.
     fn python() -> impl Strategy<Value = String> {
         let keywords = "(nargs|type|default|choices|help|action|dest)=(int|float|bool|'append'|'store_true'|2)?";
         let piece = prop_oneof![
@@ -393,7 +389,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_source_is_read(source in python()) {
+        fn any_source_is_parsed(source in python()) {
             let (arguments, _) = Arguments::from_script(None, &source, Language::Python);
             let schema = schema::input_schema(&arguments);
             prop_assert!(jsonschema::options().build(&schema).is_ok(), "{schema}");

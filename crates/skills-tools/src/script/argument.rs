@@ -1,33 +1,33 @@
-//! The arguments of a script: what they are called, what they may be, how they are passed.
+//! Arguments of a script: names, types and how they are passed.
 
 use serde_json::{Map, Value};
 use skills_runtime::manifest::{ScriptArg, ScriptSpec};
 
 use super::{Language, ScriptWarning, argparse, schema, warning::truncate_name};
 
-/// What is known of the arguments of a script.
+/// The known arguments of a script.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Arguments {
-    /// Nothing: whatever is given goes to standard input as one JSON object.
+    /// Not known: any arguments are accepted and passed on standard input as one JSON object.
     Unknown,
-    /// What the skill's `scripts` block says.
+    /// Declared in the `scripts` block of the skill.
     Declared(Vec<Argument>),
-    /// What the script's own calls of `add_argument` say, read without running it.
+    /// Inferred from the script's calls of `add_argument`.
     Inferred(Vec<Argument>),
 }
 
 /// One argument of a script.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Argument {
-    /// Its name in the schema: a letter or `_`, then at most 63 letters, digits, `_` and `-`.
+    /// The name in the schema: a letter or `_`, then at most 63 letters, digits, `_` and `-`.
     pub(crate) name: String,
-    /// What it may be.
+    /// The JSON type.
     pub(crate) json_type: JsonType,
-    /// Whether it has to be given.
+    /// Whether the argument is required.
     pub(crate) required: bool,
-    /// What it means: one line of at most 300 characters.
+    /// The description: one line of at most 300 characters.
     pub(crate) description: Option<String>,
-    /// The keywords of its schema beyond `type` and `description`, checked.
+    /// Validated keywords of its schema other than `type` and `description`.
     pub(crate) keywords: Map<String, Value>,
     /// How it is passed.
     pub(crate) style: ArgumentStyle,
@@ -36,57 +36,57 @@ pub(crate) struct Argument {
 /// The types of JSON Schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum JsonType {
-    /// Text.
+    /// A string.
     String,
-    /// A whole number.
+    /// An integer.
     Integer,
     /// A number.
     Number,
-    /// True or false.
+    /// A boolean.
     Boolean,
-    /// A list.
+    /// An array.
     Array,
-    /// A mapping.
+    /// An object.
     Object,
 }
 
-/// How an argument becomes words.
+/// How an argument is passed on the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ArgumentStyle {
-    /// `--city Taipei`, once for each item of a list.
+    /// `--city Taipei`, repeated for each item of an array.
     Option(String),
-    /// The word alone when the value is `when`; else `otherwise`, if there is one.
+    /// The option alone if the value is `when`; otherwise the option `otherwise`, if there is one.
     Flag {
         /// The option.
         option: String,
-        /// The value that it stands for.
+        /// The value that the option stands for.
         when: bool,
-        /// The option for the other value.
+        /// The option for the opposite value.
         otherwise: Option<String>,
     },
-    /// `--on True`, and `--on=` for false, since Python's `bool` takes any text but the empty one
-    /// for true.
+    /// `--on True`, and `--on=` for false: Python's `bool` converts every text but the empty one to
+    /// true.
     EmptyIsFalse(String),
-    /// `--cities Taipei Tainan`, for lists of at least `least` items; shorter ones are left out.
+    /// `--cities Taipei Tainan`, for arrays of at least `min` items; shorter ones are omitted.
     ManyValues {
         /// The option.
         option: String,
-        /// The shortest list that the script takes.
+        /// Minimum number of items that the script accepts.
         min: usize,
     },
     /// `--city '["Taipei"]'`.
     Json(String),
-    /// `Taipei`: its place in the list says which argument it is.
+    /// `Taipei`, identified by its position.
     Positional {
-        /// The fewest words that the script takes for it.
+        /// Minimum number of words.
         min: usize,
-        /// The most.
+        /// Maximum number of words.
         max: usize,
     },
 }
 
 impl Arguments {
-    /// Learns the arguments from the skill's `scripts` block, else from Python source.
+    /// Determines the arguments from the `scripts` block of the skill, else from Python source.
     pub(crate) fn from_script(
         spec: Option<&ScriptSpec>,
         source: &str,
@@ -104,7 +104,7 @@ impl Arguments {
 }
 
 impl JsonType {
-    /// Returns the type's name in a schema.
+    /// Returns the name of the type in a schema.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::String => "string",
@@ -116,7 +116,7 @@ impl JsonType {
         }
     }
 
-    /// Reads a type's name, in the words of JSON Schema or of Python.
+    /// Parses the name of a type of JSON Schema or Python.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         Some(match name.trim().to_ascii_lowercase().as_str() {
             "string" | "str" => Self::String,
@@ -130,7 +130,7 @@ impl JsonType {
     }
 }
 
-/// Says whether a name cannot be taken for anything but a name.
+/// Returns whether a name cannot be read as an option.
 pub(super) fn is_argument_name(name: &str) -> bool {
     name.len() <= 64
         && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')

@@ -1,4 +1,4 @@
-//! How arguments reach a script: as words of its command line, or as JSON on its standard input.
+//! Passing of arguments to a script: as command line words, or as JSON on standard input.
 
 mod positional;
 
@@ -7,62 +7,60 @@ use thiserror::Error;
 
 use super::argument::{Argument, ArgumentStyle, Arguments};
 
-/// The most bytes of all words together, each with the byte that ends it.
+/// Maximum size of all words together, each with its terminating byte.
 pub(crate) const MAX_ARGV_BYTES: usize = 128 * 1024;
-/// The longest word, in bytes.
+/// Maximum size of a word, in bytes.
 pub(crate) const MAX_WORD_BYTES: usize = 64 * 1024;
 
-/// What is passed to a script.
+/// Command line and standard input of a script.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct ScriptArgv {
-    /// The words behind the script's name.
+    /// The words after the script's name.
     pub(crate) args: Vec<String>,
-    /// What the script reads from standard input.
+    /// Standard input of the script.
     pub(crate) stdin: Option<String>,
 }
 
-/// Why arguments cannot be passed.
+/// Error of arguments that cannot be passed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum ArgvError {
     /// The script has no such argument.
-    #[error("the script has no argument {argument:?}")]
+    #[error("unknown argument `{}`", argument.escape_debug())]
     Unknown {
         /// The name.
         argument: String,
     },
-    /// A word holds a NUL, which no command line can.
-    #[error("argument {argument:?} holds a NUL character")]
+    /// A word contains a NUL, which a command line cannot.
+    #[error("invalid argument `{argument}`: it contains a NUL character")]
     Nul {
         /// The argument.
         argument: String,
     },
-    /// One word is too long.
-    #[error("argument {argument:?} has {bytes} bytes, and at most {MAX_WORD_BYTES} can be passed")]
+    /// A word is too long.
+    #[error("argument `{argument}` is {bytes} bytes, limit {MAX_WORD_BYTES}")]
     WordTooLong {
         /// The argument.
         argument: String,
-        /// The word's length.
+        /// The length of the word.
         bytes: usize,
     },
     /// All words together are too long.
-    #[error(
-        "the arguments have {bytes} bytes together, and at most {MAX_ARGV_BYTES} can be passed"
-    )]
+    #[error("all arguments together are {bytes} bytes, limit {MAX_ARGV_BYTES}")]
     TooLong {
         /// Their length.
         bytes: usize,
     },
-    /// A word would be read as an option, or as the mark that ends them.
+    /// A word would be parsed as an option or as the end of options.
     #[error(
-        "a word of argument {argument:?} starts with a hyphen, and the script would not take it for a value"
+        "invalid argument `{argument}`: the script would parse a value that starts with a hyphen as an option"
     )]
     LeadingHyphen {
         /// The argument.
         argument: String,
     },
-    /// The script would take words of this positional argument for another one.
+    /// Words of this positional argument would be assigned to another one.
     #[error(
-        "the script cannot tell the words of argument {argument:?} from those of the arguments beside it"
+        "invalid argument `{argument}`: the script would assign its values to another positional argument"
     )]
     Ambiguous {
         /// The argument.
@@ -70,12 +68,12 @@ pub(crate) enum ArgvError {
     },
 }
 
-/// Says how checked arguments reach a script.
+/// Builds the command line for validated arguments.
 ///
-/// Options come in the order of the script's list, then its positional arguments, behind a `--`
-/// where one could be taken for something else. A value is a word of its own, as it is; one that
-/// starts with `-` stands behind its option and a `=`. What is null is left out. Without a list
-/// everything goes to standard input as one JSON object, and no word is passed.
+/// Options come in the order of the declaration, then positional arguments, after a `--` where one
+/// could be parsed as something else. Each value is a word of its own; a value that starts with `-`
+/// is joined to its option by `=`. Null values are omitted. If the arguments are unknown,
+/// everything is passed on standard input as one JSON object, without any word.
 pub(crate) fn build_argv(
     given: &Map<String, Value>,
     arguments: &Arguments,
@@ -114,14 +112,14 @@ pub(crate) fn build_argv(
     })
 }
 
-/// Words as they come together.
+/// The words built so far.
 #[derive(Default)]
 struct ArgvBuilder<'a> {
     words: Vec<String>,
     bytes: usize,
-    /// The argument that the words belong to.
+    /// The argument that is being added.
     argument: &'a str,
-    /// Whether an option came that takes whatever words follow it.
+    /// Whether an option takes any number of following words.
     has_open_option: bool,
 }
 
@@ -189,7 +187,7 @@ impl ArgvBuilder<'_> {
         }
     }
 
-    /// Passes one value behind its option.
+    /// Adds one value with its option.
     fn push_value(&mut self, option: &str, value: String) -> Result<(), ArgvError> {
         if value.starts_with('-') {
             return self.push(format!("{option}={value}"));
@@ -198,7 +196,7 @@ impl ArgvBuilder<'_> {
         self.push(value)
     }
 
-    /// Passes all items behind one option.
+    /// Adds all items after one option.
     fn push_many(&mut self, option: &str, least: usize, items: &[Value]) -> Result<(), ArgvError> {
         if items.len() < least {
             return Ok(());
@@ -221,12 +219,12 @@ impl ArgvBuilder<'_> {
     }
 }
 
-/// Writes a value as one word: text as it is, numbers in full, the rest as JSON.
+/// Formats a value as one word: strings unchanged, numbers without exponent, others as JSON.
 fn to_word(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        // Whole numbers may come as `3.0`, which is a whole number to JSON Schema and to no `int`.
-        // Display never writes an exponent.
+        // JSON Schema accepts `3.0` as an integer, Python's `int` does not. `Display` writes no
+        // exponent.
         Value::Number(number) if number.is_f64() => number
             .as_f64()
             .map_or_else(|| number.to_string(), |number| number.to_string()),
@@ -234,7 +232,7 @@ fn to_word(value: &Value) -> String {
     }
 }
 
-/// Says whether a word below zero is taken for a number and not for an option.
+/// Returns whether a negative number is parsed as a number and not as an option.
 fn is_negative_number(word: &str) -> bool {
     word.strip_prefix('-')
         .is_some_and(|digits| digits.starts_with(|c: char| c.is_ascii_digit()))
@@ -311,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_looks_like_an_option_stands_behind_its_own() {
+    fn a_value_like_an_option_is_joined_to_its_option() {
         let arguments = listed("{name: city}, {name: n, type: integer}, {name: l, type: array}");
         check(
             &arguments,
@@ -321,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn truths_are_flags() {
+    fn booleans_are_flags() {
         let arguments =
             listed("{name: a, type: boolean}, {name: b, type: boolean, negatable: true}");
         check(&arguments, json!({"a": true, "b": true}), &["--a", "--b"]);
@@ -329,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_repeat_their_option_or_are_one_text() {
+    fn arrays_repeat_their_option_or_are_json() {
         let arguments = listed("{name: a, type: array}, {name: b, type: array, style: json}");
         check(
             &arguments,
@@ -358,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn derived_options_are_passed_as_the_script_spells_them() {
+    fn inferred_options_keep_the_spelling_of_the_script() {
         let arguments = derived(&[
             "'--dry-run', action='store_true'",
             "'-c', '--city-name', dest='city'",
@@ -390,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn derived_lists_follow_one_option() {
+    fn inferred_arrays_follow_one_option() {
         let arguments = derived(&[
             "'--at', nargs=2, type=float",
             "'--all', nargs='*'",
@@ -416,7 +414,7 @@ mod tests {
             json!({"file": "f", "all": ["a"]}),
             &["--all", "a", "--", "f"],
         );
-        let expected = r#"a word of argument "all" starts with a hyphen, and the script would not take it for a value"#;
+        let expected = r#"invalid argument `all`: the script would parse a value that starts with a hyphen as an option"#;
         refuse(
             &arguments,
             json!({"file": "f", "all": ["a", "-x"]}),
@@ -438,18 +436,18 @@ mod tests {
             json!({"source": "---", "more": ["--n=2", "-"]}),
             &["--", "---", "--n=2", "-"],
         );
-        let expected = r#"a word of argument "more" starts with a hyphen, and the script would not take it for a value"#;
+        let expected = r#"invalid argument `more`: the script would parse a value that starts with a hyphen as an option"#;
         refuse(&arguments, json!({"source": "a", "more": ["--"]}), expected);
     }
 
     #[test]
-    fn words_that_the_script_would_take_for_another_argument_are_refused() {
+    fn ambiguous_positional_words_are_rejected() {
         let arguments = derived(&["'one', nargs='?'", "'two', nargs='?'"]);
         check(&arguments, json!({"one": "a"}), &["a"]);
         refuse(
             &arguments,
             json!({"two": "b"}),
-            r#"the script cannot tell the words of argument "one" from those of the arguments beside it"#,
+            r#"invalid argument `one`: the script would assign its values to another positional argument"#,
         );
         let arguments = derived(&["'many', nargs='+'", "'last'", "'end', nargs='?'"]);
         check(
@@ -468,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_known_goes_to_standard_input() {
+    fn unknown_arguments_are_passed_on_standard_input() {
         let passed =
             try_pass(&Arguments::Unknown, json!({"--help": "-x", "a": [1, "天"]})).unwrap();
         assert_eq!(passed.args, [""; 0]);
@@ -479,41 +477,38 @@ mod tests {
     }
 
     #[test]
-    fn what_no_command_line_can_hold_is_refused() {
+    fn values_that_no_command_line_can_hold_are_rejected() {
         let arguments = listed("{name: a}, {name: b}, {name: c}");
         refuse(
             &arguments,
             json!({"a": "x\u{0}y"}),
-            r#"argument "a" holds a NUL character"#,
+            r#"invalid argument `a`: it contains a NUL character"#,
         );
         refuse(
             &arguments,
             json!({"a": "x".repeat(65_537)}),
-            r#"argument "a" has 65537 bytes, and at most 65536 can be passed"#,
+            r#"argument `a` is 65537 bytes, limit 65536"#,
         );
         let half = "x".repeat(65_536);
         refuse(
             &arguments,
             json!({"a": half, "b": half}),
-            "the arguments have 131082 bytes together, and at most 131072 can be passed",
+            "all arguments together are 131082 bytes, limit 131072",
         );
         assert!(try_pass(&arguments, json!({"a": half, "b": "y".repeat(65_000)})).is_ok());
         refuse(
             &arguments,
             json!({"--help": "x"}),
-            r#"the script has no argument "--help""#,
+            r#"unknown argument `--help`"#,
         );
     }
 
-    /// Reads words as argparse does for options of one value: `--name value` or `--name=value`.
+    /// Parses words like argparse does for options of one value: `--name value` or `--name=value`.
     fn read_back(words: &[String]) -> Vec<(String, String)> {
         let mut words = words.iter();
         let mut found = Vec::new();
         while let Some(word) = words.next() {
-            assert!(
-                word.starts_with("--"),
-                "{word:?} stands where an option has to"
-            );
+            assert!(word.starts_with("--"), "{word:?} is not an option");
             match word.split_once('=') {
                 Some((option, value)) => found.push((option.to_owned(), value.to_owned())),
                 None => found.push((word.clone(), words.next().unwrap().clone())),

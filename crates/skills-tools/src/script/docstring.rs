@@ -1,22 +1,22 @@
-//! What a script says that it does.
+//! Descriptions of scripts.
 
 use skills_runtime::manifest::ScriptSpec;
 
 use super::python_lexer::{Lexer, Token};
 use super::{Language, stem, text::one_line};
 
-/// The longest description of a tool, in characters.
+/// Maximum length of the description of a tool, in characters.
 pub(crate) const MAX_DESCRIPTION_CHARS: usize = 1024;
-/// How many lines of a shell script are searched for its description.
+/// Number of lines of a shell script that are searched for a description.
 const MAX_SHELL_LINES: usize = 20;
 
-/// Returns what a model is told of a script: one line of at most 1024 characters without hidden
+/// Returns the description of a script tool: one line of at most 1024 characters, without invisible
 /// ones.
 ///
-/// The first that says anything counts: the skill's `scripts` block, the first line of the
-/// docstring of a Python module, `# Description:` in the leading comments of Python or the first 20
-/// lines of a shell script. Else it is `Execute {script_name} from {skill_name}`, where the
-/// script's name is the file's name without its ending, as in the tool's name.
+/// The first non-empty source is used: the skill's `scripts` block, the first line of the docstring
+/// of a Python module, `# Description:` in the leading comments of Python or in the first 20 lines
+/// of a shell script. The fallback is `Execute {script_name} from {skill_name}`, where the script's
+/// name is the file name without extension, as in the tool's name.
 pub(crate) fn tool_description(
     spec: Option<&ScriptSpec>,
     source: &str,
@@ -47,8 +47,8 @@ pub(crate) fn tool_description(
         })
 }
 
-/// Returns the first line with text of a Python module's docstring. Nothing is run: the first
-/// statement has to be string literals alone.
+/// Returns the first non-empty line of a Python module's docstring. The first statement must
+/// consist of string literals only; nothing is executed.
 pub(crate) fn docstring(source: &str) -> Option<String> {
     let mut tokens = Lexer::new(source).skip_while(|token| *token == Token::Newline);
     let (mut open, mut text) = (0_usize, None::<String>);
@@ -68,7 +68,7 @@ pub(crate) fn docstring(source: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Returns what stands behind `# Description:`, in letters of either case.
+/// Returns the text after `# Description:`, in any case.
 fn description_comment(source: &str, language: Language) -> Option<&str> {
     let lines = source.trim_start_matches('\u{FEFF}').lines().map(str::trim);
     match language {
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn other_first_statements_are_none() {
+    fn other_first_statements_are_not_docstrings() {
         for source in [
             "",
             "import os\n'x'",
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_description_is_one_capped_line() {
+    fn a_description_is_one_line_of_limited_length() {
         let source = format!("'''{}'''", "word\u{202E} ".repeat(1000));
         let line = tool_description(None, &source, Language::Python, "a.py", "s");
         assert_eq!(line.chars().count(), MAX_DESCRIPTION_CHARS);

@@ -1,19 +1,18 @@
-//! Python source as tokens, as far as it takes to find a docstring and calls.
+//! Lexer for Python source, as far as it is needed to find a docstring and calls.
 
-/// Within how many bytes the name of a character has to end, so that many open ones do not cost
-/// much.
+/// Maximum length of a character name in bytes, so that many unterminated ones stay cheap.
 const MAX_CHARACTER_NAME_BYTES: usize = 128;
 
-/// A token. Comments, indentation and line ends inside brackets are none.
+/// A token. Comments, indentation and line ends inside brackets are skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Token<'a> {
-    /// A name or a keyword.
+    /// A name or keyword.
     Name(&'a str),
     /// A number, as written.
     Number(&'a str),
-    /// A string, decoded.
+    /// A decoded string.
     StringLiteral(String),
-    /// A string that is no constant text: bytes, a formatted string, or one that does not end.
+    /// A string that is not constant text: bytes, a formatted string, or an unterminated one.
     Opaque,
     /// One character of an operator, or a bracket.
     Symbol(char),
@@ -21,8 +20,8 @@ pub(super) enum Token<'a> {
     Newline,
 }
 
-/// Reads tokens from Python source, each character once. Broken source gives some tokens, never an
-/// error.
+/// Splits Python source into tokens in linear time. Invalid source results in some tokens, never in
+/// an error.
 #[derive(Debug)]
 pub(super) struct Lexer<'a> {
     rest: &'a str,
@@ -37,7 +36,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Takes `bytes` off the front.
+    /// Consumes `bytes` of the source.
     fn take(&mut self, bytes: usize) -> &'a str {
         let (taken, rest) = self.rest.split_at(bytes);
         self.rest = rest;
@@ -49,7 +48,7 @@ impl<'a> Lexer<'a> {
         self.take(end)
     }
 
-    /// Skips what stands between tokens: blanks, comments, joined lines.
+    /// Skips blanks, comments and joined lines.
     fn skip_trivia(&mut self) {
         loop {
             self.take_while(|c| c != '\n' && c != '\r' && c.is_whitespace());
@@ -95,7 +94,7 @@ impl<'a> Lexer<'a> {
         Token::Number(self.take(end.unwrap_or(self.rest.len())))
     }
 
-    /// Reads a string that starts with its quotes.
+    /// Lexes a string that starts with its quotes.
     fn lex_string(&mut self, form: StringKind) -> Token<'a> {
         let quote = if self.rest.starts_with('"') {
             '"'
@@ -112,7 +111,7 @@ impl<'a> Lexer<'a> {
             == 3;
         self.take(if triple { 3 } else { 1 });
         let Some(end) = find_string_end(self.rest, quote, triple) else {
-            // What does not end goes to the end of its line, or of the source.
+            // An unterminated string ends with its line or with the source.
             self.take_while(|c| triple || c != '\n');
             return Token::Opaque;
         };
@@ -155,14 +154,14 @@ impl<'a> Iterator for Lexer<'a> {
     }
 }
 
-/// How what stands between quotes is read.
+/// How a string literal is decoded.
 enum StringKind {
     Plain,
     Raw,
     Opaque,
 }
 
-/// Finds the closing quotes. Behind a backslash no quote closes, in raw strings either.
+/// Finds the closing quotes. A quote after a backslash does not close, in raw strings either.
 fn find_string_end(text: &str, quote: char, triple: bool) -> Option<usize> {
     let closing = if triple {
         String::from(quote).repeat(3)
@@ -182,7 +181,7 @@ fn find_string_end(text: &str, quote: char, triple: bool) -> Option<usize> {
     None
 }
 
-/// Decodes the escapes of a string. What names no character becomes the replacement character.
+/// Decodes the escapes of a string. Unknown character names become the replacement character.
 fn decode_escapes(body: &str) -> String {
     let mut text = String::with_capacity(body.len());
     let mut rest = body;
@@ -196,8 +195,7 @@ fn decode_escapes(body: &str) -> String {
     text
 }
 
-/// Decodes the escape, or the line end, that `text` starts with, and says how many bytes of `text`
-/// it takes.
+/// Decodes the escape or line end at the start of `text`, and returns its length in bytes.
 fn decode_escape(text: &str) -> (Option<char>, usize) {
     let plain = |c| (Some(c), 2);
     match text.as_bytes() {
@@ -226,12 +224,12 @@ fn decode_escape(text: &str) -> (Option<char>, usize) {
                 (Some(char::REPLACEMENT_CHARACTER), at + 1)
             })
         }
-        // An unknown escape stands for itself.
+        // An unknown escape is literal.
         _ => (Some('\\'), 1),
     }
 }
 
-/// Decodes up to `most` digits of `text` from the byte `start` on.
+/// Decodes up to `most` digits of `text`, starting at byte `start`.
 fn decode_digits(text: &str, start: usize, most: usize, radix: u32) -> (Option<char>, usize) {
     let digits = text[start..]
         .chars()
@@ -266,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_join_inside_brackets_and_behind_a_backslash() {
+    fn lines_join_inside_brackets_and_after_a_backslash() {
         check(
             "a = (1,  # one\n  2)\nb \\\n= 3\r\n\r\nc",
             "a = ( #1 , #2 ) | b = #3 | c",
@@ -285,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_constant_text_is_opaque() {
+    fn strings_that_are_not_constant_are_opaque() {
         check("b'a' f\"b{c}\" Rb'x' t'' x'y'", "? ? ? ? x \"y\"");
         check("'open\na \"\"\"open\nb", "? | a ?");
     }
@@ -300,7 +298,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_gives_tokens_no_longer_than_itself(source in "(\\PC|[\\\\\"'\\n\\r#(){}]|[rbfuxN0-9]){0,200}") {
+        fn tokens_are_never_longer_than_the_source(source in "(\\PC|[\\\\\"'\\n\\r#(){}]|[rbfuxN0-9]){0,200}") {
             let size = |token: &Token<'_>| match token {
                 Token::Name(text) | Token::Number(text) => text.len(),
                 // A replacement character is longer than an octal escape.

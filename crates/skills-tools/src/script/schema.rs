@@ -1,4 +1,4 @@
-//! The arguments of a script as JSON Schema 2020-12.
+//! Argument schemas of scripts, as JSON Schema 2020-12.
 
 use jsonschema::PatternOptions;
 use serde_json::{Map, Value, json};
@@ -6,17 +6,17 @@ use serde_json::{Map, Value, json};
 use super::argument::{Argument, ArgumentStyle, Arguments, JsonType};
 use super::{ScriptWarning, text};
 
-/// The longest description of an argument, in characters.
+/// Maximum length of the description of an argument, in characters.
 const MAX_DESCRIPTION_CHARS: usize = 300;
-/// The longest text that is a value or a pattern, in characters.
+/// Maximum length of a value or pattern, in characters.
 const MAX_VALUE_CHARS: usize = 300;
-/// The most values of an `enum`.
+/// Maximum number of values of an `enum`.
 const MAX_VALUES: usize = 100;
 
-/// Writes the schema of what a script takes.
+/// Returns the input schema of a script.
 ///
-/// Known arguments are the only ones that may be given. Nothing known: any object. Derived schemas
-/// say so in `x-derived`.
+/// Known arguments are the only properties. If they are unknown, any object is valid. Inferred
+/// schemas are marked with `x-derived`.
 pub(crate) fn input_schema(arguments: &Arguments) -> Value {
     match arguments {
         Arguments::Unknown => json!({"type": "object", "additionalProperties": true}),
@@ -29,16 +29,15 @@ pub(crate) fn input_schema(arguments: &Arguments) -> Value {
     }
 }
 
-/// Makes a description fit to stand before a model; nothing when nothing is left of it.
+/// Sanitizes a description. Returns `None` if nothing is left.
 pub(super) fn clean_description(written: &str) -> Option<String> {
     Some(text::one_line(written, MAX_DESCRIPTION_CHARS)).filter(|line| !line.is_empty())
 }
 
-/// Takes the keywords that fit the type out of what is written of an argument, under their names in
-/// JSON Schema.
+/// Extracts the keywords that apply to the type of an argument, under their names in JSON Schema.
 ///
-/// What is there but cannot be used gives a warning: left in, it would make the schema invalid or
-/// bring hidden text before the model.
+/// Unusable keywords cause a warning: kept, they would make the schema invalid or show invisible
+/// text to the model.
 pub(super) fn parse_keywords(
     argument: &str,
     kind: JsonType,
@@ -76,15 +75,15 @@ pub(super) fn parse_keywords(
     found
 }
 
-/// A keyword of JSON Schema that an argument may have.
+/// A keyword of JSON Schema that an argument can have.
 struct Keyword {
-    /// Its name in JSON Schema.
+    /// The name in JSON Schema.
     name: &'static str,
-    /// The names that skills write.
+    /// The spellings in skills.
     aliases: &'static [&'static str],
-    /// The types that it belongs to; none for all.
+    /// The types that it applies to; empty for all.
     types: &'static [JsonType],
-    /// Reads its value, if it can be used.
+    /// Parses its value, if it is valid.
     parse: fn(&Value) -> Option<Value>,
 }
 
@@ -191,7 +190,7 @@ fn property_schema(argument: &Argument) -> Value {
         property.insert("description".to_owned(), description.as_str().into());
     }
     property.extend(argument.keywords.clone());
-    // A list that the script takes only with something in it.
+    // An array that the script accepts only if it is not empty.
     if let (
         JsonType::Array,
         ArgumentStyle::ManyValues { min: least, .. } | ArgumentStyle::Positional { min: least, .. },
@@ -205,7 +204,7 @@ fn property_schema(argument: &Argument) -> Value {
     Value::Object(property)
 }
 
-/// A value of which every text is plain, and that is no longer than a text may be.
+/// Returns the value if all texts in it are displayable and within the length limit.
 fn plain_value(value: &Value) -> Option<Value> {
     let is_plain = match value {
         Value::String(value) => text::is_displayable(value, MAX_VALUE_CHARS),
@@ -249,7 +248,7 @@ fn boolean(value: &Value) -> Option<Value> {
     value.as_bool().map(Value::from)
 }
 
-/// A pattern of the engine whose time is linear in the text.
+/// A pattern for the regular expression engine with linear time.
 fn linear_pattern(value: &Value) -> Option<Value> {
     plain_value(value).filter(Value::is_string)?;
     let schema = json!({ "pattern": value });
@@ -267,7 +266,7 @@ fn format_name(value: &Value) -> Option<Value> {
         .then(|| name.into())
 }
 
-/// `string`, or `{type: string, enum: […]}`. Deeper schemas are not taken over.
+/// `string`, or `{type: string, enum: […]}`. Deeper schemas are not supported.
 fn item_schema(value: &Value) -> Option<Value> {
     let written = value.as_object();
     let kind = value
@@ -289,7 +288,7 @@ mod tests {
     use super::super::spec_match::tests::specs;
     use super::*;
 
-    /// Reads the arguments of one script, in YAML, and returns the schema and the warnings.
+    /// Parses the arguments of one script, in YAML, and returns the schema and the warnings.
     fn read(args: &str) -> (Value, Vec<String>) {
         let indented: String = args.lines().map(|line| format!("      {line}\n")).collect();
         let specs = specs(&format!("  a:\n    args:\n{indented}"));
@@ -317,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_left_out_with_a_warning() {
+    fn invalid_keywords_are_omitted_with_a_warning() {
         let (schema, warnings) = read(
             "- {name: \"a=b\", type: string}
 - {name: \"a b\"}
@@ -328,17 +327,17 @@ mod tests {
 - {name: four, pattern: '(?=a)a'}",
         );
         insta::assert_snapshot!(warnings.join("\n"), @r#"
-        argument "a=b" is left out: a name starts with a letter or `_` and has at most 64 letters, digits, `_` and `-`
-        argument "a b" is left out: a name starts with a letter or `_` and has at most 64 letters, digits, `_` and `-`
-        argument "one" has the unknown type "colour" and is taken as a string
-        `default` of argument "one" cannot be used
-        `enum` of argument "one" cannot be used
-        `pattern` of argument "one" cannot be used
-        argument "one" is listed twice: the first counts
-        `minimum` of argument "two" cannot be used
-        `multipleOf` of argument "two" cannot be used
-        `items` of argument "three" cannot be used
-        `pattern` of argument "four" cannot be used
+        argument `a=b` ignored: expected a name of a letter or `_`, then at most 63 letters, digits, `_` and `-`
+        argument `a b` ignored: expected a name of a letter or `_`, then at most 63 letters, digits, `_` and `-`
+        unknown type `colour` of argument `one`; using `string`
+        invalid `default` of argument `one`; ignored
+        invalid `enum` of argument `one`; ignored
+        invalid `pattern` of argument `one`; ignored
+        duplicate argument `one`; using the first
+        invalid `minimum` of argument `two`; ignored
+        invalid `multipleOf` of argument `two`; ignored
+        invalid `items` of argument `three`; ignored
+        invalid `pattern` of argument `four`; ignored
         "#);
         insta::assert_json_snapshot!(schema["properties"], @r#"
         {
@@ -362,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_known_is_open_and_no_arguments_is_closed() {
+    fn unknown_arguments_are_open_and_empty_ones_closed() {
         assert_eq!(
             input_schema(&Arguments::Unknown),
             json!({"type": "object", "additionalProperties": true})
@@ -374,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn descriptions_are_capped() {
+    fn descriptions_are_truncated() {
         let (schema, _) = read(&format!(
             "- {{name: a, description: {}}}",
             "word ".repeat(1000)

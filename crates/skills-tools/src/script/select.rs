@@ -1,56 +1,55 @@
-//! Which files of `scripts/` become tools.
+//! Selection of the files in `scripts/` that become tools.
 
 use std::fmt;
 
 use skills_runtime::is_invisible;
 
-/// The longest script that becomes a tool, in bytes.
+/// Maximum size of a script that becomes a tool, in bytes.
 pub(crate) const MAX_SCRIPT_BYTES: u64 = 1024 * 1024;
 
-/// What a look at the files of `scripts/` found.
+/// The scripts that become tools, and those that do not.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct ScriptSelection {
     /// The files that become tools, in byte order.
     pub(crate) scripts: Vec<String>,
-    /// The scripts that do not, and why, in byte order.
+    /// The scripts that do not, with the reason, in byte order.
     pub(crate) skipped: Vec<SkippedScript>,
 }
 
-/// A script that becomes no tool.
+/// A script that does not become a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SkippedScript {
-    /// The file's name.
+    /// The file name.
     pub(crate) file: String,
-    /// Why.
+    /// The reason.
     pub(crate) reason: ScriptSkipReason,
 }
 
-/// Why a script becomes no tool.
+/// The reason why a script does not become a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum ScriptSkipReason {
-    /// It starts with `_`, which marks what other scripts import.
+    /// Its name starts with `_`, which marks modules for import.
     Private,
-    /// It starts with a full stop.
+    /// Its name starts with a dot.
     DotFile,
     /// It is `__init__.py`.
     PackageMarker,
-    /// It starts with `test_`.
+    /// Its name starts with `test_`.
     Test,
-    /// It does not lie in `scripts/` itself.
+    /// It is in a subdirectory of `scripts/`.
     Nested,
-    /// Its name has characters that a reader cannot see.
+    /// Its name has invisible characters.
     InvisibleCharacters,
-    /// It is longer than [`MAX_SCRIPT_BYTES`].
+    /// It is larger than [`MAX_SCRIPT_BYTES`].
     TooLarge {
-        /// How long it is, in bytes.
+        /// Its size in bytes.
         bytes: u64,
     },
 }
 
-/// Picks the files that become tools out of names, relative to `scripts/`, and lengths in bytes.
+/// Selects the files that become tools, from paths relative to `scripts/` and sizes in bytes.
 ///
-/// Files that end in neither `.py` nor `.sh` are not scripts that become tools, and nothing is said
-/// of them.
+/// Files that end in neither `.py` nor `.sh` are ignored silently.
 pub(crate) fn select_scripts(files: &[(String, u64)]) -> ScriptSelection {
     let mut found = ScriptSelection::default();
     for (file, bytes) in files.iter().filter(|(file, _)| may_be_script(file)) {
@@ -69,7 +68,7 @@ pub(crate) fn select_scripts(files: &[(String, u64)]) -> ScriptSelection {
     found
 }
 
-/// Whether a file of this name may become a tool.
+/// Returns whether a file of this name may become a tool.
 pub(crate) fn may_be_script(file: &str) -> bool {
     file.ends_with(".py") || file.ends_with(".sh")
 }
@@ -91,23 +90,25 @@ fn skip_reason(file: &str, bytes: u64) -> Option<ScriptSkipReason> {
 impl fmt::Display for ScriptSkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Private => f.write_str("names that start with `_` are for other scripts"),
-            Self::DotFile => f.write_str("names that start with a full stop are hidden"),
-            Self::PackageMarker => f.write_str("it marks a package"),
-            Self::Test => f.write_str("names that start with `test_` are tests"),
-            Self::Nested => f.write_str("it lies in a folder of `scripts`"),
-            Self::InvisibleCharacters => f.write_str("its name has characters that cannot be seen"),
-            Self::TooLarge { bytes } => write!(
-                f,
-                "it has {bytes} bytes, and at most {MAX_SCRIPT_BYTES} are taken"
-            ),
+            Self::Private => f.write_str("private name"),
+            Self::DotFile => f.write_str("hidden file"),
+            Self::PackageMarker => f.write_str("package marker"),
+            Self::Test => f.write_str("test"),
+            Self::Nested => f.write_str("in a subdirectory of `scripts`"),
+            Self::InvisibleCharacters => f.write_str("invisible characters in its name"),
+            Self::TooLarge { bytes } => write!(f, "{bytes} bytes, limit {MAX_SCRIPT_BYTES}"),
         }
     }
 }
 
 impl fmt::Display for SkippedScript {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is no tool: {}", self.file, self.reason)
+        write!(
+            f,
+            "script `{}` is not a tool: {}",
+            self.file.escape_debug(),
+            self.reason
+        )
     }
 }
 
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn helpers_tests_and_the_hidden_are_passed_over_with_a_reason() {
+    fn helpers_tests_and_hidden_files_are_skipped_with_a_reason() {
         check(
             &[
                 ("_lib.py", 1),
@@ -153,21 +154,21 @@ mod tests {
                 ("a\u{200B}.py", 1),
                 ("a\n.sh", 1),
             ],
-            "\".a.sh\" is no tool: names that start with a full stop are hidden
-\"__init__.py\" is no tool: it marks a package
-\"_lib.py\" is no tool: names that start with `_` are for other scripts
-\"a\\n.sh\" is no tool: its name has characters that cannot be seen
-\"a\\u{200b}.py\" is no tool: its name has characters that cannot be seen
-\"in/a.py\" is no tool: it lies in a folder of `scripts`
-\"test_a.py\" is no tool: names that start with `test_` are tests",
+            "script `.a.sh` is not a tool: hidden file
+script `__init__.py` is not a tool: package marker
+script `_lib.py` is not a tool: private name
+script `a\\n.sh` is not a tool: invisible characters in its name
+script `a\\u{200b}.py` is not a tool: invisible characters in its name
+script `in/a.py` is not a tool: in a subdirectory of `scripts`
+script `test_a.py` is not a tool: test",
         );
     }
 
     #[test]
-    fn one_byte_over_a_mebibyte_is_too_much() {
+    fn scripts_over_one_mebibyte_are_skipped() {
         check(
             &[("a.py", MAX_SCRIPT_BYTES), ("b.py", MAX_SCRIPT_BYTES + 1)],
-            "a.py\n\"b.py\" is no tool: it has 1048577 bytes, and at most 1048576 are taken",
+            "a.py\nscript `b.py` is not a tool: 1048577 bytes, limit 1048576",
         );
     }
 }

@@ -1,14 +1,14 @@
-//! Which entry of the `scripts` block speaks of which file.
+//! Assignment of `scripts` entries to files.
 
 use skills_runtime::manifest::ScriptSpec;
 
 use super::{ScriptWarning, stem, warning::truncate_name};
 
-/// The longest name that is compared with others, in characters.
+/// Maximum length of names that are compared, in characters.
 const MAX_COMPARED_CHARS: usize = 64;
 
-/// Finds what the block says of a file: an entry with its whole name, else one with its name
-/// without the ending.
+/// Finds the entry for a file: one with the complete file name, else one with the name without
+/// extension.
 pub(crate) fn find_spec<'a>(specs: &'a [ScriptSpec], file: &str) -> Option<&'a ScriptSpec> {
     specs
         .iter()
@@ -16,8 +16,8 @@ pub(crate) fn find_spec<'a>(specs: &'a [ScriptSpec], file: &str) -> Option<&'a S
         .or_else(|| specs.iter().find(|spec| spec_file(spec) == stem(file)))
 }
 
-/// Warns of entries that speak of no file. `files` are the names of all files in `scripts/`, those
-/// that become no tools as well.
+/// Returns warnings for entries without a file. `files` are the names of all files in `scripts/`,
+/// including those that are not tools.
 pub(crate) fn unmatched_specs(specs: &[ScriptSpec], files: &[String]) -> Vec<ScriptWarning> {
     let speaks_of =
         |spec: &ScriptSpec, file: &str| spec_file(spec) == file || spec_file(spec) == stem(file);
@@ -32,14 +32,14 @@ pub(crate) fn unmatched_specs(specs: &[ScriptSpec], files: &[String]) -> Vec<Scr
         .collect()
 }
 
-/// The file that an entry means, with or without its ending.
+/// Returns the file name of an entry, with or without extension.
 fn spec_file(spec: &ScriptSpec) -> &str {
     let name = spec.name.strip_prefix("./").unwrap_or(&spec.name);
     name.strip_prefix("scripts/").unwrap_or(name)
 }
 
-/// Finds the file that is at most a third of the name away; the first in byte order of those that
-/// are equally near.
+/// Finds the file whose name differs in at most a third of the characters; the first in byte order
+/// of several.
 fn nearest_file(name: &str, files: &[String]) -> Option<String> {
     let away = |file: &String| edit_distance(name, file).min(edit_distance(name, stem(file)));
     let most = (name.chars().count() / 3).max(1);
@@ -51,8 +51,7 @@ fn nearest_file(name: &str, files: &[String]) -> Option<String> {
         .map(|(_, file)| file.clone())
 }
 
-/// How many characters have to be added, removed or replaced, in letters of either case; much for
-/// long names.
+/// Returns the case-insensitive edit distance; `usize::MAX` for long names.
 fn edit_distance(one: &str, other: &str) -> usize {
     let lower = |name: &str| {
         name.to_lowercase()
@@ -82,7 +81,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// Reads entries of a `scripts` block, in YAML indented by two.
+    /// Parses entries of a `scripts` block, in YAML indented by two.
     pub(crate) fn specs(yaml: &str) -> Vec<ScriptSpec> {
         let source = format!("---\nname: s\ndescription: d\nscripts:\n{yaml}\n---\n");
         Document::parse(source.as_bytes())
@@ -94,7 +93,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn an_entry_is_found_by_name_with_and_without_its_ending() {
+    fn an_entry_matches_with_and_without_extension() {
         let specs = specs("  a: One\n  a.sh: Two\n  scripts/b.py: Three");
         let check = |file: &str, expected: Option<&str>| {
             assert_eq!(
@@ -120,9 +119,9 @@ pub(super) mod tests {
         assert_eq!(
             warnings,
             [
-                r#"`scripts` speaks of "get_forcast", which is no file of the skill; "get_forecast.py" is the nearest"#,
-                r#"`scripts` speaks of "Get_Current.py", which is no file of the skill; "get_current.py" is the nearest"#,
-                r#"`scripts` speaks of "unheard_of", which is no file of the skill"#,
+                r#"unknown script `get_forcast` in `scripts`; did you mean `get_forecast.py`?"#,
+                r#"unknown script `Get_Current.py` in `scripts`; did you mean `get_current.py`?"#,
+                r#"unknown script `unheard_of` in `scripts`"#,
             ]
         );
     }

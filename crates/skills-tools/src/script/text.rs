@@ -1,9 +1,9 @@
-//! Text of skills, made fit to stand before a model.
+//! Sanitization of text from skills.
 
 use skills_runtime::manifest::is_invisible_after;
 
-/// Writes `text` as one line: white space becomes single spaces, hidden characters go, and what is
-/// over `max_chars` is cut with `…`.
+/// Returns `text` as one line: white space becomes single spaces, invisible characters are removed,
+/// and text over `max_chars` is truncated with `…`.
 pub(super) fn one_line(text: &str, max_chars: usize) -> String {
     let mut line = String::new();
     let (mut chars, mut before, mut space) = (0, ' ', false);
@@ -29,7 +29,7 @@ pub(super) fn one_line(text: &str, max_chars: usize) -> String {
     line
 }
 
-/// Says whether a value may stand before a model as it is: nothing hidden, and at most `max_chars`
+/// Returns whether a value can be shown unchanged: no invisible characters, and at most `max_chars`
 /// characters.
 pub(super) fn is_displayable(text: &str, max_chars: usize) -> bool {
     text.chars().take(max_chars + 1).count() <= max_chars && one_line(text, max_chars) == text
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hidden_characters_and_line_ends_do_not_pass() {
+    fn invisible_characters_and_line_ends_are_removed() {
         assert_eq!(
             one_line("  a\n\tb\u{200B}\u{E0041}\u{202E}c\u{7}\r\n ", 10),
             "a bc"
@@ -55,14 +55,14 @@ mod tests {
     }
 
     #[test]
-    fn long_text_is_cut_at_exactly_the_limit() {
+    fn long_text_is_truncated_at_the_limit() {
         assert_eq!(one_line("abcdef", 6), "abcdef");
         assert_eq!(one_line("abcdefg", 6), "abcde…");
         assert_eq!(one_line(&"é".repeat(2000), 1024).chars().count(), 1024);
     }
 
     #[test]
-    fn only_plain_values_are_plain() {
+    fn invisible_and_long_values_are_not_displayable() {
         assert!(is_displayable("Taipei City", 20));
         assert!(!is_displayable("Taipei\nCity", 20));
         assert!(!is_displayable("Tai\u{200B}pei", 20));

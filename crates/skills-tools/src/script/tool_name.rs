@@ -1,4 +1,4 @@
-//! What the tools of scripts are called.
+//! Names of script tools.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,59 +7,57 @@ use sha2::{Digest, Sha256};
 
 use super::stem;
 
-/// The longest name that every model API takes, in bytes.
+/// Maximum length that every model API accepts, in bytes.
 pub(crate) const MAX_NAME_BYTES: usize = 64;
-/// What every name begins with.
+/// Prefix of all names.
 const PREFIX: &str = "skill__";
-/// What separates the parts of a name.
+/// Separator of the parts of a name.
 const SEPARATOR: &str = "__";
-/// The length of a hash, in hexadecimal digits. A name outlives its script in what clients
-/// remember, so a second preimage must be out of reach.
+/// Number of hexadecimal digits of a hash. Clients store names beyond the life of a script, so a
+/// second preimage must be infeasible.
 const HASH_DIGITS: usize = 16;
 
-/// A skill and those of its scripts that become tools. A skill that another one shadows is given
-/// without scripts, because its name still counts.
+/// A skill with its scripts that become tools. A shadowed skill has no scripts, but its name still
+/// counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SkillScripts<'a> {
     pub(crate) name: &'a str,
-    /// The canonical path of its directory, which no other skill has.
+    /// The canonical path of its directory, which is unique.
     pub(crate) directory: &'a Path,
-    /// File names in `scripts/`, each once.
+    /// File names in `scripts/`, without duplicates.
     pub(crate) files: &'a [String],
 }
 
-/// The names of the tools of a whole catalog.
+/// The tool names of a whole catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ToolNames {
     /// A name for each script, skill by skill in the given order: unique, at most 64 bytes of
     /// `[A-Za-z0-9_-]`.
     pub(crate) names: Vec<String>,
-    /// The scripts that did not get a name because others could claim it, in byte order.
+    /// Scripts whose plain name is ambiguous, in byte order.
     pub(crate) collisions: Vec<Collision>,
 }
 
-/// A script whose name has a hash because of another script or skill.
+/// A script whose name has a hash because its plain name is ambiguous.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Collision {
     skill: String,
     file: String,
-    /// The name that several scripts would have; nothing when several skills have the name of this
-    /// one.
+    /// The ambiguous name; `None` if the skill name itself is ambiguous.
     requested_name: Option<String>,
     name: String,
 }
 
-/// Names the scripts of a catalog: `skill__{skill}__{stem}`, where that can be read in one way
-/// only.
+/// Assigns names to the scripts of a catalog: `skill__{skill}__{stem}`, where that is unambiguous.
 ///
-/// A name gets a hash of skill and file behind another `__` when a part of it has other characters
-/// than letters, digits, `_` and `-`, holds `__`, or begins or ends with `_`; when it is longer
-/// than 64 bytes; and when scripts of one skill differ only in their ending. Where several skills
-/// have one name, or where the hashes of two scripts are equal, the hash covers the skill's
-/// directory as well.
+/// A hash of skill and file is appended after another `__` if a part has other characters than
+/// letters, digits, `_` and `-`, contains `__`, or starts or ends with `_`; if the name is longer
+/// than 64 bytes; and if scripts of one skill differ only in their extension. If several skills
+/// have the same name, or the hashes of two scripts are equal, the hash covers the skill directory,
+/// too.
 ///
-/// A name never changes hands: a script or skill that is added may take a name away from its owner,
-/// which then gets one with a hash, but does not get it. The order of the list decides nothing.
+/// A name is never reassigned: a new script or skill may make a name ambiguous, so that its owner
+/// gets one with a hash, but does not get the name itself. The order of the list does not matter.
 pub(crate) fn assign_names(skills: &[SkillScripts<'_>]) -> ToolNames {
     assign_with_digits(skills, HASH_DIGITS)
 }
@@ -89,7 +87,7 @@ fn assign_with_digits(skills: &[SkillScripts<'_>], digits: usize) -> ToolNames {
     assigned
 }
 
-/// Keeps the names that are there once.
+/// Keeps the names that occur once.
 fn keep_unique(names: impl Iterator<Item = Option<String>>) -> Vec<Option<String>> {
     let mut names: Vec<Option<String>> = names.collect();
     let mut counts: HashMap<String, usize> = HashMap::with_capacity(names.len());
@@ -118,7 +116,7 @@ fn name_claims<'a>(skills: &'a [SkillScripts<'a>]) -> Vec<NameClaim<'a>> {
     skills.iter().flat_map(of_skill).collect()
 }
 
-/// A script that wants a name.
+/// A script with the names that it can have.
 struct NameClaim<'a> {
     skill: &'a SkillScripts<'a>,
     file: &'a str,
@@ -127,7 +125,7 @@ struct NameClaim<'a> {
 }
 
 impl NameClaim<'_> {
-    /// Returns the name without a hash, when it can be taken apart in one way only.
+    /// Returns the name without a hash, if it is unambiguous.
     fn plain_name(&self) -> Option<String> {
         let (skill, stem) = (self.skill.name, stem(self.file));
         let name = format!("{PREFIX}{skill}{SEPARATOR}{stem}");
@@ -135,12 +133,12 @@ impl NameClaim<'_> {
             .then_some(name)
     }
 
-    /// Returns the name with a hash that is the same on every machine.
+    /// Returns the name with a hash that is independent of the host.
     fn portable_hashed_name(&self, digits: usize) -> String {
         self.hashed_name(digits, &[self.skill.name.as_bytes(), self.file.as_bytes()])
     }
 
-    /// Returns the name with a hash that no other script has.
+    /// Returns the name with a hash that is unique.
     fn unique_hashed_name(&self) -> String {
         self.hashed_name(
             HASH_DIGITS,
@@ -152,8 +150,8 @@ impl NameClaim<'_> {
         )
     }
 
-    /// The second `__` keeps it apart from plain names, and what is hashed has another number of
-    /// parts for each kind of hash.
+    /// Appends a hash. The second `__` distinguishes it from plain names, and each kind of hash has
+    /// a different number of parts.
     fn hashed_name(&self, digits: usize, hash_of: &[&[u8]]) -> String {
         let (mut skill, mut stem) = (sanitize(self.skill.name), sanitize(stem(self.file)));
         let room = MAX_NAME_BYTES - PREFIX.len() - 2 * SEPARATOR.len() - digits;
@@ -190,16 +188,17 @@ impl std::fmt::Display for Collision {
         } = self;
         write!(
             f,
-            "script {file:?} of skill {skill:?} becomes the tool {name}: "
+            "skill `{skill}`: script `{}` is the tool `{name}`: ",
+            file.escape_debug()
         )?;
         match wanted {
-            Some(wanted) => write!(f, "several scripts would be named {wanted}"),
-            None => write!(f, "several skills are named {skill:?}"),
+            Some(wanted) => write!(f, "tool name `{wanted}` is ambiguous"),
+            None => write!(f, "skill name `{skill}` is ambiguous"),
         }
     }
 }
 
-/// Whether a part of a name stays as it is, and leaves no doubt about where it ends.
+/// Returns whether a part of a name is used unchanged, because its end is unambiguous.
 fn is_plain_part(part: &str) -> bool {
     let is_inside = !part.is_empty()
         && !part.contains(SEPARATOR)
@@ -218,7 +217,7 @@ fn sanitize(part: &str) -> String {
         .collect()
 }
 
-/// Returns the first digits of a SHA-256 of the parts, of which each stands behind its length.
+/// Returns the first digits of a SHA-256 of the parts, each preceded by its length.
 fn hash_parts(parts: &[&[u8]], digits: usize) -> String {
     let mut hasher = Sha256::new();
     for part in parts {
@@ -269,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_read_in_one_way_has_no_hash() {
+    fn an_unambiguous_name_has_no_hash() {
         check(
             &[("weather", &["get_forecast.py"])],
             &["skill__weather__get_forecast"],
@@ -291,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_have_a_hash_of_skill_and_file() {
+    fn ambiguous_names_have_a_hash_of_skill_and_file() {
         insta::assert_snapshot!(
             named(&[
                 ("a__b", &["c.py"]),
@@ -332,12 +331,12 @@ mod tests {
         skill__w__a__668b0eb2b1113261
         skill__w__b
         ");
-        insta::assert_snapshot!(found.collisions[0], @r#"script "a.py" of skill "w" becomes the tool skill__w__a__fee743c95d5f417b: several scripts would be named skill__w__a"#);
+        insta::assert_snapshot!(found.collisions[0], @"skill `w`: script `a.py` is the tool `skill__w__a__fee743c95d5f417b`: tool name `skill__w__a` is ambiguous");
         assert_eq!(found.collisions.len(), 2);
     }
 
     #[test]
-    fn skills_that_share_a_name_have_a_hash_of_their_directory() {
+    fn skills_that_share_a_name_are_hashed_with_their_directory() {
         let found = named(&[
             ("w", &["a.py"]),
             ("w", &["a.py", "b__c.py"]),
@@ -349,12 +348,12 @@ mod tests {
         skill__w__b__c__a478b66d0763d269
         skill__v__a
         ");
-        insta::assert_snapshot!(found.collisions[0], @r#"script "a.py" of skill "w" becomes the tool skill__w__a__7716944306f0bd74: several skills are named "w""#);
+        insta::assert_snapshot!(found.collisions[0], @"skill `w`: script `a.py` is the tool `skill__w__a__7716944306f0bd74`: skill name `w` is ambiguous");
         let shadowed = named(&[("w", &["a.py"]), ("w", &[])]);
         assert_eq!(shadowed.names, found.names[..1]);
     }
 
-    /// Skills in different directories, many of which want the same names.
+    /// Skills in different directories, many of which have equal names.
     fn catalog(most: usize) -> impl Strategy<Value = Vec<(String, String, Vec<String>)>> {
         let name = prop_oneof!["[ab_]{1,4}", "[aé]{1,2}", "\\PC{1,70}"];
         let file = (
@@ -379,7 +378,7 @@ mod tests {
             .collect()
     }
 
-    /// The owner of each name: directory and file.
+    /// Returns the owner of each name: directory and file.
     fn owners<'a>(
         catalog: &'a [(&str, &str, Vec<String>)],
         digits: usize,
@@ -406,9 +405,9 @@ mod tests {
             }
         }
 
-        /// Few digits of the hash make the collisions that otherwise take an attacker.
+        /// A short hash causes collisions that otherwise take an attacker.
         #[test]
-        fn a_skill_that_is_added_or_removed_gets_no_name_of_another(catalog in catalog(8), added in catalog(3), digits in 1..=HASH_DIGITS) {
+        fn adding_or_removing_a_skill_reassigns_no_name(catalog in catalog(8), added in catalog(3), digits in 1..=HASH_DIGITS) {
             let (before, added) = (borrowed(&catalog), borrowed(&added));
             for skill in added {
                 if before.iter().any(|(directory, _, _)| *directory == skill.0) {

@@ -1,71 +1,73 @@
-//! What could not be used of what a skill says of its scripts.
+//! Warnings about declarations of scripts.
 
 use thiserror::Error;
 
-/// What could not be used of what a skill says of its scripts. The tool is made all the same.
+/// A part of a script's declaration that was ignored. The tool exists nevertheless.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum ScriptWarning {
-    /// The name is none for an argument, so the argument is left out: it could be read as an
-    /// option.
+    /// The name is invalid and could be read as an option, so the argument is omitted.
     #[error(
-        "argument {argument:?} is left out: a name starts with a letter or `_` and has at most 64 letters, digits, `_` and `-`"
+        "argument `{}` ignored: expected a name of a letter or `_`, then at most 63 letters, digits, `_` and `-`",
+        argument.escape_debug()
     )]
     InvalidArgumentName {
         /// The name.
         argument: String,
     },
-    /// The name was there before; the first one counts.
-    #[error("argument {argument:?} is listed twice: the first counts")]
+    /// The name is a duplicate; the first one is used.
+    #[error("duplicate argument `{}`; using the first", argument.escape_debug())]
     DuplicateArgument {
         /// The name.
         argument: String,
     },
-    /// The type is none of JSON Schema's; the argument is taken as text.
-    #[error("argument {argument:?} has the unknown type {kind:?} and is taken as a string")]
+    /// The type is not one of JSON Schema; the argument is a string.
+    #[error("unknown type `{}` of argument `{}`; using `string`", kind.escape_debug(), argument.escape_debug())]
     UnknownType {
         /// The argument.
         argument: String,
         /// The type as written.
         kind: String,
     },
-    /// The value of a keyword cannot be used, so the keyword is left out.
-    #[error("`{keyword}` of argument {argument:?} cannot be used")]
+    /// The value of a keyword is invalid, so the keyword is omitted.
+    #[error("invalid `{keyword}` of argument `{}`; ignored", argument.escape_debug())]
     InvalidKeyword {
         /// The argument.
         argument: String,
         /// The keyword.
         keyword: &'static str,
     },
-    /// An argument of the script itself that cannot be given as data is left out.
-    #[error("argument {argument:?} of the script cannot be given as data and is left out")]
+    /// An inferred argument that cannot be passed as data is omitted.
+    #[error("argument `{}` ignored: unsupported argparse action", argument.escape_debug())]
     UnsupportedArgument {
         /// The argument.
         argument: String,
     },
-    /// The script has more arguments than are read.
-    #[error("only the first {limit} arguments of the script are read")]
+    /// The script has more arguments than the limit.
+    #[error("too many arguments; using the first {limit}")]
     TooManyArguments {
-        /// The most that are read.
+        /// The limit.
         limit: usize,
     },
-    /// The `scripts` block speaks of a script that is not there.
-    #[error("`scripts` speaks of {entry:?}, which is no file of the skill{}", nearest_hint(nearest.as_deref()))]
+    /// An entry of the `scripts` block has no file.
+    #[error("unknown script `{}` in `scripts`{}", entry.escape_debug(), nearest_hint(nearest.as_deref()))]
     UnknownScript {
         /// The entry.
         entry: String,
-        /// The file whose name is most like it.
+        /// The file with the most similar name.
         nearest: Option<String>,
     },
 }
 
 fn nearest_hint(nearest: Option<&str>) -> String {
-    nearest.map_or_else(String::new, |file| format!("; {file:?} is the nearest"))
+    nearest.map_or_else(String::new, |file| {
+        format!("; did you mean `{}`?", file.escape_debug())
+    })
 }
 
-/// The most characters of a name that a warning repeats.
+/// Maximum length of a name in a warning, in characters.
 const MAX_NAME_CHARS: usize = 64;
 
-/// Cuts a name of a skill's making to what a warning can show.
+/// Truncates a name for a warning.
 pub(super) fn truncate_name(name: &str) -> String {
     name.chars().take(MAX_NAME_CHARS).collect()
 }

@@ -1,4 +1,4 @@
-//! Puts the tools of a host together.
+//! Builder for tool sets.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use crate::registry::{RegistryOptions, ScriptScanner};
 use crate::run::{ProgramTools, SessionDirectories};
 use crate::{KeyFileAccess, Mount, MountError, SkillWrites};
 
-/// Puts a [`ToolSet`] together.
+/// Configures and builds a [`ToolSet`].
 ///
-/// Defaults: all tools, no workspace, no mounts, no place for new skills, changes of administrators
-/// kept in memory, new scripts are tools, a missing variable is told and hinders nothing, keys and
-/// secrets are not read, drafts alone are written.
+/// By default, all tool groups are enabled, there is no workspace, mount or drafts directory,
+/// overrides are held in memory, new scripts are tools, a missing environment variable causes a
+/// warning only, key files cannot be read, and only drafts can be written.
 #[must_use]
 pub struct ToolSetBuilder {
     runtime: SkillRuntime,
@@ -36,7 +36,10 @@ pub struct ToolSetBuilder {
     groups: Vec<ToolGroup>,
 }
 
-/// Groups of tools.
+/// Groups of tools that can be enabled.
+///
+/// Each group is enabled or disabled as a whole; by default, all of them are enabled. A model
+/// without file access needs the catalog tools to find and read skills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ToolGroup {
@@ -44,33 +47,41 @@ pub enum ToolGroup {
     Workspace,
     /// `run_skill_script`.
     ScriptExecutor,
-    /// `search_skills`, `load_skill`, `read_skill_resource`: for models without access to files.
+    /// `search_skills`, `load_skill`, `read_skill_resource`: for models without file access.
     Catalog,
-    /// A tool for each script of a skill.
+    /// One tool for each script of a skill.
     ScriptTools,
 }
 
-/// Whether scripts that nobody said anything of are tools.
+/// Selects whether scripts without an operator override are tools.
+///
+/// With [`Disabled`](Self::Disabled), new scripts that come with an updated skill are not callable
+/// before the operator enables them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum DefaultScriptState {
-    /// They are.
+    /// They are tools.
     #[default]
     Enabled,
-    /// They are when an administrator turns them on.
+    /// They are tools only after the operator enables them.
     Disabled,
 }
 
-/// What becomes of the scripts of a skill whose `primaryEnv` has no value.
+/// Selects what happens to the scripts of a skill whose `primaryEnv` is not set.
+///
+/// In both cases, [`ToolSet::warnings`] reports the missing environment variable.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum MissingEnv {
-    /// They are tools, and the host is told.
+    /// They are tools, and may fail when they are called.
     #[default]
     Warn,
-    /// They are no tools, and the host is told.
+    /// They are not tools until the variable is set.
     Skip,
 }
 
-/// Why tools cannot be put together.
+/// Error of building a tool set.
+///
+/// The configuration would bypass a restriction (overlapping mounts, roots or drafts directories),
+/// or a mount cannot be opened. The message contains host paths and is meant for the operator.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct ToolSetBuildError(#[from] Repr);
@@ -79,19 +90,19 @@ pub struct ToolSetBuildError(#[from] Repr);
 enum Repr {
     #[error(transparent)]
     Mount(#[from] MountError),
-    #[error("the drafts of skills ({}) have to be a root of the runtime that is not trusted, or what a model makes runs unseen", path.display())]
+    #[error("invalid drafts directory {}: expected an untrusted root of the runtime, so that drafts do not run", path.display())]
     DraftsTrusted { path: PathBuf },
-    #[error("the drafts of skills ({}) and the trusted root {} lie in each other, so that drafts would be used unseen", path.display(), root.display())]
+    #[error("drafts directory {} and trusted root {} overlap, so that drafts would be trusted", path.display(), root.display())]
     DraftsInRoot { path: PathBuf, root: PathBuf },
     #[error(
-        "the mount {mount:?} may be written, and it and the trusted root {} lie in each other, so that skills in use could be changed; keep them \
-         apart, make the mount read-only, or let skills be written", root.display()
+        "writable mount `{mount}` and trusted root {} overlap, so that active skills could be changed; use separate directories, \
+         make the mount read-only, or allow writing skills", root.display()
     )]
     RootInMount { mount: String, root: PathBuf },
-    #[error("the drafts of skills ({}) and the mount {mount:?} lie in each other, so that one would get around the rules of the other", path.display())]
+    #[error("drafts directory {} and mount `{mount}` overlap, so that writes would bypass the validation of drafts", path.display())]
     DraftsInMount { path: PathBuf, mount: String },
     #[error(
-        "the mount {mount:?} holds {}, where private copies of skills lie: choose a narrower directory, or set TMPDIR to a directory elsewhere",
+        "mount `{mount}` contains {}, the directory with private copies of skills; mount a subdirectory, or set TMPDIR to another directory",
         scratch.display()
     )]
     ScratchInMount { mount: String, scratch: PathBuf },
@@ -121,7 +132,7 @@ impl ToolSetBuilder {
         }
     }
 
-    /// Chooses the groups of tools, in their order, each once.
+    /// Selects the groups of tools, in the order of their listing. Duplicates are ignored.
     pub fn tool_groups(mut self, boxes: impl IntoIterator<Item = ToolGroup>) -> Self {
         self.groups = Vec::new();
         for toolbox in boxes {
@@ -132,71 +143,70 @@ impl ToolSetBuilder {
         self
     }
 
-    /// Sets the workspace; whatever its name is, it is called `workspace`. Programs write there
-    /// where rules allow that besides.
+    /// Sets the workspace; its name is always `workspace`. Programs can write to it if policy
+    /// allows that, too.
     pub fn workspace(mut self, mount: Mount) -> Self {
         self.workspace = Some(mount);
         self
     }
 
-    /// Adds a directory.
+    /// Adds a mount.
     pub fn mount(mut self, mount: Mount) -> Self {
         self.mounts.push(mount);
         self
     }
 
-    /// Sets where new skills are made. It is made with the first of them, and has to be a root of
-    /// the runtime that is not trusted, so that new skills are seen and nothing of them runs until
-    /// a person moves them to another root. It lies in no mount.
+    /// Sets the directory for drafts, which is created with the first draft. It must be an
+    /// untrusted root of the runtime, so that drafts are listed but do not run until a user moves
+    /// them to another root. It must not overlap a mount.
     pub fn drafts_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.drafts_dir = Some(directory.into());
         self
     }
 
-    /// Names files and directories of the host's own, such as its rules and records, that no tool
-    /// writes wherever they are mounted. What programs may write is the policy's to say.
+    /// Sets paths that no tool may write, such as rules and audit logs, even if they are inside a
+    /// mount. Access of programs is up to the policy.
     pub fn protect(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
         self.protected_paths.extend(paths);
         self
     }
 
-    /// Chooses which skills a model may write into.
+    /// Selects the skills that a model may write to.
     pub fn skill_writes(mut self, skill_writes: SkillWrites) -> Self {
         self.skill_writes = skill_writes;
         self
     }
 
-    /// Chooses whether files that look like keys and secrets are read.
+    /// Selects whether key files can be read.
     pub fn key_file_access(mut self, key_files: KeyFileAccess) -> Self {
         self.key_file_access = key_files;
         self
     }
 
-    /// Chooses where changes of administrators are kept.
+    /// Sets the store of the tool overrides.
     pub fn overrides(mut self, overrides: OverrideStore) -> Self {
         self.overrides = overrides;
         self
     }
 
-    /// Chooses whether scripts that nobody said anything of are tools.
+    /// Selects whether scripts without an operator override are tools.
     pub fn default_script_state(mut self, new_scripts: DefaultScriptState) -> Self {
         self.registry_options.default_script_state = new_scripts;
         self
     }
 
-    /// Chooses what becomes of the scripts of a skill whose `primaryEnv` has no value.
+    /// Selects what happens to the scripts of a skill whose `primaryEnv` is not set.
     pub fn missing_env(mut self, missing_env: MissingEnv) -> Self {
         self.registry_options.missing_env = missing_env;
         self
     }
 
-    /// Finishes: opens the mounts.
+    /// Opens the mounts and builds the tool set.
     ///
     /// # Errors
-    /// When a mount cannot be had under its name; when a mount that may be written and a trusted
-    /// root lie in each other, unless skills may be written; when the place for new skills is no
-    /// untrusted root, or lies in or around a mount or a trusted root; when a mount holds the
-    /// runtime's scratch directory.
+    /// If a mount is invalid; if a writable mount overlaps a trusted root, unless skills may be
+    /// written; if the drafts directory is not an untrusted root, or overlaps a mount or a trusted
+    /// root; and if a mount contains the scratch directory of the runtime.
     pub fn build(self) -> Result<ToolSet, ToolSetBuildError> {
         let table = MountTable::new(self.workspace, self.mounts).map_err(Repr::from)?;
         let trusted = canonical_roots(&self.runtime, Root::is_trusted);
@@ -262,7 +272,8 @@ impl ToolSetBuilder {
     }
 }
 
-/// Whoever could write drafts as plain files would get around what is asked of a `SKILL.md`.
+/// Rejects mounts that overlap the drafts directory: writing drafts as plain files would bypass the
+/// validation of `SKILL.md`.
 fn check_drafts_not_mounted(drafts: &Path, table: &MountTable) -> Result<(), Repr> {
     let overlaps = |path: &Path| path.starts_with(drafts) || drafts.starts_with(path);
     match table.all_mounts().find(|mount| overlaps(&mount.path)) {
@@ -274,7 +285,7 @@ fn check_drafts_not_mounted(drafts: &Path, table: &MountTable) -> Result<(), Rep
     }
 }
 
-/// The roots of a runtime, by where they really lie.
+/// Returns the canonical paths of the roots of a runtime.
 fn canonical_roots(runtime: &SkillRuntime, is_wanted: impl Fn(&Root) -> bool) -> Vec<PathBuf> {
     runtime
         .discovery()
@@ -285,7 +296,7 @@ fn canonical_roots(runtime: &SkillRuntime, is_wanted: impl Fn(&Root) -> bool) ->
         .collect()
 }
 
-/// Refuses drafts that would be skills like others.
+/// Rejects a drafts directory whose skills would be trusted.
 fn check_drafts_root(
     drafts: &Path,
     trusted: &[PathBuf],
@@ -309,8 +320,8 @@ fn check_drafts_root(
     }
 }
 
-/// Refuses a mount through which skills in use could be written. What lies at or below a protected
-/// name (`.claude`, `.agents`, …) is not written anyway, neither by tools nor by programs.
+/// Rejects a mount through which active skills could be written. Paths at or below a protected name
+/// (`.claude`, `.agents`, …) are not writable anyway, neither for tools nor for programs.
 fn check_trusted_roots_not_writable(trusted: &[PathBuf], table: &MountTable) -> Result<(), Repr> {
     for mount in table
         .all_mounts()
@@ -330,8 +341,8 @@ fn check_trusted_roots_not_writable(trusted: &[PathBuf], table: &MountTable) -> 
     Ok(())
 }
 
-/// Refuses a mount around the scratch directory: through it the private copies that run could be
-/// changed, or those of others be read.
+/// Rejects a mount that contains the scratch directory: private copies that run could be changed,
+/// or those of others be read.
 fn check_scratch_not_mounted(scratch: &Path, table: &MountTable) -> Result<(), Repr> {
     match table
         .all_mounts()

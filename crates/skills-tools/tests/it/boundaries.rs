@@ -1,4 +1,4 @@
-//! What a host may not put together, and what stays out of reach when something changes below it.
+//! Rejected configurations, and protection against changes of directories at run time.
 
 use std::fs;
 use std::sync::{Arc, Mutex};
@@ -28,39 +28,36 @@ fn refusal(
 }
 
 #[test]
-fn drafts_lie_where_nothing_of_them_is_used() {
+fn drafts_must_be_in_an_untrusted_root() {
     let host = Host::new();
     let plain = || SkillRuntime::builder().root(Root::new(host.path("skills"), Scope::Custom));
     let drafts = |below: &str| {
         let path = host.path(below);
         move |builder: skills_tools::ToolSetBuilder| builder.drafts_dir(path)
     };
-    insta::assert_snapshot!(refusal(&host, plain(), drafts("drafts")), @"the drafts of skills (HERE/drafts) have to be a root of the runtime that is not trusted, or what a model makes runs unseen");
+    insta::assert_snapshot!(refusal(&host, plain(), drafts("drafts")), @"invalid drafts directory HERE/drafts: expected an untrusted root of the runtime, so that drafts do not run");
     let with_root =
         plain().root(Root::new(host.path("skills/drafts"), Scope::User).trust(Trust::Untrusted));
-    insta::assert_snapshot!(refusal(&host, with_root, drafts("skills/drafts")), @"the drafts of skills (HERE/skills/drafts) and the trusted root HERE/skills lie in each other, so that drafts would be used unseen");
+    insta::assert_snapshot!(refusal(&host, with_root, drafts("skills/drafts")), @"drafts directory HERE/skills/drafts and trusted root HERE/skills overlap, so that drafts would be trusted");
     let trusted = plain().root(Root::new(host.path("drafts"), Scope::User));
-    insta::assert_snapshot!(refusal(&host, trusted, drafts("drafts")), @"the drafts of skills (HERE/drafts) and the trusted root HERE/drafts lie in each other, so that drafts would be used unseen");
+    insta::assert_snapshot!(refusal(&host, trusted, drafts("drafts")), @"drafts directory HERE/drafts and trusted root HERE/drafts overlap, so that drafts would be trusted");
     let in_mount = host.runtime();
     let workspace = Mount::writable("workspace", host.path(""));
-    insta::assert_snapshot!(refusal(&host, in_mount, |builder| drafts("drafts")(builder).workspace(workspace)), @r#"the drafts of skills (HERE/drafts) and the mount "workspace" lie in each other, so that one would get around the rules of the other"#);
+    insta::assert_snapshot!(refusal(&host, in_mount, |builder| drafts("drafts")(builder).workspace(workspace)), @"drafts directory HERE/drafts and mount `workspace` overlap, so that writes would bypass the validation of drafts");
 }
 
 #[test]
-fn skills_in_use_are_written_through_no_mount() {
+fn active_skills_are_not_writable_through_a_mount() {
     let host = Host::new();
     host.skill("demo", "").file(
         "workspace/.agents/skills/own/SKILL.md",
         "---\nname: own\ndescription: Own.\n---\n",
     );
     let all = Mount::writable("all", host.path(""));
-    insta::assert_snapshot!(refusal(&host, host.runtime(), |builder| builder.mount(all.clone())), @r#"the mount "all" may be written, and it and the trusted root HERE/skills lie in each other, so that skills in use could be changed; keep them apart, make the mount read-only, or let skills be written"#);
+    insta::assert_snapshot!(refusal(&host, host.runtime(), |builder| builder.mount(all.clone())), @"writable mount `all` and trusted root HERE/skills overlap, so that active skills could be changed; use separate directories, make the mount read-only, or allow writing skills");
     let within = Mount::writable("within", host.path("skills/demo"));
-    assert!(
-        refusal(&host, host.runtime(), |builder| builder.mount(within))
-            .contains("lie in each other")
-    );
-    // Around the scratch directory nothing is mounted at all.
+    assert!(refusal(&host, host.runtime(), |builder| builder.mount(within)).contains("overlap"));
+    // A mount that contains the scratch directory is rejected, too.
     let elsewhere = tempfile::tempdir().unwrap();
     let runtime = || host.runtime().scratch_directory(elsewhere.path());
     let reading = ToolSet::builder(runtime().build()).mount(Mount::read_only("all", host.path("")));
@@ -72,7 +69,7 @@ fn skills_in_use_are_written_through_no_mount() {
             .build()
             .is_ok()
     );
-    // The directories of agents are written by nobody anyway.
+    // Directories of agents are protected from writing anyway.
     let own = host.runtime().root(Root::new(
         host.path("workspace/.agents/skills"),
         Scope::Repo,
@@ -81,7 +78,7 @@ fn skills_in_use_are_written_through_no_mount() {
 }
 
 #[test]
-fn no_mount_holds_the_scratch_directory() {
+fn no_mount_contains_the_scratch_directory() {
     let host = Host::new();
     host.file("workspace/tmp/deep/file", "");
     for below in ["workspace", "workspace/tmp"] {
@@ -93,13 +90,13 @@ fn no_mount_holds_the_scratch_directory() {
             let said = refusal(&host, runtime(), |builder| builder.mount(mount));
             assert_eq!(
                 said,
-                "the mount \"wide\" holds HERE/workspace/tmp, where private copies of skills lie: choose a narrower directory, or set TMPDIR to a directory elsewhere"
+                "mount `wide` contains HERE/workspace/tmp, the directory with private copies of skills; mount a subdirectory, or set TMPDIR to another directory"
             );
         }
         let said = refusal(&host, runtime(), |builder| {
             builder.workspace(Mount::writable("workspace", host.path(below)))
         });
-        assert!(said.starts_with("the mount \"workspace\" holds"), "{said}");
+        assert!(said.starts_with("mount `workspace` contains"), "{said}");
     }
     let beside = SkillRuntime::builder()
         .scratch_directory(host.path("workspace/tmp"))
@@ -113,7 +110,7 @@ fn no_mount_holds_the_scratch_directory() {
 }
 
 #[tokio::test]
-async fn what_is_the_hosts_own_is_not_written_wherever_it_is_mounted() {
+async fn protected_paths_are_not_writable_through_any_mount() {
     let host = Host::new();
     host.file("workspace/state/rules.toml", "mode = 'strict'");
     let set = host
@@ -147,7 +144,7 @@ async fn what_is_the_hosts_own_is_not_written_wherever_it_is_mounted() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn what_the_host_hides_is_neither_read_nor_listed_nor_written() {
+async fn hidden_directories_are_neither_read_nor_listed_nor_written() {
     use std::os::unix::fs::symlink;
 
     let host = Host::new();
@@ -157,7 +154,7 @@ async fn what_the_host_hides_is_neither_read_nor_listed_nor_written() {
     symlink("../state/skills/mcp-token", host.path("workspace/a/token")).unwrap();
     symlink("state/skills", host.path("workspace/link")).unwrap();
     symlink("state", host.path("workspace/around")).unwrap();
-    // One that is made when the tools are there already.
+    // A directory that is created after the tools were built.
     let later = host.path("workspace/later");
     let tools = host.wrap(
         host.builder(
@@ -176,7 +173,7 @@ async fn what_the_host_hides_is_neither_read_nor_listed_nor_written() {
         "later/key",
     ] {
         let outcome = tools.call("skills_read", json!({"path": path})).await;
-        let message = format!("'workspace/{path}' is hidden: the host keeps its own state there");
+        let message = format!("cannot access 'workspace/{path}': hidden by the host");
         assert!(
             outcome.has_code(ToolErrorCode::PermissionDenied) && outcome.text.contains(&message),
             "{path}: {}",
@@ -235,7 +232,7 @@ async fn what_the_host_hides_is_neither_read_nor_listed_nor_written() {
             .await,
         "seen"
     );
-    // As a mount of its own.
+    // As a separate mount.
     let runtime = host.runtime().hide([host.path("workspace/state/skills")]);
     let set = ToolSet::builder(runtime.build())
         .mount(Mount::read_only(
@@ -261,7 +258,7 @@ async fn what_the_host_hides_is_neither_read_nor_listed_nor_written() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_mount_that_was_exchanged_leads_nowhere() {
+async fn a_replaced_mount_is_rejected() {
     if skip_without_sandbox() {
         return;
     }
@@ -292,7 +289,7 @@ async fn a_mount_that_was_exchanged_leads_nowhere() {
         "{}",
         outcome.text
     );
-    // The handle of the file tools is that of the directory that the host meant.
+    // The handle of the file tools still refers to the original directory.
     assert_eq!(
         tools.text("skills_read", json!({"path": "ref/a"})).await,
         "there"
@@ -301,7 +298,7 @@ async fn a_mount_that_was_exchanged_leads_nowhere() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_link_to_a_script_is_no_script() {
+async fn a_symlink_to_a_script_does_not_run() {
     let host = Host::new();
     host.skill("demo", "")
         .script("demo", "off.py", "print('RAN')\n");
@@ -326,7 +323,7 @@ async fn a_link_to_a_script_is_no_script() {
 }
 
 #[tokio::test]
-async fn an_answer_to_a_command_is_for_just_its_words_and_input() {
+async fn an_approval_of_a_command_covers_its_arguments_and_input() {
     if skip_without_sandbox() {
         return;
     }
@@ -359,7 +356,7 @@ async fn an_answer_to_a_command_is_for_just_its_words_and_input() {
             .await;
         assert!(!outcome.is_error, "{}", outcome.text);
     }
-    // Other content may mean something else by the same words.
+    // Other content may change the meaning of the same command.
     host.script("demo", "new.sh", "");
     assert!(
         !tools
@@ -377,7 +374,7 @@ async fn an_answer_to_a_command_is_for_just_its_words_and_input() {
 }
 
 #[tokio::test]
-async fn words_that_look_like_places_stay_words() {
+async fn arguments_that_look_like_paths_are_unchanged() {
     if skip_without_sandbox() {
         return;
     }
@@ -413,7 +410,7 @@ async fn words_that_look_like_places_stay_words() {
 }
 
 #[tokio::test]
-async fn a_skill_that_the_host_keeps_from_models_is_told_by_no_tool() {
+async fn a_skill_disabled_for_models_is_shown_by_no_tool() {
     let host = Host::new();
     host.skill("open", "")
         .skill("kept", "")
@@ -451,7 +448,7 @@ async fn a_skill_that_the_host_keeps_from_models_is_told_by_no_tool() {
 }
 
 #[tokio::test]
-async fn calls_of_no_conversation_share_nothing() {
+async fn calls_without_a_session_share_nothing() {
     if skip_without_sandbox() {
         return;
     }
@@ -481,7 +478,7 @@ async fn calls_of_no_conversation_share_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_answered_for_one_conversation_is_asked_again_in_another() {
+async fn an_approval_for_a_session_does_not_apply_to_another() {
     if skip_without_sandbox() {
         return;
     }

@@ -1,4 +1,4 @@
-//! What a model is told of the tools, and that arguments are held against it.
+//! Definitions of the tools, and validation of arguments.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use skills_tools::{CallContext, ToolDefinition, ToolErrorCode, ToolFormat, ToolG
 
 use crate::fixture::{Host, Tools};
 
-/// Two skills; one has a script that takes what the `scripts` block lists.
+/// Two skills; one has a script with declared arguments.
 fn host() -> Host {
     let host = Host::new();
     let args = "[{name: person, required: true}, {name: times, type: integer, min: 1}]";
@@ -35,12 +35,12 @@ fn property<'a>(definitions: &'a [ToolDefinition], tool: &str, name: &str) -> &'
 }
 
 #[test]
-fn every_tool_is_told_as_mcp_has_it() {
+fn every_tool_has_an_mcp_definition() {
     assert_json_snapshot!("mcp", host().tools().set.render(ToolFormat::Mcp).unwrap());
 }
 
 #[test]
-fn other_hosts_are_told_the_same_in_their_way() {
+fn other_formats_have_the_same_content() {
     let host = host();
     let tools = host.tools();
     let one = |flavour| tools.set.render(flavour).unwrap().pop().unwrap();
@@ -58,7 +58,7 @@ fn other_hosts_are_told_the_same_in_their_way() {
 }
 
 #[test]
-fn schemas_are_schemas_and_names_are_names() {
+fn schemas_and_names_are_valid() {
     let host = host();
     let definitions = definitions(&host.tools());
     for definition in &definitions {
@@ -94,7 +94,7 @@ fn schemas_are_schemas_and_names_are_names() {
 }
 
 #[test]
-fn the_same_skills_give_the_same_bytes() {
+fn equal_skills_have_equal_definitions() {
     let host = host();
     let tools = host.tools();
     let told =
@@ -105,7 +105,7 @@ fn the_same_skills_give_the_same_bytes() {
 }
 
 #[test]
-fn parameters_and_defaults_are_those_that_models_know() {
+fn parameters_and_defaults_are_stable() {
     let host = host();
     let definitions = definitions(&host.tools());
     for (tool, name, default) in [
@@ -158,7 +158,7 @@ fn parameters_and_defaults_are_those_that_models_know() {
 }
 
 #[tokio::test]
-async fn no_arguments_are_an_empty_object() {
+async fn missing_arguments_are_an_empty_object() {
     let host = host();
     host.file("workspace/a.txt", "a");
     let tools = host.tools();
@@ -185,7 +185,7 @@ async fn no_arguments_are_an_empty_object() {
 }
 
 #[tokio::test]
-async fn an_integer_may_have_a_point() {
+async fn integral_floats_are_integers() {
     let host = host();
     let tools = host.tools();
     let listed = tools
@@ -201,7 +201,7 @@ async fn an_integer_may_have_a_point() {
 }
 
 #[tokio::test]
-async fn arguments_that_do_not_fit_name_every_mistake_and_nothing_is_done() {
+async fn invalid_arguments_name_every_mistake_and_do_nothing() {
     let host = host();
     let tools = host.allowing(&["spawn", &host.write_rule()]);
     let check = async |tool: &str, arguments: Value, mistakes: &[&str]| {
@@ -321,7 +321,7 @@ async fn arguments_that_do_not_fit_name_every_mistake_and_nothing_is_done() {
 }
 
 #[tokio::test]
-async fn a_tool_that_there_is_not_is_the_mistake_of_the_host() {
+async fn an_unknown_tool_is_an_error_of_the_host() {
     let host = host();
     let tools = host.tools();
     let unknown = async |name: &str| {
@@ -334,17 +334,17 @@ async fn a_tool_that_there_is_not_is_the_mistake_of_the_host() {
     };
     assert_eq!(
         unknown("skills_lss").await,
-        "no tool is named \"skills_lss\"; did you mean `skills_ls`?"
+        "tool `skills_lss` not found; did you mean `skills_ls`?"
     );
     assert_eq!(
         unknown("skill__demo__greets").await,
-        "no tool is named \"skill__demo__greets\"; did you mean `skill__demo__greet`?"
+        "tool `skill__demo__greets` not found; did you mean `skill__demo__greet`?"
     );
-    assert_eq!(unknown("zzz").await, "no tool is named \"zzz\"");
+    assert_eq!(unknown("zzz").await, "tool `zzz` not found");
 }
 
 #[tokio::test]
-async fn only_the_chosen_tools_are_told_and_called() {
+async fn only_the_selected_tools_are_listed_and_callable() {
     let host = host();
     let with = |boxes: &[ToolGroup]| {
         host.wrap(

@@ -1,4 +1,4 @@
-//! `run_skill_script` and [`ScriptExecutor`]: one JSON object in, what the script printed out.
+//! `run_skill_script` and [`ScriptExecutor`]: one JSON object as input, standard output as result.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use skills_tools::{CallContext, ScriptExecutor, ToolErrorCode, ToolOutput};
 
 use crate::fixture::{Host, Tools};
 
-/// Prints how many words it was given and the first of them, as JSON.
+/// Prints the number of its arguments and the first of them, as JSON.
 const ECHO: &str = "import json, sys\nprint(json.dumps([len(sys.argv) - 1, sys.argv[1]]))\n";
 
 fn host(script: &str) -> Host {
@@ -26,7 +26,7 @@ async fn run(tools: &Tools, script: &str, args: Value) -> ToolOutput {
         .await
 }
 
-/// Runs a script that does not succeed, and returns why.
+/// Runs a failing script, and returns the error.
 async fn failure(source: &str) -> (ToolOutput, String) {
     let outcome = run(&host(source).tools(), "main", json!({})).await;
     assert!(outcome.is_error, "{}", outcome.text);
@@ -39,7 +39,7 @@ async fn failure(source: &str) -> (ToolOutput, String) {
 }
 
 #[tokio::test]
-async fn arguments_arrive_as_one_word_byte_for_byte() {
+async fn arguments_are_passed_as_one_word_byte_for_byte() {
     if skip_without_sandbox() {
         return;
     }
@@ -64,7 +64,7 @@ async fn arguments_arrive_as_one_word_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn what_one_word_cannot_hold_is_refused_and_standard_input_takes_it() {
+async fn large_arguments_are_rejected_and_accepted_on_standard_input() {
     if skip_without_sandbox() {
         return;
     }
@@ -135,12 +135,12 @@ async fn output_that_is_not_one_json_value_is_text() {
     .await;
     assert_eq!(
         outcome.text, "{\"a\": 123456789012345678901234567890}",
-        "every digit is there"
+        "every digit is preserved"
     );
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_text_and_endless_output_are_bounded_text() {
+async fn binary_and_endless_output_is_limited_text() {
     if skip_without_sandbox() {
         return;
     }
@@ -172,7 +172,7 @@ async fn bytes_that_are_no_text_and_endless_output_are_bounded_text() {
 }
 
 #[tokio::test]
-async fn scripts_that_fail_are_results_with_what_they_said() {
+async fn failed_scripts_are_results_with_their_output() {
     if skip_without_sandbox() {
         return;
     }
@@ -216,7 +216,7 @@ async fn scripts_that_fail_are_results_with_what_they_said() {
 }
 
 #[tokio::test]
-async fn a_script_that_does_not_end_is_stopped_at_its_deadline() {
+async fn a_script_is_stopped_at_its_deadline() {
     if skip_without_sandbox() {
         return;
     }
@@ -245,7 +245,7 @@ async fn a_script_that_does_not_end_is_stopped_at_its_deadline() {
 }
 
 #[tokio::test]
-async fn names_that_lead_elsewhere_find_nothing() {
+async fn names_with_paths_are_rejected() {
     let host = host("print('ran')\n");
     host.file("skills/demo/setup.py", "print('ran')\n").script(
         "demo",
@@ -333,12 +333,12 @@ async fn names_that_lead_elsewhere_find_nothing() {
 }
 
 #[tokio::test]
-async fn a_path_of_the_machine_is_no_name_of_a_skill() {
+async fn a_host_path_is_not_a_skill_name() {
     let host = host("print('ran')\n");
     let tools = host.tools();
     for path in [host.path("skills/demo"), host.path("skills/demo/SKILL.md")] {
         let given = json!({"skill_name": path, "script_name": "main.py"});
-        // Not by `tools.call`: the message repeats the name, which is the caller's own.
+        // Not with `tools.call`: the message repeats the name, which comes from the caller.
         let outcome = tools
             .set
             .call("run_skill_script", given, &CallContext::default())
@@ -359,7 +359,7 @@ async fn a_path_of_the_machine_is_no_name_of_a_skill() {
 }
 
 #[tokio::test]
-async fn names_that_are_nearly_right_are_put_right() {
+async fn similar_names_are_suggested() {
     let host = host("print(1)\n");
     let tools = host.tools();
     let skill = tools
@@ -370,7 +370,7 @@ async fn names_that_are_nearly_right_are_put_right() {
         .await;
     assert_eq!(
         skill,
-        "Error: skill 'dmeo' not found\nHint: did you mean demo?"
+        "Error: skill `dmeo` not found\nHint: did you mean `demo`?"
     );
     let script = tools
         .text(
@@ -380,12 +380,12 @@ async fn names_that_are_nearly_right_are_put_right() {
         .await;
     assert_eq!(
         script,
-        "Error: skill 'demo' has no script 'mian'\nHint: there are: main.py"
+        "Error: skill `demo` has no script `mian`\nHint: available: main.py"
     );
 }
 
 #[tokio::test]
-async fn rust_code_gets_failures_as_results_and_errors_when_nothing_ran() {
+async fn the_executor_returns_failures_as_results_and_errors_if_nothing_ran() {
     if skip_without_sandbox() {
         return;
     }

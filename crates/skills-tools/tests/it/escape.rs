@@ -1,4 +1,4 @@
-//! What programs cannot reach: files, variables, hosts, the skill that they come from.
+//! Isolation of programs: files, variables, hosts, and the skill itself.
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -16,7 +16,7 @@ use crate::run::{SHOW, bash, kit, printed, run};
 const ENVIRONMENT: &str = "import json, os\nprint(json.dumps(sorted(os.environ)))\n";
 
 #[tokio::test]
-async fn a_program_sees_the_documented_variables_alone() {
+async fn a_program_sees_only_the_documented_variables() {
     if skip_without_sandbox() {
         return;
     }
@@ -36,7 +36,7 @@ async fn a_program_sees_the_documented_variables_alone() {
 }
 
 #[tokio::test]
-async fn only_what_the_skill_declares_is_taken_from_a_model() {
+async fn only_declared_variables_are_accepted_from_a_model() {
     let host = Host::new();
     host.skill(
         "kit",
@@ -85,13 +85,13 @@ async fn only_what_the_skill_declares_is_taken_from_a_model() {
         );
     }
     assert_snapshot!(tools.text("skills_run", with(json!({"OTHER": "x"}))).await, @r#"
-    Error: the skill declares no variable "OTHER"
-    Hint: it declares API_KEY, LD_PRELOAD, PATH, PYTHONPATH
+    Error: undeclared environment variable `OTHER`
+    Hint: declared variables: API_KEY, LD_PRELOAD, PATH, PYTHONPATH
     "#);
 }
 
 #[tokio::test]
-async fn a_declared_variable_of_a_model_is_given() {
+async fn a_declared_variable_is_set() {
     if skip_without_sandbox() {
         return;
     }
@@ -107,7 +107,7 @@ async fn a_declared_variable_of_a_model_is_given() {
 }
 
 #[tokio::test]
-async fn a_secret_of_the_host_is_taken_out_of_what_is_told() {
+async fn secrets_are_redacted_in_results() {
     if skip_without_sandbox() {
         return;
     }
@@ -142,7 +142,7 @@ async fn a_secret_of_the_host_is_taken_out_of_what_is_told() {
         )
         .await;
     assert_eq!(outcome.text, "14 [redacted API_KEY]");
-    // However JSON spells it, it is not in what is read out of it.
+    // Also redacted if JSON escapes hide it in the output.
     host.script(
         "kit",
         "spell.py",
@@ -160,7 +160,7 @@ async fn a_secret_of_the_host_is_taken_out_of_what_is_told() {
         "{}",
         outcome.structured
     );
-    // Who does not declare it has none, and without a rule nobody has.
+    // Undeclared variables are not set, and without a rule neither are declared ones.
     assert_eq!(
         tools
             .text(
@@ -181,7 +181,7 @@ async fn a_secret_of_the_host_is_taken_out_of_what_is_told() {
     );
 }
 
-/// Tries to do things, and says of each whether it worked.
+/// Attempts several actions, and reports which of them worked.
 const ATTEMPTS: &str = "import os, socket, sys
 def attempt(name, call):
     try:
@@ -200,7 +200,7 @@ fn attempts(lines: &[String]) -> String {
     format!("{ATTEMPTS}{}\n", lines.join("\n"))
 }
 
-/// Fails when anything worked, or nothing was tried.
+/// Fails if an attempt succeeded, or none was made.
 fn all_refused(outcome: &skills_tools::ToolOutput, count: usize) {
     let lines: Vec<&str> = outcome.text.lines().collect();
     assert_eq!(lines.len(), count, "{}", outcome.text);
@@ -211,7 +211,7 @@ fn all_refused(outcome: &skills_tools::ToolOutput, count: usize) {
     );
 }
 
-/// Looks for what cargo tells the tests in the environments of all processes.
+/// Searches the environments of all processes for the variables that cargo sets for the tests.
 const ENVIRONMENTS: &str = "def environments():
     found = b''
     for number in os.listdir('/proc'):
@@ -223,7 +223,7 @@ const ENVIRONMENTS: &str = "def environments():
 attempt('environments', environments)";
 
 #[tokio::test]
-async fn files_of_others_are_not_read() {
+async fn other_files_are_not_readable() {
     if skip_without_sandbox() {
         return;
     }
@@ -266,7 +266,7 @@ async fn files_of_others_are_not_read() {
         .map(|(index, path)| format!("attempt('{index}', read({}))", python(path)))
         .collect();
     lines.push("attempt('up', read(skill + '/../other/SKILL.md'))".to_owned());
-    // Number one is another process inside; what the host was given it does not have.
+    // Process 1 inside is another one and does not have the variables of the host.
     lines.push(ENVIRONMENTS.to_owned());
     lines.push("attempt('proc', read('/proc/self/root/etc/shadow'))".to_owned());
     let source = attempts(&lines);
@@ -281,13 +281,13 @@ async fn files_of_others_are_not_read() {
     );
 }
 
-/// A text as Python has it.
+/// Formats a text as a Python literal.
 fn python(text: &str) -> String {
     json!(text).to_string()
 }
 
 #[tokio::test]
-async fn nothing_is_written_outside_of_the_workspace() {
+async fn nothing_is_writable_outside_of_the_workspace() {
     if skip_without_sandbox() {
         return;
     }
@@ -331,7 +331,7 @@ async fn nothing_is_written_outside_of_the_workspace() {
 }
 
 #[tokio::test]
-async fn nobody_is_reached_without_a_grant() {
+async fn no_host_is_reachable_without_a_grant() {
     if skip_without_sandbox() {
         return;
     }
@@ -361,7 +361,7 @@ async fn nobody_is_reached_without_a_grant() {
 }
 
 #[tokio::test]
-async fn a_run_leaves_its_skill_as_it_was() {
+async fn a_run_does_not_change_its_skill() {
     if skip_without_sandbox() {
         return;
     }
@@ -386,7 +386,7 @@ async fn a_run_leaves_its_skill_as_it_was() {
         .script("kit", "change.py", &source)
         .script("kit", "helper.py", "x = 1\n");
     let before = tree(&host.path("skills"));
-    // Even whoever may write everywhere leaves it alone.
+    // Even a grant to write everywhere does not include the skill.
     for tools in [host.tools(), host.allowing(&["spawn", &host.write_rule()])] {
         all_refused(&run(&tools, "scripts/change.py").await, lines.len() - 2);
         all_refused(&run_engine(&tools, "change").await, lines.len() - 2);
@@ -414,7 +414,7 @@ async fn run_engine(tools: &Tools, script: &str) -> skills_tools::ToolOutput {
         .await
 }
 
-/// All files below a directory, and what is in them.
+/// Returns all files below a directory with their content.
 fn tree(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in std::fs::read_dir(directory).unwrap().flatten() {

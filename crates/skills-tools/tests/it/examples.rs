@@ -1,4 +1,4 @@
-//! The examples, end to end.
+//! The example skills, end to end.
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -18,7 +18,7 @@ fn examples(host: &Host) -> crate::fixture::Tools {
 }
 
 #[tokio::test]
-async fn the_weather_is_three_tools_that_a_model_calls() {
+async fn the_weather_skill_has_three_tools() {
     if skip_without_sandbox() {
         return;
     }
@@ -38,14 +38,14 @@ async fn the_weather_is_three_tools_that_a_model_calls() {
     assert_snapshot!(tools.text("skill__weather__get_forecast", json!({"city": "Taipei", "days": 1})).await, @"unknown city 'Taipei'; known are Berlin, Nairobi, Shanghai");
     assert_snapshot!(tools.text("skill__weather__get_current", json!({"city": "Nowhere"})).await, @"unknown city 'Nowhere'; known are Berlin, Nairobi, Shanghai");
     assert_snapshot!(tools.text("skill__weather__get_current", json!({"town": "Taipei"})).await, @r#"
-    Error: the arguments do not fit: Additional properties are not allowed ('town' was unexpected); "city" is a required property
-    Hint: look at the tool's input schema and call it again
+    Error: invalid arguments: Additional properties are not allowed ('town' was unexpected); "city" is a required property
+    Hint: check the input schema of the tool, then retry
     "#);
     assert_snapshot!(tools.set.allowed_tools("weather").unwrap().join(" "), @"skill__weather__get_current skill__weather__get_forecast skill__weather__list_cities");
 }
 
 #[tokio::test]
-async fn a_chip_of_ten_thousand_pays_no_duty_and_thirteen_hundred_of_tax() {
+async fn the_tax_calculator_returns_duty_and_vat() {
     if skip_without_sandbox() {
         return;
     }

@@ -1,4 +1,4 @@
-//! The tools for files, as a model uses them one after the other.
+//! Sequences of file tool calls, as a model makes them.
 
 use serde_json::{Value, json};
 use skills_tools::ToolErrorCode;
@@ -56,7 +56,7 @@ async fn a_file_is_written_read_and_listed() {
 }
 
 #[tokio::test]
-async fn what_is_too_long_to_write_comes_in_parts() {
+async fn large_files_are_written_in_parts() {
     let host = Host::new();
     let tools = host.tools();
     let written = tools
@@ -74,7 +74,7 @@ async fn what_is_too_long_to_write_comes_in_parts() {
 }
 
 #[tokio::test]
-async fn a_draft_is_made_written_read_and_listed_and_nothing_of_it_runs() {
+async fn a_draft_is_created_edited_and_listed_but_does_not_run() {
     let host = Host::new();
     host.skill("demo", "");
     let tools = host.allowing(&["spawn", &host.write_rule()]);
@@ -157,7 +157,7 @@ async fn a_draft_is_made_written_read_and_listed_and_nothing_of_it_runs() {
 }
 
 #[tokio::test]
-async fn the_list_of_skills_comes_in_pages_that_hold_each_once() {
+async fn the_pages_of_the_skill_list_contain_each_skill_once() {
     let host = Host::new();
     for name in ["a", "b", "c"] {
         host.skill(name, "");
@@ -205,7 +205,7 @@ async fn the_list_of_skills_comes_in_pages_that_hold_each_once() {
 }
 
 #[tokio::test]
-async fn an_adopted_skill_is_read_and_not_written() {
+async fn an_accepted_skill_is_readable_and_not_writable() {
     let host = Host::new();
     host.skill("demo", "").script("demo", "a.py", "print(1)\n");
     let tools = host.tools();

@@ -25,7 +25,7 @@ impl Host {
         host
     }
 
-    /// A directory or file of the host; nothing of it may ever be told.
+    /// Returns the host path of a file or directory. It must never be in a result.
     pub(crate) fn path(&self, below: &str) -> PathBuf {
         self.directory.path().canonicalize().unwrap().join(below)
     }
@@ -61,12 +61,12 @@ impl Host {
             .drafts_dir(self.path("drafts"))
     }
 
-    /// The tools with the default rules.
+    /// Builds the tools with the default rules.
     pub(crate) fn tools(&self) -> Tools {
         self.tools_with(Policy::default())
     }
 
-    /// The tools where whoever started the host allows these.
+    /// Builds the tools with `allow` rules of the invocation.
     pub(crate) fn allowing(&self, texts: &[&str]) -> Tools {
         let allow = |rules: Policy, text: &&str| {
             rules.rule(Rule::parse(Effect::Allow, RuleSource::Invocation, text).unwrap())
@@ -89,13 +89,13 @@ impl Host {
         }
     }
 
-    /// Whatever may be written where the workspace lies.
+    /// Returns a permission to write to the parent directory of the workspace.
     pub(crate) fn write_rule(&self) -> String {
         format!("write:{}", self.path("workspace").display())
     }
 }
 
-/// A set of tools of which no outcome may tell a path of this machine.
+/// Tools whose results are checked for host paths.
 pub(crate) struct Tools {
     pub(crate) set: ToolSet,
     host: String,
@@ -123,13 +123,13 @@ impl Tools {
         );
         assert!(
             !told.contains(&self.host),
-            "{name} {arguments} tells a path of this machine: {told}"
+            "{name} {arguments} contains a host path: {told}"
         );
         self.check_data(name, &outcome);
         outcome
     }
 
-    /// The data fit the schema that the tool promises.
+    /// Asserts that the data match the output schema.
     fn check_data(&self, name: &str, outcome: &ToolOutput) {
         let definitions = self.set.definitions().unwrap();
         let definition = definitions
@@ -158,7 +158,8 @@ impl Tools {
     }
 }
 
-/// The project's own tree; the tests may run as a user who cannot read the one they were built in.
+/// The source tree; it may differ from the one of the build, which the user of the tests may not be
+/// able to read.
 pub(crate) fn tree() -> PathBuf {
     let built_in = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     std::env::var_os("SKILLS_TEST_TREE").map_or_else(built_in, PathBuf::from)

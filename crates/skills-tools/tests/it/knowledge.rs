@@ -1,4 +1,4 @@
-//! The tools by which a model without file access finds and reads skills.
+//! Tools with which a model without file access finds and reads skills.
 
 use serde_json::{Value, json};
 use skills_tools::ToolErrorCode;
@@ -31,7 +31,7 @@ fn host() -> Host {
     host
 }
 
-/// Makes skills, so many that their names are not listed.
+/// Creates so many skills that schemas do not list their names.
 fn many(host: &Host, numbers: std::ops::Range<usize>) {
     for number in numbers {
         host.skill(&format!("more-{number}"), "");
@@ -48,7 +48,7 @@ async fn search(tools: &Tools, arguments: Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_best_skill_comes_first() {
+async fn the_best_match_comes_first() {
     let host = host();
     let tools = host.tools();
     let first = async |query: &str| {
@@ -60,12 +60,12 @@ async fn the_best_skill_comes_first() {
     assert_eq!(
         search(&tools, json!({"query": "weather"})).await,
         ["weather", "trips"],
-        "a name counts more than a description"
+        "names have a higher weight than descriptions"
     );
     assert_eq!(
         first("tables in files").await.unwrap(),
         "pdf-tools",
-        "a rare word counts more than a common one"
+        "rare words have a higher weight than common ones"
     );
     assert_eq!(first("files invoices").await.unwrap(), "invoices");
     assert_eq!(first("关税").await.unwrap(), "customs");
@@ -80,7 +80,7 @@ async fn the_best_skill_comes_first() {
     assert_eq!(
         first("presentation").await.unwrap(),
         "slides",
-        "the beginning of a word"
+        "a prefix of a word"
     );
     assert_eq!(first("PDF").await.unwrap(), "pdf-tools");
     assert_eq!(search(&tools, json!({"query": "quantum"})).await, [""; 0]);
@@ -94,7 +94,7 @@ async fn the_best_skill_comes_first() {
 }
 
 #[tokio::test]
-async fn pages_hold_every_skill_once() {
+async fn pages_contain_every_skill_once() {
     let host = host();
     let tools = host.tools();
     let all = search(&tools, json!({"limit": 100})).await;
@@ -122,7 +122,7 @@ async fn pages_hold_every_skill_once() {
 }
 
 #[tokio::test]
-async fn descriptions_that_are_found_are_short_and_plain() {
+async fn descriptions_in_results_are_short_and_visible() {
     let host = Host::new();
     let description = format!("Adds\\u202e \\u0007 numbers. {}", "word ".repeat(180));
     host.file(
@@ -150,7 +150,7 @@ async fn descriptions_that_are_found_are_short_and_plain() {
 }
 
 #[tokio::test]
-async fn a_skill_is_loaded_inside_a_frame_without_paths_of_the_machine() {
+async fn a_loaded_skill_is_delimited_and_has_no_host_paths() {
     let host = host();
     host.file(
         "skills/gcd/SKILL.md",
@@ -188,7 +188,7 @@ async fn a_skill_is_loaded_inside_a_frame_without_paths_of_the_machine() {
 }
 
 #[tokio::test]
-async fn a_skill_that_models_may_not_choose_is_not_told() {
+async fn a_skill_that_is_not_model_invocable_is_not_shown() {
     let host = host();
     host.skill("secret", "disable-model-invocation: true\n");
     let tools = host.tools();
@@ -217,7 +217,7 @@ async fn a_skill_that_models_may_not_choose_is_not_told() {
 }
 
 #[tokio::test]
-async fn a_name_that_no_skill_has_is_answered_with_the_nearest() {
+async fn an_unknown_skill_name_gets_suggestions() {
     let host = host();
     let tools = host.tools();
     for (tool, arguments) in [
@@ -230,7 +230,7 @@ async fn a_name_that_no_skill_has_is_answered_with_the_nearest() {
         let unknown = tools.call(tool, arguments).await;
         assert!(
             unknown.has_code(ToolErrorCode::SkillNotFound)
-                && unknown.text.contains("did you mean weather"),
+                && unknown.text.contains("did you mean `weather`"),
             "{tool}: {}",
             unknown.text
         );
@@ -242,7 +242,7 @@ async fn a_name_that_no_skill_has_is_answered_with_the_nearest() {
 }
 
 #[tokio::test]
-async fn paths_are_taken_and_told_as_instructions_write_them() {
+async fn paths_are_relative_to_the_skill_in_arguments_and_errors() {
     let host = host();
     host.file("skills/gcd/references/table.md", "0123456789");
     let tools = host.tools();
@@ -268,14 +268,14 @@ async fn paths_are_taken_and_told_as_instructions_write_them() {
         refused.has_code(ToolErrorCode::InvalidPath)
             && refused
                 .text
-                .starts_with("Error: 'a/../b' is no path: `..` is not taken\n"),
+                .starts_with("Error: invalid path 'a/../b': `..` is not allowed\n"),
         "{}",
         refused.text
     );
 }
 
 #[tokio::test]
-async fn names_are_listed_while_they_are_few() {
+async fn schemas_list_names_if_there_are_few() {
     let host = host();
     let names = |tools: &Tools, tool: &str| {
         let definitions = tools.set.definitions().unwrap();
@@ -305,14 +305,14 @@ async fn names_are_listed_while_they_are_few() {
         .await;
     assert!(
         unknown.has_code(ToolErrorCode::SkillNotFound)
-            && unknown.text.contains("did you mean weather"),
+            && unknown.text.contains("did you mean `weather`"),
         "{}",
         unknown.text
     );
 }
 
 #[test]
-fn parts_are_counted_in_what_the_tool_counts() {
+fn offsets_are_documented_in_bytes() {
     let host = host();
     let definitions = host.tools().set.definitions().unwrap();
     let definition = definitions
@@ -325,15 +325,15 @@ fn parts_are_counted_in_what_the_tool_counts() {
             .unwrap()
     };
     assert!(definition.input_schema["properties"].get("unit").is_none());
-    assert_eq!(told("offset"), "Where to begin, in bytes.");
+    assert_eq!(told("offset"), "Offset in bytes.");
     assert_eq!(
         told("limit"),
-        "How many bytes; 262144 when nothing is said."
+        "Maximum number of bytes to return; default 262144."
     );
 }
 
 #[tokio::test]
-async fn files_of_a_skill_are_read_in_parts_and_as_bytes() {
+async fn skill_files_are_read_in_parts_and_as_base64() {
     let host = host();
     host.file("skills/gcd/references/table.md", "0123456789")
         .file("skills/gcd/assets/logo.bin", [0, 159, 146, 150]);
@@ -371,7 +371,7 @@ async fn files_of_a_skill_are_read_in_parts_and_as_bytes() {
 }
 
 #[tokio::test]
-async fn no_name_and_no_path_leads_out_of_a_skill() {
+async fn no_name_or_path_leaves_a_skill() {
     let host = host();
     host.file("skills/secret.txt", "CANARY")
         .file("workspace/secret.txt", "CANARY")
@@ -381,7 +381,7 @@ async fn no_name_and_no_path_leads_out_of_a_skill() {
         host.path("skills/gcd/link.txt"),
     )
     .unwrap();
-    // With this many skills names are not listed, so that the tool itself has to refuse them.
+    // With this many skills, schemas do not list names, so the tool itself must reject them.
     many(&host, 0..100);
     let tools = host.tools();
     let refused = async |name: &str, path: &str| {

@@ -1,4 +1,4 @@
-//! Tests of the tools as hosts call them: a name and arguments in, text and data out.
+//! Tests of the tools through their public interface: name and arguments in, text and data out.
 #![expect(
     clippy::panic,
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What administrators change about the tools of scripts, and that it stays.
+//! Operator overrides of script tools, and their persistence.
 
 use std::fs;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ fn file(host: &Host) -> PathBuf {
     host.path("state/tools/overrides.json")
 }
 
-/// The tools of a process that keeps changes in the host's file.
+/// The tools of a process that stores overrides in the file of the host.
 fn process(host: &Host) -> ToolSet {
     host.builder(host.runtime())
         .overrides(OverrideStore::in_file(file(host)))
@@ -39,7 +39,7 @@ fn process(host: &Host) -> ToolSet {
         .unwrap()
 }
 
-/// The letters of the scripts that are tools.
+/// Returns the names of the scripts that are tools.
 fn scripts(set: &ToolSet) -> String {
     let names = set
         .definitions()
@@ -62,7 +62,7 @@ fn turn_off(set: &ToolSet, name: &str) {
 }
 
 #[test]
-fn of_three_scripts_one_that_is_turned_off_stays_off() {
+fn a_disabled_script_stays_disabled() {
     let host = host();
     let set = process(&host);
     assert_eq!(scripts(&set), "abc");
@@ -82,13 +82,13 @@ fn of_three_scripts_one_that_is_turned_off_stays_off() {
         set.set_override("skill__demo__b", ToolOverride::enable())
             .unwrap_err()
             .to_string(),
-        "no script's tool is named \"skill__demo__b\""
+        "script tool `skill__demo__b` not found"
     );
     host.script("demo", "b.py", "print('back')\n");
     assert_eq!(
         scripts(&process(&host)),
         "ac",
-        "after it went and came back"
+        "after it was removed and added again"
     );
     set.set_override("skill__demo__b", ToolOverride::enable())
         .unwrap();
@@ -96,7 +96,7 @@ fn of_three_scripts_one_that_is_turned_off_stays_off() {
 }
 
 #[tokio::test]
-async fn a_script_that_is_turned_off_runs_by_no_tool() {
+async fn a_disabled_script_runs_by_no_tool() {
     let host = host();
     let set = process(&host);
     turn_off(&set, "skill__demo__b");
@@ -107,7 +107,7 @@ async fn a_script_that_is_turned_off_runs_by_no_tool() {
     assert!(
         unknown
             .to_string()
-            .starts_with("no tool is named \"skill__demo__b\""),
+            .starts_with("tool `skill__demo__b` not found"),
         "{unknown}"
     );
     let tools = host.wrap(set);
@@ -125,7 +125,7 @@ async fn a_script_that_is_turned_off_runs_by_no_tool() {
         );
         assert_eq!(
             engine.structured["error"]["message"],
-            "an administrator turned the script 'b.py' off"
+            "script `b.py` is disabled by the operator"
         );
     }
     for command in [
@@ -146,7 +146,7 @@ async fn a_script_that_is_turned_off_runs_by_no_tool() {
 }
 
 #[tokio::test]
-async fn descriptions_and_deadlines_are_changed_one_by_one() {
+async fn overrides_are_merged_by_field() {
     let host = host();
     host.script("demo", "slow.py", "import time\ntime.sleep(600)\n");
     let set = process(&host);
@@ -183,7 +183,7 @@ async fn descriptions_and_deadlines_are_changed_one_by_one() {
 }
 
 #[tokio::test]
-async fn new_scripts_wait_for_an_administrator_where_the_host_wants_that() {
+async fn new_scripts_are_disabled_if_the_host_requires_it() {
     let host = host();
     let process = || {
         let builder = host
@@ -201,7 +201,7 @@ async fn new_scripts_wait_for_an_administrator_where_the_host_wants_that() {
         .unwrap();
     host.script("demo", "d.py", "print('d')\n");
     assert_eq!(scripts(&process()), "c");
-    // Nobody gets around it by another tool.
+    // No other tool runs it either.
     let tools = host.wrap(process());
     for (tool, arguments) in [
         (
@@ -215,7 +215,7 @@ async fn new_scripts_wait_for_an_administrator_where_the_host_wants_that() {
     ] {
         let outcome = tools.call(tool, arguments).await;
         assert_eq!(
-            outcome.structured["error"]["message"], "no administrator turned the script 'd.py' on",
+            outcome.structured["error"]["message"], "script `d.py` is not enabled by the operator",
             "{tool}"
         );
     }
@@ -223,7 +223,7 @@ async fn new_scripts_wait_for_an_administrator_where_the_host_wants_that() {
 
 #[cfg(unix)]
 #[test]
-fn only_the_owner_reads_the_file() {
+fn the_file_is_accessible_by_its_owner_only() {
     use std::os::unix::fs::PermissionsExt;
     let host = host();
     turn_off(&process(&host), "skill__demo__a");
@@ -238,14 +238,14 @@ fn only_the_owner_reads_the_file() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_stops_all_scripts() {
+async fn unreadable_overrides_stop_all_scripts() {
     for (content, said) in [
-        ("no JSON", "is no file of changes to tools"),
+        ("no JSON", "invalid tool overrides in"),
         (
             "{\"version\": 2, \"overrides\": []}",
-            "version 2 is newer than this program",
+            "unsupported version 2 of tool overrides",
         ),
-        ("{}", "is no file of changes to tools"),
+        ("{}", "invalid tool overrides in"),
     ] {
         let host = host();
         host.file("state/tools/overrides.json", content);
@@ -274,9 +274,9 @@ async fn what_cannot_be_read_stops_all_scripts() {
                 outcome.text
             );
             assert!(
-                outcome.text.starts_with(
-                    "Error: what administrators changed cannot be read, so nothing runs"
-                ),
+                outcome
+                    .text
+                    .starts_with("Error: cannot read the tool overrides; nothing ran"),
                 "{}",
                 outcome.text
             );
@@ -300,13 +300,13 @@ async fn what_cannot_be_read_stops_all_scripts() {
         assert_eq!(
             fs::read_to_string(file(&host)).unwrap(),
             content,
-            "what is not understood is left as it is"
+            "an unknown file is not changed"
         );
     }
 }
 
 #[test]
-fn writers_at_the_same_time_keep_what_the_others_wrote() {
+fn concurrent_writers_keep_each_others_overrides() {
     let host = host();
     let letters = ["a", "b", "c"];
     thread::scope(|scope| {
@@ -333,7 +333,7 @@ fn writers_at_the_same_time_keep_what_the_others_wrote() {
 }
 
 #[test]
-fn another_root_with_a_skill_of_the_same_name_is_another_skill() {
+fn overrides_are_separate_per_root() {
     let host = host();
     turn_off(&process(&host), "skill__demo__a");
     host.file(
@@ -356,7 +356,7 @@ fn another_root_with_a_skill_of_the_same_name_is_another_skill() {
 
 #[cfg(unix)]
 #[test]
-fn a_root_is_the_same_however_it_is_spelled() {
+fn the_spelling_of_a_root_does_not_matter() {
     let host = host();
     turn_off(&process(&host), "skill__demo__a");
     std::os::unix::fs::symlink(host.path("skills"), host.path("linked")).unwrap();
@@ -373,7 +373,7 @@ fn a_root_is_the_same_however_it_is_spelled() {
 }
 
 #[test]
-fn what_was_changed_can_be_taken_back() {
+fn overrides_can_be_cleared() {
     let host = host();
     let set = process(&host);
     turn_off(&set, "skill__demo__a");
@@ -386,12 +386,12 @@ fn what_was_changed_can_be_taken_back() {
         set.set_override("skill__demo__a", none)
             .unwrap_err()
             .to_string()
-            .contains("a deadline of nothing")
+            .contains("invalid timeout 0")
     );
 }
 
 #[tokio::test]
-async fn an_executor_knows_what_administrators_changed() {
+async fn an_executor_applies_overrides() {
     let host = host();
     let set = process(&host);
     turn_off(&set, "skill__demo__a");
@@ -402,12 +402,12 @@ async fn an_executor_knows_what_administrators_changed() {
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "an administrator turned the script 'a.py' off"
+        "script `a.py` is disabled by the operator"
     );
 }
 
 #[test]
-fn changes_in_memory_end_with_the_process() {
+fn overrides_in_memory_end_with_the_process() {
     let host = host();
     let set = host.tools().set;
     turn_off(&set, "skill__demo__a");
@@ -416,7 +416,7 @@ fn changes_in_memory_end_with_the_process() {
 }
 
 #[test]
-fn turning_one_off_gives_its_name_to_no_other() {
+fn disabling_a_tool_does_not_reassign_its_name() {
     let host = host();
     host.script("demo", "a.sh", "echo a\n");
     host.file(

@@ -1,4 +1,4 @@
-//! Skills that a user calls, and the guide.
+//! Skills that a user invokes, and the guide.
 
 use skills_runtime::SkillRuntime;
 use skills_runtime::discovery::Selector;
@@ -8,7 +8,7 @@ use skills_tools::{ToolErrorCode, ToolGroup, ToolSet};
 use crate::fixture::Host;
 
 #[test]
-fn a_user_calls_what_is_for_users() {
+fn user_invocable_skills_are_prompts() {
     let host = Host::new();
     host.skill("plain", "").skill(
         "manual",
@@ -56,7 +56,7 @@ fn a_user_calls_what_is_for_users() {
 }
 
 #[test]
-fn a_call_gives_the_text_and_the_request() {
+fn a_prompt_has_the_text_and_the_request() {
     let host = Host::new();
     let body = format!(
         "# Manual\nDo $ARGUMENTS in {}.\n",
@@ -97,7 +97,7 @@ fn a_call_gives_the_text_and_the_request() {
 }
 
 #[test]
-fn the_guide_tells_of_the_tools_that_are_on() {
+fn the_guide_names_the_enabled_tools() {
     let guide = |boxes: &[ToolGroup]| {
         let builder = ToolSet::builder(SkillRuntime::builder().build());
         builder

@@ -1,4 +1,4 @@
-//! What is published of skills, and that nothing else is.
+//! Publication of skills: contents, omissions and changes.
 
 mod race;
 mod refused;
@@ -33,7 +33,7 @@ fn paths(publication: &PublishedSkill) -> Vec<&str> {
     publication.files().iter().map(|file| file.path()).collect()
 }
 
-/// What is given is what is listed, whatever was listed before.
+/// Reads a file, and asserts that the snapshot lists its content.
 fn read(set: &ToolSet, skill: &str, path: &str) -> Result<Vec<u8>, PublicationErrorKind> {
     let given = set
         .published_file(skill, path)
@@ -52,7 +52,7 @@ fn read(set: &ToolSet, skill: &str, path: &str) -> Result<Vec<u8>, PublicationEr
 }
 
 #[test]
-fn a_skill_is_published_with_all_its_files_and_its_whole_frontmatter() {
+fn a_skill_is_published_with_all_files_and_frontmatter() {
     let host = Host::new();
     host.file("skills/demo/SKILL.md", TEXT)
         .script("demo", "run.py", "print(1)\n");
@@ -107,7 +107,7 @@ fn a_skill_is_published_with_all_its_files_and_its_whole_frontmatter() {
 }
 
 #[test]
-fn line_ends_of_windows_are_taken_as_they_are() {
+fn crlf_line_ends_are_supported() {
     let host = Host::new();
     let text = TEXT.replace('\n', "\r\n");
     host.file("skills/demo/SKILL.md", &text);
@@ -121,7 +121,7 @@ fn line_ends_of_windows_are_taken_as_they_are() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_left_out_cannot_be_read_either() {
+fn omitted_files_cannot_be_read() {
     let host = Host::new();
     host.file("secret", "TOPSECRET")
         .skill("demo", "")
@@ -194,11 +194,11 @@ fn what_is_left_out_cannot_be_read_either() {
         .published_file("demo", "a\u{202e}b")
         .unwrap_err()
         .to_string();
-    assert_eq!(told, "the skill 'demo' has no file 'a\\u{202e}b'");
+    assert_eq!(told, "skill `demo` has no file 'a\\u{202e}b'");
 }
 
 #[test]
-fn keys_are_given_where_the_host_lets_them_be_read() {
+fn key_files_are_published_if_the_host_allows_reading_them() {
     let host = Host::new();
     host.skill("demo", "")
         .file("skills/demo/tls.key", "example")
@@ -216,7 +216,7 @@ fn keys_are_given_where_the_host_lets_them_be_read() {
 }
 
 #[test]
-fn a_skill_in_a_skill_is_part_of_it_and_may_be_one_of_its_own() {
+fn a_nested_skill_is_part_of_the_outer_one() {
     let host = Host::new();
     host.skill("outer", "").file(
         "skills/outer/inner/SKILL.md",
@@ -245,7 +245,7 @@ fn a_skill_in_a_skill_is_part_of_it_and_may_be_one_of_its_own() {
 }
 
 #[test]
-fn a_file_that_changes_after_it_was_listed_is_given_as_it_is_listed_now() {
+fn a_changed_file_is_read_with_a_new_snapshot() {
     let host = Host::new();
     host.skill("demo", "")
         .file("skills/demo/data", "first")
@@ -284,7 +284,7 @@ fn a_file_that_changes_after_it_was_listed_is_given_as_it_is_listed_now() {
 }
 
 #[test]
-fn what_has_not_changed_is_not_taken_anew() {
+fn unchanged_skills_are_not_captured_again() {
     let host = Host::new();
     host.skill("demo", "").file("skills/demo/data", "first");
     let set = set(&host);
@@ -294,7 +294,7 @@ fn what_has_not_changed_is_not_taken_anew() {
             set.published_skills().skills.remove(0),
         )
     };
-    // Files that are this young are read again, until they are old enough.
+    // Recently written files are read again until they are old enough.
     let deadline = Instant::now() + Duration::from_secs(60);
     let (one, two) = std::iter::repeat_with(again)
         .find(|(one, two)| Arc::ptr_eq(one, two) || Instant::now() > deadline)

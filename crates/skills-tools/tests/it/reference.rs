@@ -1,4 +1,4 @@
-//! The page of the tools that are always there is what the definitions say.
+//! `docs/tool-reference.md` is generated from the definitions of the built-in tools.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use skills_tools::{ToolDefinition, ToolSet};
 use crate::fixture::tree;
 
 #[test]
-fn the_page_says_what_the_definitions_say() {
+fn the_tool_reference_is_up_to_date() {
     let tools = ToolSet::builder(SkillRuntime::builder().build())
         .build()
         .unwrap();
@@ -21,15 +21,15 @@ fn the_page_says_what_the_definitions_say() {
     let written = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("tool-reference.md");
     std::fs::write(&written, page).unwrap();
     panic!(
-        "docs/tool-reference.md is not what the definitions say: cp {} docs/tool-reference.md",
+        "docs/tool-reference.md is outdated: cp {} docs/tool-reference.md",
         written.display()
     );
 }
 
 fn page(definitions: &[ToolDefinition]) -> String {
     let mut page =
-        "# Reference of the tools\n\nMade from the definitions; see [tools](tools.md) for what they mean. Tools of scripts come on top, under \
-         [names](tools.md#scripts-as-tools) made of skill and script.\n"
+        "# Tool reference\n\nGenerated from the definitions; see [tools](tools.md) for an introduction. Each script of a skill is an \
+         additional tool, whose [name](tools.md#scripts-as-tools) consists of skill and script.\n"
             .to_owned();
     for definition in definitions {
         let ToolDefinition {
@@ -41,21 +41,21 @@ fn page(definitions: &[ToolDefinition]) -> String {
             ..
         } = definition;
         let hints = [
-            (annotations.read_only_hint, "reads only"),
-            (annotations.destructive_hint, "may replace or remove"),
-            (annotations.idempotent_hint, "twice is as good as once"),
-            (annotations.open_world_hint, "may reach beyond this machine"),
+            (annotations.read_only_hint, "read-only"),
+            (annotations.destructive_hint, "may change or remove data"),
+            (annotations.idempotent_hint, "idempotent"),
+            (annotations.open_world_hint, "may use the network"),
         ];
         let hints: Vec<&str> = hints
             .into_iter()
             .filter(|(holds, _)| *holds)
             .map(|(_, hint)| hint)
             .collect();
-        write!(page, "\n## `{name}`\n\n{title}. {description}\n").unwrap();
+        write!(page, "\n## `{name}`\n\n{description}\n\nTitle: {title}.").unwrap();
         if !hints.is_empty() {
-            write!(page, "\nHints: {}.\n", hints.join(", ")).unwrap();
+            write!(page, " Annotations: {}.", hints.join(", ")).unwrap();
         }
-        page.push_str("\n| argument | type | default | meaning |\n|---|---|---|---|\n");
+        page.push_str("\n\n| parameter | type | default | description |\n|---|---|---|---|\n");
         for (argument, schema) in input_schema["properties"].as_object().unwrap() {
             let required = input_schema["required"]
                 .as_array()
@@ -79,7 +79,7 @@ fn page(definitions: &[ToolDefinition]) -> String {
     page
 }
 
-/// The type with its bounds.
+/// Returns the type with its bounds.
 fn kind(schema: &Value) -> String {
     if let Some(values) = schema["enum"].as_array() {
         return values

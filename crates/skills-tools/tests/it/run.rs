@@ -1,4 +1,4 @@
-//! `skills_run` and `skills_bash`: what they start, and what they say of it.
+//! `skills_run` and `skills_bash`: program selection and results.
 
 mod cwd;
 mod refused;
@@ -44,7 +44,7 @@ pub(crate) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// What a program wrote, as JSON.
+/// Returns the output of a program, parsed as JSON.
 pub(crate) fn printed(outcome: &ToolOutput) -> Value {
     let stdout = outcome.structured["stdout"].as_str().unwrap_or_default();
     serde_json::from_str(stdout).unwrap_or_else(|error| panic!("{error}: {}", outcome.text))

@@ -1,4 +1,4 @@
-//! Scripts of skills as tools: which there are, what they are called, how they run.
+//! Scripts of skills as tools: selection, names, arguments and results.
 
 mod confined;
 
@@ -13,11 +13,11 @@ use skills_tools::{CallContext, ToolDefinition, ToolErrorCode, ToolOutput};
 
 use crate::fixture::{Host, Tools};
 
-/// Prints its words and its standard input as JSON.
+/// Prints its arguments and its standard input as JSON.
 const ECHO: &str =
     "import json, sys\nprint(json.dumps({'argv': sys.argv[1:], 'stdin': sys.stdin.read()}))\n";
 
-/// What the `scripts` block says of `main`.
+/// Returns a `scripts` block with an entry for `main`.
 fn block(says: &str) -> String {
     format!("scripts:\n  main:\n    {says}\n")
 }
@@ -62,7 +62,7 @@ async fn run(tools: &Tools, arguments: Value) -> ToolOutput {
 }
 
 #[test]
-fn files_of_scripts_are_tools_and_what_is_passed_over_is_noted() {
+fn scripts_are_tools_and_skipped_files_cause_warnings() {
     let host = host("", "a.py", ECHO);
     for file in [
         "a.sh",
@@ -101,13 +101,13 @@ fn files_of_scripts_are_tools_and_what_is_passed_over_is_noted() {
     let notes = tools.set.warnings().unwrap().join("\n");
     assert!(
         notes.contains(
-            "script \"a.sh\" of skill \"demo\" becomes the tool skill__demo__a__333b9cf43b0e6ef6: several scripts would be named skill__demo__a"
+            "skill `demo`: script `a.sh` is the tool `skill__demo__a__333b9cf43b0e6ef6`: tool name `skill__demo__a` is ambiguous"
         ),
         "{notes}"
     );
     for file in ["_x.py", "test_x.py", "__init__.py"] {
         assert!(
-            notes.contains(&format!("demo: {file:?} is no tool: ")),
+            notes.contains(&format!("skill `demo`: script `{file}` is not a tool: ")),
             "{file}: {notes}"
         );
     }
@@ -118,9 +118,9 @@ fn files_of_scripts_are_tools_and_what_is_passed_over_is_noted() {
     );
 }
 
-/// Clients remember by name what may run without a question.
+/// Clients remember the tools that may run without a prompt by name.
 #[test]
-fn a_skill_that_comes_or_goes_gets_no_name_of_another() {
+fn adding_or_removing_a_skill_reassigns_no_tool_name() {
     let host = Host::new();
     host.skill("a__b", "")
         .script("a__b", "c.py", ECHO)
@@ -158,7 +158,7 @@ fn a_skill_that_comes_or_goes_gets_no_name_of_another() {
 }
 
 #[tokio::test]
-async fn a_link_out_of_the_skill_does_not_run() {
+async fn a_symlink_out_of_the_skill_does_not_run() {
     let host = host("", "main.py", ECHO);
     host.file("outside.py", "print('CANARY')\n");
     symlink(
@@ -188,7 +188,7 @@ async fn a_link_out_of_the_skill_does_not_run() {
 }
 
 #[test]
-fn skills_that_a_model_may_not_choose_give_no_tools() {
+fn skills_that_are_not_model_invocable_have_no_tools() {
     let host = host("disable-model-invocation: true\n", "main.py", ECHO);
     assert_eq!(names(&host.tools()), [""; 0]);
     host.skill("demo", "disable-model-invocation: false\n");
@@ -230,7 +230,7 @@ fn descriptions_come_from_the_block_then_the_script_then_its_name() {
 }
 
 #[test]
-fn descriptions_are_one_short_line_that_people_can_read() {
+fn descriptions_are_one_short_visible_line() {
     let hidden = "Adds.\u{202e}\u{200b}\u{e0041}\u{e0042}\u{7}\u{1b}[31m <!--\n\n";
     let source = format!("\"\"\"{hidden}{}\"\"\"\n", "word ".repeat(20_000));
     let host = host(
@@ -262,7 +262,7 @@ fn descriptions_are_one_short_line_that_people_can_read() {
 }
 
 #[tokio::test]
-async fn arguments_are_words_as_the_block_lists_them() {
+async fn declared_arguments_are_passed_in_order() {
     if skip_without_sandbox() {
         return;
     }
@@ -310,7 +310,7 @@ async fn arguments_are_words_as_the_block_lists_them() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_passed_is_refused_before_anything_starts() {
+async fn invalid_arguments_are_rejected_before_the_start() {
     let host = host(
         &block("args: [{name: city, required: true}, {name: days, type: integer, max: 3}]"),
         "main.py",
@@ -343,12 +343,12 @@ async fn what_cannot_be_passed_is_refused_before_anything_starts() {
     assert_eq!(
         fs::read_dir(host.path("scratch")).unwrap().count(),
         0,
-        "no session was begun"
+        "no session was created"
     );
 }
 
 #[tokio::test]
-async fn without_a_list_arguments_are_json_on_standard_input() {
+async fn undeclared_arguments_are_json_on_standard_input() {
     if skip_without_sandbox() {
         return;
     }
@@ -366,7 +366,7 @@ async fn without_a_list_arguments_are_json_on_standard_input() {
 }
 
 #[tokio::test]
-async fn arguments_that_a_script_parses_itself_are_known() {
+async fn argparse_arguments_are_inferred() {
     if skip_without_sandbox() {
         return;
     }
@@ -401,7 +401,7 @@ print(args.place, args.days, args.loud)
 }
 
 #[tokio::test]
-async fn output_is_the_result_and_errors_are_what_the_script_says() {
+async fn standard_output_is_the_result_and_standard_error_the_failure() {
     if skip_without_sandbox() {
         return;
     }
@@ -440,16 +440,16 @@ async fn output_is_the_result_and_errors_are_what_the_script_says() {
     .await;
 }
 
-/// What was found once is kept, and never longer than it is so.
+/// Scripts are cached, but not beyond a change.
 #[test]
-fn scripts_are_listed_again_when_a_file_looks_another_way() {
+fn changed_scripts_are_scanned_again() {
     let host = Host::new();
     host.skill("demo", "")
         .skill("other", "")
         .script("demo", "a.py", "print(1)\n");
     let tools = host.tools();
     let check = |expected: &str| {
-        // The second time nothing has changed, however old the files are by then.
+        // The second scan finds no changes, however old the files are by then.
         for _ in 0..2 {
             let names: Vec<String> = tools
                 .set

@@ -1,5 +1,5 @@
-//! A host with everything: somebody who approves, secrets, a record of every run, a workspace for
-//! files, and a forked session.
+//! Host application with an approver, secrets, an audit log, a private workspace and a forked
+//! session.
 //!
 //! `cargo run -p host-everything`
 
@@ -22,27 +22,27 @@ const SCRIPT: &str = "import json, os\n\
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let place = tempfile::tempdir()?;
-    make_skill(&place.path().join("skills/summary"))?;
-    let log = Arc::new(AuditLog::open(place.path().join("audit.jsonl"))?);
+    let directory = tempfile::tempdir()?;
+    make_skill(&directory.path().join("skills/summary"))?;
+    let log = Arc::new(AuditLog::open(directory.path().join("audit.jsonl"))?);
 
-    // An administrator forbids the network whatever anybody says; everything else that is not
-    // allowed is asked for.
+    // A rule of the administrator denies the network, which no approval can override. Everything
+    // else that no rule allows needs approval.
     let rules = Policy::default().rule(
         Rule::new(Effect::Deny, RuleSource::Admin, Capability::Network).origin("administrator"),
     );
     let runtime = SkillRuntime::builder()
-        .root(Root::new(place.path().join("skills"), Scope::User))
+        .root(Root::new(directory.path().join("skills"), Scope::User))
         .policy(rules)
         .approver(Arc::new(ask))
         .approval_store(Arc::new(FileApprovalStore::new(
-            place.path().join("approvals.json"),
+            directory.path().join("approvals.json"),
         )))
         .secrets(Secrets::from_env_text("SIGNING_KEY='correct horse'\nOTHER_KEY=not-declared\n").0)
         .audit(log.clone())
         .build();
 
-    // The skill wants a forked session: what happens in it stays there, and a summary comes out.
+    // The skill requests a forked session: its events are dropped, and only a summary is returned.
     let mut session = runtime.start_session("summary", None)?;
     let report = InputFile {
         name: "report.txt".to_owned(),
@@ -54,45 +54,45 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{:?}: {}", artifacts.exit_status, artifacts.output);
     for file in &artifacts.output_files.files {
         println!(
-            "made {}: {}",
+            "created {}: {}",
             file.path,
             String::from_utf8_lossy(file.content.as_deref().unwrap_or_default())
         );
     }
     if let SessionEnd::Finished(summary) = session.finish(json!("three words")).await? {
         println!(
-            "{} (forked: {}) says {}",
+            "{} (forked: {}) returned {}",
             summary.skill, summary.is_forked, summary.summary
         );
     }
 
     let records = verify(&log.files()?)?;
     println!(
-        "{} record, {} problems",
+        "audit log: {} records, {} problems",
         records.records,
         records.problems.len()
     );
     Ok(())
 }
 
-/// Stands for a dialogue, which would show all of the question: agrees to secrets for good and to
-/// nothing else.
-fn ask(question: &ApprovalRequest) -> ApprovalResponse {
+/// Stands in for an approval prompt, which must show the whole request. Approves secrets
+/// permanently and denies everything else.
+fn ask(request: &ApprovalRequest) -> ApprovalResponse {
     println!(
-        "{} wants to run {}",
-        question.name,
-        question.command.join(" ")
+        "Allow `{}` to run {}?",
+        request.name,
+        request.command.join(" ")
     );
-    question
+    request
         .pending
         .iter()
-        .for_each(|verdict| println!("  and to {}", verdict.permission()));
+        .for_each(|verdict| println!("  requests {}", verdict.permission()));
     let is_secret = |verdict: &skills_runtime::policy::PermissionDecision| {
         verdict.permission().capability() == Capability::Environment
     };
-    // A question may be about the content alone, for powers that rules would give it.
+    // A request can also be about a new version of the skill, for permissions that rules grant.
     let is_about_secrets =
-        !question.requires_content_approval && question.pending.iter().all(is_secret);
+        !request.requires_content_approval && request.pending.iter().all(is_secret);
     if is_about_secrets {
         ApprovalResponse::AllowAlways
     } else {

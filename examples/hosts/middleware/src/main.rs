@@ -1,4 +1,4 @@
-//! A host that gives a model the tools of its skills, without a server between them.
+//! Host application that offers the tools of its skills to a model, without a server.
 //!
 //! `cargo run -p host-middleware`
 
@@ -8,7 +8,7 @@ use skills_runtime::policy::{RuleSource, Target};
 use skills_runtime::{Policy, Root, Scope, SkillRuntime};
 use skills_tools::{CallContext, Mount, ToolFormat, ToolSet};
 
-/// What a model would answer, one call after the other; the real one gets the definitions and each
+/// Returns the tool calls of a fake model. A real model receives the tool definitions and each
 /// result.
 fn model() -> Vec<(&'static str, Value)> {
     vec![
@@ -39,25 +39,24 @@ fn model() -> Vec<(&'static str, Value)> {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let place = tempfile::tempdir()?;
-    let workspace = place.path().canonicalize()?.join("workspace");
+    let directory = tempfile::tempdir()?;
+    let workspace = directory.path().canonicalize()?.join("workspace");
     std::fs::create_dir(&workspace)?;
 
-    // Whoever starts this host lets programs write into the workspace; a shell is left out, so that
-    // one call below is not answered.
+    // Programs may write to the workspace, but may not start a shell, so one call below is denied.
     let rules = Policy::default().allow(RuleSource::Invocation, Target::write(&workspace)?);
     let runtime = SkillRuntime::builder()
         .root(Root::new("examples/skills", Scope::Custom))
-        .root(Root::new(place.path().join("drafts"), Scope::User).trust(Trust::Untrusted))
+        .root(Root::new(directory.path().join("drafts"), Scope::User).trust(Trust::Untrusted))
         .policy(rules)
         .build();
     let tools = ToolSet::builder(runtime)
         .workspace(Mount::writable("workspace", &workspace))
-        .drafts_dir(place.path().join("drafts"))
+        .drafts_dir(directory.path().join("drafts"))
         .build()?;
 
     println!(
-        "{} tools for the request, {} notes for the operator",
+        "{} tools for the model, {} warnings for the operator",
         tools.render(ToolFormat::OpenAi)?.len(),
         tools.warnings()?.len()
     );

@@ -1,5 +1,5 @@
-//! A host that confines scripts of its own and knows no skills: a policy and a sandbox, without
-//! YAML or Markdown in its tree.
+//! Host application that sandboxes its own scripts, without skills. Its dependencies are the policy
+//! and a sandbox, without YAML or Markdown.
 //!
 //! `cargo run -p host-policy-and-sandbox`
 
@@ -11,12 +11,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     use skills_sandbox::{Job, Program, Sandbox, ScriptType};
     use skills_sandbox_linux::LinuxSandbox;
 
-    let place = tempfile::tempdir()?;
-    let directory = place.path().canonicalize()?;
+    let scratch = tempfile::tempdir()?;
+    let directory = scratch.path().canonicalize()?;
     let script = directory.join("report.sh");
     std::fs::write(&script, "date -u -d @0 +%Y; cat /etc/shadow\n")?;
 
-    // A plug-in asks for two programs; the rules know one of them.
+    // A plug-in requests two programs; the rules allow one of them.
     let rules = Policy::default()
         .with_mode(ApprovalMode::Strict)
         .rule(Rule::parse(Effect::Allow, RuleSource::Admin, "spawn:date")?);
@@ -27,26 +27,26 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("denied: {denial}");
     }
 
-    // With the one it runs, behind walls that hold whatever it starts.
+    // With only this program it runs. The restrictions also apply to all its child processes.
     let Authorization::Granted(grants) = rules.authorize(&wanted) else {
         return Err("the rules allow it".into());
     };
-    let sandbox = LinuxSandbox::new(place.path());
+    let sandbox = LinuxSandbox::new(scratch.path());
     if let Err(error) = sandbox.probe() {
-        println!("nothing runs here: {error}");
+        println!("cannot run scripts: {error}");
         return Ok(());
     }
-    let outcome = sandbox
+    let output = sandbox
         .run(Job::new(grants, Program::script(ScriptType::Shell, script)))
         .await?;
-    print!("{}{}", outcome.stdout.text(), outcome.stderr.text());
-    for layer in outcome.enforcement.restrictions() {
-        println!("  {layer}");
+    print!("{}{}", output.stdout.text(), output.stderr.text());
+    for restriction in output.enforcement.restrictions() {
+        println!("  {restriction}");
     }
     Ok(())
 }
 
 #[cfg(not(target_os = "linux"))]
 fn main() {
-    println!("scripts are confined on Linux only so far");
+    println!("this example needs Linux");
 }

@@ -1,5 +1,5 @@
-//! A host that shows skills to a model and runs nothing: a parser, a scan and text, without a
-//! sandbox or an async runtime in its tree.
+//! Host application that lists and injects skills, without running anything. Its dependencies
+//! include neither a sandbox nor an async runtime.
 //!
 //! `cargo run -p host-text-only`
 
@@ -16,12 +16,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let skills = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../skills");
     let catalog = Arc::new(Discovery::new([Root::new(skills, Scope::Custom)]).scan());
 
-    // What goes into the model's system prompt: as many skills as fit.
-    let catalogue = SkillListRenderer::new(Budget::Characters(1_000))
+    // The skills section of the system prompt, within a budget.
+    let section = SkillListRenderer::new(Budget::Characters(1_000))
         .render(&model_invocable_skills(&catalog, &Default::default()));
-    println!("{}", catalogue.text());
+    println!("{}", section.text());
 
-    // The user writes; the skills that are named come with their text.
+    // Skills that the user mentions are injected.
     let index = MentionIndex::new(Arc::clone(&catalog));
     let selection = index.find(
         &[UserInput::Text(

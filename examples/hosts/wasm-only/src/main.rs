@@ -1,5 +1,5 @@
-//! A host that runs WebAssembly and no scripts: the same walls on every system, and nothing of the
-//! operating system's sandboxes in its tree.
+//! Host application that runs only WebAssembly: the same restrictions on every system, without
+//! dependencies on native sandboxes.
 //!
 //! `cargo run -p host-wasm-only`
 
@@ -19,7 +19,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .await?;
     println!("{}", artifacts.output["review"]);
 
-    // A script is not run in some weaker way: there is no backend for it, and the error says so.
+    // Without a backend for scripts, running one is an error; there is no weaker fallback.
     let script = ExecutionOptions::default().script("calculate_duty.py");
     match runtime.execute_skill("tax_calculator", script).await {
         Ok(artifacts) => return Err(format!("a script ran: {:?}", artifacts.exit_status).into()),

@@ -1,13 +1,12 @@
-//! Puts a new file in the place of one that may have been written since it was read.
+//! Replaces a file only if it is unchanged since it was read.
 //!
-//! Clients write their files without any lock that this program could take. Where the system
-//! exchanges two files in one step (Linux and macOS, on most file systems), the file that comes out
-//! is compared with the one that was read, and is put back when it is another one. Elsewhere it is
-//! compared just before it is replaced, so that a client that writes within these microseconds
-//! loses what it wrote.
+//! Clients write their files without a lock that this program could acquire. If the system can
+//! exchange two files atomically (Linux and macOS, on most file systems), the exchanged file is
+//! compared with the one that was read, and restored if it differs. Otherwise the file is compared
+//! just before it is replaced, so a client that writes within these microseconds loses its change.
 #![expect(
     clippy::disallowed_methods,
-    reason = "a file of a client is no file of a skill"
+    reason = "a file of a client is not a file of a skill"
 )]
 
 use std::fs::{self, Metadata};
@@ -16,26 +15,27 @@ use std::path::Path;
 
 use super::config_file::Snapshot;
 
-/// How often a client may write while its file is put back.
+/// Maximum number of concurrent writes of a client while its file is restored.
 const MAX_RESTORES: usize = 100;
 
-/// Whether a file was replaced.
+/// The result of a replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Replacement {
+    /// The file was replaced.
     Done,
-    /// It is no longer what was read, and is as others left it.
+    /// The file has changed since it was read, and was left alone.
     Changed,
 }
 
-/// Moves `new` to `place` if `place` still is what was read before. `new` is gone afterwards.
+/// Moves `new` to `path` if the file there is unchanged since `before`. Removes `new` in any case.
 ///
 /// # Errors
-/// When files cannot be moved; then `place` is as others left it. When it could not be put back,
-/// the error names the file that has its content.
-pub(crate) fn swap(new: &Path, place: &Path, before: &Snapshot) -> io::Result<Replacement> {
+/// Fails if a file cannot be moved; the file at `path` is then unchanged. If it could not be
+/// restored, the error message has the path of its content.
+pub(crate) fn swap(new: &Path, path: &Path, before: &Snapshot) -> io::Result<Replacement> {
     let swapped = match before.metadata() {
-        None => place_new(new, place),
-        Some(metadata) => exchange(new, place, before, &FileStamp::from_metadata(metadata)),
+        None => create_new(new, path),
+        Some(metadata) => exchange(new, path, before, &FileStamp::from_metadata(metadata)),
     };
     match swapped {
         Ok(Replacement::Done) => Ok(Replacement::Done),
@@ -49,11 +49,11 @@ pub(crate) fn swap(new: &Path, place: &Path, before: &Snapshot) -> io::Result<Re
     }
 }
 
-/// Why nothing was replaced.
+/// A failed replacement.
 enum SwapError {
-    /// `place` is as others left it.
+    /// The file at the path is unchanged.
     Unchanged(io::Error),
-    /// `place` could not be put back; what others wrote lies where the error says.
+    /// The file could not be restored; the error message has the path of its content.
     Lost(io::Error),
 }
 
@@ -63,12 +63,12 @@ impl From<io::Error> for SwapError {
     }
 }
 
-/// Moves a file to where there is none.
-fn place_new(new: &Path, place: &Path) -> Result<Replacement, SwapError> {
-    let moved = match rename(new, place, RenameMode::NoReplace) {
-        // Only the new name is made at once; the old one is removed after it.
+/// Moves a file to a path where no file exists.
+fn create_new(new: &Path, path: &Path) -> Result<Replacement, SwapError> {
+    let moved = match rename(new, path, RenameMode::NoReplace) {
+        // Only the creation of the new name is atomic; the old one is removed afterwards.
         Err(error) if error.kind() == ErrorKind::Unsupported => {
-            fs::hard_link(new, place).and_then(|()| fs::remove_file(new))
+            fs::hard_link(new, path).and_then(|()| fs::remove_file(new))
         }
         moved => moved,
     };
@@ -81,32 +81,32 @@ fn place_new(new: &Path, place: &Path) -> Result<Replacement, SwapError> {
 
 fn exchange(
     new: &Path,
-    place: &Path,
+    path: &Path,
     before: &Snapshot,
     stamp: &FileStamp,
 ) -> Result<Replacement, SwapError> {
     let ours = FileStamp::from_path(new)?;
-    if !is_unchanged(place, before, stamp)? {
+    if !is_unchanged(path, before, stamp)? {
         return Ok(Replacement::Changed);
     }
-    match rename(new, place, RenameMode::Exchange) {
+    match rename(new, path, RenameMode::Exchange) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Replacement::Changed),
         Err(error) if error.kind() == ErrorKind::Unsupported => {
-            fs::rename(new, place)?;
+            fs::rename(new, path)?;
             return Ok(Replacement::Done);
         }
         Err(error) => return Err(error.into()),
     }
-    // From here on `new` names the file that was at `place`.
+    // From here on `new` is the file that was at `path`.
     if is_unchanged(new, before, stamp).unwrap_or(false) {
-        // A file that stays behind does no harm.
+        // A leftover file does no harm.
         let _ = fs::remove_file(new);
         return Ok(Replacement::Done);
     }
-    put_back(new, place, ours).map_err(|error| {
+    restore_exchanged(new, path, ours).map_err(|error| {
         let message = format!(
-            "{} has what was written meanwhile and could not be put back: {error}",
+            "cannot restore what another program wrote, which is now in `{}`: {error}",
             new.display()
         );
         SwapError::Lost(io::Error::new(error.kind(), message))
@@ -114,10 +114,10 @@ fn exchange(
     Ok(Replacement::Changed)
 }
 
-/// Whether a file is the one that was read, and holds the same.
+/// Returns true if a file is the one that was read, with the same content.
 fn is_unchanged(path: &Path, before: &Snapshot, stamp: &FileStamp) -> io::Result<bool> {
     match FileStamp::from_path(path) {
-        // Time stamps are coarse, so that only the text decides.
+        // Timestamps are coarse, so the content is compared as well.
         Ok(now) if now == *stamp => {
             Ok(Some(fs::read(path)?.as_slice()) == before.text().map(str::as_bytes))
         }
@@ -127,41 +127,43 @@ fn is_unchanged(path: &Path, before: &Snapshot, stamp: &FileStamp) -> io::Result
     }
 }
 
-/// Exchanges `aside`, which a client wrote, with `place`, where `ours` was put. What comes out is
-/// newer when it is not `ours`, and then goes back as well.
-fn put_back(aside: &Path, place: &Path, ours: FileStamp) -> io::Result<()> {
+/// Exchanges `theirs`, which a client wrote, with the file at `path`, which should be `ours`. If it
+/// is not, a client has replaced it again, and that file is restored as well.
+fn restore_exchanged(theirs: &Path, path: &Path, ours: FileStamp) -> io::Result<()> {
     let mut last_put = ours;
     for _ in 0..MAX_RESTORES {
-        let put = FileStamp::from_path(aside)?;
-        match rename(aside, place, RenameMode::Exchange) {
+        let put = FileStamp::from_path(theirs)?;
+        match rename(theirs, path, RenameMode::Exchange) {
             Ok(()) => {}
-            // Somebody removed it. It is put back unless a new one is there, so that nothing is
+            // The file was removed. It is restored unless there is a new one, so that nothing is
             // lost.
-            Err(error) if error.kind() == ErrorKind::NotFound => return restore(aside, place),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return restore_removed(theirs, path);
+            }
             Err(error) => return Err(error),
         }
-        if FileStamp::from_path(aside)? == last_put {
+        if FileStamp::from_path(theirs)? == last_put {
             return Ok(());
         }
         last_put = put;
     }
     Err(io::Error::new(
         ErrorKind::ResourceBusy,
-        format!("{} is written without a pause", place.display()),
+        format!("another program keeps writing `{}`", path.display()),
     ))
 }
 
-/// Puts a file back to where there is none; it stays in both places, since the caller removes the
-/// one aside.
-fn restore(aside: &Path, place: &Path) -> io::Result<()> {
-    match fs::hard_link(aside, place) {
+/// Links a file to a path where no file exists. It stays under both names; the caller removes the
+/// old one.
+fn restore_removed(theirs: &Path, path: &Path) -> io::Result<()> {
+    match fs::hard_link(theirs, path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         linked => linked,
     }
 }
 
-/// What tells that a file was written or replaced. The time of the last change of metadata is not
-/// part of it, since moving a file changes it.
+/// Detects that a file was written or replaced. The change time (ctime) is not included, since
+/// moving a file changes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FileStamp {
     bytes: u64,
@@ -197,14 +199,14 @@ impl FileStamp {
 /// How a file is renamed.
 #[derive(Debug, Clone, Copy)]
 enum RenameMode {
-    /// Both files get the name of the other.
+    /// Exchanges the two names.
     Exchange,
-    /// There must be no file of the new name.
+    /// Fails if there is a file of the new name.
     NoReplace,
 }
 
-/// Renames a file in one step, or fails with [`ErrorKind::Unsupported`] where the system or the
-/// file system cannot do so.
+/// Renames a file atomically. Fails with [`ErrorKind::Unsupported`] if the system or the file
+/// system does not support it.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 fn rename(from: &Path, to: &Path, mode: RenameMode) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -213,7 +215,7 @@ fn rename(from: &Path, to: &Path, mode: RenameMode) -> io::Result<()> {
         RenameMode::Exchange => RenameFlags::EXCHANGE,
         RenameMode::NoReplace => RenameFlags::NOREPLACE,
     };
-    // File systems that do not know the flags answer with EINVAL.
+    // File systems without these flags return EINVAL.
     let unsupported = [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP];
     renameat_with(CWD, from, CWD, to, flags).map_err(|errno| {
         if unsupported.contains(&errno) {
@@ -236,20 +238,20 @@ mod tests {
     use super::*;
     use crate::mcp::install::config_file::ConfigFile;
 
-    struct Place {
+    struct Fixture {
         directory: tempfile::TempDir,
     }
 
-    impl Place {
-        /// A file of a client with this text, and one with our own text beside it.
+    impl Fixture {
+        /// Creates a client's file with this text, and a new file with our text next to it.
         fn new(text: Option<&str>) -> Self {
-            let place = Self {
+            let fixture = Self {
                 directory: tempfile::tempdir().unwrap(),
             };
-            fs::write(place.new_path(), "ours").unwrap();
+            fs::write(fixture.new_path(), "ours").unwrap();
             text.into_iter()
-                .for_each(|text| fs::write(place.path(), text).unwrap());
-            place
+                .for_each(|text| fs::write(fixture.path(), text).unwrap());
+            fixture
         }
 
         fn path(&self) -> PathBuf {
@@ -268,7 +270,7 @@ mod tests {
             swap(&self.new_path(), &self.path(), before).unwrap_or_else(|error| panic!("{error}"))
         }
 
-        /// The texts of the files that are there.
+        /// Returns the texts of the files that exist.
         fn texts(&self) -> Vec<String> {
             let texts = [self.path(), self.new_path()].map(fs::read_to_string);
             texts.into_iter().filter_map(Result::ok).collect()
@@ -276,20 +278,20 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_read_is_replaced() {
+    fn only_an_unchanged_file_is_replaced() {
         for before in [Some("theirs"), None] {
-            let place = Place::new(before);
-            let read = place.read();
+            let fixture = Fixture::new(before);
+            let read = fixture.read();
             assert_eq!(
-                (place.swap(&read), place.texts()),
+                (fixture.swap(&read), fixture.texts()),
                 (Replacement::Done, vec!["ours".to_owned()]),
                 "{before:?}"
             );
-            let place = Place::new(before);
-            let read = place.read();
-            fs::write(place.path(), "theirs, as it is now").unwrap();
+            let fixture = Fixture::new(before);
+            let read = fixture.read();
+            fs::write(fixture.path(), "theirs, as it is now").unwrap();
             assert_eq!(
-                (place.swap(&read), place.texts()),
+                (fixture.swap(&read), fixture.texts()),
                 (
                     Replacement::Changed,
                     vec!["theirs, as it is now".to_owned()]
@@ -297,58 +299,58 @@ mod tests {
                 "{before:?}"
             );
         }
-        let place = Place::new(Some("theirs"));
-        let read = place.read();
-        fs::remove_file(place.path()).unwrap();
+        let fixture = Fixture::new(Some("theirs"));
+        let read = fixture.read();
+        fs::remove_file(fixture.path()).unwrap();
         assert_eq!(
-            (place.swap(&read), place.texts()),
+            (fixture.swap(&read), fixture.texts()),
             (Replacement::Changed, Vec::new())
         );
     }
 
-    /// Time stamps are coarse, and may be set.
+    /// Timestamps are coarse, and can be set.
     #[test]
-    fn a_text_counts_that_no_time_stamp_tells_of() {
-        let place = Place::new(Some("theirs"));
-        let read = place.read();
+    fn a_change_with_the_same_timestamp_is_detected() {
+        let fixture = Fixture::new(Some("theirs"));
+        let read = fixture.read();
         let mut file = fs::OpenOptions::new()
             .write(true)
-            .open(place.path())
+            .open(fixture.path())
             .unwrap();
         io::Write::write_all(&mut file, b"others").unwrap();
         file.set_modified(read.metadata().unwrap().modified().unwrap())
             .unwrap();
         assert_eq!(
-            (place.swap(&read), place.texts()),
+            (fixture.swap(&read), fixture.texts()),
             (Replacement::Changed, vec!["others".to_owned()])
         );
     }
 
-    /// What came out of the exchange is put back, unless it was replaced once more since.
+    /// The exchanged file is restored, unless it has been replaced again since.
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     #[test]
-    fn what_was_written_last_is_put_back() {
-        let given_back = |meanwhile: &dyn Fn(&Place)| {
-            let place = Place::new(Some("theirs"));
-            let ours = FileStamp::from_path(&place.new_path()).unwrap();
-            rename(&place.new_path(), &place.path(), RenameMode::Exchange).unwrap();
-            meanwhile(&place);
-            put_back(&place.new_path(), &place.path(), ours).unwrap();
-            fs::read_to_string(place.path()).unwrap()
+    fn the_latest_version_is_restored() {
+        let restored = |meanwhile: &dyn Fn(&Fixture)| {
+            let fixture = Fixture::new(Some("theirs"));
+            let ours = FileStamp::from_path(&fixture.new_path()).unwrap();
+            rename(&fixture.new_path(), &fixture.path(), RenameMode::Exchange).unwrap();
+            meanwhile(&fixture);
+            restore_exchanged(&fixture.new_path(), &fixture.path(), ours).unwrap();
+            fs::read_to_string(fixture.path()).unwrap()
         };
-        assert_eq!(given_back(&|_| {}), "theirs");
+        assert_eq!(restored(&|_| {}), "theirs");
         assert_eq!(
-            given_back(&|place| fs::write(place.path(), "newer").unwrap()),
+            restored(&|fixture| fs::write(fixture.path(), "newer").unwrap()),
             "newer",
             "written in place"
         );
-        let replaced = |place: &Place| {
-            fs::write(place.directory.path().join("newer"), "newer").unwrap();
-            fs::rename(place.directory.path().join("newer"), place.path()).unwrap();
+        let replaced = |fixture: &Fixture| {
+            fs::write(fixture.directory.path().join("newer"), "newer").unwrap();
+            fs::rename(fixture.directory.path().join("newer"), fixture.path()).unwrap();
         };
-        assert_eq!(given_back(&replaced), "newer");
+        assert_eq!(restored(&replaced), "newer");
         assert_eq!(
-            given_back(&|place| fs::remove_file(place.path()).unwrap()),
+            restored(&|fixture| fs::remove_file(fixture.path()).unwrap()),
             "theirs",
             "nothing is lost"
         );

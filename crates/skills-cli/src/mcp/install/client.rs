@@ -1,4 +1,4 @@
-//! The clients, and what each wants to read.
+//! Supported clients and their configuration formats.
 
 use clap::ValueEnum;
 
@@ -18,36 +18,36 @@ pub(crate) enum Client {
     Gemini,
 }
 
-/// Whose configuration it is.
+/// Whether the configuration is the user's or a project's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// The user's, for all that they do.
+    /// The user's configuration, for all projects.
     User,
-    /// A project's, for everybody who works in it.
+    /// The project's configuration, shared by its users.
     Project,
 }
 
-/// How a client writes its servers down.
+/// How a client stores its servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ConfigFormat {
     pub(crate) language: ConfigLanguage,
-    /// The key that holds the servers.
+    /// The key of the table of servers.
     pub(crate) section: &'static str,
-    /// What an entry says of its transport, where it says so.
+    /// The value of the entry's transport field, if the client has one.
     pub(crate) transport: Option<&'static str>,
 }
 
-/// What a file is written in.
+/// The language of a configuration file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConfigLanguage {
-    /// JSON, perhaps with comments and trailing commas.
+    /// JSON, optionally with comments and trailing commas.
     Json,
     /// TOML.
     Toml,
 }
 
 impl Client {
-    /// Returns the name that options and documents have for the client.
+    /// Returns the name of the client in options and JSON output.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Claude => "claude",
@@ -58,7 +58,7 @@ impl Client {
         }
     }
 
-    /// Returns how the client is called.
+    /// Returns the product name of the client.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Claude => "Claude Code",
@@ -69,7 +69,7 @@ impl Client {
         }
     }
 
-    /// Returns how the client writes its servers down.
+    /// Returns how the client stores its servers.
     pub(crate) fn format(self) -> ConfigFormat {
         let json = |section, transport| ConfigFormat {
             language: ConfigLanguage::Json,
@@ -88,8 +88,7 @@ impl Client {
         }
     }
 
-    /// Says whether the client puts something else in the place of a part of this text, as of a
-    /// variable.
+    /// Returns true if the client would expand a variable in this text.
     pub(crate) fn expands(self, text: &str) -> bool {
         match self {
             Self::Codex => false,
@@ -98,32 +97,32 @@ impl Client {
         }
     }
 
-    /// Says whether the client can tell the tools of a server of this name from others. Gemini CLI
-    /// joins names with underscores.
+    /// Returns true if the client supports a server of this name. Gemini CLI joins server and tool
+    /// names with underscores, so a name with an underscore is ambiguous.
     pub(crate) fn takes_name(self, name: &str) -> bool {
         self != Self::Gemini || !name.contains('_')
     }
 
-    /// Returns what is left to do for the server to be started.
+    /// Returns what the user has to do next for the client to start the server.
     pub(crate) fn next_step(self, scope: Scope) -> &'static str {
         match (self, scope) {
-            (Self::Claude, Scope::User) => "start Claude Code anew; `/mcp` lists it",
+            (Self::Claude, Scope::User) => "restart Claude Code; `/mcp` lists it",
             (Self::Claude, Scope::Project) => {
-                "start Claude Code anew in the project, and agree to the server when it asks"
+                "restart Claude Code in the project, and approve the server when asked"
             }
-            (Self::Codex, Scope::User) => "start Codex anew; `/mcp` lists it",
+            (Self::Codex, Scope::User) => "restart Codex; `/mcp` lists it",
             (Self::Codex, Scope::Project) => {
-                "start Codex anew in the project; it reads this file only where it trusts the project"
+                "restart Codex in the project; it reads this file only if it trusts the project"
             }
             (Self::Cursor, _) => {
-                "start Cursor anew, and look whether the server is switched on in its settings"
+                "restart Cursor, and check that the server is enabled in its settings"
             }
             (Self::VsCode, _) => {
                 "VS Code asks whether you trust the server when it starts it; `MCP: List Servers` shows it"
             }
-            (Self::Gemini, Scope::User) => "start Gemini CLI anew; `/mcp` lists it",
+            (Self::Gemini, Scope::User) => "restart Gemini CLI; `/mcp` lists it",
             (Self::Gemini, Scope::Project) => {
-                "start Gemini CLI anew in the project; it reads this file only where it trusts the folder"
+                "restart Gemini CLI in the project; it reads this file only if it trusts the folder"
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What this process knows of where it runs.
+//! Environment variables and directories that determine where clients keep their configuration.
 #![expect(
     clippy::disallowed_methods,
     reason = "this crate is where the environment is read"
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use super::config_path::{ClientEnvironment, System};
 use crate::input::InputError;
 
-/// Reads the environment. Empty and relative values are mistakes, and count for nothing.
+/// Reads the environment. Empty and relative values are ignored.
 pub(crate) fn client_environment() -> ClientEnvironment {
     let set = |name| {
         env::var_os(name)
@@ -31,22 +31,21 @@ pub(crate) fn client_environment() -> ClientEnvironment {
     }
 }
 
-/// Returns the path of this program, as clients start it.
+/// Returns the absolute path of this program, for the client's configuration.
 ///
 /// # Errors
-/// When there is no program any more, as after an update of the one that runs, or when its path
-/// cannot be written into a text file.
+/// Fails if the program no longer exists, as after an update, or if its path is not valid Unicode.
 pub(crate) fn current_program() -> anyhow::Result<String> {
     let path = env::current_exe()?;
     if !path.is_absolute() || !path.is_file() {
         anyhow::bail!(
-            "{} is not there any more: start the new `skills` again",
+            "`{}` no longer exists: start the new `skills` again",
             path.display()
         );
     }
     path.into_os_string().into_string().map_err(|path| {
         let message = format!(
-            "{} is no Unicode text, which files of clients are: install this program elsewhere",
+            "cannot register `{}`: the path is not valid Unicode; install this program elsewhere",
             path.display()
         );
         InputError::new(message).into()

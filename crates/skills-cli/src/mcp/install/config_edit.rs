@@ -1,45 +1,45 @@
-//! What is to be written, as plain data.
+//! Edits of a client's configuration, as pure functions from text to text.
 
 use std::fmt;
 
 use super::client::{Client, ConfigFormat, ConfigLanguage};
 use super::{diff, json, toml};
 
-/// The mark that some editors of Windows begin a file with.
+/// Byte order mark, which some Windows editors write at the start of a file.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// A server as a client starts it.
+/// A server entry of a client's configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServerEntry {
     pub(crate) name: String,
     /// The absolute path of the program.
     pub(crate) command: String,
-    /// Its arguments, of which the first is `mcp`.
+    /// Its arguments, starting with `mcp`.
     pub(crate) arguments: Vec<String>,
 }
 
-/// What a file is to hold, and how that differs from what it holds.
+/// The new content of a file, and the kind of change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ConfigEdit {
     pub(crate) text: String,
     pub(crate) change: EntryChange,
 }
 
-/// What happens to the entry.
+/// The change to the server entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EntryChange {
-    /// It is there already; the text is that of the file.
+    /// The entry already exists; the text is unchanged.
     Unchanged,
-    /// There is none of its name.
+    /// No entry of this name existed.
     Added,
-    /// It starts this command otherwise; what else stands in it stays.
+    /// The entry started this command with other arguments; its other fields are preserved.
     Updated,
-    /// It starts something else, and goes.
+    /// The entry started another program, and was replaced.
     Replaced,
 }
 
 impl EntryChange {
-    /// Returns the word for it in documents.
+    /// Returns its name in JSON output.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Unchanged => "nothing",
@@ -50,20 +50,20 @@ impl EntryChange {
     }
 }
 
-/// Why a file cannot be changed.
+/// Why a file cannot be edited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ConfigEditError {
-    /// It is not written in its language. The line counts from 1.
+    /// Invalid JSON or TOML. Lines are counted from 1.
     Syntax {
         language: ConfigLanguage,
         line: usize,
         message: String,
     },
-    /// This key, or the file itself, holds something that has no keys.
+    /// The value of this key, or the whole file, is not a table or object.
     NotATable { key: Option<String> },
-    /// This key is there more than once, and clients differ in which they take.
+    /// A duplicate key; clients differ in which value they use.
     DuplicateKey { key: String },
-    /// It is written in a way that the change cannot be put into.
+    /// The layout of the file does not allow the change.
     UnsupportedLayout,
 }
 
@@ -74,18 +74,18 @@ impl fmt::Display for ConfigEditError {
                 language: ConfigLanguage::Json,
                 message,
                 ..
-            } => write!(f, "it is not JSON: {message}"),
+            } => write!(f, "invalid JSON: {message}"),
             Self::Syntax {
                 language: ConfigLanguage::Toml,
                 message,
                 ..
-            } => write!(f, "it is not TOML: {message}"),
-            Self::NotATable { key: None } => f.write_str("it is JSON, but no object"),
-            Self::NotATable { key: Some(key) } => write!(f, "`{key}` has no keys"),
-            Self::DuplicateKey { key } => write!(f, "`{key}` is there more than once"),
-            Self::UnsupportedLayout => {
-                f.write_str("it is written in a way that the server cannot be put into")
+            } => write!(f, "invalid TOML: {message}"),
+            Self::NotATable { key: None } => {
+                f.write_str("invalid configuration: expected a JSON object")
             }
+            Self::NotATable { key: Some(key) } => write!(f, "invalid `{key}`: expected a table"),
+            Self::DuplicateKey { key } => write!(f, "duplicate key `{key}`"),
+            Self::UnsupportedLayout => f.write_str("cannot add the server: unsupported layout"),
         }
     }
 }
@@ -93,7 +93,7 @@ impl fmt::Display for ConfigEditError {
 impl std::error::Error for ConfigEditError {}
 
 impl ConfigEditError {
-    /// Returns the line that it is about, counted from 1.
+    /// Returns the line of the error, counted from 1.
     pub(crate) fn line(&self) -> Option<usize> {
         if let Self::Syntax { line, .. } = self {
             Some(*line)
@@ -103,11 +103,11 @@ impl ConfigEditError {
     }
 }
 
-/// Puts an entry into the text of a client's file; nothing is a file that is not there. What is not
-/// of the entry keeps its bytes.
+/// Adds or updates an entry in the text of a client's file. `None` is a file that does not exist.
+/// Bytes outside the entry are preserved.
 ///
 /// # Errors
-/// When the text is not in the client's language, or holds something else where servers should be.
+/// Fails if the text is invalid, or if the servers are not a table.
 pub(crate) fn plan_edit(
     client: Client,
     existing: Option<&str>,
@@ -125,7 +125,7 @@ pub(crate) fn plan_edit(
     }
     let mark = &whole[..whole.len() - text.len()];
     let edited = diff::merge_line_ends(text, &edited);
-    // What is written is read first: nothing may leave a client with a file that it cannot use.
+    // The result is parsed before it is written: a client must never get an unusable file.
     match edit_text(format, &edited, entry) {
         Ok((_, EntryChange::Unchanged)) => Ok(ConfigEdit {
             text: format!("{mark}{edited}"),
@@ -146,8 +146,8 @@ fn edit_text(
     }
 }
 
-/// Says whether an entry with this command and first argument starts this program, wherever it
-/// lies: then what else stands in it is for us.
+/// Returns true if an entry with this command and first argument starts this program, in any
+/// directory. Its other fields then apply to this program.
 pub(crate) fn is_this_program(
     entry: &ServerEntry,
     command: Option<&str>,
@@ -179,7 +179,7 @@ mod tests {
         }
     }
 
-    /// Plans, shows what changes, and looks whether the same plan changes nothing more.
+    /// Plans an edit, renders the change, and checks that a second edit changes nothing.
     fn check(client: Client, existing: &str, arguments: &[&str]) -> String {
         let entry = entry(arguments);
         let planned = match plan_edit(client, Some(existing), &entry) {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn new_files() {
+    fn new_files_have_only_the_entry() {
         let new = |client: &Client| {
             format!(
                 "{}\n{}",
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn json_keeps_what_is_not_ours() {
+    fn other_json_content_is_preserved() {
         let file = r#"{
 	// mine
 	"theme": "dark",
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_starts_this_command_keeps_the_rest() {
+    fn an_entry_that_starts_this_command_keeps_its_other_fields() {
         let file = r#"{
   "mcpServers": {
     "skills": {
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_starts_something_else_goes() {
+    fn an_entry_that_starts_another_program_is_replaced() {
         let file = r#"{
   "mcpServers": {
     "skills": {
@@ -398,7 +398,7 @@ x = 1
     }
 
     #[test]
-    fn toml_keeps_what_is_not_ours() {
+    fn other_toml_content_is_preserved() {
         let file = "# mine\nmodel   = 'm' # yes\n\n[mcp_servers.other]\ncommand = \"x\"\n\n[tools]\nlist = [ 1,\n 2 ]\n";
         insta::assert_snapshot!(check(Client::Codex, file, &["--root", "C:\\x"]), @r#"
         added
@@ -445,7 +445,7 @@ x = 1
     }
 
     #[test]
-    fn toml_updates_in_place() {
+    fn toml_entries_are_updated_in_place() {
         let file = r#"[mcp_servers.skills]
 startup_timeout_sec = 20
 command = "/usr/bin/skills" # ours
@@ -476,7 +476,7 @@ A = "b"
     }
 
     #[test]
-    fn marks_and_line_ends_stay() {
+    fn byte_order_marks_and_line_ends_are_preserved() {
         let check = |client: Client, before: &str, after: &str, added: &str| {
             let text = plan_edit(
                 client,
@@ -508,20 +508,20 @@ A = "b"
     }
 
     #[test]
-    fn what_cannot_be_read_is_left_alone() {
+    fn invalid_files_are_not_changed() {
         let json = |text| check(Client::Claude, text, &[]);
         let toml = |text| check(Client::Codex, text, &[]);
-        insta::assert_snapshot!(json("{\n  \"a\": 1\n  \"b\": 2\n}"), @"line Some(2): it is not JSON: Expected comma");
-        insta::assert_snapshot!(json("{\n  \"a\": [1,\n}"), @"line Some(3): it is not JSON: Unexpected close brace");
-        insta::assert_snapshot!(json("{'a': 1}"), @"line Some(1): it is not JSON: Single-quoted strings are not allowed");
-        insta::assert_snapshot!(json("[1]"), @"line None: it is JSON, but no object");
-        insta::assert_snapshot!(json("{\"mcpServers\": []}"), @"line None: `mcpServers` has no keys");
-        insta::assert_snapshot!(json("{\"mcpServers\": {}, \"mcpS\\u0065rvers\": {}}"), @"line None: `mcpServers` is there more than once");
-        insta::assert_snapshot!(json("{\"mcpServers\": {\"skills\": {}, \"skills\": {}}}"), @"line None: `skills` is there more than once");
-        insta::assert_snapshot!(toml("a = 1\nb = \n"), @"line Some(2): it is not TOML: string values must be quoted, expected literal string");
-        insta::assert_snapshot!(toml("a = 1\na = 2\n"), @"line Some(2): it is not TOML: duplicate key");
-        insta::assert_snapshot!(toml("mcp_servers = 1\n"), @"line None: `mcp_servers` has no keys");
-        insta::assert_snapshot!(toml("[[mcp_servers]]\nx = 1\n"), @"line None: `mcp_servers` has no keys");
+        insta::assert_snapshot!(json("{\n  \"a\": 1\n  \"b\": 2\n}"), @"line Some(2): invalid JSON: Expected comma");
+        insta::assert_snapshot!(json("{\n  \"a\": [1,\n}"), @"line Some(3): invalid JSON: Unexpected close brace");
+        insta::assert_snapshot!(json("{'a': 1}"), @"line Some(1): invalid JSON: Single-quoted strings are not allowed");
+        insta::assert_snapshot!(json("[1]"), @"line None: invalid configuration: expected a JSON object");
+        insta::assert_snapshot!(json("{\"mcpServers\": []}"), @"line None: invalid `mcpServers`: expected a table");
+        insta::assert_snapshot!(json("{\"mcpServers\": {}, \"mcpS\\u0065rvers\": {}}"), @"line None: duplicate key `mcpServers`");
+        insta::assert_snapshot!(json("{\"mcpServers\": {\"skills\": {}, \"skills\": {}}}"), @"line None: duplicate key `skills`");
+        insta::assert_snapshot!(toml("a = 1\nb = \n"), @"line Some(2): invalid TOML: string values must be quoted, expected literal string");
+        insta::assert_snapshot!(toml("a = 1\na = 2\n"), @"line Some(2): invalid TOML: duplicate key");
+        insta::assert_snapshot!(toml("mcp_servers = 1\n"), @"line None: invalid `mcp_servers`: expected a table");
+        insta::assert_snapshot!(toml("[[mcp_servers]]\nx = 1\n"), @"line None: invalid `mcp_servers`: expected a table");
         assert!(json(&"[".repeat(100_000)).contains("depth"));
     }
 }

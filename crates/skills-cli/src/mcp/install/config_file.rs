@@ -1,7 +1,7 @@
-//! The file of a client: read as a whole, and replaced as a whole or not at all.
+//! A client's configuration file, read and replaced as a whole.
 #![expect(
     clippy::disallowed_methods,
-    reason = "a file of a client is no file of a skill"
+    reason = "a file of a client is not a file of a skill"
 )]
 
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -15,55 +15,55 @@ use super::client::Scope;
 use crate::input::{self, InputError};
 use crate::policy_config::path_spellings;
 
-/// The longest file that is read, in bytes.
+/// Maximum size of a configuration file, in bytes.
 const MAX_BYTES: u64 = 4 << 20;
-/// How many links are followed from one to the next.
+/// Maximum number of symlinks that are followed.
 const MAX_LINKS: usize = 40;
 
-/// A file that may be a link, as managers of dotfiles make them: what it leads to is read and
-/// written, and the link stays.
+/// A configuration file, which can be a symlink, as dotfile managers create them. The target of the
+/// symlink is read and written; the symlink is kept.
 pub(crate) struct ConfigFile {
     path: PathBuf,
     target: PathBuf,
 }
 
 impl ConfigFile {
-    /// Finds where a file lies.
+    /// Resolves the path of a configuration file.
     ///
     /// # Errors
-    /// When links lead in circles or through directories that are not there, or out of `project`:
-    /// that may have been written by anybody.
+    /// Fails if symlinks form a loop or pass missing directories, or if they leave `project`, whose
+    /// content is not trusted.
     pub(crate) fn find(named: PathBuf, project: Option<&Path>) -> anyhow::Result<Self> {
         let end = follow_links(&named).and_then(|end| path_spellings(&end).pop());
         let end = end.filter(|end| !end.components().any(|part| part == Component::ParentDir));
-        let leads = end.ok_or_else(|| {
-            InputError::new(format!("{} is a link that leads nowhere", named.display()))
+        let target = end.ok_or_else(|| {
+            InputError::new(format!("cannot resolve the symlink `{}`", named.display()))
         })?;
         if let Some(project) = project {
             let root = project
                 .canonicalize()
-                .with_context(|| format!("{} cannot be looked at", project.display()))?;
-            if !leads.starts_with(root) {
+                .with_context(|| format!("cannot resolve `{}`", project.display()))?;
+            if !target.starts_with(root) {
                 let message = format!(
-                    "{} leads out of the project, to {}: change that file by hand",
+                    "symlink `{}` leaves the project, to `{}`; edit that file manually",
                     named.display(),
-                    leads.display()
+                    target.display()
                 );
                 return Err(InputError::new(message).into());
             }
         }
         Ok(Self {
             path: named,
-            target: leads,
+            target,
         })
     }
 
-    /// Returns the path by which the client knows the file.
+    /// Returns the path at which the client looks up the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns what is read and written, where that is another file.
+    /// Returns the target of the symlink, if the file is one.
     pub(crate) fn link(&self) -> Option<&Path> {
         let is_link = self
             .path
@@ -72,10 +72,11 @@ impl ConfigFile {
         is_link.then_some(self.target.as_path())
     }
 
-    /// Reads the file as it is now.
+    /// Reads the current content of the file.
     ///
     /// # Errors
-    /// When it is no regular file, no text in UTF-8 or longer than 4 MiB, or cannot be read.
+    /// Fails if the file cannot be read, is not a regular file, is not valid UTF-8 or is larger
+    /// than 4 MiB. A missing file is not an error.
     pub(crate) fn read(&self) -> anyhow::Result<Snapshot> {
         match self.target.symlink_metadata() {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Snapshot { content: None }),
@@ -88,23 +89,22 @@ impl ConfigFile {
         }
     }
 
-    /// Puts a text in the place of the file, if that is still what was read before. The new file
-    /// keeps owner and mode of the old one; where there was none, a file of the user is for them
-    /// alone.
+    /// Replaces the file if it is unchanged since `before` was read. The new file keeps owner and
+    /// mode of the old one. A new file in user scope is readable by the user only.
     ///
     /// # Errors
-    /// When something cannot be written, or the owner cannot be kept; then the file is what it was,
-    /// unless the error says where that is now.
+    /// Fails if a file cannot be written or its owner cannot be kept. The file is then unchanged,
+    /// unless the error message has the path of its old content.
     pub(crate) fn replace(
         &self,
         before: &Snapshot,
         text: &str,
         scope: Scope,
     ) -> anyhow::Result<Replacement> {
-        let failed = || format!("{} cannot be written", self.target.display());
+        let failed = || format!("cannot write `{}`", self.target.display());
         let directory = self.target.parent().ok_or_else(|| anyhow!(failed()))?;
         create_dir(directory, scope).with_context(failed)?;
-        // A file that its owner made read-only is not replaced either.
+        // A read-only file is not replaced either.
         if before.content.is_some()
             && let Err(error) = OpenOptions::new().write(true).open(&self.target)
         {
@@ -135,7 +135,7 @@ impl ConfigFile {
             .with_context(failed)
     }
 
-    /// Names the file that a new text is written to before it takes the place of the old one.
+    /// Returns the path of the temporary file that replaces the old file.
     fn temp_path(&self) -> PathBuf {
         let mut name = self.target.file_name().unwrap_or_default().to_owned();
         name.push(format!(".{}.tmp", std::process::id()));
@@ -143,10 +143,10 @@ impl ConfigFile {
     }
 }
 
-/// What a file held when it was read.
+/// The content of a file when it was read.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
-    /// Text and metadata; nothing when there was no file.
+    /// Text and metadata; `None` if there was no file.
     content: Option<(String, Metadata)>,
 }
 
@@ -166,7 +166,7 @@ fn write_temp(file: &mut File, text: &str, old: Option<&Metadata>) -> io::Result
     file.sync_all()
 }
 
-/// Follows links to what is none, which may not be there yet; nothing for a circle.
+/// Follows symlinks to a path that is not a symlink and need not exist. Returns `None` for a loop.
 fn follow_links(named: &Path) -> Option<PathBuf> {
     let mut path = named.to_owned();
     for _ in 0..MAX_LINKS {
@@ -193,7 +193,7 @@ fn create_dir(directory: &Path, _scope: Scope) -> io::Result<()> {
     fs::create_dir_all(directory)
 }
 
-/// Makes a file that was not there.
+/// Creates a file that must not exist.
 #[cfg(unix)]
 fn create_file(path: &Path, scope: Scope) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -217,7 +217,7 @@ fn copy_owner_and_mode(file: &File, old: &Metadata) -> io::Result<()> {
     if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
         fchown(file, Some(old.uid()), Some(old.gid()))?;
     }
-    // A change of owner takes bits of the mode away, so the mode comes last.
+    // Changing the owner clears mode bits, so the mode is set last.
     file.set_permissions(old.permissions())
 }
 

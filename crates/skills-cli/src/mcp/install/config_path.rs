@@ -1,10 +1,10 @@
-//! Where clients keep their configuration.
+//! Paths of the clients' configuration files.
 
 use std::path::PathBuf;
 
 use super::client::{Client, Scope};
 
-/// What decides where files are. Every path is absolute; what is not set is nothing.
+/// Inputs that determine the paths. Every path is absolute; `None` is not set.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ClientEnvironment {
     pub(crate) system: System,
@@ -15,7 +15,7 @@ pub(crate) struct ClientEnvironment {
     pub(crate) claude: Option<PathBuf>,
     /// `CODEX_HOME`.
     pub(crate) codex: Option<PathBuf>,
-    /// `GEMINI_CLI_HOME`, which stands for the home directory.
+    /// `GEMINI_CLI_HOME`, which replaces the home directory.
     pub(crate) gemini: Option<PathBuf>,
     /// `XDG_CONFIG_HOME`.
     pub(crate) config: Option<PathBuf>,
@@ -23,7 +23,7 @@ pub(crate) struct ClientEnvironment {
     pub(crate) app_data: Option<PathBuf>,
 }
 
-/// The systems that keep the files of applications in different places.
+/// Operating systems with different application directories.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum System {
     #[default]
@@ -32,8 +32,8 @@ pub(crate) enum System {
     Windows,
 }
 
-/// Returns the file that a client reads its servers from; nothing when what it lies in is not
-/// known.
+/// Returns the file that a client reads its servers from. Returns `None` if its parent directory is
+/// unknown.
 pub(crate) fn config_path(
     client: Client,
     scope: Scope,
@@ -72,7 +72,7 @@ fn user_config_path(client: Client, surroundings: &ClientEnvironment) -> Option<
     }
 }
 
-/// Where applications of the desktop keep their files.
+/// Returns the configuration directory of desktop applications.
 fn app_config_dir(surroundings: &ClientEnvironment) -> Option<PathBuf> {
     let home = surroundings.home.as_ref();
     match surroundings.system {
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn every_client_has_its_places() {
+    fn every_client_has_user_and_project_paths() {
         let plain = ClientEnvironment {
             home: Some("/home/a".into()),
             project: Some("/p".into()),
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_and_systems_move_them() {
+    fn paths_depend_on_variables_and_system() {
         let moved = ClientEnvironment {
             claude: Some("/c".into()),
             codex: Some("/x".into()),

@@ -1,16 +1,16 @@
-//! What changes between two texts, line by line.
+//! Line differences between two texts.
 
 use std::ops::Range;
 
-/// How many lines are shown around a change.
+/// Number of context lines around a change.
 const CONTEXT: usize = 2;
-/// The longest line that is shown whole, in characters.
+/// Maximum length of a line that is shown in full, in characters.
 const MAX_LINE_CHARS: usize = 600;
-/// How much is shown of each end of a longer one.
+/// Number of characters shown of each end of a longer line.
 const MAX_END_CHARS: usize = 250;
 
-/// Shows the change: removed lines behind `-`, added ones behind `+`, and a few that stay. Nothing
-/// changed is an empty text.
+/// Renders a change: removed lines with `-`, added lines with `+`, and context lines. Returns an
+/// empty text if nothing changed.
 pub(crate) fn render_diff(before: &str, after: &str) -> String {
     let (before, after) = (split_lines(before), split_lines(after));
     let (old, new) = changed_ranges(&before, &after);
@@ -30,7 +30,7 @@ pub(crate) fn render_diff(before: &str, after: &str) -> String {
         .collect()
 }
 
-/// Returns the lines that are removed and those that are added, without the lines around them.
+/// Returns the removed and the added lines, without context lines.
 pub(crate) fn changed_lines<'a>(before: &'a str, after: &'a str) -> (Vec<&'a str>, Vec<&'a str>) {
     let (before, after) = (split_lines(before), split_lines(after));
     let (old, new) = changed_ranges(&before, &after);
@@ -40,9 +40,9 @@ pub(crate) fn changed_lines<'a>(before: &'a str, after: &'a str) -> (Vec<&'a str
     )
 }
 
-/// Takes from `after` what changed and from `before` all other bytes, so that line ends stay as
-/// they were. A line that takes the place of another ends as that did, and one that is added as the
-/// first of `before` does.
+/// Merges the changed lines of `after` with all other bytes of `before`, so that line ends are
+/// preserved. A replaced line keeps its line end; an added line gets that of the first line of
+/// `before`.
 pub(crate) fn merge_line_ends(before: &str, after: &str) -> String {
     let (old_lines, new_lines) = (split_lines(before), split_lines(after));
     let (old, new) = changed_ranges(&old_lines, &new_lines);
@@ -69,7 +69,7 @@ pub(crate) fn merge_line_ends(before: &str, after: &str) -> String {
     text
 }
 
-/// Finds the lines that differ: those between what both begin with and what both end with.
+/// Returns the lines that differ: those between the common prefix and the common suffix.
 fn changed_ranges(before: &[&str], after: &[&str]) -> (Range<usize>, Range<usize>) {
     let same = |(a, b): &(&&str, &&str)| trim_line_end(a) == trim_line_end(b);
     let start = before.iter().zip(after).take_while(same).count();
@@ -87,7 +87,7 @@ fn split_lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
-/// The end of a line; nothing when the text ends first.
+/// Returns the line end; `None` at the end of the text.
 fn line_end(line: &str) -> Option<&'static str> {
     if line.ends_with("\r\n") {
         Some("\r\n")
@@ -96,7 +96,7 @@ fn line_end(line: &str) -> Option<&'static str> {
     }
 }
 
-/// A line without its end.
+/// Returns a line without its line end.
 fn trim_line_end(line: &str) -> &str {
     let line = line.strip_suffix('\n').unwrap_or(line);
     line.strip_suffix('\r').unwrap_or(line)
@@ -107,10 +107,8 @@ fn truncate_line(line: &str) -> String {
     if count <= MAX_LINE_CHARS {
         return line.to_owned();
     }
-    let (head, tail): (String, String) = (
-        line.chars().take(MAX_END_CHARS).collect(),
-        line.chars().skip(count - MAX_END_CHARS).collect(),
-    );
+    let head: String = line.chars().take(MAX_END_CHARS).collect();
+    let tail: String = line.chars().skip(count - MAX_END_CHARS).collect();
     format!("{head} … {} characters … {tail}", count - 2 * MAX_END_CHARS)
 }
 
@@ -119,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_stands_between_lines_that_stay() {
+    fn a_change_is_shown_with_context_lines() {
         insta::assert_snapshot!(render_diff("a\nb\nc\nd\ne\nf\n", "a\nb\nc\nX\nY\ne\nf\n"), @r"
           b
           c
@@ -132,14 +130,14 @@ mod tests {
         assert_eq!(
             render_diff("a\nb\n", "a\r\nb"),
             "",
-            "line ends are no change"
+            "line ends are not a change"
         );
         assert_eq!(render_diff("", "a\n"), "+ a\n");
         assert_eq!(render_diff("a\na\n", "a\na\na\n"), "  a\n  a\n+ a\n");
     }
 
     #[test]
-    fn long_lines_are_cut_in_their_middle() {
+    fn long_lines_are_truncated_in_the_middle() {
         let shown = render_diff("", &format!("begin{}end\n", "x".repeat(10_000)));
         assert!(
             shown.starts_with("+ beginx")
@@ -151,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_do_not_change_stay() {
+    fn unchanged_bytes_are_preserved() {
         assert_eq!(
             merge_line_ends("a\r\nb\nc\r\n", "a\nb\nX\nc\n"),
             "a\r\nb\nX\r\nc\r\n"

@@ -1,4 +1,4 @@
-//! Edits JSON as people keep it: comments, trailing commas, indentation and order stay.
+//! Edits JSON configuration. Comments, trailing commas, indentation and order are preserved.
 
 use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 use super::client::{ConfigFormat, ConfigLanguage};
 use super::config_edit::{ConfigEditError, EntryChange, ServerEntry, is_this_program};
 
-/// The keys of a server that is reached over a network, which clients prefer to a command.
+/// Keys of a remote server, which clients prefer over a command.
 const REMOTE_KEYS: [&str; 3] = ["url", "httpUrl", "serverUrl"];
 
-/// Comments and trailing commas are usual in the files of editors; whatever else JSON does not know
-/// is a mistake.
+/// Comments and trailing commas are common in files of editors; other extensions of JSON are
+/// errors.
 const PARSE_OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -25,7 +25,7 @@ const PARSE_OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// Puts an entry into a text.
+/// Adds or updates an entry in a text.
 pub(crate) fn edit_json(
     text: &str,
     format: ConfigFormat,
@@ -61,7 +61,7 @@ pub(crate) fn edit_json(
     Ok((root.to_string(), change))
 }
 
-/// Puts an entry among the others.
+/// Adds or updates an entry in the table of servers.
 fn put_entry(
     servers: &CstObject,
     entry: &ServerEntry,
@@ -83,8 +83,7 @@ fn put_entry(
         let there = single_property(&object, key)?;
         match there.as_ref().map(property_value) {
             Some(old) if old == *value => continue,
-            // A server with a command is one over standard input and output, also where that is not
-            // said.
+            // A server with a command uses standard input and output, even without this field.
             None if key == "type" => continue,
             Some(_) => there
                 .into_iter()
@@ -96,7 +95,7 @@ fn put_entry(
     Ok(change)
 }
 
-/// Says whether an entry starts this program.
+/// Returns true if an entry starts this program.
 fn is_same_server(object: &CstObject, entry: &ServerEntry) -> bool {
     let values: Map<String, Value> = object
         .properties()
@@ -123,7 +122,8 @@ fn entry_value(format: ConfigFormat, entry: &ServerEntry) -> Value {
     Value::Object(wanted)
 }
 
-/// Finds the one property of a name. Of two, programs take one or the other.
+/// Finds the property of a name. A duplicate is an error, since programs differ in which one they
+/// use.
 fn single_property(
     object: &CstObject,
     name: &str,
@@ -141,14 +141,14 @@ fn single_property(
 }
 
 fn property_value(property: &CstObjectProp) -> Value {
-    // A value that was parsed once is parsed again.
+    // The value was parsed before, so this cannot fail.
     property
         .value()
         .and_then(|value| parse_to_serde_value(&value.to_string(), &PARSE_OPTIONS).ok())
         .unwrap_or_default()
 }
 
-/// Turns text, lists and tables into what is written; an entry has nothing else.
+/// Converts a JSON value to an input of the syntax tree.
 fn to_cst(value: &Value) -> CstInputValue {
     match value {
         Value::Null => CstInputValue::Null,

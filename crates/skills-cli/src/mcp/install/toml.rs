@@ -1,14 +1,14 @@
-//! Edits TOML as people keep it: comments, blank lines and order stay.
+//! Edits TOML configuration. Comments, blank lines and order are preserved.
 
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 
 use super::client::ConfigLanguage;
 use super::config_edit::{ConfigEditError, EntryChange, ServerEntry, is_this_program};
 
-/// The key of a server that is reached over a network.
+/// Key of a remote server.
 const REMOTE_KEY: &str = "url";
 
-/// Puts an entry into a text. Line ends of the result are all alike.
+/// Adds or updates an entry in a text. The result has uniform line ends.
 pub(crate) fn edit_toml(
     text: &str,
     section: &str,
@@ -34,7 +34,7 @@ pub(crate) fn edit_toml(
     Ok((document.to_string(), change))
 }
 
-/// Puts an entry among the others.
+/// Adds or updates an entry in the table of servers.
 fn put_entry(servers: &mut dyn TableLike, is_inline: bool, entry: &ServerEntry) -> EntryChange {
     let is_new = !servers.contains_key(&entry.name);
     let Some(server) = servers
@@ -68,7 +68,7 @@ fn put_entry(servers: &mut dyn TableLike, is_inline: bool, entry: &ServerEntry) 
     change
 }
 
-/// Says whether an entry starts this program.
+/// Returns true if an entry starts this program.
 fn is_same_server(server: &Item, entry: &ServerEntry) -> bool {
     let text = |key| server.get(key).and_then(Item::as_str);
     let first = server
@@ -79,7 +79,7 @@ fn is_same_server(server: &Item, entry: &ServerEntry) -> bool {
     server.get(REMOTE_KEY).is_none() && is_this_program(entry, text("command"), first)
 }
 
-/// Makes the table of an entry, where and with the comments before it that another stood with.
+/// Creates the table of an entry, with the position and the leading comments of the old one.
 fn entry_table(entry: &ServerEntry, old: Option<&Table>) -> Table {
     let mut table = Table::new();
     table.insert("command", toml_edit::value(&entry.command));
@@ -95,7 +95,7 @@ fn argument_array(entry: &ServerEntry) -> Array {
     entry.arguments.iter().collect()
 }
 
-/// Changes a value, and keeps what is written around it.
+/// Changes a value and preserves the surrounding whitespace and comments.
 fn set_value(table: &mut dyn TableLike, key: &str, mut value: Value) {
     match table.get_mut(key).and_then(Item::as_value_mut) {
         Some(old) => {

@@ -1,4 +1,4 @@
-//! `mcp install` while others write the same file, on systems that exchange files.
+//! Tests of `mcp install` with concurrent writers, on systems that can exchange files.
 
 use std::fs;
 use std::path::Path;
@@ -8,21 +8,21 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::Place;
+use super::Fixture;
 
-/// How many calls run at once.
+/// Number of concurrent calls.
 const CALLS: usize = 12;
-/// Nothing takes this long but a test that fails.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Timeout of a failed test.
+const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 fn name(number: usize) -> String {
     format!("skills-{number}")
 }
 
-/// Starts so many calls, each with a name of its own.
-fn start(count: usize, place: &Place, client: &str) -> Vec<Child> {
+/// Starts calls, each with its own server name.
+fn start(count: usize, fixture: &Fixture, client: &str) -> Vec<Child> {
     let start = |number| {
-        let mut command = place.command(&["--client", client, "--yes", "--name", &name(number)]);
+        let mut command = fixture.command(&["--client", client, "--yes", "--name", &name(number)]);
         command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -33,16 +33,16 @@ fn start(count: usize, place: &Place, client: &str) -> Vec<Child> {
     (0..count).map(start).collect()
 }
 
-/// Waits for a call. One that fails must say that others wrote the file.
+/// Waits for a call. A failed call must report that another program changed the file.
 fn is_written(call: Child) -> bool {
     is_success(call.wait_with_output().unwrap())
 }
 
 fn is_success(output: Output) -> bool {
-    let told = String::from_utf8(output.stderr).unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(
-        output.status.success() || told.contains("another program changes it all the time"),
-        "{told}"
+        output.status.success() || stderr.contains("another program keeps changing it"),
+        "{stderr}"
     );
     output.status.success()
 }
@@ -55,7 +55,7 @@ fn has_entry(text: &str, client: &str, number: usize) -> bool {
 }
 
 #[test]
-fn of_twelve_calls_at_once_each_leaves_its_entry() {
+fn twelve_concurrent_calls_each_add_their_entry() {
     for (client, file, before) in [
         (
             "claude",
@@ -66,12 +66,12 @@ fn of_twelve_calls_at_once_each_leaves_its_entry() {
         ("claude", "home/.claude.json", None),
         ("codex", "home/.codex/config.toml", None),
     ] {
-        let place = Place::new();
+        let fixture = Fixture::new();
         if let Some(before) = before {
-            place.write(file, before);
+            fixture.write(file, before);
         }
-        assert!(start(CALLS, &place, client).into_iter().all(is_written));
-        let text = place.read(file);
+        assert!(start(CALLS, &fixture, client).into_iter().all(is_written));
+        let text = fixture.read(file);
         assert!(
             (0..CALLS).all(|number| has_entry(&text, client, number)),
             "{text}"
@@ -81,20 +81,19 @@ fn of_twelve_calls_at_once_each_leaves_its_entry() {
             "{text}"
         );
         assert_eq!(
-            place.files("home").len(),
+            fixture.files("home").len(),
             1,
             "nothing else is left: {:?}",
-            place.files("home")
+            fixture.files("home")
         );
     }
 }
 
-/// Clients keep what they know in memory, and write their file as a whole: to a new file, which
-/// then takes the place of the old one.
+/// Clients keep their configuration in memory and replace the whole file.
 #[test]
-fn what_a_client_writes_meanwhile_is_kept() {
-    let place = Place::new();
-    let file = place.write("home/.claude.json", "{\"written\": 0}\n");
+fn concurrent_writes_of_a_client_are_kept() {
+    let fixture = Fixture::new();
+    let file = fixture.write("home/.claude.json", "{\"written\": 0}\n");
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -105,8 +104,8 @@ fn what_a_client_writes_meanwhile_is_kept() {
                 wait_for(&file, count);
             }
         });
-        // How many of them find a moment to write depends on the machine.
-        let calls = start(3, &place, "claude");
+        // How many of them succeed depends on timing.
+        let calls = start(3, &fixture, "claude");
         let outputs: Vec<_> = calls.into_iter().map(Child::wait_with_output).collect();
         is_over.store(true, Ordering::Relaxed);
         outputs
@@ -115,13 +114,13 @@ fn what_a_client_writes_meanwhile_is_kept() {
             .for_each(drop);
     });
     assert_eq!(
-        place
+        fixture
             .call(&["--client", "claude", "--yes", "--name", "last"])
             .code,
         0
     );
-    assert!(place.read("home/.claude.json").contains("\"last\""));
-    assert_eq!(place.files("home"), [".claude.json"]);
+    assert!(fixture.read("home/.claude.json").contains("\"last\""));
+    assert_eq!(fixture.files("home"), [".claude.json"]);
 }
 
 fn replace(file: &Path, change: impl FnOnce(&mut Value)) {
@@ -136,14 +135,14 @@ fn read(file: &Path) -> Value {
     serde_json::from_slice(&fs::read(file).unwrap()).unwrap()
 }
 
-/// Waits until a file has what was written last. While two files are exchanged and exchanged back
-/// an older one can be seen for a moment.
+/// Waits until a file has the last written content. During an exchange an older version can be
+/// visible for a moment.
 fn wait_for(file: &Path, count: u64) {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TEST_TIMEOUT;
     while read(file)["written"] != count {
         assert!(
             Instant::now() < end,
-            "what the client wrote as number {count} is lost: {}",
+            "write {count} of the client is lost: {}",
             read(file)
         );
         std::thread::yield_now();

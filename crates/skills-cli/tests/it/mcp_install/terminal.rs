@@ -1,4 +1,4 @@
-//! `mcp install` with somebody at a terminal.
+//! Tests of `mcp install` on a terminal.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use super::Place;
+use super::Fixture;
 
 /// Ends what a terminal shows.
 const END: &str = "<end>";
@@ -30,7 +30,7 @@ fn answered(mut command: Command, answer: &str, meanwhile: impl FnOnce()) -> (i3
         while !shown.ends_with(END) {
             let count = screen.read(&mut part).unwrap();
             shown.push_str(&String::from_utf8_lossy(&part[..count]));
-            if shown.contains("Write this?") {
+            if shown.contains("Apply this change?") {
                 let _ = asked.send(());
             }
         }
@@ -53,66 +53,66 @@ fn answered(mut command: Command, answer: &str, meanwhile: impl FnOnce()) -> (i3
 }
 
 #[test]
-fn whoever_sits_at_the_terminal_decides() {
-    let place = Place::new();
-    let (code, shown) = answered(place.command(&["--client", "codex"]), "n", || {});
+fn the_user_at_the_terminal_decides() {
+    let fixture = Fixture::new();
+    let (code, shown) = answered(fixture.command(&["--client", "codex"]), "n", || {});
     assert!(
-        code == 3 && shown.contains("+ [mcp_servers.skills]") && shown.contains("stays as it is"),
+        code == 3 && shown.contains("+ [mcp_servers.skills]") && shown.contains("was not changed"),
         "{code}\n{shown}"
     );
-    assert!(place.files("home").is_empty());
-    let (code, shown) = answered(place.command(&["--client", "codex"]), "y", || {});
+    assert!(fixture.files("home").is_empty());
+    let (code, shown) = answered(fixture.command(&["--client", "codex"]), "y", || {});
     assert!(
-        code == 0 && shown.contains("config.toml is written; start Codex anew"),
+        code == 0 && shown.contains("config.toml; restart Codex"),
         "{code}\n{shown}"
     );
-    assert_eq!(place.files("home"), [".codex/config.toml"]);
+    assert_eq!(fixture.files("home"), [".codex/config.toml"]);
 }
 
-/// Clients write their files as well, and would lose what they wrote.
+/// Clients also write their files, and must not lose changes.
 #[test]
-fn what_others_write_during_the_question_stays() {
-    let place = Place::new();
-    place.write("home/.claude.json", "{}");
+fn changes_during_the_prompt_are_kept() {
+    let fixture = Fixture::new();
+    fixture.write("home/.claude.json", "{}");
     let others = "{\n  \"mcpServers\": {\n    \"other\": {\"command\": \"x\"}\n  }\n}\n";
-    let (code, shown) = answered(place.command(&["--client", "claude"]), "y", || {
-        drop(place.write("home/.claude.json", others))
+    let (code, shown) = answered(fixture.command(&["--client", "claude"]), "y", || {
+        drop(fixture.write("home/.claude.json", others))
     });
     assert!(
-        code == 0 && shown.contains(".claude.json is written"),
+        code == 0 && shown.contains(".claude.json; restart"),
         "{code}\n{shown}"
     );
-    let text = place.read("home/.claude.json");
+    let text = fixture.read("home/.claude.json");
     assert!(
         text.contains("\"other\": {\"command\": \"x\"},\n    \"skills\": {"),
         "{text}"
     );
-    assert_eq!(place.files("home"), [".claude.json"]);
+    assert_eq!(fixture.files("home"), [".claude.json"]);
 }
 
-/// Who agreed to replace one server did not agree to replace another.
+/// A confirmation to replace one server does not cover another one.
 #[test]
-fn an_entry_that_changes_during_the_question_is_left_alone() {
-    let place = Place::new();
+fn an_entry_that_changes_during_the_prompt_is_not_replaced() {
+    let fixture = Fixture::new();
     let server =
         |command: &str| format!("model = \"m\"\n[mcp_servers.skills]\ncommand = \"{command}\"\n");
-    let config = |command: &str| place.write("home/.codex/config.toml", &server(command));
+    let config = |command: &str| fixture.write("home/.codex/config.toml", &server(command));
     for (before, meanwhile) in [(Some("/bin/one"), "/bin/other"), (None, "/bin/other")] {
         match before {
             Some(before) => drop(config(before)),
-            None => std::fs::remove_file(place.path("home/.codex/config.toml")).unwrap(),
+            None => std::fs::remove_file(fixture.path("home/.codex/config.toml")).unwrap(),
         }
-        let (code, shown) = answered(place.command(&["--client", "codex"]), "y", || {
+        let (code, shown) = answered(fixture.command(&["--client", "codex"]), "y", || {
             drop(config(meanwhile))
         });
         assert!(
-            code == 1 && shown.contains("the server \"skills\" in it changed while you were asked"),
+            code == 1 && shown.contains("server `skills` in it changed during the prompt"),
             "{code}\n{shown}"
         );
         assert_eq!(
             (
-                place.read("home/.codex/config.toml"),
-                place.files("home").len()
+                fixture.read("home/.codex/config.toml"),
+                fixture.files("home").len()
             ),
             (server(meanwhile), 1)
         );

@@ -1,4 +1,4 @@
-//! Who has how many sessions.
+//! Table of sessions and their owners.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,12 +8,12 @@ use crate::http::json_rpc_header::JsonRpcId;
 use crate::http::rejection::Rejection;
 use crate::principal::Principal;
 
-/// The sessions that have an owner, and how many of whom are about to begin.
+/// The sessions with their owners, and the number of reservations per principal.
 #[derive(Debug, Default)]
 pub(super) struct SessionTable {
     sessions: HashMap<SessionId, OwnedSession>,
     reserved: HashMap<Principal, usize>,
-    /// Counts what is done with sessions: a clock that never shows the same twice.
+    /// Logical clock: incremented with each use of a session.
     clock: u64,
 }
 
@@ -21,23 +21,24 @@ pub(super) struct SessionTable {
 struct OwnedSession {
     principal: Principal,
     last_used: u64,
-    /// How many messages are being answered in it, and streams listened to.
+    /// Number of running requests and open streams in the session.
     active: usize,
     request_ids: HashSet<JsonRpcId>,
 }
 
-/// How many sessions there may be.
+/// Limits of the number of sessions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SessionQuota {
     total: usize,
-    /// More than these nobody has.
+    /// Maximum per principal.
     max: usize,
-    /// Who has more than these gives way to others.
+    /// Equal share: sessions of principals above it can be evicted for others.
     fair_share: usize,
 }
 
 impl SessionQuota {
-    /// Of several principals each may have half of all, so that none takes all places from others.
+    /// If there are several principals, each can have half of the total, so that none takes all
+    /// sessions.
     pub(super) fn new(all: usize, principals: usize) -> Self {
         let most = if principals > 1 { all / 2 } else { all };
         Self {
@@ -59,8 +60,8 @@ impl SessionTable {
         }
     }
 
-    /// Counts a session that is about to begin, and returns the one that goes for it if there is no
-    /// room. It is forgotten here already.
+    /// Reserves a session, and returns the session to close if there is no free one. It is already
+    /// removed from the table.
     pub(super) fn reserve(
         &mut self,
         principal: &Principal,
@@ -88,7 +89,7 @@ impl SessionTable {
         Ok(silent)
     }
 
-    /// No longer counts a session that was about to begin.
+    /// Releases a reservation.
     pub(super) fn release(&mut self, principal: &Principal) {
         if let Some(number) = self.reserved.get_mut(principal) {
             *number = number.saturating_sub(1);
@@ -150,7 +151,7 @@ impl SessionTable {
         owned + self.reserved.get(principal).copied().unwrap_or_default()
     }
 
-    /// Returns the session that was silent longest, of those who may lose one.
+    /// Returns the least recently used idle session of the principals that may lose one.
     fn least_recently_used(&self, may_lose: impl Fn(&Principal) -> bool) -> Option<SessionId> {
         let silent = self
             .sessions
@@ -166,25 +167,25 @@ impl SessionTable {
 mod tests {
     use super::*;
 
-    /// Lets each of some principals begin a session in turn, and tells whose went for it.
+    /// Lets principals start sessions in turn, and returns whose session was evicted each time.
     fn check(all: usize, principals: usize, turns: &[&str]) -> Vec<String> {
-        let (mut book, shares) = (SessionTable::default(), SessionQuota::new(all, principals));
+        let (mut table, shares) = (SessionTable::default(), SessionQuota::new(all, principals));
         let mut begin = |(number, name): (usize, &&str)| {
             let principal = Principal::new(name);
-            let gone = match book.reserve(&principal, shares) {
+            let gone = match table.reserve(&principal, shares) {
                 Ok(None) => String::new(),
                 Ok(Some(gone)) => gone.to_string(),
                 Err(_) => return "refused".to_owned(),
             };
-            book.insert(format!("{name}{number}").into(), &principal);
-            book.release(&principal);
+            table.insert(format!("{name}{number}").into(), &principal);
+            table.release(&principal);
             gone
         };
         turns.iter().enumerate().map(&mut begin).collect()
     }
 
     #[test]
-    fn one_alone_may_have_all() {
+    fn a_single_principal_can_have_all_sessions() {
         assert_eq!(
             check(3, 1, &["a", "a", "a", "a", "a"]),
             ["", "", "", "a0", "a1"]
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_each_may_have_half() {
+    fn each_of_several_principals_can_have_half() {
         assert_eq!(
             check(4, 2, &["a", "a", "a", "b", "b", "b"]),
             ["", "", "a0", "", "", "b3"]
@@ -200,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn others_give_way_who_have_more_than_a_fair_share() {
+    fn sessions_above_a_fair_share_are_evicted() {
         assert_eq!(
             check(4, 4, &["a", "a", "b", "b", "c", "d", "c"]),
             ["", "", "", "", "a0", "b2", "c4"]
@@ -208,25 +209,29 @@ mod tests {
     }
 
     #[test]
-    fn fair_shares_are_left_alone() {
+    fn sessions_within_a_fair_share_are_kept() {
         assert_eq!(check(2, 3, &["a", "b", "c"]), ["", "", "refused"]);
     }
 
     #[test]
-    fn sessions_in_use_stay() {
-        let (mut book, shares) = (SessionTable::default(), SessionQuota::new(4, 3));
+    fn sessions_in_use_are_not_evicted() {
+        let (mut table, shares) = (SessionTable::default(), SessionQuota::new(4, 3));
         let [one, two] = ["a", "b"].map(Principal::new);
         for id in ["1", "2"] {
-            book.insert(id.into(), &one);
-            book.enter(id, &one, None).unwrap();
+            table.insert(id.into(), &one);
+            table.enter(id, &one, None).unwrap();
         }
         assert_eq!(
-            book.reserve(&one, shares),
+            table.reserve(&one, shares),
             Err(Rejection::TooManySessions),
-            "it has as many as it may"
+            "it is at its limit"
         );
-        assert_eq!(book.reserve(&two, shares), Ok(None), "others have room");
-        book.leave(&"2".into(), None);
-        assert_eq!(book.reserve(&one, shares), Ok(Some("2".into())));
+        assert_eq!(
+            table.reserve(&two, shares),
+            Ok(None),
+            "another principal can start one"
+        );
+        table.leave(&"2".into(), None);
+        assert_eq!(table.reserve(&one, shares), Ok(Some("2".into())));
     }
 }

@@ -1,4 +1,4 @@
-//! What clients send, and worse.
+//! Request bodies, valid and invalid.
 
 use super::client::{Call, Open};
 use super::probe::Server;
@@ -6,7 +6,7 @@ use super::probe::Server;
 const TOO_MUCH: usize = 5 << 20;
 
 #[tokio::test]
-async fn bodies_that_are_too_long_are_refused() {
+async fn bodies_above_the_limit_are_rejected() {
     let server = Server::start(|http| http).await;
     let long = Call::post(vec![b' '; TOO_MUCH]);
     assert_eq!(
@@ -38,7 +38,7 @@ async fn bodies_that_are_too_long_are_refused() {
 }
 
 #[tokio::test]
-async fn bodies_up_to_the_limit_are_read() {
+async fn bodies_up_to_the_limit_are_accepted() {
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#;
     let server = Server::start(|http| http.max_request_body_bytes(body.len())).await;
     assert_ne!(Call::post(body).send(server.address).await.status(), 413);
@@ -52,7 +52,7 @@ async fn bodies_up_to_the_limit_are_read() {
 }
 
 #[tokio::test]
-async fn bodies_of_too_many_values_are_refused() {
+async fn bodies_with_too_many_values_are_rejected() {
     let server = Server::start(|http| http).await;
     let values = |number: usize| {
         Call::post(format!(
@@ -70,12 +70,12 @@ async fn bodies_of_too_many_values_are_refused() {
     assert_ne!(
         text.send(server.address).await.status(),
         413,
-        "text is one value"
+        "a string is one value"
     );
 }
 
 #[tokio::test]
-async fn long_bodies_that_do_not_come_keep_out_no_short_ones() {
+async fn slow_long_bodies_do_not_block_short_ones() {
     let server = Server::start(|http| http.max_concurrent_requests(1)).await;
     let head = Call::post("").with("content-length", &(4 << 20).to_string());
     let bytes = String::from_utf8(head.bytes())
@@ -95,7 +95,7 @@ async fn long_bodies_that_do_not_come_keep_out_no_short_ones() {
 }
 
 #[tokio::test]
-async fn what_is_no_message_is_told_so() {
+async fn invalid_messages_are_rejected() {
     let server = Server::start(|http| http).await;
     let deep = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{}{}}}"#,
@@ -133,7 +133,7 @@ async fn what_is_no_message_is_told_so() {
 }
 
 #[tokio::test]
-async fn messages_are_json_by_their_own_word() {
+async fn the_content_type_must_be_json() {
     let server = Server::start(|http| http).await;
     for media_type in [
         "text/plain",
@@ -163,7 +163,7 @@ async fn messages_are_json_by_their_own_word() {
 }
 
 #[tokio::test]
-async fn head_and_body_must_agree() {
+async fn head_and_body_must_match() {
     let server = Server::start(|http| http).await;
     let mismatched = [
         Call::tool("whoami").with("mcp-method", "tools/list"),

@@ -1,4 +1,4 @@
-//! A client that may be as wrong as it likes.
+//! A client that can send invalid requests.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// How long anything may take on a busy machine.
+/// Fails a test that hangs.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A request to be sent.
+/// A request to send.
 #[derive(Clone)]
 pub(super) struct Call {
     line: String,
@@ -41,12 +41,12 @@ impl Call {
         call.with("accept", "application/json, text/event-stream")
     }
 
-    /// Calls a tool as clients of 2026-07-28 do.
+    /// Calls a tool in the stateless lifecycle.
     pub(super) fn tool(name: &str) -> Self {
         Self::modern("tools/call", json!({ "name": name, "arguments": {} })).with("mcp-name", name)
     }
 
-    /// Subscribes to changes of the tools as clients of 2026-07-28 do.
+    /// Subscribes to changes of the tools in the stateless lifecycle.
     pub(super) fn subscribe() -> Self {
         Self::modern(
             "subscriptions/listen",
@@ -68,7 +68,7 @@ impl Call {
         .with("mcp-method", method)
     }
 
-    /// Begins a session as clients of 2025-11-25 do.
+    /// Starts a session in the legacy lifecycle.
     pub(super) fn initialize() -> Self {
         let client = json!({ "name": "test", "version": "1" });
         let params =
@@ -79,7 +79,7 @@ impl Call {
         )
     }
 
-    /// Calls a tool as clients of 2025-11-25 do.
+    /// Calls a tool in the legacy lifecycle.
     pub(super) fn old_tool(name: &str, id: u32) -> Self {
         let params = json!({ "name": name, "arguments": {} });
         Self::post(
@@ -109,7 +109,7 @@ impl Call {
         self
     }
 
-    /// Writes the request out, with the length of its body unless it is said to come in chunks.
+    /// Serializes the request, with the length of its body unless it is chunked.
     pub(super) fn bytes(&self) -> Vec<u8> {
         let mut text = format!("{}\r\n", self.line);
         for (name, value) in &self.headers {
@@ -137,24 +137,24 @@ impl Call {
         [format!("{text}\r\n").into_bytes(), body].concat()
     }
 
-    /// Sends the request and waits for the whole answer.
+    /// Sends the request and waits for the complete response.
     pub(super) async fn send(&self, address: SocketAddr) -> Reply {
         Open::send(address, &self.bytes()).await.rest().await
     }
 }
 
-/// A connection on which something was sent.
+/// A connection on which bytes were sent.
 pub(super) struct Open(TcpStream);
 
 impl Open {
     pub(super) async fn send(address: SocketAddr, bytes: &[u8]) -> Self {
         let mut stream = TcpStream::connect(address).await.unwrap();
-        // A server that refuses may close before all is sent; what it said counts.
+        // A server that rejects a request may close the connection early; its response counts.
         _ = stream.write_all(bytes).await;
         Self(stream)
     }
 
-    /// Waits until the text has come.
+    /// Waits until the text was received.
     pub(super) async fn until(&mut self, text: &str) -> String {
         let mut seen = vec![];
         while !String::from_utf8_lossy(&seen).contains(text) {
@@ -167,7 +167,7 @@ impl Open {
         String::from_utf8(seen).unwrap()
     }
 
-    /// Waits until the server closes the connection, and returns what came.
+    /// Waits until the server closes the connection, and returns everything that was received.
     pub(super) async fn rest(mut self) -> Reply {
         let mut seen = vec![];
         while let Ok(1..) = timeout(PATIENCE, self.0.read_buf(&mut seen))
@@ -178,7 +178,7 @@ impl Open {
     }
 }
 
-/// All that a server sent on a connection.
+/// Everything that a server sent on a connection.
 #[derive(Debug)]
 pub(super) struct Reply(pub(super) String);
 
@@ -193,7 +193,7 @@ impl Reply {
         status.unwrap_or_else(|| panic!("no answer: {:?}", self.0))
     }
 
-    /// Returns the status of an answer to HTTP/1.0, which comes by that version.
+    /// Returns the status of a response to HTTP/1.0, which has that version.
     pub(super) fn status_of_any_version(&self) -> u16 {
         self.0
             .split(' ')
@@ -209,7 +209,7 @@ impl Reply {
             .map(|(_, value)| value)
     }
 
-    /// Returns the one message in the body, be it JSON or the last event of a stream.
+    /// Returns the only message in the body, as JSON or as the last event of a stream.
     #[track_caller]
     pub(super) fn message(&self) -> Value {
         let mut lines = self
@@ -222,7 +222,7 @@ impl Reply {
         serde_json::from_str(last).unwrap()
     }
 
-    /// Returns the text that a tool gave.
+    /// Returns the text of a tool result.
     #[track_caller]
     pub(super) fn text(&self) -> String {
         let message = self.message();

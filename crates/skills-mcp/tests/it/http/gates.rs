@@ -1,4 +1,4 @@
-//! Who is let in.
+//! Access control: hosts, origins and tokens.
 
 use skills_mcp::BearerToken;
 
@@ -9,7 +9,7 @@ const ONE: &str = "0123456789abcdef0123456789abcdef";
 const TWO: &str = "fedcba9876543210fedcba9876543210";
 
 #[tokio::test]
-async fn only_known_hosts_and_origins_are_answered() {
+async fn only_allowed_hosts_and_origins_are_accepted() {
     let server = Server::start(|http| {
         http.allow_host("tools.example:8443")
             .allow_origin("https://app.example")
@@ -68,7 +68,7 @@ async fn only_known_hosts_and_origins_are_answered() {
 }
 
 #[tokio::test]
-async fn a_target_with_another_host_is_refused() {
+async fn a_target_with_another_host_is_rejected() {
     let server = Server::start(|http| http).await;
     let call = Call::new("GET", "/healthz").line("GET http://evil.example/healthz HTTP/1.1");
     assert_eq!(call.send(server.address).await.status(), 403);
@@ -77,7 +77,7 @@ async fn a_target_with_another_host_is_refused() {
 }
 
 #[tokio::test]
-async fn tokens_say_who_asks() {
+async fn tokens_identify_principals() {
     let tokens = BearerToken::parse_file(&format!("ci: {ONE}\nlaptop: {TWO}")).unwrap();
     let server =
         Server::start(|http| tokens.into_iter().fold(http, skills_mcp::HttpServer::token)).await;
@@ -91,12 +91,12 @@ async fn tokens_say_who_asks() {
             .await
             .status(),
         200,
-        "health is no secret"
+        "the health check needs no token"
     );
 }
 
 #[tokio::test]
-async fn nobody_else_is_answered() {
+async fn other_credentials_are_rejected() {
     let server = Server::start(|http| http.token(BearerToken::new("ci", ONE).unwrap())).await;
     let none = r#"Bearer realm="skills""#;
     let wrong = r#"Bearer realm="skills", error="invalid_token""#;
@@ -138,7 +138,7 @@ async fn nobody_else_is_answered() {
 }
 
 #[tokio::test]
-async fn nothing_secret_goes_on_to_the_handler() {
+async fn handlers_do_not_see_credentials() {
     let server = Server::start(|http| http.token(BearerToken::new("ci", ONE).unwrap())).await;
     let call = Call::tool("head")
         .with("authorization", &format!("Bearer {ONE}"))
@@ -152,7 +152,7 @@ async fn nothing_secret_goes_on_to_the_handler() {
 }
 
 #[tokio::test]
-async fn there_is_nothing_at_other_paths() {
+async fn other_paths_are_not_found() {
     let server = Server::start(|http| http).await;
     for path in [
         "/",

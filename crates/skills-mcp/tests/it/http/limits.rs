@@ -1,4 +1,4 @@
-//! What clients may use up.
+//! Limits of clients.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::probe::{Server, heard};
 const SHORT: Duration = Duration::from_millis(200);
 
 #[tokio::test]
-async fn heads_that_do_not_come_close_the_connection() {
+async fn slow_heads_close_the_connection() {
     let server = Server::start(|http| http.header_read_timeout(SHORT)).await;
     for begun in [
         "",
@@ -31,13 +31,13 @@ async fn heads_that_do_not_come_close_the_connection() {
     assert_eq!(
         idle.send(server.address).await.status(),
         200,
-        "and then the connection is closed"
+        "then the connection is closed"
     );
     server.answers().await;
 }
 
 #[tokio::test]
-async fn bodies_that_do_not_come_are_given_up() {
+async fn slow_bodies_time_out() {
     let server = Server::start(|http| http.request_body_timeout(SHORT)).await;
     let bytes = Call::tool("whoami").bytes();
     let reply = Open::send(server.address, &bytes[..bytes.len() - 1])
@@ -49,7 +49,7 @@ async fn bodies_that_do_not_come_are_given_up() {
 }
 
 #[tokio::test]
-async fn clients_that_do_not_read_lose_their_connection() {
+async fn clients_that_do_not_read_are_disconnected() {
     let server = Server::start(|http| http.write_timeout(SHORT).max_connections(1)).await;
     let mut deaf = TcpStream::connect(server.address).await.unwrap();
     let flood = Call::new("GET", "/healthz")
@@ -59,12 +59,12 @@ async fn clients_that_do_not_read_lose_their_connection() {
     let refused = async { while deaf.write_all(&flood).await.is_ok() {} };
     timeout(PATIENCE, refused)
         .await
-        .expect("it ends though nobody reads");
+        .expect("it ends although the client does not read");
     server.answers().await;
 }
 
 #[tokio::test]
-async fn heads_that_are_too_long_are_refused() {
+async fn long_heads_are_rejected() {
     let server = Server::start(|http| http).await;
     let many = (0..100).fold(Call::tool("whoami"), |call, number| {
         call.also(&format!("x-{number}"), "1")
@@ -76,7 +76,7 @@ async fn heads_that_are_too_long_are_refused() {
 }
 
 #[tokio::test]
-async fn connections_wait_for_a_place() {
+async fn connections_wait_for_a_slot() {
     let server = Server::start(|http| http.max_connections(2).header_read_timeout(SHORT)).await;
     let mut idle = vec![];
     for _ in 0..20 {
@@ -84,12 +84,12 @@ async fn connections_wait_for_a_place() {
     }
     server.answers().await;
     for open in idle {
-        assert_eq!(open.rest().await.0, "", "closed without a word");
+        assert_eq!(open.rest().await.0, "", "closed without a response");
     }
 }
 
 #[tokio::test]
-async fn principals_have_limits_of_their_own() {
+async fn principals_have_separate_limits() {
     let [one, two] = ["ci", "laptop"].map(|name| BearerToken::generate(name).unwrap());
     let server = Server::start(|http| {
         http.token(one.clone())
@@ -120,7 +120,7 @@ async fn principals_have_limits_of_their_own() {
 }
 
 #[tokio::test]
-async fn streams_hold_their_place_to_the_end() {
+async fn streams_hold_their_slot_to_the_end() {
     let server = Server::start(|http| http.max_concurrent_requests(1)).await;
     let mut telling = Open::send(server.address, &Call::tool("tell").bytes()).await;
     let head = telling.until("notifications/progress").await;
@@ -140,7 +140,7 @@ async fn streams_hold_their_place_to_the_end() {
 }
 
 #[tokio::test]
-async fn answers_hold_their_place_until_they_are_read() {
+async fn responses_hold_their_slot_until_they_are_read() {
     let server = Server::start(|http| http.max_concurrent_requests(1)).await;
     let mut unread = Open::send(server.address, &Call::tool("long").bytes()).await;
     unread.until("HTTP/1.1 200").await;
@@ -153,7 +153,7 @@ async fn answers_hold_their_place_until_they_are_read() {
 }
 
 #[tokio::test]
-async fn floods_are_stopped() {
+async fn the_request_rate_is_limited() {
     let server = Server::start(|http| http.requests_per_second(NonZeroU32::MIN)).await;
     let flood = Call::tool("whoami")
         .without("connection")
@@ -166,7 +166,7 @@ async fn floods_are_stopped() {
     .await
     .rest()
     .await;
-    assert_eq!(reply.status(), 200, "the first one passes");
+    assert_eq!(reply.status(), 200, "the first one is accepted");
     assert!(
         reply.0.contains("HTTP/1.1 429 ") && reply.0.contains("retry-after: "),
         "{}",

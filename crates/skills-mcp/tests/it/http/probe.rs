@@ -1,4 +1,4 @@
-//! A handler that tells what reached it.
+//! A handler that reports its requests.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use tokio::time::timeout;
 
 use super::client::{Call, PATIENCE};
 
-/// Its tools: `whoami` gives the principal, `head` the fields of the request's head, `long` more
-/// than any socket takes, `wait` waits until it is told to go on or is cancelled, and `tell`
-/// reports progress before it waits. Who subscribes waits in the same way.
+/// A handler with these tools: `whoami` returns the principal, `head` the headers of the request,
+/// `long` more than any socket buffers, `wait` waits for a signal or a cancellation, and `tell`
+/// reports progress before it waits. Subscriptions wait in the same way.
 #[derive(Clone, Default)]
 pub(super) struct Probe {
     pub(super) started: Arc<Notify>,
@@ -95,7 +95,7 @@ impl Probe {
     }
 }
 
-/// A server with the probe behind it.
+/// A server with the probe as handler.
 pub(super) struct Server {
     pub(super) address: SocketAddr,
     pub(super) probe: Probe,
@@ -132,7 +132,7 @@ impl Server {
         }
     }
 
-    /// Shows that the server answers as ever.
+    /// Asserts that the server still responds.
     #[track_caller]
     pub(super) fn answers(&self) -> impl Future<Output = ()> {
         let address = self.address;
@@ -144,7 +144,7 @@ impl Server {
         self.task
     }
 
-    /// Stops, and returns what makes it hurry.
+    /// Stops the server, and returns the trigger of the immediate shutdown.
     pub(super) fn stop_without_hurry(
         self,
     ) -> (oneshot::Sender<()>, JoinHandle<Result<(), HttpError>>) {
@@ -153,7 +153,7 @@ impl Server {
     }
 }
 
-/// Waits for the probe to say something.
+/// Waits for a signal of the probe.
 pub(super) async fn heard(what: &Notify) {
     timeout(PATIENCE, what.notified()).await.expect("in time");
 }

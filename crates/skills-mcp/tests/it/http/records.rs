@@ -1,4 +1,4 @@
-//! What is told of requests, and what is not.
+//! Access log entries.
 
 use std::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex};
@@ -11,12 +11,12 @@ use tracing::{Event, Metadata, Subscriber};
 use super::client::{Call, Open};
 use super::probe::{Server, heard};
 
-/// Keeps every event of every level, also those of the libraries, as one line.
+/// Records all events of every level, including those of dependencies, as one line each.
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<String>>>);
 
 impl Lines {
-    /// Returns the events of this crate, without the times.
+    /// Returns the events of this crate, without times.
     fn own(&self) -> Vec<String> {
         let own = |line: &String| {
             line.strip_prefix("skills_mcp::")
@@ -27,8 +27,8 @@ impl Lines {
 }
 
 impl Lines {
-    /// Waits until events come here: one that was met first on the thread of another test is
-    /// switched off until it is asked for again.
+    /// Waits until events are recorded: a call site that was first used on the thread of another
+    /// test is disabled until its interest is evaluated again.
     async fn wake(&self, server: &Server) {
         for _ in 0..100 {
             Call::new("GET", "/healthz").send(server.address).await;
@@ -72,7 +72,7 @@ struct Line(String);
 
 impl Visit for Line {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        // The duration goes last, so that a test can cut it off.
+        // The duration is last, so that a test can remove it.
         let at = self
             .0
             .find(" duration_ms=")
@@ -85,7 +85,7 @@ impl Visit for Line {
 }
 
 #[tokio::test]
-async fn each_request_is_told_once_without_its_secrets() {
+async fn each_request_is_logged_once_without_secrets() {
     let lines = Lines::default();
     let _kept = tracing::subscriber::set_default(lines.clone());
     let token = BearerToken::generate("ci").unwrap();
@@ -146,7 +146,7 @@ async fn each_request_is_told_once_without_its_secrets() {
     ];
     assert_eq!(
         requests, told,
-        "the last one has no status, its client went away"
+        "the last one has no status, since its client disconnected"
     );
     for line in own {
         assert!(

@@ -1,4 +1,4 @@
-//! The real server behind the front.
+//! The real server behind the HTTP service.
 
 use std::net::SocketAddr;
 
@@ -28,7 +28,7 @@ fn host() -> Host {
     host
 }
 
-/// A call as clients of 2026-07-28 make it whose users can be asked.
+/// A stateless call of a client that supports elicitation.
 fn call(params: Value) -> Call {
     let mut params = params;
     params["_meta"] = json!({
@@ -53,7 +53,7 @@ fn with_answer(mut params: Value, state: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_question_finds_its_answer_at_any_server_and_for_its_caller_alone() {
+async fn request_state_is_accepted_by_any_server_for_its_caller_only() {
     if skip_without_sandbox() {
         return;
     }
@@ -91,7 +91,7 @@ async fn a_question_finds_its_answer_at_any_server_and_for_its_caller_alone() {
         assert_eq!(
             offered,
             &json!(["allow_once", "deny"]),
-            "there is no session, and others call too"
+            "there is no session, and there are several users"
         );
         let answered = call(with_answer(tool.clone(), &asked["result"]["requestState"]));
         assert_eq!(
@@ -100,20 +100,20 @@ async fn a_question_finds_its_answer_at_any_server_and_for_its_caller_alone() {
                 .await
                 .code(),
             -32602,
-            "it is not bob's to answer"
+            "bob cannot answer it"
         );
         let ran = by(&tokens[0], answered.clone()).send(addresses[1]).await;
         assert!(ran.text().contains("hello"), "{tool}: {ran:?}");
         assert_eq!(
             by(&tokens[0], answered).send(addresses[0]).await.code(),
             -32602,
-            "once is once, wherever it was"
+            "state can be used once on all servers together"
         );
     }
 }
 
 #[tokio::test]
-async fn a_client_with_a_session_is_asked_on_the_stream_of_its_call() {
+async fn a_client_with_a_session_is_prompted_on_the_stream_of_its_call() {
     if skip_without_sandbox() {
         return;
     }

@@ -1,4 +1,4 @@
-//! Clients of the revisions before 2026-07-28.
+//! Sessions of legacy clients.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::probe::{Server, heard};
 
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
-/// Begins a session, and returns its id.
+/// Starts a session, and returns its id.
 async fn begin(server: &Server, change: impl Fn(Call) -> Call) -> String {
     let reply = change(Call::initialize()).send(server.address).await;
     assert_eq!(reply.status(), 200, "{reply:?}");
@@ -27,7 +27,7 @@ fn call(session: &str, tool: &str, id: u32) -> Call {
 }
 
 #[tokio::test]
-async fn a_session_begins_answers_and_ends() {
+async fn a_session_starts_responds_and_ends() {
     let server = Server::start(|http| http).await;
     let id = begin(&server, |call| call).await;
     assert_eq!(
@@ -64,7 +64,7 @@ async fn a_session_begins_answers_and_ends() {
 }
 
 #[tokio::test]
-async fn a_session_ends_though_all_streams_are_taken() {
+async fn a_session_can_end_when_all_streams_are_in_use() {
     let server = Server::start(|http| http.max_streams(1)).await;
     let id = begin(&server, |call| call).await;
     let mut listening = Open::send(
@@ -93,7 +93,7 @@ async fn a_session_ends_though_all_streams_are_taken() {
 }
 
 #[tokio::test]
-async fn sessions_are_their_owners_alone() {
+async fn sessions_are_accessible_by_their_owner_only() {
     let [one, two] = ["ci", "laptop"].map(|name| BearerToken::generate(name).unwrap());
     let server = Server::start(|http| http.token(one.clone()).token(two.clone())).await;
     let by = |token: &BearerToken, call: Call| {
@@ -124,7 +124,7 @@ async fn sessions_are_their_owners_alone() {
     assert_eq!(
         newer.send(server.address).await.text(),
         "laptop",
-        "newer revisions know no sessions"
+        "newer protocol versions have no sessions"
     );
     assert_eq!(
         by(&one, call(&id, "whoami", 3))
@@ -132,12 +132,12 @@ async fn sessions_are_their_owners_alone() {
             .await
             .text(),
         "ci",
-        "it is still there"
+        "it still exists"
     );
 }
 
 #[tokio::test]
-async fn silent_sessions_make_room() {
+async fn idle_sessions_are_evicted() {
     let server = Server::start(|http| http.max_sessions(2)).await;
     let [first, second] = [
         begin(&server, |call| call).await,
@@ -149,7 +149,7 @@ async fn silent_sessions_make_room() {
             .await
             .status(),
         200,
-        "now the second was silent longest"
+        "now the second is the least recently used"
     );
     let third = begin(&server, |call| call).await;
     assert_eq!(
@@ -168,7 +168,7 @@ async fn silent_sessions_make_room() {
 }
 
 #[tokio::test]
-async fn no_principal_takes_all_sessions() {
+async fn no_principal_can_have_all_sessions() {
     let [one, two] = ["ci", "laptop"].map(|name| BearerToken::generate(name).unwrap());
     let server =
         Server::start(|http| http.token(one.clone()).token(two.clone()).max_sessions(4)).await;
@@ -209,7 +209,7 @@ async fn no_principal_takes_all_sessions() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn sessions_that_begin_at_once_are_all_kept() {
+async fn concurrently_started_sessions_are_all_kept() {
     let server = Arc::new(Server::start(|http| http.max_sessions(1_000)).await);
     let tasks: Vec<_> = (0..16)
         .map(|_| {
@@ -227,7 +227,7 @@ async fn sessions_that_begin_at_once_are_all_kept() {
 }
 
 #[tokio::test]
-async fn sessions_in_use_stay() {
+async fn sessions_in_use_are_not_evicted() {
     let server = Server::start(|http| http.max_sessions(1)).await;
     let id = begin(&server, |call| call).await;
     let waiting = Open::send(server.address, &call(&id, "wait", 1).bytes()).await;
@@ -244,7 +244,7 @@ async fn sessions_in_use_stay() {
 }
 
 #[tokio::test]
-async fn answers_and_cancellations_come_through_when_all_places_are_taken() {
+async fn responses_and_cancellations_need_no_slot() {
     let server = Server::start(|http| http.max_concurrent_requests(1)).await;
     let id = begin(&server, |call| call).await;
     let _waiting = Open::send(server.address, &call(&id, "wait", 1).bytes()).await;
@@ -267,7 +267,7 @@ async fn answers_and_cancellations_come_through_when_all_places_are_taken() {
 }
 
 #[tokio::test]
-async fn ids_are_not_used_twice_at_once() {
+async fn duplicate_ids_in_flight_are_rejected() {
     let server = Server::start(|http| http).await;
     let id = begin(&server, |call| call).await;
     let waiting = Open::send(server.address, &call(&id, "wait", 1).bytes()).await;
@@ -283,12 +283,12 @@ async fn ids_are_not_used_twice_at_once() {
     assert_eq!(
         call(&id, "whoami", 1).send(server.address).await.text(),
         "local",
-        "once it is answered, it may be used again"
+        "after the response, the id can be reused"
     );
 }
 
 #[tokio::test]
-async fn without_sessions_each_request_stands_alone() {
+async fn without_sessions_requests_are_independent() {
     let server = Server::start(|http| http.max_sessions(0)).await;
     let reply = Call::initialize().send(server.address).await;
     assert_eq!(
@@ -307,7 +307,7 @@ async fn without_sessions_each_request_stands_alone() {
     assert_eq!(
         call("none", "whoami", 1).send(server.address).await.text(),
         "local",
-        "the name of a session means nothing"
+        "the session header is ignored"
     );
     for method in ["GET", "DELETE"] {
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Which servers there can be.
+//! Validation of the server configuration.
 
 use skills_mcp::{BearerToken, HttpErrorKind, HttpServer};
 
@@ -18,7 +18,7 @@ fn token(name: &str) -> BearerToken {
 }
 
 #[tokio::test]
-async fn addresses_that_others_reach_need_leave_a_token_and_a_name() {
+async fn remote_addresses_need_permission_a_token_and_a_host() {
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:80"] {
         check(|http| http, address, HttpErrorKind::RemoteNotAllowed).await;
         check(
@@ -43,7 +43,7 @@ async fn addresses_that_others_reach_need_leave_a_token_and_a_name() {
 }
 
 #[tokio::test]
-async fn what_is_no_host_or_origin_or_cannot_be_told_apart_is_refused() {
+async fn invalid_hosts_and_origins_and_duplicate_tokens_are_rejected() {
     check(
         |http| http.allow_host("*"),
         "127.0.0.1:0",
@@ -65,7 +65,7 @@ async fn what_is_no_host_or_origin_or_cannot_be_told_apart_is_refused() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_taken_cannot_be_had() {
+async fn an_address_in_use_cannot_be_bound() {
     let first = HttpServer::new("127.0.0.1:0".parse().unwrap())
         .bind()
         .await

@@ -1,4 +1,4 @@
-//! How requests end early: the client goes, or the server.
+//! Early ends of requests: the client disconnects, or the server shuts down.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::client::{Call, Open, PATIENCE};
 use super::probe::{Probe, Server, heard};
 
 #[tokio::test]
-async fn a_client_that_goes_cancels_its_request() {
+async fn a_disconnecting_client_cancels_its_request() {
     let server = Server::start(|http| http).await;
     let waiting = Open::send(server.address, &Call::tool("wait").bytes()).await;
     heard(&server.probe.started).await;
@@ -20,7 +20,7 @@ async fn a_client_that_goes_cancels_its_request() {
 }
 
 #[tokio::test]
-async fn a_client_that_goes_cancels_its_request_whatever_else_it_sent() {
+async fn a_disconnecting_client_cancels_its_request_despite_pending_input() {
     let server = Server::start(|http| http).await;
     let more = Call::new("GET", "/healthz").without("connection").bytes();
     let waiting = Open::send(
@@ -35,7 +35,7 @@ async fn a_client_that_goes_cancels_its_request_whatever_else_it_sent() {
 }
 
 #[tokio::test]
-async fn a_client_that_goes_amid_a_stream_cancels_its_request() {
+async fn disconnecting_during_a_stream_cancels_the_request() {
     let server = Server::start(|http| http).await;
     let mut telling = Open::send(server.address, &Call::tool("tell").bytes()).await;
     telling.until("notifications/progress").await;
@@ -46,13 +46,13 @@ async fn a_client_that_goes_amid_a_stream_cancels_its_request() {
 }
 
 #[tokio::test]
-async fn requests_may_finish_while_the_server_stops() {
+async fn running_requests_can_finish_during_shutdown() {
     let server = Server::start(|http| http.shutdown_timeout(PATIENCE)).await;
     let (address, probe) = (server.address, server.probe.clone());
     let waiting = Open::send(address, &Call::tool("wait").bytes()).await;
     heard(&probe.started).await;
     let stopped = server.stop();
-    // It stops listening at once, in its own task.
+    // It stops listening immediately, in its own task.
     while TcpStream::connect(address).await.is_ok() {
         tokio::task::yield_now().await;
     }
@@ -67,7 +67,7 @@ async fn requests_may_finish_while_the_server_stops() {
 }
 
 #[tokio::test]
-async fn requests_that_do_not_finish_are_cancelled() {
+async fn requests_are_cancelled_after_the_shutdown_timeout() {
     let server = Server::start(|http| http.shutdown_timeout(Duration::from_millis(50))).await;
     let probe = server.probe.clone();
     let waiting = Open::send(server.address, &Call::tool("wait").bytes()).await;
@@ -83,7 +83,7 @@ async fn requests_that_do_not_finish_are_cancelled() {
 }
 
 #[tokio::test]
-async fn streams_end_when_the_server_stops() {
+async fn streams_end_on_shutdown() {
     let server = Server::start(|http| http.shutdown_timeout(PATIENCE * 10)).await;
     let begun = Call::initialize().send(server.address).await;
     let get = Call::get().with("mcp-session-id", begun.header("mcp-session-id").unwrap());
@@ -92,17 +92,17 @@ async fn streams_end_when_the_server_stops() {
     let stopped = server.stop();
     timeout(PATIENCE, stopped)
         .await
-        .expect("long before the drain time")
+        .expect("long before the shutdown timeout")
         .unwrap()
         .unwrap();
     assert!(
         listening.rest().await.0.ends_with("0\r\n\r\n"),
-        "the stream ended as it should"
+        "the stream ended properly"
     );
 }
 
 #[tokio::test]
-async fn subscriptions_may_say_that_they_end() {
+async fn subscriptions_can_notify_their_end() {
     let server = Server::start(|http| http.max_concurrent_requests(1)).await;
     let probe = server.probe.clone();
     let mut subscribed = Open::send(server.address, &Call::subscribe().bytes()).await;
@@ -123,7 +123,7 @@ async fn subscriptions_may_say_that_they_end() {
 }
 
 #[tokio::test]
-async fn subscriptions_that_do_not_end_are_cut_short() {
+async fn subscriptions_that_do_not_end_are_closed() {
     let server = Server::start(|http| http.shutdown_timeout(PATIENCE * 10)).await;
     let probe = server.probe.clone();
     let subscribed = Open::send(server.address, &Call::subscribe().bytes()).await;
@@ -132,17 +132,17 @@ async fn subscriptions_that_do_not_end_are_cut_short() {
     heard(&probe.cancelled).await;
     assert!(
         subscribed.rest().await.0.ends_with("0\r\n\r\n"),
-        "the stream ended as it should"
+        "the stream ended properly"
     );
     timeout(PATIENCE, stopped)
         .await
-        .expect("long before the drain time")
+        .expect("long before the shutdown timeout")
         .unwrap()
         .unwrap();
 }
 
 #[tokio::test]
-async fn a_server_that_stops_can_be_told_to_hurry() {
+async fn a_shutdown_can_be_accelerated() {
     let server = Server::start(|http| http.shutdown_timeout(PATIENCE * 10)).await;
     let (address, probe) = (server.address, server.probe.clone());
     let waiting = Open::send(address, &Call::tool("wait").bytes()).await;
@@ -157,13 +157,13 @@ async fn a_server_that_stops_can_be_told_to_hurry() {
     assert_eq!(waiting.rest().await.status(), 503);
     timeout(PATIENCE, stopped)
         .await
-        .expect("long before the drain time")
+        .expect("long before the shutdown timeout")
         .unwrap()
         .unwrap();
 }
 
 #[tokio::test]
-async fn hurry_alone_stops_nothing() {
+async fn hurry_without_stop_has_no_effect() {
     let bound = HttpServer::new("127.0.0.1:0".parse().unwrap())
         .bind()
         .await

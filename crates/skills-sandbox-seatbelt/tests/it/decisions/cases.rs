@@ -1,7 +1,6 @@
 //! The rows of the conformance cases: operations, subjects and decisions.
 
 use super::{CONNECT, CREATE, EXEC, PORT, READ, Row, STAT, UNLINK, WRITE};
-use crate::SKILL;
 
 pub(super) const FILES: &[Row] = &[
     (1, READ, "/private/etc/master.passwd", "dddddd"),

@@ -307,7 +307,7 @@ async fn a_program_that_needs_http_does_not_run_without_hosts() {
             .await
             .unwrap_err();
         assert!(
-            refused.to_string().contains("needs") && refused.to_string().contains("wasi:http"),
+            refused.to_string().contains("requires") && refused.to_string().contains("wasi:http"),
             "{refused}"
         );
     }

@@ -313,7 +313,7 @@ async fn unresponsive_resolvers_and_hosts_time_out() {
 
 #[tokio::test]
 async fn idle_hosts_time_out() {
-    let seen = "reached a.example (1); stopped: nothing went for too long (1)";
+    let seen = "reached a.example (1); stopped: idle for too long (1)";
     let begin = || Script::Begin("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi".to_owned());
     check(
         limits().idle_timeout(SHORT),

@@ -1,4 +1,4 @@
-//! The list of skills.
+//! `skills_ls` of `skills`: lists the skills.
 
 use serde_json::{Value, json};
 use skills_runtime::discovery::InactiveEntry;
@@ -8,7 +8,7 @@ use super::invalid_cursor;
 use crate::file_tools::FileTools;
 use crate::{ToolError, ToolOutput};
 
-/// The most characters of a description that are shown.
+/// Maximum length of a description in the list, in characters.
 const MAX_DESCRIPTION_CHARS: usize = 1024;
 
 impl FileTools {
@@ -46,7 +46,7 @@ impl FileTools {
         Ok(ToolOutput::new(text, data))
     }
 
-    /// What an untrusted skill says of itself is nothing for a model, unless the model wrote it.
+    /// The text of an untrusted skill is not shown to a model, unless the model wrote it.
     fn inactive_row(&self, inactive: &InactiveEntry) -> (String, Value) {
         let (entry, reason) = (inactive.entry(), inactive.reason());
         let is_draft = self.is_draft(entry, reason);
@@ -56,8 +56,8 @@ impl FileTools {
             String::new()
         };
         let line = match is_draft {
-            true => format!("{}  [draft, not adopted]", skill_line(entry, &description)),
-            false => format!("\n  {}/  [not used: {}]", entry.name(), reason.code()),
+            true => format!("{}  [draft, not accepted]", skill_line(entry, &description)),
+            false => format!("\n  {}/  [inactive: {}]", entry.name(), reason.code()),
         };
         let mut data = skill_json(entry, description);
         data["enabled"] = json!(false);
@@ -80,7 +80,7 @@ fn skill_line(entry: &Entry, description: &str) -> String {
 }
 
 fn skill_json(entry: &Entry, description: String) -> Value {
-    // Their texts may name paths of this machine.
+    // Codes only: the texts of warnings may contain host paths.
     let warnings: Vec<&str> = entry
         .warnings()
         .iter()
@@ -97,7 +97,7 @@ fn skill_json(entry: &Entry, description: String) -> Value {
     })
 }
 
-/// A description on one line, without what nobody sees.
+/// Returns the description on one line, without invisible characters.
 fn display_description(entry: &Entry) -> String {
     let mut line = String::new();
     let mut left = MAX_DESCRIPTION_CHARS;

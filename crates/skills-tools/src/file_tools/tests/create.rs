@@ -35,7 +35,7 @@ fn a_new_skill_is_a_draft_that_is_listed_read_and_written() {
     );
     let listed = lab.ls(json!({"path": "skills"})).unwrap().text;
     assert!(
-        listed.contains("\n  my-tool/  - Does: things.  [draft, not adopted]"),
+        listed.contains("\n  my-tool/  - Does: things.  [draft, not accepted]"),
         "{listed}"
     );
     done(lab.write(json!({"path": "skills/my-tool/scripts/main.py", "content": "print(2)\n"})));
@@ -54,7 +54,7 @@ fn a_new_skill_is_a_draft_that_is_listed_read_and_written() {
 }
 
 #[test]
-fn wrong_names_are_refused_with_the_rule() {
+fn invalid_names_are_rejected_with_the_rule() {
     let lab = Lab::new();
     let long = "a".repeat(65);
     let names = [
@@ -103,7 +103,7 @@ fn wrong_names_are_refused_with_the_rule() {
 }
 
 #[test]
-fn a_description_never_breaks_out_of_its_field() {
+fn a_description_cannot_add_fields() {
     let lab = Lab::new();
     let create = |description: &str| {
         lab.create(json!({"name": "x", "description": description, "instructions": "Body"}))
@@ -133,7 +133,7 @@ fn a_description_never_breaks_out_of_its_field() {
 }
 
 #[test]
-fn what_else_is_wrong_makes_nothing() {
+fn invalid_arguments_create_nothing() {
     let lab = Lab::new();
     let base = json!({"name": "new", "description": "x", "instructions": "Body"});
     let cases = [
@@ -201,7 +201,7 @@ fn what_else_is_wrong_makes_nothing() {
 }
 
 #[test]
-fn whatever_has_the_name_stays() {
+fn existing_files_with_the_name_are_kept() {
     let lab = Lab::new();
     lab.top.create_dir("drafts/directory").unwrap();
     lab.top.write("drafts/file", "mine").unwrap();
@@ -215,7 +215,7 @@ fn whatever_has_the_name_stays() {
 }
 
 #[test]
-fn the_host_says_whether_skills_are_made() {
+fn the_host_controls_whether_skills_are_created() {
     let arguments = json!({"name": "new", "description": "x", "instructions": ""});
     assert_eq!(
         code(Lab::with(|tools| tools.drafts_dir(None)).create(arguments.clone())),

@@ -18,7 +18,7 @@ fn texts_are_those_of_the_reference() {
         assert_eq!(lab.ls(json!({"path": path})).unwrap().text, expected);
     }
     let skills =
-        "Skills (2):\n  pdf/  - Reads PDF files.\n  note/  - A draft.  [draft, not adopted]";
+        "Skills (2):\n  pdf/  - Reads PDF files.\n  note/  - A draft.  [draft, not accepted]";
     assert_eq!(lab.ls(json!({"path": "skills"})).unwrap().text, skills);
     let pdf = "Contents of 'skills/pdf' (2 items):\n  SKILL.md  (54 bytes)\n  scripts/";
     assert_eq!(lab.ls(json!({"path": "skills/pdf"})).unwrap().text, pdf);
@@ -55,7 +55,7 @@ fn without_a_workspace_the_skills_are_the_root() {
 }
 
 #[test]
-fn the_catalogue_says_what_is_used() {
+fn the_skill_list_shows_inactive_skills() {
     let lab = Lab::new();
     let data = lab.ls(json!({"path": "skills"})).unwrap().structured;
     let expected = json!({"name": "pdf", "path": "skills/pdf", "type": "directory", "description": "Reads PDF files.", "source": "repo",
@@ -83,12 +83,12 @@ fn the_catalogue_says_what_is_used() {
 }
 
 #[test]
-fn an_untrusted_skill_that_is_no_draft_tells_a_model_nothing() {
+fn text_of_untrusted_skills_is_not_shown() {
     let lab = Lab::with(|tools| tools.drafts_dir(None));
     let listed = lab.ls(json!({"path": "skills"})).unwrap();
     assert_eq!(
         listed.text,
-        "Skills (2):\n  pdf/  - Reads PDF files.\n  note/  [not used: untrusted]"
+        "Skills (2):\n  pdf/  - Reads PDF files.\n  note/  [inactive: untrusted]"
     );
     assert!(!listed.structured.to_string().contains("A draft."));
     assert_eq!(
@@ -117,7 +117,7 @@ fn pages(lab: &Lab, mut arguments: Value) -> Vec<String> {
 }
 
 #[test]
-fn large_directories_come_page_by_page_without_gaps() {
+fn large_directories_are_paged_without_gaps() {
     let lab = Lab::new();
     let expected: Vec<String> = (0..5000)
         .map(|number| format!("workspace/{number:05}"))
@@ -146,7 +146,7 @@ fn large_directories_come_page_by_page_without_gaps() {
 }
 
 #[test]
-fn recursion_is_bounded_and_says_so() {
+fn recursion_is_limited_and_reported() {
     let lab = Lab::with(|tools| FileTools {
         list_limits: ListLimits {
             max_entries: 100,
@@ -193,7 +193,7 @@ fn recursion_is_bounded_and_says_so() {
 
 #[cfg(unix)]
 #[test]
-fn names_that_deceive_are_written_out() {
+fn deceptive_names_are_escaped() {
     use std::os::unix::ffi::OsStrExt;
     let lab = Lab::new();
     let names: [&[u8]; 5] = [
@@ -232,14 +232,14 @@ fn names_that_deceive_are_written_out() {
 
 #[cfg(unix)]
 #[test]
-fn links_are_shown_and_not_followed_out() {
+fn symlinks_are_listed_and_not_followed_outside() {
     let lab = Lab::new();
     lab.top.symlink_contents("../outside", "work/away").unwrap();
     lab.top.symlink_contents("/", "work/root").unwrap();
     lab.top.create_dir("work/real").unwrap();
     lab.top.symlink("real", "work/inner").unwrap();
-    let expected = "Contents of 'workspace' (4 items):\n  away  (a link that leads nowhere here)\n  inner/\n  \
-                    real/\n  root  (a link that leads nowhere here)";
+    let expected = "Contents of 'workspace' (4 items):\n  away  (symlink without an accessible target)\n  inner/\n  \
+                    real/\n  root  (symlink without an accessible target)";
     assert_eq!(lab.ls(json!({})).unwrap().text, expected);
     assert_eq!(
         lab.ls(json!({"path": "inner"})).unwrap().text,

@@ -1,20 +1,20 @@
-//! Somebody puts a symlink where a directory or a file was while a tool is at work.
+//! Concurrent replacement of directories and files by symlinks during a tool call.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
 
-/// How often a tool is called meanwhile.
+/// Number of concurrent tool calls.
 const CALLS: usize = 1500;
 
-/// Swaps what is at `path` and a symlink to the outside until told to stop; returns how often.
+/// Swaps `path` with a symlink to the outside until `stop` is set; returns the number of swaps.
 fn swap(top: &Dir, path: &str, target: &str, stop: &AtomicBool) -> usize {
     let mut swaps = 0;
     while !stop.load(Ordering::Relaxed) {
         let _ = top.rename(path, top, "kept");
         swaps += usize::from(top.symlink_contents(target, path).is_ok());
-        // It is the link, or what the tool made while the name was free.
+        // The symlink, or the file that the tool created while the name was free.
         let _ = top.remove_file(path).or_else(|_| top.remove_dir_all(path));
         let _ = top.rename("kept", top, path);
     }
@@ -33,8 +33,8 @@ fn while_swapping(lab: &Lab, path: &str, target: &str, call: impl Fn()) {
     });
 }
 
-/// Writes in both ways while what is at `at` is swapped; each may be refused at any time, but some
-/// are and some are not.
+/// Writes in both modes while `at` is swapped. Each write may fail, but some must succeed and some
+/// must fail.
 fn write_while_swapping(lab: &Lab, at: &str, target: &str, path: &str) {
     let (written, refused) = (Cell::new(0), Cell::new(0));
     let write = |mode: &str| {
@@ -45,7 +45,7 @@ fn write_while_swapping(lab: &Lab, at: &str, target: &str, path: &str) {
         let count = if result.is_ok() { &written } else { &refused };
         count.set(count.get() + 1);
     };
-    // A busy machine may let one side alone for long.
+    // On a busy machine, one side may not run for some time.
     for _ in 0..20 {
         while_swapping(lab, at, target, || {
             ["overwrite", "append"].into_iter().for_each(write)
@@ -99,7 +99,7 @@ fn reading_never_follows_what_became_a_link() {
 }
 
 #[test]
-fn of_many_who_make_a_skill_one_does() {
+fn concurrent_creation_of_a_skill_succeeds_once() {
     let lab = Lab::new();
     let create = || {
         lab.tools.create(

@@ -6,7 +6,7 @@ use super::*;
 use crate::file_tools::KeyFileAccess;
 
 #[test]
-fn a_text_is_given_as_it_is() {
+fn text_is_returned_unchanged() {
     let lab = Lab::new();
     let outcome = lab.read(json!({"path": "data/facts.txt"})).unwrap();
     assert_eq!(outcome.text, "facts");
@@ -44,7 +44,7 @@ fn texts_of_errors_are_those_of_the_reference() {
 }
 
 #[test]
-fn parts_put_together_are_the_whole() {
+fn concatenated_parts_equal_the_file() {
     let lab = Lab::new();
     let text = "äöü漢字🦀abc\n".repeat(20);
     let wide = |unit: fn(u16) -> [u8; 2]| {
@@ -88,7 +88,7 @@ fn parts_put_together_are_the_whole() {
 }
 
 #[test]
-fn an_offset_inside_a_character_begins_behind_it() {
+fn an_offset_inside_a_character_starts_after_it() {
     let lab = Lab::new();
     lab.top.write("work/a", "é1").unwrap();
     let part = lab.read(json!({"path": "a", "offset": 1})).unwrap();
@@ -127,7 +127,7 @@ fn an_offset_inside_a_character_begins_behind_it() {
 }
 
 #[test]
-fn much_is_given_in_parts_and_a_sparse_file_costs_nothing() {
+fn large_files_are_returned_in_parts() {
     let lab = Lab::new();
     lab.top.write("work/long", "x".repeat(300_000)).unwrap();
     let part = lab.read(json!({"path": "long"})).unwrap();
@@ -164,7 +164,7 @@ fn much_is_given_in_parts_and_a_sparse_file_costs_nothing() {
 }
 
 #[test]
-fn key_files_are_read_only_when_the_host_says_so() {
+fn key_files_are_readable_only_if_the_host_allows_it() {
     let lab = Lab::new();
     for name in [".env", "id_rsa", "server.PEM", ".npmrc"] {
         lab.top.write(format!("work/{name}"), "secret").unwrap();
@@ -181,7 +181,7 @@ fn key_files_are_read_only_when_the_host_says_so() {
 
 #[cfg(unix)]
 #[test]
-fn links_lead_nowhere_else() {
+fn symlinks_do_not_leave_the_mount() {
     let lab = Lab::new();
     lab.top.write("work/.env", "secret").unwrap();
     lab.top.write("work/real", "inside").unwrap();
@@ -228,7 +228,7 @@ fn links_lead_nowhere_else() {
 
 #[cfg(unix)]
 #[test]
-fn pipes_and_sockets_are_not_waited_for() {
+fn pipes_and_sockets_do_not_block() {
     let lab = Lab::new();
     let path = lab.held.path().join("work");
     nix::unistd::mkfifo(&path.join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
@@ -254,7 +254,7 @@ fn pipes_and_sockets_are_not_waited_for() {
 
 #[cfg(unix)]
 #[test]
-fn a_manifest_that_a_root_lets_lie_elsewhere_is_read_and_nothing_else_there() {
+fn only_a_linked_manifest_may_be_outside_of_a_skill() {
     let lab = Lab::new();
     let path = lab.held.path().canonicalize().unwrap();
     let text = "---\nname: linked\ndescription: Elsewhere.\n---\n";

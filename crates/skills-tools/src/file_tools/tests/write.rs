@@ -4,7 +4,7 @@ use super::*;
 use crate::files::read::sha256;
 
 #[test]
-fn a_write_makes_directories_and_says_what_it_did() {
+fn a_write_creates_directories_and_reports_the_result() {
     let lab = Lab::new();
     let outcome = lab
         .write(json!({"path": "output/deep/result.txt", "content": "héllo"}))
@@ -29,7 +29,7 @@ fn a_write_makes_directories_and_says_what_it_did() {
 }
 
 #[test]
-fn modes_do_what_they_say() {
+fn write_modes_treat_existing_files_as_documented() {
     let lab = Lab::new();
     let write = |mode: &str| lab.write(json!({"path": "a", "content": "x", "mode": mode}));
     assert_eq!(write("create").unwrap().structured["created"], json!(true));
@@ -45,7 +45,7 @@ fn modes_do_what_they_say() {
 }
 
 #[test]
-fn what_is_refused_leaves_the_old_file() {
+fn rejected_writes_keep_the_old_file() {
     let lab = Lab::new();
     lab.top.write("work/a", "old").unwrap();
     lab.top.create_dir("work/d").unwrap();
@@ -149,7 +149,7 @@ fn what_is_refused_leaves_the_old_file() {
 }
 
 #[test]
-fn a_quota_ends() {
+fn a_write_quota_is_enforced() {
     let lab = Lab::new();
     done(lab.write(json!({"path": "out/a", "content": "123456"})));
     assert_eq!(
@@ -168,7 +168,7 @@ fn a_quota_ends() {
 }
 
 #[test]
-fn a_draft_stays_a_skill_of_its_name() {
+fn a_draft_remains_valid_and_keeps_its_name() {
     let lab = Lab::new();
     let write = |path: &str, content: &str| {
         lab.write(json!({"path": format!("skills/note/{path}"), "content": content}))
@@ -213,7 +213,7 @@ fn a_draft_stays_a_skill_of_its_name() {
 }
 
 #[test]
-fn the_host_says_which_skills_are_written_to() {
+fn the_host_controls_which_skills_are_writable() {
     let lab = Lab::with(|tools| tools.skill_writes(SkillWrites::Never));
     assert_eq!(
         code(lab.write(json!({"path": "skills/note/a", "content": "x"}))),
@@ -226,7 +226,7 @@ fn the_host_says_which_skills_are_written_to() {
 
 #[cfg(unix)]
 #[test]
-fn the_mode_of_a_file_stays_and_lends_no_rights() {
+fn the_mode_is_kept_without_set_id_bits() {
     use cap_std::fs::{Permissions, PermissionsExt};
     let lab = Lab::new();
     lab.top.write("work/a", "old").unwrap();
@@ -244,7 +244,7 @@ fn the_mode_of_a_file_stays_and_lends_no_rights() {
 
 #[cfg(unix)]
 #[test]
-fn what_was_added_to_a_file_that_nobody_reads_is_no_failure() {
+fn appending_to_an_unreadable_file_succeeds() {
     use cap_std::fs::{Permissions, PermissionsExt};
     let lab = Lab::new();
     lab.top.write("work/log", "old").unwrap();
@@ -270,7 +270,7 @@ fn what_was_added_to_a_file_that_nobody_reads_is_no_failure() {
 
 #[cfg(unix)]
 #[test]
-fn nothing_is_written_through_links() {
+fn writes_do_not_follow_symlinks() {
     let lab = Lab::new();
     lab.top
         .symlink_contents("../outside/canary", "work/file")

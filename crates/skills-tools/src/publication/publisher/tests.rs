@@ -8,7 +8,7 @@ use super::*;
 use crate::mount::MountTable;
 
 #[test]
-fn names_are_those_that_every_client_takes() {
+fn publishable_names_are_accepted_by_every_client() {
     for name in ["a", "9", "pdf-tools", "a-b-c", &"a".repeat(64)] {
         assert!(is_publishable_name(name), "{name}");
     }
@@ -29,13 +29,13 @@ fn names_are_those_that_every_client_takes() {
     }
 }
 
-/// Skills in a directory, and what is published of them.
-struct Shelf {
+/// A skill directory, and its publisher.
+struct Fixture {
     directory: TempDir,
-    library: Publisher,
+    publisher: Publisher,
 }
 
-impl Shelf {
+impl Fixture {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let runtime = SkillRuntime::builder()
@@ -43,7 +43,7 @@ impl Shelf {
             .build();
         let files = Arc::new(FileTools::new(runtime.clone(), MountTable::default()));
         Self {
-            library: Publisher::new(runtime, files),
+            publisher: Publisher::new(runtime, files),
             directory,
         }
     }
@@ -65,41 +65,53 @@ impl Shelf {
     }
 
     fn catalog(&self) -> Arc<Catalog> {
-        self.library.runtime.discover_skills();
-        self.library.runtime.catalog()
+        self.publisher.runtime.discover_skills();
+        self.publisher.runtime.catalog()
     }
 }
 
 #[test]
-fn nothing_is_kept_of_skills_that_are_gone() {
-    let shelf = Shelf::new();
-    shelf.skill("a").skill("b");
-    assert_eq!(shelf.library.publish_all(&shelf.catalog()).skills.len(), 2);
-    assert_eq!(shelf.library.captures().len(), 2);
-    shelf.without("a").without("b").skill("c");
-    assert!(shelf.library.publish_one(&shelf.catalog(), "c").is_ok());
+fn removed_skills_are_evicted() {
+    let fixture = Fixture::new();
+    fixture.skill("a").skill("b");
     assert_eq!(
-        shelf.library.captures().len(),
-        1,
-        "more than there are is too many"
+        fixture
+            .publisher
+            .publish_all(&fixture.catalog())
+            .skills
+            .len(),
+        2
     );
-    shelf.without("c");
-    assert_eq!(shelf.library.publish_all(&shelf.catalog()).skills, []);
-    assert!(shelf.library.captures().is_empty());
+    assert_eq!(fixture.publisher.captures().len(), 2);
+    fixture.without("a").without("b").skill("c");
+    assert!(
+        fixture
+            .publisher
+            .publish_one(&fixture.catalog(), "c")
+            .is_ok()
+    );
+    assert_eq!(
+        fixture.publisher.captures().len(),
+        1,
+        "the cache is not larger than the catalog"
+    );
+    fixture.without("c");
+    assert_eq!(fixture.publisher.publish_all(&fixture.catalog()).skills, []);
+    assert!(fixture.publisher.captures().is_empty());
 }
 
 #[test]
-fn a_publication_that_is_known_is_not_trusted_beyond_its_digests() {
-    let shelf = Shelf::new();
-    shelf.skill("a");
-    let catalog = shelf.catalog();
-    let known = shelf.library.publish_one(&catalog, "a").unwrap();
-    // As when two looks at the same time end in the wrong order.
-    shelf.skill("b");
-    let of_b = shelf
-        .library
+fn cached_digests_are_verified_when_a_file_is_read() {
+    let fixture = Fixture::new();
+    fixture.skill("a");
+    let catalog = fixture.catalog();
+    let known = fixture.publisher.publish_one(&catalog, "a").unwrap();
+    // Simulates two captures that end in the wrong order.
+    fixture.skill("b");
+    let of_b = fixture
+        .publisher
         .refresh(
-            shelf
+            fixture
                 .catalog()
                 .entries()
                 .iter()
@@ -108,11 +120,14 @@ fn a_publication_that_is_known_is_not_trusted_beyond_its_digests() {
         )
         .unwrap();
     let directory = catalog.entries()[0].directory().to_owned();
-    shelf
-        .library
+    fixture
+        .publisher
         .captures()
         .insert(directory, CachedCapture::Published(of_b));
-    let given = shelf.library.read_file(&catalog, "a", "SKILL.md").unwrap();
+    let given = fixture
+        .publisher
+        .read_file(&catalog, "a", "SKILL.md")
+        .unwrap();
     assert_eq!(
         (given.skill().name(), given.file()),
         ("a", &known.files()[0])
@@ -121,24 +136,29 @@ fn a_publication_that_is_known_is_not_trusted_beyond_its_digests() {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "tests make their own files")]
-fn what_cannot_be_published_is_not_read_again() {
-    let shelf = Shelf::new();
-    shelf.skill("a");
-    let path = shelf.directory.path().join("a/SKILL.md");
+fn rejected_skills_are_not_read_again() {
+    let fixture = Fixture::new();
+    fixture.skill("a");
+    let path = fixture.directory.path().join("a/SKILL.md");
     fs::write(&path, "---\nname: a\ndescription: d\nodd: !tag 1\n---\n").unwrap();
-    let catalog = shelf.catalog();
-    let refusal = || shelf.library.refresh(&catalog.entries()[0]).unwrap_err();
-    // What was written in this very moment may have been written again, so it is read again.
+    let catalog = fixture.catalog();
+    let refusal = || {
+        fixture
+            .publisher
+            .refresh(&catalog.entries()[0])
+            .unwrap_err()
+    };
+    // Files that were just written are read again, since their stamps are unreliable.
     let end = Instant::now() + Duration::from_secs(30);
     while !Arc::ptr_eq(&refusal(), &refusal()) {
-        assert!(Instant::now() < end, "it is read for each look");
+        assert!(Instant::now() < end, "it is read for each capture");
     }
     let known = refusal();
-    assert_eq!(shelf.library.publish_all(&catalog).warnings.len(), 1);
+    assert_eq!(fixture.publisher.publish_all(&catalog).warnings.len(), 1);
     assert!(
         Arc::ptr_eq(&known, &refusal()),
-        "a look at all skills keeps it"
+        "publishing all skills keeps it"
     );
     fs::write(&path, "---\nname: a\ndescription: d\n---\n").unwrap();
-    assert!(shelf.library.refresh(&catalog.entries()[0]).is_ok());
+    assert!(fixture.publisher.refresh(&catalog.entries()[0]).is_ok());
 }

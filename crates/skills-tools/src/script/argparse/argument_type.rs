@@ -1,4 +1,4 @@
-//! What an argument of argparse may be, and how it is passed.
+//! Type and style of an argparse argument.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use super::super::argument::{ArgumentStyle, JsonType};
 use super::MAX_ARGUMENTS;
 use super::call::Call;
 
-/// What an argument may be, and how it is passed.
+/// Type and style of an argument.
 pub(super) struct ArgumentType {
     pub(super) json_type: JsonType,
     pub(super) style: ArgumentStyle,
@@ -14,7 +14,7 @@ pub(super) struct ArgumentType {
 }
 
 impl ArgumentType {
-    /// Reads an option; nothing when its values cannot be given as data.
+    /// Interprets an option. Returns `None` if its values cannot be passed as data.
     pub(super) fn option(call: &Call<'_, '_>, action: Option<&str>, word: &str) -> Option<Self> {
         let word = word.to_owned();
         let flag = |when, otherwise| ArgumentType {
@@ -30,8 +30,8 @@ impl ArgumentType {
             Some("store_true" | "count" | "store_const" | "append_const") => {
                 return Some(flag(true, None));
             }
-            // `--no-color` that stores into `color` is passed for false; one that has no other name
-            // says itself what it does.
+            // `--no-color` with `dest="color"` is passed for false; without `dest`, the option
+            // itself is the property.
             Some("store_false") if call.keyword_text("dest").is_some() => {
                 let mut flag = flag(false, None);
                 flag.keywords.insert("default".to_owned(), true.into());
@@ -79,7 +79,7 @@ impl ArgumentType {
         }
     }
 
-    /// Reads a positional argument; nothing when its values cannot be given as data.
+    /// Interprets a positional argument. Returns `None` if its values cannot be passed as data.
     pub(super) fn positional(call: &Call<'_, '_>, action: Option<&str>) -> Option<Self> {
         action
             .is_none_or(|action| matches!(action, "store" | "extend"))
@@ -102,7 +102,7 @@ impl ArgumentType {
     }
 }
 
-/// How many words an argument takes.
+/// Number of words of an argument.
 enum Nargs {
     One,
     Optional,
@@ -114,7 +114,7 @@ fn parse_nargs(call: &Call<'_, '_>) -> Option<Nargs> {
         .keyword_literal("nargs")
         .filter(|nargs| !nargs.is_null())
     else {
-        // The rest of the line, commands and all, cannot be told from options.
+        // The rest of the line, including subcommands, cannot be distinguished from options.
         return (!matches!(call.keyword_name("nargs"), Some("REMAINDER" | "PARSER")))
             .then_some(Nargs::One);
     };
@@ -169,7 +169,7 @@ fn json_type(call: &Call<'_, '_>) -> JsonType {
     }
 }
 
-/// Returns the choices that a value of the type can be at all.
+/// Returns the choices that are values of the type.
 fn enum_choices(call: &Call<'_, '_>) -> Option<Value> {
     let choices = call.keyword_literal("choices")?;
     let kind = json_type(call);
@@ -180,7 +180,7 @@ fn enum_choices(call: &Call<'_, '_>) -> Option<Value> {
     fitting.then_some(choices)
 }
 
-/// Says whether a constant is a value of the type.
+/// Returns whether a constant is a value of the type.
 pub(super) fn is_of_type(value: &Value, kind: JsonType) -> bool {
     match kind {
         JsonType::String => value.is_string(),

@@ -5,16 +5,16 @@ use serde_json::Value;
 use super::super::python_lexer::Token;
 use super::literal::parse_literal;
 
-/// One call of `add_argument`.
+/// A call of `add_argument`.
 #[derive(Debug)]
 pub(super) struct Call<'t, 'a> {
-    /// The values without a keyword.
+    /// Positional arguments of the call.
     pub(super) values: Vec<&'t [Token<'a>]>,
     keywords: Vec<(&'a str, &'t [Token<'a>])>,
 }
 
-/// Finds the calls, in their order. A call inside another is part of that; one that does not end is
-/// none.
+/// Finds the calls, in order. A call inside another one is part of it; an unterminated call is
+/// ignored.
 pub(super) fn find_calls<'t, 'a>(tokens: &'t [Token<'a>]) -> impl Iterator<Item = Call<'t, 'a>> {
     let mut rest = tokens;
     std::iter::from_fn(move || {
@@ -50,7 +50,7 @@ impl<'t, 'a> Call<'t, 'a> {
         });
         for part in parts {
             match part {
-                // `**more` holds keywords that are not constants.
+                // `**more` contains keywords that are not constants.
                 [] | [Token::Symbol('*'), Token::Symbol('*'), ..] => {}
                 [Token::Name(keyword), Token::Symbol('='), rest @ ..]
                     if rest.first() != Some(&Token::Symbol('=')) =>
@@ -75,7 +75,7 @@ impl<'t, 'a> Call<'t, 'a> {
         self.keyword_tokens(keyword).and_then(parse_literal)
     }
 
-    /// Returns the value of a keyword, if it is constant text.
+    /// Returns the value of a keyword, if it is a constant string.
     pub(super) fn keyword_text(&self, keyword: &str) -> Option<String> {
         match self.keyword_literal(keyword)? {
             Value::String(text) => Some(text),
@@ -83,7 +83,7 @@ impl<'t, 'a> Call<'t, 'a> {
         }
     }
 
-    /// Returns the last name of a keyword's value, if that is a name, with or without dots.
+    /// Returns the last component of a keyword's value, if it is a possibly dotted name.
     pub(super) fn keyword_name(&self, keyword: &str) -> Option<&'a str> {
         let tokens = self.keyword_tokens(keyword)?;
         let is_dotted = tokens.iter().enumerate().all(|(at, token)| match token {
@@ -97,7 +97,7 @@ impl<'t, 'a> Call<'t, 'a> {
     }
 }
 
-/// Finds the bracket that closes the one before these tokens.
+/// Returns the bracket that closes the one before these tokens.
 fn closing_bracket(tokens: &[Token<'_>]) -> Option<usize> {
     let mut depth = 0_usize;
     tokens.iter().position(|token| match token {

@@ -1,20 +1,20 @@
-//! Constants of Python as JSON.
+//! Python constants as JSON.
 
 use serde_json::{Number, Value};
 
 use super::super::python_lexer::Token;
 
-/// How deep lists may lie in lists.
+/// Maximum nesting of lists.
 const MAX_DEPTH: usize = 4;
 
-/// Reads an expression that is a constant: text, a number, a truth, `None`, or a list, tuple or set
-/// of such. Nothing else is guessed at.
+/// Parses a constant expression: a string, number, boolean, `None`, or a list, tuple or set of
+/// these. Any other expression returns `None`.
 pub(super) fn parse_literal(tokens: &[Token<'_>]) -> Option<Value> {
     let (value, rest) = parse_value(tokens, MAX_DEPTH)?;
     rest.is_empty().then_some(value)
 }
 
-/// Reads a constant off the front.
+/// Parses a constant at the start of the tokens.
 fn parse_value<'t, 'a>(tokens: &'t [Token<'a>], depth: usize) -> Option<(Value, &'t [Token<'a>])> {
     let (first, rest) = tokens.split_first()?;
     match first {
@@ -36,7 +36,7 @@ fn parse_value<'t, 'a>(tokens: &'t [Token<'a>], depth: usize) -> Option<(Value, 
     }
 }
 
-/// Strings that stand beside each other are one.
+/// Concatenates adjacent strings.
 fn parse_strings<'t, 'a>(mut tokens: &'t [Token<'a>]) -> (Value, &'t [Token<'a>]) {
     let mut text = String::new();
     while let Some((Token::StringLiteral(more), rest)) = tokens.split_first() {
@@ -46,7 +46,7 @@ fn parse_strings<'t, 'a>(mut tokens: &'t [Token<'a>]) -> (Value, &'t [Token<'a>]
     (text.into(), tokens)
 }
 
-/// Reads up to the closing bracket. One value in round brackets without a comma is that value.
+/// Parses up to the closing bracket. A single value in parentheses without a comma is that value.
 fn parse_items<'t, 'a>(
     mut tokens: &'t [Token<'a>],
     close: char,
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_guessed() {
+    fn other_expressions_are_not_constants() {
         for source in [
             "x",
             "'a' + 'b'",

@@ -1,11 +1,11 @@
-//! Positional arguments: words that only their place gives a meaning.
+//! Positional arguments, which are identified by their position.
 
 use serde_json::{Map, Value};
 
 use super::super::argument::{Argument, ArgumentStyle};
 use super::{ArgvBuilder, ArgvError, to_word};
 
-/// Passes positional arguments, if the script takes each word for what it is.
+/// Adds positional arguments, if the script assigns each word to the right one.
 pub(super) fn push_positionals<'a>(
     given: &Map<String, Value>,
     arguments: &'a [Argument],
@@ -19,7 +19,7 @@ pub(super) fn push_positionals<'a>(
     if left == 0 {
         return Ok(());
     }
-    // Each argument takes as many words as leave the later ones their fewest.
+    // Each argument takes as many words as leave the minimum for the later ones.
     let mut later: usize = places.iter().map(|place| place.min).sum();
     for place in &places {
         later -= place.min;
@@ -40,7 +40,7 @@ pub(super) fn push_positionals<'a>(
     }
     for place in places {
         words.argument = place.argument;
-        // argparse drops the first `--` of each positional argument, in some versions everywhere.
+        // argparse removes the first `--` of each positional argument, in some versions everywhere.
         if place.words.iter().any(|word| word == "--") {
             return Err(ArgvError::LeadingHyphen {
                 argument: place.argument.to_owned(),
@@ -54,7 +54,7 @@ pub(super) fn push_positionals<'a>(
     Ok(())
 }
 
-/// A positional argument with the words given for it.
+/// A positional argument with its words.
 struct PositionalArgument<'a> {
     argument: &'a str,
     min: usize,

@@ -1,4 +1,4 @@
-//! Files change while skills are looked at.
+//! Concurrent changes of files while skills are published.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,14 +11,13 @@ use skills_tools::PublicationErrorKind;
 use super::{read, set, sha256};
 use crate::fixture::Host;
 
-/// How often the skill is looked at and read, and how often it is changed meanwhile, at least.
+/// Minimum number of captures and reads, and of changes meanwhile.
 const LOOKS: usize = 1_000;
 const CHANGES: usize = 1_000;
-/// So much longer may it take until both were done often enough: a busy machine lets one side alone
-/// for long.
+/// Timeout until both happened often enough: on a busy machine, one side may not run for some time.
 const PATIENCE: usize = 1_000;
 
-/// Does something over and over while `look` is called; `change` gets a number that grows.
+/// Calls `change` repeatedly, with increasing numbers, while `look` runs.
 fn while_changing(change: impl Fn(usize) + Sync, look: impl Fn()) {
     let (stop, changes) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {
@@ -38,7 +37,7 @@ fn while_changing(change: impl Fn(usize) + Sync, look: impl Fn()) {
     });
 }
 
-/// Ends the changes, also when a look fails.
+/// Stops the changes, also if `look` panics.
 struct Stopping<'a>(&'a AtomicBool);
 
 impl Drop for Stopping<'_> {
@@ -47,7 +46,7 @@ impl Drop for Stopping<'_> {
     }
 }
 
-/// Writes over what is there.
+/// Overwrites a file in place.
 fn in_place(path: &Path, content: &str) {
     fs::OpenOptions::new()
         .write(true)
@@ -58,7 +57,7 @@ fn in_place(path: &Path, content: &str) {
 }
 
 #[test]
-fn every_content_that_is_given_is_listed() {
+fn every_returned_content_is_listed() {
     let host = Host::new();
     host.skill("demo", "")
         .file("skills/demo/data", "000000000")
@@ -66,7 +65,7 @@ fn every_content_that_is_given_is_listed() {
     let set = set(&host);
     assert!(set.published_skill("demo").is_some());
     let path = host.path("skills/demo/data");
-    // As long as before most times, and now and then cut to nothing on the way.
+    // Usually of equal length, and sometimes truncated in between.
     let change = |round: usize| match round % 10 {
         0 => fs::write(&path, format!("{round:09}")).unwrap(),
         _ => in_place(&path, &format!("{round:09}")),
@@ -76,7 +75,7 @@ fn every_content_that_is_given_is_listed() {
             Ok(_) | Err(PublicationErrorKind::Unstable) => {}
             Err(other) => panic!("{other:?}"),
         }
-        // What stays as it was listed can be read whatever else changes.
+        // Unchanged files can be read while others change.
         assert_eq!(read(&set, "demo", "still"), Ok(b"still".to_vec()));
     };
     while_changing(change, look);
@@ -85,7 +84,7 @@ fn every_content_that_is_given_is_listed() {
 }
 
 #[test]
-fn what_is_written_at_once_after_a_look_shows_at_the_next() {
+fn a_write_right_after_a_capture_is_seen_by_the_next() {
     let host = Host::new();
     host.skill("demo", "").file("skills/demo/data", "000000000");
     let set = set(&host);
@@ -105,7 +104,7 @@ fn what_is_written_at_once_after_a_look_shows_at_the_next() {
 }
 
 #[test]
-fn the_frontmatter_is_that_of_the_text_that_is_listed() {
+fn the_frontmatter_matches_the_listed_text() {
     let host = Host::new();
     let text = |round: usize| {
         format!(
@@ -136,7 +135,7 @@ fn the_frontmatter_is_that_of_the_text_that_is_listed() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_that_takes_the_place_of_a_file_or_directory_leads_nowhere() {
+fn a_symlink_that_replaces_a_file_or_directory_is_not_followed() {
     let host = Host::new();
     host.skill("demo", "")
         .file("skills/demo/data", "good")

@@ -1,4 +1,4 @@
-//! Skills that are not published, and what is said of them.
+//! Skills that are not published, and their warnings.
 
 use std::fs::File;
 
@@ -10,7 +10,7 @@ use skills_tools::PublicationErrorKind;
 use super::{paths, read, set};
 use crate::fixture::Host;
 
-/// Says what a host is told; no skill but `good` is published.
+/// Returns the warnings, and asserts that only `good` is published.
 fn notes(host: &Host, runtime: skills_runtime::Builder) -> String {
     host.skill("good", "");
     let set = host.builder(runtime).build().unwrap();
@@ -27,7 +27,7 @@ fn notes(host: &Host, runtime: skills_runtime::Builder) -> String {
 }
 
 #[test]
-fn names_that_clients_refuse() {
+fn names_that_clients_reject_are_not_published() {
     let host = Host::new();
     host.skill("tax_calculator", "")
         .skill("Upper", "")
@@ -62,18 +62,18 @@ fn names_that_clients_refuse() {
     assert_eq!(
         names,
         ["good", "named"],
-        "the directory's name does not matter"
+        "the name of the directory does not matter"
     );
-    insta::assert_snapshot!(publications.warnings.join("\n"), @r#"
-    skill '7' is not published and is served by tools only: `name` in its SKILL.md is missing or no text
-    skill 'Upper' is not published and is served by tools only: its name is not 1 to 64 of a-z, 0-9 and single inner hyphens
-    skill 'a--b' is not published and is served by tools only: its name is not 1 to 64 of a-z, 0-9 and single inner hyphens
-    skill 'nameless' is not published and is served by tools only: `name` in its SKILL.md is missing or no text
-    skill 'tax_calculator' is not published and is served by tools only: its name is not 1 to 64 of a-z, 0-9 and single inner hyphens
-    skill 'twin' is not published and is served by tools only: several skills have the name
-    skill 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx' is not published and is served by tools only: its name is not 1 to 64 of a-z, 0-9 and single inner hyphens
-    skill '日本' is not published and is served by tools only: its name is not 1 to 64 of a-z, 0-9 and single inner hyphens
-    "#);
+    insta::assert_snapshot!(publications.warnings.join("\n"), @"
+    skill `7` is not published, only available through tools: `name` in SKILL.md is missing or not text
+    skill `Upper` is not published, only available through tools: invalid name: expected 1 to 64 of a-z, 0-9 and single inner hyphens
+    skill `a--b` is not published, only available through tools: invalid name: expected 1 to 64 of a-z, 0-9 and single inner hyphens
+    skill `nameless` is not published, only available through tools: `name` in SKILL.md is missing or not text
+    skill `tax_calculator` is not published, only available through tools: invalid name: expected 1 to 64 of a-z, 0-9 and single inner hyphens
+    skill `twin` is not published, only available through tools: several skills have this name
+    skill `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx` is not published, only available through tools: invalid name: expected 1 to 64 of a-z, 0-9 and single inner hyphens
+    skill `日本` is not published, only available through tools: invalid name: expected 1 to 64 of a-z, 0-9 and single inner hyphens
+    ");
     assert_eq!(
         read(&set, "twin", "SKILL.md"),
         Err(PublicationErrorKind::NotPublished)
@@ -85,7 +85,7 @@ fn names_that_clients_refuse() {
 }
 
 #[test]
-fn texts_that_other_readers_read_differently() {
+fn ambiguous_yaml_is_not_published() {
     let host = Host::new();
     let file = |name: &str, text: String| host.file(&format!("skills/{name}/SKILL.md"), text);
     let field = |name: &str| format!("name: {name}\ndescription: d\n");
@@ -125,17 +125,17 @@ fn texts_that_other_readers_read_differently() {
         "---\nname: lower\ndescription: d\n---\n",
     );
     insta::assert_snapshot!(notes(&host, host.runtime()), @r#"
-    skill 'bare' is not published and is served by tools only: other readers would not find the same in its SKILL.md: the frontmatter does not stand between plain `---` lines at the beginning: no fences: fields read up to the first empty line that none follows; put `---` before and behind them
-    skill 'bom' is not published and is served by tools only: other readers would not find the same in its SKILL.md: the frontmatter does not stand between plain `---` lines at the beginning: byte order mark skipped; save the file without one
-    skill 'late' is not published and is served by tools only: other readers would not find the same in its SKILL.md: the frontmatter does not stand between plain `---` lines at the beginning: blank lines before the first `---`; other clients refuse them
-    skill 'list' is not published and is served by tools only: `description` in its SKILL.md is missing or no text
-    skill 'lower' is not published and is served by tools only: its text is not a plain file `SKILL.md` in its directory: it is spelled otherwise or a symbolic link
-    skill 'mended' is not published and is served by tools only: other readers would not find the same in its SKILL.md: line 4 is not read as YAML: did not find expected key, while parsing a block mapping
-    skill 'merged' is not published and is served by tools only: other readers would not find the same in its SKILL.md: a key is `<<` or no text
-    skill 'spelled' is not published and is served by tools only: `name` in its SKILL.md is missing or no text
-    skill 'tagged' is not published and is served by tools only: other readers would not find the same in its SKILL.md: a value has a YAML tag (`!…`)
-    skill 'twice' is not published and is served by tools only: other readers would not find the same in its SKILL.md: the key "x" stands twice
-    skill 'wide' is not published and is served by tools only: `name` in its SKILL.md is " wide "
+    skill `bare` is not published, only available through tools: YAML parsers disagree about SKILL.md: the frontmatter does not stand between plain `---` lines at the beginning: no fences: fields read up to the first empty line that none follows; put `---` before and behind them
+    skill `bom` is not published, only available through tools: YAML parsers disagree about SKILL.md: the frontmatter does not stand between plain `---` lines at the beginning: byte order mark skipped; save the file without one
+    skill `late` is not published, only available through tools: YAML parsers disagree about SKILL.md: the frontmatter does not stand between plain `---` lines at the beginning: blank lines before the first `---`; other clients refuse them
+    skill `list` is not published, only available through tools: `description` in SKILL.md is missing or not text
+    skill `lower` is not published, only available through tools: SKILL.md is a symlink or has a non-standard file name
+    skill `mended` is not published, only available through tools: YAML parsers disagree about SKILL.md: line 4 is not read as YAML: did not find expected key, while parsing a block mapping
+    skill `merged` is not published, only available through tools: YAML parsers disagree about SKILL.md: a key is `<<` or no text
+    skill `spelled` is not published, only available through tools: `name` in SKILL.md is missing or not text
+    skill `tagged` is not published, only available through tools: YAML parsers disagree about SKILL.md: a value has a YAML tag (`!…`)
+    skill `twice` is not published, only available through tools: YAML parsers disagree about SKILL.md: the key "x" stands twice
+    skill `wide` is not published, only available through tools: `name` in SKILL.md is ` wide `
     "#);
 }
 
@@ -176,20 +176,20 @@ fn skills_that_are_too_large() {
         .map(|skill| (skill.name(), skill.files().len()))
         .collect();
     assert_eq!(sizes, [("limit", 512)]);
-    insta::assert_snapshot!(publications.warnings.join("\n"), @r#"
-    skill 'deep' is not published and is served by tools only: it nests deeper than 8 directories, has more than 1000 files, or a part of it cannot be listed
-    skill 'endless' is not published and is served by tools only: it nests deeper than 8 directories, has more than 1000 files, or a part of it cannot be listed
-    skill 'large' is not published and is served by tools only: it has 17825846 bytes, at most 16777216 are published
-    skill 'many' is not published and is served by tools only: it has 601 files, at most 512 are published
-    "#);
-    // What is left out does not count.
+    insta::assert_snapshot!(publications.warnings.join("\n"), @"
+    skill `deep` is not published, only available through tools: it is nested deeper than 8 directories, has more than 1000 files, or cannot be listed completely
+    skill `endless` is not published, only available through tools: it is nested deeper than 8 directories, has more than 1000 files, or cannot be listed completely
+    skill `large` is not published, only available through tools: it is 17825846 bytes, limit 16777216
+    skill `many` is not published, only available through tools: it has 601 files, limit 512
+    ");
+    // Omitted files do not count.
     host.file("skills/limit/tls.key", "")
         .file("skills/limit/.more/x", "");
     assert_eq!(paths(&set.published_skill("limit").unwrap()).len(), 512);
 }
 
 #[test]
-fn skills_that_are_not_for_models() {
+fn skills_that_are_not_model_invocable_are_not_published() {
     let host = Host::new();
     host.skill("manual", "disable-model-invocation: true\n")
         .skill(
@@ -216,19 +216,19 @@ fn skills_that_are_not_for_models() {
         ListingMode::UserOnly,
     );
     let others = Root::new(host.path("others"), Scope::Repo).trust(Trust::Untrusted);
-    insta::assert_snapshot!(notes(&host, host.runtime().root(others).modes(modes)), @r#"
-    skill 'by-mode' is not published: it is not for models to choose; users may call it by its prompt
-    skill 'kept' is not published: it is not for models to choose
-    skill 'manual' is not published: it is not for models to choose; users may call it by its prompt
-    skill 'off' is not published: it is not for models to choose
-    skill 'unread' is not published: it is not for models to choose; users may call it by its prompt
-    skill 'foreign' is not published: its root is not trusted
-    "#);
+    insta::assert_snapshot!(notes(&host, host.runtime().root(others).modes(modes)), @"
+    skill `by-mode` is not published: it is not model-invocable; users can invoke it by its prompt
+    skill `kept` is not published: it is not model-invocable
+    skill `manual` is not published: it is not model-invocable; users can invoke it by its prompt
+    skill `off` is not published: it is not model-invocable
+    skill `unread` is not published: it is not model-invocable; users can invoke it by its prompt
+    skill `foreign` is not published: its root is not trusted
+    ");
 }
 
 #[cfg(unix)]
 #[test]
-fn a_text_that_is_a_link() {
+fn a_linked_skill_file_is_not_published() {
     let host = Host::new();
     host.file(
         "skills/within/TEXT.md",
@@ -247,15 +247,15 @@ fn a_text_that_is_a_link() {
     .unwrap();
     let linked =
         Root::new(host.path("linked"), Scope::Repo).skill_file_symlinks(SkillFileSymlinks::Follow);
-    insta::assert_snapshot!(notes(&host, host.runtime().root(linked)), @r#"
-    skill 'within' is not published and is served by tools only: its text is not a plain file `SKILL.md` in its directory: it is spelled otherwise or a symbolic link
-    skill 'elsewhere' is not published and is served by tools only: its text is not a plain file `SKILL.md` in its directory: it is spelled otherwise or a symbolic link
-    "#);
+    insta::assert_snapshot!(notes(&host, host.runtime().root(linked)), @"
+    skill `within` is not published, only available through tools: SKILL.md is a symlink or has a non-standard file name
+    skill `elsewhere` is not published, only available through tools: SKILL.md is a symlink or has a non-standard file name
+    ");
 }
 
 #[cfg(unix)]
 #[test]
-fn a_file_that_cannot_be_read() {
+fn an_unreadable_file_prevents_publication() {
     use std::os::unix::fs::PermissionsExt;
     let host = Host::new();
     host.skill("closed", "").file("skills/closed/data", "x");
@@ -264,5 +264,5 @@ fn a_file_that_cannot_be_read() {
     if File::open(&path).is_ok() {
         return skills_test_support::skip("this user reads every file");
     }
-    insta::assert_snapshot!(notes(&host, host.runtime()), @"skill 'closed' is not published and is served by tools only: 'data' cannot be read");
+    insta::assert_snapshot!(notes(&host, host.runtime()), @"skill `closed` is not published, only available through tools: cannot read 'data'");
 }

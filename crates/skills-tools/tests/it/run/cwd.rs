@@ -1,4 +1,4 @@
-//! Where a command starts.
+//! The working directory of a command.
 
 use serde_json::json;
 use skills_runtime::Policy;
@@ -23,7 +23,7 @@ fn host() -> Host {
 }
 
 #[tokio::test]
-async fn a_command_starts_where_it_is_told_to() {
+async fn a_command_starts_in_its_working_directory() {
     if skip_without_sandbox() {
         return;
     }
@@ -46,7 +46,7 @@ async fn a_command_starts_where_it_is_told_to() {
 }
 
 #[tokio::test]
-async fn another_mount_is_a_place_too() {
+async fn a_mount_can_be_the_working_directory() {
     if skip_without_sandbox() {
         return;
     }
@@ -74,7 +74,7 @@ fn spawn(program: &str) -> skills_runtime::policy::Rule {
 }
 
 #[tokio::test]
-async fn a_place_that_is_none_is_refused_and_not_made() {
+async fn a_missing_working_directory_is_rejected_and_not_created() {
     let host = host();
     let tools = host.allowing(&["spawn", &host.write_rule()]);
     for (cwd, code) in [
@@ -99,7 +99,7 @@ async fn a_place_that_is_none_is_refused_and_not_made() {
 }
 
 #[tokio::test]
-async fn a_path_that_is_none_is_refused() {
+async fn an_invalid_working_directory_is_rejected() {
     let host = host();
     let tools = host.allowing(&["spawn"]);
     let long = "a/".repeat(3000);
@@ -154,7 +154,7 @@ async fn a_path_that_is_none_is_refused() {
             outcome.text
         );
     }
-    // The host's own path of the workspace leads nowhere either, unless a host mirrors it.
+    // The host path of the workspace is not accepted either, unless the mount allows it.
     let own = host.path("workspace").display().to_string();
     let arguments = json!({"command": "pwd", "cwd": own});
     let outcome = tools
@@ -170,7 +170,7 @@ async fn a_path_that_is_none_is_refused() {
 }
 
 #[tokio::test]
-async fn without_a_workspace_only_named_places_are_left() {
+async fn without_a_workspace_the_working_directory_is_required() {
     let host = host();
     let runtime = host
         .runtime()

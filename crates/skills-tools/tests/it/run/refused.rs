@@ -1,4 +1,4 @@
-//! What does not run, whoever asks.
+//! Runs that are rejected, whatever permissions there are.
 
 use serde_json::json;
 use skills_test_support::skip_without_sandbox;
@@ -6,7 +6,7 @@ use skills_tools::ToolOverride;
 
 use super::{SHOW, bash, kit, run};
 
-/// Names that are none.
+/// Invalid names.
 const NAMES: &[&str] = &[
     "../kit",
     "../x",
@@ -26,7 +26,7 @@ const NAMES: &[&str] = &[
 ];
 
 #[tokio::test]
-async fn a_skill_is_found_by_its_name_alone() {
+async fn a_skill_is_found_by_exact_name_only() {
     let host = kit(&[("show.py", SHOW)]);
     let tools = host.tools();
     let paths = ["skills/kit", "skills/kit/SKILL.md", "skills/../skills/kit"]
@@ -43,7 +43,8 @@ async fn a_skill_is_found_by_its_name_alone() {
                 json!({"skill_name": name, "script_name": "show"}),
             ),
         ] {
-            // The caller's own words come back, so the set is asked as it is.
+            // The error repeats the caller's own text, so the tool set is called without the check
+            // for host paths.
             let outcome = tools
                 .set
                 .call(tool, arguments, &skills_tools::CallContext::default())
@@ -60,7 +61,7 @@ async fn a_skill_is_found_by_its_name_alone() {
 }
 
 #[tokio::test]
-async fn a_script_is_found_in_its_skill_alone() {
+async fn a_script_is_found_in_its_skill_only() {
     let host = kit(&[("show.py", SHOW)]);
     host.skill("other", "")
         .script("other", "run.py", "print('ran')\n")
@@ -130,7 +131,7 @@ async fn a_script_is_found_in_its_skill_alone() {
 }
 
 #[tokio::test]
-async fn a_script_that_is_turned_off_runs_by_no_name() {
+async fn a_disabled_script_runs_under_no_name() {
     let host = kit(&[("off.py", "print('ran')\n"), ("on.py", "print('on')\n")]);
     let tools = host.tools();
     tools
@@ -165,7 +166,9 @@ async fn a_script_that_is_turned_off_runs_by_no_name() {
         assert_eq!(
             (
                 outcome.code(),
-                outcome.text.contains("turned the script 'off.py' off")
+                outcome
+                    .text
+                    .contains("script `off.py` is disabled by the operator")
             ),
             (Some("denied_by_policy"), true)
         );
@@ -193,7 +196,7 @@ async fn a_script_that_is_turned_off_runs_by_no_name() {
 }
 
 #[tokio::test]
-async fn nothing_of_a_draft_runs() {
+async fn drafts_do_not_run() {
     let host = kit(&[]);
     host.file(
         "drafts/fresh/SKILL.md",
@@ -228,7 +231,7 @@ async fn nothing_of_a_draft_runs() {
             outcome.text
         );
     }
-    // Nor is it within reach of what does run.
+    // Programs that run cannot access it either.
     if !skip_without_sandbox() {
         let outcome = run(&tools, "cat /skills/fresh/scripts/run.py ../fresh/SKILL.md ../../drafts/fresh/SKILL.md; ls ../../drafts").await;
         assert!(
@@ -240,56 +243,56 @@ async fn nothing_of_a_draft_runs() {
 }
 
 #[tokio::test]
-async fn what_needs_packages_is_not_started_without_them() {
+async fn scripts_that_need_packages_do_not_start() {
     let block = "# /// script\n# dependencies = ['rich']\n# ///\nprint('ran')\n";
     let cases = [
         (
             "pyproject.toml",
             "[project]\nname='x'\ndependencies=['pandas']\n",
             "run.py",
-            "pyproject.toml asks for pandas",
+            "pyproject.toml requires pandas",
         ),
         (
             "scripts/pyproject.toml",
             "[project]\nname='x'\ndependencies=['pandas']\n",
             "run.py",
-            "scripts/pyproject.toml asks for pandas",
+            "scripts/pyproject.toml requires pandas",
         ),
         (
             "pyproject.toml",
             "not [toml",
             "run.py",
-            "pyproject.toml cannot be read",
+            "cannot parse pyproject.toml",
         ),
         (
             "requirements.txt",
             "# why\nhttpx==1\n",
             "run.py",
-            "requirements.txt asks for httpx==1",
+            "requirements.txt requires httpx==1",
         ),
         (
             "scripts/requirements.txt",
             "-r other.txt\n",
             "run.py",
-            "scripts/requirements.txt asks for -r other.txt",
+            "scripts/requirements.txt requires -r other.txt",
         ),
         (
             "package.json",
             r#"{"dependencies": {"left-pad": "1"}}"#,
             "run.js",
-            "package.json asks for left-pad",
+            "package.json requires left-pad",
         ),
         (
             "scripts/package.json",
             r#"{"dependencies": {"left-pad": "1"}}"#,
             "run.mjs",
-            "scripts/package.json asks for left-pad",
+            "scripts/package.json requires left-pad",
         ),
         (
             "scripts/run.py",
             block,
             "run.py",
-            "scripts/run.py asks for rich",
+            "scripts/run.py requires rich",
         ),
     ];
     for (file, content, script, needed) in cases {
@@ -315,7 +318,7 @@ async fn what_needs_packages_is_not_started_without_them() {
                 outcome.text
             );
         }
-        // Any command may be one that needs them; what a script says of itself only it needs.
+        // Any command may need them; the metadata of a script apply to this script only.
         let is_for_all = file != "scripts/run.py";
         for outcome in [
             run(&tools, "true; true").await,
@@ -332,7 +335,7 @@ async fn what_needs_packages_is_not_started_without_them() {
 }
 
 #[tokio::test]
-async fn what_needs_no_packages_is_started() {
+async fn scripts_without_packages_start() {
     if skip_without_sandbox() {
         return;
     }

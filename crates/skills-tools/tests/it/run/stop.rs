@@ -1,4 +1,4 @@
-//! What is stopped, and what is kept of it.
+//! Stopping of programs, and the output that is kept.
 
 use std::fs::File;
 use std::time::{Duration, Instant};
@@ -11,11 +11,11 @@ use skills_tools::{CallContext, ToolOutput};
 use super::{kit, run};
 use crate::fixture::{Host, Tools};
 
-/// Whatever is stopped is gone after so long, however slow the machine.
+/// Time after which a stopped program must be gone, on any machine.
 const SOON: Duration = Duration::from_secs(20);
 
-/// Holds a lock in the workspace as long as any process of it lives, leaves processes behind as
-/// `leave` says, and lets them say that they began.
+/// Creates a script that holds a lock in the workspace while any of its processes is alive, and
+/// leaves processes behind as `leave` specifies, which report their start.
 fn holding(leave: &str) -> Host {
     let start = "import fcntl, os, signal, sys, time
 work = os.environ['SKILL_WORKSPACE']
@@ -46,7 +46,7 @@ async fn all_are_gone(host: &Host) {
     let locked = tokio::task::spawn_blocking(move || lock.lock());
     match tokio::time::timeout(SOON, locked).await {
         Ok(locked) => locked.unwrap().unwrap(),
-        Err(_) => panic!("a process lives on"),
+        Err(_) => panic!("a process is still alive"),
     }
 }
 
@@ -60,7 +60,7 @@ async fn limited(tools: &Tools, command: &str) -> ToolOutput {
 }
 
 #[tokio::test]
-async fn at_the_deadline_all_processes_die_however_they_hide() {
+async fn all_processes_die_at_the_deadline() {
     if skip_without_sandbox() {
         return;
     }
@@ -104,7 +104,7 @@ async fn at_the_deadline_all_processes_die_however_they_hide() {
         all_are_gone(&host).await;
         assert!(
             host.path("workspace/a").exists(),
-            "{name}: what was to be killed never began"
+            "{name}: the process to kill never started"
         );
         let size = std::fs::metadata(host.path("workspace/canary"))
             .unwrap()
@@ -120,7 +120,7 @@ async fn at_the_deadline_all_processes_die_however_they_hide() {
     }
 }
 
-/// A program that ends leaves nobody behind either.
+/// A program that exits leaves no process behind.
 #[tokio::test]
 async fn when_the_program_ends_its_children_die() {
     if skip_without_sandbox() {
@@ -147,7 +147,7 @@ async fn when_the_program_ends_its_children_die() {
 }
 
 #[tokio::test]
-async fn without_leave_there_is_no_second_process() {
+async fn without_permission_there_is_no_second_process() {
     if skip_without_sandbox() {
         return;
     }
@@ -163,7 +163,7 @@ async fn without_leave_there_is_no_second_process() {
 }
 
 #[tokio::test]
-async fn what_is_cancelled_is_stopped_and_shows_what_it_wrote() {
+async fn a_cancelled_run_is_stopped_and_keeps_its_output() {
     if skip_without_sandbox() {
         return;
     }
@@ -188,7 +188,7 @@ async fn what_is_cancelled_is_stopped_and_shows_what_it_wrote() {
     assert_eq!(outcome.structured["stdout"], "started\n");
     assert!(begun.elapsed() < 2 * SOON);
     all_are_gone(&host).await;
-    // Whoever gave up before it began starts nothing.
+    // A call that was cancelled before it started runs nothing.
     std::fs::remove_file(host.path("workspace/a")).unwrap();
     for (tool, arguments) in [
         (
@@ -211,7 +211,7 @@ async fn what_is_cancelled_is_stopped_and_shows_what_it_wrote() {
 }
 
 #[tokio::test]
-async fn output_without_end_is_cut_and_stopped() {
+async fn endless_output_is_truncated_and_stopped() {
     if skip_without_sandbox() {
         return;
     }
@@ -249,7 +249,7 @@ async fn output_without_end_is_cut_and_stopped() {
 }
 
 #[tokio::test]
-async fn of_much_output_the_beginning_and_the_end_are_kept() {
+async fn long_output_keeps_its_start_and_end() {
     if skip_without_sandbox() {
         return;
     }
@@ -290,7 +290,7 @@ async fn of_much_output_the_beginning_and_the_end_are_kept() {
 }
 
 #[tokio::test]
-async fn nothing_that_is_printed_steers_a_terminal() {
+async fn escape_sequences_in_output_are_removed() {
     if skip_without_sandbox() {
         return;
     }
@@ -310,7 +310,7 @@ sys.stderr.buffer.write(b'\x1b[2J\x1b]52;c;aGk=\x07warned')
             .as_str()
             .unwrap()
             .contains("\u{1b}[31mred"),
-        "the data are what was written"
+        "the data are unchanged"
     );
     let fails = kit(&[("fail.py", &format!("{source}sys.exit(2)\n"))]);
     let outcome = run(&fails.tools(), "scripts/fail.py").await;

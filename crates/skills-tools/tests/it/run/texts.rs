@@ -1,4 +1,4 @@
-//! What a model reads.
+//! Texts of results.
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -29,7 +29,7 @@ fn with_shell_files() -> (Host, Tools) {
 }
 
 #[tokio::test]
-async fn the_two_streams_are_put_together() {
+async fn both_streams_are_combined() {
     if skip_without_sandbox() {
         return;
     }
@@ -54,7 +54,7 @@ async fn the_two_streams_are_put_together() {
 }
 
 #[tokio::test]
-async fn an_exit_code_comes_first() {
+async fn the_exit_code_comes_first() {
     if skip_without_sandbox() {
         return;
     }
@@ -98,15 +98,15 @@ async fn standard_input_is_empty_unless_given() {
 }
 
 #[tokio::test]
-async fn the_unknown_is_named_with_what_may_be_meant() {
+async fn unknown_names_get_suggestions() {
     let host = kit(&[("show.py", SHOW)]);
     let tools = host.tools();
     assert_snapshot!(tools.text("skills_run", json!({"name": "kitt", "command": "scripts/show.py"})).await, @"
-    Error: skill 'kitt' not found
-    Hint: did you mean kit?
+    Error: skill `kitt` not found
+    Hint: did you mean `kit`?
     ");
     assert_snapshot!(tools.text("skills_run", json!({"name": "zzz", "command": "scripts/show.py"})).await, @"
-    Error: skill 'zzz' not found
+    Error: skill `zzz` not found
     Hint: list the skills with skills_ls of `skills`
     ");
     for command in [
@@ -123,17 +123,17 @@ async fn the_unknown_is_named_with_what_may_be_meant() {
         );
     }
     assert_snapshot!(run(&tools, "scripts/shaw.py").await.text, @"
-    Error: 'scripts/shaw.py' is no script of the skill 'kit'
-    Hint: list the files with skills_ls of `skills/kit`, or name a program without a path
+    Error: skill `kit` has no script `scripts/shaw.py`
+    Hint: list the files with skills_ls of `skills/kit`, or pass a program name without a path
     ");
     assert_snapshot!(tools.text("run_skill_script", json!({"skill_name": "kit", "script_name": "shaw"})).await, @"
-    Error: skill 'kit' has no script 'shaw'
-    Hint: there are: show.py
+    Error: skill `kit` has no script `shaw`
+    Hint: available: show.py
     ");
 }
 
 #[tokio::test]
-async fn a_denial_says_whether_somebody_could_still_allow_it() {
+async fn a_denial_tells_whether_an_approval_could_allow_the_run() {
     let host = kit(&[("show.py", SHOW)]);
     let tools = host.tools();
     let told = |outcome: ToolOutput| {
@@ -146,49 +146,48 @@ async fn a_denial_says_whether_somebody_could_still_allow_it() {
     };
     assert_snapshot!(told(run(&tools, "ls -l").await), @"
     approval_required true
-    Error: it was not started: may not start ls (asked by the caller): no rule allows it, and there was nobody to ask
-    Hint: a person has to allow it; ask them, and call again when they have
+    Error: permission denied: start ls (requested by the caller): no rule allows it, and there was nobody to ask
+    Hint: ask the user to allow it, then retry
     ");
     assert_snapshot!(told(bash(&tools, "ls -l", "").await), @"
     approval_required true
-    Error: it was not started: may not start ls (asked by the caller): no rule allows it, and there was nobody to ask
-    Hint: a person has to allow it; ask them, and call again when they have
+    Error: permission denied: start ls (requested by the caller): no rule allows it, and there was nobody to ask
+    Hint: ask the user to allow it, then retry
     ");
     assert_snapshot!(told(bash(&tools, "ls | wc", "").await), @"
     approval_required true
-    Error: it was not started: may not start programs (asked by the caller): no rule allows it, and there was nobody to ask
-    Hint: a person has to allow it; ask them, and call again when they have
+    Error: permission denied: start programs (requested by the caller): no rule allows it, and there was nobody to ask
+    Hint: ask the user to allow it, then retry
     ");
     let network =
         json!({"name": "kit", "command": "scripts/show.py", "network": ["api.example.com"]});
     assert_snapshot!(told(tools.call("skills_run", network).await), @"
     approval_required true
-    Error: it was not started: may not reach api.example.com (asked by the caller): no rule allows it, and there was nobody to ask
-    Hint: a person has to allow it; ask them, and call again when they have
+    Error: permission denied: reach api.example.com (requested by the caller): no rule allows it, and there was nobody to ask
+    Hint: ask the user to allow it, then retry
     ");
     let network = json!({"command": "ls", "network": ["not a host"]});
     assert_snapshot!(told(tools.call("skills_bash", network).await), @r#"
     invalid_arguments false
-    Error: network: "not a host" is no host: write `api.example.com`, `*.example.com` or `*`, without scheme, port and path
+    Error: invalid `network`: "not a host" is no host: write `api.example.com`, `*.example.com` or `*`, without scheme, port and path
     "#);
     let deny = Rule::parse(Effect::Deny, RuleSource::User, "spawn:ls").unwrap();
     let tools = host.tools_with(Policy::default().rule(deny));
     assert_snapshot!(told(run(&tools, "ls -l").await), @"
     denied_by_policy false
-    Error: it was not started: may not start ls (asked by the caller): by the rule `deny spawn:ls (user)`
-    Hint: do it in another way; asking again changes nothing
+    Error: permission denied: start ls (requested by the caller): by the rule `deny spawn:ls (user)`
+    Hint: do not retry; use another approach
     ");
     assert_snapshot!(told(bash(&tools, "ls -l", "").await), @"
     denied_by_policy false
-    Error: it was not started: may not start ls (asked by the caller): by the rule `deny spawn:ls (user)`
-    Hint: do it in another way; asking again changes nothing
+    Error: permission denied: start ls (requested by the caller): by the rule `deny spawn:ls (user)`
+    Hint: do not retry; use another approach
     ");
 }
 
-/// Rules are written by people who know the machine; what a model reads of them names no place on
-/// it.
+/// Rules contain host paths; denials for a model do not.
 #[tokio::test]
-async fn a_denial_tells_no_path_of_this_machine() {
+async fn a_denial_contains_no_host_path() {
     let host = kit(&[]);
     host.skill("kit", "allowed-tools: Bash, Read, Write\n")
         .script("kit", "show.py", SHOW);
@@ -222,8 +221,8 @@ async fn a_denial_tells_no_path_of_this_machine() {
     }
     let tools = host.tools_with(Policy::default().rule(rule(Effect::Deny, &everything)));
     assert_snapshot!(run(&tools, "scripts/show.py").await.text, @"
-    Error: it was not started: may not write /workspace (asked by Write): by a rule (user); may not start programs (asked by Bash): nobody was asked, since something else is denied
-    Hint: do it in another way; asking again changes nothing
+    Error: permission denied: write /workspace (requested by Write): by a rule (user); start programs (requested by Bash): nobody was asked, since something else is denied
+    Hint: do not retry; use another approach
     ");
     let tools = host.tools_with(
         Policy::default()
@@ -231,14 +230,14 @@ async fn a_denial_tells_no_path_of_this_machine() {
             .rule(rule(Effect::Allow, "spawn")),
     );
     assert_snapshot!(run(&tools, "scripts/show.py").await.text, @"
-    Error: it was not started: nobody approved its content for what rules would give it: there was nobody to ask
-    Hint: a person has to allow it; ask them, and call again when they have
+    Error: permission denied: this version of the skill has not been approved: there was nobody to ask
+    Hint: ask the user to allow it, then retry
     ");
 }
 
-/// Neither does what fails while somebody is asked.
+/// Errors of the approval store are not shown either.
 #[tokio::test]
-async fn a_broken_store_of_approvals_is_not_shown() {
+async fn errors_of_the_approval_store_are_not_shown() {
     let host = kit(&[]);
     host.file("state/approvals.json", "{ not JSON");
     let store = std::sync::Arc::new(FileApprovalStore::new(host.path("state/approvals.json")));
@@ -252,7 +251,7 @@ async fn a_broken_store_of_approvals_is_not_shown() {
             json!({"name": "kit", "command": "ls"}),
             json!({"name": "kit", "command": "nothing-like-it"}),
         ] {
-            // Whether it runs or not, the fixture looks for paths in what is told.
+            // The fixture checks the result for host paths in any case.
             let outcome = tools.call("skills_run", arguments).await;
             assert!(!outcome.text.contains("approvals.json"), "{}", outcome.text);
         }

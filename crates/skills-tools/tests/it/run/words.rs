@@ -1,11 +1,11 @@
-//! Words reach a program as they are.
+//! Passing of arguments to programs.
 
 use serde_json::json;
 use skills_test_support::skip_without_sandbox;
 
 use super::{SHOW, kit, printed, quoted, run};
 
-/// Words that a shell or a careless program would do something with.
+/// Arguments that a shell or a careless program would interpret.
 const WORDS: &[&str] = &[
     "",
     " ",
@@ -64,7 +64,7 @@ const WORDS: &[&str] = &[
 ];
 
 #[tokio::test]
-async fn each_word_arrives_as_it_was_written() {
+async fn each_argument_is_passed_unchanged() {
     if skip_without_sandbox() {
         return;
     }
@@ -80,7 +80,7 @@ async fn each_word_arrives_as_it_was_written() {
 }
 
 #[tokio::test]
-async fn the_first_word_after_the_script_is_no_option_of_the_interpreter() {
+async fn the_first_argument_is_not_an_option_of_the_interpreter() {
     if skip_without_sandbox() {
         return;
     }
@@ -99,7 +99,7 @@ async fn the_first_word_after_the_script_is_no_option_of_the_interpreter() {
 }
 
 #[tokio::test]
-async fn a_long_word_is_passed_and_a_longer_command_is_not_taken() {
+async fn a_long_argument_is_passed_and_a_longer_command_rejected() {
     if skip_without_sandbox() {
         return;
     }
@@ -122,9 +122,9 @@ async fn a_long_word_is_passed_and_a_longer_command_is_not_taken() {
     assert_eq!(outcome.code(), Some("invalid_arguments"));
 }
 
-/// The same script by each of its names.
+/// The same script under each of its names.
 #[tokio::test]
-async fn a_script_has_several_names_and_needs_no_leave() {
+async fn a_script_has_several_names_and_needs_no_permission() {
     if skip_without_sandbox() {
         return;
     }
@@ -156,7 +156,7 @@ async fn a_script_has_several_names_and_needs_no_leave() {
 }
 
 #[tokio::test]
-async fn text_for_a_shell_needs_leave_for_any_program() {
+async fn a_shell_command_needs_permission_for_any_program() {
     let host = kit(&[("show.py", SHOW)]);
     let texts = [
         "echo a; echo b",
@@ -209,7 +209,7 @@ async fn text_for_a_shell_needs_leave_for_any_program() {
 }
 
 #[tokio::test]
-async fn what_is_no_command_says_why() {
+async fn invalid_commands_are_rejected_with_a_reason() {
     let host = kit(&[]);
     let tools = host.allowing(&["spawn"]);
     for command in ["", "   ", "echo 'a", "echo \"a", "echo \0"] {

@@ -1,11 +1,11 @@
-//! Files of the workspace, as programs see them.
+//! Access of programs to the workspace.
 
 use serde_json::json;
 use skills_test_support::skip_without_sandbox;
 
 use super::{bash, kit, printed, run, sees_virtual_paths};
 
-/// Copies a file in upper case.
+/// Copies a file in uppercase.
 const COPY: &str = "import sys
 source, target = sys.argv[1], sys.argv[2].removeprefix('--out=')
 text = open(source).read().upper()
@@ -14,7 +14,7 @@ print('wrote', len(text))
 ";
 
 #[tokio::test]
-async fn a_program_writes_the_workspace_where_a_rule_allows_it() {
+async fn a_program_writes_the_workspace_if_a_rule_allows_it() {
     if skip_without_sandbox() {
         return;
     }
@@ -56,7 +56,7 @@ async fn a_program_writes_the_workspace_where_a_rule_allows_it() {
 }
 
 #[tokio::test]
-async fn without_a_rule_the_workspace_is_read_and_not_written() {
+async fn without_a_rule_the_workspace_is_read_only() {
     if skip_without_sandbox() {
         return;
     }
@@ -110,7 +110,7 @@ async fn without_a_rule_the_workspace_is_read_and_not_written() {
 }
 
 #[tokio::test]
-async fn what_a_command_changes_is_named_from_the_workspace() {
+async fn changed_files_are_named_relative_to_the_workspace() {
     if skip_without_sandbox() {
         return;
     }
@@ -143,7 +143,7 @@ async fn what_a_command_changes_is_named_from_the_workspace() {
 }
 
 #[tokio::test]
-async fn text_for_a_shell_knows_virtual_paths() {
+async fn shell_commands_can_use_virtual_paths() {
     if skip_without_sandbox() || !sees_virtual_paths() {
         return;
     }
@@ -169,7 +169,7 @@ async fn text_for_a_shell_knows_virtual_paths() {
 }
 
 #[tokio::test]
-async fn a_program_is_told_where_the_workspace_is() {
+async fn a_program_gets_the_path_of_the_workspace() {
     if skip_without_sandbox() {
         return;
     }
@@ -185,9 +185,9 @@ async fn a_program_is_told_where_the_workspace_is() {
     );
 }
 
-/// Wherever a command starts, what it changes in the workspace is named.
+/// Changes are reported independently of the working directory.
 #[tokio::test]
-async fn what_a_command_changes_from_elsewhere_is_named_too() {
+async fn changes_from_another_directory_are_reported() {
     if skip_without_sandbox() {
         return;
     }

@@ -1,5 +1,4 @@
-//! What the programs of script tools have around them: a deadline, variables, a directory of their
-//! own, and walls.
+//! Environment of script tools: deadline, variables, private directory and isolation.
 
 use std::fs;
 
@@ -12,7 +11,7 @@ use skills_tools::{CallContext, MissingEnv, ToolErrorCode};
 use super::{ECHO, block, data, host, names, run};
 use crate::fixture::{Host, Tools};
 
-/// Prints its variables as JSON, with how its skill's directory looks from inside.
+/// Prints its variables as JSON, with the path of its skill directory inside.
 const VARIABLES: &str = "import json, os
 seen = dict(os.environ)
 directory = seen['SKILL_DIR']
@@ -22,7 +21,7 @@ print(json.dumps(seen))
 ";
 
 #[tokio::test]
-async fn the_deadline_of_the_block_stops_a_script() {
+async fn the_declared_timeout_stops_a_script() {
     if skip_without_sandbox() {
         return;
     }
@@ -52,7 +51,7 @@ async fn the_deadline_of_the_block_stops_a_script() {
 }
 
 #[tokio::test]
-async fn children_that_linger_do_not_keep_a_call() {
+async fn remaining_children_do_not_delay_a_result() {
     if skip_without_sandbox() {
         return;
     }
@@ -71,13 +70,13 @@ async fn children_that_linger_do_not_keep_a_call() {
     .await;
     assert!(
         alone.has_code(ToolErrorCode::Failed) && alone.text.contains("PermissionError"),
-        "nobody allowed it: {}",
+        "without a rule: {}",
         alone.text
     );
 }
 
 #[tokio::test]
-async fn endless_output_is_cut_and_says_so() {
+async fn endless_output_is_truncated_and_reported() {
     if skip_without_sandbox() {
         return;
     }
@@ -100,7 +99,7 @@ async fn endless_output_is_cut_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_script_sees_the_documented_variables_and_no_others() {
+async fn a_script_sees_only_the_documented_variables() {
     if skip_without_sandbox() {
         return;
     }
@@ -111,7 +110,7 @@ async fn a_script_sees_the_documented_variables_and_no_others() {
         .map(String::as_str)
         .filter(|name| *name != "directory" && !name.starts_with("__CF"))
         .collect();
-    // macOS itself adds `__CF…` to every program.
+    // macOS adds `__CF…` to every program.
     names.sort_unstable();
     let documented = [
         "HOME",
@@ -132,11 +131,11 @@ async fn a_script_sees_the_documented_variables_and_no_others() {
     assert_eq!(
         (&seen["SKILL_DIR"], &seen["SKILL_ASSETS_DIR"]),
         (&json!("/skills/demo"), &json!("/skills/demo/assets")),
-        "as a model is told it"
+        "as in the result"
     );
 }
 
-/// The tools of a host that has keys, and allows some.
+/// The tools of a host that has keys, some of them allowed.
 fn with_keys(host: &Host, allowed: &[&str]) -> Tools {
     let allow = |rules: Policy, text: &&str| {
         rules.rule(Rule::parse(Effect::Allow, RuleSource::Invocation, text).unwrap())
@@ -153,7 +152,7 @@ fn with_keys(host: &Host, allowed: &[&str]) -> Tools {
 }
 
 #[tokio::test]
-async fn declared_keys_arrive_where_they_are_allowed_and_are_not_told() {
+async fn declared_keys_are_passed_if_allowed_and_redacted() {
     if skip_without_sandbox() {
         return;
     }
@@ -181,7 +180,7 @@ async fn declared_keys_arrive_where_they_are_allowed_and_are_not_told() {
     let asked = run(&with_keys(&host, &[]), json!({})).await;
     assert!(
         !asked.text.contains("token"),
-        "nobody allowed it: {}",
+        "without a rule: {}",
         asked.text
     );
     assert!(
@@ -192,7 +191,7 @@ async fn declared_keys_arrive_where_they_are_allowed_and_are_not_told() {
 }
 
 #[tokio::test]
-async fn variables_that_change_what_runs_are_never_passed() {
+async fn variables_that_change_execution_are_never_passed() {
     if skip_without_sandbox() {
         return;
     }
@@ -219,13 +218,14 @@ async fn variables_that_change_what_runs_are_never_passed() {
 }
 
 #[test]
-fn a_key_that_is_needed_most_and_missing_is_noted() {
+fn a_missing_primary_variable_causes_a_warning() {
     let host = host(
         "metadata:\n  openclaw:\n    primaryEnv: BAIDU_API_KEY\n",
         "main.py",
         ECHO,
     );
-    let note = "Skill demo 缺少環境變數 BAIDU_API_KEY，script tools 可能無法正常運作";
+    let note =
+        "skill `demo`: environment variable `BAIDU_API_KEY` is not set; its script tools may fail";
     let tools = host.tools();
     assert_eq!(
         (tools.set.warnings().unwrap(), names(&tools)),
@@ -255,7 +255,7 @@ fn a_key_that_is_needed_most_and_missing_is_noted() {
 }
 
 #[tokio::test]
-async fn the_working_directory_belongs_to_one_conversation() {
+async fn the_working_directory_is_private_to_a_session() {
     if skip_without_sandbox() {
         return;
     }
@@ -287,10 +287,9 @@ async fn the_working_directory_belongs_to_one_conversation() {
     assert!(!host.path("skills/demo/note.txt").exists() && !host.path("two").exists());
 }
 
-/// One call that fills the directory of its conversation is stopped, and so is whatever comes after
-/// it there.
+/// A call that fills the directory of its session is stopped, like any later call in that session.
 #[tokio::test]
-async fn a_conversation_that_fills_its_directory_is_stopped() {
+async fn a_session_that_exceeds_its_quota_is_stopped() {
     if skip_without_sandbox() {
         return;
     }
@@ -328,7 +327,7 @@ async fn a_conversation_that_fills_its_directory_is_stopped() {
 }
 
 #[tokio::test]
-async fn other_skills_the_workspace_and_the_machine_are_out_of_reach() {
+async fn other_skills_the_workspace_and_the_host_are_inaccessible() {
     if skip_without_sandbox() {
         return;
     }

@@ -1,4 +1,4 @@
-//! What holds of every file that an entry is added to.
+//! Property tests of adding an entry to arbitrary files.
 
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use proptest::prelude::*;
@@ -19,8 +19,8 @@ fn entry() -> ServerEntry {
     }
 }
 
-/// Adds the entry. All that was there has to stay, byte for byte: text comes in at one place only,
-/// but for the comma that JSON wants after the last member.
+/// Adds the entry and checks that all previous content is preserved byte for byte: text is inserted
+/// at one position only, except for the comma that JSON needs after the last member.
 fn added(client: Client, before: &str) -> Result<String, TestCaseError> {
     let planned = plan_edit(client, Some(before), &entry())
         .map_err(|error| TestCaseError::fail(format!("{error}\n{before}")))?;
@@ -41,7 +41,7 @@ fn added(client: Client, before: &str) -> Result<String, TestCaseError> {
     Ok(planned.text)
 }
 
-/// Whether `before` is left when characters are taken out of `after`.
+/// Returns true if `before` remains when characters are removed from `after`.
 fn has_all_of(before: &str, after: &str) -> bool {
     let mut rest = after.chars();
     before
@@ -64,14 +64,13 @@ fn json_value() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A line of an object: its indentation, its value, a comment and the end of the line.
-fn json_lines(most: usize) -> impl Strategy<Value = Vec<(String, &'static str, &'static str)>> {
+/// Lines of an object: a value, a comment and the line end.
+fn json_lines(max: usize) -> impl Strategy<Value = Vec<(String, &'static str, &'static str)>> {
     let comment = prop_oneof![Just(""), Just(" // one, \"two\""), Just(" /* } */")];
-    prop::collection::vec((json_value(), comment, line_end()), 0..most)
+    prop::collection::vec((json_value(), comment, line_end()), 0..max)
 }
 
-/// Writes members, each on a line of its own, with a comma between them and perhaps behind the
-/// last.
+/// Renders members, each on its own line, with a comma between them and optionally after the last.
 fn members(lines: &[(String, &str, &str)], indent: &str, has_last_comma: bool) -> String {
     let line = |(index, (value, comment, end)): (usize, &(String, &str, &str))| {
         let comma = if has_last_comma || index + 1 < lines.len() {
@@ -156,7 +155,7 @@ fn toml() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn an_entry_is_all_that_json_gains(before in json()) {
+    fn json_gains_only_the_entry(before in json()) {
         let after = added(Client::Claude, &before)?;
         let parsed = |text: &str| parse_to_serde_value::<Value>(text.trim_start_matches(BYTE_ORDER_MARK), &ParseOptions::default()).unwrap();
         let mut without = parsed(&after);
@@ -166,7 +165,7 @@ proptest! {
     }
 
     #[test]
-    fn an_entry_is_all_that_toml_gains(before in toml()) {
+    fn toml_gains_only_the_entry(before in toml()) {
         let after = added(Client::Codex, &before)?;
         let mut without: ::toml::Table = after.parse().unwrap();
         let servers = without.get_mut("mcp_servers").and_then(::toml::Value::as_table_mut).unwrap();
