@@ -100,12 +100,13 @@ fn print_review(review: &Value) -> Result<()> {
 
 fn print_restrictions(run: &Value) -> Result<()> {
     println!("sandbox {}:", string_or_empty(&run["sandbox"]["backend"]));
-    for layer in run["sandbox"]["layers"].as_array().context("layers")? {
+    let restrictions = run["sandbox"]["restrictions"].as_array();
+    for restriction in restrictions.context("restrictions")? {
         println!(
             "  {:<13} {:<9} {}",
-            string_or_empty(&layer["name"]),
-            string_or_empty(&layer["status"]),
-            string_or_empty(&layer["detail"])
+            string_or_empty(&restriction["name"]),
+            string_or_empty(&restriction["status"]),
+            string_or_empty(&restriction["detail"])
         );
     }
     Ok(())
