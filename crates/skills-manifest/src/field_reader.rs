@@ -42,25 +42,22 @@ const KNOWN_FIELDS: [&str; 29] = [
     "author",
 ];
 
-/// Says whether `written` is a field's name but for upper case, hyphens and underscores, or a
-/// misspelling that is common in the wild.
+/// Returns whether `written` names `field`: the same letters in any case, with any hyphens and
+/// underscores, or a misspelling that is common in published skills.
 pub(crate) fn is_spelling_of(written: &str, field: &str) -> bool {
-    let plain = |text: &str| -> Vec<u8> {
-        let letters = text
-            .trim()
-            .bytes()
-            .filter(|b| !matches!(b, b'-' | b'_'))
-            .map(|b| b.to_ascii_lowercase());
-        letters.collect()
-    };
-    // No field is that long, and most words are no field.
+    fn letters(text: &str) -> impl Iterator<Item = u8> {
+        let bytes = text.trim().bytes();
+        bytes
+            .filter(|byte| !matches!(byte, b'-' | b'_'))
+            .map(|byte| byte.to_ascii_lowercase())
+    }
+    // Longer than each field with separators between all its letters.
     if written.len() > 64 {
         return false;
     }
-    let written = plain(written);
-    written == plain(field)
-        || (field == "user-invocable" && written == b"userinvokable")
-        || (field == "allowed-tools" && written == b"tools")
+    letters(written).eq(letters(field))
+        || (field == "user-invocable" && letters(written).eq(letters("userinvokable")))
+        || (field == "allowed-tools" && letters(written).eq(letters("tools")))
 }
 
 /// A mapping whose fields are read, and what is wrong with them.

@@ -1,7 +1,7 @@
 //! Looks for the name and makes sure of the rest, without keeping anything.
 
 use super::{EventSink, NestedKind, Scalar, parse_into};
-use crate::field_reader::has_visible_text;
+use crate::field_reader::{has_visible_text, is_spelling_of};
 
 /// The most keys that a glance remembers.
 const MAX_KEYS: usize = 24;
@@ -42,10 +42,11 @@ struct NamePeeker<'a> {
 
 impl<'a> EventSink<'a> for NamePeeker<'a> {
     fn key(&mut self, key: &'a str) -> Option<()> {
-        // Odd spellings are the full reading's business.
-        let is_odd =
-            key.bytes().any(|b| b.is_ascii_uppercase() || b == b'_') && key != "when_to_use";
-        if is_odd || self.keys.get(..self.count)?.contains(&key) {
+        // Only the full parser resolves other spellings of these two.
+        let is_other_spelling = ["name", "description"]
+            .iter()
+            .any(|field| key != *field && is_spelling_of(key, field));
+        if is_other_spelling || self.keys.get(..self.count)?.contains(&key) {
             return None;
         }
         *self.keys.get_mut(self.count)? = key;

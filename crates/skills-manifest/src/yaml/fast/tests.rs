@@ -398,6 +398,7 @@ fn a_glance_sees_the_name_of_a_certainly_readable_manifest() {
             Some("a"),
         ),
         ("name: a\ndescription: d\nwhen_to_use: often\n", Some("a")),
+        ("name: a\ndescription: d\nUser_Invocable: no\n", Some("a")),
         (most.as_str(), None),
     ] {
         assert_eq!(peek_name(yaml), Some(name), "{yaml}");
@@ -426,7 +427,8 @@ fn a_glance_leaves_doubtful_manifests_to_the_full_reading() {
         with_description("name:\n- a\n"),
         with_description("name:\n  a: b\n"),
         with_description("Name: a\n"),
-        with_description("user_invocable: no\n"),
+        with_description("na-me: a\n"),
+        with_description("name: a\nDescription: e\n"),
         with_description("x: 1\nx: 2\n"),
         with_description(&many),
     ] {
