@@ -5,7 +5,7 @@
 )]
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::anyhow;
 use skills_runtime::discovery::{
@@ -147,28 +147,4 @@ pub(crate) fn current_dir() -> anyhow::Result<PathBuf> {
 /// Returns the parent directory of scratch directories.
 pub(crate) fn scratch_dir() -> PathBuf {
     env::temp_dir()
-}
-
-/// Returns true if `PATH` has an executable file of this name.
-pub(crate) fn is_on_path(program: &str) -> bool {
-    let path = env::var_os("PATH").unwrap_or_default();
-    !program.contains(std::path::is_separator)
-        && env::split_paths(&path).any(|directory| is_program(&directory.join(program)))
-}
-
-#[cfg(unix)]
-fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    path.metadata()
-        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_program(path: &Path) -> bool {
-    path.is_file() || path.with_extension("exe").is_file()
-}
-
-/// Returns true if an environment variable is set and not empty.
-pub(crate) fn is_env_set(variable: &str) -> bool {
-    env::var_os(variable).is_some_and(|value| !value.is_empty())
 }

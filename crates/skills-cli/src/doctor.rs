@@ -9,7 +9,6 @@ use crate::exit::Exit;
 use crate::list;
 use crate::output::{Output, line};
 use crate::policy_config;
-use crate::requirements;
 
 /// A problem with one skill.
 struct Diagnostic {
@@ -28,7 +27,7 @@ pub(crate) fn doctor(runtime: &SkillRuntime, output: &Output) -> anyhow::Result<
     let mut diagnostics: Vec<Diagnostic> = catalog
         .entries()
         .iter()
-        .flat_map(entry_diagnostics)
+        .flat_map(|entry| entry_diagnostics(runtime, entry))
         .collect();
     // A policy that cannot be read prevents every run.
     if let Err(error) = policy_config::load_policy(&directories::policy_paths(), false) {
@@ -147,7 +146,7 @@ fn render_text(
     text
 }
 
-fn entry_diagnostics(entry: &Entry) -> Vec<Diagnostic> {
+fn entry_diagnostics(runtime: &SkillRuntime, entry: &Entry) -> Vec<Diagnostic> {
     let diagnostic = |code, message: String| Diagnostic {
         skill: entry.name().to_string(),
         code,
@@ -187,10 +186,15 @@ fn entry_diagnostics(entry: &Entry) -> Vec<Diagnostic> {
             ),
         ));
     }
+    let missing = runtime.missing_requirements([entry]);
+    let invalid = missing.invalid.iter();
+    diagnostics.extend(invalid.map(|invalid| {
+        let message = format!("invalid requirement: {}", invalid.reason);
+        diagnostic("requirement", message)
+    }));
+    let lines = missing.to_lines().into_iter();
     diagnostics.extend(
-        requirements::describe(&requirements::unmet_requirements([entry]))
-            .into_iter()
-            .map(|message| diagnostic("requirement", format!("missing requirement: {message}"))),
+        lines.map(|line| diagnostic("requirement", format!("missing requirement: {line}"))),
     );
     diagnostics
 }

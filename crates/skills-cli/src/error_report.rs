@@ -91,7 +91,9 @@ fn suggestion(error: Option<&RuntimeError>, candidates: &[String]) -> Option<Str
     let (first, rest) = candidates.split_first()?;
     Some(match error?.kind() {
         ErrorKind::UnknownSkill if rest.is_empty() => format!("did you mean `{first}`?"),
-        ErrorKind::MissingRequirements => return None,
+        ErrorKind::MissingRequirements => {
+            "install programs in /usr/bin or /usr/local/bin; pass variables with `--env NAME` or `--env-file FILE`".to_owned()
+        }
         ErrorKind::UnknownSkill => format!("did you mean one of {}?", candidates.join(", ")),
         _ => format!("available: {}", candidates.join(", ")),
     })

@@ -15,11 +15,11 @@ pub(crate) fn list(
 ) -> anyhow::Result<Exit> {
     let catalog = runtime.catalog();
     if output.is_json() {
-        output.print_json(&to_json(&catalog))?;
+        output.print_json(&to_json(runtime, &catalog))?;
         return Ok(Exit::Success);
     }
     output.text(&if arguments.long {
-        render_long(catalog.entries())
+        render_long(runtime, catalog.entries())
     } else {
         render_table(catalog.entries())
     })?;
@@ -57,8 +57,13 @@ pub(crate) fn list(
     Ok(Exit::Success)
 }
 
-fn to_json(catalog: &Catalog) -> Value {
-    let skills: Vec<Value> = catalog.entries().iter().map(entry_to_json).collect();
+fn to_json(runtime: &SkillRuntime, catalog: &Catalog) -> Value {
+    let active_to_json = |entry: &Entry| {
+        let mut value = entry_to_json(entry);
+        value["missing"] = json!(runtime.missing_requirements([entry]).to_lines());
+        value
+    };
+    let skills: Vec<Value> = catalog.entries().iter().map(active_to_json).collect();
     let inactive: Vec<Value> = catalog.inactive().iter().map(inactive_to_json).collect();
     // Missing default roots are reported by `skills roots`. A missing `--root` has failed before.
     let is_reported = |skipped: &&Skipped| !matches!(skipped.reason(), SkipReason::RootNotFound);
@@ -135,8 +140,8 @@ fn render_table(entries: &[Entry]) -> String {
     entries.iter().map(row).collect()
 }
 
-/// Renders one paragraph per skill: description, path, root and warnings.
-fn render_long(entries: &[Entry]) -> String {
+/// Renders one paragraph per skill: description, path, root, warnings and missing requirements.
+fn render_long(runtime: &SkillRuntime, entries: &[Entry]) -> String {
     let paragraph = |entry: &Entry| {
         let (name, description) = (entry.name(), first_sentence(entry.manifest().description()));
         let (path, scope, root) = (entry.location(), entry.scope(), entry.root());
@@ -150,8 +155,16 @@ fn render_long(entries: &[Entry]) -> String {
             .iter()
             .map(|warning| format!("\n  warning: {}", line(&warning.to_string())))
             .collect();
+        let missing: String = runtime
+            .missing_requirements([entry])
+            .to_lines()
+            .iter()
+            .map(|missing| format!("\n  missing requirement: {}", line(missing)))
+            .collect();
         let (path, root) = (line(&path.to_string_lossy()), line(&root.to_string_lossy()));
-        format!("{name}\n  {description}\n  {path}\n  {scope} root {root}{offered}{warnings}\n")
+        format!(
+            "{name}\n  {description}\n  {path}\n  {scope} root {root}{offered}{warnings}{missing}\n"
+        )
     };
     entries.iter().map(paragraph).collect::<Vec<_>>().join("\n")
 }

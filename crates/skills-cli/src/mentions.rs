@@ -38,7 +38,7 @@ pub(crate) fn mentions(
         .iter()
         .filter_map(|mention| MentionRow::from_mention(mention, &nearest))
         .collect();
-    let missing = requirements::unmet_requirements(found.selected.iter().copied());
+    let missing = runtime.missing_requirements(found.selected.iter().copied());
     if output.is_json() {
         let selected: Vec<Value> = found
             .selected
@@ -60,7 +60,8 @@ pub(crate) fn mentions(
     if shown.is_empty() {
         output.status("no skill mentioned");
     }
-    requirements::describe(&missing)
+    missing
+        .to_lines()
         .iter()
         .chain(&requirements::describe_servers(&missing))
         .for_each(|text| output.status(&format!("missing requirement: {text}")));

@@ -71,7 +71,15 @@ fn render_preview(preview: &Preview) -> String {
         .for_each(|missing| row("missing", missing));
     match &preview.authorization {
         Authorization::Granted(grants) => {
-            row("decision", "granted");
+            let can_run = preview.missing_requirements.is_empty() && preview.backend.is_ok();
+            row(
+                "decision",
+                if can_run {
+                    "granted"
+                } else {
+                    "cannot run here; policy would grant:"
+                },
+            );
             grants
                 .decisions()
                 .iter()
@@ -179,6 +187,7 @@ fn to_json(preview: &Preview) -> Value {
         "sandbox": preview.backend.as_ref().ok(),
         "sandbox_error": preview.backend.as_ref().err(),
         "missing": preview.missing_requirements,
+        "can_run": granted.is_some() && preview.missing_requirements.is_empty() && preview.backend.is_ok(),
         "granted": granted,
         "denied": denial,
         "question": preview.approval_request,

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use serde_json::{Value, json};
+use skills_runtime::SkillRuntime;
 use skills_runtime::discovery::{DiscoveryError, SkillFiles};
-use skills_runtime::manifest::{Client, Document, Severity};
+use skills_runtime::manifest::{Client, Document, Requirements, Severity};
+use skills_runtime::prompt::MissingRequirements;
 
 use crate::arguments::Validate;
 use crate::compat::{self, SkillPath};
@@ -219,7 +221,12 @@ fn manifest_findings(document: &Document, files: &SkillFiles) -> Vec<Finding> {
         let message = format!("`{}` is not a file of the skill", link.target);
         findings.push(Finding::warning("broken-link", Some(link.line), message));
     }
-    for note in files.openai_metadata().1 {
+    let (metadata, notes) = files.openai_metadata();
+    findings.extend(requirement_findings(&Requirements::new(
+        document.manifest(),
+        Some(&metadata),
+    )));
+    for note in notes {
         let field = if note.field.is_empty() {
             String::new()
         } else {
@@ -230,6 +237,23 @@ fn manifest_findings(document: &Document, files: &SkillFiles) -> Vec<Finding> {
             None,
             format!("agents/openai.yaml{field}: {}", note.reason),
         ));
+    }
+    findings
+}
+
+/// Returns invalid declarations, and what a run on this host would miss.
+fn requirement_findings(declared: &Requirements) -> Vec<Finding> {
+    let mut missing = MissingRequirements::default();
+    let runtime = SkillRuntime::builder().build();
+    runtime.check_requirements("", declared, &mut missing);
+    let lines = missing.to_lines();
+    let invalid = missing.invalid.into_iter();
+    let mut findings: Vec<Finding> = invalid
+        .map(|invalid| Finding::warning("requirement", None, invalid.reason))
+        .collect();
+    if !lines.is_empty() {
+        let message = format!("missing on this host: {}", lines.join("; "));
+        findings.push(Finding::warning("missing-requirement", None, message));
     }
     findings
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::field_reader::{FieldReader, Flag};
 use crate::warning::WarningKind;
-use crate::{Hook, OpenClaw, Requirements, ScriptSpec, ToolPattern};
+use crate::{Hook, OpenClaw, RequiresBlock, ScriptSpec, ToolPattern};
 
 /// Where a skill wants to run (`context`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
@@ -45,7 +45,7 @@ pub struct Extensions {
     /// The hooks of the events `PreToolUse`, `PostToolUse` and `Stop`, taken apart.
     pub hooks: Vec<Hook>,
     /// `requires` (OpenSkills flow): what must be there before a program of the skill can work.
-    pub requires: Requirements,
+    pub requires: RequiresBlock,
     /// `requires.platforms` or `requires.os`: the systems it runs on (`darwin`, `linux`, `win32`);
     /// empty for all.
     pub platforms: Vec<String>,
@@ -92,7 +92,7 @@ impl Extensions {
         effort: None,
         hooks_raw: None,
         hooks: Vec::new(),
-        requires: Requirements::EMPTY,
+        requires: RequiresBlock::EMPTY,
         platforms: Vec::new(),
         paths: Vec::new(),
         shell: None,
@@ -114,7 +114,7 @@ impl Extensions {
         }
         let openclaw = OpenClaw::parse(fields, metadata);
         let written_tools = fields.map.get("disallowed-tools").cloned();
-        let (requires, systems) = Requirements::parse_requires_field(fields);
+        let (requires, systems) = RequiresBlock::parse_requires_field(fields);
         let extensions = Self {
             when_to_use: fields.parse_text("when_to_use"),
             argument_hint: parse_argument_hint(fields),

@@ -20,7 +20,7 @@ pub struct OpenClaw {
     /// The key under which it stands.
     pub key: &'static str,
     /// `requires`.
-    pub requires: Requirements,
+    pub requires: RequiresBlock,
     /// `primaryEnv`: the variable that holds the skill's secret.
     pub primary_env: Option<String>,
     /// `envVars`: variables with what they are for.
@@ -42,7 +42,7 @@ pub struct OpenClaw {
 /// What must be there before a skill can work.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Requirements {
+pub struct RequiresBlock {
     /// Programs, all of them.
     pub bins: Vec<String>,
     /// Programs, at least one of them.
@@ -83,7 +83,7 @@ pub struct InstallSpec {
     pub raw: Map<String, Value>,
 }
 
-impl Requirements {
+impl RequiresBlock {
     pub(crate) const EMPTY: Self = Self {
         bins: Vec::new(),
         any_bins: Vec::new(),
@@ -193,7 +193,7 @@ impl OpenClaw {
         let text = |key: &str| block.get(key).and_then(Value::as_str).map(str::to_owned);
         Some(Self {
             key,
-            requires: Requirements {
+            requires: RequiresBlock {
                 bins: required("bins"),
                 any_bins: required("anyBins"),
                 env: required("env"),

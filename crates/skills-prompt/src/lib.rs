@@ -51,7 +51,7 @@ pub use mentions::{
 pub use requirements::{
     HostProbe, InvalidRequirement, MissingProgram, MissingRequirements, MissingServer,
     MissingVariable, PromptPolicy, PromptResponse, Prompter, RequirementSession, Secret,
-    SetupPrompt, resolve_requirements,
+    SetupPrompt, UnsupportedSystem, resolve_requirements,
 };
 pub use role::Role;
 pub use script_instructions::{SkillScripts, script_tool_instructions};

@@ -145,7 +145,7 @@ impl SkillRuntime {
             None,
             planned.target.skill().map(|skill| &skill.manifest),
         );
-        let missing = self.missing_requirements(&planned);
+        let missing = self.missing_for_run(&planned);
         if !missing.is_empty() && self.shared.on_missing_requirements == OnMissing::Fail {
             return Err(Repr::MissingRequirements { skill, missing }.into());
         }

@@ -69,7 +69,7 @@ impl SkillRuntime {
             authorization: decision,
             approval_request: question,
             unused_tools: request.unused_tools(),
-            missing_requirements: self.missing_requirements(&planned),
+            missing_requirements: self.missing_for_run(&planned),
             backend: backend.map_err(|error| error.to_string()),
             mode: planned.mode,
         })

@@ -1,11 +1,13 @@
-//! Declared requirements of skills.
+//! Declared requirements of skills, compared with what runs have.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use skills_discovery::SkillFiles;
+use skills_discovery::{Entry, SkillFiles};
 use skills_manifest::{Manifest, Requirements};
 use skills_policy::is_unsafe_variable;
+use skills_prompt::{HostProbe, MissingRequirements};
+
+use crate::SkillRuntime;
 
 /// What to do if declared requirements are missing.
 ///
@@ -22,94 +24,97 @@ pub enum OnMissing {
 
 /// Default search directories for required programs, the same as in the sandbox.
 pub(crate) const PROGRAM_DIRECTORIES: [&str; 3] = ["/usr/bin", "/bin", "/usr/local/bin"];
+/// Variables that every sandbox sets to values of its own.
+const SANDBOX_VARIABLES: [&str; 4] = ["HOME", "LANG", "PATH", "TMPDIR"];
 
-/// Returns the variables that a skill declares, required or not: `requires.env`, those of the
-/// OpenClaw block, and the `env_var` tools of `agents/openai.yaml`.
-pub(crate) fn declared_variables(files: &SkillFiles, manifest: &Manifest) -> BTreeSet<String> {
-    let extensions = manifest.extensions();
-    let mut names: BTreeSet<String> = extensions.requires.env.iter().cloned().collect();
-    if let Some(openclaw) = &extensions.openclaw {
-        names.extend(openclaw.requires.env.iter().cloned());
-        names.extend(openclaw.primary_env.clone());
-        names.extend(
-            openclaw
-                .env_vars
-                .iter()
-                .map(|variable| variable.name.clone()),
-        );
+impl SkillRuntime {
+    /// Returns the requirements that runs of `entries` with default options would miss: programs
+    /// that are not in the [program directories](crate::Builder::program_directories), required
+    /// variables without a value in the [secrets](crate::Builder::secrets), and other operating
+    /// systems.
+    ///
+    /// A run checks the same, with the variables of its options. A run has no MCP servers, so all
+    /// declared ones are listed; settings of the client count as present.
+    /// [`MissingRequirements::collect`] takes the probe of a client, which knows both.
+    #[must_use]
+    pub fn missing_requirements<'a>(
+        &self,
+        entries: impl IntoIterator<Item = &'a Entry>,
+    ) -> MissingRequirements {
+        let mut missing = MissingRequirements::default();
+        for entry in entries {
+            let declared = Requirements::new(entry.manifest(), entry.openai_metadata());
+            self.check_requirements(entry.name().as_str(), &declared, &mut missing);
+        }
+        missing
     }
-    // Uses the current file, not that of the scan.
+
+    /// Adds to `missing` what a run of `skill` with default options would miss of `declared`, for
+    /// skills that are not in the catalog.
+    pub fn check_requirements(
+        &self,
+        skill: &str,
+        declared: &Requirements,
+        missing: &mut MissingRequirements,
+    ) {
+        let has_variable = |name: &str| {
+            let value = self.shared.secrets.get(name);
+            value.is_some_and(|value| !value.expose_secret().is_empty())
+        };
+        missing.add(skill, declared, &self.run_host(&has_variable));
+    }
+
+    /// Returns the host that a run finds, if it has these variables.
+    pub(crate) fn run_host<'a>(&'a self, has_variable: &'a dyn Fn(&str) -> bool) -> RunHost<'a> {
+        RunHost {
+            program_directories: &self.shared.program_directories,
+            has_variable,
+        }
+    }
+}
+
+/// Reads the requirements from the current files of a skill, not those of the scan.
+pub(crate) fn read_requirements(manifest: &Manifest, files: &SkillFiles) -> Requirements {
     let (metadata, _) = files.openai_metadata();
-    names.extend(
-        metadata
-            .tools
-            .iter()
-            .filter(|tool| tool.kind.eq_ignore_ascii_case("env_var"))
-            .map(|tool| tool.value.clone()),
-    );
-    names
+    Requirements::new(manifest, Some(&metadata))
 }
 
-/// Describes missing requirements, one phrase each: programs, variables, operating system.
-///
-/// `always` of the OpenClaw block waives its programs and variables, but not its systems. Client
-/// settings (`requires.config`) are not checked.
-pub(crate) fn missing_requirements(
-    manifest: &Manifest,
-    directories: &[PathBuf],
-    has_variable: impl Fn(&str) -> bool,
-) -> Vec<String> {
-    let extensions = manifest.extensions();
-    let openclaw = extensions.openclaw.as_ref();
-    let mut missing = Vec::new();
-    let mut systems: Vec<&str> = extensions.platforms.iter().map(String::as_str).collect();
-    systems.extend(
-        openclaw
-            .into_iter()
-            .flat_map(|openclaw| openclaw.os.iter().map(String::as_str)),
-    );
-    if !systems.is_empty() && !systems.contains(&current_system()) {
-        missing.push(format!("operating system {}", systems.join(" or ")));
-    }
-    let blocks = [
-        Some(&extensions.requires),
-        openclaw
-            .filter(|openclaw| !openclaw.always)
-            .map(|openclaw| &openclaw.requires),
-    ];
-    for requires in blocks.into_iter().flatten() {
-        missing.extend(missing_in_block(requires, directories, &has_variable));
-    }
-    missing.sort();
-    missing.dedup();
-    missing
+/// The host as a run in a sandbox finds it.
+pub(crate) struct RunHost<'a> {
+    program_directories: &'a [PathBuf],
+    has_variable: &'a dyn Fn(&str) -> bool,
 }
 
-fn missing_in_block(
-    requires: &Requirements,
-    directories: &[PathBuf],
-    has_variable: &impl Fn(&str) -> bool,
-) -> Vec<String> {
-    let has_program = |name: &String| {
-        directories
-            .iter()
-            .any(|directory| is_program(directory, name))
-    };
-    let programs = requires
-        .bins
-        .iter()
-        .filter(|name| !has_program(name))
-        .map(|name| format!("program `{name}`"));
-    let any = Some(&requires.any_bins)
-        .filter(|names| !names.is_empty() && !names.iter().any(has_program));
-    let any = any.map(|names| format!("one of the programs `{}`", names.join("`, `")));
-    // Variables that the sandbox sets, such as `HOME`, are always available.
-    let variables = requires
-        .env
-        .iter()
-        .filter(|name| !is_unsafe_variable(name) && !has_variable(name))
-        .map(|name| format!("variable `{name}`"));
-    programs.chain(any).chain(variables).collect()
+impl HostProbe for RunHost<'_> {
+    fn has_server(&self, _key: &str) -> bool {
+        false
+    }
+
+    fn may_set_variable(&self, name: &str) -> bool {
+        !is_unsafe_variable(name)
+    }
+
+    fn has_variable(&self, name: &str) -> bool {
+        SANDBOX_VARIABLES.contains(&name) || (self.has_variable)(name)
+    }
+
+    fn has_program(&self, name: &str) -> bool {
+        let mut directories = self.program_directories.iter();
+        directories.any(|directory| is_program(directory, name))
+    }
+
+    /// Only a client knows its settings, so they are never reported as missing.
+    fn has_setting(&self, _path: &str) -> bool {
+        true
+    }
+
+    fn platform(&self) -> &str {
+        match std::env::consts::OS {
+            "macos" => "darwin",
+            "windows" => "win32",
+            other => other,
+        }
+    }
 }
 
 fn is_program(directory: &Path, name: &str) -> bool {
@@ -130,13 +135,4 @@ fn is_executable(path: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_executable(path: &Path) -> bool {
     path.is_file() || path.with_extension("exe").is_file()
-}
-
-/// Returns the name of the operating system, as skills use it.
-fn current_system() -> &'static str {
-    match std::env::consts::OS {
-        "macos" => "darwin",
-        "windows" => "win32",
-        other => other,
-    }
 }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use skills_discovery::Entry;
 use skills_manifest::{HookAction, Manifest};
 use skills_policy::{Capability, Permission, Request, VariableSource};
+use skills_prompt::MissingRequirements;
 
 use crate::error::{Repr, RuntimeError};
-use crate::requirements::{declared_variables, missing_requirements};
+use crate::requirements::read_requirements;
 use crate::run_target::{HOST_COMMAND_NAME, HostTarget, RunTarget, SkillTarget, command_digest};
 use crate::runtime::find_entry;
 use crate::skill_copies::SkillCopy;
@@ -66,7 +67,8 @@ impl SkillRuntime {
             .into());
         }
         let mode = detect_execution_mode(entry.name().as_str(), &files, &manifest, &options)?;
-        let declared = declared_variables(&files, &manifest);
+        let requirements = read_requirements(&manifest, &files);
+        let declared = requirements.variable_names();
         let variables = self.variables(&declared, &options);
         let request = build_request(entry, &manifest, &mode, &options);
         let request = declared.iter().fold(request, |request, name| {
@@ -94,6 +96,7 @@ impl SkillRuntime {
             entry,
             files: Arc::new(files),
             manifest,
+            requirements,
         }));
         let request = self.with_protected_paths(request);
         Ok(RunPlan {
@@ -211,8 +214,8 @@ impl SkillRuntime {
             .fold(request, Request::protect)
     }
 
-    /// Returns the missing requirements of the skill.
-    pub(crate) fn missing_requirements(&self, planned: &RunPlan) -> Vec<String> {
+    /// Describes the missing requirements of the skill, one phrase each.
+    pub(crate) fn missing_for_run(&self, planned: &RunPlan) -> Vec<String> {
         let Some(skill) = planned.target.skill() else {
             return Vec::new();
         };
@@ -222,11 +225,10 @@ impl SkillRuntime {
                 .iter()
                 .any(|(known, value)| known == name && !value.expose_secret().is_empty())
         };
-        missing_requirements(
-            &skill.manifest,
-            &self.shared.program_directories,
-            has_variable,
-        )
+        let mut missing = MissingRequirements::default();
+        let host = self.run_host(&has_variable);
+        missing.add(skill.entry.name().as_str(), &skill.requirements, &host);
+        missing.to_lines()
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use skills_audit::ContentHash;
 use skills_discovery::{Entry, SkillFiles};
-use skills_manifest::Manifest;
+use skills_manifest::{Manifest, Requirements};
 
 use crate::{ExecutionOptions, HostCommand, SkillRuntime};
 
@@ -22,6 +22,7 @@ pub(crate) struct SkillTarget {
     pub(crate) entry: Entry,
     pub(crate) files: Arc<SkillFiles>,
     pub(crate) manifest: Manifest,
+    pub(crate) requirements: Requirements,
 }
 
 /// A host command on a directory.

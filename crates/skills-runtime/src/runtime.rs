@@ -17,7 +17,7 @@ use crate::approval_queue::ApprovalQueue;
 use crate::backends::Backends;
 use crate::error::{Repr, RuntimeError};
 use crate::precompile::spawn_precompile;
-use crate::requirements::declared_variables;
+use crate::requirements::read_requirements;
 use crate::run_record::Recorder;
 use crate::skill_copies::SkillCopyCache;
 use crate::{Builder, LoadedSkill, OnMissing, Precompile, Secrets, SkillDescriptor};
@@ -168,7 +168,7 @@ impl SkillRuntime {
         };
         let files = entry.open().map_err(failed)?;
         let document = files.document().map_err(failed)?;
-        Ok(declared_variables(&files, document.manifest()))
+        Ok(read_requirements(document.manifest(), &files).variable_names())
     }
 
     /// Probes the backends for scripts and for WebAssembly and returns the restrictions that they

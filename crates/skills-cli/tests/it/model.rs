@@ -248,8 +248,8 @@ fn mentions_report_missing_requirements() {
     let done = skills(&["mentions", "$docs", "--root", root]);
     assert_snapshot!(done.stderr, @r#"
     "docs" (sigil, high): selected
-    missing requirement: program `no-such-program` not found in PATH
-    missing requirement: environment variable `NO_SUCH_TOKEN` not set
+    missing requirement: program `no-such-program`
+    missing requirement: variable `NO_SUCH_TOKEN`
     missing requirement: MCP server `docs` (streamable_http https://docs.example/mcp), required by docs
     "#);
     let needs = skills(&["mentions", "$docs", "--root", root, "--json"]).json()["needs"].clone();

@@ -131,7 +131,7 @@ impl RequirementSession {
         needs
             .servers
             .iter()
-            .filter(|server| self.asked.insert(server.key.clone()))
+            .filter(|server| self.asked.insert(server.server.key.clone()))
             .collect()
     }
 
@@ -157,7 +157,8 @@ impl RequirementSession {
                 PromptResponse::Stored
             }
             Some(INSTALL_OPTION) => {
-                let is_asked = |server: &&MissingServer| question.servers.contains(&server.key);
+                let is_asked =
+                    |server: &&MissingServer| question.servers.contains(&server.server.key);
                 PromptResponse::Install(needs.servers.iter().filter(is_asked).cloned().collect())
             }
             _ => PromptResponse::Declined,
@@ -198,15 +199,15 @@ impl fmt::Debug for Secret {
 fn server_prompt(servers: &[&MissingServer], turn: &str) -> SetupPrompt {
     let mut names: Vec<String> = servers
         .iter()
-        .map(|server| escape_line(&server.name))
+        .map(|server| escape_line(&server.server.name))
         .collect();
     names.sort();
     let detail = |server: &&MissingServer| {
         format!(
             "{}: {} {}",
-            escape_line(&server.name),
-            server.transport,
-            escape_line(&server.locator)
+            escape_line(&server.server.name),
+            server.server.transport,
+            escape_line(&server.server.locator)
         )
     };
     SetupPrompt {
@@ -220,7 +221,10 @@ fn server_prompt(servers: &[&MissingServer], turn: &str) -> SetupPrompt {
         details: servers.iter().map(detail).collect(),
         options: vec![INSTALL_OPTION, CONTINUE_OPTION],
         is_secret: false,
-        servers: servers.iter().map(|server| server.key.clone()).collect(),
+        servers: servers
+            .iter()
+            .map(|server| server.server.key.clone())
+            .collect(),
     }
 }
 
@@ -239,7 +243,7 @@ pub fn resolve_requirements(
             if let Err(reason) = host.install(server) {
                 failures.push(format!(
                     "the MCP server {} is not installed: {reason}",
-                    escape_line(&server.name)
+                    escape_line(&server.server.name)
                 ));
             }
         }
@@ -249,7 +253,7 @@ pub fn resolve_requirements(
             let servers: Vec<MissingServer> = needs
                 .servers
                 .iter()
-                .filter(|server| question.servers.contains(&server.key))
+                .filter(|server| question.servers.contains(&server.server.key))
                 .cloned()
                 .collect();
             install(&servers, host);

@@ -70,7 +70,12 @@ fn a_server_is_known_by_where_it_is() {
     let shown: Vec<String> = found
         .servers
         .iter()
-        .map(|server| format!("{} {} {:?}", server.name, server.key, server.skills))
+        .map(|server| {
+            format!(
+                "{} {} {:?}",
+                server.server.name, server.server.key, server.skills
+            )
+        })
         .collect();
     assert_eq!(
         shown,
@@ -97,15 +102,15 @@ fn what_is_not_said_well_enough_is_told() {
     );
     let found = needs(&[("a", &text)], &Here::default());
     assert_snapshot!(found.invalid.iter().map(|unusable| format!("{}: {}", unusable.skill, unusable.reason)).collect::<Vec<_>>().join("\n"), @r#"
+    a: the variable LD_PRELOAD changes how programs run and is never set
+    a: the variable HTTPS_PROXY changes how programs run and is never set
     a: the MCP server "nowhere" needs a `url`
-    a: the MCP server "odd" has the transport "pigeon", which nobody knows
-    a: nobody knows what a tool of type "magic" is
-    a: the variable LD_PRELOAD changes how programs run, and no skill is given it
-    a: "A B" is no name of a variable
-    a: the variable HTTPS_PROXY changes how programs run, and no skill is given it
-    a: "docs, github" is no name of a server
-    a: the MCP server "sh" has a `command` that is none: "bash -c evil"
-    a: the MCP server "file" has a `url` that is none: "file:///etc"
+    a: the MCP server "odd" has the unknown transport "pigeon"
+    a: unknown tool type "magic"
+    a: "A B" is not a variable name
+    a: "docs, github" is not a server name
+    a: the MCP server "sh" has an invalid `command`: "bash -c evil"
+    a: the MCP server "file" has an invalid `url`: "file:///etc"
     "#);
     assert!(found.servers.is_empty() && found.variables.is_empty());
 }
@@ -156,10 +161,8 @@ fn openclaw() {
         )],
         &here,
     );
-    assert_eq!(
-        (other.programs.len(), other.invalid[0].reason.as_str()),
-        (0, "is for darwin only")
-    );
+    assert_eq!(other.programs, []);
+    assert_eq!(other.to_lines(), ["operating system darwin"]);
 }
 
 /// Whichever skill comes first: a variable is required when one of them requires it, and ways to
@@ -249,8 +252,8 @@ impl Prompter for User {
         self.answer.map(str::to_owned)
     }
     fn install(&mut self, server: &MissingServer) -> Result<(), String> {
-        self.installed.push(server.name.clone());
-        if server.name == "local" {
+        self.installed.push(server.server.name.clone());
+        if server.server.name == "local" {
             Err("it is not there".to_owned())
         } else {
             Ok(())

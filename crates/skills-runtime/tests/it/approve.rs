@@ -395,6 +395,37 @@ async fn a_preview_asks_no_approver_and_runs_nothing() {
 }
 
 #[tokio::test]
+async fn all_declarations_of_requirements_are_checked_alike() {
+    let fixture = Fixture::new();
+    let yaml = "requires: {bins: [no-such-a], env: [TOP_KEY]}\nmetadata:\n  openclaw:\n    primaryEnv: PRIMARY_KEY\n    envVars: [{name: MORE_KEY}, {name: OPTIONAL_KEY, required: false}]\n    requires: {bins: [no-such-b]}\n";
+    fixture
+        .skill("deploy", yaml)
+        .file("deploy/scripts/run.sh", "")
+        .file(
+            "deploy/agents/openai.yaml",
+            "dependencies:\n  tools:\n    - {type: env_var, value: TOOL_KEY}\n    - {type: cli, value: no-such-c}\n",
+        );
+    let runtime = fixture.recording().build();
+    let listed = runtime.missing_requirements(runtime.catalog().entries());
+    assert_eq!(
+        listed.to_lines(),
+        [
+            "program `no-such-c`",
+            "program `no-such-a`",
+            "program `no-such-b`",
+            "variable `TOOL_KEY`",
+            "variable `TOP_KEY`",
+            "variable `MORE_KEY`",
+            "variable `PRIMARY_KEY`",
+        ]
+    );
+    let preview = runtime.preview_skill("deploy", &ExecutionOptions::default());
+    assert_eq!(preview.unwrap().missing_requirements, listed.to_lines());
+    let error = runtime.execute_skill("deploy", ExecutionOptions::default());
+    assert_eq!(error.await.unwrap_err().suggestions(), listed.to_lines());
+}
+
+#[tokio::test]
 async fn missing_requirements_are_reported_before_approval() {
     let fixture = Fixture::new();
     let yaml = "allowed-tools: Bash\nrequires: {bins: [no-such-program, sh], env: [API_KEY, HOME], platforms: [windows]}\n";

@@ -54,8 +54,10 @@ pub(crate) fn definition() -> ToolDefinition {
                 "path": {"type": "string"},
                 "text": {"type": "string"},
                 "truncated": {"type": "boolean"},
+                "missing": {"type": "array", "items": {"type": "string"},
+                            "description": "Requirements without which the scripts of the skill do not run."},
             }),
-            &["name", "path", "text", "truncated"],
+            &["name", "path", "text", "truncated", "missing"],
         ),
         annotations: Annotations::READ_ONLY,
     }
@@ -85,8 +87,23 @@ impl CatalogTools {
         if !manifest.model_invocable() {
             return Err(refused().with_hint("ask the user to invoke it by name"));
         }
-        let data = json!({"name": name, "path": format!("skills/{name}"), "text": text, "truncated": is_cut});
-        Ok(ToolOutput::new(text, data))
+        let missing = self.runtime.missing_requirements([&entry]).to_lines();
+        let data = json!({
+            "name": name,
+            "path": format!("skills/{name}"),
+            "text": text,
+            "truncated": is_cut,
+            "missing": missing,
+        });
+        let note = if missing.is_empty() {
+            String::new()
+        } else {
+            format!(
+                "\nMissing requirements of its scripts: {}",
+                missing.join("; ")
+            )
+        };
+        Ok(ToolOutput::new(format!("{text}{note}"), data))
     }
 
     /// Reads the text of a skill with its delimiters. Host paths in it are replaced by virtual

@@ -1,0 +1,234 @@
+//! What a skill declares that it needs, merged from all places where it can be declared.
+
+use std::collections::BTreeSet;
+
+use crate::openclaw::RequiresBlock;
+use crate::{EnvVar, InstallSpec, Manifest, OpenAiMetadata, ToolDependency, is_invisible};
+
+/// The requirements that a skill declares, in the order of their declaration.
+///
+/// Merges the field `requires`, the OpenClaw block of `metadata`, and `dependencies.tools` of
+/// `agents/openai.yaml`. This is the only place that reads them: whether they are met is decided
+/// by comparing this value with a host. `always: true` of the OpenClaw block makes the block's
+/// programs and variables optional, but not its operating systems.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Requirements {
+    /// Required programs. Optional ones are not listed, since they change nothing.
+    pub programs: Vec<RequiredProgram>,
+    /// Environment variables, optional ones included: a skill may be given those, too.
+    pub variables: Vec<EnvVar>,
+    /// Supported operating systems (`linux`, `darwin`, `win32`); empty for all.
+    pub systems: Vec<String>,
+    /// MCP servers, which only a client can provide.
+    pub servers: Vec<RequiredServer>,
+    /// Paths in the configuration of the client that must have a true value.
+    pub settings: Vec<String>,
+    /// Declarations that cannot be used, each a lowercase sentence without a full stop.
+    pub invalid: Vec<String>,
+}
+
+/// A required program, or alternatives of which one suffices.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct RequiredProgram {
+    /// The names of the alternatives; mostly one.
+    pub any_of: Vec<String>,
+    /// Installations that the skill proposes for these programs. None is ever run by reading.
+    pub installs: Vec<InstallSpec>,
+}
+
+/// A required MCP server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RequiredServer {
+    /// The name that the skill gives it.
+    pub name: String,
+    /// Its identity: `mcp__{transport}__{url or command}`. Two names of one server have one key.
+    pub key: String,
+    /// `streamable_http` or `stdio`.
+    pub transport: String,
+    /// Its URL, or the command that starts it, which is a program without arguments.
+    pub locator: String,
+}
+
+/// Whether a skill works without a requirement.
+#[derive(Clone, Copy, PartialEq)]
+enum Necessity {
+    Required,
+    Optional,
+}
+
+impl Requirements {
+    /// Collects the requirements that `manifest` and `agents/openai.yaml` declare.
+    #[must_use]
+    pub fn new(manifest: &Manifest, metadata: Option<&OpenAiMetadata>) -> Self {
+        let mut requirements = Self::default();
+        for tool in metadata.map_or(&[][..], |metadata| &metadata.tools) {
+            requirements.add_tool(tool);
+        }
+        let extensions = manifest.extensions();
+        requirements.systems.clone_from(&extensions.platforms);
+        requirements.add_block(&extensions.requires, &[]);
+        requirements.add_names(&extensions.requires.env, Necessity::Required);
+        let Some(openclaw) = &extensions.openclaw else {
+            return requirements;
+        };
+        requirements.systems.extend(openclaw.os.iter().cloned());
+        let necessity = if openclaw.always {
+            Necessity::Optional
+        } else {
+            requirements.add_block(&openclaw.requires, &openclaw.install);
+            Necessity::Required
+        };
+        for variable in &openclaw.env_vars {
+            requirements.add_variable(EnvVar {
+                required: variable.required && necessity == Necessity::Required,
+                ..variable.clone()
+            });
+        }
+        let names = openclaw.requires.env.iter().chain(&openclaw.primary_env);
+        requirements.add_names(names, necessity);
+        requirements
+    }
+
+    /// Returns the names of all declared variables.
+    #[must_use]
+    pub fn variable_names(&self) -> BTreeSet<String> {
+        let names = self.variables.iter().map(|variable| variable.name.clone());
+        names.collect()
+    }
+
+    fn add_tool(&mut self, tool: &ToolDependency) {
+        match tool.kind.to_ascii_lowercase().as_str() {
+            "mcp" => match parse_server(tool) {
+                Ok(server) if self.servers.iter().any(|known| known.key == server.key) => {}
+                Ok(server) => self.servers.push(server),
+                Err(reason) => self.invalid.push(reason),
+            },
+            "env_var" => self.add_variable(EnvVar {
+                name: tool.value.clone(),
+                required: true,
+                description: tool.description.clone(),
+            }),
+            "cli" => self.add_program(std::slice::from_ref(&tool.value), &[]),
+            _ => self
+                .invalid
+                .push(format!("unknown tool type {:?}", tool.kind)),
+        }
+    }
+
+    /// Adds the programs and settings of a block; its variables are added in their own order.
+    fn add_block(&mut self, block: &RequiresBlock, installs: &[InstallSpec]) {
+        for program in &block.bins {
+            self.add_program(std::slice::from_ref(program), installs);
+        }
+        if !block.any_bins.is_empty() {
+            self.add_program(&block.any_bins, installs);
+        }
+        self.settings.extend(block.config.iter().cloned());
+    }
+
+    fn add_names<'a>(&mut self, names: impl IntoIterator<Item = &'a String>, necessity: Necessity) {
+        for name in names {
+            self.add_variable(EnvVar {
+                name: name.clone(),
+                required: necessity == Necessity::Required,
+                description: None,
+            });
+        }
+    }
+
+    fn add_variable(&mut self, variable: EnvVar) {
+        let known = self.variables.iter_mut();
+        if let Some(known) = known.into_iter().find(|known| known.name == variable.name) {
+            known.required |= variable.required;
+            known.description = known.description.take().or(variable.description);
+        } else if is_variable_name(&variable.name) {
+            self.variables.push(variable);
+        } else {
+            let reason = format!("{:?} is not a variable name", variable.name);
+            self.invalid.push(reason);
+        }
+    }
+
+    fn add_program(&mut self, any_of: &[String], installs: &[InstallSpec]) {
+        let provides = |install: &&InstallSpec| {
+            install.bins.is_empty() || install.bins.iter().any(|program| any_of.contains(program))
+        };
+        let installs = installs.iter().filter(provides).cloned();
+        match self
+            .programs
+            .iter_mut()
+            .find(|known| known.any_of == any_of)
+        {
+            Some(known) => {
+                for install in installs {
+                    if !known.installs.contains(&install) {
+                        known.installs.push(install);
+                    }
+                }
+            }
+            None => self.programs.push(RequiredProgram {
+                any_of: any_of.to_vec(),
+                installs: installs.collect(),
+            }),
+        }
+    }
+}
+
+/// Parses an MCP server. The transport defaults to HTTP, as in Codex.
+fn parse_server(tool: &ToolDependency) -> Result<RequiredServer, String> {
+    let name = &tool.value;
+    let transport = tool
+        .transport
+        .as_deref()
+        .unwrap_or("streamable_http")
+        .to_ascii_lowercase();
+    let (locator, field) = match transport.as_str() {
+        "streamable_http" => (tool.url.as_deref(), "url"),
+        "stdio" => (tool.command.as_deref(), "command"),
+        _ => {
+            return Err(format!(
+                "the MCP server {name:?} has the unknown transport {transport:?}"
+            ));
+        }
+    };
+    if !is_server_name(name) {
+        return Err(format!("{name:?} is not a server name"));
+    }
+    let Some(locator) = locator.map(str::trim).filter(|locator| !locator.is_empty()) else {
+        return Err(format!("the MCP server {name:?} needs a `{field}`"));
+    };
+    // The user must see exactly what is installed: nothing hidden, and no arguments, which could
+    // make any program run any code.
+    let is_visible = !locator
+        .chars()
+        .any(|c| c.is_whitespace() || is_invisible(c));
+    let is_url =
+        transport == "stdio" || locator.starts_with("https://") || locator.starts_with("http://");
+    if !is_visible || !is_url {
+        return Err(format!(
+            "the MCP server {name:?} has an invalid `{field}`: {locator:?}"
+        ));
+    }
+    Ok(RequiredServer {
+        name: name.clone(),
+        key: format!("mcp__{transport}__{locator}"),
+        locator: locator.to_owned(),
+        transport,
+    })
+}
+
+fn is_variable_name(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+/// Returns whether `name` cannot pass for a part of the question in which it is shown.
+fn is_server_name(name: &str) -> bool {
+    let is_plain =
+        |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '@' | ':' | '+');
+    !name.is_empty() && name.chars().count() <= 64 && name.chars().all(is_plain)
+}
