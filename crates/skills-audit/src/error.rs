@@ -6,9 +6,8 @@ use std::time::Duration;
 
 /// Error of reading or writing an audit log.
 ///
-/// Branch on [`kind`](Self::kind); the message names the file, and its
-/// [`source`](std::error::Error::source) the cause. A failed write left either no bytes or a partial
-/// line, which the next writer skips.
+/// Branch on [`kind`](Self::kind); the message names the file, and the cause is the source of the
+/// error. A failed write leaves no bytes or a partial line, which the next writer skips.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct AuditError(#[from] Repr);
@@ -62,10 +61,10 @@ pub(crate) enum Repr {
     Io { path: PathBuf, source: io::Error },
     #[error("cannot lock the audit log: another process holds `{}` and did not release it within {timeout:?}", path.display())]
     Locked { path: PathBuf, timeout: Duration },
-    #[error("cannot write the audit record: it is {bytes} bytes, limit {limit}")]
+    #[error("audit record is {bytes} bytes, limit {limit}")]
     TooLarge { bytes: usize, limit: usize },
     #[error("cannot serialize the audit record")]
     Json(#[source] serde_json::Error),
-    #[error("cannot write the audit record")]
+    #[error("the audit sink failed")]
     Other(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

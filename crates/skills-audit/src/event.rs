@@ -37,6 +37,7 @@ pub struct Event {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requested: Vec<String>,
     /// Whether it ran, was denied or failed to start.
+    // Aliases read logs of earlier versions, whose hashes cover the former keys.
     #[serde(alias = "decision")]
     pub disposition: Disposition,
     /// The decisions with the rules or responses that made them.
@@ -69,6 +70,9 @@ pub struct Event {
 }
 
 /// Whether an attempt ran, was denied or failed to start.
+///
+/// It says nothing about success: a program that exits with an error was granted. Serialized as one
+/// lowercase word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -81,7 +85,8 @@ pub enum Disposition {
     Failed,
 }
 
-/// A sandbox restriction and its status during a run.
+/// A sandbox restriction and its status during a run, as texts, so that this crate does not depend
+/// on a sandbox and old logs can be read after a restriction was renamed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RestrictionStatus {
     /// The name of the restriction, such as `files` or `network`.
@@ -132,6 +137,7 @@ impl Event {
     /// Returns a copy without lists and long texts, for events over the size limit. The omission is
     /// noted in `rules`.
     pub(crate) fn truncated(&self) -> Self {
+        // The digest and the numbers are short already, and identify the attempt.
         const MAX_CHARACTERS: usize = 500;
         let truncate = |text: &String| text.chars().take(MAX_CHARACTERS).collect::<String>();
         Self {

@@ -7,8 +7,8 @@
 //!
 //! [`AuditLog`] is the sink that writes files: append-only, for several concurrent processes, with
 //! rotation. Each record contains the hash of the previous one, so removed and edited records are
-//! detected. An attacker with write access can forge a complete chain; store the last hash elsewhere
-//! to detect that ([`verify_since`]).
+//! detected. An attacker with write access can forge a complete chain; store the last hash
+//! elsewhere to detect that ([`verify_since`]).
 //!
 //! This crate must not know skills, policies or sandboxes: it gets texts, numbers and hashes. It
 //! reads no clock, so records are reproducible and the caller decides which clock is trusted.

@@ -40,8 +40,8 @@ pub struct AuditLog {
     lock_timeout: Duration,
 }
 
-/// Log rotation settings. Rotated files are renamed to `audit.jsonl.1`, older ones to `.2` and so on,
-/// and the hash chain continues from file to file.
+/// Log rotation settings. Rotated files are renamed to `audit.jsonl.1`, older ones to `.2` and so
+/// on, and the hash chain continues from file to file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rotation {
     /// Size in bytes from which the file is rotated before the next record. An empty file is never
@@ -131,6 +131,7 @@ impl AuditLog {
     )]
     fn open_for_append(&self) -> Result<File, AuditError> {
         let mut options = OpenOptions::new();
+        // Append mode: the position is set by the kernel with each write, also after rotation.
         options.create(true).append(true).read(true);
         owner_only(&mut options);
         options
@@ -153,6 +154,7 @@ impl AuditLog {
         // A file of its own, since the log itself is renamed by rotation.
         let path = with_suffix(&self.path, "lock");
         let mut options = OpenOptions::new();
+        // Never truncated or deleted: another process can hold the lock on this very file.
         options.create(true).truncate(false).write(true);
         owner_only(&mut options);
         let file = options
@@ -174,7 +176,8 @@ impl AuditLog {
         }
     }
 
-    /// Returns true if a file of this size is rotated before the next record; an empty one never is.
+    /// Returns true if a file of this size is rotated before the next record; an empty one never
+    /// is.
     fn is_full(&self, bytes: u64) -> bool {
         bytes >= self.rotation.max_bytes.max(1)
     }
@@ -235,10 +238,11 @@ impl AuditLog {
 }
 
 impl AuditSink for AuditLog {
-    /// Acquires the lock, opens the file, and rotates it if it is full, so that [`record`](Self::record)
-    /// is likely to succeed after the run.
+    /// Acquires the lock, opens the file, and rotates it if it is full, so that
+    /// [`record`](Self::record) is likely to succeed after the run.
     fn check_writable(&self) -> Result<(), AuditError> {
         let _lock = self.lock()?;
+        // Opening for appending shows missing permissions and a full quota of files before the run.
         let file = self.open_for_append()?;
         let bytes = file
             .metadata()
@@ -254,6 +258,7 @@ impl AuditSink for AuditLog {
     fn record(&self, event: &Event) -> Result<(), AuditError> {
         let _lock = self.lock()?;
         let mut file = self.open_for_append()?;
+        // Read again for each record, since other processes append too.
         let last = self.read_tail(&mut file)?;
         // Falls back to a truncated record rather than none: a skill must not be able to suppress
         // its record by long texts.
@@ -275,8 +280,8 @@ impl AuditSink for AuditLog {
     }
 }
 
-/// Default timeout for the lock. A writer holds it for one line only, so a longer wait means that the
-/// holder is stuck.
+/// Default timeout for the lock. A writer holds it for one line only, so a longer wait means that
+/// the holder is stuck.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(3);
 /// Pause between two attempts to acquire the lock; there is no portable blocking lock with a
 /// timeout.
@@ -304,17 +309,17 @@ struct LogTail {
 /// Reads backwards from the end until a whole record is found, since a log can be large.
 fn read_file_tail(file: &mut File) -> std::io::Result<LogTail> {
     let bytes = file.metadata()?.len();
-    let mut wanted = TAIL_CHUNK_BYTES;
+    let mut chunk_bytes = TAIL_CHUNK_BYTES;
     loop {
-        let start = bytes.saturating_sub(wanted);
+        let start = bytes.saturating_sub(chunk_bytes);
         file.seek(SeekFrom::Start(start))?;
         let mut end = Vec::new();
-        file.take(wanted).read_to_end(&mut end)?;
+        file.take(chunk_bytes).read_to_end(&mut end)?;
         let has_partial_line = end.last().is_some_and(|b| *b != b'\n');
         let mut lines = end.split(|b| *b == b'\n');
         if start > 0 {
-            // The first line may be the rest of a longer one, and a record in the middle of a line is
-            // not a record.
+            // The first line may be the rest of a longer one, and a record in the middle of a line
+            // is not a record.
             lines.next();
         }
         let record = lines.rev().find_map(Record::parse);
@@ -325,7 +330,8 @@ fn read_file_tail(file: &mut File) -> std::io::Result<LogTail> {
                 has_partial_line,
             });
         }
-        wanted = wanted.saturating_mul(4);
+        // Growing steps keep a long partial line from taking quadratic time.
+        chunk_bytes = chunk_bytes.saturating_mul(4);
     }
 }
 

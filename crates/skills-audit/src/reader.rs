@@ -114,6 +114,7 @@ fn next_line(reader: &mut BufReader<File>, has_failed: &mut bool) -> Option<Opti
         }
         let end = buffer.iter().position(|b| *b == b'\n');
         let taken = end.unwrap_or(buffer.len());
+        // Checked before copying: memory is bounded for any file.
         is_long |= line.len() + taken > MAX_LINE_BYTES;
         if !is_long {
             line.extend_from_slice(&buffer[..taken]);

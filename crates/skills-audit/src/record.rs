@@ -36,6 +36,7 @@ impl Record {
     /// Returns the line of an event that follows the record `last`, without a newline.
     pub(crate) fn to_line(event: &Event, last: Option<&Self>) -> Result<String, AuditError> {
         let (sequence, previous) = last.map_or((1, GENESIS_HASH), |last| {
+            // Saturating: a forged number must not stop the log. `verify` reports the duplicate.
             (last.sequence.saturating_add(1), last.hash.as_str())
         });
         let mut record = Self {
@@ -62,8 +63,8 @@ impl Record {
     /// Parses a line; `None` if it is not a record.
     pub(crate) fn parse(line: &[u8]) -> Option<Self> {
         let mut record: Self = serde_json::from_slice(line).ok()?;
-        // The bytes of the line are hashed, not the parsed event: unknown fields would otherwise not
-        // be covered by the hash.
+        // The bytes of the line are hashed, not the parsed event: unknown fields would otherwise
+        // not be covered by the hash.
         let end = format!(",\"hash\":\"{}\"}}", record.hash);
         record.hash_matches = line
             .strip_suffix(end.as_bytes())

@@ -96,7 +96,8 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Verifies the hash chain of the files of a log, oldest first, as [`AuditLog::files`] returns them.
+/// Verifies the hash chain of the files of a log, oldest first, as [`AuditLog::files`] returns
+/// them.
 ///
 /// [`AuditLog::files`]: crate::AuditLog::files
 ///
@@ -142,6 +143,7 @@ pub fn verify_since<P: AsRef<Path>>(
         for (line, record) in records(file.as_ref())? {
             let file = file.as_ref().to_owned();
             let Some(record) = record else {
+                // `last` stays: the record after a partial line follows the one before it.
                 report.problems.push(Problem::Malformed { file, line });
                 continue;
             };
@@ -167,6 +169,7 @@ pub fn verify_since<P: AsRef<Path>>(
                 *count += 1;
             }
             report.first_sequence = report.first_sequence.or(Some(sequence));
+            // Also after a problem, so that one edit is reported once.
             last = Some((sequence, record.hash));
         }
     }

@@ -88,7 +88,8 @@ fn removed_and_edited_records_are_detected() {
     );
 }
 
-/// A log without its last records is a valid chain: only the last hash, stored elsewhere, detects it.
+/// A log without its last records is a valid chain: only the last hash, stored elsewhere, detects
+/// it.
 #[test]
 fn a_truncated_log_is_detected_by_the_last_hash() {
     let (directory, log) = log();
