@@ -179,6 +179,7 @@ impl Approval {
 
     /// Returns true if the approver saw that the content would have `permission`.
     pub(crate) fn was_shown(&self, permission: &Permission) -> bool {
+        // Both lists were in the approval request.
         self.permissions
             .iter()
             .chain(&self.granted_by_rules)

@@ -61,6 +61,7 @@ impl Denial {
     pub fn denied(&self) -> impl Iterator<Item = &PermissionDecision> {
         self.decisions
             .iter()
+            // A denied request contains allowed permissions too: each has its own decision.
             .filter(|decision| decision.decision() == Decision::Deny)
     }
 
@@ -77,6 +78,7 @@ impl fmt::Display for Denial {
         // A skill can request any number of permissions; the line must stay readable.
         const MAX_SHOWN: usize = 10;
         let mut causes = Vec::new();
+        // First, because no permission is the cause then.
         if let Some(reason) = &self.content_reason {
             causes.push(format!(
                 "this version of the skill has not been approved: {reason}"

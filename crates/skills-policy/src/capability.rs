@@ -5,8 +5,8 @@ use std::fmt;
 /// A class of permissions. Serialized as one lowercase word.
 ///
 /// Rules can name a whole class (`deny network`), and a run can be started without one
-/// ([`Request::drop_capability`](crate::Request::drop_capability)). The variants are in the order in
-/// which decisions are listed.
+/// ([`Request::drop_capability`](crate::Request::drop_capability)). The variants are in the order
+/// in which decisions are listed.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]

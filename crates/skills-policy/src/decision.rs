@@ -20,7 +20,10 @@ pub struct PermissionDecision {
     pub(crate) ask_rule: Option<(RuleSource, String)>,
 }
 
-/// What a decision says about one permission.
+/// The outcome for one permission, without its reason.
+///
+/// Serialized as one lowercase word. One `Deny` denies the whole request; `Ask` remains only until an
+/// approver responded or is known to be unavailable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
@@ -129,6 +132,7 @@ impl PermissionDecision {
     #[must_use]
     pub fn explanation(&self) -> String {
         match (&self.ask_rule, &self.reason) {
+            // The effect is part of `text`, but a reader of a log looks for these words.
             (_, DecisionReason::Rule { text, .. }) => match self.decision {
                 Decision::Allow => format!("granted by rule `{text}`"),
                 Decision::Deny => format!("denied by rule `{text}`"),
@@ -142,6 +146,7 @@ impl PermissionDecision {
                 | DecisionReason::Forbidden { .. },
             ) => self.reason.to_string(),
             (Some((_, rule)), reason) => format!("rule `{rule}` requires approval and {reason}"),
+            // A missing approver alone would not tell the user that a rule is the other remedy.
             (None, DecisionReason::NoApprover | DecisionReason::StrictMode) => {
                 format!("no rule allows it and {}", self.reason)
             }

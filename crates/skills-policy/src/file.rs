@@ -111,6 +111,7 @@ impl PolicyFile {
                 .into());
             }
             let parsed = parse_rules([&within.allow, &within.ask, &within.deny], source, origin)?;
+            // Restricted here, so that a scoped rule cannot be read without its directory.
             rules.extend(
                 parsed
                     .into_iter()
@@ -137,8 +138,8 @@ impl PolicyFile {
         self.new_content
     }
 
-    /// Returns the rules in the order allow, ask, deny, those of `[[within]]` last. The order has no
-    /// effect on decisions.
+    /// Returns the rules in the order allow, ask, deny, those of `[[within]]` last. The order has
+    /// no effect on decisions.
     pub fn rules(&self) -> &[Rule] {
         &self.rules
     }

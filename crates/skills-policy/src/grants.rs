@@ -13,8 +13,8 @@ use crate::{
 
 /// What a run may do: the proof of authorization that a sandbox backend requires.
 ///
-/// The fields are private, and only decisions of the policy create grants that allow anything. So
-/// a backend never checks permissions; it enforces what it gets. Serializable for reports, but not
+/// The fields are private, and only decisions of the policy create grants that allow anything. So a
+/// backend never checks permissions; it enforces what it gets. Serializable for reports, but not
 /// deserializable, since that would be a way around the policy.
 ///
 /// ```
@@ -24,8 +24,9 @@ use crate::{
 /// let Authorization::Granted(grants) = Policy::default().authorize(&request) else {
 ///     panic!("reading is allowed by default")
 /// };
-/// let paths: Vec<_> = grants.files().iter().map(|file| (file.guest_path(), file.access())).collect();
-/// assert_eq!(paths, [("/skill", Access::ReadOnly), ("/workspace", Access::ReadOnly)]);
+/// let [skill, workspace] = grants.files() else { panic!("two directories are granted") };
+/// assert_eq!((skill.guest_path(), skill.access()), ("/skill", Access::ReadOnly));
+/// assert_eq!((workspace.guest_path(), workspace.access()), ("/workspace", Access::ReadOnly));
 /// assert_eq!(*grants.network(), NetworkGrant::None);
 /// assert!(Grants::none().files().is_empty());
 /// ```
@@ -65,6 +66,7 @@ impl Grants {
         ceiling: &ResourceLimits,
     ) -> Self {
         let mut grants = Self {
+            // A larger request is lowered and not denied: a skill cannot know the ceiling.
             limits: request.limits.min(ceiling),
             protected: request.protected.clone(),
             hidden: request.hidden.clone(),
@@ -87,6 +89,7 @@ impl Grants {
                 Access::ReadOnly,
             );
         }
+        // Created by the host for this run, so there is nothing that a rule could protect.
         if let Some(private) = &request.private_directory {
             grants.add_file(private, "/workspace".into(), Access::ReadWrite);
         }
@@ -126,6 +129,8 @@ impl Grants {
             Permission::Variable(name) => {
                 self.variables.insert(name.clone());
             }
+            // A hook needs the permission to run, which grants nothing by itself. The others never
+            // get here: they are expanded or denied before.
             Permission::Hook(_) | Permission::ListedHosts | Permission::Invalid(..) => {}
         }
     }
@@ -133,6 +138,7 @@ impl Grants {
     /// Grants of one path merge to the wider access.
     fn add_file(&mut self, path: &Path, guest_path: Cow<'static, str>, access: Access) {
         match self.files.iter_mut().find(|file| file.path == path) {
+            // The order of the requests must not decide; reading and writing one path is writing.
             Some(file) if access == Access::ReadWrite => file.access = access,
             Some(_) => {}
             None => self.files.push(FileGrant {
@@ -184,6 +190,7 @@ impl Grants {
     /// nothing away: grants are additive.
     #[must_use]
     pub fn innermost_writable(&self, path: &Path) -> Option<&FileGrant> {
+        // By depth and not by order: the innermost grant is the one that a backend mounts last.
         let writable = self
             .files
             .iter()
@@ -304,6 +311,7 @@ pub struct FileGrant {
     #[serde(serialize_with = "crate::path::serialize_lossy")]
     path: PathBuf,
     #[serde(serialize_with = "crate::path::serialize_lossy")]
+    // Kept apart from `path`: rules and protected names are about the path, bytes are read here.
     location: PathBuf,
     guest_path: Cow<'static, str>,
     access: Access,

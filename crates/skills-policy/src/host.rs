@@ -47,8 +47,8 @@ impl HostPattern {
     /// The pattern that matches all hosts, written `*`.
     pub const ANY: Self = Self(Kind::Any);
 
-    /// Returns true if a host name matches. Case and a final dot are ignored; text that is not a host
-    /// name matches nothing.
+    /// Returns true if a host name matches. Case and a final dot are ignored; text that is not a
+    /// host name matches nothing.
     #[must_use]
     pub fn matches(&self, host: &str) -> bool {
         normalize_name(host).is_some_and(|host| self.covers(&Self(Kind::Exact(host))))
@@ -61,6 +61,7 @@ impl HostPattern {
             (Kind::Any, _) => true,
             (Kind::Exact(name), Kind::Exact(other)) => name == other,
             (Kind::Subdomains(domain), Kind::Exact(other)) => is_below(other, domain),
+            // All subdomains of `other` are below `domain`, also if both are the same.
             (Kind::Subdomains(domain), Kind::Subdomains(other)) => {
                 other == domain || is_below(other, domain)
             }
@@ -79,6 +80,7 @@ fn is_below(host: &str, domain: &str) -> bool {
 
 /// Returns the name in lowercase without a final dot; `None` if it is not a host name.
 fn normalize_name(text: &str) -> Option<String> {
+    // `a.example.` is the same host in absolute form; a rule must match both.
     let text = text.strip_suffix('.').unwrap_or(text);
     let is_label = |label: &str| {
         // Underscores are not valid in host names but common in DNS.
@@ -104,6 +106,7 @@ impl FromStr for HostPattern {
                 text: text.to_owned(),
             })
         };
+        // A wildcard is the whole first label only: `*a.example` would match hosts of other owners.
         match text.strip_prefix("*.") {
             _ if text == "*" => Ok(Self::ANY),
             Some(domain) => normalize_name(domain)
@@ -144,8 +147,8 @@ impl TryFrom<String> for HostPattern {
 
 /// A filter of host names: a host passes if it matches one of `allowed` and none of `denied`.
 ///
-/// `deny` rules for hosts are subtracted here instead of denying a wider pattern as a whole, because
-/// each connection is checked by name.
+/// `deny` rules for hosts are subtracted here instead of denying a wider pattern as a whole,
+/// because each connection is checked by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct HostFilter {
     pub(crate) allowed: BTreeSet<HostPattern>,

@@ -24,8 +24,8 @@ pub struct ResourceLimits {
     /// Memory in bytes, for all processes together where the backend can count that. Default 256
     /// MiB.
     pub memory_bytes: u64,
-    /// Bytes captured of each of stdout and stderr: three quarters from the beginning and one quarter
-    /// from the end. The bytes between are counted and discarded. Default 1 MiB.
+    /// Bytes captured of each of stdout and stderr: three quarters from the beginning and one
+    /// quarter from the end. The bytes between are counted and discarded. Default 1 MiB.
     pub captured_bytes: usize,
     /// Bytes of stdout or of stderr after which the program is killed. Default 64 MiB.
     pub output_limit_bytes: u64,

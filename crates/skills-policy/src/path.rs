@@ -16,6 +16,7 @@ pub(crate) fn serialize_lossy<S: Serializer>(
 /// Returns true if a path can be compared by component and be displayed: absolute, UTF-8, without
 /// `..`.
 pub(crate) fn is_comparable(path: &Path) -> bool {
+    // Without `..`, a path that starts with the components of another one is inside it.
     path.is_absolute() && path.to_str().is_some() && !has_parent(path)
 }
 
@@ -37,6 +38,7 @@ pub(crate) fn is_program_name(name: &str) -> bool {
         .all(|b| b.is_ascii_alphanumeric() || b"._+-@".contains(&b));
     has_valid_chars
         && (1..=128).contains(&name.len())
+        // `-x` would be an option of `env` and of shells.
         && !name.starts_with('-')
         && name != "."
         && name != ".."

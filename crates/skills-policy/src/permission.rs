@@ -33,8 +33,8 @@ pub enum Permission {
     /// Read and write this file, or this directory and everything below it.
     Write(#[serde(serialize_with = "crate::path::serialize_lossy")] PathBuf),
     /// Read and write a path at or below a [protected](crate::PROTECTED_PATHS) one. No wider rule,
-    /// approval or mode implies it: only a rule or an approval for the protected path itself, or for
-    /// a path in it.
+    /// approval or mode implies it: only a rule or an approval for the protected path itself, or
+    /// for a path in it.
     WriteProtected {
         /// The path to write, with everything below it.
         #[serde(serialize_with = "crate::path::serialize_lossy")]
@@ -45,8 +45,8 @@ pub enum Permission {
     },
     /// Connect to the hosts that match this pattern.
     Host(HostPattern),
-    /// Connect to the hosts that the rules list. It is replaced by one [`Host`](Self::Host) for each
-    /// of them before anything is decided.
+    /// Connect to the hosts that the rules list. It is replaced by one [`Host`](Self::Host) for
+    /// each of them before anything is decided.
     ListedHosts,
     /// Start the program of this name, without a path.
     Program(String),
@@ -54,11 +54,11 @@ pub enum Permission {
     AnyProgram,
     /// Read this environment variable of the host.
     Variable(String),
-    /// Run as a hook: the event and the command. No rule allows it, only an approval does, because a
-    /// hook runs without a request of the user.
+    /// Run as a hook: the event and the command. No rule allows it, only an approval does, because
+    /// a hook runs without a request of the user.
     Hook(String),
-    /// A pattern of `allowed-tools` that could not be parsed; always denied, so that a typing mistake
-    /// does not silently remove a restriction.
+    /// A pattern of `allowed-tools` that could not be parsed; always denied, so that a typing
+    /// mistake does not silently remove a restriction.
     #[serde(alias = "unreadable")]
     Invalid(Capability, String),
 }
@@ -77,8 +77,8 @@ impl Permission {
         }
     }
 
-    /// Returns true if `self` implies `other`: the same, a narrower one, or reading below a writable
-    /// path.
+    /// Returns true if `self` implies `other`: the same, a narrower one, or reading below a
+    /// writable path.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         match (self, other) {
@@ -94,7 +94,9 @@ impl Permission {
             ) => below.starts_with(path) && path.starts_with(protected),
             (Self::WriteProtected { path, .. }, Self::Read(below)) => below.starts_with(path),
             (Self::Host(wide), Self::Host(narrow)) => wide.covers(narrow),
+            // Not `Hook`, which runs without a request of the user.
             (Self::AnyProgram, Self::Program(_)) => true,
+            // A stored approval must not allow a text that a later version can parse.
             (Self::Invalid(..), _) => false,
             _ => self == other,
         }
@@ -144,6 +146,7 @@ impl fmt::Display for Permission {
 /// Truncates text of a skill to 60 characters, so that it cannot fill an approval prompt.
 pub(crate) fn truncate(text: &str) -> String {
     const MAX_CHARACTERS: usize = 60;
+    // Characters and not bytes, so that no character is split.
     if text.chars().nth(MAX_CHARACTERS).is_none() {
         return text.to_owned();
     }

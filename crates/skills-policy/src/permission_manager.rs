@@ -1,18 +1,22 @@
 //! Authorization by policy, stored approvals and an approver together.
 
-use std::collections::BTreeSet;
+mod approvals;
+
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Poll;
 
+use self::approvals::{
+    ApplicableApprovals, build_approval, content_status, matches_request, risk_notes,
+};
 use crate::approval::NullApprovalStore;
 use crate::policy::RuleEvaluation;
 use crate::session_approvals::{Epoch, SessionApprovals};
 use crate::{
     Approval, ApprovalMode, ApprovalRequest, ApprovalResponse, ApprovalStore, Approver,
-    Authorization, BoxError, ContentStatus, Decision, DecisionReason, Denial, HostPattern,
-    NewContentPolicy, Permission, PermissionDecision, Policy, Request, RuleSource,
+    Authorization, BoxError, ContentStatus, Decision, DecisionReason, Denial, NewContentPolicy,
+    PermissionDecision, Policy, Request, RuleSource,
 };
 
 /// Maximum permissions in one approval request; larger requests are denied. An approver does not
@@ -170,6 +174,7 @@ impl PermissionManager {
             return self.decided(request, evaluation);
         }
         let approvals = self.load_approvals(request);
+        // Either basis is sufficient: the content was approved, or this command on this content.
         let requires_content_approval = self
             .requires_content_approval(&evaluation, &approvals.for_content)
             && self.requires_content_approval(&evaluation, &approvals.for_command);
@@ -196,6 +201,7 @@ impl PermissionManager {
         approver: Option<&dyn Approver>,
     ) -> Authorization {
         let (decision, reason) = match approver.or(self.approver.as_deref()) {
+            // Also for an approver of the call, which a client could provide.
             _ if self.policy.mode() == ApprovalMode::Strict => {
                 (Decision::Deny, DecisionReason::StrictMode)
             }
@@ -232,6 +238,7 @@ impl PermissionManager {
         let approval = self
             .build_permanent_approval(&pending)
             .ok_or("the content has no digest")?;
+        // Before the authorization, so that a failed store does not look like a permanent approval.
         self.store.save(&approval)?;
         let reason = DecisionReason::ApproverResponded {
             response: ApprovalResponse::AllowAlways,
@@ -303,6 +310,7 @@ impl PermissionManager {
     ) -> ApprovalRequest {
         let content = match &approvals.stored {
             _ if !approvals.for_content.is_empty() => ContentStatus::Approved,
+            // Without a digest it is unknown whether the content changed.
             Some(previous) if request.digest.is_some() => content_status(previous, request),
             _ => ContentStatus::New,
         };
@@ -413,6 +421,7 @@ impl PermissionManager {
             ..
         } = pending;
         evaluation.resolve_pending(decision, reason);
+        // All permissions can be allowed here: then only the content is the cause of the denial.
         if decision == Decision::Deny && approval_request.requires_content_approval {
             return Authorization::Denied(Denial {
                 decisions: evaluation.decisions,
@@ -430,108 +439,21 @@ impl PermissionManager {
     }
 }
 
-/// The approvals that apply to a request.
-struct ApplicableApprovals {
-    /// The stored approval of the directory, also if it is for other content.
-    stored: Option<Approval>,
-    /// Those for exactly this content, stored or of the session.
-    for_content: Vec<Approval>,
-    /// Those of the session for exactly this command on exactly this content.
-    for_command: Vec<Approval>,
-    /// Why the stored approval could not be read.
-    warnings: Vec<String>,
-}
-
-impl ApplicableApprovals {
-    /// Allows the pending permissions that are approved.
-    fn apply(&self, request: &Request, evaluation: &mut RuleEvaluation) {
-        for decision in evaluation
-            .decisions
-            .iter_mut()
-            .filter(|decision| decision.decision == Decision::Ask)
-        {
-            // A command that the caller wrote is not covered by what was approved for the skill.
-            let for_content = if request.is_ad_hoc_permission(&decision.permission) {
-                &[][..]
-            } else {
-                &self.for_content
-            };
-            if for_content
-                .iter()
-                .chain(&self.for_command)
-                .any(|approval| approval.covers(&decision.permission))
-            {
-                decision.resolve(Decision::Allow, DecisionReason::PreviouslyApproved);
-            }
-        }
-    }
-}
-
 /// Returns why no approver is asked about the pending permissions, if nothing will run anyway.
 fn reason_not_to_ask(evaluation: &RuleEvaluation) -> Option<DecisionReason> {
-    let count_of = |wanted: Decision| {
+    let count_of = |expected: Decision| {
         evaluation
             .decisions
             .iter()
-            .filter(|decision| decision.decision == wanted)
+            .filter(|decision| decision.decision == expected)
             .count()
     };
+    // A prompt whose answer changes nothing trains users to accept.
     if count_of(Decision::Deny) > 0 {
         return Some(DecisionReason::OtherDenied);
     }
     let count = count_of(Decision::Ask);
     (count > MAX_PENDING).then_some(DecisionReason::TooManyPermissions { count })
-}
-
-fn risk_notes(request: &Request, pending: &[PermissionDecision]) -> Vec<String> {
-    let has = |is_risk: fn(&Permission) -> bool| {
-        pending.iter().any(|decision| is_risk(&decision.permission))
-    };
-    let mut notes = Vec::new();
-    if request.digest.is_none() {
-        notes.push("the content has no digest: an approval covers this run only, and changes before the response are not detected".to_owned());
-    }
-    if has(|permission| *permission == Permission::Host(HostPattern::ANY)) {
-        notes.push("the program could connect to any host".to_owned());
-    }
-    if has(|permission| matches!(permission, Permission::WriteProtected { .. })) {
-        notes.push(
-            "DANGEROUS: files written to a protected path can run outside of any sandbox later"
-                .to_owned(),
-        );
-    }
-    notes
-}
-
-/// Returns the approval of exactly the pending permissions; `None` without a digest.
-fn build_approval(pending: &PendingApproval) -> Option<Approval> {
-    let request = &pending.request;
-    let digest = if request.ad_hoc_digest.is_some() {
-        request.ad_hoc_content_digest()
-    } else {
-        request.digest.clone()
-    }?;
-    let permissions_of = |decisions: &[PermissionDecision]| {
-        decisions
-            .iter()
-            .map(|decision| decision.permission.clone())
-            .collect::<BTreeSet<_>>()
-    };
-    let mut granted_by_rules = permissions_of(&pending.approval_request.granted);
-    granted_by_rules.retain(|permission| permission.capability().is_privileged());
-    Some(Approval {
-        name: request.name.clone(),
-        directory: request.directory.clone(),
-        digest,
-        permissions: permissions_of(&pending.approval_request.pending),
-        granted_by_rules,
-        declared: request.declared_privileges(),
-    })
-}
-
-fn matches_request(approval: &Approval, request: &Request) -> bool {
-    request.digest.as_deref() == Some(approval.digest.as_str())
-        && approval.directory == request.directory
 }
 
 /// Returns true for a privilege that is granted by a rule or mode older than this run, so possibly
@@ -545,14 +467,6 @@ fn is_standing_privilege(decision: &PermissionDecision) -> bool {
     is_standing
         && decision.decision == Decision::Allow
         && decision.permission.capability().is_privileged()
-}
-
-fn content_status(previous: &Approval, request: &Request) -> ContentStatus {
-    let declared = request.declared_privileges();
-    ContentStatus::Changed {
-        added: declared.difference(&previous.declared).cloned().collect(),
-        removed: previous.declared.difference(&declared).cloned().collect(),
-    }
 }
 
 /// Asks the approver. A panic in it denies this request instead of ending the host.

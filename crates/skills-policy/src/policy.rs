@@ -66,8 +66,8 @@ pub enum ApprovalMode {
     /// An approver is asked; without a response they are denied.
     #[default]
     Ask,
-    /// What a skill declares is granted. `deny` and `ask` rules still apply, and what the skill does
-    /// not declare needs approval.
+    /// What a skill declares is granted. `deny` and `ask` rules still apply, and what the skill
+    /// does not declare needs approval.
     Trusted,
 }
 
@@ -107,10 +107,10 @@ impl RuleEvaluation {
             .any(|decision| decision.decision == Decision::Ask)
     }
 
-    pub(crate) fn with_decision(&self, wanted: Decision) -> Vec<PermissionDecision> {
+    pub(crate) fn with_decision(&self, expected: Decision) -> Vec<PermissionDecision> {
         self.decisions
             .iter()
-            .filter(|decision| decision.decision == wanted)
+            .filter(|decision| decision.decision == expected)
             .cloned()
             .collect()
     }
@@ -312,6 +312,7 @@ impl Policy {
         if let Some(rule) = rules.deny {
             return (Decision::Deny, rule_reason(rule));
         }
+        // An administrator's `ask` is not satisfied by an option that any user can type.
         if let Some(rule) = rules.admin_ask {
             return (Decision::Ask, rule_reason(rule));
         }
@@ -325,9 +326,11 @@ impl Policy {
         if let Some(rule) = rules.allow {
             return (Decision::Allow, rule_reason(rule));
         }
+        // The caller has the value already; a rule can still deny or ask.
         if requested.basis == Basis::ByCaller {
             return (Decision::Allow, DecisionReason::ProvidedByCaller);
         }
+        // Trusted mode covers what a skill does now, not what other programs execute later.
         let is_protected = matches!(requested.permission, Permission::WriteProtected { .. });
         if self.mode == ApprovalMode::Trusted && requested.basis == Basis::Declared && !is_protected
         {
@@ -336,10 +339,11 @@ impl Policy {
         (Decision::Ask, DecisionReason::NoMatchingRule)
     }
 
-    /// Returns the rules that match a permission. Of several with one effect the decision names that
-    /// of the most general source, and the first of these.
+    /// Returns the rules that match a permission. Of several with one effect the decision names
+    /// that of the most general source, and the first of these.
     fn matching_rules(&self, directory: &Path, permission: &Permission) -> MatchingRules<'_> {
         let mut found = MatchingRules::default();
+        // One pass without an early exit: a later `deny` rule must be found in any order.
         for rule in self.rules.iter().filter(|rule| rule.applies_to(directory)) {
             match rule.effect {
                 Effect::Deny if rule.target.forbids(permission) => {
@@ -347,6 +351,8 @@ impl Policy {
                 }
                 Effect::Ask if rule.target.overlaps(permission) => {
                     keep_more_general(&mut found.ask, rule);
+                    // Separate, because `ask` may hold a built-in rule, which an invocation
+                    // overrides.
                     if rule.source == RuleSource::Admin {
                         keep_more_general(&mut found.admin_ask, rule);
                     }
@@ -364,6 +370,7 @@ impl Policy {
     }
 
     fn may_allow(&self, rule: &Rule) -> bool {
+        // A project's rules come with its repository, possibly from the author of the skill.
         rule.source != RuleSource::Project || self.is_project_trusted
     }
 }
@@ -381,6 +388,7 @@ struct MatchingRules<'a> {
 }
 
 fn keep_more_general<'a>(current: &mut Option<&'a Rule>, rule: &'a Rule) {
+    // Strictly smaller: of one source the first rule is named, as in the file.
     if current.is_none_or(|current| rule.source < current.source) {
         *current = Some(rule);
     }
@@ -409,7 +417,8 @@ fn forbidden_reason(request: &Request, requested: &RequestedPermission) -> Optio
         {
             Some("the path is relative, not UTF-8 or contains `..`")
         }
-        // A skill could change its own instructions and scripts after their approval.
+        // Parents too: a writable parent directory could be replaced as a whole. A skill could
+        // otherwise change its own instructions and scripts after their approval.
         Permission::Write(path) | Permission::WriteProtected { path, .. }
             if skill_directory.is_some_and(|directory| {
                 path.starts_with(directory) || directory.starts_with(path)
@@ -424,6 +433,7 @@ fn forbidden_reason(request: &Request, requested: &RequestedPermission) -> Optio
         Permission::Variable(name) if is_unsafe_variable(name) => {
             Some("it can change which code runs or whom it trusts, and is never granted")
         }
+        // A model that calls a skill must not extend it beyond what its author declared.
         _ if requested.basis == Basis::ExceedsDeclaration => {
             Some("the `allowed-tools` of the skill do not include it")
         }
@@ -441,6 +451,7 @@ fn expand_listed_hosts(
     let mut all: Vec<RequestedPermission> = Vec::with_capacity(requested.len());
     for requested in requested {
         let permissions = match &requested.permission {
+            // The approver has to see that nothing limits the hosts.
             Permission::ListedHosts if listed.is_empty() => {
                 vec![Permission::Host(HostPattern::ANY)]
             }

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// Relative paths that no wider rule makes writable: an agent, an editor, a shell or git executes or
-/// trusts the files there at its next start, or they contain keys. Components are separated by `/`.
+/// Relative paths that no wider rule makes writable: an agent, an editor, a shell or git executes
+/// or trusts the files there at its next start, or they contain keys. Components are separated by
+/// `/`.
 ///
 /// They are protected at any depth of a writable directory and regardless of case. The directories
 /// that agents scan for skills are included, so that a skill cannot change another one. A backend
@@ -163,6 +164,7 @@ pub const PROTECTED_PATHS: &[&str] = &[
 ];
 
 /// The components of each protected path, folded, by the first component.
+// Backends check every path of a directory tree, so the lookup is by hash.
 static BY_FIRST_COMPONENT: LazyLock<HashMap<String, Vec<Vec<String>>>> = LazyLock::new(|| {
     let mut by_first: HashMap<String, Vec<Vec<String>>> = HashMap::new();
     for path in PROTECTED_PATHS {
@@ -192,6 +194,7 @@ static BY_FIRST_COMPONENT: LazyLock<HashMap<String, Vec<Vec<String>>>> = LazyLoc
 /// ```
 #[must_use]
 pub fn innermost_protected_name(path: &Path, base: &Path) -> Option<PathBuf> {
+    // By name and not by inode: a protected path need not exist yet, and creating it is the attack.
     let components = folded_components(path);
     let exempt_count = base.components().count();
     let ends = (0..components.len()).flat_map(|start| {
@@ -201,6 +204,7 @@ pub fn innermost_protected_name(path: &Path, base: &Path) -> Option<PathBuf> {
             .filter(move |name| components_start_with(rest, name))
             .map(move |name| start + name.len())
     });
+    // The innermost one counts, so that a grant of `.git` does not include `.git/hooks`.
     let end = ends.filter(|end| *end > exempt_count).max()?;
     Some(path.components().take(end).collect())
 }
@@ -235,8 +239,8 @@ fn components_start_with(components: &[String], prefix: &[String]) -> bool {
             .all(|(component, expected)| component == expected)
 }
 
-/// Returns a form of a file name that is equal for all spellings that some file system treats as the
-/// same name, if one of them is ASCII.
+/// Returns a form of a file name that is equal for all spellings that some file system treats as
+/// the same name, if one of them is ASCII.
 ///
 /// Ignored are case, the characters that HFS+ ignores (zero-width and directional marks), and the
 /// dots and spaces that Windows removes from the end. The result is for comparison only.
@@ -253,8 +257,8 @@ pub fn fold_name(name: &str) -> String {
         .flat_map(char::to_lowercase)
     {
         match c {
-            // The long s and the ligatures are lowercase already, but a case-insensitive file system
-            // compares their uppercase forms, which are ASCII.
+            // The long s and the ligatures are lowercase already, but a case-insensitive file
+            // system compares their uppercase forms, which are ASCII.
             '\u{17f}' => folded.push('s'),
             '\u{fb00}' => folded.push_str("ff"),
             '\u{fb01}' => folded.push_str("fi"),
@@ -265,6 +269,7 @@ pub fn fold_name(name: &str) -> String {
             c => folded.push(c),
         }
     }
+    // After folding, since an ignored character can follow the dots.
     folded.truncate(folded.trim_end_matches(['.', ' ']).len());
     folded
 }

@@ -1,11 +1,13 @@
 //! The request of a run.
 
 mod allowed_tool;
+mod requested_permission;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use self::allowed_tool::AllowedTool;
+pub(crate) use self::requested_permission::{Basis, RequestedPermission};
 use crate::{Capability, HostPattern, Permission, ResourceLimits, innermost_protected_name};
 
 /// Everything that a run asks for: permissions, limits, and what identifies the content.
@@ -69,27 +71,6 @@ pub enum VariableSource {
     Undeclared,
 }
 
-/// A requested permission, with its requesters.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RequestedPermission {
-    pub(crate) permission: Permission,
-    pub(crate) requested_by: Vec<String>,
-    pub(crate) basis: Basis,
-}
-
-/// The basis of a requested permission: what supports it apart from rules.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Basis {
-    /// The skill declares it.
-    Declared,
-    /// The caller provides it for this run.
-    ByCaller,
-    /// The caller requests it; the skill declares nothing about it.
-    Undeclared,
-    /// The caller requests it; the skill declares what it needs, and this is not included.
-    ExceedsDeclaration,
-}
-
 /// The requester of permissions that the caller of a run asks for.
 const CALLER_NAME: &str = "the caller";
 /// The requester of permissions of hooks.
@@ -138,6 +119,8 @@ impl Request {
             is_skill_directory: false,
             ..Self::new(&directory)
         }
+        // The directory is the workspace too, so that names protected in it are found from there
+        // on.
         .workspace(&directory)
         .read(directory)
     }
@@ -188,9 +171,11 @@ impl Request {
     /// [`Capability::from_tool_name`]; other tools request nothing.
     ///
     /// `pattern` narrows it: `git:*` or `git *` of `Bash` to one program, `domain:example.com` of
-    /// `WebFetch` to one host, `src/**` of `Read` to one directory of the workspace. Another pattern
-    /// of files requests nothing, and an invalid pattern of hosts or programs denies the request.
+    /// `WebFetch` to one host, `src/**` of `Read` to one directory of the workspace. Another
+    /// pattern of files requests nothing, and an invalid pattern of hosts or programs denies the
+    /// request.
     pub fn allowed_tool(mut self, tool: &str, pattern: Option<&str>) -> Self {
+        // `Bash(*)` and `Bash()` mean the same as `Bash`.
         let pattern = pattern
             .map(str::trim)
             .filter(|pattern| !matches!(*pattern, "" | "*"));
@@ -215,8 +200,8 @@ impl Request {
         self
     }
 
-    /// Requests to read a file or directory, for the caller. Denied if the skill has `allowed-tools`
-    /// and none of them reads. The path is canonical.
+    /// Requests to read a file or directory, for the caller. Denied if the skill has
+    /// `allowed-tools` and none of them reads. The path is canonical.
     pub fn read(mut self, path: impl Into<PathBuf>) -> Self {
         self.caller_permissions.push(Permission::Read(path.into()));
         self
@@ -274,16 +259,16 @@ impl Request {
         self
     }
 
-    /// Protects a path like those of [`PROTECTED_PATHS`](crate::PROTECTED_PATHS): it stays read-only
-    /// in a wider writable directory, unless a rule or an approval is for that path itself. Used for
-    /// the roots of skills. The path is canonical.
+    /// Protects a path like those of [`PROTECTED_PATHS`](crate::PROTECTED_PATHS): it stays
+    /// read-only in a wider writable directory, unless a rule or an approval is for that path
+    /// itself. Used for the roots of skills. The path is canonical.
     pub fn protect(mut self, path: impl Into<PathBuf>) -> Self {
         self.protected.insert(path.into());
         self
     }
 
-    /// Hides a path: no run reads or writes it, even in a directory that is granted as a whole. Used
-    /// for policy files, approvals, caches and logs of the host. The path is canonical.
+    /// Hides a path: no run reads or writes it, even in a directory that is granted as a whole.
+    /// Used for policy files, approvals, caches and logs of the host. The path is canonical.
     pub fn hide(mut self, path: impl Into<PathBuf>) -> Self {
         self.hidden.insert(path.into());
         self
@@ -332,9 +317,11 @@ impl Request {
         })
     }
 
-    /// Returns the digest that an approval of an ad-hoc command is stored under, for the command and
-    /// the content together; `None` if the content has no digest.
+    /// Returns the digest that an approval of an ad-hoc command is stored under, for the command
+    /// and the content together; `None` if the content has no digest.
     pub(crate) fn ad_hoc_content_digest(&self) -> Option<String> {
+        // Both, since the command can run files of the content: changed content makes it another
+        // command. Digests contain no space, so the two parts cannot be confused.
         Some(format!(
             "{} {}",
             self.ad_hoc_digest.as_ref()?,
@@ -344,6 +331,8 @@ impl Request {
 
     /// Returns true if the command of the caller, not the skill, requests this permission.
     pub(crate) fn is_ad_hoc_permission(&self, permission: &Permission) -> bool {
+        // Files, hosts and variables keep the approvals of the skill: only what a program does is
+        // determined by its arguments.
         self.ad_hoc_digest.is_some()
             && matches!(permission, Permission::Program(_) | Permission::AnyProgram)
     }
@@ -353,6 +342,7 @@ impl Request {
         let is_privileged = |tool: &&AllowedTool| {
             Capability::from_tool_name(&tool.name).is_some_and(Capability::is_privileged)
         };
+        // Full texts: a truncated pattern could hide an added privilege.
         self.tools
             .iter()
             .filter(is_privileged)
@@ -381,6 +371,7 @@ impl Request {
             matches!(requested.permission, Permission::Hook(_))
                 || !self.dropped.contains(&requested.permission.capability())
         });
+        // Decisions, prompts and records have one order, whatever the order of the declaration.
         all.sort_by(|a, b| a.permission.cmp(&b.permission));
         all
     }
@@ -402,6 +393,7 @@ impl Request {
             .caller_permissions
             .iter()
             .map(|permission| match permission {
+                // Not `Declared`: trusted mode grants no hook.
                 Permission::Hook(_) => (permission.clone(), HOOKS_NAME, Basis::Undeclared),
                 _ => (
                     self.classify(permission.clone()),
@@ -428,6 +420,7 @@ impl Request {
         let Permission::Write(path) = permission else {
             return permission;
         };
+        // A workspace can be inside a protected directory, such as a worktree below `.claude`.
         let base = self
             .workspace
             .as_deref()
@@ -439,8 +432,8 @@ impl Request {
         }
     }
 
-    /// Returns the basis of a request of the caller: declared if a tool without a pattern stands for
-    /// the capability, and in excess of the declaration if the skill has tools and none does.
+    /// Returns the basis of a request of the caller: declared if a tool without a pattern stands
+    /// for the capability, and in excess of the declaration if the skill has tools and none does.
     fn basis_for(&self, capability: Capability) -> Basis {
         let is_for_capability =
             |tool: &&AllowedTool| Capability::from_tool_name(&tool.name) == Some(capability);
@@ -462,6 +455,7 @@ impl Request {
                 }
             }
             Some(_) => Basis::Declared,
+            // A skill without tools says nothing about its needs, which restricts no caller.
             None if declares_nothing => Basis::Undeclared,
             None => Basis::ExceedsDeclaration,
         }
@@ -482,16 +476,4 @@ pub(crate) fn innermost_protected(
         .into_iter()
         .chain(paths.iter().filter(is_below).cloned())
         .max_by_key(|path| path.components().count())
-}
-
-impl RequestedPermission {
-    /// Adds a requester. The permission keeps the basis `Declared` if one of its requests has it.
-    pub(crate) fn merge(&mut self, requester: String, basis: Basis) {
-        if !self.requested_by.contains(&requester) {
-            self.requested_by.push(requester);
-        }
-        if self.basis != Basis::Declared {
-            self.basis = basis;
-        }
-    }
 }

@@ -27,13 +27,16 @@ pub enum RuleSource {
     /// The project. Its `allow` rules are ignored unless the project is
     /// [trusted](crate::Policy::trust_project).
     Project,
-    /// The caller of this run, for example with `--allow`. Such `allow` rules satisfy `ask` rules of
-    /// users and projects.
+    /// The caller of this run, for example with `--allow`. Such `allow` rules satisfy `ask` rules
+    /// of users and projects.
     #[serde(alias = "session")]
     Invocation,
 }
 
 /// The effect of a rule on the permissions that it matches.
+///
+/// If rules with several effects match, `Deny` wins over `Ask` and `Ask` over `Allow`, with the
+/// exception described at [`Policy`](crate::Policy). Written and serialized in lowercase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
@@ -92,6 +95,7 @@ impl Rule {
     pub fn parse(effect: Effect, source: RuleSource, text: &str) -> Result<Self, PolicyError> {
         let target: Target = text.parse()?;
         match target.0 {
+            // Only for `allow`: denying a whole capability is what `deny network` is for.
             Kind::All(Capability::Network) if effect == Effect::Allow => Err(Repr::TooWide {
                 capability: "network",
                 value: "host",
@@ -154,11 +158,13 @@ impl Rule {
         }
     }
 
-    /// Returns true if the rule applies to the skill in `directory`. A restriction to a relative path
-    /// or one with `..` never applies for `allow` and always for the other effects (fail closed).
+    /// Returns true if the rule applies to the skill in `directory`. A restriction to a relative
+    /// path or one with `..` never applies for `allow` and always for the other effects (fail
+    /// closed).
     pub(crate) fn applies_to(&self, directory: &Path) -> bool {
         match &self.within {
             None => true,
+            // Not canonical, so it cannot be compared with the directory.
             Some(within) if has_parent(within) || !within.is_absolute() => {
                 self.effect != Effect::Allow
             }
@@ -174,6 +180,7 @@ impl fmt::Display for RuleSource {
             Self::Admin => "admin",
             Self::User => "user",
             Self::Project => "project",
+            // The word that audit records and policy reports have always used.
             Self::Invocation => "session",
         })
     }

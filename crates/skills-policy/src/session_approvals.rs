@@ -69,9 +69,9 @@ impl SessionApprovals {
         Epoch(self.lock_state().removal_count)
     }
 
-    /// Adds an approval, merged with the one for the same content in the session. It is discarded if
-    /// the session was removed since `epoch`: the client that it was meant for is gone, and another
-    /// one may have the same session name.
+    /// Adds an approval, merged with the one for the same content in the session. It is discarded
+    /// if the session was removed since `epoch`: the client that it was meant for is gone, and
+    /// another one may have the same session name.
     pub(crate) fn insert(&self, session: Option<&str>, epoch: Epoch, approval: Approval) {
         let mut state = self.lock_state();
         if session.is_some_and(|session| state.was_removed_since(session, epoch)) {
@@ -90,6 +90,7 @@ impl SessionApprovals {
             .sessions
             .remove(&Some(session.to_owned()))
             .map_or(0, |entries| entries.len());
+        // Counted even if the session had no approvals: a request of it can be pending.
         state.removal_count += 1;
         state.removed.push_back(session.to_owned());
         if state.removed.len() > MAX_REMOVED {
@@ -120,6 +121,7 @@ impl State {
     fn add(&mut self, session: Option<String>, approval: Approval) {
         self.next_number += 1;
         let of_session = self.sessions.entry(session).or_default();
+        // One entry per content, so that repeated responses do not evict other contents.
         let has_same_content = |known: &&mut SessionApproval| {
             (&known.approval.directory, &known.approval.digest)
                 == (&approval.directory, &approval.digest)
@@ -143,8 +145,8 @@ impl State {
         }
     }
 
-    /// Evicts the oldest approval of the largest session; of several such sessions, of the one whose
-    /// approval is the oldest.
+    /// Evicts the oldest approval of the largest session; of several such sessions, of the one
+    /// whose approval is the oldest.
     fn evict_oldest(&mut self) {
         let size_and_age = |(_, entries): &(&Option<String>, &VecDeque<SessionApproval>)| {
             (
@@ -163,6 +165,7 @@ impl State {
         if let Some(of_session) = self.sessions.get_mut(&session) {
             of_session.pop_front();
             self.approval_count -= 1;
+            // Empty lists would accumulate with the number of sessions.
             if of_session.is_empty() {
                 self.sessions.remove(&session);
             }

@@ -66,7 +66,8 @@ impl Target {
     /// Creates the target of spawning a program, by its name.
     ///
     /// # Errors
-    /// If the name is a path, is longer than 128 bytes or contains anything but ASCII letters, digits and `._+-@`.
+    /// If the name is a path, is longer than 128 bytes or contains anything but ASCII letters,
+    /// digits and `._+-@`.
     pub fn program(name: impl Into<String>) -> Result<Self, PolicyError> {
         let name = name.into();
         if is_program_name(&name) {
@@ -100,6 +101,7 @@ impl Target {
     /// Returns true if allowing `self` allows all of `permission`.
     pub(crate) fn allows(&self, permission: &Permission) -> bool {
         match (&self.0, permission) {
+            // A hook takes an approval, and a protected path a rule for that path.
             (_, Permission::Hook(_)) | (Kind::All(_), Permission::WriteProtected { .. }) => false,
             (Kind::All(capability), _) => {
                 // These take a name: `allow network` would be too easy to write by accident.
@@ -122,8 +124,8 @@ impl Target {
         }
     }
 
-    /// Returns true if denying `self` denies `permission`: it covers all of it, or a part that cannot
-    /// be subtracted. Hosts can be subtracted, directories and programs cannot.
+    /// Returns true if denying `self` denies `permission`: it covers all of it, or a part that
+    /// cannot be subtracted. Hosts can be subtracted, directories and programs cannot.
     pub(crate) fn forbids(&self, permission: &Permission) -> bool {
         match (&self.0, permission) {
             // Write access includes read access.
@@ -144,6 +146,7 @@ impl Target {
             ) => paths_overlap(prefix, path),
             (Kind::Host(pattern), Permission::Host(requested)) => pattern.covers(requested),
             (Kind::Program(name), Permission::Program(requested)) => name == requested,
+            // "Any program but one" cannot be enforced: another program can start it.
             (Kind::Program(_), Permission::AnyProgram) => true,
             (Kind::Variable(pattern), Permission::Variable(name)) => pattern.matches(name),
             _ => false,
@@ -154,6 +157,7 @@ impl Target {
     /// part.
     pub(crate) fn overlaps(&self, permission: &Permission) -> bool {
         match (&self.0, permission) {
+            // An approver is asked about `*.example` too if a rule asks about one host of it.
             (Kind::Host(pattern), Permission::Host(requested)) => {
                 pattern.covers(requested) || requested.covers(pattern)
             }
@@ -209,6 +213,7 @@ impl FromStr for Target {
             Capability::Read => Self::read(value),
             Capability::Write => Self::write(value),
             Capability::Network => value.parse::<HostPattern>().map(Into::into),
+            // As for hosts and variables, where `*` is required.
             Capability::Spawn if value == "*" => Ok(Self(Kind::All(Capability::Spawn))),
             Capability::Spawn => Self::program(value),
             Capability::Environment => value.parse::<VariablePattern>().map(Into::into),

@@ -80,10 +80,12 @@ pub fn is_variable_name(name: &str) -> bool {
 /// ```
 #[must_use]
 pub fn is_unsafe_variable(name: &str) -> bool {
+    // Proxy variables are lowercase by convention, and Windows ignores case.
     let upper = name.to_ascii_uppercase();
     let is_secret = SECRET_SUFFIXES.iter().any(|suffix| upper.ends_with(suffix));
     let configures_tool = TOOL_PREFIXES.iter().any(|prefix| upper.starts_with(prefix))
         && !is_secret
+        // Selects a configuration of the program and loads no code.
         && upper != "NODE_ENV";
     // Conventions that many programs follow under names of their own.
     let has_unsafe_suffix = ["_PROXY", "PAGER", "_CA_BUNDLE", "_CERT_FILE", "_RSH"]

@@ -30,7 +30,8 @@ impl AllowedTool {
         truncate(&self.full_text())
     }
 
-    /// Returns the permission that the entry requests; `None` if a program cannot get anything by it.
+    /// Returns the permission that the entry requests; `None` if a program cannot get anything by
+    /// it.
     pub(super) fn permission(&self, workspace: Option<&Path>) -> Option<Permission> {
         let pattern = self.pattern.as_deref();
         match Capability::from_tool_name(&self.name)? {
@@ -49,6 +50,7 @@ fn pattern_directory(workspace: &Path, pattern: Option<&str>) -> Option<PathBuf>
     let Some(pattern) = pattern else {
         return Some(workspace.to_owned());
     };
+    // `./src/**` and `src/**` are the same directory, but `../` must not pass.
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
     if pattern == "**" {
         return Some(workspace.to_owned());
@@ -63,6 +65,7 @@ fn pattern_directory(workspace: &Path, pattern: Option<&str>) -> Option<PathBuf>
     let is_unambiguous = below.chars().all(is_displayable)
         && !below.contains("  ")
         && below.len() <= MAX_PATTERN_BYTES;
+    // Absolute patterns would replace the workspace when joined, `..` would leave it.
     let is_below = Path::new(below)
         .components()
         .all(|part| matches!(part, Component::Normal(_)));
@@ -96,6 +99,7 @@ fn pattern_program(pattern: Option<&str>) -> Option<Permission> {
         .unwrap_or_default()
         .trim();
     match word {
+        // Anything else is denied below, so `$(id):*` cannot be displayed as a program.
         word if is_program_name(word) => Some(Permission::Program(word.to_owned())),
         word if word.starts_with('.') || word.contains(['/', '\\']) => None,
         _ => Some(Permission::Invalid(Capability::Spawn, pattern.to_owned())),

@@ -287,7 +287,7 @@ fn a_session_approval_applies_to_one_session() {
     // The host application is a session of its own: its approvals apply in no other one.
     assert!(asks(deploy("1").session(two())) && asks(deploy("1")));
     assert!(!asks(deploy("1").session(two())) && !asks(deploy("1")));
-    // So it is for words, and for what rules would give content.
+    // The same applies to commands, and to privileges that rules grant new content.
     assert!(
         asks(deploy("1").ad_hoc("ls").session(one()))
             && asks(deploy("1").ad_hoc("ls").session(two()))
@@ -471,10 +471,10 @@ fn an_approval_of_a_command_covers_that_command() {
         );
         host.asked() > before
     };
-    let run = |digest: &str, words: &str| {
+    let run = |digest: &str, command: &str| {
         Request::new("/s")
             .content_digest(digest)
-            .ad_hoc(words)
+            .ad_hoc(command)
             .allowed_tool("Bash", None)
     };
     assert!(asks(run("1", "ls")) && !asks(run("1", "ls")));

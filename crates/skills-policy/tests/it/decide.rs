@@ -191,10 +191,10 @@ fn an_untrusted_project_only_restricts() {
         (Effect::Allow, RuleSource::Project, "spawn:git"),
         (Effect::Allow, RuleSource::Project, "network:a.example"),
     ]);
-    let wanted = request(&[("Bash", Some("git:*")), ("WebSearch", None)]);
-    assert!(decide(&project, &wanted).starts_with("permission denied: "));
+    let requested = request(&[("Bash", Some("git:*")), ("WebSearch", None)]);
+    assert!(decide(&project, &requested).starts_with("permission denied: "));
     assert_eq!(
-        decide(&project.trust_project(), &wanted),
+        decide(&project.trust_project(), &requested),
         "/skill=/skills/a:ro host a.example program git"
     );
 }
@@ -314,8 +314,11 @@ fn invalid_patterns_are_denied() {
     let got = |tool, pattern| decide(&open, &request(&[(tool, Some(pattern))]));
     assert_snapshot!(got("WebFetch", "https://a.example/*"), @r#"permission denied: connect to `https://a.example/*` (requested by `WebFetch(https://a.example/*)`): the pattern is invalid, expected `domain:HOST`"#);
     assert_snapshot!(got("WebFetch", "domain:a.example/evil"), @r#"permission denied: connect to `domain:a.example/evil` (requested by `WebFetch(domain:a.example/evil)`): the pattern is invalid, expected `domain:HOST`"#);
-    for odd in ["$(id):*", "-rf:*", "a;b:*"] {
-        assert!(got("Bash", odd).starts_with("permission denied: "), "{odd}");
+    for invalid in ["$(id):*", "-rf:*", "a;b:*"] {
+        assert!(
+            got("Bash", invalid).starts_with("permission denied: "),
+            "{invalid}"
+        );
     }
     for path in ["/bin/rm:*", "./x.sh:*", "..:*", "scripts/x.py *"] {
         assert_eq!(got("Bash", path), LEAST, "{path}");
@@ -837,10 +840,11 @@ fn variables_are_granted_by_name() {
 
 #[test]
 fn limits_never_exceed_the_ceiling() {
-    let mut wanted = ResourceLimits::default();
-    wanted.wall_time = Duration::from_secs(3_600);
-    wanted.memory_bytes = 1 << 20;
-    let Authorization::Granted(grants) = Policy::default().authorize(&request(&[]).limits(wanted))
+    let mut requested = ResourceLimits::default();
+    requested.wall_time = Duration::from_secs(3_600);
+    requested.memory_bytes = 1 << 20;
+    let Authorization::Granted(grants) =
+        Policy::default().authorize(&request(&[]).limits(requested))
     else {
         panic!("reading is granted")
     };

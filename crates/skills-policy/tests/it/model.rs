@@ -278,7 +278,8 @@ impl RuleSpec {
         self.effect == Effect::Deny && self.applies() && self.about.contains(&act)
     }
 
-    /// Returns true if the rule allows an act by itself. Hosts and variables are allowed by name only.
+    /// Returns true if the rule allows an act by itself. Hosts and variables are allowed by name
+    /// only.
     pub(crate) fn allows(&self, act: Act, is_project_trusted: bool) -> bool {
         let is_about_reading = self.target.starts_with("write:")
             && self
@@ -296,8 +297,8 @@ impl RuleSpec {
         acts.iter().all(|act| self.allows(*act, is_project_trusted))
     }
 
-    /// Returns true if the rule is about so much of a permission that the permission is denied. Single
-    /// hosts can be left out, other parts cannot.
+    /// Returns true if the rule is about so much of a permission that the permission is denied.
+    /// Single hosts can be left out, other parts cannot.
     fn denies_permission(&self, acts: &[Act]) -> bool {
         let denied = |act: &Act| with_reading(*act).into_iter().any(|act| self.denies(act));
         if acts.iter().any(|act| matches!(act, Reach(_))) {
@@ -382,14 +383,15 @@ impl Case {
     /// Returns what the program can do when the whole request is granted, without the hosts that
     /// rules deny.
     pub(crate) fn acts(&self) -> Vec<Act> {
-        let wanted: Vec<Act> = self
+        let requested: Vec<Act> = self
             .wants()
             .into_iter()
             .flat_map(|(_, acts, _)| acts)
             .flat_map(|act| with_reading(*act))
             .collect();
-        let is_possible =
-            |act: &&Act| wanted.contains(act) && !self.rules.iter().any(|rule| rule.denies(**act));
+        let is_possible = |act: &&Act| {
+            requested.contains(act) && !self.rules.iter().any(|rule| rule.denies(**act))
+        };
         UNIVERSE.iter().filter(is_possible).copied().collect()
     }
 
@@ -538,7 +540,7 @@ pub(crate) fn any_rule(effects: Vec<Effect>, acts: &[Act]) -> BoxedStrategy<Rule
 /// Returns cases with rules, most of which match something that the request asks for.
 pub(crate) fn any_case() -> impl Strategy<Value = Case> {
     subsequence(ENTRIES.to_vec(), 1..=3).prop_flat_map(|entries| {
-        let wanted: Vec<Act> = entries
+        let requested: Vec<Act> = entries
             .iter()
             .flat_map(|(_, _, acts)| *acts)
             .flat_map(|act| with_reading(*act))
@@ -554,7 +556,7 @@ pub(crate) fn any_case() -> impl Strategy<Value = Case> {
             ]
         };
         let rule =
-            prop_oneof![4 => any_rule(effects(), &wanted), 1 => any_rule(effects(), UNIVERSE)];
+            prop_oneof![4 => any_rule(effects(), &requested), 1 => any_rule(effects(), UNIVERSE)];
         let mode = select(vec![
             ApprovalMode::Ask,
             ApprovalMode::Ask,

@@ -141,8 +141,8 @@ fn responses_never_override_a_deny_rule() {
     });
 }
 
-/// An additional `deny` or `ask` rule, or an `allow` rule of an untrusted project, never adds to the
-/// grants, with and without an approver.
+/// An additional `deny` or `ask` rule, or an `allow` rule of an untrusted project, never adds to
+/// the grants, with and without an approver.
 #[test]
 fn restricting_rules_never_widen_grants() {
     let narrowing = any_case().prop_flat_map(|case| {
