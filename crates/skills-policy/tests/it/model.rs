@@ -236,7 +236,7 @@ pub(crate) enum Outcome {
 
 /// What supports a permission apart from rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Claim {
+enum Support {
     Declared,
     Given,
     Nothing,
@@ -368,7 +368,7 @@ impl Case {
     pub(crate) fn outcomes(&self) -> BTreeMap<String, Outcome> {
         self.wants()
             .into_iter()
-            .map(|(text, acts, claim)| (text, self.outcome(acts, claim)))
+            .map(|(text, acts, support)| (text, self.outcome(acts, support)))
             .collect()
     }
 
@@ -395,12 +395,12 @@ impl Case {
         UNIVERSE.iter().filter(is_possible).copied().collect()
     }
 
-    fn outcome(&self, acts: &[Act], claim: Claim) -> Outcome {
+    fn outcome(&self, acts: &[Act], support: Support) -> Outcome {
         let any = |is: &dyn Fn(&RuleSpec) -> bool| self.rules.iter().any(is);
         let allows = |rule: &RuleSpec| rule.allows_all(acts, self.is_project_trusted);
         let asks = |rule: &RuleSpec| rule.asks_about(acts);
         let is_reading = acts.iter().all(|act| matches!(act, Read(_)));
-        if claim == Claim::Refused
+        if support == Support::Refused
             || acts.contains(&See("PATH"))
             || any(&|rule| rule.denies_permission(acts))
         {
@@ -413,8 +413,8 @@ impl Case {
             Outcome::Asked
         } else if any(&allows)
             || is_reading
-            || claim == Claim::Given
-            || (claim == Claim::Declared && self.mode == ApprovalMode::Trusted)
+            || support == Support::Given
+            || (support == Support::Declared && self.mode == ApprovalMode::Trusted)
         {
             Outcome::Allowed
         } else {
@@ -423,7 +423,7 @@ impl Case {
     }
 
     /// Lists the permissions that are asked for: the text, the acts, and what supports each.
-    fn wants(&self) -> Vec<(String, &'static [Act], Claim)> {
+    fn wants(&self) -> Vec<(String, &'static [Act], Support)> {
         let mut wants = Vec::new();
         for (entry, text, acts) in &self.entries {
             let listed = if matches!(entry, Entry::Tool("WebSearch", _)) {
@@ -432,12 +432,12 @@ impl Case {
                 Vec::new()
             };
             if listed.is_empty() {
-                wants.push(((*text).to_owned(), *acts, self.claim(*entry, text)));
+                wants.push(((*text).to_owned(), *acts, self.support(*entry, text)));
             }
             wants.extend(
                 listed
                     .into_iter()
-                    .map(|(text, acts)| (text, acts, Claim::Declared)),
+                    .map(|(text, acts)| (text, acts, Support::Declared)),
             );
         }
         wants
@@ -458,7 +458,7 @@ impl Case {
 
     /// A permission that a tool stands for is declared. The caller gets no programs and hosts
     /// beyond those that the tools name, if there are tools.
-    fn claim(&self, entry: Entry, text: &str) -> Claim {
+    fn support(&self, entry: Entry, text: &str) -> Support {
         let tools: Vec<_> = self
             .entries
             .iter()
@@ -474,13 +474,13 @@ impl Case {
             .iter()
             .any(|(entry, ..)| matches!(entry, Entry::Tool(_, None)));
         match entry {
-            Entry::Variable(_, VariableSource::Secret) => Claim::Declared,
-            Entry::Variable(_, VariableSource::Caller) => Claim::Given,
-            Entry::Variable(_, VariableSource::Undeclared) => Claim::Nothing,
-            _ if is_declared || has_whole_kind => Claim::Declared,
-            _ if tools.is_empty() => Claim::Nothing,
-            Entry::Read(_) | Entry::Write(_) if !alike.is_empty() => Claim::Nothing,
-            _ => Claim::Refused,
+            Entry::Variable(_, VariableSource::Secret) => Support::Declared,
+            Entry::Variable(_, VariableSource::Caller) => Support::Given,
+            Entry::Variable(_, VariableSource::Undeclared) => Support::Nothing,
+            _ if is_declared || has_whole_kind => Support::Declared,
+            _ if tools.is_empty() => Support::Nothing,
+            Entry::Read(_) | Entry::Write(_) if !alike.is_empty() => Support::Nothing,
+            _ => Support::Refused,
         }
     }
 }

@@ -33,7 +33,7 @@ fn program(name: &str) -> Permission {
 
 #[test]
 fn a_permission_covers_narrower_ones() {
-    let unreadable = Permission::Invalid(Capability::Spawn, "$(id)".to_owned());
+    let invalid = Permission::Invalid(Capability::Spawn, "$(id)".to_owned());
     let hook = |command: &str| Permission::Hook(command.to_owned());
     let variable = |name: &str| Permission::Variable(name.to_owned());
     for (wide, narrow, covers) in [
@@ -87,7 +87,7 @@ fn a_permission_covers_narrower_ones() {
         (hook("Stop a.sh"), hook("Stop a.sh"), true),
         (hook("Stop a.sh"), hook("Stop b.sh"), false),
         // An approval of an invalid permission covers nothing.
-        (unreadable.clone(), unreadable, false),
+        (invalid.clone(), invalid, false),
     ] {
         assert_eq!(wide.covers(&narrow), covers, "{wide:?} {narrow:?}");
     }

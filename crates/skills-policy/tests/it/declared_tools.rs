@@ -4,7 +4,7 @@ use skills_policy::{ApprovalMode, Authorization, HostPattern, NetworkGrant, Poli
 
 use crate::decide::{LEAST, allow, decide, request};
 
-const BEYOND: &str = "the `allowed-tools` of the skill do not include it";
+const NOT_DECLARED: &str = "the `allowed-tools` of the skill do not include it";
 
 /// Neither a rule for all programs and hosts nor trusted mode extends `Bash(git:*)` to another
 /// program or to a host.
@@ -27,7 +27,7 @@ fn a_skill_that_names_one_program_gets_no_other_and_no_host() {
             git().connect(host("a.example")),
             git().connect(HostPattern::ANY),
         ] {
-            assert!(decide(&rules, &more).ends_with(BEYOND), "{more:?}");
+            assert!(decide(&rules, &more).ends_with(NOT_DECLARED), "{more:?}");
         }
         let fetch = || request(&[("WebFetch", Some("domain:a.example"))]);
         assert_eq!(
@@ -39,7 +39,7 @@ fn a_skill_that_names_one_program_gets_no_other_and_no_host() {
             fetch().connect(HostPattern::ANY),
             fetch().spawn("git"),
         ] {
-            assert!(decide(&rules, &more).ends_with(BEYOND), "{more:?}");
+            assert!(decide(&rules, &more).ends_with(NOT_DECLARED), "{more:?}");
         }
     }
 }
