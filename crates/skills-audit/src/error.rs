@@ -1,16 +1,20 @@
-//! The one error of this crate.
+//! The error of this crate.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Says why a record could not be kept or read.
+/// Error of reading or writing an audit log.
+///
+/// Branch on [`kind`](Self::kind); the message names the file, and the cause is the source of the
+/// error. A failed write leaves no bytes or a partial line, which the next writer skips.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct AuditError(#[from] Repr);
 
 impl AuditError {
-    /// Makes the error of a sink that keeps records elsewhere.
+    /// Creates the error of an [`AuditSink`](crate::AuditSink) that writes records elsewhere. Its
+    /// kind is [`ErrorKind::Other`].
     #[must_use]
     pub fn other(source: impl std::error::Error + Send + Sync + 'static) -> Self {
         Repr::Other(Box::new(source)).into()
@@ -36,30 +40,31 @@ impl AuditError {
     }
 }
 
-/// The classes of [`AuditError`].
+/// The classes of [`AuditError`]. A caller can retry after [`Locked`](Self::Locked); the others
+/// need an operator or another record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A file could not be used.
+    /// A file could not be opened, read, written or renamed.
     Io,
     /// Another process held the lock of the log until the timeout.
     Locked,
-    /// The record is longer than any may be.
+    /// The record exceeds 64 KiB even without its long fields.
     TooLarge,
-    /// Something else.
+    /// The record could not be serialized, or the error comes from another sink.
     Other,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Repr {
-    #[error("cannot use the audit log {}", path.display())]
+    #[error("cannot access the audit log `{}`", path.display())]
     Io { path: PathBuf, source: io::Error },
     #[error("cannot lock the audit log: another process holds `{}` and did not release it within {timeout:?}", path.display())]
     Locked { path: PathBuf, timeout: Duration },
-    #[error("the record has {bytes} bytes, at most {limit} are kept")]
+    #[error("audit record is {bytes} bytes, limit {limit}")]
     TooLarge { bytes: usize, limit: usize },
-    #[error("the record cannot be written as JSON")]
+    #[error("cannot serialize the audit record")]
     Json(#[source] serde_json::Error),
-    #[error("the record could not be kept")]
+    #[error("the audit sink failed")]
     Other(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

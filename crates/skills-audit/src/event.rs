@@ -1,104 +1,125 @@
-//! What is recorded of one attempt.
+//! The event that an audit record contains.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// What is recorded of one attempt to run something.
+/// An audit event: one attempt to run a program.
 ///
-/// Values of secrets do not belong here, nor do input and output: of these there are sizes and
-/// hashes.
+/// Create it with [`Event::new`] and set the other fields. Values of secrets, input and output must
+/// not be recorded; for these there are sizes and hashes ([`ContentHash`]). Texts can come from a
+/// skill: escape them before display.
+///
+/// ```
+/// use skills_audit::{ContentHash, Disposition, Event};
+///
+/// let mut event = Event::new("2026-11-22T08:00:00Z", "text-stats", Disposition::Granted);
+/// event.program = Some("scripts/stats.sh".to_owned());
+/// event.input = Some(ContentHash::from_prefix(b"{}", 2));
+/// event.termination = Some("exit code 0".to_owned());
+/// assert_eq!(event.input.unwrap().bytes, 2);
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Event {
-    /// When it began, as RFC 3339 writes it; the caller reads the clock.
+    /// Start time in RFC 3339, supplied by the caller.
     pub time: String,
-    /// The skill's name.
+    /// The name of the skill.
     pub skill: String,
-    /// The digest of the skill's files.
+    /// The content digest of the skill.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// What was to run: the path of a script or module inside the skill.
+    /// The program to run: the path of a script or module inside the skill, or a host program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// What was asked for, in the words of the skill: `Read`, `Bash(git:*)`.
+    /// The requested tools, as the skill declares them: `Read`, `Bash(git:*)`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requested: Vec<String>,
-    /// What came of it.
+    /// Whether it ran, was denied or failed to start.
+    // Aliases read logs of earlier versions, whose hashes cover the former keys.
     #[serde(alias = "decision")]
     pub disposition: Disposition,
-    /// The rules that decided.
+    /// The decisions with the rules or responses that made them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<String>,
-    /// Which backend ran it.
+    /// The sandbox backend that ran it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend: Option<String>,
-    /// The walls that stood.
+    /// The sandbox restrictions of the run.
     #[serde(default, alias = "layers", skip_serializing_if = "Vec::is_empty")]
     pub restrictions: Vec<RestrictionStatus>,
-    /// The limits, by their names with units.
+    /// The resource limits, by names that contain the unit, such as `memory_bytes`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub limits: BTreeMap<String, u64>,
-    /// The input.
+    /// Size and hash of the input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<ContentHash>,
-    /// What was written to standard output.
+    /// Size and hash of standard output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdout: Option<ContentHash>,
-    /// What was written to standard error.
+    /// Size and hash of standard error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr: Option<ContentHash>,
-    /// How it ended: `exit 0`, `timeout`, `killed`, or why it did not begin.
+    /// How it ended: exit code, signal, timeout or limit, or why it did not start.
     #[serde(default, alias = "outcome", skip_serializing_if = "Option::is_none")]
     pub termination: Option<String>,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
 }
 
-/// What came of an attempt.
+/// Whether an attempt ran, was denied or failed to start.
+///
+/// It says nothing about success: a program that exits with an error was granted. Serialized as one
+/// lowercase word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Disposition {
-    /// It was allowed and ran.
+    /// It was authorized and started; [`Event::termination`] says how it ended.
     Granted,
-    /// It was not allowed, and nothing ran.
+    /// It was denied, and nothing ran.
     Denied,
-    /// It was allowed and could not run: no sandbox, no program.
+    /// It failed before anything ran, for example without a sandbox or program.
     Failed,
 }
 
-/// A wall around a run.
+/// A sandbox restriction and its status during a run, as texts, so that this crate does not depend
+/// on a sandbox and old logs can be read after a restriction was renamed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RestrictionStatus {
-    /// Its name.
+    /// The name of the restriction, such as `files` or `network`.
     pub name: String,
-    /// How well it stood: `enforced`, `partial`, `unavailable`.
+    /// Its status: `enforced`, `partial` or `unavailable`.
     pub status: String,
 }
 
-/// Content of which only size and hash are kept.
+/// Size and SHA-256 of content that is not stored. The hash proves later which content it was,
+/// without exposing it in the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContentHash {
-    /// How many bytes.
+    /// Size of the whole content, in bytes.
     pub bytes: u64,
-    /// The SHA-256 of what there is of it, in lower-case hexadecimal digits.
+    /// SHA-256 of the captured part of the content, in lowercase hexadecimal digits.
     pub sha256: String,
 }
 
 impl Event {
-    /// Begins an event; everything else is empty.
+    /// Creates an event with these fields; all others are empty.
     #[must_use]
-    pub fn new(time: impl Into<String>, skill: impl Into<String>, decision: Disposition) -> Self {
+    pub fn new(
+        time: impl Into<String>,
+        skill: impl Into<String>,
+        disposition: Disposition,
+    ) -> Self {
         Self {
             time: time.into(),
             skill: skill.into(),
             digest: None,
             program: None,
             requested: Vec::new(),
-            disposition: decision,
+            disposition,
             rules: Vec::new(),
             backend: None,
             restrictions: Vec::new(),
@@ -113,34 +134,36 @@ impl Event {
 }
 
 impl Event {
-    /// What is kept of an event whose record would be too long: its lists and long texts are left
-    /// out, and that is said.
+    /// Returns a copy without lists and long texts, for events over the size limit. The omission is
+    /// noted in `rules`.
     pub(crate) fn truncated(&self) -> Self {
+        // The digest and the numbers are short already, and identify the attempt.
         const MAX_CHARACTERS: usize = 500;
-        let cut = |text: &String| text.chars().take(MAX_CHARACTERS).collect::<String>();
+        let truncate = |text: &String| text.chars().take(MAX_CHARACTERS).collect::<String>();
         Self {
-            skill: cut(&self.skill),
-            program: self.program.as_ref().map(cut),
+            skill: truncate(&self.skill),
+            program: self.program.as_ref().map(truncate),
             requested: Vec::new(),
-            rules: vec!["left out: the record would be too long".to_owned()],
+            rules: vec!["omitted: the record exceeds the size limit".to_owned()],
             restrictions: Vec::new(),
-            termination: self.termination.as_ref().map(cut),
+            termination: self.termination.as_ref().map(truncate),
             ..self.clone()
         }
     }
 }
 
 impl ContentHash {
-    /// Measures what is kept of a content of `total` bytes.
+    /// Returns the size and hash of content of `total_bytes`, of which `captured` is available.
     #[must_use]
-    pub fn from_prefix(kept: &[u8], total: u64) -> Self {
+    pub fn from_prefix(captured: &[u8], total_bytes: u64) -> Self {
         Self {
-            bytes: total,
-            sha256: hex(&Sha256::digest(kept)),
+            bytes: total_bytes,
+            sha256: hex(&Sha256::digest(captured)),
         }
     }
 }
 
+/// Returns bytes as lowercase hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

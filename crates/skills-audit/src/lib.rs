@@ -1,16 +1,17 @@
-//! Keeps a record of every attempt to run something.
+//! Writes and verifies an audit log: one record for every attempt to run a program.
 //!
 //! ```text
 //! Event --AuditSink::record--> {"sequence":7,"time":…,"previous":"…","hash":"…"}   one line of JSON
-//! files --verify------------> Verified | what is cut, edited or torn, and where
+//! files --verify------------> VerifyReport: records, last hash, problems with file and line
 //! ```
 //!
-//! [`AuditLog`] is the sink that writes files: append-only, for several writers at once, with
-//! rotation. Each line carries the hash of the line before it, so a cut or an edit shows. Whoever
-//! may write the file can write a whole new chain: against that, keep the last hash elsewhere.
+//! [`AuditLog`] is the sink that writes files: append-only, for several concurrent processes, with
+//! rotation. Each record contains the hash of the previous one, so removed and edited records are
+//! detected. An attacker with write access can forge a complete chain; store the last hash
+//! elsewhere to detect that ([`verify_since`]).
 //!
-//! This crate must never know what a skill is, policies or sandboxes: it gets words, numbers and
-//! hashes. It reads no clock.
+//! This crate must not know skills, policies or sandboxes: it gets texts, numbers and hashes. It
+//! reads no clock, so records are reproducible and the caller decides which clock is trusted.
 //!
 //! ```
 //! use skills_audit::{AuditLog, AuditSink, Disposition, Event, verify};
@@ -18,7 +19,7 @@
 //! # let directory = tempfile::tempdir()?;
 //! let log = AuditLog::open(directory.path().join("audit.jsonl"))?;
 //! let mut event = Event::new("2026-11-22T08:00:00Z", "text-stats", Disposition::Denied);
-//! event.rules.push("a rule of user forbids it".to_owned());
+//! event.rules.push("denied by rule `deny network (admin)`".to_owned());
 //! log.record(&event)?;
 //! assert_eq!(verify(&log.files()?)?.records, 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -37,23 +38,46 @@ pub use log::{AuditLog, Rotation};
 pub use reader::{Line, read, tail};
 pub use verify::{Problem, VerifyReport, verify, verify_since};
 
-/// Takes one record for each attempt, denied or not.
+/// Destination of audit records: exactly one per attempt, including denied ones.
 ///
-/// A host that wants its records elsewhere implements this. An attempt whose record cannot be kept
-/// must not run: whoever runs something asks the sink first or treats its error as a failure of the
-/// run.
+/// Implement it to store records elsewhere than in files. An attempt without a record must not
+/// succeed: the runtime calls [`check_writable`](Self::check_writable) before a run starts, and
+/// treats an error of [`record`](Self::record) as a failure of the run. Implementations are called
+/// from several threads and may block.
+///
+/// ```
+/// use skills_audit::{AuditError, AuditSink, Disposition, Event};
+/// use std::sync::Mutex;
+///
+/// #[derive(Default)]
+/// struct MemorySink(Mutex<Vec<Event>>);
+///
+/// impl AuditSink for MemorySink {
+///     fn record(&self, event: &Event) -> Result<(), AuditError> {
+///         let mut events = self.0.lock().map_err(|_| AuditError::other(std::fmt::Error))?;
+///         events.push(event.clone());
+///         Ok(())
+///     }
+/// }
+///
+/// let sink = MemorySink::default();
+/// sink.check_writable()?;
+/// sink.record(&Event::new("2026-11-22T08:00:00Z", "text-stats", Disposition::Denied))?;
+/// assert_eq!(sink.0.lock().unwrap().len(), 1);
+/// # Ok::<(), AuditError>(())
+/// ```
 pub trait AuditSink: Send + Sync {
-    /// Says whether a record could be kept now; nothing is run when not. Default: yes.
+    /// Checks that a record could be written now, before anything runs. Default: `Ok`.
     ///
     /// # Errors
-    /// When it could not.
+    /// If it could not be written.
     fn check_writable(&self) -> Result<(), AuditError> {
         Ok(())
     }
 
-    /// Keeps a record.
+    /// Writes a record.
     ///
     /// # Errors
-    /// When it could not be kept.
+    /// If it could not be written.
     fn record(&self, event: &Event) -> Result<(), AuditError>;
 }

@@ -1,4 +1,4 @@
-//! Records in files.
+//! The audit log in files.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -10,15 +10,29 @@ use crate::error::Repr;
 use crate::record::Record;
 use crate::{AuditError, AuditSink, Event};
 
-/// Records in a file, one line of JSON each.
+/// An audit log in a file, one line of JSON per record.
 ///
-/// Several processes may write at the same time: each takes a lock on a file beside the log, reads
-/// the last line and writes the next. A line that was torn by a crash stays where it is; the next
-/// record begins on a line of its own and follows the last whole one.
+/// Several processes can write at the same time: each acquires the lock on a file next to the log,
+/// reads the last record and appends the next. A partial line that a crash left stays in the file;
+/// the next record begins on its own line and follows the last whole one.
 ///
-/// A process that holds the lock and does not release it cannot block the others for ever: they
-/// wait for [`lock_timeout`](Self::lock_timeout), then fail with
+/// A process that does not release the lock cannot block the others forever: they wait for
+/// [`lock_timeout`](Self::lock_timeout), then fail with
 /// [`ErrorKind::Locked`](crate::ErrorKind::Locked).
+///
+/// ```
+/// use skills_audit::{AuditLog, AuditSink, Disposition, Event, Line, Rotation, tail};
+///
+/// # let directory = tempfile::tempdir()?;
+/// let log = AuditLog::open(directory.path().join("audit.jsonl"))?
+///     .rotation(Rotation { max_bytes: 1 << 20, max_files: 4 });
+/// for skill in ["a", "b"] {
+///     log.record(&Event::new("2026-11-22T08:00:00Z", skill, Disposition::Granted))?;
+/// }
+/// let last = tail(&log.files()?, 1)?;
+/// assert!(matches!(&last[..], [Line::Record { sequence: 2, event, .. }] if event.skill == "b"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct AuditLog {
     path: PathBuf,
@@ -26,13 +40,14 @@ pub struct AuditLog {
     lock_timeout: Duration,
 }
 
-/// When a file is put aside, and how many of them are kept.
+/// Log rotation settings. Rotated files are renamed to `audit.jsonl.1`, older ones to `.2` and so
+/// on, and the hash chain continues from file to file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rotation {
-    /// From so many bytes on a file is put aside as `audit.jsonl.1`, older ones as `.2` and so on.
-    /// Default 16 MiB.
+    /// Size in bytes from which the file is rotated before the next record. An empty file is never
+    /// rotated. Default 16 MiB.
     pub max_bytes: u64,
-    /// So many files are kept beside the current one, at least one; the oldest goes. Default 8.
+    /// Maximum number of rotated files, at least 1; the oldest is deleted. Default 8.
     pub max_files: u32,
 }
 
@@ -46,17 +61,18 @@ impl Default for Rotation {
 }
 
 impl AuditLog {
-    /// Opens or makes a log; the directory must be there. On Unix only its owner may read it.
+    /// Opens or creates a log in an existing directory. On Unix a new file is readable and writable
+    /// by its owner only.
     ///
     /// # Errors
-    /// When the file cannot be opened for appending.
+    /// If the file cannot be opened for appending.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, AuditError> {
         let log = Self::reader(path);
         log.open_for_append()?;
         Ok(log)
     }
 
-    /// Chooses when files are put aside.
+    /// Sets when files are rotated. All writers of one log should use the same settings.
     #[must_use]
     pub fn rotation(self, rotation: Rotation) -> Self {
         Self { rotation, ..self }
@@ -71,7 +87,7 @@ impl AuditLog {
         }
     }
 
-    /// Names a log that is only read, wherever it lies and whoever may write there.
+    /// Opens a log for reading only. It does not access the file, which need not be writable.
     #[must_use]
     pub fn reader(path: impl Into<PathBuf>) -> Self {
         Self {
@@ -81,14 +97,14 @@ impl AuditLog {
         }
     }
 
-    /// Returns the files of the log, oldest first.
+    /// Returns the files of the log, oldest first. The current file is the last one.
     ///
     /// # Errors
-    /// When a file cannot be looked at.
+    /// If it cannot be determined whether a file exists.
     pub fn files(&self) -> Result<Vec<PathBuf>, AuditError> {
         let mut files = vec![self.path.clone()];
         let mut number = 1;
-        // A writer that was killed while it put files aside leaves one number out.
+        // A writer that was killed during rotation leaves a gap of one number.
         while self.is_rotated(number)? || self.is_rotated(number + 1)? {
             if self.is_rotated(number)? {
                 files.insert(0, self.rotated_path(number));
@@ -99,10 +115,10 @@ impl AuditLog {
     }
 
     fn is_rotated(&self, number: u32) -> Result<bool, AuditError> {
-        let aside = self.rotated_path(number);
-        aside
+        let rotated = self.rotated_path(number);
+        rotated
             .try_exists()
-            .map_err(|error| AuditError::io(&aside, error))
+            .map_err(|error| AuditError::io(&rotated, error))
     }
 
     fn rotated_path(&self, number: u32) -> PathBuf {
@@ -115,6 +131,7 @@ impl AuditLog {
     )]
     fn open_for_append(&self) -> Result<File, AuditError> {
         let mut options = OpenOptions::new();
+        // Append mode: the position is set by the kernel with each write, also after rotation.
         options.create(true).append(true).read(true);
         owner_only(&mut options);
         options
@@ -122,20 +139,22 @@ impl AuditLog {
             .map_err(|error| AuditError::io(&self.path, error))
     }
 
-    /// Takes the lock that all writers share; it is released with the file.
+    /// Acquires the inter-process writer lock; released when the file is dropped.
     fn lock(&self) -> Result<File, AuditError> {
-        let begun = Instant::now();
-        self.lock_while(|| pauses(begun.elapsed(), self.lock_timeout))
+        let start = Instant::now();
+        self.lock_while(|| wait_before_retry(start.elapsed(), self.lock_timeout))
     }
 
-    /// Takes the lock; as long as another writer holds it, `wait` decides whether to try again.
+    /// Acquires the lock. While another writer holds it, `wait` returns whether to try again.
     #[expect(
         clippy::disallowed_methods,
         reason = "the lock is the host's own file, not a skill's"
     )]
     fn lock_while(&self, mut wait: impl FnMut() -> bool) -> Result<File, AuditError> {
+        // A file of its own, since the log itself is renamed by rotation.
         let path = with_suffix(&self.path, "lock");
         let mut options = OpenOptions::new();
+        // Never truncated or deleted: another process can hold the lock on this very file.
         options.create(true).truncate(false).write(true);
         owner_only(&mut options);
         let file = options
@@ -157,32 +176,29 @@ impl AuditLog {
         }
     }
 
-    /// Whether a file of so many bytes is put aside before the next record; an empty one never is.
+    /// Returns true if a file of this size is rotated before the next record; an empty one never
+    /// is.
     fn is_full(&self, bytes: u64) -> bool {
         bytes >= self.rotation.max_bytes.max(1)
     }
 
-    /// Puts the file aside; the chain goes on in the next.
+    /// Rotates the files; the chain continues in the next one.
     fn rotate(&self) -> Result<(), AuditError> {
-        let failed = |path: &Path| {
-            let path = path.to_owned();
-            move |error| AuditError::io(&path, error)
-        };
-        // A log that kept more files before would have a gap in its chain; the oldest goes first,
-        // so that a crash leaves none.
-        let keep = self.rotation.max_files.max(1);
-        let first = keep.saturating_add(1);
+        // Files beyond the maximum are from a higher setting. They would not follow from each other
+        // after this rotation; deleting the oldest first leaves no gap after a crash.
+        let max_files = self.rotation.max_files.max(1);
+        let first = max_files.saturating_add(1);
         let mut end = first;
         while self.is_rotated(end)? {
             end = end.saturating_add(1);
         }
         for number in (first..end).rev() {
             let old = self.rotated_path(number);
-            std::fs::remove_file(&old).map_err(failed(&old))?;
+            std::fs::remove_file(&old).map_err(|error| AuditError::io(&old, error))?;
         }
-        // The first free number ends the moving: nothing is thrown away as long as there is one.
+        // Suffixes are shifted up to the first gap, so no file is deleted while a number is free.
         let mut last = 1;
-        while last < keep && self.is_rotated(last)? {
+        while last < max_files && self.is_rotated(last)? {
             last += 1;
         }
         for number in (1..=last).rev() {
@@ -191,37 +207,42 @@ impl AuditLog {
             } else {
                 self.rotated_path(number - 1)
             };
-            std::fs::rename(&from, self.rotated_path(number)).map_err(failed(&from))?;
+            std::fs::rename(&from, self.rotated_path(number))
+                .map_err(|error| AuditError::io(&from, error))?;
         }
         Ok(())
     }
 
-    /// The last whole record of the log.
+    /// Returns the end of the current file, with the last whole record of the log.
     fn read_tail(&self, file: &mut File) -> Result<LogTail, AuditError> {
         let current = read_file_tail(file).map_err(|error| AuditError::io(&self.path, error))?;
         if current.record.is_some() {
             return Ok(current);
         }
-        let Some(aside) = self.files()?.into_iter().rev().nth(1) else {
+        // Right after a rotation the last record is in the newest rotated file.
+        let Some(rotated) = self.files()?.into_iter().rev().nth(1) else {
             return Ok(current);
         };
         #[expect(
             clippy::disallowed_methods,
             reason = "the log is the host's own file, not a skill's"
         )]
-        let mut before = File::open(&aside).map_err(|error| AuditError::io(&aside, error))?;
-        let before = read_file_tail(&mut before).map_err(|error| AuditError::io(&aside, error))?;
+        let mut file = File::open(&rotated).map_err(|error| AuditError::io(&rotated, error))?;
+        let previous =
+            read_file_tail(&mut file).map_err(|error| AuditError::io(&rotated, error))?;
         Ok(LogTail {
-            record: before.record,
+            record: previous.record,
             ..current
         })
     }
 }
 
 impl AuditSink for AuditLog {
-    /// Takes its turn, opens the file, and puts it aside if it is time to.
+    /// Acquires the lock, opens the file, and rotates it if it is full, so that
+    /// [`record`](Self::record) is likely to succeed after the run.
     fn check_writable(&self) -> Result<(), AuditError> {
         let _lock = self.lock()?;
+        // Opening for appending shows missing permissions and a full quota of files before the run.
         let file = self.open_for_append()?;
         let bytes = file
             .metadata()
@@ -237,8 +258,10 @@ impl AuditSink for AuditLog {
     fn record(&self, event: &Event) -> Result<(), AuditError> {
         let _lock = self.lock()?;
         let mut file = self.open_for_append()?;
+        // Read again for each record, since other processes append too.
         let last = self.read_tail(&mut file)?;
-        // A record that says less is better than none.
+        // Falls back to a truncated record rather than none: a skill must not be able to suppress
+        // its record by long texts.
         let line = Record::to_line(event, last.record.as_ref())
             .or_else(|_| Record::to_line(&event.truncated(), last.record.as_ref()))?;
         let is_full = self.is_full(last.bytes);
@@ -246,79 +269,82 @@ impl AuditSink for AuditLog {
             self.rotate()?;
             file = self.open_for_append()?;
         }
-        let torn = if last.has_partial_line && !is_full {
+        let separator = if last.has_partial_line && !is_full {
             "\n"
         } else {
             ""
         };
-        // One write: a reader sees all of it or, after a crash, a torn line.
-        file.write_all(format!("{torn}{line}\n").as_bytes())
+        // A single write: a concurrent reader sees the whole line, or a partial one after a crash.
+        file.write_all(format!("{separator}{line}\n").as_bytes())
             .map_err(|error| AuditError::io(&self.path, error))
     }
 }
 
-/// How long a writer waits for the lock, unless the caller chooses otherwise. A writer holds it for
-/// one line only.
+/// Default timeout for the lock. A writer holds it for one line only, so a longer wait means that
+/// the holder is stuck.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(3);
-/// How long a writer waits between two attempts to take the lock.
+/// Pause between two attempts to acquire the lock; there is no portable blocking lock with a
+/// timeout.
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(5);
-/// So much of the end of a file is read first: a few records.
+/// Number of bytes read first from the end of a file: a few records.
 const TAIL_CHUNK_BYTES: u64 = 4 * 1024;
 
-/// Pauses before the next attempt, unless the time is up; says which.
-fn pauses(elapsed: Duration, timeout: Duration) -> bool {
-    let has_time = elapsed < timeout;
-    if has_time {
+/// Sleeps before the next attempt and returns true, or returns false after the timeout.
+fn wait_before_retry(elapsed: Duration, timeout: Duration) -> bool {
+    let is_before_timeout = elapsed < timeout;
+    if is_before_timeout {
         std::thread::sleep(LOCK_RETRY_INTERVAL);
     }
-    has_time
+    is_before_timeout
 }
 
 /// The end of a file.
 struct LogTail {
     record: Option<Record>,
     bytes: u64,
-    /// Whether the file does not end with a line end.
+    /// True if the file does not end with a newline.
     has_partial_line: bool,
 }
 
-/// Reads back from the end until a whole record is found.
+/// Reads backwards from the end until a whole record is found, since a log can be large.
 fn read_file_tail(file: &mut File) -> std::io::Result<LogTail> {
     let bytes = file.metadata()?.len();
-    let mut wanted = TAIL_CHUNK_BYTES;
+    let mut chunk_bytes = TAIL_CHUNK_BYTES;
     loop {
-        let start = bytes.saturating_sub(wanted);
+        let start = bytes.saturating_sub(chunk_bytes);
         file.seek(SeekFrom::Start(start))?;
         let mut end = Vec::new();
-        file.take(wanted).read_to_end(&mut end)?;
-        let is_torn = end.last().is_some_and(|b| *b != b'\n');
+        file.take(chunk_bytes).read_to_end(&mut end)?;
+        let has_partial_line = end.last().is_some_and(|b| *b != b'\n');
         let mut lines = end.split(|b| *b == b'\n');
         if start > 0 {
-            // The first of these lines may have begun before; what looks like a record in the
-            // middle of a line is none.
+            // The first line may be the rest of a longer one, and a record in the middle of a line
+            // is not a record.
             lines.next();
         }
-        let link = lines.rev().find_map(Record::parse);
-        if link.is_some() || start == 0 {
+        let record = lines.rev().find_map(Record::parse);
+        if record.is_some() || start == 0 {
             return Ok(LogTail {
-                record: link,
+                record,
                 bytes,
-                has_partial_line: is_torn,
+                has_partial_line,
             });
         }
-        wanted = wanted.saturating_mul(4);
+        // Growing steps keep a long partial line from taking quadratic time.
+        chunk_bytes = chunk_bytes.saturating_mul(4);
     }
 }
 
-fn with_suffix(path: &Path, ending: &str) -> PathBuf {
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".");
-    name.push(ending);
+    name.push(suffix);
     PathBuf::from(name)
 }
 
 #[cfg(unix)]
 fn owner_only(options: &mut OpenOptions) {
+    // Records name skills, programs and rules; other users have no need to know them.
     use std::os::unix::fs::OpenOptionsExt;
     options.mode(0o600);
 }
@@ -331,7 +357,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_writer_tries_until_the_lock_is_released() {
+    fn a_writer_retries_until_the_lock_is_released() {
         let directory = tempfile::tempdir().unwrap();
         let log = AuditLog::open(directory.path().join("audit.jsonl")).unwrap();
         let mut held = Some(log.lock().unwrap());
@@ -347,11 +373,12 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_waits_until_the_timeout_and_no_longer() {
+    fn a_writer_stops_waiting_at_the_timeout() {
         let timeout = Duration::from_secs(3);
         assert!(
-            pauses(Duration::ZERO, timeout) && pauses(timeout - Duration::from_nanos(1), timeout)
+            wait_before_retry(Duration::ZERO, timeout)
+                && wait_before_retry(timeout - Duration::from_nanos(1), timeout)
         );
-        assert!(!pauses(timeout, timeout) && !pauses(timeout * 2, timeout));
+        assert!(!wait_before_retry(timeout, timeout) && !wait_before_retry(timeout * 2, timeout));
     }
 }

@@ -1,4 +1,4 @@
-//! Reads records back.
+//! Reads records from files.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -7,32 +7,36 @@ use std::path::Path;
 use crate::record::{MAX_LINE_BYTES, Record};
 use crate::{AuditError, Event};
 
-/// A line of a log.
+/// A line of a log: a record, or a line that is not one.
+///
+/// Reading does not verify the hash chain; use [`verify`](crate::verify) for that. Match with a
+/// wildcard arm, since later versions can add variants.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Line {
     /// A record.
     Record {
-        /// Its number, from 1.
+        /// Its number in the log, from 1.
         sequence: u64,
-        /// Its own hash.
+        /// Its hash, in hexadecimal digits.
         hash: String,
-        /// What it says.
+        /// The recorded event.
         event: Box<Event>,
     },
-    /// Something that is no record: torn by a crash, or edited.
+    /// Not a valid record: partially written before a crash, or edited.
     Malformed {
-        /// The line of the file, counted from 1.
+        /// The line number in the file, from 1.
         line: usize,
     },
 }
 
-/// Reads the lines of a file, oldest first; empty ones are none.
+/// Reads the lines of a file, oldest first, without empty lines. The file is read while iterating.
 ///
 /// # Errors
-/// When the file cannot be opened. A part that cannot be read is a [`Line::Malformed`].
+/// If the file cannot be opened. A later read error yields [`Line::Malformed`] and ends the
+/// iteration.
 pub fn read(path: &Path) -> Result<impl Iterator<Item = Line>, AuditError> {
-    Ok(records(path)?.map(|(line, link)| match link {
+    Ok(records(path)?.map(|(line, record)| match record {
         Some(Record {
             sequence,
             event,
@@ -47,16 +51,17 @@ pub fn read(path: &Path) -> Result<impl Iterator<Item = Line>, AuditError> {
     }))
 }
 
-/// Returns the last `count` lines of a log, oldest first; its files are given oldest first.
+/// Returns the last `count` lines of a log, oldest first. `files` are those of
+/// [`AuditLog::files`](crate::AuditLog::files), also oldest first; only as many as needed are read.
 ///
 /// # Errors
 /// As [`read`].
 pub fn tail<P: AsRef<Path>>(files: &[P], count: usize) -> Result<Vec<Line>, AuditError> {
     let mut lines = Vec::new();
     for file in files.iter().rev() {
-        let mut more: Vec<Line> = read(file.as_ref())?.collect();
-        more.append(&mut lines);
-        lines = more;
+        let mut older: Vec<Line> = read(file.as_ref())?.collect();
+        older.append(&mut lines);
+        lines = older;
         if lines.len() >= count {
             break;
         }
@@ -65,7 +70,7 @@ pub fn tail<P: AsRef<Path>>(files: &[P], count: usize) -> Result<Vec<Line>, Audi
     Ok(lines)
 }
 
-/// The lines of a file with their numbers.
+/// Returns the lines of a file with their numbers, `None` for those that are not records.
 #[expect(
     clippy::disallowed_methods,
     reason = "the log is the host's own file, not a skill's"
@@ -77,7 +82,7 @@ pub(crate) fn records(
     let mut reader = BufReader::new(file);
     let mut has_failed = false;
     let lines = std::iter::from_fn(move || {
-        // What cannot be read once is not tried again and again.
+        // Without this, a directory or a broken disk would yield errors forever.
         if has_failed {
             None
         } else {
@@ -90,7 +95,8 @@ pub(crate) fn records(
     Ok(numbered.map(|(number, line)| (number, line.and_then(|line| Record::parse(&line)))))
 }
 
-/// The next line without its end; nothing inside for one that is too long or cannot be read.
+/// Returns the next line without its newline. The inner `None` means too long or unreadable; a line
+/// that is too long is skipped without buffering it.
 fn next_line(reader: &mut BufReader<File>, has_failed: &mut bool) -> Option<Option<Vec<u8>>> {
     let mut line = Vec::new();
     let mut is_long = false;
@@ -108,6 +114,7 @@ fn next_line(reader: &mut BufReader<File>, has_failed: &mut bool) -> Option<Opti
         }
         let end = buffer.iter().position(|b| *b == b'\n');
         let taken = end.unwrap_or(buffer.len());
+        // Checked before copying: memory is bounded for any file.
         is_long |= line.len() + taken > MAX_LINE_BYTES;
         if !is_long {
             line.extend_from_slice(&buffer[..taken]);

@@ -1,4 +1,4 @@
-//! Holds a log against its hashes.
+//! Verifies the hash chain of a log.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,50 +7,57 @@ use crate::AuditError;
 use crate::reader::records;
 use crate::record::{GENESIS_HASH, Record};
 
-/// What holding a log against its hashes came to.
+/// The result of verifying the hash chain of a log.
+///
+/// An intact log has no problems. Store [`last_hash`](Self::last_hash) elsewhere, out of reach of
+/// the programs that write the log: a truncated or rewritten log can be a valid chain, and only a
+/// stored hash detects that.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifyReport {
-    /// How many records there are.
+    /// Number of records.
     pub records: u64,
-    /// The hash of the last one; kept elsewhere it also shows when the end was cut.
+    /// Hash of the last record, `None` for an empty log.
     pub last_hash: Option<String>,
-    /// The number of the first record; more than 1 when older files were thrown away.
+    /// Number of the first record; greater than 1 if older files were deleted.
     pub first_sequence: Option<u64>,
-    /// How many records follow the one whose hash was kept elsewhere; nothing when it is not there,
-    /// because the end was cut or rewritten.
+    /// Number of records after the one with the hash given to [`verify_since`]; `None` if it is not
+    /// in the log, because the end was removed or rewritten, or its file was deleted.
     pub records_since: Option<u64>,
-    /// What is wrong, in the order of the log.
+    /// Problems in the order of the log.
     pub problems: Vec<Problem>,
 }
 
-/// Something that is wrong with a log.
+/// A problem in a log, with its file and line.
+///
+/// [`Display`](fmt::Display) writes one line for an operator. A single malformed line can be the
+/// trace of a crash; mismatches and broken chains mean that the file was modified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// A line that is no record; a crash leaves one, at most.
+    /// A line that is not a record; a crash leaves at most one.
     Malformed {
-        /// The file.
+        /// The file of the log.
         file: PathBuf,
-        /// The line, counted from 1.
+        /// The line number, from 1.
         line: usize,
     },
-    /// A record whose content is not what its hash says: it was edited.
+    /// A record that does not match its hash: it was edited.
     HashMismatch {
-        /// The file.
+        /// The file of the log.
         file: PathBuf,
-        /// The line, counted from 1.
+        /// The line number, from 1.
         line: usize,
-        /// The record's number.
+        /// The number of the record.
         sequence: u64,
     },
-    /// A record that does not follow from the one before: something was cut, put in or moved.
+    /// A record that does not follow the previous one: records were removed, inserted or moved.
     BrokenChain {
-        /// The file.
+        /// The file of the log.
         file: PathBuf,
-        /// The line, counted from 1.
+        /// The line number, from 1.
         line: usize,
-        /// The record's number.
+        /// The number of the record.
         sequence: u64,
     },
 }
@@ -59,13 +66,21 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Malformed { file, line } => {
-                write!(f, "{}:{line}: no record: torn or edited", file.display())
+                write!(
+                    f,
+                    "{}:{line}: not a valid record: partially written or edited",
+                    file.display()
+                )
             }
             Self::HashMismatch {
                 file,
                 line,
                 sequence,
-            } => write!(f, "{}:{line}: record {sequence} was edited", file.display()),
+            } => write!(
+                f,
+                "{}:{line}: record {sequence} does not match its hash",
+                file.display()
+            ),
             Self::BrokenChain {
                 file,
                 line,
@@ -73,7 +88,7 @@ impl fmt::Display for Problem {
             } => {
                 write!(
                     f,
-                    "{}:{line}: record {sequence} does not follow from the one before: something was cut or put in",
+                    "{}:{line}: record {sequence} does not follow the previous one: records were removed, inserted or moved",
                     file.display()
                 )
             }
@@ -81,16 +96,40 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Holds the files of a log, oldest first, against their hashes.
+/// Verifies the hash chain of the files of a log, oldest first, as [`AuditLog::files`] returns
+/// them.
+///
+/// [`AuditLog::files`]: crate::AuditLog::files
 ///
 /// # Errors
-/// When a file cannot be opened.
+/// If a file cannot be opened. Invalid content is not an error but a [`Problem`].
 pub fn verify<P: AsRef<Path>>(files: &[P]) -> Result<VerifyReport, AuditError> {
     verify_since(files, None)
 }
 
-/// Holds the files of a log against their hashes, and counts the records
-/// [`since`](VerifyReport::records_since) the one with a hash that was kept elsewhere.
+/// Verifies the hash chain as [`verify`] does, and counts the
+/// [records](VerifyReport::records_since) after the one with the hash `since`, which the caller
+/// stored elsewhere.
+///
+/// ```
+/// use skills_audit::{AuditLog, AuditSink, Disposition, Event, verify, verify_since};
+///
+/// # let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("audit.jsonl");
+/// let log = AuditLog::open(&path)?;
+/// let event = Event::new("2026-11-22T08:00:00Z", "text-stats", Disposition::Granted);
+/// log.record(&event)?;
+/// let stored_hash = verify(&log.files()?)?.last_hash.expect("there is a record");
+/// log.record(&event)?;
+/// assert_eq!(verify_since(&log.files()?, Some(&stored_hash))?.records_since, Some(1));
+///
+/// // A log that was replaced is a valid chain, but without the stored hash.
+/// std::fs::remove_file(&path)?;
+/// log.record(&Event::new("2026-11-22T09:00:00Z", "other", Disposition::Granted))?;
+/// let report = verify_since(&log.files()?, Some(&stored_hash))?;
+/// assert!(report.problems.is_empty() && report.records_since.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// As [`verify`].
@@ -98,50 +137,53 @@ pub fn verify_since<P: AsRef<Path>>(
     files: &[P],
     since: Option<&str>,
 ) -> Result<VerifyReport, AuditError> {
-    let mut verified = VerifyReport::default();
+    let mut report = VerifyReport::default();
     let mut last: Option<(u64, String)> = None;
     for file in files {
-        for (line, link) in records(file.as_ref())? {
+        for (line, record) in records(file.as_ref())? {
             let file = file.as_ref().to_owned();
-            let Some(link) = link else {
-                verified.problems.push(Problem::Malformed { file, line });
+            let Some(record) = record else {
+                // `last` stays: the record after a partial line follows the one before it.
+                report.problems.push(Problem::Malformed { file, line });
                 continue;
             };
-            let sequence = link.sequence;
-            if !link.hash_matches {
-                verified.problems.push(Problem::HashMismatch {
+            let sequence = record.sequence;
+            if !record.hash_matches {
+                report.problems.push(Problem::HashMismatch {
                     file: file.clone(),
                     line,
                     sequence,
                 });
             }
-            if !follows(&link, last.as_ref()) {
-                verified.problems.push(Problem::BrokenChain {
+            if !follows(&record, last.as_ref()) {
+                report.problems.push(Problem::BrokenChain {
                     file,
                     line,
                     sequence,
                 });
             }
-            verified.records += 1;
-            if since.is_some_and(|since| since == link.hash) {
-                verified.records_since = Some(0);
-            } else if let Some(count) = &mut verified.records_since {
+            report.records += 1;
+            if since.is_some_and(|since| since == record.hash) {
+                report.records_since = Some(0);
+            } else if let Some(count) = &mut report.records_since {
                 *count += 1;
             }
-            verified.first_sequence = verified.first_sequence.or(Some(sequence));
-            last = Some((sequence, link.hash));
+            report.first_sequence = report.first_sequence.or(Some(sequence));
+            // Also after a problem, so that one edit is reported once.
+            last = Some((sequence, record.hash));
         }
     }
-    verified.last_hash = last.map(|(_, hash)| hash);
-    Ok(verified)
+    report.last_hash = last.map(|(_, hash)| hash);
+    Ok(report)
 }
 
-/// The first record of the files may follow from one that was thrown away.
-fn follows(link: &Record, last: Option<&(u64, String)>) -> bool {
+/// Returns true if a record follows the previous one. The first record may refer to a predecessor
+/// in a deleted file.
+fn follows(record: &Record, last: Option<&(u64, String)>) -> bool {
     match last {
         Some((sequence, hash)) => {
-            Some(link.sequence) == sequence.checked_add(1) && link.previous == *hash
+            Some(record.sequence) == sequence.checked_add(1) && record.previous == *hash
         }
-        None => link.sequence > 1 || link.previous == GENESIS_HASH,
+        None => record.sequence > 1 || record.previous == GENESIS_HASH,
     }
 }

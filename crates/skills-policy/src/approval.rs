@@ -1,4 +1,4 @@
-//! Asking somebody.
+//! The approver interface, the types that it exchanges, and the store of approvals.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -9,73 +9,82 @@ use std::pin::Pin;
 
 use crate::{Permission, PermissionDecision, ResourceLimits};
 
-/// What somebody is asked: everything about one run that they need to know.
+/// Everything that an approver needs to decide on one run.
+///
+/// Names, commands and permissions can contain text that a skill wrote. Escape control and
+/// invisible characters before display, and do not ask if [`pending`](Self::pending) cannot be
+/// shown in full: an approver cannot approve what is not visible.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct ApprovalRequest {
-    /// The skill's name, as it calls itself.
+    /// The display name of the skill, which the skill chooses itself.
     pub name: String,
-    /// Where it lies.
+    /// The skill directory, or the directory that a host command works on.
     #[serde(serialize_with = "crate::path::serialize_lossy")]
     pub directory: PathBuf,
-    /// The digest of its content; without one no approval lasts.
+    /// The content digest; without one an approval covers this run only.
     pub digest: Option<String>,
-    /// Whether the digest is of the command's words alone, since the machine's programs work on the
-    /// directory and its files are not looked at.
+    /// True if the digest covers the command only, because a host command works on the directory
+    /// and the files in it are not hashed.
     pub is_ad_hoc_digest: bool,
-    /// What will run, with its arguments.
+    /// The program that will run, with its arguments.
     pub command: Vec<String>,
-    /// Whether these are words that no skill wrote: then an answer holds for just these words, and
-    /// for the session at most.
+    /// True if the caller wrote the command. Such an approval covers exactly these arguments and
+    /// lasts at most for the session.
     pub is_ad_hoc: bool,
-    /// What has to be allowed: paths, hosts, programs, names of variables.
+    /// The permissions that need approval: paths, hosts, programs, names of variables.
     pub pending: Vec<PermissionDecision>,
-    /// What is granted anyway.
+    /// The permissions that are granted without approval.
     pub granted: Vec<PermissionDecision>,
-    /// What is known of the content.
+    /// Whether this content, or other content of the same directory, was approved before.
     pub content: ContentStatus,
-    /// Whether it is the content itself that has to be allowed, because rules would give it powers
-    /// that nobody approved it for.
+    /// True if standing rules grant privileges that this content was never approved for.
     pub requires_content_approval: bool,
-    /// How much it may use.
+    /// The resource limits of the run, with the ceiling of the policy applied.
     pub limits: ResourceLimits,
-    /// What whoever answers should know besides.
+    /// Additional notes for the approver, such as risks and failures of the store.
     pub notes: Vec<String>,
 }
 
-/// What is known of the content of a skill.
+/// How the content of a skill relates to its stored approval.
+///
+/// A change is reported as the difference of the declared privileges, not of the files: an approver
+/// sees directly whether an update asks for more than the version before.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ContentStatus {
-    /// Nothing of this directory was approved before, or it has no digest.
+    /// No content of this directory was approved before, or it has no digest.
     New,
-    /// This content was approved before, for other things.
+    /// This content was approved before, for other permissions.
     Approved,
-    /// Other content was approved before.
+    /// Other content of this directory was approved before.
     Changed {
-        /// What the skill declares now and did not when it was approved: entries of
-        /// `allowed-tools`, variables, hooks.
+        /// Privileges that the skill declares now and did not declare when it was approved: entries
+        /// of `allowed-tools`, variables, hooks.
         added: Vec<String>,
-        /// What it declared then and does not any more.
+        /// Privileges that it declared then and does not declare now.
         removed: Vec<String>,
     },
 }
 
-/// What somebody answers.
+/// The response of an approver to a whole [`ApprovalRequest`].
+///
+/// A response covers all pending permissions or none, and exactly one content digest. Serialized
+/// as `once`, `session`, `always` or `deny`, which is also what [`Display`](fmt::Display) writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ApprovalResponse {
-    /// Yes, for this run.
+    /// Allows this run only.
     #[serde(rename = "once")]
     AllowOnce,
-    /// Yes, for this content, until the [session](crate::Request::session) or the host ends.
+    /// Allows this content until the [session](crate::Request::session) or the process ends.
     #[serde(rename = "session")]
     AllowSession,
-    /// Yes, for this content, for good.
+    /// Allows this content permanently, as an [`Approval`] in the [`ApprovalStore`].
     #[serde(rename = "always")]
     AllowAlways,
-    /// No.
+    /// Denies the request.
     Deny,
 }
 
@@ -90,92 +99,115 @@ impl fmt::Display for ApprovalResponse {
     }
 }
 
-/// Why asking failed.
+/// The error of an approver or a store; its text is shown as the cause of a denial.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
-/// An answer under way; nothing when there is none.
+/// The pending response of an approver. `Ok(None)` means that there is no response, for example
+/// because the user closed the prompt; it denies, as an error does.
 pub type ApprovalFuture<'a> =
     Pin<Box<dyn Future<Output = Result<Option<ApprovalResponse>, BoxError>> + Send + 'a>>;
 
-/// Somebody who can be asked. Functions from a question to an answer are, and so is an
-/// [`ApprovalResponse`], which is the same to every question.
+/// The person or program that answers approval requests.
 ///
-/// A function that blocks blocks whoever polls the decision, and no timeout ends it: who waits for
-/// a person implements the trait and awaits.
+/// Implemented for functions from `&ApprovalRequest` to [`ApprovalResponse`], and for
+/// [`ApprovalResponse`] itself, which gives the same response to every request. A blocking closure
+/// blocks the executor and is not covered by the timeout; to wait for a person, implement the
+/// trait.
+///
+/// ```
+/// use skills_policy::{ApprovalRequest, ApprovalResponse, Approver};
+///
+/// let approver = |request: &ApprovalRequest| {
+///     if request.pending.len() > 3 { ApprovalResponse::Deny } else { ApprovalResponse::AllowOnce }
+/// };
+/// fn accepts_approver(_: &impl Approver) {}
+/// accepts_approver(&approver);
+/// accepts_approver(&ApprovalResponse::Deny);
+/// ```
 pub trait Approver: Send + Sync {
-    /// Asks. No answer, an error and a panic all deny.
-    fn request_approval<'a>(&'a self, question: &'a ApprovalRequest) -> ApprovalFuture<'a>;
+    /// Requests a response. No response, an error and a panic all deny.
+    ///
+    /// The future can be dropped at any time, when the run times out or is cancelled.
+    fn request_approval<'a>(&'a self, request: &'a ApprovalRequest) -> ApprovalFuture<'a>;
 }
 
 impl<F: Fn(&ApprovalRequest) -> ApprovalResponse + Send + Sync> Approver for F {
-    fn request_approval<'a>(&'a self, question: &'a ApprovalRequest) -> ApprovalFuture<'a> {
-        Box::pin(async move { Ok(Some(self(question))) })
+    fn request_approval<'a>(&'a self, request: &'a ApprovalRequest) -> ApprovalFuture<'a> {
+        Box::pin(async move { Ok(Some(self(request))) })
     }
 }
 
 impl Approver for ApprovalResponse {
-    fn request_approval<'a>(&'a self, _question: &'a ApprovalRequest) -> ApprovalFuture<'a> {
+    fn request_approval<'a>(&'a self, _request: &'a ApprovalRequest) -> ApprovalFuture<'a> {
         Box::pin(async move { Ok(Some(*self)) })
     }
 }
 
-/// What was approved for good: these permissions, for this content of this directory.
+/// The stored record of a permanent approval: these permissions, for this content of this
+/// directory.
+///
+/// Other content of the directory has other digests, so an update needs a new approval. Stores
+/// serialize this type; unknown fields of later versions are ignored, and fields that an earlier
+/// version did not write are empty.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Approval {
-    /// The skill's name when it was approved.
+    /// The display name of the skill when it was approved.
     pub name: String,
-    /// Where it lies.
+    /// The skill directory, canonical.
     pub directory: PathBuf,
-    /// The digest of its content.
+    /// The content digest.
     pub digest: String,
-    /// What it may have.
+    /// The approved permissions.
     pub permissions: BTreeSet<Permission>,
-    /// What rules gave it besides when it was approved, which was shown. It may have that only as
-    /// long as rules give it.
+    /// Privileged permissions that rules granted when the approver saw the request. They are not
+    /// approved: the rules must still grant them.
     #[serde(default, rename = "granted")]
     pub granted_by_rules: BTreeSet<Permission>,
-    /// All that could be dangerous and that the skill declared then; by this it is seen what grew.
+    /// All privileges that the skill declared then, to report what an update adds.
     #[serde(default)]
     pub declared: BTreeSet<String>,
 }
 
 impl Approval {
-    /// Says whether something is approved.
+    /// Returns true if one of the approved permissions implies `permission`.
     #[must_use]
     pub fn covers(&self, permission: &Permission) -> bool {
         self.permissions
             .iter()
             .any(|approved| approved.covers(permission))
     }
-}
 
-impl Approval {
-    /// Says whether whoever approved saw that the content would have this.
+    /// Returns true if the approver saw that the content would have `permission`.
     pub(crate) fn was_shown(&self, permission: &Permission) -> bool {
+        // Both lists were in the approval request.
         self.permissions
             .iter()
             .chain(&self.granted_by_rules)
-            .any(|seen| seen.covers(permission))
+            .any(|shown| shown.covers(permission))
     }
 }
 
-/// Where a host keeps approvals. There is at most one for a directory: that of the content that was
-/// approved last.
+/// Persistent storage of approvals, at most one per directory: that of the content approved last.
+///
+/// Keeping the approvals of earlier contents would let an attacker restore an old, vulnerable
+/// version that still runs without approval.
 pub trait ApprovalStore: Send + Sync {
-    /// Returns the approval for a directory.
+    /// Returns the approval for a directory, `None` if there is none.
     ///
     /// # Errors
-    /// When it cannot be read. Then nothing counts as approved.
+    /// If it cannot be read. Then no content of the directory counts as approved.
     fn load(&self, directory: &std::path::Path) -> Result<Option<Approval>, BoxError>;
 
-    /// Keeps an approval in place of the one for the same directory.
+    /// Stores an approval, replacing the one for the same directory.
     ///
     /// # Errors
-    /// When it cannot be kept. The answer then holds for the session only.
+    /// If it cannot be written. The approval then lasts for the session only.
     fn save(&self, approval: &Approval) -> Result<(), BoxError>;
 }
 
-/// A store that keeps nothing.
+/// A store that holds nothing and rejects every approval; the default of
+/// [`PermissionManager`](crate::PermissionManager). With it, a permanent approval lasts for the
+/// session.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NullApprovalStore;
 
@@ -185,6 +217,6 @@ impl ApprovalStore for NullApprovalStore {
     }
 
     fn save(&self, _approval: &Approval) -> Result<(), BoxError> {
-        Err("this host keeps no approvals".into())
+        Err("no approval store is configured".into())
     }
 }

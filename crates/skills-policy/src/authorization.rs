@@ -1,10 +1,13 @@
-//! What the policy answers.
+//! The result for a whole request.
 
 use std::fmt;
 
 use crate::{Decision, Grants, PermissionDecision};
 
-/// What the policy answers to a request: all of it or nothing.
+/// The result for a whole request. One denied permission denies the request.
+///
+/// There is no partial grant: a program that gets less than it asked for fails half-way, and what
+/// it did until then is harder to explain than a denial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 #[expect(
@@ -12,14 +15,15 @@ use crate::{Decision, Grants, PermissionDecision};
     reason = "one is made for each run, and a box would be in every match"
 )]
 pub enum Authorization {
-    /// Everything that was asked for may be had.
+    /// Every requested permission is allowed.
     Granted(Grants),
-    /// Something may not, so nothing runs.
+    /// At least one is not, so nothing runs.
     Denied(Denial),
 }
 
 impl Authorization {
-    /// Returns what became of each thing that was asked for, and by which rule.
+    /// Returns the decision on each requested permission, in the order of
+    /// [`Permission`](crate::Permission).
     #[must_use]
     pub fn decisions(&self) -> &[PermissionDecision] {
         match self {
@@ -29,34 +33,40 @@ impl Authorization {
     }
 }
 
-/// A request of which something was refused.
+/// The explanation of a denied request.
+///
+/// [`Display`](fmt::Display) writes one line that begins with `permission denied:` and names at
+/// most ten denied permissions with their reasons. The line can contain host paths and text of the
+/// skill: it is for the operator, not for a model.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Denial {
     pub(crate) decisions: Vec<PermissionDecision>,
-    /// Why not even what needs no permission may run.
+    /// Why the content itself may not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) content_reason: Option<String>,
-    /// What else should be known.
+    /// Additional notes, such as failures of the approval store.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) notes: Vec<String>,
 }
 
 impl Denial {
-    /// Returns what became of each thing that was asked for; at least one was denied, or
-    /// [`content`](Self::content_reason) says why nothing runs.
+    /// Returns the decision on each requested permission. At least one is denied, or
+    /// [`content_reason`](Self::content_reason) says why nothing runs.
     #[must_use]
     pub fn decisions(&self) -> &[PermissionDecision] {
         &self.decisions
     }
 
-    /// Returns what was refused.
+    /// Returns the denied permissions.
     pub fn denied(&self) -> impl Iterator<Item = &PermissionDecision> {
         self.decisions
             .iter()
-            .filter(|verdict| verdict.decision() == Decision::Deny)
+            // A denied request contains allowed permissions too: each has its own decision.
+            .filter(|decision| decision.decision() == Decision::Deny)
     }
 
-    /// Returns why content that nobody approved yet does not run, when that is the reason.
+    /// Returns why content that has not been approved may not run, if that is the cause of the
+    /// denial.
     #[must_use]
     pub fn content_reason(&self) -> Option<&str> {
         self.content_reason.as_deref()
@@ -65,28 +75,28 @@ impl Denial {
 
 impl fmt::Display for Denial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A skill can request any number of permissions; the line must stay readable.
         const MAX_SHOWN: usize = 10;
-        let content = self.content_reason.iter().map(|reason| {
-            format!("nobody approved its content for what rules would give it: {reason}")
-        });
-        let notes = self.notes.iter().cloned();
-        let refused = self.denied().take(MAX_SHOWN).map(|verdict| {
+        let mut causes = Vec::new();
+        // First, because no permission is the cause then.
+        if let Some(reason) = &self.content_reason {
+            causes.push(format!(
+                "this version of the skill has not been approved: {reason}"
+            ));
+        }
+        causes.extend(self.denied().take(MAX_SHOWN).map(|decision| {
             format!(
-                "may not {} (asked by {}): {}",
-                verdict.permission(),
-                verdict.requesters(),
-                verdict.explanation()
+                "{} (requested by {}): {}",
+                decision.permission(),
+                decision.requesters(),
+                decision.explanation()
             )
-        });
+        }));
         let more = self.denied().count().saturating_sub(MAX_SHOWN);
-        let rest = (more > 0).then(|| format!("and {more} things more"));
-        f.write_str(
-            &content
-                .chain(refused)
-                .chain(rest)
-                .chain(notes)
-                .collect::<Vec<_>>()
-                .join("; "),
-        )
+        if more > 0 {
+            causes.push(format!("and {more} more permissions"));
+        }
+        causes.extend(self.notes.iter().cloned());
+        write!(f, "permission denied: {}", causes.join("; "))
     }
 }

@@ -1,28 +1,32 @@
-//! The kinds of power that a tool name stands for.
+//! Classes of permissions, and the tool names that stand for them.
 
 use std::fmt;
 
-/// A kind of power that a program may ask for.
+/// A class of permissions. Serialized as one lowercase word.
+///
+/// Rules can name a whole class (`deny network`), and a run can be started without one
+/// ([`Request::drop_capability`](crate::Request::drop_capability)). The variants are in the order
+/// in which decisions are listed.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Capability {
-    /// Read files.
+    /// Reading files and directories.
     Read,
-    /// Write files.
+    /// Writing files and directories, which includes reading them.
     Write,
-    /// Reach hosts on the network.
+    /// Connecting to hosts on the network.
     Network,
-    /// Start other programs.
+    /// Starting other programs.
     Spawn,
-    /// See environment variables of the host, such as secrets.
+    /// Reading environment variables of the host, such as secrets.
     Environment,
 }
 
 impl Capability {
-    /// All of them, in order.
+    /// All capabilities, in order.
     pub const ALL: [Self; 5] = [
         Self::Read,
         Self::Write,
@@ -31,11 +35,19 @@ impl Capability {
         Self::Environment,
     ];
 
-    /// Returns what a tool of `allowed-tools` asks for, by the table of the OpenSkills flow; names
-    /// are compared exactly.
+    /// Returns the capability that a tool of `allowed-tools` stands for, by the table of the
+    /// OpenSkills flow. Names are compared exactly, with case.
     ///
-    /// A tool that is not in the table (`mcp__…`, `Task`, `*`) asks for nothing that a program
-    /// could be given.
+    /// `None` for other tools (`mcp__…`, `Task`, `*`): they are tools of the agent, and programs
+    /// get nothing by them.
+    ///
+    /// ```
+    /// use skills_policy::Capability;
+    ///
+    /// assert_eq!(Capability::from_tool_name("Bash"), Some(Capability::Spawn));
+    /// assert_eq!(Capability::from_tool_name("bash"), None);
+    /// assert_eq!(Capability::from_tool_name("*"), None);
+    /// ```
     #[must_use]
     pub fn from_tool_name(tool: &str) -> Option<Self> {
         match tool {
@@ -47,13 +59,13 @@ impl Capability {
         }
     }
 
-    /// Says whether the OpenSkills flow asks before it gives this power: all but reading.
+    /// Returns true if the OpenSkills flow requests approval for it: all capabilities but reading.
     #[must_use]
     pub fn is_privileged(self) -> bool {
         self != Self::Read
     }
 
-    /// Returns the capability as one lower-case word.
+    /// Returns the capability as one lowercase word, as it is serialized.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

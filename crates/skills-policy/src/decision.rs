@@ -1,81 +1,92 @@
-//! What becomes of one thing that was asked for, and why.
+//! The decision on one requested permission.
 
 use std::fmt;
 
+use crate::request::ROLES;
 use crate::{ApprovalResponse, Permission, RuleSource};
 
-/// What becomes of one thing that was asked for, and why.
+/// The decision on one requested permission, with the rule or response that made it.
+///
+/// [`Display`](fmt::Display) writes one line for audit records and reports, for example ``granted
+/// by rule `allow spawn:git (user)`: spawn `git` (requested by `Bash(git:*)`)``.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct PermissionDecision {
     pub(crate) permission: Permission,
     pub(crate) requested_by: Vec<String>,
     pub(crate) decision: Decision,
     pub(crate) reason: DecisionReason,
-    /// The rule that wants it asked, and whose it is.
+    /// The `ask` rule that matched, with its source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ask_rule: Option<(RuleSource, String)>,
 }
 
-/// What becomes of one thing that was asked for.
+/// The outcome for one permission, without its reason.
+///
+/// Serialized as one lowercase word. One `Deny` denies the whole request; `Ask` remains only until an
+/// approver responded or is known to be unavailable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
-    /// It may be had.
+    /// The permission is granted.
     Allow,
-    /// It may not.
+    /// The permission is denied.
     Deny,
-    /// Somebody has to be asked.
+    /// An approver has to decide. Only in an [`ApprovalRequest`](crate::ApprovalRequest); an
+    /// [`Authorization`](crate::Authorization) contains none.
     Ask,
 }
 
-/// Why.
+/// Why a permission was allowed or denied, or why it needs approval.
+///
+/// Match on it to react to a denial: some reasons are final for this policy (`Rule`, `Forbidden`),
+/// others can change with an approver or a stored approval. Its [`Display`](fmt::Display) is a
+/// clause; [`PermissionDecision::explanation`] returns the whole sentence.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum DecisionReason {
-    /// A rule says so.
+    /// A rule decided.
     Rule {
-        /// Whose it is.
+        /// The source of the rule.
         source: RuleSource,
-        /// The rule: `allow spawn:git (user, policy.toml)`.
+        /// The rule as displayed: `allow spawn:git (user, policy.toml)`.
         text: String,
     },
-    /// No rule says anything.
+    /// No rule matches.
     NoMatchingRule,
-    /// The skill declares it, and declared is enough in [trusted
-    /// mode](crate::ApprovalMode::Trusted).
+    /// The skill declares it, which is sufficient in [trusted mode](crate::ApprovalMode::Trusted).
     TrustedMode,
-    /// The caller of this run gives it by itself.
+    /// The caller provides the value for this run.
     ProvidedByCaller,
     /// It was approved before, for this content.
     PreviouslyApproved,
-    /// Somebody was asked.
+    /// An approver responded.
     ApproverResponded {
-        /// What the answer was.
+        /// The response.
         response: ApprovalResponse,
-        /// Why an answer that should last could not be stored.
+        /// Why a response that should last could not be stored.
         #[serde(skip_serializing_if = "Option::is_none")]
         store_error: Option<String>,
     },
-    /// It had to be asked for, and in [strict mode](crate::ApprovalMode::Strict) nobody is asked.
+    /// It needs approval, and [strict mode](crate::ApprovalMode::Strict) requests none.
     StrictMode,
-    /// It had to be asked for, and nobody was there to ask.
+    /// It needs approval, and no approver is configured.
     NoApprover,
-    /// It had to be asked for, and there was no answer.
+    /// It needs approval, and the approver did not respond.
     NoResponse,
-    /// It had to be asked for, and asking failed.
+    /// It needs approval, and the approver returned an error or panicked.
     ApproverFailed {
-        /// What happened.
+        /// The error.
         error: String,
     },
-    /// It asks for more things than anybody looks at.
+    /// More permissions need approval than one request may contain.
     TooManyPermissions {
-        /// How many.
+        /// How many need approval.
         count: usize,
     },
-    /// Nobody was asked, since something else is denied anyway.
+    /// Approval was not requested, because another permission of the same request is denied.
     OtherDenied,
-    /// It is never granted, whatever rules say.
+    /// It is never granted, whatever the rules say.
     Forbidden {
         /// Why not.
         reason: &'static str,
@@ -83,94 +94,116 @@ pub enum DecisionReason {
 }
 
 impl PermissionDecision {
-    /// Returns what was asked for.
+    /// Returns the requested permission.
     #[must_use]
     pub fn permission(&self) -> &Permission {
         &self.permission
     }
 
-    /// Returns who asked for it: entries of `allowed-tools`, `the caller`, `its requirements`.
+    /// Returns who requested it: entries of `allowed-tools`, `the caller`, `its hooks` or `its
+    /// requirements`. The entries are text of the skill, truncated to 60 characters.
     #[must_use]
     pub fn requested_by(&self) -> &[String] {
         &self.requested_by
     }
 
-    /// Returns what became of it.
+    /// Returns the decision.
     #[must_use]
     pub fn decision(&self) -> Decision {
         self.decision
     }
 
-    /// Returns why.
+    /// Returns the reason of the decision.
     #[must_use]
     pub fn reason(&self) -> &DecisionReason {
         &self.reason
     }
 
-    /// Returns whose rule wants it asked, and the rule, when one does.
+    /// Returns the `ask` rule that matched, if any, with its source.
     #[must_use]
     pub fn ask_rule(&self) -> Option<(RuleSource, &str)> {
         self.ask_rule
             .as_ref()
-            .map(|(layer, text)| (*layer, text.as_str()))
+            .map(|(source, text)| (*source, text.as_str()))
     }
 
-    /// Returns the reason as a sentence, with the rule that wanted it asked, or that there is none.
+    /// Returns the reason as a sentence, with the `ask` rule that matched or the note that no rule
+    /// allows the permission: `no rule allows it and no approver is available`.
     #[must_use]
     pub fn explanation(&self) -> String {
         match (&self.ask_rule, &self.reason) {
+            // The effect is part of `text`, but a reader of a log looks for these words.
+            (_, DecisionReason::Rule { text, .. }) => match self.decision {
+                Decision::Allow => format!("granted by rule `{text}`"),
+                Decision::Deny => format!("denied by rule `{text}`"),
+                Decision::Ask => format!("rule `{text}` requires approval"),
+            },
             (
                 _,
-                DecisionReason::Rule { .. }
-                | DecisionReason::NoMatchingRule
+                DecisionReason::NoMatchingRule
                 | DecisionReason::TrustedMode
                 | DecisionReason::ProvidedByCaller
                 | DecisionReason::Forbidden { .. },
             ) => self.reason.to_string(),
-            (Some((_, rule)), reason) => format!("the rule `{rule}` wants it asked, and {reason}"),
+            (Some((_, rule)), reason) => format!("rule `{rule}` requires approval and {reason}"),
+            // A missing approver alone would not tell the user that a rule is the other remedy.
             (None, DecisionReason::NoApprover | DecisionReason::StrictMode) => {
-                format!("no rule allows it, and {}", self.reason)
+                format!("no rule allows it and {}", self.reason)
             }
             (None, reason) => reason.to_string(),
         }
     }
 
-    /// Returns who asked for it as text, the first of many.
+    /// Returns who requested it as text, at most three; entries of `allowed-tools` are in
+    /// backquotes.
     #[must_use]
     pub fn requesters(&self) -> String {
         const MAX_SHOWN: usize = 3;
-        let more = self.requested_by.len().saturating_sub(MAX_SHOWN);
-        let shown = self
+        // A tool cannot have the name of a role: only tools with a capability request something.
+        let quoted = |requester: &String| {
+            if ROLES.contains(&requester.as_str()) {
+                requester.clone()
+            } else {
+                format!("`{requester}`")
+            }
+        };
+        let shown: Vec<String> = self
             .requested_by
             .iter()
             .take(MAX_SHOWN)
-            .cloned()
-            .collect::<Vec<_>>()
-            .join(", ");
-        if more == 0 {
-            shown
-        } else {
-            format!("{shown} and {more} more")
+            .map(quoted)
+            .collect();
+        let shown = shown.join(", ");
+        match self.requested_by.len().saturating_sub(MAX_SHOWN) {
+            0 => shown,
+            more => format!("{shown} and {more} more"),
         }
     }
 
-    pub(crate) fn resolve(&mut self, fate: Decision, reason: DecisionReason) {
-        (self.decision, self.reason) = (fate, reason);
+    pub(crate) fn resolve(&mut self, decision: Decision, reason: DecisionReason) {
+        self.decision = decision;
+        self.reason = reason;
     }
 }
 
 impl fmt::Display for PermissionDecision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let fate = match self.decision {
+        let word = match self.decision {
             Decision::Allow => "granted",
             Decision::Deny => "denied",
-            Decision::Ask => "open",
+            Decision::Ask => "needs approval",
         };
-        // What a skill wrote stands last, where it cannot be taken for the verdict.
+        let explanation = self.explanation();
+        // The explanation of a rule begins with the same word.
+        let prefix = if explanation.starts_with(word) {
+            String::new()
+        } else {
+            format!("{word}, ")
+        };
+        // Text of the skill comes last, where it cannot be mistaken for the decision.
         write!(
             f,
-            "{fate}, {}: {} (asked by {})",
-            self.explanation(),
+            "{prefix}{explanation}: {} (requested by {})",
             self.permission,
             self.requesters()
         )
@@ -180,34 +213,35 @@ impl fmt::Display for PermissionDecision {
 impl fmt::Display for DecisionReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Rule { text, .. } => write!(f, "by the rule `{text}`"),
+            Self::Rule { text, .. } => write!(f, "by rule `{text}`"),
             Self::NoMatchingRule => f.write_str("no rule allows it"),
-            Self::TrustedMode => f.write_str("it is declared, and what is declared is trusted"),
-            Self::ProvidedByCaller => f.write_str("the caller gives it"),
-            Self::PreviouslyApproved => f.write_str("it was approved for this content"),
+            Self::TrustedMode => f.write_str("the skill declares it and the mode is `trusted`"),
+            Self::ProvidedByCaller => f.write_str("the caller provides it"),
+            Self::PreviouslyApproved => f.write_str("it was approved before for this content"),
             Self::ApproverResponded {
-                response: answer,
+                response,
                 store_error: None,
-            } => write!(f, "the answer was `{answer}`"),
+            } => write!(f, "the approver responded `{response}`"),
             Self::ApproverResponded {
-                response: answer,
+                response,
                 store_error: Some(error),
-            } => {
-                write!(
-                    f,
-                    "the answer was `{answer}`, which could not be stored: {error}"
-                )
-            }
-            Self::StrictMode => f.write_str("nobody is asked in strict mode"),
-            Self::NoApprover => f.write_str("there was nobody to ask"),
-            Self::NoResponse => f.write_str("whoever was asked gave no answer"),
-            Self::ApproverFailed { error } => write!(f, "asking failed: {error}"),
-            Self::TooManyPermissions { count: things } => write!(
+            } => write!(
                 f,
-                "nobody was asked, since it asks for {things} things, more than anybody looks at"
+                "the approver responded `{response}`, which could not be stored: {error}"
             ),
-            Self::OtherDenied => f.write_str("nobody was asked, since something else is denied"),
-            Self::Forbidden { reason: because } => f.write_str(because),
+            Self::StrictMode => f.write_str("strict mode requests no approval"),
+            Self::NoApprover => f.write_str("no approver is available"),
+            Self::NoResponse => f.write_str("the approver did not respond"),
+            Self::ApproverFailed { error } => write!(f, "the approver failed: {error}"),
+            Self::TooManyPermissions { count } => write!(
+                f,
+                "approval was not requested because {count} permissions need it, limit {}",
+                crate::permission_manager::MAX_PENDING
+            ),
+            Self::OtherDenied => {
+                f.write_str("approval was not requested because another permission is denied")
+            }
+            Self::Forbidden { reason } => f.write_str(reason),
         }
     }
 }

@@ -1,18 +1,24 @@
-//! The one error of this crate: a rule that cannot be read.
+//! The error of this crate.
 
-/// Says what is wrong with the text of a rule.
+/// The error of parsing a rule, a pattern or a policy file.
+///
+/// The message names the invalid value and what was expected; from a policy file it begins with the
+/// name of the file. Invalid requests of skills are not errors: they are denied, with a reason.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct PolicyError(#[from] Repr);
 
+// Values are escaped: they can come from a model, and a message goes to a terminal.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Repr {
     #[error(
-        "{text:?} is no host: write `api.example.com`, `*.example.com` or `*`, without scheme, port and path"
+        "invalid host `{}`: expected `api.example.com`, `*.example.com` or `*`, without scheme, port and path",
+        text.escape_debug()
     )]
     Host { text: String },
     #[error(
-        "{text:?} is no permission: write `read`, `write`, `spawn`, `network` or `env`, and perhaps `:` and what of it"
+        "invalid permission `{}`: expected `read`, `write`, `spawn`, `network` or `env`, optionally followed by `:VALUE`",
+        text.escape_debug()
     )]
     Target { text: String },
     #[cfg(feature = "toml")]
@@ -29,25 +35,36 @@ pub(crate) enum Repr {
         error: Box<PolicyError>,
     },
     #[cfg(feature = "toml")]
-    #[error("{source_name}: `directory` must be an absolute path without `..`, not {directory:?}")]
+    #[error(
+        "{source_name}: invalid `directory` `{}`: expected an absolute path without `..`",
+        directory.to_string_lossy().escape_debug()
+    )]
     RelativeDirectory {
         source_name: String,
         directory: std::path::PathBuf,
     },
     #[cfg(feature = "toml")]
-    #[error("{source_name}: no limit may be 0, nothing would run")]
+    #[error("{source_name}: limits must be greater than 0")]
     ZeroLimit { source_name: String },
-    #[error("{text:?} must be an absolute path without `..`")]
-    Path { text: String },
-    #[error("{text:?} is no name of a program: write it without a path")]
-    Program { text: String },
-    #[error("{text:?} is no name of a variable, nor the start of one with a `*` behind it")]
-    Variable { text: String },
     #[error(
-        "`{capability}` allows nothing until it is said which: write `{example}`, or `{capability}:*` for all"
+        "invalid path `{}`: expected an absolute path without `..`",
+        text.escape_debug()
     )]
+    Path { text: String },
+    #[error(
+        "invalid program name `{}`: expected letters, digits and `._+-@`, without a path",
+        text.escape_debug()
+    )]
+    Program { text: String },
+    #[error(
+        "invalid variable name `{}`: expected letters, digits and `_`, optionally with `*` at the end",
+        text.escape_debug()
+    )]
+    Variable { text: String },
+    #[error("`allow {capability}` needs a {value}: use `{example}`, or `{capability}:*` for all")]
     TooWide {
         capability: &'static str,
+        value: &'static str,
         example: &'static str,
     },
 }

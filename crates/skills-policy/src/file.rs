@@ -1,4 +1,4 @@
-//! A file with rules.
+//! The parser of policy files.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,8 +11,12 @@ use crate::{
     ApprovalMode, Effect, NewContentPolicy, PolicyError, ResourceLimits, Rule, RuleSource,
 };
 
-/// What a policy file says, in TOML: a mode, what new content needs, rules, rules within
-/// directories, and the most that a run may use.
+/// A parsed policy file in TOML: approval mode, policy for new content, rules, rules within
+/// directories, and the ceiling of resource limits.
+///
+/// Every key is optional and unknown keys are errors, so a misspelled `deny` cannot be ignored.
+/// The file does not apply itself: add its rules, mode and limits to a [`Policy`](crate::Policy),
+/// the limits of each file with [`Policy::lower_ceiling`](crate::Policy::lower_ceiling).
 ///
 /// ```
 /// use skills_policy::{PolicyFile, RuleSource};
@@ -32,7 +36,7 @@ pub struct PolicyFile {
     limits: ResourceLimits,
 }
 
-/// The fields of a file.
+/// The keys of a file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 struct PolicyFields {
@@ -45,7 +49,7 @@ struct PolicyFields {
     limits: LimitFields,
 }
 
-/// Rules for programs below one directory.
+/// A `[[within]]` table: rules for programs at or below one directory.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct ScopedFields {
@@ -58,7 +62,7 @@ struct ScopedFields {
     deny: Vec<String>,
 }
 
-/// The most that any run may use.
+/// The `[limits]` table: the ceiling for any run, each key in the unit of its name.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 struct LimitFields {
@@ -72,39 +76,42 @@ struct LimitFields {
 }
 
 impl PolicyFile {
-    /// Parses the text of a file. `layer` is whose rules they are, and `source`, usually its path,
-    /// is named in errors and by each rule. The caller limits the length of the text.
+    /// Parses the text of a file. Its rules get `source` and `origin`; the origin, usually the path
+    /// of the file, also begins each error. The caller limits the length of the text.
     ///
     /// # Errors
-    /// When the text is not TOML of this form (with the line), when a rule cannot be read, when the
-    /// directory of `within` is not an absolute path without `..`, or when a limit is 0.
-    pub fn parse(text: &str, layer: RuleSource, source: &str) -> Result<Self, PolicyError> {
+    /// If the text is not TOML of this form (with the line), a rule is invalid, the directory of
+    /// `within` is not an absolute path without `..`, or a limit is 0.
+    pub fn parse(text: &str, source: RuleSource, origin: &str) -> Result<Self, PolicyError> {
         let fields: PolicyFields = toml::from_str(text).map_err(|error| {
+            // The span is a byte range and can end behind the text.
             let line = error.span().map_or(1, |span| {
                 text[..span.start.min(text.len())].matches('\n').count() + 1
             });
             Repr::File {
-                source_name: source.to_owned(),
+                source_name: origin.to_owned(),
                 line,
                 message: error.message().to_owned(),
             }
         })?;
         if fields.limits.has_zero() {
             return Err(Repr::ZeroLimit {
-                source_name: source.to_owned(),
+                source_name: origin.to_owned(),
             }
             .into());
         }
-        let mut rules = parse_rules([&fields.allow, &fields.ask, &fields.deny], layer, source)?;
+        let mut rules = parse_rules([&fields.allow, &fields.ask, &fields.deny], source, origin)?;
         for within in fields.within {
+            // A path that does not compare would silently apply nowhere or everywhere.
             if !is_comparable(&within.directory) {
                 return Err(Repr::RelativeDirectory {
-                    source_name: source.to_owned(),
+                    source_name: origin.to_owned(),
                     directory: within.directory,
                 }
                 .into());
             }
-            let parsed = parse_rules([&within.allow, &within.ask, &within.deny], layer, source)?;
+            let parsed = parse_rules([&within.allow, &within.ask, &within.deny], source, origin)?;
+            // Restricted here, so that a scoped rule cannot be read without its directory.
             rules.extend(
                 parsed
                     .into_iter()
@@ -119,25 +126,26 @@ impl PolicyFile {
         })
     }
 
-    /// Returns what happens to things that no rule decides, where the file says so.
+    /// Returns the approval mode, if the file sets one.
     #[must_use]
     pub fn mode(&self) -> Option<ApprovalMode> {
         self.mode
     }
 
-    /// Returns what happens to content that was never approved, where the file says so.
+    /// Returns the policy for new content, if the file sets one.
     #[must_use]
     pub fn new_content(&self) -> Option<NewContentPolicy> {
         self.new_content
     }
 
-    /// Returns the rules in the order allow, ask, deny, those for a directory last.
+    /// Returns the rules in the order allow, ask, deny, those of `[[within]]` last. The order has
+    /// no effect on decisions.
     pub fn rules(&self) -> &[Rule] {
         &self.rules
     }
 
-    /// Returns the most that a run may use: what the file names, else the
-    /// [ceiling](ResourceLimits::default_ceiling).
+    /// Returns the ceiling of resource limits: the values of the file, and the
+    /// [default ceiling](ResourceLimits::default_ceiling) for the others.
     pub fn limits(&self) -> &ResourceLimits {
         &self.limits
     }
@@ -145,18 +153,18 @@ impl PolicyFile {
 
 fn parse_rules(
     texts: [&Vec<String>; 3],
-    layer: RuleSource,
-    source: &str,
+    source: RuleSource,
+    origin: &str,
 ) -> Result<Vec<Rule>, PolicyError> {
     let effects = [Effect::Allow, Effect::Ask, Effect::Deny]
         .into_iter()
         .zip(texts);
     let all = effects.flat_map(|(effect, texts)| texts.iter().map(move |text| (effect, text)));
     let parse = |(effect, text): (Effect, &String)| {
-        let rule = Rule::parse(effect, layer, text);
-        rule.map(|rule| rule.origin(source)).map_err(|error| {
+        let rule = Rule::parse(effect, source, text);
+        rule.map(|rule| rule.origin(origin)).map_err(|error| {
             Repr::InFile {
-                source_name: source.to_owned(),
+                source_name: origin.to_owned(),
                 error: Box::new(error),
             }
             .into()
@@ -166,6 +174,7 @@ fn parse_rules(
 }
 
 impl LimitFields {
+    // A limit of 0 lets nothing run; it is rather meant as "unlimited", which does not exist.
     fn has_zero(&self) -> bool {
         let counts = [
             self.time_seconds,
@@ -180,6 +189,7 @@ impl LimitFields {
 
     fn to_limits(&self) -> ResourceLimits {
         let mut limits = ResourceLimits::default_ceiling();
+        // Saturating, so that a huge value cannot wrap around to a small limit.
         limits.wall_time = self
             .time_seconds
             .map_or(limits.wall_time, Duration::from_secs);

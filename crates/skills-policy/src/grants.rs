@@ -1,4 +1,4 @@
-//! What a program was given.
+//! The grants of a run.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -11,10 +11,25 @@ use crate::{
     ResourceLimits,
 };
 
-/// What a program was given: the proof that a sandbox asks for.
+/// What a run may do: the proof of authorization that a sandbox backend requires.
 ///
-/// The fields are private and the only constructors that grant anything are decisions of the
-/// policy.
+/// The fields are private, and only decisions of the policy create grants that allow anything. So a
+/// backend never checks permissions; it enforces what it gets. Serializable for reports, but not
+/// deserializable, since that would be a way around the policy.
+///
+/// ```
+/// use skills_policy::{Access, Authorization, Grants, NetworkGrant, Policy, Request};
+///
+/// let request = Request::new("/skills/a").allowed_tool("Read", None).workspace("/work");
+/// let Authorization::Granted(grants) = Policy::default().authorize(&request) else {
+///     panic!("reading is allowed by default")
+/// };
+/// let [skill, workspace] = grants.files() else { panic!("two directories are granted") };
+/// assert_eq!((skill.guest_path(), skill.access()), ("/skill", Access::ReadOnly));
+/// assert_eq!((workspace.guest_path(), workspace.access()), ("/workspace", Access::ReadOnly));
+/// assert_eq!(*grants.network(), NetworkGrant::None);
+/// assert!(Grants::none().files().is_empty());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Grants {
     files: Vec<FileGrant>,
@@ -28,7 +43,7 @@ pub struct Grants {
 }
 
 impl Grants {
-    /// Grants nothing: no file, no host, no program, under the default limits.
+    /// Returns grants for nothing: no file, no host, no program, with the default limits.
     #[must_use]
     pub fn none() -> Self {
         Self {
@@ -43,13 +58,15 @@ impl Grants {
         }
     }
 
-    /// Gives what the verdicts grant.
+    /// Returns the grants for all allowed permissions, with the limits of the request below
+    /// `ceiling`.
     pub(crate) fn from_evaluation(
         request: &Request,
-        ruling: RuleEvaluation,
+        evaluation: RuleEvaluation,
         ceiling: &ResourceLimits,
     ) -> Self {
         let mut grants = Self {
+            // A larger request is lowered and not denied: a skill cannot know the ceiling.
             limits: request.limits.min(ceiling),
             protected: request.protected.clone(),
             hidden: request.hidden.clone(),
@@ -57,35 +74,42 @@ impl Grants {
         };
         if request.is_skill_directory {
             grants.add_file(&request.directory, "/skill".into(), Access::ReadOnly);
-            if let (Some(home), Some(copy)) = (grants.files.first_mut(), &request.copy) {
-                home.location.clone_from(copy);
+            if let (Some(skill), Some(copy)) = (grants.files.first_mut(), &request.copy) {
+                skill.location.clone_from(copy);
             }
-        } else if ruling.decisions.iter().any(|verdict| {
-            verdict.decision == Decision::Allow
-                && verdict.permission.path() == Some(&request.directory)
+        } else if evaluation.decisions.iter().any(|decision| {
+            decision.decision == Decision::Allow
+                && decision.permission.path() == Some(&request.directory)
         }) {
-            // Where commands work comes first, as the home of a program does.
+            // Backends start a program in the first directory of the list: the skill directory, or
+            // the one that a host command works on. It is not granted by its position.
             grants.add_file(
                 &request.directory,
                 guest_path(&request.directory, request),
                 Access::ReadOnly,
             );
         }
+        // Created by the host for this run, so there is nothing that a rule could protect.
         if let Some(private) = &request.private_directory {
             grants.add_file(private, "/workspace".into(), Access::ReadWrite);
         }
-        for verdict in ruling
+        for decision in evaluation
             .decisions
             .iter()
-            .filter(|verdict| verdict.decision == Decision::Allow)
+            .filter(|decision| decision.decision == Decision::Allow)
         {
-            grants.grant(&verdict.permission, request, &ruling);
+            grants.grant(&decision.permission, request, &evaluation.denied_hosts);
         }
-        grants.decisions = ruling.decisions;
+        grants.decisions = evaluation.decisions;
         grants
     }
 
-    fn grant(&mut self, permission: &Permission, request: &Request, ruling: &RuleEvaluation) {
+    fn grant(
+        &mut self,
+        permission: &Permission,
+        request: &Request,
+        denied_hosts: &BTreeSet<HostPattern>,
+    ) {
         match permission {
             Permission::Read(path) => {
                 self.add_file(path, guest_path(path, request), Access::ReadOnly)
@@ -93,9 +117,7 @@ impl Grants {
             Permission::Write(path) | Permission::WriteProtected { path, .. } => {
                 self.add_file(path, guest_path(path, request), Access::ReadWrite);
             }
-            Permission::Host(pattern) => {
-                self.set_hosts([pattern.clone()].into(), &ruling.denied_hosts)
-            }
+            Permission::Host(pattern) => self.add_host(pattern.clone(), denied_hosts),
             Permission::Program(name) => match &mut self.spawn {
                 SpawnGrant::Any => {}
                 SpawnGrant::Programs(names) => {
@@ -107,63 +129,68 @@ impl Grants {
             Permission::Variable(name) => {
                 self.variables.insert(name.clone());
             }
+            // A hook needs the permission to run, which grants nothing by itself. The others never
+            // get here: they are expanded or denied before.
             Permission::Hook(_) | Permission::ListedHosts | Permission::Invalid(..) => {}
         }
     }
 
-    /// A path that is granted twice has the wider access.
-    fn add_file(&mut self, path: &Path, guest: Cow<'static, str>, access: Access) {
+    /// Grants of one path merge to the wider access.
+    fn add_file(&mut self, path: &Path, guest_path: Cow<'static, str>, access: Access) {
         match self.files.iter_mut().find(|file| file.path == path) {
+            // The order of the requests must not decide; reading and writing one path is writing.
             Some(file) if access == Access::ReadWrite => file.access = access,
             Some(_) => {}
             None => self.files.push(FileGrant {
                 path: path.to_owned(),
                 location: path.to_owned(),
-                guest_path: guest,
+                guest_path,
                 access,
             }),
         }
     }
 
-    fn set_hosts(&mut self, allowed: BTreeSet<HostPattern>, denied: &BTreeSet<HostPattern>) {
-        let list = match &mut self.network {
-            NetworkGrant::Hosts(list) => list,
+    fn add_host(&mut self, host: HostPattern, denied: &BTreeSet<HostPattern>) {
+        match &mut self.network {
+            NetworkGrant::Hosts(filter) => {
+                filter.allowed.insert(host);
+            }
+            // A pattern can be wider than a `deny` rule, so the denied hosts are enforced per
+            // connection.
             NetworkGrant::None => {
                 self.network = NetworkGrant::Hosts(HostFilter {
-                    allowed: BTreeSet::new(),
+                    allowed: [host].into(),
                     denied: denied.clone(),
                 });
-                return self.set_hosts(allowed, denied);
             }
-        };
-        list.allowed.extend(allowed);
+        }
     }
 
-    /// Returns the files and directories that may be used, the program's own directory first. A
-    /// private scratch directory comes on top.
+    /// Returns the granted files and directories, the skill directory first. A backend adds a
+    /// private scratch directory, which is not listed.
     #[must_use]
     pub fn files(&self) -> &[FileGrant] {
         &self.files
     }
 
-    /// Returns the paths that stay read-only in granted directories besides
-    /// [names](crate::PROTECTED_PATHS), unless they were granted themselves.
+    /// Returns the absolute paths that stay read-only in granted directories, in addition to the
+    /// names of [`PROTECTED_PATHS`](crate::PROTECTED_PATHS), unless they were granted themselves.
     #[must_use]
     pub fn protected(&self) -> &BTreeSet<PathBuf> {
         &self.protected
     }
 
-    /// Returns the paths that are neither read nor written, although a granted directory holds
-    /// them.
+    /// Returns the paths that the run must not see, although they are in a granted directory.
     #[must_use]
     pub fn hidden(&self) -> &BTreeSet<PathBuf> {
         &self.hidden
     }
 
-    /// Returns the innermost directory at or above `path` that may be written. What is granted for
-    /// reading in it does not count: grants add up.
+    /// Returns the innermost writable grant at or above `path`. A read-only grant inside it takes
+    /// nothing away: grants are additive.
     #[must_use]
     pub fn innermost_writable(&self, path: &Path) -> Option<&FileGrant> {
+        // By depth and not by order: the innermost grant is the one that a backend mounts last.
         let writable = self
             .files
             .iter()
@@ -171,21 +198,21 @@ impl Grants {
         writable.max_by_key(|file| file.path.components().count())
     }
 
-    /// Returns where a path lies that the program knows: itself, or the same path in a
-    /// [copy](crate::Request::copy).
+    /// Returns the host path of the file that the run gets at `path`: `path` itself, or the
+    /// corresponding path in a [copy](crate::Request::copy).
     #[must_use]
     pub fn locate(&self, path: &Path) -> PathBuf {
-        let moved = self
+        let copied = self
             .innermost_grant(path)
             .filter(|file| file.location != file.path);
         let below =
-            moved.and_then(|file| Some(file.location.join(path.strip_prefix(&file.path).ok()?)));
-        // Joining nothing would leave a slash at the end.
+            copied.and_then(|file| Some(file.location.join(path.strip_prefix(&file.path).ok()?)));
+        // Joining an empty path would leave a slash at the end.
         below.map_or_else(|| path.to_owned(), |below| below.components().collect())
     }
 
-    /// Returns the same for a backend that cannot show files at another path than the one that they
-    /// lie at.
+    /// Returns the same grants for a backend that cannot map paths: each file at the path where it
+    /// is stored, so a [copied](crate::Request::copy) skill runs at the path of its copy.
     #[must_use]
     pub fn with_real_paths(&self) -> Self {
         let mut grants = self.clone();
@@ -199,51 +226,52 @@ impl Grants {
     /// Returns the innermost granted file or directory at or above `path`.
     #[must_use]
     pub fn innermost_grant(&self, path: &Path) -> Option<&FileGrant> {
-        let around = self
+        let enclosing = self
             .files
             .iter()
             .filter(|file| path.starts_with(&file.path));
-        around.max_by_key(|file| file.path.components().count())
+        enclosing.max_by_key(|file| file.path.components().count())
     }
 
-    /// Returns the innermost protected path at or above `path` in what was granted as `granted`;
-    /// nothing when there is none.
+    /// Returns the innermost protected path at or above `path` and strictly below `granted`, the
+    /// path of a grant; `None` if there is none.
     #[must_use]
     pub fn protected_in(&self, granted: &Path, path: &Path) -> Option<PathBuf> {
         innermost_protected(path, granted, &self.protected)
     }
 
-    /// Returns the hosts that may be reached.
+    /// Returns the hosts that the run may connect to.
     #[must_use]
     pub fn network(&self) -> &NetworkGrant {
         &self.network
     }
 
-    /// Returns the programs that may be started.
+    /// Returns the programs that the run may start.
     #[must_use]
     pub fn spawn(&self) -> &SpawnGrant {
         &self.spawn
     }
 
-    /// Returns the names of the variables of the host that may be seen.
+    /// Returns the names of the host variables that the run gets.
     #[must_use]
     pub fn variables(&self) -> &BTreeSet<String> {
         &self.variables
     }
 
-    /// Returns how much may be used.
+    /// Returns the resource limits.
     #[must_use]
     pub fn limits(&self) -> &ResourceLimits {
         &self.limits
     }
 
-    /// Returns what was asked for, and why it was granted.
+    /// Returns the decision on each requested permission; all allow.
     #[must_use]
     pub fn decisions(&self) -> &[PermissionDecision] {
         &self.decisions
     }
 
-    /// Says whether something of a capability was granted beyond what every program gets.
+    /// Returns true if anything of a capability is granted. The skill directory counts as
+    /// [`Capability::Read`].
     #[must_use]
     pub fn includes(&self, capability: Capability) -> bool {
         match capability {
@@ -259,8 +287,8 @@ impl Grants {
     }
 }
 
-/// Where a program with a file system of its own finds a path: the workspace has a name, everything
-/// else its own.
+/// Returns the path inside a virtual file system: `/workspace` for the workspace, the host path for
+/// everything else.
 fn guest_path(path: &Path, request: &Request) -> Cow<'static, str> {
     let below = request
         .workspace
@@ -273,79 +301,87 @@ fn guest_path(path: &Path, request: &Request) -> Cow<'static, str> {
     }
 }
 
-/// A file or directory that may be used, with everything below it.
+/// A granted file or directory, with everything below it.
+///
+/// It has up to three paths: the host path by which the run requested it, the host path where the
+/// bytes are (they differ for a [copy](crate::Request::copy)), and the path inside a virtual file
+/// system.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct FileGrant {
     #[serde(serialize_with = "crate::path::serialize_lossy")]
     path: PathBuf,
     #[serde(serialize_with = "crate::path::serialize_lossy")]
+    // Kept apart from `path`: rules and protected names are about the path, bytes are read here.
     location: PathBuf,
     guest_path: Cow<'static, str>,
     access: Access,
 }
 
 impl FileGrant {
-    /// Returns the path on this machine by which the program knows it.
+    /// Returns the host path by which the run knows it.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns where the files lie that the program gets: at [`path`](Self::path), or in the
-    /// [copy](crate::Request::copy) of it.
+    /// Returns the host path of the files that the run gets: [`path`](Self::path), or its
+    /// [copy](crate::Request::copy).
     #[must_use]
     pub fn location(&self) -> &Path {
         &self.location
     }
 
-    /// Returns where a program that sees a file system of its own finds it: `/skill`, `/workspace`,
-    /// else its path on this machine.
+    /// Returns its path in a virtual file system: `/skill`, at or below `/workspace`, else the host
+    /// path.
     #[must_use]
     pub fn guest_path(&self) -> &str {
         &self.guest_path
     }
 
-    /// Returns what may be done with it.
+    /// Returns the granted access.
     #[must_use]
     pub fn access(&self) -> Access {
         self.access
     }
 }
 
-/// What may be done with a file or directory.
+/// The access to a granted file or directory. Executing a file takes a grant for the program
+/// ([`SpawnGrant`]); access to its file is not sufficient.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
     /// Read and list.
     ReadOnly,
-    /// Read, list, create, change and delete.
+    /// Read, list, create, change and delete, except at [protected](Grants::protected) paths.
     ReadWrite,
 }
 
-/// The hosts that may be reached.
+/// The hosts that a run may connect to, by name. Backends resolve the names themselves and never
+/// connect to private or loopback addresses, whatever a name resolves to.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NetworkGrant {
-    /// None.
+    /// No host.
     None,
-    /// These, by name.
+    /// The hosts that pass this filter.
     Hosts(HostFilter),
 }
 
-/// The programs that may be started.
+/// The programs that a run may start, by name. A name is looked up in the search path of the
+/// backend, never in the workspace, so a run cannot substitute a program.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SpawnGrant {
-    /// None.
+    /// No program.
     None,
-    /// These, by their names without a path.
+    /// The programs with these names, without a path.
     Programs(BTreeSet<String>),
-    /// All that the sandbox can see.
+    /// All programs that are visible in the sandbox.
     Any,
 }
 
 impl SpawnGrant {
-    /// Says whether a program of this name may be started.
+    /// Returns true if a program of this name may be started. Names are compared exactly.
     #[must_use]
     pub fn allows_program(&self, name: &str) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! Names of hosts, and patterns of them.
+//! Host names and host patterns.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,16 +7,28 @@ use std::str::FromStr;
 use crate::PolicyError;
 use crate::error::Repr;
 
-/// The longest name of a host (RFC 1035).
+/// Maximum length of a host name (RFC 1035).
 const MAX_NAME_BYTES: usize = 253;
-/// The longest part of one.
+/// Maximum length of a label, the part between two dots.
 const MAX_LABEL_BYTES: usize = 63;
 
-/// A host, all hosts below a domain, or all hosts.
+/// A pattern of host names: one host, all hosts below a domain, or all hosts.
 ///
-/// Written as `api.example.com`, `*.example.com` (which is not `example.com` itself) and `*`. Kept
-/// in lower case, without a final dot. No scheme, port or path; names in other scripts are written
-/// in their ASCII form (`xn--…`).
+/// Written as `api.example.com`, `*.example.com` (which does not match `example.com` itself) and
+/// `*`, without scheme, port or path. Normalized to lowercase without a final dot. Names in other
+/// scripts are written in their ASCII form (`xn--…`): a rule and a request must not look alike and
+/// mean different hosts.
+///
+/// ```
+/// use skills_policy::HostPattern;
+///
+/// let pattern: HostPattern = "*.Example.com".parse()?;
+/// assert_eq!(pattern.to_string(), "*.example.com");
+/// assert!(pattern.matches("api.example.com.") && !pattern.matches("example.com"));
+/// assert!(HostPattern::ANY.covers(&pattern));
+/// assert!("https://example.com".parse::<HostPattern>().is_err());
+/// # Ok::<(), skills_policy::PolicyError>(())
+/// ```
 #[derive(
     Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -26,28 +38,30 @@ pub struct HostPattern(Kind);
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Kind {
     Exact(String),
-    /// All below this domain.
+    /// All hosts below this domain.
     Subdomains(String),
     Any,
 }
 
 impl HostPattern {
-    /// All hosts.
+    /// The pattern that matches all hosts, written `*`.
     pub const ANY: Self = Self(Kind::Any);
 
-    /// Says whether a host fits; it is compared without regard to case and final dot.
+    /// Returns true if a host name matches. Case and a final dot are ignored; text that is not a
+    /// host name matches nothing.
     #[must_use]
     pub fn matches(&self, host: &str) -> bool {
         normalize_name(host).is_some_and(|host| self.covers(&Self(Kind::Exact(host))))
     }
 
-    /// Says whether every host that fits `other` fits this as well.
+    /// Returns true if every host that matches `other` matches `self`.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (Kind::Any, _) => true,
             (Kind::Exact(name), Kind::Exact(other)) => name == other,
             (Kind::Subdomains(domain), Kind::Exact(other)) => is_below(other, domain),
+            // All subdomains of `other` are below `domain`, also if both are the same.
             (Kind::Subdomains(domain), Kind::Subdomains(other)) => {
                 other == domain || is_below(other, domain)
             }
@@ -56,20 +70,24 @@ impl HostPattern {
     }
 }
 
-/// No part of a [`name`] is empty, so that there is a name before the dot.
+/// Returns true if `host` is strictly below `domain`.
 fn is_below(host: &str, domain: &str) -> bool {
+    // Labels are never empty, so there is a label before the dot; the dot itself is required, since
+    // `evilexample.com` is not below `example.com`.
     host.strip_suffix(domain)
         .is_some_and(|rest| rest.ends_with('.'))
 }
 
-/// Returns the name in lower case without a final dot; nothing when it is none.
+/// Returns the name in lowercase without a final dot; `None` if it is not a host name.
 fn normalize_name(text: &str) -> Option<String> {
+    // `a.example.` is the same host in absolute form; a rule must match both.
     let text = text.strip_suffix('.').unwrap_or(text);
     let is_label = |label: &str| {
-        let inside = label
+        // Underscores are not valid in host names but common in DNS.
+        let has_valid_chars = label
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
-        inside
+        has_valid_chars
             && !label.is_empty()
             && label.len() <= MAX_LABEL_BYTES
             && !label.starts_with('-')
@@ -83,21 +101,22 @@ impl FromStr for HostPattern {
     type Err = PolicyError;
 
     fn from_str(text: &str) -> Result<Self, PolicyError> {
-        let wrong = || {
+        let invalid = || {
             PolicyError::from(Repr::Host {
                 text: text.to_owned(),
             })
         };
+        // A wildcard is the whole first label only: `*a.example` would match hosts of other owners.
         match text.strip_prefix("*.") {
             _ if text == "*" => Ok(Self::ANY),
             Some(domain) => normalize_name(domain)
                 .map(Kind::Subdomains)
                 .map(Self)
-                .ok_or_else(wrong),
+                .ok_or_else(invalid),
             None => normalize_name(text)
                 .map(Kind::Exact)
                 .map(Self)
-                .ok_or_else(wrong),
+                .ok_or_else(invalid),
         }
     }
 }
@@ -126,7 +145,10 @@ impl TryFrom<String> for HostPattern {
     }
 }
 
-/// The hosts that may be reached: those that fit one of `allowed` and none of `denied`.
+/// A filter of host names: a host passes if it matches one of `allowed` and none of `denied`.
+///
+/// `deny` rules for hosts are subtracted here instead of denying a wider pattern as a whole,
+/// because each connection is checked by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct HostFilter {
     pub(crate) allowed: BTreeSet<HostPattern>,
@@ -135,21 +157,21 @@ pub struct HostFilter {
 }
 
 impl HostFilter {
-    /// Says whether a host may be reached. What its name leads to is the backend's affair: private
-    /// addresses never are.
+    /// Returns true if the filter allows a host name. The backend additionally checks the addresses
+    /// that the name resolves to: private ones are never allowed.
     #[must_use]
     pub fn allows(&self, host: &str) -> bool {
         self.allowed.iter().any(|pattern| pattern.matches(host))
             && !self.denied.iter().any(|pattern| pattern.matches(host))
     }
 
-    /// Returns the patterns of which a host must fit one.
+    /// Returns the allowed patterns, of which a host must match at least one.
     #[must_use]
     pub fn allowed(&self) -> &BTreeSet<HostPattern> {
         &self.allowed
     }
 
-    /// Returns the patterns of which a host must fit none.
+    /// Returns the denied patterns, of which a host must match none.
     #[must_use]
     pub fn denied(&self) -> &BTreeSet<HostPattern> {
         &self.denied
@@ -188,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_refused() {
+    fn invalid_host_names_are_rejected() {
         for text in [
             "",
             "https://a.example",
@@ -209,16 +231,16 @@ mod tests {
     }
 
     #[test]
-    fn a_list_takes_denied_hosts_out() {
-        let list = HostFilter {
+    fn denied_hosts_are_subtracted() {
+        let filter = HostFilter {
             allowed: [pattern("*.example")].into(),
             denied: [pattern("evil.example"), pattern("*.evil.example")].into(),
         };
         assert!(
-            list.allows("good.example")
-                && !list.allows("EVIL.example.")
-                && !list.allows("x.evil.example")
-                && !list.allows("other")
+            filter.allows("good.example")
+                && !filter.allows("EVIL.example.")
+                && !filter.allows("x.evil.example")
+                && !filter.allows("other")
         );
     }
 }

@@ -1,42 +1,61 @@
-//! Decides what a program may do: a [`Request`] and [`Policy`] in, a [`Authorization`] out.
+//! Decides what a program may do: a [`Request`] and a [`Policy`] in, an [`Authorization`] out.
 //!
 //! ```text
-//! allowed-tools --Request::tool--> Request --Rules--> stored approvals --> a question --> Granted(Grants) | Denied(Denial)
-//!                                            deny first  for this content    or no answer: denied
+//! allowed-tools --Request::allowed_tool--> Request
+//!                                             |
+//!     Policy: deny rules, ask rules, allow rules, mode
+//!                                             |
+//!     ApprovalStore, approvals of the session (for exactly this content)
+//!                                             |
+//!     Approver: ApprovalRequest -> ApprovalResponse (none: denied)
+//!                                             |
+//!                         Granted(Grants) | Denied(Denial)
 //! ```
 //!
-//! Nothing is granted that no rule, approval or answer allows, and a deny rule wins over
-//! everything. What every program gets, without asking, is little: it may read its own directory
-//! and write a private scratch directory. It gets no network, starts no other program and sees no
-//! variable of the host.
+//! Nothing is granted that no rule, approval or response allows, and a `deny` rule overrides
+//! everything. Without any rule a program gets little: it may read its skill directory and write a
+//! private scratch directory. It has no network, spawns no other program and gets no variable of
+//! the host.
 //!
-//! [`Policy::authorize`] decides by rules alone; [`PermissionManager::authorize`] asks an
-//! [`Approver`] where they are silent. Each thing that was asked for has a [`PermissionDecision`]
-//! that names the rule.
+//! [`Policy::authorize`] decides by rules alone; [`PermissionManager::authorize`] additionally uses
+//! stored approvals and asks an [`Approver`]. Each requested permission has a
+//! [`PermissionDecision`] that names the rule or response that decided.
 //!
-//! [`Grants`] are proof: only decisions make ones that grant anything, so whoever holds them was
-//! allowed.
+//! [`Grants`] are proof of authorization: only decisions create grants that allow anything.
 //!
 //! ```compile_fail,E0451
-//! // No field is public and there is no constructor: grants cannot be written down, only decided.
+//! // No field is public and there is no constructor: grants cannot be written, only decided.
 //! let grants = skills_policy::Grants { files: vec![], ..skills_policy::Grants::none() };
 //! ```
 //!
-//! This crate must never know skills, YAML, files, or how anything is enforced. It cannot read
-//! prose, so prose cannot argue with it.
+//! This crate must not know skills, YAML, files, or how grants are enforced. It does not read
+//! prose, so text of a skill cannot influence a decision.
 //!
 //! ```
 //! use skills_policy::{Authorization, Effect, Policy, Request, Rule, RuleSource};
 //!
-//! let request = Request::new("/skills/deploy").allowed_tool("Read", None).allowed_tool("Bash", Some("git:*"));
-//! let Authorization::Denied(denial) = Policy::default().authorize(&request) else { panic!("spawning is denied by default") };
-//! assert_eq!(denial.to_string(), "may not start git (asked by Bash(git:*)): no rule allows it, and there was nobody to ask");
+//! let request = Request::new("/skills/deploy")
+//!     .allowed_tool("Read", None)
+//!     .allowed_tool("Bash", Some("git:*"));
+//! let Authorization::Denied(denial) = Policy::default().authorize(&request) else {
+//!     panic!("spawning is denied by default")
+//! };
+//! assert_eq!(
+//!     denial.to_string(),
+//!     "permission denied: spawn `git` (requested by `Bash(git:*)`): \
+//!      no rule allows it and no approver is available"
+//! );
 //!
 //! let rule = Rule::parse(Effect::Allow, RuleSource::User, "spawn:git")?.origin("policy.toml");
 //! let policy = Policy::default().rule(rule);
-//! let Authorization::Granted(grants) = policy.authorize(&request) else { panic!("it is allowed") };
+//! let Authorization::Granted(grants) = policy.authorize(&request) else {
+//!     panic!("a rule allows it")
+//! };
 //! assert!(grants.spawn().allows_program("git") && !grants.spawn().allows_program("curl"));
-//! assert_eq!(grants.decisions()[0].reason().to_string(), "by the rule `allow spawn:git (user, policy.toml)`");
+//! assert_eq!(
+//!     grants.decisions()[0].explanation(),
+//!     "granted by rule `allow spawn:git (user, policy.toml)`"
+//! );
 //! # Ok::<(), skills_policy::PolicyError>(())
 //! ```
 

@@ -1,32 +1,46 @@
-//! How much a run may use.
+//! Resource limits of a run.
 
 use std::time::Duration;
 
-/// How much a run may use.
+/// Resource limits of a run: time, memory, output, files and processes.
+///
+/// A request sets them, the ceiling of the policy lowers them, and the smaller value of each limit
+/// applies. Which of them a backend enforces, and how, is in its enforcement report.
+///
+/// ```
+/// use skills_policy::ResourceLimits;
+///
+/// let mut limits = ResourceLimits::default();
+/// limits.memory_bytes = u64::MAX;
+/// let effective = limits.min(&ResourceLimits::default_ceiling());
+/// assert_eq!(effective.memory_bytes, 2 << 30);
+/// assert_eq!(effective.wall_time.as_secs(), 30);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct ResourceLimits {
-    /// Wall-clock time. Default 30 seconds.
+    /// Wall-clock time, after which all processes of the run are killed. Default 30 seconds.
     pub wall_time: Duration,
-    /// Memory, in bytes. Default 256 MiB.
+    /// Memory in bytes, for all processes together where the backend can count that. Default 256
+    /// MiB.
     pub memory_bytes: u64,
-    /// Bytes kept of each of stdout and stderr: three quarters of them from the beginning and one
-    /// quarter from the end; what is between is counted and thrown away. Default 1 MiB.
+    /// Bytes captured of each of stdout and stderr: three quarters from the beginning and one
+    /// quarter from the end. The bytes between are counted and discarded. Default 1 MiB.
     pub captured_bytes: usize,
-    /// Bytes of stdout or stderr after which the program is stopped. Default 64 MiB.
+    /// Bytes of stdout or of stderr after which the program is killed. Default 64 MiB.
     pub output_limit_bytes: u64,
-    /// The largest file it may write, in bytes. Default 64 MiB.
+    /// Maximum size of a written file, in bytes. Default 64 MiB.
     pub file_bytes: u64,
-    /// Open files. Default 256.
+    /// Open files per process. Default 256.
     pub open_files: u64,
-    /// Processes and threads at once. Default 128.
+    /// Concurrent processes and threads. Default 128.
     pub processes: u64,
-    /// What its private scratch space holds, in bytes. Default 256 MiB.
+    /// Capacity of the private scratch directory, in bytes. Default 256 MiB.
     pub scratch_bytes: u64,
 }
 
 impl ResourceLimits {
-    /// Returns the smaller of each limit.
+    /// Returns the smaller value of each limit.
     #[must_use]
     pub fn min(&self, other: &Self) -> Self {
         Self {
@@ -41,8 +55,8 @@ impl ResourceLimits {
         }
     }
 
-    /// Returns the most that rules without a ceiling of their own admit: ten minutes, 2 GiB, and
-    /// eight times the other defaults.
+    /// Returns the ceiling used when the policy sets none: 10 minutes, 2 GiB of memory, and eight
+    /// times the other defaults.
     #[must_use]
     pub fn default_ceiling() -> Self {
         Self {

@@ -1,10 +1,11 @@
-//! Paths, and names of programs, as they are compared and written.
+//! Checks of paths and program names.
 
 use std::path::{Component, Path, PathBuf};
 
 use serde::Serializer;
 
-/// Writes a path as text whatever its bytes are; a path that is no text is never granted.
+/// Serializes a path as text. Lossy conversion is safe here: a path that is not UTF-8 is never
+/// granted.
 pub(crate) fn serialize_lossy<S: Serializer>(
     path: &Path,
     serializer: S,
@@ -12,28 +13,32 @@ pub(crate) fn serialize_lossy<S: Serializer>(
     serializer.serialize_str(&path.to_string_lossy())
 }
 
-/// Says whether a path can be compared part by part, and be shown.
+/// Returns true if a path can be compared by component and be displayed: absolute, UTF-8, without
+/// `..`.
 pub(crate) fn is_comparable(path: &Path) -> bool {
+    // Without `..`, a path that starts with the components of another one is inside it.
     path.is_absolute() && path.to_str().is_some() && !has_parent(path)
 }
 
+/// Returns true if a path contains `..`.
 pub(crate) fn has_parent(path: &Path) -> bool {
     path.components().any(|part| part == Component::ParentDir)
 }
 
-/// Leaves out the `.` and the doubled `/` that comparing would trip over.
+/// Returns the path without `.` and doubled slashes, which would break comparison by component.
 pub(crate) fn normalize(path: &Path) -> PathBuf {
     path.components().collect()
 }
 
-/// Says whether a text is the bare name of a program, and nothing that a path, a shell or a reader
-/// would take for more.
+/// Returns true if a text is a bare program name of at most 128 bytes. Anything that a file system,
+/// a shell, an option parser or a reader could interpret differently is rejected.
 pub(crate) fn is_program_name(name: &str) -> bool {
-    let inside = name
+    let has_valid_chars = name
         .bytes()
         .all(|b| b.is_ascii_alphanumeric() || b"._+-@".contains(&b));
-    inside
+    has_valid_chars
         && (1..=128).contains(&name.len())
+        // `-x` would be an option of `env` and of shells.
         && !name.starts_with('-')
         && name != "."
         && name != ".."

@@ -1,11 +1,27 @@
-//! One thing that a program may be permitted.
+//! A single permission.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::{Capability, HostPattern};
 
-/// One thing that a program may be permitted.
+/// One thing that a program may do, optionally for one target.
+///
+/// Paths are absolute and canonical, and are compared by component; a permission for a directory
+/// includes everything below it. The order of the variants is the order in which decisions are
+/// listed. Serialized in approvals, so the names of variants are a stored format.
+///
+/// [`Display`](fmt::Display) writes a phrase such as ``spawn `git` `` for an approver. It can
+/// contain text of the skill, in backquotes.
+///
+/// ```
+/// use skills_policy::Permission;
+///
+/// let data = Permission::Write("/data".into());
+/// assert!(data.covers(&Permission::Read("/data/in.csv".into())));
+/// assert!(!data.covers(&Permission::Write("/database".into())));
+/// assert_eq!(Permission::Program("git".to_owned()).to_string(), "spawn `git`");
+/// ```
 #[derive(
     Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -17,37 +33,38 @@ pub enum Permission {
     /// Read and write this file, or this directory and everything below it.
     Write(#[serde(serialize_with = "crate::path::serialize_lossy")] PathBuf),
     /// Read and write a path at or below a [protected](crate::PROTECTED_PATHS) one. No wider rule,
-    /// approval or mode gives it: only a rule or an answer for the protected path itself, or for a
-    /// path in it.
+    /// approval or mode implies it: only a rule or an approval for the protected path itself, or
+    /// for a path in it.
     WriteProtected {
-        /// What is to be written, and everything below it.
+        /// The path to write, with everything below it.
         #[serde(serialize_with = "crate::path::serialize_lossy")]
         path: PathBuf,
         /// The innermost protected path at or above it.
         #[serde(serialize_with = "crate::path::serialize_lossy")]
         protected: PathBuf,
     },
-    /// Reach these hosts.
+    /// Connect to the hosts that match this pattern.
     Host(HostPattern),
-    /// Reach whichever hosts the rules list: a wish, which becomes [`Host`](Self::Host)s before
-    /// anything is decided.
+    /// Connect to the hosts that the rules list. It is replaced by one [`Host`](Self::Host) for
+    /// each of them before anything is decided.
     ListedHosts,
-    /// Start this program, named without a path.
+    /// Start the program of this name, without a path.
     Program(String),
     /// Start any program.
     AnyProgram,
-    /// See this variable.
+    /// Read this environment variable of the host.
     Variable(String),
-    /// Run as a hook, at this event, this command. No rule allows it, only approvals and answers
-    /// do.
+    /// Run as a hook: the event and the command. No rule allows it, only an approval does, because
+    /// a hook runs without a request of the user.
     Hook(String),
-    /// Something that was asked for in words that mean nothing here; it is always denied.
+    /// A pattern of `allowed-tools` that could not be parsed; always denied, so that a typing
+    /// mistake does not silently remove a restriction.
     #[serde(alias = "unreadable")]
     Invalid(Capability, String),
 }
 
 impl Permission {
-    /// Returns the kind of power.
+    /// Returns the capability that the permission belongs to.
     #[must_use]
     pub fn capability(&self) -> Capability {
         match self {
@@ -60,7 +77,8 @@ impl Permission {
         }
     }
 
-    /// Says whether whoever has this needs not ask for `other`.
+    /// Returns true if `self` implies `other`: the same, a narrower one, or reading below a
+    /// writable path.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         match (self, other) {
@@ -72,16 +90,19 @@ impl Permission {
                     path: below,
                     protected,
                 },
+                // An approval of `.git` is not one of `.git/hooks`, which is protected by itself.
             ) => below.starts_with(path) && path.starts_with(protected),
             (Self::WriteProtected { path, .. }, Self::Read(below)) => below.starts_with(path),
             (Self::Host(wide), Self::Host(narrow)) => wide.covers(narrow),
+            // Not `Hook`, which runs without a request of the user.
             (Self::AnyProgram, Self::Program(_)) => true,
+            // A stored approval must not allow a text that a later version can parse.
             (Self::Invalid(..), _) => false,
             _ => self == other,
         }
     }
 
-    /// Returns the file or directory that it is about.
+    /// Returns the file or directory, `None` for permissions without a path.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match self {
@@ -94,31 +115,38 @@ impl Permission {
 impl fmt::Display for Permission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Read(path) => write!(f, "read {}", path.display()),
-            Self::Write(path) => write!(f, "write {}", path.display()),
+            Self::Read(path) => write!(f, "read `{}`", path.display()),
+            Self::Write(path) => write!(f, "write `{}`", path.display()),
             Self::WriteProtected { path, .. } => {
                 write!(
                     f,
-                    "write {}, which is PROTECTED: other programs run or obey what lies there",
+                    "write `{}`, which is PROTECTED: other programs execute or trust files there",
                     path.display()
                 )
             }
-            Self::Host(pattern) if *pattern == HostPattern::ANY => f.write_str("reach any host"),
-            Self::Host(pattern) => write!(f, "reach {pattern}"),
-            Self::ListedHosts => f.write_str("reach hosts"),
-            Self::Program(name) => write!(f, "start {name}"),
-            Self::AnyProgram => f.write_str("start programs"),
-            Self::Variable(name) => write!(f, "see the variable {name}"),
-            Self::Hook(command) => write!(f, "run as a hook: {command}"),
-            Self::Invalid(Capability::Spawn, text) => write!(f, "start {:?}", truncate(text)),
-            Self::Invalid(_, text) => write!(f, "reach {:?}", truncate(text)),
+            Self::Host(pattern) if *pattern == HostPattern::ANY => {
+                f.write_str("connect to any host")
+            }
+            Self::Host(pattern) => write!(f, "connect to `{pattern}`"),
+            Self::ListedHosts => f.write_str("connect to the hosts that rules list"),
+            Self::Program(name) => write!(f, "spawn `{name}`"),
+            Self::AnyProgram => f.write_str("spawn any program"),
+            Self::Variable(name) => write!(f, "read variable `{name}`"),
+            Self::Hook(command) => write!(f, "run hook `{command}`"),
+            Self::Invalid(Capability::Spawn, text) => {
+                write!(f, "spawn `{}`", truncate(text).escape_debug())
+            }
+            Self::Invalid(_, text) => {
+                write!(f, "connect to `{}`", truncate(text).escape_debug())
+            }
         }
     }
 }
 
-/// Cuts what a skill wrote to a length that a reader takes in.
+/// Truncates text of a skill to 60 characters, so that it cannot fill an approval prompt.
 pub(crate) fn truncate(text: &str) -> String {
     const MAX_CHARACTERS: usize = 60;
+    // Characters and not bytes, so that no character is split.
     if text.chars().nth(MAX_CHARACTERS).is_none() {
         return text.to_owned();
     }

@@ -1,30 +1,60 @@
-//! Rules, approvals and whoever is asked, together.
+//! Authorization by policy, stored approvals and an approver together.
 
-use std::collections::BTreeSet;
+mod approvals;
+
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Poll;
 
+use self::approvals::{
+    ApplicableApprovals, build_approval, content_status, matches_request, risk_notes,
+};
 use crate::approval::NullApprovalStore;
 use crate::policy::RuleEvaluation;
 use crate::session_approvals::{Epoch, SessionApprovals};
 use crate::{
     Approval, ApprovalMode, ApprovalRequest, ApprovalResponse, ApprovalStore, Approver,
-    Authorization, BoxError, ContentStatus, Decision, DecisionReason, Denial, HostPattern,
-    NewContentPolicy, Permission, PermissionDecision, Policy, Request, RuleSource,
+    Authorization, BoxError, ContentStatus, Decision, DecisionReason, Denial, NewContentPolicy,
+    PermissionDecision, Policy, Request, RuleSource,
 };
 
-/// The most things that somebody is asked about at once. Whoever wants more is denied: nobody reads
-/// it.
-const MAX_PENDING: usize = 64;
+/// Maximum permissions in one approval request; larger requests are denied. An approver does not
+/// read longer lists, and a dangerous permission could hide in one.
+pub(crate) const MAX_PENDING: usize = 64;
 
-/// Decides by rules, stored approvals and answers, in this order.
+/// Authorizes requests by rules, stored approvals and responses of an approver, in this order.
 ///
-/// Defaults: the default [`Policy`], nobody to ask, no store. Then everything that would have to be
-/// asked for is denied. Of each session the answers for at most 200 contents are remembered, and of
-/// more its oldest is forgotten; of all sessions together 10,000, and of more the oldest of the
-/// session that has most.
+/// Defaults: the default [`Policy`], no approver, no store; then everything that needs approval is
+/// denied. Approvals for a session are kept in memory for at most 200 contents per session, with
+/// the oldest evicted first, and for 10,000 contents in total, with the oldest of the largest
+/// session evicted first. All methods take `&self`; one manager serves any number of concurrent
+/// runs.
+///
+/// ```
+/// use skills_policy::{ApprovalResponse, Authorization, PermissionManager, Request};
+/// use std::sync::Arc;
+///
+/// let request = Request::new("/skills/deploy")
+///     .content_digest("sha256:1")
+///     .allowed_tool("Bash", Some("git:*"));
+/// let manager = PermissionManager::default().approver(Arc::new(ApprovalResponse::AllowSession));
+/// assert!(matches!(manager.preview(&request), Authorization::Denied(_)));
+///
+/// # fn block_on<T>(future: impl Future<Output = T>) -> T {
+/// #     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+/// #     match std::pin::pin!(future).poll(&mut context) {
+/// #         std::task::Poll::Ready(value) => value,
+/// #         std::task::Poll::Pending => panic!("the approver responds at once"),
+/// #     }
+/// # }
+/// let authorization = block_on(manager.authorize(&request, None));
+/// assert!(matches!(authorization, Authorization::Granted(_)));
+/// // The approval is remembered for this content, so a preview grants it too.
+/// assert!(matches!(manager.preview(&request), Authorization::Granted(_)));
+/// let update = request.content_digest("sha256:2");
+/// assert!(matches!(manager.preview(&update), Authorization::Denied(_)));
+/// ```
 #[must_use]
 pub struct PermissionManager {
     policy: Policy,
@@ -33,31 +63,36 @@ pub struct PermissionManager {
     session_approvals: SessionApprovals,
 }
 
-/// What rules and approvals come to.
+/// The result of evaluating rules and stored approvals, before any approver is asked.
+///
+/// Use it instead of [`PermissionManager::authorize`] to do something between the two steps, such
+/// as starting a timeout or checking requirements before a user is asked.
 #[derive(Debug)]
 #[must_use]
 pub enum Evaluation {
-    /// They decide.
+    /// Rules and approvals are sufficient.
     Decided(Box<Authorization>),
-    /// Somebody has to be asked.
+    /// An approver has to respond.
     NeedsApproval(Box<PendingApproval>),
 }
 
-/// A decision that an answer is missing to.
+/// An authorization that waits for the response of an approver.
+///
+/// Consumed by [`PermissionManager::request_approval`], [`PermissionManager::timed_out`] or
+/// [`PermissionManager::approve_permanently`]. Dropping it denies, since nothing runs without
+/// [`Grants`](crate::Grants).
 #[derive(Debug)]
 pub struct PendingApproval {
     request: Request,
     evaluation: RuleEvaluation,
     approval_request: ApprovalRequest,
-    /// Whether the content itself has to be approved.
-    requires_content_approval: bool,
-    /// Why stored approvals do not count.
+    /// Why stored approvals were ignored.
     store_warnings: Vec<String>,
     epoch: Epoch,
 }
 
 impl PendingApproval {
-    /// Returns what is to be asked.
+    /// Returns the request for the approver.
     #[must_use]
     pub fn approval_request(&self) -> &ApprovalRequest {
         &self.approval_request
@@ -71,189 +106,139 @@ impl Default for PermissionManager {
 }
 
 impl PermissionManager {
-    /// Decides by these rules.
-    pub fn new(rules: Policy) -> Self {
+    /// Creates a manager with a policy, without approver and store.
+    pub fn new(policy: Policy) -> Self {
         Self {
-            policy: rules,
+            policy,
             approver: None,
             store: Arc::new(NullApprovalStore),
             session_approvals: SessionApprovals::default(),
         }
     }
 
-    /// Asks this one.
+    /// Sets the approver for permissions that the policy leaves open. Default: none; they are
+    /// denied.
     pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
         self.approver = Some(approver);
         self
     }
 
-    /// Keeps approvals here.
+    /// Sets the store of permanent approvals. Default: [`NullApprovalStore`].
     pub fn store(mut self, store: Arc<dyn ApprovalStore>) -> Self {
         self.store = store;
         self
     }
 
-    /// Returns the rules.
+    /// Returns the policy.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// Decides, and asks where that is needed: `approver`, else the manager's own.
+    /// Authorizes a request, and asks `approver`, or else the manager's own, if approval is needed.
+    ///
+    /// Cancel safe: a future that is dropped while the approver is asked grants and stores nothing.
     pub async fn authorize(
         &self,
         request: &Request,
         approver: Option<&dyn Approver>,
     ) -> Authorization {
         match self.evaluate(request) {
-            Evaluation::Decided(decision) => *decision,
+            Evaluation::Decided(authorization) => *authorization,
             Evaluation::NeedsApproval(pending) => self.request_approval(*pending, approver).await,
         }
     }
 
-    /// Says what would be decided if nobody was asked.
+    /// Returns the authorization without asking an approver: everything that needs approval is
+    /// denied.
     pub fn preview(&self, request: &Request) -> Authorization {
         match self.evaluate(request) {
-            Evaluation::Decided(decision) => *decision,
-            Evaluation::NeedsApproval(pending) => self.deny_without_response(*pending),
+            Evaluation::Decided(authorization) => *authorization,
+            Evaluation::NeedsApproval(pending) => {
+                let reason = self.policy.no_approver_reason();
+                self.finish(*pending, Decision::Deny, &reason)
+            }
         }
     }
 
-    /// Applies rules, then approvals.
+    /// Applies the rules, then stored approvals and those of the session.
     pub fn evaluate(&self, request: &Request) -> Evaluation {
-        let put = self.session_approvals.epoch();
-        let mut ruling = self.policy.evaluate(request);
-        let is_open = |verdict: &PermissionDecision| verdict.decision == Decision::Ask;
-        let open = ruling
-            .decisions
-            .iter()
-            .filter(|verdict| is_open(verdict))
-            .count();
-        let is_denied = ruling
-            .decisions
-            .iter()
-            .any(|verdict| verdict.decision == Decision::Deny);
-        if is_denied || open > MAX_PENDING {
-            // Nothing of it will run, so nobody is asked about the rest.
-            let reason = if is_denied {
-                DecisionReason::OtherDenied
-            } else {
-                DecisionReason::TooManyPermissions { count: open }
-            };
-            ruling
-                .decisions
-                .iter_mut()
-                .filter(|verdict| is_open(verdict))
-                .for_each(|verdict| verdict.resolve(Decision::Deny, reason.clone()));
-            return Evaluation::Decided(Box::new(self.policy.finish(request, ruling)));
+        // Read first: a session that is removed from here on must not get this response.
+        let epoch = self.session_approvals.epoch();
+        let mut evaluation = self.policy.evaluate(request);
+        if let Some(reason) = reason_not_to_ask(&evaluation) {
+            evaluation.resolve_pending(Decision::Deny, &reason);
+            return self.decided(request, evaluation);
         }
-        if open == 0 && !self.requires_content_approval(&ruling, &[]) {
-            return Evaluation::Decided(Box::new(self.policy.finish(request, ruling)));
+        // Most runs end here, without reading the store.
+        if !evaluation.is_pending() && !self.requires_content_approval(&evaluation, &[]) {
+            return self.decided(request, evaluation);
         }
-        let mut notes = Vec::new();
-        let stored = self.store.load(&request.directory).unwrap_or_else(|error| {
-            notes.push(format!("stored approvals cannot be read: {error}"));
-            None
-        });
-        let approved = self.matching_approvals(request, stored.as_ref());
-        let is_content_open = self.requires_content_approval(&ruling, &approved)
-            && self.requires_content_approval(&ruling, &self.matching_session_approvals(request));
-        let of_words = self.matching_session_approvals(request);
-        for verdict in ruling
-            .decisions
-            .iter_mut()
-            .filter(|verdict| is_open(verdict))
-        {
-            let by_content = if request.is_ad_hoc_permission(&verdict.permission) {
-                &[][..]
-            } else {
-                &approved
-            };
-            if by_content
-                .iter()
-                .chain(&of_words)
-                .any(|approval| approval.covers(&verdict.permission))
-            {
-                verdict.resolve(Decision::Allow, DecisionReason::PreviouslyApproved);
-            }
+        let approvals = self.load_approvals(request);
+        // Either basis is sufficient: the content was approved, or this command on this content.
+        let requires_content_approval = self
+            .requires_content_approval(&evaluation, &approvals.for_content)
+            && self.requires_content_approval(&evaluation, &approvals.for_command);
+        approvals.apply(request, &mut evaluation);
+        if !requires_content_approval && !evaluation.is_pending() {
+            return self.decided(request, evaluation);
         }
-        if !is_content_open && !ruling.decisions.iter().any(is_open) {
-            return Evaluation::Decided(Box::new(self.policy.finish(request, ruling)));
-        }
-        let trouble = notes.clone();
-        let mut question = self.build_request(request, &ruling, stored.as_ref(), &approved, notes);
-        question.requires_content_approval = is_content_open;
+        let mut approval_request = self.build_request(request, &evaluation, &approvals);
+        approval_request.requires_content_approval = requires_content_approval;
         Evaluation::NeedsApproval(Box::new(PendingApproval {
             request: request.clone(),
-            evaluation: ruling,
-            approval_request: question,
-            requires_content_approval: is_content_open,
-            store_warnings: trouble,
-            epoch: put,
+            evaluation,
+            approval_request,
+            store_warnings: approvals.warnings,
+            epoch,
         }))
     }
 
-    /// Asks `approver`, else the manager's own, and decides by the answer.
+    /// Asks `approver`, or else the manager's own, and decides by the response. In strict mode it
+    /// denies without asking.
     pub async fn request_approval(
         &self,
         pending: PendingApproval,
         approver: Option<&dyn Approver>,
     ) -> Authorization {
-        let approver = approver.or(self.approver.as_deref());
-        let (fate, reason) = match approver {
+        let (decision, reason) = match approver.or(self.approver.as_deref()) {
+            // Also for an approver of the call, which a client could provide.
             _ if self.policy.mode() == ApprovalMode::Strict => {
                 (Decision::Deny, DecisionReason::StrictMode)
             }
             None => (Decision::Deny, DecisionReason::NoApprover),
             Some(approver) => {
-                match request_catching_panics(approver, &pending.approval_request).await {
-                    Ok(Some(ApprovalResponse::Deny)) => (
-                        Decision::Deny,
-                        DecisionReason::ApproverResponded {
-                            response: ApprovalResponse::Deny,
-                            store_error: None,
-                        },
-                    ),
-                    Ok(Some(answer)) => (Decision::Allow, self.store_response(&pending, answer)),
-                    Ok(None) => (Decision::Deny, DecisionReason::NoResponse),
-                    Err(error) => (
-                        Decision::Deny,
-                        DecisionReason::ApproverFailed {
-                            error: error.to_string(),
-                        },
-                    ),
-                }
+                let response = request_catching_panics(approver, &pending.approval_request).await;
+                self.apply_response(&pending, response)
             }
         };
-        self.finish(pending, fate, &reason)
+        self.finish(pending, decision, &reason)
     }
 
-    /// Decides without an answer, because none came in time.
+    /// Denies a pending request whose approver did not respond in time.
     pub fn timed_out(&self, pending: PendingApproval) -> Authorization {
         self.finish(pending, Decision::Deny, &DecisionReason::NoResponse)
     }
 
-    /// Forgets what was answered for a [session](Request::session). The answer to a question that
-    /// is open then holds for its own run alone.
+    /// Removes the approvals of a [session](Request::session). A response to a request that is
+    /// pending now then applies to its own run only.
     pub fn clear_session(&self, session: &str) {
         self.session_approvals.remove_session(session);
     }
 
-    fn deny_without_response(&self, pending: PendingApproval) -> Authorization {
-        self.finish(pending, Decision::Deny, &self.policy.no_approver_reason())
-    }
-
-    /// Approves for good what was asked, as an answer of [`ApprovalResponse::AllowAlways`] would,
-    /// without running anything. Works in strict mode too.
+    /// Approves a pending request permanently, as [`ApprovalResponse::AllowAlways`] would, without
+    /// running anything. Works in strict mode too, where it is the only way to approve.
     ///
     /// # Errors
-    /// When there is no digest, or the store fails.
+    /// If the content has no digest, the request is for a [command](Request::ad_hoc), or the store
+    /// fails.
     pub fn approve_permanently(&self, pending: PendingApproval) -> Result<Authorization, BoxError> {
         if pending.request.ad_hoc_digest.is_some() {
-            return Err("a command is approved when it is to run, not beforehand".into());
+            return Err("cannot approve a command before it runs".into());
         }
         let approval = self
-            .build_approval(&pending, ApprovalResponse::AllowAlways)
+            .build_permanent_approval(&pending)
             .ok_or("the content has no digest")?;
+        // Before the authorization, so that a failed store does not look like a permanent approval.
         self.store.save(&approval)?;
         let reason = DecisionReason::ApproverResponded {
             response: ApprovalResponse::AllowAlways,
@@ -262,88 +247,76 @@ impl PermissionManager {
         Ok(self.finish(pending, Decision::Allow, &reason))
     }
 
-    /// Whether the content has to be asked for: nobody approved it at all, or not for a power that
-    /// rules would give it now.
-    fn requires_content_approval(&self, ruling: &RuleEvaluation, approved: &[Approval]) -> bool {
-        let is_known = |verdict: &PermissionDecision| {
-            approved
+    fn decided(&self, request: &Request, evaluation: RuleEvaluation) -> Evaluation {
+        Evaluation::Decided(Box::new(self.policy.finish(request, evaluation)))
+    }
+
+    /// Returns true if the content has to be approved: it has no approval, or none that shows a
+    /// privilege that rules grant now.
+    fn requires_content_approval(
+        &self,
+        evaluation: &RuleEvaluation,
+        approvals: &[Approval],
+    ) -> bool {
+        let was_shown = |decision: &PermissionDecision| {
+            approvals
                 .iter()
-                .any(|approval| approval.was_shown(&verdict.permission))
+                .any(|approval| approval.was_shown(&decision.permission))
         };
         match self.policy.new_content() {
-            NewContentPolicy::Ask if approved.is_empty() => true,
-            NewContentPolicy::Ask | NewContentPolicy::AskIfPrivileged => ruling
+            NewContentPolicy::Ask if approvals.is_empty() => true,
+            NewContentPolicy::Ask | NewContentPolicy::AskIfPrivileged => evaluation
                 .decisions
                 .iter()
-                .any(|verdict| is_standing_privilege(verdict) && !is_known(verdict)),
+                .any(|decision| is_standing_privilege(decision) && !was_shown(decision)),
             NewContentPolicy::Allow => false,
         }
     }
 
-    /// The approvals for just this content.
-    fn matching_approvals(&self, request: &Request, stored: Option<&Approval>) -> Vec<Approval> {
-        let stored = stored
+    fn load_approvals(&self, request: &Request) -> ApplicableApprovals {
+        let mut warnings = Vec::new();
+        let stored = self.store.load(&request.directory).unwrap_or_else(|error| {
+            warnings.push(format!("cannot read stored approvals: {error}"));
+            None
+        });
+        let session = request.session.as_deref();
+        let mut for_content: Vec<Approval> = stored
+            .iter()
             .filter(|approval| matches_request(approval, request))
-            .cloned();
-        stored
-            .into_iter()
-            .chain(
-                self.session_approvals
-                    .get(request.session.as_deref(), |approval| {
-                        matches_request(approval, request)
-                    }),
-            )
-            .collect()
-    }
-
-    /// The answers of the request's session to just these words.
-    fn matching_session_approvals(&self, request: &Request) -> Vec<Approval> {
-        let Some(words) = request.ad_hoc_content_digest() else {
-            return Vec::new();
-        };
-        self.session_approvals
-            .get(request.session.as_deref(), |approval| {
-                approval.digest == words && approval.directory == request.directory
+            .cloned()
+            .collect();
+        for_content.extend(
+            self.session_approvals
+                .get(session, |approval| matches_request(approval, request)),
+        );
+        let for_command = request.ad_hoc_content_digest().map(|digest| {
+            self.session_approvals.get(session, |approval| {
+                approval.digest == digest && approval.directory == request.directory
             })
+        });
+        ApplicableApprovals {
+            stored,
+            for_content,
+            for_command: for_command.unwrap_or_default(),
+            warnings,
+        }
     }
 
     fn build_request(
         &self,
         request: &Request,
-        ruling: &RuleEvaluation,
-        stored: Option<&Approval>,
-        approved: &[Approval],
-        mut notes: Vec<String>,
+        evaluation: &RuleEvaluation,
+        approvals: &ApplicableApprovals,
     ) -> ApprovalRequest {
-        let with = |fate: Decision| {
-            ruling
-                .decisions
-                .iter()
-                .filter(|verdict| verdict.decision == fate)
-                .cloned()
-                .collect::<Vec<_>>()
-        };
-        let content = match stored {
-            _ if !approved.is_empty() => ContentStatus::Approved,
-            Some(before) if request.digest.is_some() => content_status(before, request),
+        let content = match &approvals.stored {
+            _ if !approvals.for_content.is_empty() => ContentStatus::Approved,
+            // Without a digest it is unknown whether the content changed.
+            Some(previous) if request.digest.is_some() => content_status(previous, request),
             _ => ContentStatus::New,
         };
-        if request.digest.is_none() {
-            let note = "its content has no digest, so an answer holds for this run only, and a change until it is given is not noticed";
-            notes.push(note.to_owned());
-        }
-        if with(Decision::Ask)
-            .iter()
-            .any(|verdict| verdict.permission == Permission::Host(HostPattern::ANY))
-        {
-            notes.push("all hosts could be reached".to_owned());
-        }
-        if with(Decision::Ask)
-            .iter()
-            .any(|verdict| matches!(verdict.permission, Permission::WriteProtected { .. }))
-        {
-            notes.push("DANGEROUS: what is written to a protected path can run outside of any sandbox later".to_owned());
-        }
+        let pending = evaluation.with_decision(Decision::Ask);
+        let mut notes = approvals.warnings.clone();
+        notes.extend(risk_notes(request, &pending));
         ApprovalRequest {
             name: request.name.clone(),
             directory: request.directory.clone(),
@@ -351,8 +324,8 @@ impl PermissionManager {
             is_ad_hoc_digest: !request.is_skill_directory,
             command: request.command.clone(),
             is_ad_hoc: request.ad_hoc_digest.is_some(),
-            pending: with(Decision::Ask),
-            granted: with(Decision::Allow),
+            pending,
+            granted: evaluation.with_decision(Decision::Allow),
             content,
             requires_content_approval: false,
             limits: self.policy.effective_limits(request),
@@ -360,26 +333,57 @@ impl PermissionManager {
         }
     }
 
-    /// Keeps an answer for as long as it should hold; what cannot be stored holds for the session.
+    /// Returns the decision by a response, and stores the response for as long as it lasts.
+    fn apply_response(
+        &self,
+        pending: &PendingApproval,
+        response: Result<Option<ApprovalResponse>, BoxError>,
+    ) -> (Decision, DecisionReason) {
+        match response {
+            Ok(Some(response @ ApprovalResponse::Deny)) => (
+                Decision::Deny,
+                DecisionReason::ApproverResponded {
+                    response,
+                    store_error: None,
+                },
+            ),
+            Ok(Some(response)) => (
+                Decision::Allow,
+                DecisionReason::ApproverResponded {
+                    response,
+                    store_error: self.store_response(pending, response),
+                },
+            ),
+            Ok(None) => (Decision::Deny, DecisionReason::NoResponse),
+            Err(error) => (
+                Decision::Deny,
+                DecisionReason::ApproverFailed {
+                    error: error.to_string(),
+                },
+            ),
+        }
+    }
+
+    /// Stores an allowing response. Returns why one that should be permanent is not; it lasts for
+    /// the session then.
     fn store_response(
         &self,
         pending: &PendingApproval,
-        answer: ApprovalResponse,
-    ) -> DecisionReason {
-        let mut not_stored = None;
-        if answer == ApprovalResponse::AllowAlways && pending.request.ad_hoc_digest.is_some() {
-            not_stored = Some("an answer to a command holds for the session at most".to_owned());
-        } else if answer == ApprovalResponse::AllowAlways
-            && let Some(approval) = self.build_approval(pending, answer)
-        {
-            not_stored = self
-                .store
-                .save(&approval)
-                .err()
-                .map(|error| error.to_string());
-        }
-        if (answer == ApprovalResponse::AllowSession || not_stored.is_some())
-            && let Some(approval) = self.build_approval(pending, ApprovalResponse::AllowSession)
+        response: ApprovalResponse,
+    ) -> Option<String> {
+        let store_error = if response != ApprovalResponse::AllowAlways {
+            None
+        } else if pending.request.ad_hoc_digest.is_some() {
+            // Its text is arbitrary: a stored approval would accumulate commands that a skill
+            // made a model write.
+            Some("an approval of a command lasts for the session at most".to_owned())
+        } else {
+            self.build_permanent_approval(pending)
+                .and_then(|approval| self.store.save(&approval).err())
+                .map(|error| error.to_string())
+        };
+        if (response == ApprovalResponse::AllowSession || store_error.is_some())
+            && let Some(approval) = build_approval(pending)
         {
             self.session_approvals.insert(
                 pending.request.session.as_deref(),
@@ -387,94 +391,47 @@ impl PermissionManager {
                 approval,
             );
         }
-        DecisionReason::ApproverResponded {
-            response: answer,
-            store_error: not_stored,
-        }
+        store_error
     }
 
-    /// What was asked; for good, with what is stored for just this content. What holds for the
-    /// session never becomes permanent by another answer.
-    fn build_approval(
-        &self,
-        pending: &PendingApproval,
-        answer: ApprovalResponse,
-    ) -> Option<Approval> {
-        let request = &pending.request;
-        let digest = if request.ad_hoc_digest.is_some() {
-            request.ad_hoc_content_digest()
-        } else {
-            request.digest.clone()
-        }?;
-        let mut permissions: BTreeSet<Permission> = pending
-            .approval_request
-            .pending
-            .iter()
-            .map(|verdict| verdict.permission.clone())
-            .collect();
-        let stored = if answer == ApprovalResponse::AllowAlways {
-            self.store.load(&request.directory).ok().flatten()
-        } else {
-            None
-        };
-        let is_dangerous =
-            |verdict: &&PermissionDecision| verdict.permission.capability().is_privileged();
-        let mut granted: BTreeSet<Permission> = pending
-            .approval_request
-            .granted
-            .iter()
-            .filter(is_dangerous)
-            .map(|verdict| verdict.permission.clone())
-            .collect();
-        if let Some(stored) = stored.filter(|stored| matches_request(stored, request)) {
-            permissions.extend(stored.permissions);
-            granted.extend(stored.granted_by_rules);
+    /// Returns the approval of a pending request, merged with the stored one for the same content.
+    fn build_permanent_approval(&self, pending: &PendingApproval) -> Option<Approval> {
+        let mut approval = build_approval(pending)?;
+        // Only what is stored is merged: an approval for the session must not become permanent by
+        // a response to another request.
+        let stored = self.store.load(&pending.request.directory).ok().flatten();
+        if let Some(stored) = stored.filter(|stored| matches_request(stored, &pending.request)) {
+            approval.permissions.extend(stored.permissions);
+            approval.granted_by_rules.extend(stored.granted_by_rules);
         }
-        let (name, directory, declared) = (
-            request.name.clone(),
-            request.directory.clone(),
-            request.declared_privileges(),
-        );
-        Some(Approval {
-            name,
-            directory,
-            digest,
-            permissions,
-            granted_by_rules: granted,
-            declared,
-        })
+        Some(approval)
     }
 
     fn finish(
         &self,
         pending: PendingApproval,
-        fate: Decision,
+        decision: Decision,
         reason: &DecisionReason,
     ) -> Authorization {
         let PendingApproval {
             request,
-            evaluation: mut ruling,
-            requires_content_approval: is_content_open,
-            store_warnings: trouble,
+            mut evaluation,
+            approval_request,
+            store_warnings,
             ..
         } = pending;
-        for verdict in ruling
-            .decisions
-            .iter_mut()
-            .filter(|verdict| verdict.decision == Decision::Ask)
-        {
-            verdict.resolve(fate, reason.clone());
-        }
-        if fate == Decision::Deny && is_content_open {
+        evaluation.resolve_pending(decision, reason);
+        // All permissions can be allowed here: then only the content is the cause of the denial.
+        if decision == Decision::Deny && approval_request.requires_content_approval {
             return Authorization::Denied(Denial {
-                decisions: ruling.decisions,
+                decisions: evaluation.decisions,
                 content_reason: Some(reason.to_string()),
-                notes: trouble,
+                notes: store_warnings,
             });
         }
-        match self.policy.finish(&request, ruling) {
+        match self.policy.finish(&request, evaluation) {
             Authorization::Denied(denial) => Authorization::Denied(Denial {
-                notes: trouble,
+                notes: store_warnings,
                 ..denial
             }),
             granted => granted,
@@ -482,41 +439,47 @@ impl PermissionManager {
     }
 }
 
-fn matches_request(approval: &Approval, request: &Request) -> bool {
-    request.digest.as_deref() == Some(approval.digest.as_str())
-        && approval.directory == request.directory
+/// Returns why no approver is asked about the pending permissions, if nothing will run anyway.
+fn reason_not_to_ask(evaluation: &RuleEvaluation) -> Option<DecisionReason> {
+    let count_of = |expected: Decision| {
+        evaluation
+            .decisions
+            .iter()
+            .filter(|decision| decision.decision == expected)
+            .count()
+    };
+    // A prompt whose answer changes nothing trains users to accept.
+    if count_of(Decision::Deny) > 0 {
+        return Some(DecisionReason::OtherDenied);
+    }
+    let count = count_of(Decision::Ask);
+    (count > MAX_PENDING).then_some(DecisionReason::TooManyPermissions { count })
 }
 
-/// A power that a rule gives which was written before this run.
-fn is_standing_privilege(verdict: &PermissionDecision) -> bool {
-    let standing = match &verdict.reason {
-        DecisionReason::Rule { source: layer, .. } => *layer != RuleSource::Invocation,
+/// Returns true for a privilege that is granted by a rule or mode older than this run, so possibly
+/// older than this content.
+fn is_standing_privilege(decision: &PermissionDecision) -> bool {
+    let is_standing = match &decision.reason {
+        DecisionReason::Rule { source, .. } => *source != RuleSource::Invocation,
         DecisionReason::TrustedMode => true,
         _ => false,
     };
-    standing
-        && verdict.decision == Decision::Allow
-        && verdict.permission.capability().is_privileged()
+    is_standing
+        && decision.decision == Decision::Allow
+        && decision.permission.capability().is_privileged()
 }
 
-fn content_status(before: &Approval, request: &Request) -> ContentStatus {
-    let now = request.declared_privileges();
-    ContentStatus::Changed {
-        added: now.difference(&before.declared).cloned().collect(),
-        removed: before.declared.difference(&now).cloned().collect(),
-    }
-}
-
-/// Asks; a panic is an error like any other.
+/// Asks the approver. A panic in it denies this request instead of ending the host.
 async fn request_catching_panics(
     approver: &dyn Approver,
-    question: &ApprovalRequest,
+    request: &ApprovalRequest,
 ) -> Result<Option<ApprovalResponse>, BoxError> {
-    let panicked = |_| BoxError::from("whoever was asked panicked");
-    let mut answering =
-        catch_unwind(AssertUnwindSafe(|| approver.request_approval(question))).map_err(panicked)?;
+    let panicked = |_| BoxError::from("it panicked");
+    // Both can panic: the call that creates the future, and each poll.
+    let mut response =
+        catch_unwind(AssertUnwindSafe(|| approver.request_approval(request))).map_err(panicked)?;
     poll_fn(
-        |context| match catch_unwind(AssertUnwindSafe(|| answering.as_mut().poll(context))) {
+        |context| match catch_unwind(AssertUnwindSafe(|| response.as_mut().poll(context))) {
             Ok(poll) => poll,
             Err(payload) => Poll::Ready(Err(panicked(payload))),
         },

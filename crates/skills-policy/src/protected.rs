@@ -1,19 +1,19 @@
-//! Names that stay read-only in directories that may be written.
+//! Paths that stay read-only in writable directories, by name.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// Paths, relative to any directory that may be written, that no wider rule makes writable: an
-/// agent, an editor, a shell or git executes or obeys what lies there the next time it is started,
-/// or it holds keys. A `/` separates the components.
+/// Relative paths that no wider rule makes writable: an agent, an editor, a shell or git executes
+/// or trusts the files there at its next start, or they contain keys. Components are separated by
+/// `/`.
 ///
-/// They are protected at any depth and in any case. Directories in which agents look for skills of
-/// a project are among them, so that a skill cannot change another one. A backend that cannot
-/// protect them says so in its report.
+/// They are protected at any depth of a writable directory and regardless of case. The directories
+/// that agents scan for skills are included, so that a skill cannot change another one. A backend
+/// that cannot protect them reports that in its enforcement report.
 pub const PROTECTED_PATHS: &[&str] = &[
-    // Git, its hooks and its settings, and services that run what a commit brings. Entries below
-    // `.git` hold even where `.git` itself is granted.
+    // Git, its hooks and settings, and services that execute files of a commit. Entries below
+    // `.git` apply even where `.git` itself is granted.
     ".git",
     ".git/commondir",
     ".git/config",
@@ -40,7 +40,7 @@ pub const PROTECTED_PATHS: &[&str] = &[
     ".github/skills",
     ".github/workflows",
     ".gitlab-ci.yml",
-    // Shells and what they start.
+    // Shells, and programs that they start.
     ".bash_aliases",
     ".bash_login",
     ".bash_logout",
@@ -86,7 +86,7 @@ pub const PROTECTED_PATHS: &[&str] = &[
     ".zshrc",
     "Library/LaunchAgents",
     "mise.toml",
-    // Agents: settings, hooks, servers, instructions and skills.
+    // Agents: settings, hooks, MCP servers, instructions and skills.
     ".agent",
     ".agents",
     ".aider.conf.yml",
@@ -163,11 +163,12 @@ pub const PROTECTED_PATHS: &[&str] = &[
     ".ssh",
 ];
 
-/// The components of each name, folded, by the first of them.
+/// The components of each protected path, folded, by the first component.
+// Backends check every path of a directory tree, so the lookup is by hash.
 static BY_FIRST_COMPONENT: LazyLock<HashMap<String, Vec<Vec<String>>>> = LazyLock::new(|| {
     let mut by_first: HashMap<String, Vec<Vec<String>>> = HashMap::new();
-    for name in PROTECTED_PATHS {
-        let components: Vec<String> = name.split('/').map(fold_name).collect();
+    for path in PROTECTED_PATHS {
+        let components: Vec<String> = path.split('/').map(fold_name).collect();
         by_first
             .entry(components[0].clone())
             .or_default()
@@ -176,16 +177,26 @@ static BY_FIRST_COMPONENT: LazyLock<HashMap<String, Vec<Vec<String>>>> = LazyLoc
     by_first
 });
 
-/// Returns the innermost protected path at or above `path` that lies strictly below `base`, when
-/// there is one.
+/// Returns the innermost protected path at or above `path` and strictly below `base`, `None` if
+/// there is none.
 ///
-/// `base` is what was granted, or offered, as a whole: names in it do not count, so a workspace
-/// that lies in a directory of an agent can be written. An empty `base` exempts nothing. Names are
-/// compared without regard to case and to characters that file systems ignore.
+/// `base` is the directory that was granted or offered as a whole: its own components are exempt,
+/// so a workspace inside a directory such as `.claude` can be written. An empty `base` exempts
+/// nothing. Names are compared in the form of [`fold_name`].
+///
+/// ```
+/// use skills_policy::innermost_protected_name;
+/// use std::path::{Path, PathBuf};
+///
+/// let protected = |path: &str| innermost_protected_name(Path::new(path), Path::new("/w"));
+/// assert_eq!(protected("/w/a/.GIT/hooks/pre-commit"), Some(PathBuf::from("/w/a/.GIT/hooks")));
+/// assert_eq!(protected("/w/.gitignore"), None);
+/// ```
 #[must_use]
 pub fn innermost_protected_name(path: &Path, base: &Path) -> Option<PathBuf> {
+    // By name and not by inode: a protected path need not exist yet, and creating it is the attack.
     let components = folded_components(path);
-    let exempt = base.components().count();
+    let exempt_count = base.components().count();
     let ends = (0..components.len()).flat_map(|start| {
         let rest = &components[start..];
         let names = BY_FIRST_COMPONENT.get(&rest[0]).into_iter().flatten();
@@ -193,13 +204,14 @@ pub fn innermost_protected_name(path: &Path, base: &Path) -> Option<PathBuf> {
             .filter(move |name| components_start_with(rest, name))
             .map(move |name| start + name.len())
     });
-    let end = ends.filter(|end| *end > exempt).max()?;
+    // The innermost one counts, so that a grant of `.git` does not include `.git/hooks`.
+    let end = ends.filter(|end| *end > exempt_count).max()?;
     Some(path.components().take(end).collect())
 }
 
-/// Says whether a protected name may begin with the last components of `path`, as `.config/git`
-/// does with those of `/home/.config`: renaming or replacing such a directory would change what is
-/// protected in it. `base` as in [`innermost_protected_name`].
+/// Returns true if the last components of `path` begin a protected path of more components, as
+/// `.config` begins `.config/git`. Renaming or replacing such a directory would move the protected
+/// path, so it must not be replaced either. `base` as in [`innermost_protected_name`].
 #[must_use]
 pub fn may_lead_to_protected(path: &Path, base: &Path) -> bool {
     let components = folded_components(path);
@@ -224,14 +236,18 @@ fn components_start_with(components: &[String], prefix: &[String]) -> bool {
         && components
             .iter()
             .zip(prefix)
-            .all(|(component, wanted)| component == wanted)
+            .all(|(component, expected)| component == expected)
 }
 
-/// Writes a file name so that all spellings that some file system takes for the same name are
-/// equal, when one of them is ASCII.
+/// Returns a form of a file name that is equal for all spellings that some file system treats as
+/// the same name, if one of them is ASCII.
 ///
-/// Case is ignored, and so are the characters that HFS+ ignores (zero-width and directional marks)
-/// and the dots and spaces that Windows drops at the end.
+/// Ignored are case, the characters that HFS+ ignores (zero-width and directional marks), and the
+/// dots and spaces that Windows removes from the end. The result is for comparison only.
+///
+/// ```
+/// assert_eq!(skills_policy::fold_name(".G\u{200c}it. "), ".git");
+/// ```
 #[must_use]
 pub fn fold_name(name: &str) -> String {
     let mut folded = String::with_capacity(name.len());
@@ -241,7 +257,8 @@ pub fn fold_name(name: &str) -> String {
         .flat_map(char::to_lowercase)
     {
         match c {
-            // Lower-case already, with `S` as its upper case.
+            // The long s and the ligatures are lowercase already, but a case-insensitive file
+            // system compares their uppercase forms, which are ASCII.
             '\u{17f}' => folded.push('s'),
             '\u{fb00}' => folded.push_str("ff"),
             '\u{fb01}' => folded.push_str("fi"),
@@ -252,11 +269,12 @@ pub fn fold_name(name: &str) -> String {
             c => folded.push(c),
         }
     }
+    // After folding, since an ignored character can follow the dots.
     folded.truncate(folded.trim_end_matches(['.', ' ']).len());
     folded
 }
 
-/// The characters that HFS+ leaves out when it compares names.
+/// Returns true for characters that HFS+ ignores when it compares names.
 fn is_ignorable(c: char) -> bool {
     matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
 }
@@ -265,21 +283,21 @@ fn is_ignorable(c: char) -> bool {
 mod tests {
     use super::*;
 
-    fn by(path: &str, base: &str) -> Option<String> {
+    fn protected_by(path: &str, base: &str) -> Option<String> {
         innermost_protected_name(Path::new(path), Path::new(base))
             .map(|path| path.display().to_string())
     }
 
     #[test]
-    fn names_are_found_at_any_depth_and_in_any_spelling() {
+    fn protected_names_match_at_any_depth_and_in_any_spelling() {
         for name in PROTECTED_PATHS {
             for path in [
                 format!("/w/{name}"),
                 format!("/w/a/b/{}/x", name.to_uppercase()),
                 format!("/w/{name}/a/b"),
             ] {
-                assert!(by(&path, "/w").is_some(), "{path}");
-                assert!(by(&path, "").is_some(), "{path}");
+                assert!(protected_by(&path, "/w").is_some(), "{path}");
+                assert!(protected_by(&path, "").is_some(), "{path}");
             }
         }
         for path in [
@@ -289,7 +307,7 @@ mod tests {
             "/w/.git./x",
             "/w/.ENVRC ",
         ] {
-            assert!(by(path, "/w").is_some(), "{path}");
+            assert!(protected_by(path, "/w").is_some(), "{path}");
         }
         for path in [
             "/w",
@@ -301,38 +319,41 @@ mod tests {
             "/w/...",
             "/w/.cargo/x",
         ] {
-            assert_eq!(by(path, "/w"), None, "{path}");
+            assert_eq!(protected_by(path, "/w"), None, "{path}");
         }
     }
 
     #[test]
-    fn the_innermost_name_below_the_base_counts() {
+    fn the_innermost_protected_name_below_the_base_is_returned() {
         assert_eq!(
-            by("/w/.git/hooks/pre-commit", "/w").as_deref(),
+            protected_by("/w/.git/hooks/pre-commit", "/w").as_deref(),
             Some("/w/.git/hooks")
         );
         assert_eq!(
-            by("/w/.git/hooks/pre-commit", "/w/.git").as_deref(),
+            protected_by("/w/.git/hooks/pre-commit", "/w/.git").as_deref(),
             Some("/w/.git/hooks")
         );
-        assert_eq!(by("/w/.git/objects", "/w/.git"), None);
-        assert_eq!(by("/w/.git/hooks/pre-commit", "/w/.git/hooks"), None);
+        assert_eq!(protected_by("/w/.git/objects", "/w/.git"), None);
         assert_eq!(
-            by("/h/.claude/worktrees/x/src", "/h/.claude/worktrees/x"),
+            protected_by("/w/.git/hooks/pre-commit", "/w/.git/hooks"),
             None
         );
         assert_eq!(
-            by("/h/.claude/worktrees/x/.ENVRC", "/h/.claude/worktrees/x").as_deref(),
+            protected_by("/h/.claude/worktrees/x/src", "/h/.claude/worktrees/x"),
+            None
+        );
+        assert_eq!(
+            protected_by("/h/.claude/worktrees/x/.ENVRC", "/h/.claude/worktrees/x").as_deref(),
             Some("/h/.claude/worktrees/x/.ENVRC")
         );
         assert_eq!(
-            by("/w/.github/workflows/x", "/w/.github").as_deref(),
+            protected_by("/w/.github/workflows/x", "/w/.github").as_deref(),
             Some("/w/.github/workflows")
         );
     }
 
     #[test]
-    fn directories_above_a_name_lead_to_it() {
+    fn parents_of_protected_names_may_lead_to_them() {
         let leads =
             |path: &str, base: &str| may_lead_to_protected(Path::new(path), Path::new(base));
         assert!(leads("/w/.config", "/w") && leads("/w/a/.GitHub", "/w") && leads("/w/.git", "/w"));

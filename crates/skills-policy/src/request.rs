@@ -1,28 +1,51 @@
-//! What a program asks for.
+//! The request of a run.
 
 mod allowed_tool;
+mod requested_permission;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use self::allowed_tool::AllowedTool;
+pub(crate) use self::requested_permission::{Basis, RequestedPermission};
 use crate::{Capability, HostPattern, Permission, ResourceLimits, innermost_protected_name};
 
-/// What a program asks for, and what its host offers.
+/// Everything that a run asks for: permissions, limits, and what identifies the content.
+///
+/// A request decides nothing. It collects entries of `allowed-tools`, wishes of the caller and
+/// declared variables, and remembers who asked, so that a decision can name them. All paths have to
+/// be canonical: they are compared by component, and a symlink in one would let it denote another
+/// file.
+///
+/// ```
+/// use skills_policy::{Permission, Request};
+///
+/// let request = Request::new("/skills/deploy")
+///     .content_digest("sha256:1")
+///     .workspace("/work")
+///     .allowed_tool("Bash", Some("git:*"))
+///     .allowed_tool("Write", Some("out/**"))
+///     .allowed_tool("Task", None);
+/// assert_eq!(
+///     request.permissions(),
+///     [Permission::Write("/work/out".into()), Permission::Program("git".to_owned())]
+/// );
+/// assert_eq!(request.unused_tools()[0].0, "Task");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Request {
     pub(crate) directory: PathBuf,
-    /// Whether the program lies in the directory; if not, the machine's programs work on it.
+    /// False for host commands, which work on the directory but are not in it.
     pub(crate) is_skill_directory: bool,
-    /// Where the files of the directory lie that run.
+    /// The copy of the directory that runs in its place.
     pub(crate) copy: Option<PathBuf>,
     pub(crate) name: String,
     pub(crate) digest: Option<String>,
     pub(crate) command: Vec<String>,
-    /// What stands for the words that somebody else than the content made up.
+    /// The digest of a command that the caller wrote.
     pub(crate) ad_hoc_digest: Option<String>,
-    /// Whose answers for the session count; nothing for the host's own.
+    /// The session whose approvals apply; `None` for that of the host application.
     pub(crate) session: Option<String>,
     pub(crate) workspace: Option<PathBuf>,
     pub(crate) private_directory: Option<PathBuf>,
@@ -36,50 +59,34 @@ pub struct Request {
     pub(crate) limits: ResourceLimits,
 }
 
-/// Where the value of a variable comes from.
+/// Where the value of a variable comes from. It decides whether the variable needs a rule or an
+/// approval: a value that the caller provides for a declared variable does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum VariableSource {
-    /// From the secrets of the host, because the skill declares the variable.
+    /// From the secrets of the host; the skill declares the variable.
     Secret,
-    /// From the caller, for this run, and the skill declares it. Nobody else is asked.
+    /// From the caller, for this run; the skill declares the variable. Needs no approval.
     Caller,
-    /// From the caller, and the skill does not declare it.
+    /// From the caller; the skill does not declare the variable.
     Undeclared,
 }
 
-/// One thing that is asked for, and by whom.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RequestedPermission {
-    pub(crate) permission: Permission,
-    pub(crate) requested_by: Vec<String>,
-    pub(crate) basis: Basis,
-}
-
-/// What speaks for a wish.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Basis {
-    /// The skill declares it.
-    Declared,
-    /// The caller of this run offers it by itself.
-    ByCaller,
-    /// The caller wants it; the skill is silent.
-    Undeclared,
-    /// The caller wants it; the skill names what it needs, and not this.
-    ExceedsDeclaration,
-}
-
-/// The caller of a run, where it asks.
+/// The requester of permissions that the caller of a run asks for.
 const CALLER_NAME: &str = "the caller";
-/// The hooks of a skill, where they ask.
+/// The requester of permissions of hooks.
 const HOOKS_NAME: &str = "its hooks";
+/// The requester of declared variables.
+const REQUIREMENTS_NAME: &str = "its requirements";
+/// Requesters that are not entries of `allowed-tools`.
+pub(crate) const ROLES: [&str; 3] = [CALLER_NAME, HOOKS_NAME, REQUIREMENTS_NAME];
 
 impl Request {
-    /// Asks for the least: to read `directory`, where the program lies, under the default
+    /// Creates the smallest request: to read the skill directory, with the default
     /// [`ResourceLimits`].
     ///
-    /// An empty or missing `allowed-tools` ends here. The OpenSkills flow reads it as "everything
-    /// is allowed"; here it restricts no tool *of the agent* and gives the *program* nothing beyond
-    /// the default. `directory` is canonical.
+    /// A skill without `allowed-tools` requests nothing more. The OpenSkills flow interprets a
+    /// missing list as "everything is allowed"; here it restricts no tool *of the agent* and grants
+    /// the *program* nothing beyond the default. `directory` is canonical.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
             directory: directory.into(),
@@ -103,68 +110,72 @@ impl Request {
         }
     }
 
-    /// Asks for what a command of the machine needs that works on `directory`: to read it. No
-    /// program lies there, so writing to it can be asked for as well. `directory` is canonical.
+    /// Creates the request of a host command that works on `directory`: to read it, as its
+    /// workspace. It is not a skill directory, so write access can be requested too. `directory` is
+    /// canonical.
     pub fn for_host_command(directory: impl Into<PathBuf>) -> Self {
         let directory = directory.into();
         Self {
             is_skill_directory: false,
             ..Self::new(&directory)
         }
+        // The directory is the workspace too, so that names protected in it are found from there
+        // on.
         .workspace(&directory)
         .read(directory)
     }
 
-    /// Says what the program's owner is called. It is shown and decides nothing.
+    /// Sets the display name of the skill, for approvers. It has no effect on decisions.
     pub fn display_name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Says what the content of the directory is, as a digest. Without one no approval lasts.
+    /// Sets the content digest of the directory. Without one, approvals cover a single run.
     pub fn content_digest(mut self, digest: impl Into<String>) -> Self {
         self.digest = Some(digest.into());
         self
     }
 
-    /// Says that a copy of the directory runs in its place, which nobody else can change: the
-    /// program finds it at the path of the directory where the backend can show it there. The copy
-    /// holds just the [content](Self::content_digest). The path is canonical.
+    /// Sets the path of a private copy of the directory that runs in its place, so that the content
+    /// cannot change between the check of its [digest](Self::content_digest) and the run. Backends
+    /// show it at the path of the directory where they can. The path is canonical.
     pub fn copy(mut self, path: impl Into<PathBuf>) -> Self {
         self.copy = Some(path.into());
         self
     }
 
-    /// Says what will run, with its arguments. It is shown and decides nothing.
-    pub fn command(mut self, words: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.command = words.into_iter().map(Into::into).collect();
+    /// Sets the program and its arguments, for approvers. They have no effect on decisions.
+    pub fn command(mut self, arguments: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.command = arguments.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Says that the command was not made by the content, but by whoever calls, and what stands for
-    /// all of it, as a digest. What somebody answers about starting programs is for just this and
-    /// this content then: it holds for the session at most, and what was approved for the content
-    /// does not count.
-    pub fn ad_hoc(mut self, words: impl Into<String>) -> Self {
-        self.ad_hoc_digest = Some(words.into());
+    /// Marks the command as written by the caller, for example a model, with a digest of all of it.
+    ///
+    /// An approval to spawn programs then covers exactly this command on exactly this content, and
+    /// lasts at most for the session. Approvals of the skill do not apply to it.
+    pub fn ad_hoc(mut self, command_digest: impl Into<String>) -> Self {
+        self.ad_hoc_digest = Some(command_digest.into());
         self
     }
 
-    /// Says which session asks: answers for the session are remembered for it, and count in it
-    /// alone. Default nothing, which is a session of its own: the host's.
+    /// Sets the session: approvals for a session apply in it alone. Default `None`, which is a
+    /// session too, that of the host application.
     pub fn session(mut self, session: Option<String>) -> Self {
         self.session = session;
         self
     }
 
-    /// Asks for what a tool stands for (see [`Capability::from_tool_name`]); other tools ask for
-    /// nothing.
+    /// Requests the permission that a tool of `allowed-tools` stands for, see
+    /// [`Capability::from_tool_name`]; other tools request nothing.
     ///
-    /// `pattern` narrows: `git:*` or `git *` of `Bash` asks for that one program,
-    /// `domain:example.com` of `WebFetch` for that one host, `src/**` of `Read` for that directory
-    /// of the workspace. Another pattern of files asks for nothing that a program could be given,
-    /// and one of hosts that means nothing is refused.
+    /// `pattern` narrows it: `git:*` or `git *` of `Bash` to one program, `domain:example.com` of
+    /// `WebFetch` to one host, `src/**` of `Read` to one directory of the workspace. Another
+    /// pattern of files requests nothing, and an invalid pattern of hosts or programs denies the
+    /// request.
     pub fn allowed_tool(mut self, tool: &str, pattern: Option<&str>) -> Self {
+        // `Bash(*)` and `Bash()` mean the same as `Bash`.
         let pattern = pattern
             .map(str::trim)
             .filter(|pattern| !matches!(*pattern, "" | "*"));
@@ -175,140 +186,142 @@ impl Request {
         self
     }
 
-    /// Offers a directory for the program's input and output files: readable with
-    /// [`Capability::Read`], writable with [`Capability::Write`]. Without it these two grant
-    /// nothing. It is canonical.
+    /// Sets the workspace, the directory for input and output files. Tools for reading and writing
+    /// request access to it; without a workspace they request nothing. The path is canonical.
     pub fn workspace(mut self, directory: impl Into<PathBuf>) -> Self {
         self.workspace = Some(directory.into());
         self
     }
 
-    /// Gives the program a workspace that was made for this run and is nobody else's: it may always
-    /// be written.
+    /// Sets a workspace that was created for this run alone. It is always writable, without a rule
+    /// or an approval.
     pub fn private_workspace(mut self, directory: impl Into<PathBuf>) -> Self {
         self.private_directory = Some(directory.into());
         self
     }
 
-    /// Asks, for the caller, to read a file or directory. Not beyond what `allowed-tools` names, if
-    /// it names anything. The path is canonical.
+    /// Requests to read a file or directory, for the caller. Denied if the skill has
+    /// `allowed-tools` and none of them reads. The path is canonical.
     pub fn read(mut self, path: impl Into<PathBuf>) -> Self {
         self.caller_permissions.push(Permission::Read(path.into()));
         self
     }
 
-    /// Asks, for the caller, to write a file or directory, as [`read`](Self::read) does.
+    /// Requests to write a file or directory, for the caller, as [`read`](Self::read) does.
     pub fn write(mut self, path: impl Into<PathBuf>) -> Self {
         self.caller_permissions.push(Permission::Write(path.into()));
         self
     }
 
-    /// Asks, for the caller, to start a program of the machine, named without a path.
+    /// Requests to spawn a program of the host, for the caller, by its name without a path.
     pub fn spawn(mut self, program: impl Into<String>) -> Self {
         self.caller_permissions
             .push(Permission::Program(program.into()));
         self
     }
 
-    /// Asks, for the caller, to start whatever programs it takes: a shell does.
+    /// Requests to spawn any program, for the caller, as a shell command does.
     pub fn spawn_any(mut self) -> Self {
         self.caller_permissions.push(Permission::AnyProgram);
         self
     }
 
-    /// Asks, for the caller, to reach a host.
+    /// Requests to connect to a host, for the caller.
     pub fn connect(mut self, host: HostPattern) -> Self {
         self.caller_permissions.push(Permission::Host(host));
         self
     }
 
-    /// Asks to run as a hook: whatever rules say, somebody has to approve this command for this
-    /// content.
+    /// Requests to run as a hook. It needs an approval of this command for this content, whatever
+    /// the rules say.
     pub fn hook(mut self, command: impl Into<String>) -> Self {
         self.caller_permissions
             .push(Permission::Hook(command.into()));
         self
     }
 
-    /// Asks to see a variable.
-    pub fn variable(mut self, name: impl Into<String>, origin: VariableSource) -> Self {
-        self.variables.push((name.into(), origin));
+    /// Requests an environment variable.
+    pub fn variable(mut self, name: impl Into<String>, source: VariableSource) -> Self {
+        self.variables.push((name.into(), source));
         self
     }
 
-    /// Notes something else that the skill declares, whether this run asks for it or not: the name
-    /// of a variable, a hook. By what is declared it is seen what grew when the content changes.
-    pub fn declare(mut self, what: impl Into<String>) -> Self {
-        self.declared.insert(what.into());
+    /// Records a privilege that the skill declares, whether or not this run requests it, such as a
+    /// variable or a hook. After an update, approvers see which were added and removed.
+    pub fn declare(mut self, privilege: impl Into<String>) -> Self {
+        self.declared.insert(privilege.into());
         self
     }
 
-    /// Gives up a capability: the program runs without it.
+    /// Removes all permissions of a capability from the request, except those of hooks.
     pub fn drop_capability(mut self, capability: Capability) -> Self {
         self.dropped.insert(capability);
         self
     }
 
-    /// Protects a path like the [names](crate::PROTECTED_PATHS) that always are: it stays read-only
-    /// in a wider directory that may be written, unless a rule or an answer is for that path
-    /// itself. Roots of skills are such paths. The path is canonical.
+    /// Protects a path like those of [`PROTECTED_PATHS`](crate::PROTECTED_PATHS): it stays
+    /// read-only in a wider writable directory, unless a rule or an approval is for that path
+    /// itself. Used for the roots of skills. The path is canonical.
     pub fn protect(mut self, path: impl Into<PathBuf>) -> Self {
         self.protected.insert(path.into());
         self
     }
 
-    /// Hides a path: no program reads or writes it, even in a directory that is granted as a whole.
-    /// State, caches and rules of the host are such paths. The path is canonical.
+    /// Hides a path: no run reads or writes it, even in a directory that is granted as a whole.
+    /// Used for policy files, approvals, caches and logs of the host. The path is canonical.
     pub fn hide(mut self, path: impl Into<PathBuf>) -> Self {
         self.hidden.insert(path.into());
         self
     }
 
-    /// Asks for other limits; the rules' ceiling still holds.
+    /// Sets the resource limits; the ceiling of the policy still applies.
     pub fn limits(mut self, limits: ResourceLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Lists what is asked for, each thing once, in the order of [`Permission`].
+    /// Returns the requested permissions without duplicates, in the order of [`Permission`].
     #[must_use]
     pub fn permissions(&self) -> Vec<Permission> {
         self.requested_permissions()
             .into_iter()
-            .map(|wanted| wanted.permission)
+            .map(|requested| requested.permission)
             .collect()
     }
 
-    /// Lists the entries of `allowed-tools` that ask for nothing that a program could be given
-    /// here, and why.
+    /// Returns the entries of `allowed-tools` that request nothing in this run, each with the
+    /// reason.
     #[must_use]
     pub fn unused_tools(&self) -> Vec<(String, &'static str)> {
-        let idle = |tool: &AllowedTool| {
-            let Some(capability) = Capability::from_tool_name(&tool.name) else {
-                return Some("it is a tool of the agent, not of programs");
-            };
-            if self.dropped.contains(&capability) {
-                return Some("it was given up");
-            }
-            if tool.permission(self.workspace.as_deref()).is_some() {
-                return None;
-            }
-            Some(match capability {
-                Capability::Spawn => "its pattern names no program",
-                _ if self.private_directory.is_some() => "the program has a workspace of its own",
-                _ if self.workspace.is_none() => "there is no workspace",
-                _ => "its pattern is no directory of the workspace",
-            })
-        };
         self.tools
             .iter()
-            .filter_map(|tool| Some((tool.display_text(), idle(tool)?)))
+            .filter_map(|tool| Some((tool.display_text(), self.reason_unused(tool)?)))
             .collect()
     }
 
-    /// What an answer to made-up words is for: these words and this content; nothing where the
-    /// content has no digest.
+    fn reason_unused(&self, tool: &AllowedTool) -> Option<&'static str> {
+        let Some(capability) = Capability::from_tool_name(&tool.name) else {
+            return Some("a tool of the agent, not of programs");
+        };
+        if self.dropped.contains(&capability) {
+            return Some("the caller excluded this capability");
+        }
+        if tool.permission(self.workspace.as_deref()).is_some() {
+            return None;
+        }
+        Some(match capability {
+            Capability::Spawn => "the pattern is not the name of a program",
+            _ if self.private_directory.is_some() => "the run has a private workspace",
+            _ if self.workspace.is_none() => "no workspace is set",
+            _ => "the pattern is not a directory of the workspace",
+        })
+    }
+
+    /// Returns the digest that an approval of an ad-hoc command is stored under, for the command
+    /// and the content together; `None` if the content has no digest.
     pub(crate) fn ad_hoc_content_digest(&self) -> Option<String> {
+        // Both, since the command can run files of the content: changed content makes it another
+        // command. Digests contain no space, so the two parts cannot be confused.
         Some(format!(
             "{} {}",
             self.ad_hoc_digest.as_ref()?,
@@ -316,88 +329,98 @@ impl Request {
         ))
     }
 
-    /// Whether it is the words, and not the content, that want this.
+    /// Returns true if the command of the caller, not the skill, requests this permission.
     pub(crate) fn is_ad_hoc_permission(&self, permission: &Permission) -> bool {
+        // Files, hosts and variables keep the approvals of the skill: only what a program does is
+        // determined by its arguments.
         self.ad_hoc_digest.is_some()
             && matches!(permission, Permission::Program(_) | Permission::AnyProgram)
     }
 
-    /// All that the skill declares and that could be dangerous, in its own words.
+    /// Returns all privileges that the skill declares, as it writes them.
     pub(crate) fn declared_privileges(&self) -> BTreeSet<String> {
-        let is_dangerous = |tool: &&AllowedTool| {
+        let is_privileged = |tool: &&AllowedTool| {
             Capability::from_tool_name(&tool.name).is_some_and(Capability::is_privileged)
         };
+        // Full texts: a truncated pattern could hide an added privilege.
         self.tools
             .iter()
-            .filter(is_dangerous)
+            .filter(is_privileged)
             .map(AllowedTool::full_text)
             .chain(self.declared.iter().cloned())
             .collect()
     }
 
+    /// Returns the requested permissions, each once with all its requesters, in the order of
+    /// [`Permission`].
     pub(crate) fn requested_permissions(&self) -> Vec<RequestedPermission> {
         let mut all: Vec<RequestedPermission> = Vec::new();
-        let mut add = |permission: Permission, by: String, claim: Basis| match all
-            .iter_mut()
-            .find(|known| known.permission == permission)
+        for (permission, requester, basis) in self.requests_of_tools().chain(self.other_requests())
         {
-            Some(known) => known.merge(by, claim),
-            None => all.push(RequestedPermission {
-                permission,
-                requested_by: vec![by],
-                basis: claim,
-            }),
-        };
-        for tool in &self.tools {
-            if let Some(permission) = tool.permission(self.workspace.as_deref()) {
-                add(
-                    self.classify(permission),
-                    tool.display_text(),
-                    Basis::Declared,
-                );
+            match all.iter_mut().find(|known| known.permission == permission) {
+                Some(known) => known.merge(requester, basis),
+                None => all.push(RequestedPermission {
+                    permission,
+                    requested_by: vec![requester],
+                    basis,
+                }),
             }
         }
-        for permission in &self.caller_permissions {
-            match permission {
-                Permission::Hook(_) => {
-                    add(permission.clone(), HOOKS_NAME.to_owned(), Basis::Undeclared)
-                }
-                _ => add(
-                    self.classify(permission.clone()),
-                    CALLER_NAME.to_owned(),
-                    self.basis_for(permission.capability()),
-                ),
-            }
-        }
-        for (name, origin) in &self.variables {
-            let claim = match origin {
-                VariableSource::Secret => Basis::Declared,
-                VariableSource::Caller => Basis::ByCaller,
-                VariableSource::Undeclared => Basis::Undeclared,
-            };
-            let by = if *origin == VariableSource::Undeclared {
-                CALLER_NAME
-            } else {
-                "its requirements"
-            };
-            add(Permission::Variable(name.clone()), by.to_owned(), claim);
-        }
-        // A hook asks for leave to run at all, which cannot be given up.
-        let is_kept = |permission: &Permission| {
-            matches!(permission, Permission::Hook(_))
-                || !self.dropped.contains(&permission.capability())
-        };
-        all.retain(|wanted| is_kept(&wanted.permission));
+        all.retain(|requested| {
+            // Without the permission of a hook, an excluded capability would let it run unapproved.
+            matches!(requested.permission, Permission::Hook(_))
+                || !self.dropped.contains(&requested.permission.capability())
+        });
+        // Decisions, prompts and records have one order, whatever the order of the declaration.
         all.sort_by(|a, b| a.permission.cmp(&b.permission));
         all
     }
 
-    /// Tells writing a protected path from writing others. What lies in the workspace is judged by
-    /// its path in there, everything else by its whole path.
+    fn requests_of_tools(&self) -> impl Iterator<Item = (Permission, String, Basis)> {
+        self.tools.iter().filter_map(|tool| {
+            let permission = tool.permission(self.workspace.as_deref())?;
+            Some((
+                self.classify(permission),
+                tool.display_text(),
+                Basis::Declared,
+            ))
+        })
+    }
+
+    /// Returns the requests of the caller and of hooks, then those for variables.
+    fn other_requests(&self) -> impl Iterator<Item = (Permission, String, Basis)> {
+        let of_caller = self
+            .caller_permissions
+            .iter()
+            .map(|permission| match permission {
+                // Not `Declared`: trusted mode grants no hook.
+                Permission::Hook(_) => (permission.clone(), HOOKS_NAME, Basis::Undeclared),
+                _ => (
+                    self.classify(permission.clone()),
+                    CALLER_NAME,
+                    self.basis_for(permission.capability()),
+                ),
+            });
+        let of_variables = self.variables.iter().map(|(name, source)| {
+            let (requester, basis) = match source {
+                VariableSource::Secret => (REQUIREMENTS_NAME, Basis::Declared),
+                VariableSource::Caller => (REQUIREMENTS_NAME, Basis::ByCaller),
+                VariableSource::Undeclared => (CALLER_NAME, Basis::Undeclared),
+            };
+            (Permission::Variable(name.clone()), requester, basis)
+        });
+        of_caller
+            .chain(of_variables)
+            .map(|(permission, requester, basis)| (permission, requester.to_owned(), basis))
+    }
+
+    /// Converts writing at or below a protected path to [`Permission::WriteProtected`]. Components
+    /// of the workspace itself are exempt; other paths are checked as a whole.
     fn classify(&self, permission: Permission) -> Permission {
         let Permission::Write(path) = permission else {
             return permission;
         };
+        // A workspace can be inside a protected directory, such as a worktree below `.claude`.
         let base = self
             .workspace
             .as_deref()
@@ -409,20 +432,21 @@ impl Request {
         }
     }
 
-    /// What the caller wants is declared when a tool stands for it, and beyond the skill when it
-    /// has tools and none does.
+    /// Returns the basis of a request of the caller: declared if a tool without a pattern stands
+    /// for the capability, and in excess of the declaration if the skill has tools and none does.
     fn basis_for(&self, capability: Capability) -> Basis {
-        let stands_for =
+        let is_for_capability =
             |tool: &&AllowedTool| Capability::from_tool_name(&tool.name) == Some(capability);
-        let names_nothing = self.tools.is_empty() || self.tools.iter().any(|tool| tool.name == "*");
-        match self.tools.iter().find(stands_for) {
-            // A pattern of files is about the workspace, and this is not; one of programs or hosts
-            // names those that the skill needs.
+        let declares_nothing =
+            self.tools.is_empty() || self.tools.iter().any(|tool| tool.name == "*");
+        match self.tools.iter().find(is_for_capability) {
+            // Patterns of files are relative to the workspace and say nothing about other paths;
+            // patterns of programs and hosts name all that the skill needs.
             Some(_)
                 if self
                     .tools
                     .iter()
-                    .filter(stands_for)
+                    .filter(is_for_capability)
                     .all(|tool| tool.pattern.is_some()) =>
             {
                 match capability {
@@ -431,14 +455,15 @@ impl Request {
                 }
             }
             Some(_) => Basis::Declared,
-            None if names_nothing => Basis::Undeclared,
+            // A skill without tools says nothing about its needs, which restricts no caller.
+            None if declares_nothing => Basis::Undeclared,
             None => Basis::ExceedsDeclaration,
         }
     }
 }
 
-/// Returns the innermost path at or above `path` and strictly below `base` that is protected by its
-/// name or as one of `paths`.
+/// Returns the innermost path at or above `path` and strictly below `base` that is protected, by
+/// its name or as one of `paths`.
 pub(crate) fn innermost_protected(
     path: &Path,
     base: &Path,
@@ -447,21 +472,8 @@ pub(crate) fn innermost_protected(
     let is_below = |protected: &&PathBuf| {
         path.starts_with(protected) && *protected != base && protected.starts_with(base)
     };
-    let named = innermost_protected_name(path, base);
-    named
+    innermost_protected_name(path, base)
         .into_iter()
         .chain(paths.iter().filter(is_below).cloned())
         .max_by_key(|path| path.components().count())
-}
-
-impl RequestedPermission {
-    /// Who asks twice has the better of both claims.
-    pub(crate) fn merge(&mut self, by: String, claim: Basis) {
-        if !self.requested_by.contains(&by) {
-            self.requested_by.push(by);
-        }
-        if self.basis != Basis::Declared {
-            self.basis = claim;
-        }
-    }
 }

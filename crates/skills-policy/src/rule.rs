@@ -1,4 +1,4 @@
-//! One rule: whose it is, what it does, and to what.
+//! A rule: its source, its effect and its target.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,41 +8,63 @@ use crate::path::has_parent;
 use crate::target::Kind;
 use crate::{Capability, PolicyError, Target};
 
-/// Whose rule it is, from the most general to the most particular.
+/// Where a rule comes from, from the most general source to the most specific.
+///
+/// The order decides which of several matching rules a decision names; it does not decide which
+/// effect wins. Displayed and serialized in decisions; the invocation is displayed as `session`.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum RuleSource {
-    /// What holds when nobody said anything.
+    /// The defaults of this crate and of the host application.
     BuiltIn,
-    /// Whoever administers the machine. Nobody's allowance answers a question that an administrator
-    /// wants asked.
+    /// The system administrator. Such `ask` rules need an approver or a stored approval; no `allow`
+    /// rule satisfies them.
     Admin,
     /// The user.
     User,
-    /// The project. It may only narrow, unless
-    /// [`Policy::trust_project`](crate::Policy::trust_project) says otherwise.
+    /// The project. Its `allow` rules are ignored unless the project is
+    /// [trusted](crate::Policy::trust_project).
     Project,
-    /// Whoever started this run. An allowance answers the questions that users and projects want
-    /// asked.
+    /// The caller of this run, for example with `--allow`. Such `allow` rules satisfy `ask` rules
+    /// of users and projects.
     #[serde(alias = "session")]
     Invocation,
 }
 
-/// What a rule does.
+/// The effect of a rule on the permissions that it matches.
+///
+/// If rules with several effects match, `Deny` wins over `Ask` and `Ask` over `Allow`, with the
+/// exception described at [`Policy`](crate::Policy). Written and serialized in lowercase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
-    /// It allows.
+    /// Grants the permission.
     Allow,
-    /// It wants somebody asked.
+    /// Requires approval.
     Ask,
-    /// It forbids, whatever allows.
+    /// Denies the permission, whatever other rules and approvals say.
     Deny,
 }
 
-/// One rule.
+/// A rule: an effect for a target, optionally for the programs below one directory.
+///
+/// A rule needs a [`Policy`](crate::Policy) to have an effect. [`Display`](fmt::Display) writes it
+/// as decisions and reports name it: `deny spawn:git within /work (user, policy.toml)`.
+///
+/// ```
+/// use skills_policy::{Effect, Rule, RuleSource};
+///
+/// let rule = Rule::parse(Effect::Deny, RuleSource::User, "spawn:git")?
+///     .within("/work")
+///     .origin("policy.toml");
+/// assert_eq!(rule.to_string(), "deny spawn:git within /work (user, policy.toml)");
+///
+/// let error = Rule::parse(Effect::Allow, RuleSource::User, "network").unwrap_err();
+/// assert!(error.to_string().starts_with("`allow network` needs a host"));
+/// # Ok::<(), skills_policy::PolicyError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Rule {
@@ -54,77 +76,81 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Makes a rule.
-    pub fn new(effect: Effect, layer: RuleSource, target: impl Into<Target>) -> Self {
+    /// Creates a rule for all directories, without an origin.
+    pub fn new(effect: Effect, source: RuleSource, target: impl Into<Target>) -> Self {
         Self {
             effect,
-            source: layer,
+            source,
             target: target.into(),
             within: None,
             origin: String::new(),
         }
     }
 
-    /// Reads what a rule is about; see [`Target`].
+    /// Creates a rule with the [`Target`] that `text` describes.
     ///
     /// # Errors
-    /// When the text is none, or when it would allow the whole network or environment without
-    /// saying so (`network:*`).
-    pub fn parse(effect: Effect, layer: RuleSource, text: &str) -> Result<Self, PolicyError> {
+    /// If the text is not a target, or is `network` or `env` with [`Effect::Allow`]: to allow the
+    /// whole network or environment, it has to be `network:*` or `env:*`.
+    pub fn parse(effect: Effect, source: RuleSource, text: &str) -> Result<Self, PolicyError> {
         let target: Target = text.parse()?;
         match target.0 {
+            // Only for `allow`: denying a whole capability is what `deny network` is for.
             Kind::All(Capability::Network) if effect == Effect::Allow => Err(Repr::TooWide {
                 capability: "network",
+                value: "host",
                 example: "network:api.example.com",
             }
             .into()),
             Kind::All(Capability::Environment) if effect == Effect::Allow => Err(Repr::TooWide {
                 capability: "env",
+                value: "variable",
                 example: "env:API_KEY",
             }
             .into()),
-            kind => Ok(Self::new(effect, layer, Target(kind))),
+            kind => Ok(Self::new(effect, source, Target(kind))),
         }
     }
 
-    /// Restricts the rule to programs that lie in this directory or below it.
+    /// Restricts the rule to skills in this directory or below it. The path is absolute, without
+    /// `..`.
     ///
-    /// A directory, not a name: anybody may give a skill any name.
+    /// It is a directory and not a name, because any skill can use any name.
     pub fn within(mut self, directory: impl Into<PathBuf>) -> Self {
         self.within = Some(directory.into());
         self
     }
 
-    /// Says where the rule stands, for the answers: a file, an option.
-    pub fn origin(mut self, source: impl Into<String>) -> Self {
-        self.origin = source.into();
+    /// Sets where the rule is written, such as a file or an option; decisions display it.
+    pub fn origin(mut self, origin: impl Into<String>) -> Self {
+        self.origin = origin.into();
         self
     }
 
-    /// Returns what the rule does.
+    /// Returns the effect.
     #[must_use]
     pub fn effect(&self) -> Effect {
         self.effect
     }
 
-    /// Returns whose rule it is.
+    /// Returns the source.
     #[must_use]
     pub fn source(&self) -> RuleSource {
         self.source
     }
 
-    /// Returns what the rule is about.
+    /// Returns the target.
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// Returns the directory that the rule is restricted to.
+    /// Returns the directory that the rule is restricted to, if any.
     #[must_use]
     pub fn directory(&self) -> Option<&Path> {
         self.within.as_deref()
     }
 
-    /// Returns the same rule about something else.
+    /// Returns the same rule for another target.
     pub fn with_target(&self, target: Target) -> Self {
         Self {
             target,
@@ -132,10 +158,13 @@ impl Rule {
         }
     }
 
-    /// A directory with `..` in it is none: such a rule allows nothing, and forbids everywhere.
+    /// Returns true if the rule applies to the skill in `directory`. A restriction to a relative
+    /// path or one with `..` never applies for `allow` and always for the other effects (fail
+    /// closed).
     pub(crate) fn applies_to(&self, directory: &Path) -> bool {
         match &self.within {
             None => true,
+            // Not canonical, so it cannot be compared with the directory.
             Some(within) if has_parent(within) || !within.is_absolute() => {
                 self.effect != Effect::Allow
             }
@@ -151,6 +180,7 @@ impl fmt::Display for RuleSource {
             Self::Admin => "admin",
             Self::User => "user",
             Self::Project => "project",
+            // The word that audit records and policy reports have always used.
             Self::Invocation => "session",
         })
     }
@@ -166,23 +196,23 @@ impl fmt::Display for Effect {
     }
 }
 
-/// `deny spawn:git (user, policy.toml)`
+/// Writes `deny spawn:git (user, policy.toml)`.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             effect,
-            source: layer,
+            source,
             target,
             within,
-            origin: source,
+            origin,
         } = self;
         write!(f, "{effect} {target}")?;
         if let Some(within) = within {
             write!(f, " within {}", within.display())?;
         }
-        write!(f, " ({layer}")?;
-        if !source.is_empty() {
-            write!(f, ", {source}")?;
+        write!(f, " ({source}")?;
+        if !origin.is_empty() {
+            write!(f, ", {origin}")?;
         }
         f.write_str(")")
     }

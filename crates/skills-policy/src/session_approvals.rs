@@ -1,4 +1,4 @@
-//! What was answered for a session.
+//! Approvals for a session, in memory.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
@@ -6,121 +6,127 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::Approval;
 
-/// The most contents of which answers are remembered for one session; its oldest is forgotten.
+/// Maximum approvals of one session; the oldest is evicted first.
 const MAX_PER_SESSION: usize = 200;
-/// The most of all sessions together; the oldest of the session that has most is forgotten.
+/// Maximum approvals of all sessions; the oldest of the largest session is evicted first, so that a
+/// client cannot evict the approvals of others by opening requests.
 const MAX_TOTAL: usize = 10_000;
-/// So many of the sessions that were forgotten last are known by name.
+/// Number of recently removed sessions remembered, so that a late response cannot revive one.
 const MAX_REMOVED: usize = 1_000;
 
-/// What was answered for sessions. An answer counts in its own session and in no other.
+/// The approvals of all sessions. An approval applies in its own session only.
 #[derive(Debug, Default)]
 pub(crate) struct SessionApprovals(Mutex<State>);
 
-/// When a question was put: after so many sessions were forgotten.
+/// The time of an approval request, as the number of sessions removed before it. A count and not a
+/// clock: it cannot go back, and tests do not depend on time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Epoch(usize);
 
 #[derive(Debug, Default)]
 struct State {
-    /// By session, nothing for the host's own; none is empty.
+    /// By session, `None` for that of the host application. No list is empty.
     sessions: HashMap<Option<String>, VecDeque<SessionApproval>>,
-    /// How many answers there are.
+    /// Number of approvals in all sessions.
     approval_count: usize,
-    /// How many answers there ever were.
+    /// Number of approvals ever added.
     next_number: u64,
-    /// The sessions that were forgotten last, in order.
+    /// The sessions removed last, oldest first.
     removed: VecDeque<String>,
-    /// How often a session was forgotten.
+    /// Number of sessions ever removed.
     removal_count: usize,
 }
 
 #[derive(Debug)]
 struct SessionApproval {
-    /// Which answer it was of all.
+    /// Its number among all approvals ever added, for eviction by age.
     number: u64,
     approval: Approval,
 }
 
 impl SessionApprovals {
-    /// Finds what was answered in a session, the oldest first.
+    /// Returns the approvals of a session that match, oldest first.
     pub(crate) fn get(
         &self,
         session: Option<&str>,
-        is_wanted: impl Fn(&Approval) -> bool,
+        matches: impl Fn(&Approval) -> bool,
     ) -> Vec<Approval> {
-        let kept = self.lock_state();
-        let of_session = kept
+        let state = self.lock_state();
+        let of_session = state
             .sessions
             .get(&session.map(str::to_owned))
             .into_iter()
             .flatten()
-            .map(|answered| &answered.approval);
+            .map(|entry| &entry.approval);
         of_session
-            .filter(|approval| is_wanted(approval))
+            .filter(|approval| matches(approval))
             .cloned()
             .collect()
     }
 
-    /// Notes that a question is put now.
+    /// Returns the current epoch, for a request that is evaluated now.
     pub(crate) fn epoch(&self) -> Epoch {
         Epoch(self.lock_state().removal_count)
     }
 
-    /// Remembers an answer to a question: one entry for each content in each session, and an end to
-    /// how many. That of a session that was forgotten since the question was put is not kept.
-    pub(crate) fn insert(&self, session: Option<&str>, put: Epoch, approval: Approval) {
-        let mut kept = self.lock_state();
-        if session.is_some_and(|session| kept.was_removed_since(session, put)) {
+    /// Adds an approval, merged with the one for the same content in the session. It is discarded
+    /// if the session was removed since `epoch`: the client that it was meant for is gone, and
+    /// another one may have the same session name.
+    pub(crate) fn insert(&self, session: Option<&str>, epoch: Epoch, approval: Approval) {
+        let mut state = self.lock_state();
+        if session.is_some_and(|session| state.was_removed_since(session, epoch)) {
             return;
         }
-        kept.add(session.map(str::to_owned), approval);
-        if kept.approval_count > MAX_TOTAL {
-            kept.evict_oldest();
+        state.add(session.map(str::to_owned), approval);
+        if state.approval_count > MAX_TOTAL {
+            state.evict_oldest();
         }
     }
 
-    /// Forgets a session.
+    /// Removes a session with its approvals.
     pub(crate) fn remove_session(&self, session: &str) {
-        let mut kept = self.lock_state();
-        kept.approval_count -= kept
+        let mut state = self.lock_state();
+        state.approval_count -= state
             .sessions
             .remove(&Some(session.to_owned()))
-            .map_or(0, |answered| answered.len());
-        kept.removal_count += 1;
-        kept.removed.push_back(session.to_owned());
-        if kept.removed.len() > MAX_REMOVED {
-            kept.removed.pop_front();
+            .map_or(0, |entries| entries.len());
+        // Counted even if the session had no approvals: a request of it can be pending.
+        state.removal_count += 1;
+        state.removed.push_back(session.to_owned());
+        if state.removed.len() > MAX_REMOVED {
+            state.removed.pop_front();
         }
     }
 
     fn lock_state(&self) -> MutexGuard<'_, State> {
+        // No code that can panic runs under the lock, so a poisoned state is still consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
-    /// Whether a session was forgotten since a question was put; of what was forgotten too long ago
-    /// to be known, it is assumed.
-    fn was_removed_since(&self, session: &str, put: Epoch) -> bool {
-        let since = self.removal_count - put.0;
+    /// Returns true if a session was removed since `epoch`, or if that is unknown because more
+    /// sessions were removed than are remembered (fail closed).
+    fn was_removed_since(&self, session: &str, epoch: Epoch) -> bool {
+        let since = self.removal_count - epoch.0;
         since > self.removed.len()
             || self
                 .removed
                 .iter()
                 .rev()
                 .take(since)
-                .any(|forgotten| forgotten == session)
+                .any(|removed| removed == session)
     }
 
     fn add(&mut self, session: Option<String>, approval: Approval) {
         self.next_number += 1;
         let of_session = self.sessions.entry(session).or_default();
-        let is_same = |known: &&mut SessionApproval| {
+        // One entry per content, so that repeated responses do not evict other contents.
+        let has_same_content = |known: &&mut SessionApproval| {
             (&known.approval.directory, &known.approval.digest)
                 == (&approval.directory, &approval.digest)
         };
-        if let Some(known) = of_session.iter_mut().find(is_same) {
+        if let Some(known) = of_session.iter_mut().find(has_same_content) {
             known.approval.permissions.extend(approval.permissions);
             known
                 .approval
@@ -139,19 +145,19 @@ impl State {
         }
     }
 
-    /// Forgets the oldest answer of the session that has most; of several such sessions, of the one
-    /// whose answer is the oldest.
+    /// Evicts the oldest approval of the largest session; of several such sessions, of the one
+    /// whose approval is the oldest.
     fn evict_oldest(&mut self) {
-        let size = |(_, answered): &(&Option<String>, &VecDeque<SessionApproval>)| {
+        let size_and_age = |(_, entries): &(&Option<String>, &VecDeque<SessionApproval>)| {
             (
-                answered.len(),
-                Reverse(answered.front().map(|first| first.number)),
+                entries.len(),
+                Reverse(entries.front().map(|first| first.number)),
             )
         };
         let Some(session) = self
             .sessions
             .iter()
-            .max_by_key(size)
+            .max_by_key(size_and_age)
             .map(|(session, _)| session.clone())
         else {
             return;
@@ -159,6 +165,7 @@ impl State {
         if let Some(of_session) = self.sessions.get_mut(&session) {
             of_session.pop_front();
             self.approval_count -= 1;
+            // Empty lists would accumulate with the number of sessions.
             if of_session.is_empty() {
                 self.sessions.remove(&session);
             }
@@ -183,112 +190,117 @@ mod tests {
         }
     }
 
-    fn keep(answers: &SessionApprovals, session: Option<&str>, digest: usize) {
-        answers.insert(session, answers.epoch(), approval(digest));
+    fn add(approvals: &SessionApprovals, session: Option<&str>, digest: usize) {
+        approvals.insert(session, approvals.epoch(), approval(digest));
     }
 
-    fn count(answers: &SessionApprovals, session: Option<&str>) -> usize {
-        answers.get(session, |_| true).len()
+    fn count(approvals: &SessionApprovals, session: Option<&str>) -> usize {
+        approvals.get(session, |_| true).len()
     }
 
-    fn total(answers: &SessionApprovals) -> usize {
-        answers.lock_state().approval_count
+    fn total(approvals: &SessionApprovals) -> usize {
+        approvals.lock_state().approval_count
     }
 
     #[test]
-    fn one_session_pushes_out_its_own_answers_only() {
-        let answers = SessionApprovals::default();
-        keep(&answers, None, 0);
-        keep(&answers, Some("quiet"), 0);
+    fn a_full_session_evicts_its_own_approvals_only() {
+        let approvals = SessionApprovals::default();
+        add(&approvals, None, 0);
+        add(&approvals, Some("quiet"), 0);
         for digest in 0..=MAX_TOTAL {
-            keep(&answers, Some("loud"), digest);
+            add(&approvals, Some("loud"), digest);
         }
         assert_eq!(
             (
-                count(&answers, None),
-                count(&answers, Some("quiet")),
-                count(&answers, Some("loud"))
+                count(&approvals, None),
+                count(&approvals, Some("quiet")),
+                count(&approvals, Some("loud"))
             ),
             (1, 1, MAX_PER_SESSION)
         );
         assert_eq!(
-            answers.get(Some("loud"), |_| true)[MAX_PER_SESSION - 1],
+            approvals.get(Some("loud"), |_| true)[MAX_PER_SESSION - 1],
             approval(MAX_TOTAL)
         );
-        assert_eq!(total(&answers), MAX_PER_SESSION + 2);
+        assert_eq!(total(&approvals), MAX_PER_SESSION + 2);
     }
 
     #[test]
-    fn of_too_many_the_session_that_has_most_loses() {
-        let answers = SessionApprovals::default();
-        keep(&answers, Some("quiet"), 0);
+    fn at_the_total_limit_the_largest_session_loses_its_oldest() {
+        let approvals = SessionApprovals::default();
+        add(&approvals, Some("quiet"), 0);
         for session in 0..MAX_TOTAL / MAX_PER_SESSION {
             for digest in 0..MAX_PER_SESSION {
-                keep(&answers, Some(&session.to_string()), digest);
+                add(&approvals, Some(&session.to_string()), digest);
             }
         }
         assert_eq!(
-            (total(&answers), count(&answers, Some("quiet"))),
+            (total(&approvals), count(&approvals, Some("quiet"))),
             (MAX_TOTAL, 1)
         );
         assert_eq!(
-            (count(&answers, Some("0")), count(&answers, Some("1"))),
+            (count(&approvals, Some("0")), count(&approvals, Some("1"))),
             (MAX_PER_SESSION - 1, MAX_PER_SESSION)
         );
         assert_eq!(
-            answers.get(Some("0"), |_| true)[0],
+            approvals.get(Some("0"), |_| true)[0],
             approval(1),
-            "its oldest went"
+            "its oldest was evicted"
         );
-        // The same content is no answer more.
-        keep(&answers, Some("1"), 7);
+        // Another approval of the same content is merged.
+        add(&approvals, Some("1"), 7);
         assert_eq!(
-            (total(&answers), count(&answers, Some("0"))),
+            (total(&approvals), count(&approvals, Some("0"))),
             (MAX_TOTAL, MAX_PER_SESSION - 1)
         );
-        // A session that ends leaves room for others.
-        answers.remove_session("1");
-        assert_eq!(total(&answers), MAX_TOTAL - MAX_PER_SESSION);
+        // A removed session frees its approvals.
+        approvals.remove_session("1");
+        assert_eq!(total(&approvals), MAX_TOTAL - MAX_PER_SESSION);
     }
 
     #[test]
-    fn sessions_with_one_answer_each_go_in_their_order() {
-        let answers = SessionApprovals::default();
+    fn sessions_of_equal_size_are_evicted_by_age() {
+        let approvals = SessionApprovals::default();
         for session in 0..MAX_TOTAL + 2 {
-            keep(&answers, Some(&session.to_string()), 0);
+            add(&approvals, Some(&session.to_string()), 0);
         }
-        let kept = |session: usize| count(&answers, Some(&session.to_string()));
-        assert_eq!(
-            (kept(0), kept(1), kept(2), kept(MAX_TOTAL + 1)),
-            (0, 0, 1, 1)
-        );
-        assert_eq!(answers.lock_state().sessions.len(), MAX_TOTAL);
-    }
-
-    #[test]
-    fn an_answer_that_comes_after_the_end_of_its_session_is_not_kept() {
-        let answers = SessionApprovals::default();
-        let before = answers.epoch();
-        answers.remove_session("one");
-        answers.insert(Some("one"), before, approval(1));
-        answers.insert(Some("two"), before, approval(1));
-        answers.insert(None, before, approval(1));
+        let count_of = |session: usize| count(&approvals, Some(&session.to_string()));
         assert_eq!(
             (
-                count(&answers, Some("one")),
-                count(&answers, Some("two")),
-                count(&answers, None)
+                count_of(0),
+                count_of(1),
+                count_of(2),
+                count_of(MAX_TOTAL + 1)
+            ),
+            (0, 0, 1, 1)
+        );
+        assert_eq!(approvals.lock_state().sessions.len(), MAX_TOTAL);
+    }
+
+    #[test]
+    fn a_late_approval_does_not_revive_its_session() {
+        let approvals = SessionApprovals::default();
+        let before = approvals.epoch();
+        approvals.remove_session("one");
+        approvals.insert(Some("one"), before, approval(1));
+        approvals.insert(Some("two"), before, approval(1));
+        approvals.insert(None, before, approval(1));
+        assert_eq!(
+            (
+                count(&approvals, Some("one")),
+                count(&approvals, Some("two")),
+                count(&approvals, None)
             ),
             (0, 1, 1)
         );
-        // The name may be used again.
-        keep(&answers, Some("one"), 1);
-        assert_eq!(count(&answers, Some("one")), 1);
+        // A new session may have the same name.
+        add(&approvals, Some("one"), 1);
+        assert_eq!(count(&approvals, Some("one")), 1);
         for session in 0..=MAX_REMOVED {
-            answers.remove_session(&session.to_string());
+            approvals.remove_session(&session.to_string());
         }
-        answers.insert(Some("three"), before, approval(1));
-        assert_eq!(count(&answers, Some("three")), 0);
-        assert_eq!(answers.lock_state().removed.len(), MAX_REMOVED);
+        approvals.insert(Some("three"), before, approval(1));
+        assert_eq!(count(&approvals, Some("three")), 0);
+        assert_eq!(approvals.lock_state().removed.len(), MAX_REMOVED);
     }
 }

@@ -1,4 +1,4 @@
-//! What a rule is about.
+//! The target of a rule.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,21 +8,38 @@ use crate::error::Repr;
 use crate::path::{is_comparable, is_program_name, normalize};
 use crate::{Capability, HostPattern, Permission, PolicyError, VariablePattern};
 
-/// What a rule is about.
+/// The target of a rule: the permissions that it matches.
 ///
-/// Written as `read`, `write:/data`, `spawn:git`, `network:*.example.com`, `env:API_KEY`; a
-/// capability alone means all of it.
+/// Written as `read`, `write:/data`, `spawn:git`, `network:*.example.com` or `env:API_KEY`; a
+/// capability alone means all of it, and `environment` is accepted for `env`. How much of a
+/// permission has to match depends on the effect: an `allow` rule has to cover all of it, while
+/// `deny` and `ask` rules also match a part.
+///
+/// ```
+/// use skills_policy::{Capability, Target};
+///
+/// let target: Target = "write:/data/./out/".parse()?;
+/// assert_eq!(target, Target::write("/data/out")?);
+/// assert_eq!(target.to_string(), "write:/data/out");
+/// assert_eq!("spawn:*".parse::<Target>()?, Target::from(Capability::Spawn));
+/// assert_eq!(
+///     "exec:x".parse::<Target>().unwrap_err().to_string(),
+///     "invalid permission `exec:x`: expected `read`, `write`, `spawn`, `network` or `env`, \
+///      optionally followed by `:VALUE`"
+/// );
+/// # Ok::<(), skills_policy::PolicyError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Target(pub(crate) Kind);
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
-    /// All of a capability. For the network and the environment this can be forbidden, not allowed:
-    /// hosts and variables are named.
+    /// All of a capability. For the network and the environment it can be denied but not allowed:
+    /// hosts and variables have to be named.
     All(Capability),
-    /// This file or directory and everything below it. A rule on reading is about reading only;
-    /// writing includes reading.
+    /// Reading this file or directory and everything below it.
     Read(PathBuf),
+    /// Writing it, which includes reading.
     Write(PathBuf),
     Host(HostPattern),
     Program(String),
@@ -30,15 +47,15 @@ pub(crate) enum Kind {
 }
 
 impl Target {
-    /// A file or directory to read, and everything below it.
+    /// Creates the target of reading a file or directory, with everything below it.
     ///
     /// # Errors
-    /// When the path is relative or has `..` in it.
+    /// If the path is relative, not UTF-8 or contains `..`.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, PolicyError> {
         absolute_path(path.as_ref()).map(Kind::Read).map(Self)
     }
 
-    /// A file or directory to write, and everything below it.
+    /// Creates the target of writing a file or directory, with everything below it.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -46,10 +63,11 @@ impl Target {
         absolute_path(path.as_ref()).map(Kind::Write).map(Self)
     }
 
-    /// A program, by its name.
+    /// Creates the target of spawning a program, by its name.
     ///
     /// # Errors
-    /// When the name is a path or holds anything but ASCII letters, digits and `._+-@`.
+    /// If the name is a path, is longer than 128 bytes or contains anything but ASCII letters,
+    /// digits and `._+-@`.
     pub fn program(name: impl Into<String>) -> Result<Self, PolicyError> {
         let name = name.into();
         if is_program_name(&name) {
@@ -59,7 +77,7 @@ impl Target {
         }
     }
 
-    /// Returns the file or directory that it is about.
+    /// Returns the file or directory, `None` for other targets.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match &self.0 {
@@ -68,8 +86,7 @@ impl Target {
         }
     }
 
-    /// Puts another file or directory in place of the one that it is about; what is about none
-    /// stays.
+    /// Returns the same target for another file or directory; targets without a path are unchanged.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -81,36 +98,37 @@ impl Target {
         }
     }
 
-    /// Says whether a rule that allows this allows the whole of `permission`.
+    /// Returns true if allowing `self` allows all of `permission`.
     pub(crate) fn allows(&self, permission: &Permission) -> bool {
         match (&self.0, permission) {
+            // A hook takes an approval, and a protected path a rule for that path.
             (_, Permission::Hook(_)) | (Kind::All(_), Permission::WriteProtected { .. }) => false,
             (Kind::All(capability), _) => {
-                let is_named = matches!(capability, Capability::Network | Capability::Environment);
-                *capability == permission.capability() && !is_named
+                // These take a name: `allow network` would be too easy to write by accident.
+                let requires_name =
+                    matches!(capability, Capability::Network | Capability::Environment);
+                *capability == permission.capability() && !requires_name
             }
             (Kind::Read(prefix), Permission::Read(path))
             | (Kind::Write(prefix), Permission::Write(path) | Permission::Read(path)) => {
                 path.starts_with(prefix)
             }
-            // Only a rule that names the protected path, or one in it.
+            // Only a rule for the protected path itself, or for a path in it.
             (Kind::Write(prefix), Permission::WriteProtected { path, protected }) => {
                 path.starts_with(prefix) && prefix.starts_with(protected)
             }
-            (Kind::Host(pattern), Permission::Host(wanted)) => pattern.covers(wanted),
-            (Kind::Program(name), Permission::Program(wanted)) => name == wanted,
+            (Kind::Host(pattern), Permission::Host(requested)) => pattern.covers(requested),
+            (Kind::Program(name), Permission::Program(requested)) => name == requested,
             (Kind::Variable(pattern), Permission::Variable(name)) => pattern.matches(name),
             _ => false,
         }
     }
 
-    /// Says whether a rule that forbids this forbids `permission`, because it is about all of it,
-    /// or about a part that could not be left out. Hosts can be left out, directories and programs
-    /// cannot.
+    /// Returns true if denying `self` denies `permission`: it covers all of it, or a part that
+    /// cannot be subtracted. Hosts can be subtracted, directories and programs cannot.
     pub(crate) fn forbids(&self, permission: &Permission) -> bool {
-        let overlap = |a: &Path, b: &Path| a.starts_with(b) || b.starts_with(a);
         match (&self.0, permission) {
-            // Whoever may write may read.
+            // Write access includes read access.
             (
                 Kind::All(Capability::Read),
                 Permission::Write(_) | Permission::WriteProtected { .. },
@@ -125,21 +143,23 @@ impl Target {
             | (
                 Kind::Write(prefix),
                 Permission::Write(path) | Permission::WriteProtected { path, .. },
-            ) => overlap(prefix, path),
-            (Kind::Host(pattern), Permission::Host(wanted)) => pattern.covers(wanted),
-            (Kind::Program(name), Permission::Program(wanted)) => name == wanted,
+            ) => paths_overlap(prefix, path),
+            (Kind::Host(pattern), Permission::Host(requested)) => pattern.covers(requested),
+            (Kind::Program(name), Permission::Program(requested)) => name == requested,
+            // "Any program but one" cannot be enforced: another program can start it.
             (Kind::Program(_), Permission::AnyProgram) => true,
             (Kind::Variable(pattern), Permission::Variable(name)) => pattern.matches(name),
             _ => false,
         }
     }
 
-    /// Says whether a rule that wants this asked wants `permission` asked: it is about all of it or
-    /// about a part.
+    /// Returns true if an `ask` rule for `self` applies to `permission`: it covers all of it or a
+    /// part.
     pub(crate) fn overlaps(&self, permission: &Permission) -> bool {
         match (&self.0, permission) {
-            (Kind::Host(pattern), Permission::Host(wanted)) => {
-                pattern.covers(wanted) || wanted.covers(pattern)
+            // An approver is asked about `*.example` too if a rule asks about one host of it.
+            (Kind::Host(pattern), Permission::Host(requested)) => {
+                pattern.covers(requested) || requested.covers(pattern)
             }
             _ => self.forbids(permission),
         }
@@ -168,9 +188,11 @@ impl FromStr for Target {
     type Err = PolicyError;
 
     fn from_str(text: &str) -> Result<Self, PolicyError> {
-        let (capability, what) = text
+        let (capability, value) = text
             .split_once(':')
-            .map_or((text, None), |(capability, what)| (capability, Some(what)));
+            .map_or((text, None), |(capability, value)| {
+                (capability, Some(value))
+            });
         let capability = match capability {
             "read" => Capability::Read,
             "write" => Capability::Write,
@@ -184,20 +206,26 @@ impl FromStr for Target {
                 .into());
             }
         };
-        let Some(what) = what else {
+        let Some(value) = value else {
             return Ok(Self(Kind::All(capability)));
         };
         match capability {
-            Capability::Read => Self::read(what),
-            Capability::Write => Self::write(what),
-            Capability::Network => what.parse::<HostPattern>().map(Into::into),
-            Capability::Spawn if what == "*" => Ok(Self(Kind::All(Capability::Spawn))),
-            Capability::Spawn => Self::program(what),
-            Capability::Environment => what.parse::<VariablePattern>().map(Into::into),
+            Capability::Read => Self::read(value),
+            Capability::Write => Self::write(value),
+            Capability::Network => value.parse::<HostPattern>().map(Into::into),
+            // As for hosts and variables, where `*` is required.
+            Capability::Spawn if value == "*" => Ok(Self(Kind::All(Capability::Spawn))),
+            Capability::Spawn => Self::program(value),
+            Capability::Environment => value.parse::<VariablePattern>().map(Into::into),
         }
     }
 }
 
+fn paths_overlap(a: &Path, b: &Path) -> bool {
+    a.starts_with(b) || b.starts_with(a)
+}
+
+/// Returns the normalized path.
 fn absolute_path(path: &Path) -> Result<PathBuf, PolicyError> {
     if is_comparable(path) {
         Ok(normalize(path))
@@ -229,7 +257,7 @@ mod tests {
     use crate::{Effect, Rule, RuleSource};
 
     #[test]
-    fn targets_are_written_as_they_are_read() {
+    fn targets_are_displayed_as_they_are_parsed() {
         for text in [
             "read",
             "write:/data",
@@ -250,19 +278,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_target_says_what_to_write() {
-        let wrong = |text: &str| {
+    fn errors_of_invalid_targets_say_what_is_expected() {
+        let error = |text: &str| {
             Rule::parse(Effect::Allow, RuleSource::User, text)
                 .unwrap_err()
                 .to_string()
         };
-        insta::assert_snapshot!(wrong("exec"), @r#""exec" is no permission: write `read`, `write`, `spawn`, `network` or `env`, and perhaps `:` and what of it"#);
-        insta::assert_snapshot!(wrong("write:data"), @r#""data" must be an absolute path without `..`"#);
-        insta::assert_snapshot!(wrong("write:/data/../etc"), @r#""/data/../etc" must be an absolute path without `..`"#);
-        insta::assert_snapshot!(wrong("spawn:/bin/git"), @r#""/bin/git" is no name of a program: write it without a path"#);
-        insta::assert_snapshot!(wrong("network"), @"`network` allows nothing until it is said which: write `network:api.example.com`, or `network:*` for all");
-        insta::assert_snapshot!(wrong("network:http://a"), @r#""http://a" is no host: write `api.example.com`, `*.example.com` or `*`, without scheme, port and path"#);
-        insta::assert_snapshot!(wrong("env:A-B"), @r#""A-B" is no name of a variable, nor the start of one with a `*` behind it"#);
+        insta::assert_snapshot!(error("exec"), @"invalid permission `exec`: expected `read`, `write`, `spawn`, `network` or `env`, optionally followed by `:VALUE`");
+        insta::assert_snapshot!(error("write:data"), @"invalid path `data`: expected an absolute path without `..`");
+        insta::assert_snapshot!(error("write:/data/../etc"), @"invalid path `/data/../etc`: expected an absolute path without `..`");
+        insta::assert_snapshot!(error("spawn:/bin/git"), @"invalid program name `/bin/git`: expected letters, digits and `._+-@`, without a path");
+        insta::assert_snapshot!(error("network"), @"`allow network` needs a host: use `network:api.example.com`, or `network:*` for all");
+        insta::assert_snapshot!(error("network:http://a"), @"invalid host `http://a`: expected `api.example.com`, `*.example.com` or `*`, without scheme, port and path");
+        insta::assert_snapshot!(error("env:A-B"), @"invalid variable name `A-B`: expected letters, digits and `_`, optionally with `*` at the end");
         assert!(Rule::parse(Effect::Deny, RuleSource::User, "network").is_ok());
     }
 }

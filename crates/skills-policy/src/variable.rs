@@ -6,22 +6,25 @@ use std::str::FromStr;
 use crate::PolicyError;
 use crate::error::Repr;
 
-/// A variable, or all whose names begin alike: `API_KEY`, `AWS_*`, `*`.
+/// A pattern of variable names: `API_KEY`, `AWS_*` or `*`.
+///
+/// Names are compared with case. [Unsafe](is_unsafe_variable) variables match as well, but are
+/// never granted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum VariablePattern {
-    /// This one.
+    /// The variable with this name.
     Exact(String),
-    /// All that begin so; the empty start means all.
+    /// All variables whose names begin with this; all variables if it is empty.
     Prefix(String),
 }
 
 impl VariablePattern {
-    /// Says whether a name fits.
+    /// Returns true if a name matches.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         match self {
             Self::Exact(exact) => name == exact,
-            Self::Prefix(start) => name.starts_with(start),
+            Self::Prefix(prefix) => name.starts_with(prefix),
         }
     }
 }
@@ -30,9 +33,10 @@ impl FromStr for VariablePattern {
     type Err = PolicyError;
 
     fn from_str(text: &str) -> Result<Self, PolicyError> {
-        let is_part = |part: &str| part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        let has_valid_chars =
+            |part: &str| part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
         match text.strip_suffix('*') {
-            Some(start) if is_part(start) => Ok(Self::Prefix(start.to_owned())),
+            Some(prefix) if has_valid_chars(prefix) => Ok(Self::Prefix(prefix.to_owned())),
             None if is_variable_name(text) => Ok(Self::Exact(text.to_owned())),
             _ => Err(Repr::Variable {
                 text: text.to_owned(),
@@ -46,41 +50,56 @@ impl fmt::Display for VariablePattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exact(name) => f.write_str(name),
-            Self::Prefix(start) => write!(f, "{start}*"),
+            Self::Prefix(prefix) => write!(f, "{prefix}*"),
         }
     }
 }
 
-/// Says whether a text is a name that every shell and language can read: letters, digits and `_`,
-/// no digit first, at most 128 bytes.
+/// Returns true if a text is a portable variable name: ASCII letters, digits and `_`, not beginning
+/// with a digit, at most 128 bytes.
 #[must_use]
 pub fn is_variable_name(name: &str) -> bool {
-    let inside = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-    inside && (1..=128).contains(&name.len()) && !name.starts_with(|c: char| c.is_ascii_digit())
+    let has_valid_chars = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    has_valid_chars
+        && (1..=128).contains(&name.len())
+        && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Says whether whoever sets this variable is known to decide by it what runs, what it loads, whom
-/// it talks to or what it believes of its sandbox.
+/// Returns true for variables known to change which code runs, what it loads, whom it trusts or
+/// connects to, or what it knows about its sandbox (`LD_PRELOAD`, `PATH`, `HTTPS_PROXY`).
 ///
-/// No program is given such a variable, whoever declares or allows it. Names are compared without
-/// regard to case, as some systems do. The list is of what is known; secrets of tools (`NPM_TOKEN`)
-/// are no part of it although their other variables are.
+/// No program gets such a variable, whatever rules allow. Case is ignored, as on some systems. The
+/// list contains what is known and cannot be complete; secrets of tools (`NPM_TOKEN`) are exempt,
+/// although the other variables of these tools are included.
+///
+/// ```
+/// use skills_policy::is_unsafe_variable;
+///
+/// assert!(is_unsafe_variable("LD_PRELOAD") && is_unsafe_variable("https_proxy"));
+/// assert!(is_unsafe_variable("NPM_CONFIG_REGISTRY") && !is_unsafe_variable("NPM_TOKEN"));
+/// ```
 #[must_use]
 pub fn is_unsafe_variable(name: &str) -> bool {
+    // Proxy variables are lowercase by convention, and Windows ignores case.
     let upper = name.to_ascii_uppercase();
-    let is_secret = SECRET_SUFFIXES.iter().any(|end| upper.ends_with(end));
-    let is_tools = TOOL_PREFIXES.iter().any(|start| upper.starts_with(start))
+    let is_secret = SECRET_SUFFIXES.iter().any(|suffix| upper.ends_with(suffix));
+    let configures_tool = TOOL_PREFIXES.iter().any(|prefix| upper.starts_with(prefix))
         && !is_secret
+        // Selects a configuration of the program and loads no code.
         && upper != "NODE_ENV";
-    let is_paths = ["_PROXY", "PAGER", "_CA_BUNDLE", "_CERT_FILE", "_RSH"]
+    // Conventions that many programs follow under names of their own.
+    let has_unsafe_suffix = ["_PROXY", "PAGER", "_CA_BUNDLE", "_CERT_FILE", "_RSH"]
         .iter()
-        .any(|end| upper.ends_with(end));
+        .any(|suffix| upper.ends_with(suffix));
     UNSAFE_NAMES.contains(&upper.as_str())
-        || UNSAFE_PREFIXES.iter().any(|start| upper.starts_with(start))
-        || is_tools
-        || is_paths
+        || UNSAFE_PREFIXES
+            .iter()
+            .any(|prefix| upper.starts_with(prefix))
+        || configures_tool
+        || has_unsafe_suffix
 }
 
+/// Unsafe variables by name.
 const UNSAFE_NAMES: &[&str] = &[
     // Shells.
     "PATH",
@@ -122,7 +141,7 @@ const UNSAFE_NAMES: &[&str] = &[
     "R_ENVIRON",
     "TCLLIBPATH",
     "VIRTUAL_ENV",
-    // Programs that others start.
+    // Programs and services that other programs use.
     "EDITOR",
     "VISUAL",
     "PAGER",
@@ -138,13 +157,13 @@ const UNSAFE_NAMES: &[&str] = &[
     "DISPLAY",
     "WAYLAND_DISPLAY",
     "XDG_RUNTIME_DIR",
-    // Whom one believes.
+    // Certificates and keys.
     "OPENSSL_CONF",
     "SSLKEYLOGFILE",
     "REQUESTS_CA_BUNDLE",
     "CURL_CA_BUNDLE",
     "CURL_HOME",
-    // Where things are.
+    // Directories, terminals and the run itself.
     "TMPDIR",
     "TMP",
     "TEMP",
@@ -156,7 +175,7 @@ const UNSAFE_NAMES: &[&str] = &[
     "TIMEOUT_MS",
 ];
 
-/// Whatever begins so.
+/// Variables with these prefixes are unsafe.
 const UNSAFE_PREFIXES: &[&str] = &[
     "LD_",
     "DYLD_",
@@ -170,7 +189,7 @@ const UNSAFE_PREFIXES: &[&str] = &[
     "XDG_",
 ];
 
-/// Whatever begins so and is no secret.
+/// Variables with these prefixes configure tools; they are unsafe unless they are secrets.
 const TOOL_PREFIXES: &[&str] = &[
     "CONDA_", "PIP_", "UV_", "POETRY_", "NODE_", "NPM_", "YARN_", "DENO_", "BUN_", "RUBY", "GEM_",
     "BUNDLE_", "GIT_", "CARGO_", "RUSTC", "RUSTUP_", "GOFLAGS", "GOPATH", "GOROOT", "GOPROXY",
@@ -178,7 +197,7 @@ const TOOL_PREFIXES: &[&str] = &[
     "GRADLE_", "RSYNC_",
 ];
 
-/// How names of secrets end.
+/// Suffixes of secrets.
 const SECRET_SUFFIXES: &[&str] = &["_TOKEN", "_KEY", "_SECRET", "_PASSWORD"];
 
 #[cfg(test)]
@@ -186,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_change_what_runs() {
+    fn variables_that_change_execution_are_unsafe() {
         for name in [
             "PATH",
             "path",
@@ -221,14 +240,17 @@ mod tests {
     }
 
     #[test]
-    fn patterns_fit_names() {
-        let fits =
+    fn patterns_match_names() {
+        let matches =
             |pattern: &str, name: &str| pattern.parse::<VariablePattern>().unwrap().matches(name);
         assert!(
-            fits("AWS_*", "AWS_REGION") && fits("*", "X") && fits("A", "A") && !fits("A", "AB")
+            matches("AWS_*", "AWS_REGION")
+                && matches("*", "X")
+                && matches("A", "A")
+                && !matches("A", "AB")
         );
-        for wrong in ["", "A-B", "A-*", "A**", "*A", "A*B", "A=B", "1A", "A\nB"] {
-            assert!(wrong.parse::<VariablePattern>().is_err(), "{wrong}");
+        for invalid in ["", "A-B", "A-*", "A**", "*A", "A*B", "A=B", "1A", "A\nB"] {
+            assert!(invalid.parse::<VariablePattern>().is_err(), "{invalid}");
         }
     }
 }

@@ -270,6 +270,6 @@ fn termination_text(status: &ExecutionStatus) -> String {
         ExecutionStatus::Success => "exit code 0".to_owned(),
         ExecutionStatus::Failed { termination } => termination.to_string(),
         ExecutionStatus::Timeout { limit_ms } => format!("timed out after {limit_ms} ms"),
-        ExecutionStatus::PermissionDenied { denial } => format!("denied: {denial}"),
+        ExecutionStatus::PermissionDenied { denial } => denial.to_string(),
     }
 }

@@ -52,11 +52,11 @@ fn a_record_is_one_line() {
     else {
         panic!("{lines:?}")
     };
-    assert_eq!(**event, full, "what was put in comes out");
+    assert_eq!(**event, full, "the parsed event equals the recorded one");
 }
 
 #[test]
-fn a_torn_line_stays_and_the_next_record_follows_the_last_whole_one() {
+fn a_partial_line_stays_and_the_next_record_follows_the_last_whole_one() {
     let (directory, log) = log();
     log.record(&event("a")).unwrap();
     let mut file = fs::OpenOptions::new()
@@ -74,12 +74,12 @@ fn a_torn_line_stays_and_the_next_record_follows_the_last_whole_one() {
             .map(ToString::to_string)
             .map(|text| text.split(": ").nth(1).unwrap().to_owned())
             .collect::<Vec<_>>(),
-        ["no record"]
+        ["not a valid record"]
     );
 }
 
 #[test]
-fn files_are_put_aside_and_the_chain_goes_on() {
+fn files_are_rotated_and_the_chain_continues() {
     let (_directory, log) = log();
     let log = log.rotation(Rotation {
         max_bytes: 700,
@@ -94,7 +94,7 @@ fn files_are_put_aside_and_the_chain_goes_on() {
     assert_eq!(verified.problems, []);
     assert!(
         verified.records < 20 && verified.first_sequence.is_some_and(|first| first > 1),
-        "the oldest files went"
+        "the oldest files were deleted"
     );
     assert!(
         files
@@ -115,9 +115,9 @@ fn files_are_put_aside_and_the_chain_goes_on() {
     assert_eq!(numbers, [16, 17, 18, 19, 20]);
 }
 
-/// A writer was killed between two renames.
+/// A writer that is killed between two renames leaves a gap.
 #[test]
-fn a_number_that_is_left_out_hides_no_file() {
+fn a_gap_in_the_numbers_hides_no_file() {
     let (directory, log) = log();
     let log = log.rotation(Rotation {
         max_bytes: 700,
@@ -126,8 +126,8 @@ fn a_number_that_is_left_out_hides_no_file() {
     (0..12).for_each(|index| log.record(&event(&format!("skill-{index}"))).unwrap());
     let before = log.files().unwrap().len();
     for number in (1..before).rev() {
-        let aside = |number: usize| directory.path().join(format!("audit.jsonl.{number}"));
-        fs::rename(aside(number), aside(number + 1)).unwrap();
+        let rotated = |number: usize| directory.path().join(format!("audit.jsonl.{number}"));
+        fs::rename(rotated(number), rotated(number + 1)).unwrap();
     }
     assert_eq!(log.files().unwrap().len(), before);
     (0..12).for_each(|index| log.record(&event(&format!("later-{index}"))).unwrap());
@@ -136,7 +136,7 @@ fn a_number_that_is_left_out_hides_no_file() {
 }
 
 #[test]
-fn many_writers_make_one_chain() {
+fn concurrent_writers_produce_one_chain() {
     let (_directory, log) = log();
     let log = log.rotation(Rotation {
         max_bytes: 20_000,
@@ -155,20 +155,22 @@ fn many_writers_make_one_chain() {
 }
 
 #[test]
-fn records_have_a_bound_and_logs_a_directory() {
+fn records_have_a_maximum_size_and_logs_need_a_directory() {
     let (_directory, log) = log();
     let mut long = event(&"x".repeat(70_000));
     long.rules = vec!["\\".repeat(70_000)];
     log.record(&long).unwrap();
-    let Some(Line::Record { event: kept, .. }) = tail(&log.files().unwrap(), 1).unwrap().pop()
+    let Some(Line::Record {
+        event: recorded, ..
+    }) = tail(&log.files().unwrap(), 1).unwrap().pop()
     else {
-        panic!("it was kept")
+        panic!("the record was truncated and written")
     };
     assert_eq!(
-        (kept.skill.len(), kept.rules),
+        (recorded.skill.len(), recorded.rules),
         (
             500,
-            vec!["left out: the record would be too long".to_owned()]
+            vec!["omitted: the record exceeds the size limit".to_owned()]
         )
     );
     long.time = "x".repeat(70_000);
@@ -176,7 +178,7 @@ fn records_have_a_bound_and_logs_a_directory() {
     assert_eq!(
         verify(&log.files().unwrap()).unwrap().records,
         1,
-        "what is refused leaves nothing behind"
+        "a rejected record writes nothing"
     );
     assert_eq!(
         AuditLog::open(Path::new("/nowhere/audit.jsonl"))
@@ -186,7 +188,7 @@ fn records_have_a_bound_and_logs_a_directory() {
     );
 }
 
-/// Each text and list that a skill may fill is cut by itself; what is short stays.
+/// Each text and list that a skill can fill is truncated separately; short fields stay.
 #[test]
 fn a_record_that_is_too_long_keeps_its_short_fields() {
     let long = || "x".repeat(70_000);
@@ -213,23 +215,27 @@ fn a_record_that_is_too_long_keeps_its_short_fields() {
         );
         set(&mut full, long());
         log.record(&full).unwrap();
-        let Some(Line::Record { event: kept, .. }) = tail(&log.files().unwrap(), 1).unwrap().pop()
+        let Some(Line::Record {
+            event: recorded, ..
+        }) = tail(&log.files().unwrap(), 1).unwrap().pop()
         else {
             panic!("field {index}")
         };
-        let cut = |text: &str| text.chars().take(500).collect::<String>();
+        let truncate = |text: &str| text.chars().take(500).collect::<String>();
         assert_eq!(
-            (kept.skill, kept.program),
-            (cut(&full.skill), full.program.as_deref().map(cut)),
+            (recorded.skill, recorded.program),
+            (truncate(&full.skill), full.program.as_deref().map(truncate)),
             "field {index}"
         );
         assert_eq!(
-            (kept.termination, kept.digest),
-            (full.termination.as_deref().map(cut), full.digest),
+            (recorded.termination, recorded.digest),
+            (full.termination.as_deref().map(truncate), full.digest),
             "field {index}"
         );
         assert!(
-            kept.requested.is_empty() && kept.restrictions.is_empty() && kept.rules.len() == 1,
+            recorded.requested.is_empty()
+                && recorded.restrictions.is_empty()
+                && recorded.rules.len() == 1,
             "field {index}"
         );
     }
@@ -237,7 +243,7 @@ fn a_record_that_is_too_long_keeps_its_short_fields() {
 
 #[cfg(unix)]
 #[test]
-fn only_the_owner_may_read() {
+fn only_the_owner_can_read_the_log() {
     use std::os::unix::fs::PermissionsExt;
     let (directory, log) = log();
     log.record(&event("a")).unwrap();
@@ -248,7 +254,7 @@ fn only_the_owner_may_read() {
 }
 
 #[test]
-fn what_cannot_be_read_ends() {
+fn reading_ends_at_the_first_error() {
     let directory = tempfile::tempdir().unwrap();
     fs::create_dir(directory.path().join("audit.jsonl")).unwrap();
     let lines: Vec<Line> = read(&directory.path().join("audit.jsonl"))
@@ -259,7 +265,7 @@ fn what_cannot_be_read_ends() {
 }
 
 #[test]
-fn a_log_that_could_not_be_written_is_not_ready() {
+fn a_log_that_cannot_be_written_is_reported() {
     let (directory, log) = log();
     log.check_writable().unwrap();
     fs::remove_file(directory.path().join("audit.jsonl.lock")).unwrap();
@@ -278,7 +284,7 @@ fn last_line(directory: &TempDir) -> usize {
 }
 
 #[test]
-fn a_record_of_just_the_largest_size_is_kept_whole() {
+fn a_record_of_the_maximum_size_is_not_truncated() {
     const MAX_LINE: usize = 64 * 1024;
     let (directory, log) = log();
     log.record(&event("")).unwrap();
@@ -305,7 +311,7 @@ fn a_record_of_just_the_largest_size_is_kept_whole() {
 
 /// The end of a file is read in steps that grow.
 #[test]
-fn a_record_follows_from_the_last_whole_one_however_far_back_it_lies() {
+fn the_last_whole_record_is_found_at_any_distance() {
     for bytes in [1, 4_000, 5_000, 20_000, 300_000] {
         let (directory, log) = log();
         (0..20).for_each(|index| {
@@ -337,7 +343,7 @@ fn a_record_follows_from_the_last_whole_one_however_far_back_it_lies() {
 
 /// A line of its own is not needed in a new file.
 #[test]
-fn a_torn_line_goes_aside_with_its_file() {
+fn a_partial_line_is_rotated_with_its_file() {
     let (directory, log) = log();
     log.record(&event("a")).unwrap();
     let mut file = fs::OpenOptions::new()
@@ -363,7 +369,7 @@ fn a_torn_line_goes_aside_with_its_file() {
 
 /// The end of a file is read in steps, which may begin anywhere in a line.
 #[test]
-fn a_record_inside_of_a_broken_line_is_not_the_last_one() {
+fn a_record_inside_a_malformed_line_is_ignored() {
     let (directory, forger) = log();
     (0..2).for_each(|_| forger.record(&event("")).unwrap());
     let base = last_line(&directory);
@@ -395,9 +401,9 @@ fn a_record_inside_of_a_broken_line_is_not_the_last_one() {
 }
 
 #[test]
-fn a_file_is_put_aside_from_its_limit_on() {
+fn a_file_is_rotated_at_its_size_limit() {
     let (directory, log) = log();
-    let aside = |number: u32| directory.path().join(format!("audit.jsonl.{number}"));
+    let rotated = |number: u32| directory.path().join(format!("audit.jsonl.{number}"));
     log.record(&event("a")).unwrap();
     let bytes = fs::metadata(path(&directory)).unwrap().len();
     let limited = |max_bytes, keep| {
@@ -407,7 +413,7 @@ fn a_file_is_put_aside_from_its_limit_on() {
         })
     };
     let sizes = || {
-        [aside(2), aside(1), path(&directory)]
+        [rotated(2), rotated(1), path(&directory)]
             .map(|file| fs::metadata(file).map(|data| data.len()).ok())
     };
 
@@ -415,8 +421,7 @@ fn a_file_is_put_aside_from_its_limit_on() {
     assert_eq!(sizes(), [None, None, Some(bytes)]);
     limited(bytes, 2).check_writable().unwrap();
     assert_eq!(sizes(), [None, Some(bytes), Some(0)]);
-    // An empty file is not put aside, and the next record follows the last one in the file before
-    // it.
+    // An empty file is not rotated, and the next record follows the last one in the rotated file.
     limited(0, 2).check_writable().unwrap();
     assert_eq!(sizes(), [None, Some(bytes), Some(0)]);
     limited(0, 2).record(&event("b")).unwrap();
@@ -427,14 +432,14 @@ fn a_file_is_put_aside_from_its_limit_on() {
     assert_eq!(sizes(), [Some(bytes), Some(2 * bytes), Some(bytes)]);
     let verified = verify(&log.files().unwrap()).unwrap();
     assert_eq!((verified.records, verified.problems), (4, vec![]));
-    // At least one file is kept.
+    // At least one rotated file is recorded.
     limited(bytes, 0).record(&event("e")).unwrap();
     assert_eq!(sizes(), [None, Some(bytes), Some(bytes)]);
 }
 
-/// Files beyond the new number would not follow from each other any more.
+/// Files beyond the new maximum are deleted, since they would not follow from each other.
 #[test]
-fn a_log_that_keeps_fewer_files_than_before_has_no_gap() {
+fn lowering_the_number_of_files_leaves_no_gap() {
     let (_directory, log) = log();
     let log = log.rotation(Rotation {
         max_bytes: 1,
@@ -455,9 +460,9 @@ fn a_log_that_keeps_fewer_files_than_before_has_no_gap() {
     );
 }
 
-/// A line without an end is read like any other.
+/// A line without a newline is read like any other.
 #[test]
-fn the_end_of_a_file_is_read_without_a_line_end() {
+fn a_last_line_without_a_newline_is_read() {
     let (directory, log) = log();
     (0..2).for_each(|index| log.record(&event(&format!("skill-{index}"))).unwrap());
     let whole = fs::read_to_string(path(&directory)).unwrap();
@@ -495,9 +500,9 @@ fn the_end_of_a_file_is_read_without_a_line_end() {
     );
 }
 
-/// Whether the holder is another process or another open file makes no difference to the lock.
+/// The lock excludes another open file of this process as it excludes another process.
 #[test]
-fn a_lock_that_is_not_released_ends_an_attempt_with_an_error() {
+fn a_lock_that_is_not_released_fails_after_the_timeout() {
     let (directory, log) = log();
     let log = log.lock_timeout(Duration::from_millis(1));
     log.record(&event("a")).unwrap();
@@ -512,7 +517,7 @@ fn a_lock_that_is_not_released_ends_an_attempt_with_an_error() {
     // The limit is for a writer that never returns; one that returns is not measured.
     let (ready, recorded) = receiver
         .recv_timeout(Duration::from_secs(60))
-        .expect("a writer waits without end");
+        .expect("the writer returns after the timeout");
     for error in [ready.unwrap_err(), recorded.unwrap_err()] {
         assert_eq!(error.kind(), ErrorKind::Locked);
         let expected = format!(

@@ -1,4 +1,4 @@
-//! Tests at the boundary of the crate: events in, lines and verdicts out.
+//! Tests at the boundary of the crate: events in, lines and reports out.
 #![expect(
     clippy::unwrap_used,
     clippy::disallowed_methods,

@@ -25,9 +25,9 @@ fn check(change: impl FnOnce(Vec<String>) -> Vec<String>, expected: &[&str]) {
         .problems
         .iter()
         .map(|problem| match problem {
-            Problem::Malformed { .. } => "broken",
-            Problem::HashMismatch { .. } => "edited",
-            Problem::BrokenChain { .. } => "unlinked",
+            Problem::Malformed { .. } => "malformed",
+            Problem::HashMismatch { .. } => "hash mismatch",
+            Problem::BrokenChain { .. } => "broken chain",
             _ => "other",
         })
         .collect();
@@ -35,17 +35,20 @@ fn check(change: impl FnOnce(Vec<String>) -> Vec<String>, expected: &[&str]) {
 }
 
 #[test]
-fn cuts_and_edits_show() {
+fn removed_and_edited_records_are_detected() {
     check(|lines| lines, &[]);
-    check(|lines| [&lines[..4], &lines[5..]].concat(), &["unlinked"]);
+    check(
+        |lines| [&lines[..4], &lines[5..]].concat(),
+        &["broken chain"],
+    );
     check(|lines| lines[1..].to_vec(), &[]);
-    // A field that nobody knows is an edit too.
+    // An unknown field is an edit too.
     check(
         |mut lines| {
             lines[3] = lines[3].replacen('{', "{\"approved_by\":\"alice\",", 1);
             lines
         },
-        &["edited"],
+        &["hash mismatch"],
     );
     check(
         |mut lines| {
@@ -53,41 +56,42 @@ fn cuts_and_edits_show() {
             lines.push(lines[0].clone());
             lines
         },
-        &["edited", "unlinked", "unlinked"],
+        &["hash mismatch", "broken chain", "broken chain"],
     );
     check(
         |mut lines| {
             lines[3] = lines[3].replace("skill-3", "skill-x");
             lines
         },
-        &["edited"],
+        &["hash mismatch"],
     );
     check(
         |mut lines| {
             lines.swap(3, 4);
             lines
         },
-        &["unlinked", "unlinked", "unlinked"],
+        &["broken chain", "broken chain", "broken chain"],
     );
     check(
         |mut lines| {
             lines[2].truncate(20);
             lines
         },
-        &["broken", "unlinked"],
+        &["malformed", "broken chain"],
     );
     check(
         |mut lines| {
             lines.insert(5, lines[0].clone());
             lines
         },
-        &["unlinked", "unlinked"],
+        &["broken chain", "broken chain"],
     );
 }
 
-/// A cut at the end leaves a chain that holds: only the last hash, kept elsewhere, shows it.
+/// A log without its last records is a valid chain: only the last hash, stored elsewhere, detects
+/// it.
 #[test]
-fn a_cut_end_shows_by_the_last_hash() {
+fn a_truncated_log_is_detected_by_the_last_hash() {
     let (directory, log) = log();
     (0..3).for_each(|index| log.record(&event(&format!("skill-{index}"))).unwrap());
     let before = verify(&log.files().unwrap()).unwrap();
@@ -106,9 +110,9 @@ fn a_cut_end_shows_by_the_last_hash() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// No change of a single byte goes unseen, wherever it is.
+    /// A change of any single byte is detected.
     #[test]
-    fn a_changed_byte_shows(at in 0usize..4_000, by in 1u8..255) {
+    fn a_changed_byte_is_detected(at in 0usize..4_000, by in 1u8..255) {
         let (directory, log) = log();
         (0..5).for_each(|index| log.record(&event(&format!("skill-{index}"))).unwrap());
         let mut bytes = fs::read(path(&directory)).unwrap();
@@ -121,17 +125,17 @@ proptest! {
     }
 }
 
-/// A record whose hash was computed again is whole, but the next one does not follow from it.
+/// A record with a recomputed hash is valid, but the next one does not follow it.
 #[test]
-fn an_edit_with_a_new_hash_shows_in_the_next_record() {
+fn an_edit_with_a_new_hash_is_detected_by_the_next_record() {
     check(
         |mut lines| {
             lines[3] = hashed(&lines[3].replace("skill-3", "skill-x"));
             lines
         },
-        &["unlinked"],
+        &["broken chain"],
     );
-    // At the end nothing follows: a hash that is kept elsewhere shows it.
+    // The last record has no successor: only a hash stored elsewhere detects the edit.
     check(
         |mut lines| {
             lines[9] = hashed(&lines[9].replace("skill-9", "skill-x"));
@@ -139,14 +143,14 @@ fn an_edit_with_a_new_hash_shows_in_the_next_record() {
         },
         &[],
     );
-    // The first record follows from nothing, unless files before it were deleted.
+    // The first record has no predecessor, unless older files were deleted.
     check(
         |lines| {
             vec![hashed(
                 &lines[1].replace("\"sequence\":2", "\"sequence\":1"),
             )]
         },
-        &["unlinked"],
+        &["broken chain"],
     );
     check(|lines| vec![lines[1].clone()], &[]);
     check(
@@ -157,7 +161,7 @@ fn an_edit_with_a_new_hash_shows_in_the_next_record() {
         },
         &[],
     );
-    // Numbers have no gaps even where the hashes follow.
+    // A gap in the numbers is detected even if the hashes match.
     check(
         |lines| {
             vec![
@@ -165,11 +169,11 @@ fn an_edit_with_a_new_hash_shows_in_the_next_record() {
                 hashed(&lines[1].replace("\"sequence\":2", "\"sequence\":3")),
             ]
         },
-        &["unlinked"],
+        &["broken chain"],
     );
 }
 
-/// Computes the hash of a changed line again, as an attacker could.
+/// Recomputes the hash of a changed line, as an attacker could.
 fn hashed(line: &str) -> String {
     let (rest, _) = line.rsplit_once(",\"hash\":").unwrap();
     let hash: String = Sha256::digest(format!("{rest}}}"))
@@ -213,10 +217,10 @@ fn a_problem_names_file_line_and_record() {
     assert_eq!((verified.records, verified.first_sequence), (3, Some(1)));
 }
 
-/// A hash that was kept elsewhere shows how much was added since, and that the end was cut or
-/// rewritten.
+/// With a hash stored elsewhere, added records are counted and a removed or rewritten end is
+/// detected.
 #[test]
-fn records_are_counted_since_a_kept_hash() {
+fn records_since_a_stored_hash_are_counted() {
     let (_directory, log) = log();
     let mut hashes = Vec::new();
     for index in 0..4 {
@@ -237,7 +241,7 @@ fn records_are_counted_since_a_kept_hash() {
 }
 
 #[test]
-fn an_empty_log_has_nothing_to_verify() {
+fn an_empty_log_has_no_problems() {
     let (directory, log) = log();
     assert_eq!(
         verify(&log.files().unwrap()).unwrap(),

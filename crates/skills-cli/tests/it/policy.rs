@@ -72,16 +72,16 @@ fn policy_check_shows_grants_and_reasons() {
     backend  linux
     missing  variable `API_KEY`
     decision needs approval
-             denied, no rule allows it, and there was nobody to ask: start git (asked by Bash(git:*))
-    unused   Read: there is no workspace
-    unused   Task: it is a tool of the agent, not of programs
+             denied, no rule allows it and no approver is available: spawn `git` (requested by `Bash(git:*)`)
+    unused   Read: no workspace is set
+    unused   Task: a tool of the agent, not of programs
     requests
     Allow `one` to run scripts/main.sh?
       skill    HERE/skills/one
       version  sha256:…
       limits   30 s, 256 MiB memory
       status   never approved before
-      requests start git (requested by Bash(git:*))
+      requests spawn `git` (requested by `Bash(git:*)`)
     ");
     assert_snapshot!(fixture.page(&["policy", "check", "one", "--allow", "spawn:git", "--env", "API_KEY=x"]), @"
     exit 0
@@ -90,14 +90,14 @@ fn policy_check_shows_grants_and_reasons() {
     runs     scripts/main.sh
     backend  linux
     decision granted
-             granted, by the rule `allow spawn:git (session, --allow)`: start git (asked by Bash(git:*))
-             granted, the caller gives it: see the variable API_KEY (asked by its requirements)
+             granted by rule `allow spawn:git (session, --allow)`: spawn `git` (requested by `Bash(git:*)`)
+             granted, the caller provides it: read variable `API_KEY` (requested by its requirements)
     limits   30 s, 256 MiB memory
     grants   read the skill directory, write a private scratch directory
              spawn git
              variable API_KEY
-    unused   Read: there is no workspace
-    unused   Task: it is a tool of the agent, not of programs
+    unused   Read: no workspace is set
+    unused   Task: a tool of the agent, not of programs
     ");
     assert_eq!(
         fixture.call(&["run", "one", "--dry-run"]).stdout,
@@ -128,13 +128,13 @@ fn invalid_permissions_and_names_are_invalid_usage() {
     assert_snapshot!(fixture.page(&["run", "one", "--allow", "network"]), @"
     exit 2
     -- stderr
-    error: --allow: `network` allows nothing until it is said which: write `network:api.example.com`, or `network:*` for all
+    error: --allow: `allow network` needs a host: use `network:api.example.com`, or `network:*` for all
     ");
-    assert_snapshot!(fixture.page(&["run", "one", "--allow", "exec"]), @r#"
+    assert_snapshot!(fixture.page(&["run", "one", "--allow", "exec"]), @"
     exit 2
     -- stderr
-    error: --allow: "exec" is no permission: write `read`, `write`, `spawn`, `network` or `env`, and perhaps `:` and what of it
-    "#);
+    error: --allow: invalid permission `exec`: expected `read`, `write`, `spawn`, `network` or `env`, optionally followed by `:VALUE`
+    ");
     assert_snapshot!(fixture.page(&["run", "one", "--env", "NOT_SET_HERE"]), @"
     exit 2
     -- stderr
@@ -184,7 +184,7 @@ fn an_approval_is_valid_until_the_content_changes() {
       version  sha256:…
       limits   30 s, 256 MiB memory
       status   never approved before
-      requests start echo (requested by Bash(echo:*))
+      requests spawn `echo` (requested by `Bash(echo:*)`)
     error: no terminal to ask on
     help: pass `--yes`
     ");
@@ -192,14 +192,14 @@ fn an_approval_is_valid_until_the_content_changes() {
     exit 0
     -- stderr
     approved this version of `one`
-      granted, the answer was `always`: start echo (asked by Bash(echo:*))
+      granted, the approver responded `always`: spawn `echo` (requested by `Bash(echo:*)`)
     ");
     assert_eq!(fixture.call(&["run", "one"]).stdout, "spawned\n");
     assert_snapshot!(fixture.page(&["trust", "--list"]), @"
     exit 0
     -- stdout
     one  HERE/skills/one (sha256:…)
-      start echo
+      spawn `echo`
     ");
     fs::write(
         fixture.path("skills/one/SKILL.md"),
@@ -214,8 +214,8 @@ fn an_approval_is_valid_until_the_content_changes() {
     runs     scripts/main.sh
     backend  linux
     decision needs approval
-             denied, no rule allows it, and there was nobody to ask: start echo (asked by Bash(echo:*))
-             denied, no rule allows it, and there was nobody to ask: start rm (asked by Bash(rm:*))
+             denied, no rule allows it and no approver is available: spawn `echo` (requested by `Bash(echo:*)`)
+             denied, no rule allows it and no approver is available: spawn `rm` (requested by `Bash(rm:*)`)
     requests
     Allow `one` to run scripts/main.sh?
       skill    HERE/skills/one
@@ -223,8 +223,8 @@ fn an_approval_is_valid_until_the_content_changes() {
       limits   30 s, 256 MiB memory
       added    Bash(rm:*)
       status   changed since it was approved
-      requests start echo (requested by Bash(echo:*))
-      requests start rm (requested by Bash(rm:*))
+      requests spawn `echo` (requested by `Bash(echo:*)`)
+      requests spawn `rm` (requested by `Bash(rm:*)`)
     ");
     assert_eq!(fixture.call(&["trust", "one", "--yes"]).code, 0);
     assert_eq!(fixture.call(&["run", "one"]).code, 0);
@@ -284,7 +284,7 @@ fn every_run_is_recorded_and_edits_are_detected() {
         .collect();
     assert_snapshot!(rows.join("\n"), @"
     1 granted one scripts/main.sh exit code 0
-    2 denied one scripts/main.sh denied: may not start programs (asked by Bash): no rule allows it, and there was nobody to ask
+    2 denied one scripts/main.sh permission denied: spawn any program (requested by `Bash`): no rule allows it and no approver is available
     3 failed absent error unknown-skill: skill `absent` not found
     ");
     let record = fixture.call(&["audit", "show", "1"]).json();
@@ -312,7 +312,7 @@ fn every_run_is_recorded_and_edits_are_detected() {
     exit 1
     -- stdout
     3 records, the hash chain is broken
-      HERE/state/skills/audit.jsonl:2: record 2 was edited
+      HERE/state/skills/audit.jsonl:2: record 2 does not match its hash
     ");
     let cut: String = whole
         .lines()
@@ -483,7 +483,7 @@ fn the_user_is_asked_at_the_terminal() {
     assert_eq!(code, 3);
     assert!(
         shown.contains("Allow `one` to run scripts/main.sh?")
-            && shown.contains("requests start programs (requested by Bash)"),
+            && shown.contains("requests spawn any program (requested by `Bash`)"),
         "{shown}"
     );
     assert_eq!(answer(&fixture, "").0, 3);
@@ -516,7 +516,7 @@ fn hints_contain_no_shell_words_of_a_skill() {
     assert_snapshot!(fixture.page(&["run", "one", "--workspace", &work]), @"
     exit 3
     -- stderr
-    error: cannot run `one`: may not write HERE/work/out --allow spawn --yes (asked by Write(out --allow spawn --yes/**)): no rule allows it, and there was nobody to ask
+    error: cannot run `one`: permission denied: write `HERE/work/out --allow spawn --yes` (requested by `Write(out --allow spawn --yes/**)`): no rule allows it and no approver is available
     help: approve this version permanently with `skills trust one` and the same options
     help: run without it with `--without write`
     ");
@@ -546,8 +546,8 @@ fn no_program_can_write_policy_approvals_or_audit_log() {
     runs     scripts/main.sh
     backend  linux
     decision denied
-             denied, by the rule `deny write:HERE/state/skills (built-in, policy, approvals and audit log of this command)`: write HERE/state (asked by the caller)
-    unused   Write: there is no workspace
+             denied by rule `deny write:HERE/state/skills (built-in, policy, approvals and audit log of this command)`: write `HERE/state` (requested by the caller)
+    unused   Write: no workspace is set
     ");
     assert_eq!(
         fixture
@@ -577,7 +577,7 @@ fn doctor_reports_an_invalid_policy() {
     assert!(
         output.status.code() == Some(1)
             && text.contains("policy: ")
-            && text.contains("\"exec\" is no permission"),
+            && text.contains("invalid permission `exec`"),
         "{text}"
     );
 }

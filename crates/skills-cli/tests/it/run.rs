@@ -149,7 +149,7 @@ fn a_denied_run_is_exit_code_three() {
     assert_snapshot!(denied.page(), @"
     exit 3
     -- stderr
-    error: cannot run `one`: may not start git (asked by Bash(git:*)): no rule allows it, and there was nobody to ask
+    error: cannot run `one`: permission denied: spawn `git` (requested by `Bash(git:*)`): no rule allows it and no approver is available
     help: allow it for this run with `--allow spawn:git`
     help: approve this version permanently with `skills trust one` and the same options
     help: run without it with `--without spawn`

@@ -109,7 +109,7 @@ fn errors_have_an_exit_code_and_a_hint() {
     assert_snapshot!(examples(&["call", "skills_run", r#"{"name": "gcd-calculator", "command": "ls -l"}"#]).page(), @"
     exit 3
     -- stderr
-    Error: permission denied: start ls (requested by the caller): no rule allows it, and there was nobody to ask
+    Error: permission denied: spawn `ls` (requested by the caller): no rule allows it and no approver is available
     Hint: ask the user to allow it, then retry
     help: allow it with `--allow PERMISSION` or `--yes`; accept a draft with `skills accept NAME`
     ");

@@ -1,4 +1,4 @@
-//! Asking, remembering, and asking again.
+//! Approval requests, stored approvals and approvals of sessions.
 
 use std::path::{Path, PathBuf};
 use std::pin::pin;
@@ -13,7 +13,7 @@ use skills_policy::{
     RuleSource, VariableSource,
 };
 
-/// Everything here is ready at once.
+/// Returns the value of a future that is ready at once.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     match future
@@ -21,11 +21,11 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
         .poll(&mut Context::from_waker(Waker::noop()))
     {
         Poll::Ready(value) => value,
-        Poll::Pending => panic!("nobody wakes this"),
+        Poll::Pending => panic!("all futures of these tests are ready at once"),
     }
 }
 
-/// Gives the same answer always, and remembers what it was asked.
+/// An approver that always gives the same response and records the requests.
 pub(crate) struct Host {
     answer: Result<Option<ApprovalResponse>, &'static str>,
     asked: Mutex<Vec<ApprovalRequest>>,
@@ -109,7 +109,7 @@ pub(crate) fn outcome(decision: &Authorization) -> String {
 }
 
 #[test]
-fn a_question_says_everything() {
+fn an_approval_request_is_complete() {
     let host = Host::new(ApprovalResponse::AllowOnce);
     let manager = PermissionManager::default().approver(host.clone());
     let decision =
@@ -119,7 +119,7 @@ fn a_question_says_everything() {
 }
 
 #[test]
-fn a_question_shows_the_limits_of_the_run() {
+fn an_approval_request_contains_the_effective_limits() {
     let host = Host::new(ApprovalResponse::AllowOnce);
     let mut asked = ResourceLimits::default();
     (asked.memory_bytes, asked.open_files) = (u64::MAX, 7);
@@ -129,7 +129,7 @@ fn a_question_shows_the_limits_of_the_run() {
             .approver(host.clone())
             .authorize(&request, None),
     ) else {
-        panic!("the answer is yes")
+        panic!("the approver allows it")
     };
     assert_eq!(host.last().limits, *grants.limits());
     assert_eq!(
@@ -142,26 +142,26 @@ fn a_question_shows_the_limits_of_the_run() {
 }
 
 #[test]
-fn no_callback_no_answer_a_failed_and_a_panicking_one_deny() {
+fn a_missing_silent_failing_or_panicking_approver_denies() {
     let ask = |manager: PermissionManager| {
         outcome(&block_on(manager.authorize(
             &Request::new("/s").allowed_tool("Bash", None),
             None,
         )))
     };
-    assert_snapshot!(ask(PermissionManager::default()), @"may not start programs (asked by Bash): no rule allows it, and there was nobody to ask");
+    assert_snapshot!(ask(PermissionManager::default()), @"permission denied: spawn any program (requested by `Bash`): no rule allows it and no approver is available");
     let with = |answer| ask(PermissionManager::default().approver(Host::with(answer)));
-    assert_snapshot!(with(Ok(None)), @"may not start programs (asked by Bash): whoever was asked gave no answer");
-    assert_snapshot!(with(Err("the terminal is gone")), @"may not start programs (asked by Bash): asking failed: the terminal is gone");
-    assert_snapshot!(with(Ok(Some(ApprovalResponse::Deny))), @"may not start programs (asked by Bash): the answer was `deny`");
+    assert_snapshot!(with(Ok(None)), @"permission denied: spawn any program (requested by `Bash`): the approver did not respond");
+    assert_snapshot!(with(Err("the terminal is gone")), @"permission denied: spawn any program (requested by `Bash`): the approver failed: the terminal is gone");
+    assert_snapshot!(with(Ok(Some(ApprovalResponse::Deny))), @"permission denied: spawn any program (requested by `Bash`): the approver responded `deny`");
     let panicking = PermissionManager::default().approver(Arc::new(
         |_: &ApprovalRequest| -> ApprovalResponse { panic!("on purpose") },
     ));
-    assert_snapshot!(ask(panicking), @"may not start programs (asked by Bash): asking failed: whoever was asked panicked");
+    assert_snapshot!(ask(panicking), @"permission denied: spawn any program (requested by `Bash`): the approver failed: it panicked");
 }
 
 #[test]
-fn strict_mode_asks_nobody() {
+fn strict_mode_asks_no_approver() {
     let host = Host::new(ApprovalResponse::AllowAlways);
     let manager = PermissionManager::new(Policy::default().with_mode(ApprovalMode::Strict))
         .approver(host.clone());
@@ -177,7 +177,7 @@ fn strict_mode_asks_nobody() {
 }
 
 #[test]
-fn once_session_and_always_last_as_long_as_they_say() {
+fn each_response_lasts_as_long_as_its_name_says() {
     for (answer, asked_again, asked_by_next_host) in [
         (ApprovalResponse::AllowOnce, true, true),
         (ApprovalResponse::AllowSession, false, true),
@@ -206,7 +206,7 @@ fn once_session_and_always_last_as_long_as_they_say() {
 }
 
 #[test]
-fn changed_content_asks_again_and_shows_what_grew() {
+fn changed_content_needs_approval_and_lists_added_privileges() {
     let (host, store) = (
         Host::new(ApprovalResponse::AllowAlways),
         Arc::new(Memory::default()),
@@ -227,21 +227,20 @@ fn changed_content_asks_again_and_shows_what_grew() {
         removed: shrunk,
     } = host.last().content
     else {
-        panic!("it changed")
+        panic!("the content changed")
     };
     assert_eq!(
         (grown.join(", ").as_str(), shrunk.join(", ").as_str()),
         ("Bash(curl:*)", "Write, variable API_KEY")
     );
-    // The content of before is not approved any more: what an update replaced does not come back
-    // unasked.
+    // The earlier content is not approved any more: a downgrade needs approval too.
     let before = host.asked();
     let _ = block_on(manager.authorize(&deploy("1"), None));
     assert_eq!(host.asked(), before + 1);
 }
 
 #[test]
-fn known_content_that_wants_more_asks_for_that_only() {
+fn approved_content_asks_for_new_permissions_only() {
     let host = Host::new(ApprovalResponse::AllowSession);
     let manager = PermissionManager::default().approver(host.clone());
     let _ = block_on(manager.authorize(&deploy("1"), None));
@@ -272,7 +271,7 @@ fn an_approval_is_for_one_directory() {
 }
 
 #[test]
-fn an_answer_for_the_session_is_for_one_session() {
+fn a_session_approval_applies_to_one_session() {
     let host = Host::new(ApprovalResponse::AllowSession);
     let manager = PermissionManager::default().approver(host.clone());
     let asks = |request: Request| {
@@ -285,10 +284,10 @@ fn an_answer_for_the_session_is_for_one_session() {
     };
     let (one, two) = (|| Some("one".to_owned()), || Some("two".to_owned()));
     assert!(asks(deploy("1").session(one())) && !asks(deploy("1").session(one())));
-    // The host is no session of anybody, and what is answered for it is answered for nobody else.
+    // The host application is a session of its own: its approvals apply in no other one.
     assert!(asks(deploy("1").session(two())) && asks(deploy("1")));
     assert!(!asks(deploy("1").session(two())) && !asks(deploy("1")));
-    // So it is for words, and for what rules would give content.
+    // The same applies to commands, and to privileges that rules grant new content.
     assert!(
         asks(deploy("1").ad_hoc("ls").session(one()))
             && asks(deploy("1").ad_hoc("ls").session(two()))
@@ -303,7 +302,7 @@ fn an_answer_for_the_session_is_for_one_session() {
 }
 
 #[test]
-fn content_that_one_session_approved_is_new_to_another() {
+fn content_approved_in_one_session_is_new_in_another() {
     let host = Host::new(ApprovalResponse::AllowSession);
     let rules = Policy::default().allow(RuleSource::User, Capability::Spawn);
     let manager = PermissionManager::new(rules).approver(host.clone());
@@ -327,7 +326,7 @@ fn content_that_one_session_approved_is_new_to_another() {
 }
 
 #[test]
-fn an_answer_after_the_end_of_its_session_holds_for_one_run() {
+fn a_response_after_the_end_of_its_session_covers_one_run() {
     let host = Host::new(ApprovalResponse::AllowSession);
     let manager = PermissionManager::default().approver(host.clone());
     let request = deploy("1").session(Some("one".to_owned()));
@@ -338,7 +337,7 @@ fn an_answer_after_the_end_of_its_session_holds_for_one_run() {
         Authorization::Granted(_)
     ));
     let _ = pending(&manager, &request);
-    // Whoever is asked in the session of now is not asked again.
+    // In the new session of the same name one response is sufficient.
     assert!(matches!(
         block_on(manager.authorize(&request, None)),
         Authorization::Granted(_)
@@ -348,7 +347,7 @@ fn an_answer_after_the_end_of_its_session_holds_for_one_run() {
 }
 
 #[test]
-fn an_answer_for_good_is_for_all_sessions_and_is_not_forgotten_with_one() {
+fn a_permanent_approval_applies_to_all_sessions() {
     let host = Host::new(ApprovalResponse::AllowAlways);
     let manager = PermissionManager::default()
         .approver(host.clone())
@@ -363,7 +362,7 @@ fn an_answer_for_good_is_for_all_sessions_and_is_not_forgotten_with_one() {
 }
 
 #[test]
-fn without_a_digest_nothing_lasts() {
+fn without_a_digest_no_approval_lasts() {
     let host = Host::new(ApprovalResponse::AllowAlways);
     let manager = PermissionManager::default().approver(host.clone());
     for _ in 0..2 {
@@ -376,11 +375,11 @@ fn without_a_digest_nothing_lasts() {
         );
     }
     assert_eq!(host.asked(), 2);
-    assert_snapshot!(host.last().notes.join("\n"), @"its content has no digest, so an answer holds for this run only, and a change until it is given is not noticed");
+    assert_snapshot!(host.last().notes.join("\n"), @"the content has no digest: an approval covers this run only, and changes before the response are not detected");
 }
 
 #[test]
-fn new_content_is_asked_for_when_a_rule_would_give_it_power() {
+fn new_content_needs_approval_if_a_rule_grants_it_a_privilege() {
     let standing =
         Policy::default().rule(Rule::parse(Effect::Allow, RuleSource::User, "spawn:git").unwrap());
     let git = |digest: &str| {
@@ -397,7 +396,7 @@ fn new_content_is_asked_for_when_a_rule_would_give_it_power() {
         );
         format!("asked {}, {}", host.asked(), outcome(&decision))
     };
-    assert_snapshot!(ask(&standing, &git("1")), @"asked 1, nobody approved its content for what rules would give it: the answer was `deny`");
+    assert_snapshot!(ask(&standing, &git("1")), @"asked 1, permission denied: this version of the skill has not been approved: the approver responded `deny`");
     assert_eq!(
         ask(
             &standing,
@@ -414,7 +413,7 @@ fn new_content_is_asked_for_when_a_rule_would_give_it_power() {
         ),
         "asked 0, granted"
     );
-    // Whoever starts the run says so for what is there now.
+    // A rule of the invocation is newer than the content.
     assert_eq!(
         ask(
             &Policy::default().allow(RuleSource::Invocation, Capability::Spawn),
@@ -423,10 +422,10 @@ fn new_content_is_asked_for_when_a_rule_would_give_it_power() {
         "asked 0, granted"
     );
     let always = Policy::default().with_new_content(NewContentPolicy::Ask);
-    assert_snapshot!(ask(&always, &Request::new("/s").content_digest("1")), @"asked 1, nobody approved its content for what rules would give it: the answer was `deny`");
+    assert_snapshot!(ask(&always, &Request::new("/s").content_digest("1")), @"asked 1, permission denied: this version of the skill has not been approved: the approver responded `deny`");
     let manager = PermissionManager::new(standing.with_mode(ApprovalMode::Strict))
         .store(Arc::new(Memory::default()));
-    assert_snapshot!(outcome(&manager.preview(&git("1"))), @"nobody approved its content for what rules would give it: nobody is asked in strict mode");
+    assert_snapshot!(outcome(&manager.preview(&git("1"))), @"permission denied: this version of the skill has not been approved: strict mode requests no approval");
     assert!(matches!(
         manager.approve_permanently(pending(&manager, &git("1"))),
         Ok(Authorization::Granted(_))
@@ -441,9 +440,9 @@ fn new_content_is_asked_for_when_a_rule_would_give_it_power() {
     ));
 }
 
-/// Where all new content is asked for, one answer is enough for what it then wants.
+/// If all new content needs approval, one response covers the content and its permissions.
 #[test]
-fn approved_content_is_not_new_any_more() {
+fn approved_content_is_no_longer_new() {
     let host = Host::new(ApprovalResponse::AllowSession);
     let manager = PermissionManager::new(Policy::default().with_new_content(NewContentPolicy::Ask))
         .approver(host.clone());
@@ -459,9 +458,9 @@ fn approved_content_is_not_new_any_more() {
     assert_eq!(manager.policy().new_content(), NewContentPolicy::Ask);
 }
 
-/// An answer about a command of the caller is for this command and this content.
+/// An approval of a command of the caller covers this command and this content.
 #[test]
-fn an_answer_about_a_command_is_for_that_command() {
+fn an_approval_of_a_command_covers_that_command() {
     let host = Host::new(ApprovalResponse::AllowSession);
     let manager = PermissionManager::default().approver(host.clone());
     let asks = |request: Request| {
@@ -472,10 +471,10 @@ fn an_answer_about_a_command_is_for_that_command() {
         );
         host.asked() > before
     };
-    let run = |digest: &str, words: &str| {
+    let run = |digest: &str, command: &str| {
         Request::new("/s")
             .content_digest(digest)
-            .ad_hoc(words)
+            .ad_hoc(command)
             .allowed_tool("Bash", None)
     };
     assert!(asks(run("1", "ls")) && !asks(run("1", "ls")));
@@ -501,7 +500,7 @@ fn an_answer_about_a_command_is_for_that_command() {
 }
 
 #[test]
-fn an_answer_about_a_command_is_never_stored() {
+fn an_approval_of_a_command_is_never_stored() {
     for (answer, asked_again) in [
         (ApprovalResponse::AllowOnce, true),
         (ApprovalResponse::AllowSession, false),
@@ -520,7 +519,7 @@ fn an_answer_about_a_command_is_never_stored() {
         let holds_shorter = decision.decisions()[0]
             .reason()
             .to_string()
-            .contains("holds for the session at most");
+            .contains("lasts for the session at most");
         assert_eq!(holds_shorter, answer == ApprovalResponse::AllowAlways);
         let _ = block_on(manager.authorize(&request, None));
         assert_eq!(host.asked() == 2, asked_again, "{answer}");
@@ -528,9 +527,9 @@ fn an_answer_about_a_command_is_never_stored() {
     }
 }
 
-/// Trusting what skills declare is older than the content, as a standing rule is.
+/// Trusted mode is older than the content, as a standing rule is.
 #[test]
-fn new_content_is_asked_for_when_trust_would_give_it_power() {
+fn new_content_needs_approval_if_trusted_mode_grants_it_a_privilege() {
     let host = Host::new(ApprovalResponse::AllowSession);
     let manager = PermissionManager::new(Policy::default().with_mode(ApprovalMode::Trusted))
         .approver(host.clone());
@@ -553,7 +552,7 @@ fn new_content_is_asked_for_when_trust_would_give_it_power() {
 }
 
 #[test]
-fn content_without_a_digest_is_not_compared_with_what_was_approved() {
+fn content_without_a_digest_is_not_compared_with_approvals() {
     let host = Host::new(ApprovalResponse::AllowAlways);
     let manager = PermissionManager::default()
         .approver(host.clone())
@@ -570,7 +569,7 @@ fn content_without_a_digest_is_not_compared_with_what_was_approved() {
 }
 
 #[test]
-fn approving_beforehand_is_an_answer_for_good() {
+fn approving_without_a_run_is_permanent() {
     let store = Arc::new(Memory::default());
     let manager = PermissionManager::default().store(store.clone());
     assert!(matches!(
@@ -600,10 +599,9 @@ fn approving_beforehand_is_an_answer_for_good() {
     );
 }
 
-/// What holds for the session does not become permanent because something else is answered for
-/// good, nor does it come back after it was revoked.
+/// An approval for the session does not become permanent by a permanent approval of something else.
 #[test]
-fn each_answer_is_about_what_was_asked() {
+fn a_permanent_approval_does_not_include_session_approvals() {
     let store = Arc::new(Memory::default());
     let manager = PermissionManager::default().store(store.clone());
     let any = |request: &Request, answer: ApprovalResponse| {
@@ -630,17 +628,16 @@ fn each_answer_is_about_what_was_asked() {
             .iter()
             .map(ToString::to_string)
             .collect::<Vec<_>>(),
-        ["see the variable KEY"]
+        ["read variable `KEY`"]
     );
     store.0.lock().unwrap().clear();
     let next = PermissionManager::default().store(store.clone());
     assert!(matches!(next.preview(&bash), Authorization::Denied(_)));
 }
 
-/// Hosts that rules list are approved one by one: a rule that goes must not make the approval mean
-/// all of them.
+/// Listed hosts are approved one by one: removing a rule must not widen the approval to all hosts.
 #[test]
-fn an_approval_never_means_more_later() {
+fn an_approval_of_listed_hosts_does_not_widen() {
     let store = Arc::new(Memory::default());
     let search = Request::new("/s")
         .content_digest("1")
@@ -657,7 +654,7 @@ fn an_approval_never_means_more_later() {
     );
     assert_eq!(
         decision.decisions()[0].permission().to_string(),
-        "reach api.example.com"
+        "connect to `api.example.com`"
     );
     assert!(matches!(
         PermissionManager::new(asks).store(store).preview(&search),
@@ -666,7 +663,7 @@ fn an_approval_never_means_more_later() {
 }
 
 #[test]
-fn nobody_is_asked_about_more_than_anybody_reads() {
+fn requests_with_too_many_permissions_are_denied() {
     let ask = |things: usize| {
         let host = Host::new(ApprovalResponse::AllowAlways);
         let request = (0..things).fold(Request::new("/s"), |request, n| {
@@ -682,14 +679,17 @@ fn nobody_is_asked_about_more_than_anybody_reads() {
         )
     };
     assert_eq!(ask(64), ("granted".to_owned(), 1));
-    let (said, asked) = ask(65);
+    let (message, asked) = ask(65);
     assert_eq!(asked, 0);
-    assert!(said.contains("it asks for 65 things") && said.ends_with("and 55 things more"));
+    assert!(
+        message.contains("65 permissions need it, limit 64")
+            && message.ends_with("and 55 more permissions")
+    );
 }
 
-/// A rule of the session is about what is there now, whatever other rules say the same.
+/// A rule of the invocation is newer than the content, also if other rules say the same.
 #[test]
-fn a_rule_of_the_session_speaks_for_new_content() {
+fn a_rule_of_the_invocation_applies_to_new_content() {
     let both = Policy::default()
         .allow(RuleSource::User, Capability::Spawn)
         .allow(RuleSource::Invocation, Capability::Spawn);
@@ -704,7 +704,7 @@ fn a_rule_of_the_session_speaks_for_new_content() {
 }
 
 #[test]
-fn a_store_that_fails_approves_nothing_and_is_not_silent() {
+fn a_failing_store_approves_nothing_and_is_reported() {
     struct Broken;
     impl ApprovalStore for Broken {
         fn load(&self, _: &Path) -> Result<Option<Approval>, BoxError> {
@@ -720,8 +720,8 @@ fn a_store_that_fails_approves_nothing_and_is_not_silent() {
         .store(Arc::new(Broken));
     let decision = block_on(manager.authorize(&deploy("1"), None));
     assert_eq!(outcome(&decision), "granted");
-    assert_snapshot!(decision.decisions()[0].reason(), @"the answer was `always`, which could not be stored: the disk is gone");
-    assert_snapshot!(host.last().notes.join("\n"), @"stored approvals cannot be read: the disk is gone");
+    assert_snapshot!(decision.decisions()[0].reason(), @"the approver responded `always`, which could not be stored: the disk is gone");
+    assert_snapshot!(host.last().notes.join("\n"), @"cannot read stored approvals: the disk is gone");
     assert_eq!(
         outcome(&block_on(manager.authorize(&deploy("1"), None))),
         "granted"
@@ -730,16 +730,16 @@ fn a_store_that_fails_approves_nothing_and_is_not_silent() {
     let alone = PermissionManager::default().store(Arc::new(Broken));
     assert!(
         outcome(&alone.preview(&deploy("1")))
-            .ends_with("; stored approvals cannot be read: the disk is gone")
+            .ends_with("; cannot read stored approvals: the disk is gone")
     );
 }
 
 #[test]
-fn without_a_store_an_answer_for_good_holds_for_the_session() {
+fn without_a_store_a_permanent_approval_lasts_for_the_session() {
     let host = Host::new(ApprovalResponse::AllowAlways);
     let manager = PermissionManager::default().approver(host.clone());
     let decision = block_on(manager.authorize(&deploy("1"), None));
-    assert_snapshot!(decision.decisions()[0].reason(), @"the answer was `always`, which could not be stored: this host keeps no approvals");
+    assert_snapshot!(decision.decisions()[0].reason(), @"the approver responded `always`, which could not be stored: no approval store is configured");
     assert!(matches!(
         manager.preview(&deploy("1")),
         Authorization::Granted(_)
@@ -756,24 +756,24 @@ fn without_a_store_an_answer_for_good_holds_for_the_session() {
 }
 
 #[test]
-fn a_denial_says_whether_the_content_was_refused() {
+fn a_denial_of_content_has_a_content_reason() {
     let content = |rules: Policy| match PermissionManager::new(rules).preview(
         &Request::new("/s")
             .content_digest("1")
             .allowed_tool("Bash", None),
     ) {
         Authorization::Denied(denial) => denial.content_reason().map(str::to_owned),
-        Authorization::Granted(_) => panic!("nobody approved it"),
+        Authorization::Granted(_) => panic!("it was not approved"),
     };
     assert_eq!(content(Policy::default()), None);
     assert_eq!(
         content(Policy::default().allow(RuleSource::User, Capability::Spawn)).as_deref(),
-        Some("there was nobody to ask")
+        Some("no approver is available")
     );
 }
 
 #[test]
-fn what_is_denied_anyway_is_not_asked_for() {
+fn no_approver_is_asked_about_a_denied_request() {
     let host = Host::new(ApprovalResponse::AllowAlways);
     let manager =
         PermissionManager::new(Policy::default().deny(RuleSource::Admin, Capability::Write))
@@ -781,14 +781,14 @@ fn what_is_denied_anyway_is_not_asked_for() {
     let decision = block_on(manager.authorize(&deploy("1"), None));
     assert_eq!(host.asked(), 0);
     assert_snapshot!(outcome(&decision).replace("; ", "\n"), @r"
-    may not write /w (asked by Write): by the rule `deny write (admin)`
-    may not start git (asked by Bash(git:*)): nobody was asked, since something else is denied
-    may not see the variable API_KEY (asked by its requirements): nobody was asked, since something else is denied
+    permission denied: write `/w` (requested by `Write`): denied by rule `deny write (admin)`
+    spawn `git` (requested by `Bash(git:*)`): approval was not requested because another permission is denied
+    read variable `API_KEY` (requested by its requirements): approval was not requested because another permission is denied
     ");
 }
 
 #[test]
-fn the_approver_of_a_run_goes_before_the_hosts() {
+fn the_approver_of_a_run_replaces_that_of_the_manager() {
     let host = Host::new(ApprovalResponse::Deny);
     let manager = PermissionManager::default().approver(host.clone());
     assert!(matches!(
@@ -799,7 +799,7 @@ fn the_approver_of_a_run_goes_before_the_hosts() {
 }
 
 #[test]
-fn approvals_survive_writing_and_reading() {
+fn approvals_are_serialized_and_deserialized() {
     let store = Arc::new(Memory::default());
     let manager = PermissionManager::default().store(store.clone());
     let _ = manager.approve_permanently(pending(

@@ -17,8 +17,8 @@ pub(crate) fn request(tools: &[(&str, Option<&str>)]) -> Request {
 pub(crate) fn rules(texts: &[(Effect, RuleSource, &str)]) -> Policy {
     texts
         .iter()
-        .fold(Policy::default(), |rules, (effect, layer, text)| {
-            rules.rule(Rule::parse(*effect, *layer, text).unwrap())
+        .fold(Policy::default(), |rules, (effect, source, text)| {
+            rules.rule(Rule::parse(*effect, *source, text).unwrap())
         })
 }
 
@@ -28,11 +28,11 @@ pub(crate) fn allow(texts: &[&str]) -> Policy {
     })
 }
 
-/// Renders a decision as one line a fact.
+/// Formats an authorization: the grants, or the denial.
 pub(crate) fn decide(rules: &Policy, request: &Request) -> String {
     match rules.authorize(request) {
         Authorization::Granted(grants) => describe(&grants),
-        Authorization::Denied(denial) => format!("denied: {denial}"),
+        Authorization::Denied(denial) => denial.to_string(),
     }
 }
 
@@ -107,7 +107,7 @@ fn the_default_grants_little() {
 }
 
 #[test]
-fn dangerous_tools_are_denied_and_say_who_asked() {
+fn denials_of_privileged_tools_name_the_requester() {
     let all = [
         ("Write", None),
         ("WebFetch", Some("domain:a.example")),
@@ -115,12 +115,12 @@ fn dangerous_tools_are_denied_and_say_who_asked() {
         ("Terminal", None),
     ];
     assert_snapshot!(decide(&Policy::default(), &request(&all).workspace("/w")).replace("; ", "\n"), @r"
-    denied: may not write /w (asked by Write): no rule allows it, and there was nobody to ask
-    may not reach a.example (asked by WebFetch(domain:a.example)): no rule allows it, and there was nobody to ask
-    may not start git (asked by Bash(git:*)): no rule allows it, and there was nobody to ask
-    may not start programs (asked by Terminal): no rule allows it, and there was nobody to ask
+    permission denied: write `/w` (requested by `Write`): no rule allows it and no approver is available
+    connect to `a.example` (requested by `WebFetch(domain:a.example)`): no rule allows it and no approver is available
+    spawn `git` (requested by `Bash(git:*)`): no rule allows it and no approver is available
+    spawn any program (requested by `Terminal`): no rule allows it and no approver is available
     ");
-    assert_snapshot!(decide(&Policy::default().with_mode(ApprovalMode::Strict), &request(&[("Bash", None)])), @"denied: may not start programs (asked by Bash): no rule allows it, and nobody is asked in strict mode");
+    assert_snapshot!(decide(&Policy::default().with_mode(ApprovalMode::Strict), &request(&[("Bash", None)])), @"permission denied: spawn any program (requested by `Bash`): no rule allows it and strict mode requests no approval");
 }
 
 #[test]
@@ -130,26 +130,28 @@ fn deny_beats_ask_and_ask_beats_allow() {
     let spawn = |texts: &[(Effect, RuleSource)]| {
         let texts: Vec<_> = texts
             .iter()
-            .map(|(effect, layer)| (*effect, *layer, "spawn:git"))
+            .map(|(effect, source)| (*effect, *source, "spawn:git"))
             .collect();
-        decide(&rules(&texts), &request(&[("Bash", Some("git:*"))]))
-            .replace("denied: may not start git (asked by Bash(git:*)): ", "no: ")
+        decide(&rules(&texts), &request(&[("Bash", Some("git:*"))])).replace(
+            "permission denied: spawn `git` (requested by `Bash(git:*)`): ",
+            "no: ",
+        )
     };
     let granted = "/skill=/skills/a:ro program git";
     assert_eq!(spawn(&[(Allow, User)]), granted);
     assert_eq!(spawn(&[(Allow, Invocation)]), granted);
-    assert_snapshot!(spawn(&[(Allow, Invocation), (Deny, User)]), @"no: by the rule `deny spawn:git (user)`");
-    assert_snapshot!(spawn(&[(Deny, Project), (Allow, Admin)]), @"no: by the rule `deny spawn:git (project)`");
-    assert_snapshot!(spawn(&[(Ask, User), (Allow, Admin)]), @"no: the rule `ask spawn:git (user)` wants it asked, and there was nobody to ask");
+    assert_snapshot!(spawn(&[(Allow, Invocation), (Deny, User)]), @"no: denied by rule `deny spawn:git (user)`");
+    assert_snapshot!(spawn(&[(Deny, Project), (Allow, Admin)]), @"no: denied by rule `deny spawn:git (project)`");
+    assert_snapshot!(spawn(&[(Ask, User), (Allow, Admin)]), @"no: rule `ask spawn:git (user)` requires approval and no approver is available");
     assert_eq!(
         spawn(&[(Ask, User), (Ask, Project), (Allow, Invocation)]),
         granted
     );
-    assert_snapshot!(spawn(&[(Ask, Admin), (Allow, Invocation)]), @"no: the rule `ask spawn:git (admin)` wants it asked, and there was nobody to ask");
+    assert_snapshot!(spawn(&[(Ask, Admin), (Allow, Invocation)]), @"no: rule `ask spawn:git (admin)` requires approval and no approver is available");
 }
 
 #[test]
-fn of_several_rules_the_one_of_the_most_general_source_is_named() {
+fn a_decision_names_the_rule_of_the_most_general_source() {
     use RuleSource::{Admin, Project, User};
     for effect in [Effect::Allow, Effect::Ask, Effect::Deny] {
         for order in [
@@ -157,7 +159,7 @@ fn of_several_rules_the_one_of_the_most_general_source_is_named() {
             [Project, User, Admin],
             [User, Admin, Project],
         ] {
-            let texts = order.map(|layer| (effect, layer, "spawn:git"));
+            let texts = order.map(|source| (effect, source, "spawn:git"));
             let decision = rules(&texts).authorize(&request(&[("Bash", Some("git:*"))]));
             assert!(
                 decision.decisions()[0]
@@ -166,7 +168,7 @@ fn of_several_rules_the_one_of_the_most_general_source_is_named() {
                 "{effect} {order:?}"
             );
         }
-        let decision = rules(&[Project, User].map(|layer| (effect, layer, "spawn:git")))
+        let decision = rules(&[Project, User].map(|source| (effect, source, "spawn:git")))
             .authorize(&request(&[("Bash", Some("git:*"))]));
         assert!(
             decision.decisions()[0].explanation().contains("(user)"),
@@ -184,23 +186,23 @@ fn of_several_rules_the_one_of_the_most_general_source_is_named() {
 }
 
 #[test]
-fn a_project_only_narrows_unless_it_is_trusted() {
+fn an_untrusted_project_only_restricts() {
     let project = rules(&[
         (Effect::Allow, RuleSource::Project, "spawn:git"),
         (Effect::Allow, RuleSource::Project, "network:a.example"),
     ]);
-    let wanted = request(&[("Bash", Some("git:*")), ("WebSearch", None)]);
-    assert!(decide(&project, &wanted).starts_with("denied: "));
+    let requested = request(&[("Bash", Some("git:*")), ("WebSearch", None)]);
+    assert!(decide(&project, &requested).starts_with("permission denied: "));
     assert_eq!(
-        decide(&project.trust_project(), &wanted),
+        decide(&project.trust_project(), &requested),
         "/skill=/skills/a:ro host a.example program git"
     );
 }
 
-/// The denied hosts of a project are left out of wider grants although its allowed hosts are not
-/// counted.
+/// The denied hosts of a project are subtracted from wider grants, and its allowed hosts are
+/// ignored.
 #[test]
-fn a_project_that_is_not_trusted_takes_hosts_out_and_puts_none_in() {
+fn an_untrusted_project_denies_hosts_and_allows_none() {
     let rules = rules(&[
         (Effect::Allow, RuleSource::User, "network:*.example"),
         (Effect::Deny, RuleSource::Project, "network:evil.example"),
@@ -223,7 +225,7 @@ fn a_project_that_is_not_trusted_takes_hosts_out_and_puts_none_in() {
 }
 
 #[test]
-fn rules_may_be_about_a_directory_only() {
+fn rules_can_be_restricted_to_a_directory() {
     let within = |directory: &str| {
         Policy::default().rule(
             Rule::parse(Effect::Allow, RuleSource::User, "spawn")
@@ -235,9 +237,13 @@ fn rules_may_be_about_a_directory_only() {
         decide(&within("/skills"), &request(&[("Bash", None)])),
         "/skill=/skills/a:ro any program"
     );
-    assert!(decide(&within("/skills/b"), &request(&[("Bash", None)])).starts_with("denied"));
     assert!(
-        decide(&within("/skills/../skills"), &request(&[("Bash", None)])).starts_with("denied")
+        decide(&within("/skills/b"), &request(&[("Bash", None)]))
+            .starts_with("permission denied: ")
+    );
+    assert!(
+        decide(&within("/skills/../skills"), &request(&[("Bash", None)]))
+            .starts_with("permission denied: ")
     );
     let deny = Policy::default()
         .allow(RuleSource::User, Capability::Spawn)
@@ -246,8 +252,10 @@ fn rules_may_be_about_a_directory_only() {
                 .unwrap()
                 .within("/skills/../skills"),
         );
-    assert!(decide(&deny, &request(&[("Bash", None)])).starts_with("denied"));
-    assert!(decide(&within("/skil"), &request(&[("Bash", None)])).starts_with("denied"));
+    assert!(decide(&deny, &request(&[("Bash", None)])).starts_with("permission denied: "));
+    assert!(
+        decide(&within("/skil"), &request(&[("Bash", None)])).starts_with("permission denied: ")
+    );
 }
 
 #[test]
@@ -260,12 +268,12 @@ fn trusted_mode_grants_what_is_declared_and_no_more() {
         decide(&trusted, &declared),
         "/skill=/skills/a:ro /workspace=/w:rw program git variable API_KEY"
     );
-    assert_snapshot!(decide(&trusted, &declared.clone().variable("OTHER", VariableSource::Undeclared)), @"denied: may not see the variable OTHER (asked by the caller): no rule allows it, and there was nobody to ask");
-    assert_snapshot!(decide(&trusted.deny(RuleSource::User, Capability::Spawn), &declared), @"denied: may not start git (asked by Bash(git:*)): by the rule `deny spawn (user)`");
+    assert_snapshot!(decide(&trusted, &declared.clone().variable("OTHER", VariableSource::Undeclared)), @"permission denied: read variable `OTHER` (requested by the caller): no rule allows it and no approver is available");
+    assert_snapshot!(decide(&trusted.deny(RuleSource::User, Capability::Spawn), &declared), @"permission denied: spawn `git` (requested by `Bash(git:*)`): denied by rule `deny spawn (user)`");
 }
 
 #[test]
-fn a_capability_can_be_given_up() {
+fn a_capability_can_be_dropped() {
     let request = request(&[("Read", None), ("Bash", None)]).drop_capability(Capability::Spawn);
     assert_eq!(decide(&Policy::default(), &request), LEAST);
 }
@@ -297,26 +305,29 @@ fn patterns_narrow_what_is_granted() {
         got(&[("WebSearch", None)]),
         "host a.example host *.b.example"
     );
-    assert!(got(&[("WebFetch", Some("domain:evil.example"))]).starts_with("denied"));
+    assert!(got(&[("WebFetch", Some("domain:evil.example"))]).starts_with("permission denied: "));
 }
 
 #[test]
-fn patterns_that_mean_nothing_are_refused() {
+fn invalid_patterns_are_denied() {
     let open = allow(&["spawn", "network:*"]);
     let got = |tool, pattern| decide(&open, &request(&[(tool, Some(pattern))]));
-    assert_snapshot!(got("WebFetch", "https://a.example/*"), @r#"denied: may not reach "https://a.example/*" (asked by WebFetch(https://a.example/*)): nobody knows what that means"#);
-    assert_snapshot!(got("WebFetch", "domain:a.example/evil"), @r#"denied: may not reach "domain:a.example/evil" (asked by WebFetch(domain:a.example/evil)): nobody knows what that means"#);
-    for odd in ["$(id):*", "-rf:*", "a;b:*"] {
-        assert!(got("Bash", odd).starts_with("denied"), "{odd}");
+    assert_snapshot!(got("WebFetch", "https://a.example/*"), @r#"permission denied: connect to `https://a.example/*` (requested by `WebFetch(https://a.example/*)`): the pattern is invalid, expected `domain:HOST`"#);
+    assert_snapshot!(got("WebFetch", "domain:a.example/evil"), @r#"permission denied: connect to `domain:a.example/evil` (requested by `WebFetch(domain:a.example/evil)`): the pattern is invalid, expected `domain:HOST`"#);
+    for invalid in ["$(id):*", "-rf:*", "a;b:*"] {
+        assert!(
+            got("Bash", invalid).starts_with("permission denied: "),
+            "{invalid}"
+        );
     }
     for path in ["/bin/rm:*", "./x.sh:*", "..:*", "scripts/x.py *"] {
         assert_eq!(got("Bash", path), LEAST, "{path}");
     }
-    assert_snapshot!(got("Bash", ":*"), @r#"denied: may not start ":*" (asked by Bash(:*)): nobody knows what that means"#);
+    assert_snapshot!(got("Bash", ":*"), @r#"permission denied: spawn `:*` (requested by `Bash(:*)`): the pattern is invalid, expected a program name such as `git:*`"#);
 }
 
 #[test]
-fn file_patterns_are_directories_or_nothing() {
+fn file_patterns_name_directories_or_nothing() {
     let rules = allow(&["write"]);
     let got = |tool, pattern| {
         decide(&rules, &request(&[(tool, Some(pattern))]).workspace("/w"))
@@ -337,9 +348,9 @@ fn file_patterns_are_directories_or_nothing() {
     }
 }
 
-/// A directory that a question could not show as it is, is not granted.
+/// A directory that an approval request would display ambiguously is not granted.
 #[test]
-fn file_patterns_that_mislead_a_reader_name_no_directory() {
+fn file_patterns_with_ambiguous_characters_name_no_directory() {
     let got = |pattern: &str| {
         decide(
             &allow(&["write"]),
@@ -373,7 +384,7 @@ fn file_patterns_that_mislead_a_reader_name_no_directory() {
 }
 
 #[test]
-fn tools_that_ask_for_nothing_say_why() {
+fn unused_tools_have_a_reason() {
     let tools = || {
         request(&[
             ("Read", Some("*.md")),
@@ -392,27 +403,27 @@ fn tools_that_ask_for_nothing_say_why() {
             .join("\n")
     };
     assert_snapshot!(idle(tools().workspace("/w")), @r"
-    Read(*.md): its pattern is no directory of the workspace
-    Task: it is a tool of the agent, not of programs
-    Bash(./x.sh): its pattern names no program
+    Read(*.md): the pattern is not a directory of the workspace
+    Task: a tool of the agent, not of programs
+    Bash(./x.sh): the pattern is not the name of a program
     ");
     assert_snapshot!(idle(tools().drop_capability(Capability::Spawn)), @r"
-    Read(*.md): there is no workspace
-    Write: there is no workspace
-    Task: it is a tool of the agent, not of programs
-    Bash(./x.sh): it was given up
-    Bash(git:*): it was given up
+    Read(*.md): no workspace is set
+    Write: no workspace is set
+    Task: a tool of the agent, not of programs
+    Bash(./x.sh): the caller excluded this capability
+    Bash(git:*): the caller excluded this capability
     ");
     assert_snapshot!(idle(tools().private_workspace("/tmp/run-1")), @r"
-    Read(*.md): the program has a workspace of its own
-    Write: the program has a workspace of its own
-    Task: it is a tool of the agent, not of programs
-    Bash(./x.sh): its pattern names no program
+    Read(*.md): the run has a private workspace
+    Write: the run has a private workspace
+    Task: a tool of the agent, not of programs
+    Bash(./x.sh): the pattern is not the name of a program
     ");
 }
 
 #[test]
-fn denied_hosts_and_paths_are_left_out_or_refused() {
+fn denied_hosts_are_subtracted_and_denied_paths_deny_the_request() {
     let deny = |text: &str| {
         rules(&[
             (Effect::Allow, RuleSource::User, "network:*.example"),
@@ -428,11 +439,11 @@ fn denied_hosts_and_paths_are_left_out_or_refused() {
         got("network:evil.example", &request(&[("WebSearch", None)])),
         "host *.example not host evil.example"
     );
-    assert_snapshot!(got("network:*.evil.example", &request(&[("WebFetch", Some("domain:a.evil.example"))])), @"denied: may not reach a.evil.example (asked by WebFetch(domain:a.evil.example)): by the rule `deny network:*.evil.example (admin)`");
-    assert_snapshot!(got("network", &request(&[("WebSearch", None)])), @"denied: may not reach *.example (asked by WebSearch): by the rule `deny network (admin)`");
-    // What cannot be left out takes the whole with it.
-    assert_snapshot!(got("spawn:curl", &request(&[("Bash", None)])), @"denied: may not start programs (asked by Bash): by the rule `deny spawn:curl (admin)`");
-    assert_snapshot!(got("read:/w/secret", &request(&[("Write", None)]).workspace("/w")), @"denied: may not write /w (asked by Write): by the rule `deny read:/w/secret (admin)`");
+    assert_snapshot!(got("network:*.evil.example", &request(&[("WebFetch", Some("domain:a.evil.example"))])), @"permission denied: connect to `a.evil.example` (requested by `WebFetch(domain:a.evil.example)`): denied by rule `deny network:*.evil.example (admin)`");
+    assert_snapshot!(got("network", &request(&[("WebSearch", None)])), @"permission denied: connect to `*.example` (requested by `WebSearch`): denied by rule `deny network (admin)`");
+    // A part that cannot be subtracted denies the whole.
+    assert_snapshot!(got("spawn:curl", &request(&[("Bash", None)])), @"permission denied: spawn any program (requested by `Bash`): denied by rule `deny spawn:curl (admin)`");
+    assert_snapshot!(got("read:/w/secret", &request(&[("Write", None)]).workspace("/w")), @"permission denied: write `/w` (requested by `Write`): denied by rule `deny read:/w/secret (admin)`");
     assert_eq!(
         got(
             "write:/w/secret",
@@ -459,13 +470,13 @@ fn a_rule_against_reading_applies_to_writing() {
         for text in ["read", "read:/w", "read:/w/.git/x"] {
             let denied = rules(&[&allowed[..], &[(Effect::Deny, RuleSource::User, text)]].concat());
             assert!(
-                decide(&denied, &write).contains(&format!("by the rule `deny {text} (user)`")),
+                decide(&denied, &write).contains(&format!("by rule `deny {text} (user)`")),
                 "{path} {text}"
             );
             let asked = rules(&[&allowed[..], &[(Effect::Ask, RuleSource::Admin, text)]].concat());
             assert!(
                 decide(&asked, &write)
-                    .contains(&format!("the rule `ask {text} (admin)` wants it asked")),
+                    .contains(&format!("rule `ask {text} (admin)` requires approval")),
                 "{path} {text}"
             );
         }
@@ -473,7 +484,7 @@ fn a_rule_against_reading_applies_to_writing() {
 }
 
 #[test]
-fn each_thing_is_asked_for_once_and_in_order() {
+fn each_permission_is_requested_once_and_in_order() {
     let request = request(&[
         ("Bash", Some("git:*")),
         ("Bash", Some("git *")),
@@ -489,32 +500,32 @@ fn each_thing_is_asked_for_once_and_in_order() {
         .collect();
     assert_eq!(
         permissions,
-        ["read /w", "start git", "see the variable KEY"]
+        ["read `/w`", "spawn `git`", "read variable `KEY`"]
     );
 }
 
-/// A host that rules list and that is wanted by name as well is one thing.
+/// A host that rules list and that is also requested by name is one permission.
 #[test]
-fn a_listed_host_is_wanted_once() {
+fn a_listed_host_is_requested_once() {
     let both = request(&[("WebFetch", Some("domain:*.example")), ("WebSearch", None)]);
     let decision = allow(&["network:*.example", "network:b.test"]).authorize(&both);
     let lines: Vec<String> = decision
         .decisions()
         .iter()
-        .map(|verdict| format!("{}: {}", verdict.permission(), verdict.requesters()))
+        .map(|decision| format!("{}: {}", decision.permission(), decision.requesters()))
         .collect();
     assert_eq!(
         lines,
         [
-            "reach *.example: WebFetch(domain:*.example), WebSearch",
-            "reach b.test: WebSearch"
+            "connect to `*.example`: `WebFetch(domain:*.example)`, `WebSearch`",
+            "connect to `b.test`: `WebSearch`"
         ]
     );
 }
 
-/// A caller that asks for what the skill declares takes nothing away from it.
+/// A request of the caller does not weaken the declaration of the skill.
 #[test]
-fn who_asks_for_the_same_is_named_and_the_better_claim_counts() {
+fn requesters_are_merged_and_a_declaration_counts() {
     let trusted = Policy::default().with_mode(ApprovalMode::Trusted);
     let both = request(&[
         ("Write", Some("out/**")),
@@ -549,9 +560,9 @@ fn who_asks_for_the_same_is_named_and_the_better_claim_counts() {
     }
 }
 
-/// Of many entries that want the same, a message names the first three.
+/// Of many entries that request the same permission, a message names the first three.
 #[test]
-fn a_message_names_the_first_of_many_who_ask() {
+fn a_message_names_at_most_three_requesters() {
     let asked = |count: usize| {
         let patterns: Vec<String> = (0..count).map(|number| format!("git {number}")).collect();
         let tools: Vec<_> = patterns
@@ -560,8 +571,11 @@ fn a_message_names_the_first_of_many_who_ask() {
             .collect();
         Policy::default().authorize(&request(&tools)).decisions()[0].requesters()
     };
-    assert_eq!(asked(3), "Bash(git 0), Bash(git 1), Bash(git 2)");
-    assert_eq!(asked(5), "Bash(git 0), Bash(git 1), Bash(git 2) and 2 more");
+    assert_eq!(asked(3), "`Bash(git 0)`, `Bash(git 1)`, `Bash(git 2)`");
+    assert_eq!(
+        asked(5),
+        "`Bash(git 0)`, `Bash(git 1)`, `Bash(git 2)` and 2 more"
+    );
 }
 
 #[test]
@@ -580,7 +594,7 @@ fn rules_about_variables_and_programs_apply_by_name() {
                 .variable(variable, VariableSource::Caller)
                 .spawn(program),
         )
-        .starts_with("denied")
+        .starts_with("permission denied: ")
     };
     assert!(got("env:AWS_*", "API_KEY", "git") && !got("env:AWS_*", "AWS_REGION", "git"));
     assert!(got("env:AWS", "AWS_REGION", "git") && !got("env:AWS_REGION", "AWS_REGION", "git"));
@@ -589,7 +603,7 @@ fn rules_about_variables_and_programs_apply_by_name() {
 }
 
 #[test]
-fn a_part_that_has_to_be_asked_for_opens_the_whole() {
+fn an_ask_rule_for_a_part_applies_to_the_whole() {
     let asks = rules(&[
         (Effect::Allow, RuleSource::User, "network:*.example"),
         (Effect::Ask, RuleSource::User, "network:evil.example"),
@@ -600,7 +614,7 @@ fn a_part_that_has_to_be_asked_for_opens_the_whole() {
         ("WebFetch", Some("domain:evil.example")),
     ] {
         assert!(
-            decide(&asks, &request(&[tools])).starts_with("denied"),
+            decide(&asks, &request(&[tools])).starts_with("permission denied: "),
             "{tools:?}"
         );
     }
@@ -618,21 +632,22 @@ fn allowing_the_network_without_hosts_allows_nothing() {
     let rules = Policy::default()
         .allow(RuleSource::User, Capability::Network)
         .allow(RuleSource::User, Capability::Environment);
-    assert!(decide(&rules, &request(&[("WebSearch", None)])).starts_with("denied"));
+    assert!(decide(&rules, &request(&[("WebSearch", None)])).starts_with("permission denied: "));
     assert!(
-        decide(&rules, &request(&[("WebFetch", Some("domain:a.example"))])).starts_with("denied")
+        decide(&rules, &request(&[("WebFetch", Some("domain:a.example"))]))
+            .starts_with("permission denied: ")
     );
     assert!(
         decide(
             &rules,
             &request(&[]).variable("API_KEY", VariableSource::Secret)
         )
-        .starts_with("denied")
+        .starts_with("permission denied: ")
     );
 }
 
 #[test]
-fn only_denials_and_questions_are_about_a_whole_network_or_environment() {
+fn allow_rules_name_hosts_and_variables() {
     for (text, alone) in [
         ("network", false),
         ("env", false),
@@ -659,7 +674,7 @@ fn only_denials_and_questions_are_about_a_whole_network_or_environment() {
 }
 
 #[test]
-fn a_workspace_is_read_or_written_as_asked() {
+fn a_workspace_is_read_or_written_as_requested() {
     let rules = allow(&["write"]);
     let with =
         |tools: &[(&str, Option<&str>)]| decide(&rules, &request(tools).workspace("/work/project"));
@@ -680,15 +695,15 @@ fn a_workspace_is_read_or_written_as_asked() {
 }
 
 #[test]
-fn what_the_caller_offers_stays_within_what_the_skill_names() {
+fn requests_of_the_caller_do_not_exceed_the_declared_tools() {
     let rules = allow(&["write:/out"]);
     let silent = request(&[]).read("/in/a.pdf").write("/out/b");
     assert_eq!(
         decide(&rules, &silent),
         "/skill=/skills/a:ro /in/a.pdf=/in/a.pdf:ro /out/b=/out/b:rw"
     );
-    assert_snapshot!(decide(&rules, &request(&[]).write("/elsewhere")), @"denied: may not write /elsewhere (asked by the caller): no rule allows it, and there was nobody to ask");
-    assert_snapshot!(decide(&rules, &request(&[("Bash", Some("git:*"))]).drop_capability(Capability::Spawn).read("/in")), @"denied: may not read /in (asked by the caller): `allowed-tools` names what the skill needs, and not this");
+    assert_snapshot!(decide(&rules, &request(&[]).write("/elsewhere")), @"permission denied: write `/elsewhere` (requested by the caller): no rule allows it and no approver is available");
+    assert_snapshot!(decide(&rules, &request(&[("Bash", Some("git:*"))]).drop_capability(Capability::Spawn).read("/in")), @"permission denied: read `/in` (requested by the caller): the `allowed-tools` of the skill do not include it");
     assert_eq!(
         decide(&rules, &request(&[("Read", None)]).read("/in")),
         "/skill=/skills/a:ro /in=/in:ro"
@@ -697,16 +712,16 @@ fn what_the_caller_offers_stays_within_what_the_skill_names() {
         decide(&rules, &request(&[("*", None)]).read("/in")),
         "/skill=/skills/a:ro /in=/in:ro"
     );
-    // A pattern is about the workspace: what is trusted of it is trusted there.
+    // Patterns are relative to the workspace: trusted mode grants nothing outside.
     let trusted = Policy::default().with_mode(ApprovalMode::Trusted);
     assert!(
         decide(
             &trusted,
             &request(&[("Write", Some("out/**"))]).write("/elsewhere")
         )
-        .starts_with("denied")
+        .starts_with("permission denied: ")
     );
-    // A tool without a pattern declares all of its capability, whatever patterns stand beside it.
+    // A tool without a pattern declares its whole capability, also next to one with a pattern.
     let declared = request(&[
         ("Write", Some("out/**")),
         ("Write", None),
@@ -730,12 +745,12 @@ fn what_the_caller_offers_stays_within_what_the_skill_names() {
             &trusted.clone().allow(RuleSource::User, Capability::Spawn),
             &narrow.spawn("ls")
         )
-        .starts_with("denied")
+        .starts_with("permission denied: ")
     );
 }
 
 #[test]
-fn nothing_makes_the_program_itself_writable() {
+fn no_rule_makes_the_skill_directory_writable() {
     let rules = allow(&["write"]);
     let over = |tool: &str, workspace: &str| {
         decide(
@@ -745,14 +760,14 @@ fn nothing_makes_the_program_itself_writable() {
                 .workspace(workspace),
         )
     };
-    assert_snapshot!(over("Write", "/project"), @"denied: may not write /project (asked by Write): the program itself lies there, and must stay as it is");
-    assert!(over("Write", "/project/.claude/skills/a/out").starts_with("denied"));
-    assert!(over("Write", "/project/../project/.claude").starts_with("denied"));
+    assert_snapshot!(over("Write", "/project"), @"permission denied: write `/project` (requested by `Write`): the skill directory is always read-only");
+    assert!(over("Write", "/project/.claude/skills/a/out").starts_with("permission denied: "));
+    assert!(over("Write", "/project/../project/.claude").starts_with("permission denied: "));
     assert_eq!(
         over("Read", "/project"),
         "/skill=/project/.claude/skills/a:ro /workspace=/project:ro"
     );
-    // Not even a rule for just that, though the path is a protected one.
+    // Not even a rule for that very path allows it, although such a rule opens protected paths.
     let here = "/project/.claude/skills/a";
     let named = allow(&[&format!("write:{here}")]);
     for path in [
@@ -760,12 +775,15 @@ fn nothing_makes_the_program_itself_writable() {
         format!("{here}/scripts"),
         "/project/.claude/skills".to_owned(),
     ] {
-        let said = decide(&named, &Request::new(here).write(path));
-        assert!(said.contains("the program itself lies there"), "{said}");
+        let message = decide(&named, &Request::new(here).write(path));
+        assert!(
+            message.contains("the skill directory is always read-only"),
+            "{message}"
+        );
     }
 }
 
-/// Rules compare paths part by part, so that a path of another form is never granted.
+/// Rules compare paths by component, so a path of another form is never granted.
 #[test]
 fn paths_that_cannot_be_compared_are_never_granted() {
     let open = allow(&["read", "write", "write:/w/.git"]);
@@ -773,7 +791,7 @@ fn paths_that_cannot_be_compared_are_never_granted() {
         for request in [request(&[]).read(path), request(&[]).write(path)] {
             assert!(
                 decide(&open, &request)
-                    .ends_with("the path is relative, no text, or has `..` in it"),
+                    .ends_with("the path is relative, not UTF-8 or contains `..`"),
                 "{path}"
             );
         }
@@ -781,15 +799,15 @@ fn paths_that_cannot_be_compared_are_never_granted() {
 }
 
 #[test]
-fn variables_are_given_by_name() {
+fn variables_are_granted_by_name() {
     let key = |origin| request(&[]).variable("API_KEY", origin);
     let given = "/skill=/skills/a:ro variable API_KEY";
-    assert_snapshot!(decide(&Policy::default(), &key(VariableSource::Secret)), @"denied: may not see the variable API_KEY (asked by its requirements): no rule allows it, and there was nobody to ask");
+    assert_snapshot!(decide(&Policy::default(), &key(VariableSource::Secret)), @"permission denied: read variable `API_KEY` (requested by its requirements): no rule allows it and no approver is available");
     assert_eq!(
         decide(&Policy::default(), &key(VariableSource::Caller)),
         given
     );
-    assert_snapshot!(decide(&Policy::default(), &key(VariableSource::Undeclared)), @"denied: may not see the variable API_KEY (asked by the caller): no rule allows it, and there was nobody to ask");
+    assert_snapshot!(decide(&Policy::default(), &key(VariableSource::Undeclared)), @"permission denied: read variable `API_KEY` (requested by the caller): no rule allows it and no approver is available");
     assert_eq!(
         decide(&allow(&["env:API_*"]), &key(VariableSource::Secret)),
         given
@@ -812,7 +830,8 @@ fn variables_are_given_by_name() {
             VariableSource::Undeclared,
         ] {
             assert!(
-                decide(&open, &request(&[]).variable(name, origin)).starts_with("denied"),
+                decide(&open, &request(&[]).variable(name, origin))
+                    .starts_with("permission denied: "),
                 "{name}"
             );
         }
@@ -820,11 +839,12 @@ fn variables_are_given_by_name() {
 }
 
 #[test]
-fn limits_never_pass_the_ceiling() {
-    let mut wanted = ResourceLimits::default();
-    wanted.wall_time = Duration::from_secs(3_600);
-    wanted.memory_bytes = 1 << 20;
-    let Authorization::Granted(grants) = Policy::default().authorize(&request(&[]).limits(wanted))
+fn limits_never_exceed_the_ceiling() {
+    let mut requested = ResourceLimits::default();
+    requested.wall_time = Duration::from_secs(3_600);
+    requested.memory_bytes = 1 << 20;
+    let Authorization::Granted(grants) =
+        Policy::default().authorize(&request(&[]).limits(requested))
     else {
         panic!("reading is granted")
     };
@@ -881,7 +901,7 @@ fn grants_without_a_decision_are_empty() {
 }
 
 #[test]
-fn every_verdict_names_its_rule() {
+fn every_decision_names_its_rule() {
     let rules = Policy::default().rule(
         Rule::parse(Effect::Allow, RuleSource::Admin, "spawn:git")
             .unwrap()
@@ -898,14 +918,14 @@ fn every_verdict_names_its_rule() {
         .map(ToString::to_string)
         .collect();
     assert_snapshot!(lines.join("\n"), @"
-    granted, by the rule `allow read (built-in)`: read /w (asked by Read)
-    granted, by the rule `allow spawn:git (admin, /etc/skills/policy.toml)`: start git (asked by Bash(git:*))
-    granted, the caller gives it: see the variable KEY (asked by its requirements)
+    granted by rule `allow read (built-in)`: read `/w` (requested by `Read`)
+    granted by rule `allow spawn:git (admin, /etc/skills/policy.toml)`: spawn `git` (requested by `Bash(git:*)`)
+    granted, the caller provides it: read variable `KEY` (requested by its requirements)
     ");
 }
 
 #[test]
-fn commands_of_the_machine_work_on_a_directory_that_is_nobodys_home() {
+fn host_commands_work_on_a_directory_without_a_skill() {
     let commands = || Request::for_host_command("/work");
     assert_eq!(
         decide(&Policy::default(), &commands()),
@@ -916,16 +936,16 @@ fn commands_of_the_machine_work_on_a_directory_that_is_nobodys_home() {
         decide(&both, &commands().write("/work").spawn("ls")),
         "/workspace=/work:rw program ls"
     );
-    assert_snapshot!(decide(&both, &commands().spawn("rm")), @"denied: may not start rm (asked by the caller): no rule allows it, and there was nobody to ask");
-    assert_snapshot!(decide(&both, &commands().spawn_any()), @"denied: may not start programs (asked by the caller): no rule allows it, and there was nobody to ask");
-    assert_snapshot!(decide(&allow(&["spawn"]), &commands().spawn("../ls")), @"denied: may not start ../ls (asked by the caller): that is no name of a program");
-    assert_snapshot!(decide(&rules(&[(Effect::Deny, RuleSource::User, "read:/work/secret")]), &commands()), @"denied: may not read /work (asked by the caller): by the rule `deny read:/work/secret (user)`");
-    // Where a program lies it stays as it is, whoever starts what.
-    assert_snapshot!(decide(&allow(&["write"]), &Request::new("/work").write("/work").spawn("ls")), @"denied: may not write /work (asked by the caller): the program itself lies there, and must stay as it is; may not start ls (asked by the caller): no rule allows it, and there was nobody to ask");
+    assert_snapshot!(decide(&both, &commands().spawn("rm")), @"permission denied: spawn `rm` (requested by the caller): no rule allows it and no approver is available");
+    assert_snapshot!(decide(&both, &commands().spawn_any()), @"permission denied: spawn any program (requested by the caller): no rule allows it and no approver is available");
+    assert_snapshot!(decide(&allow(&["spawn"]), &commands().spawn("../ls")), @"permission denied: spawn `../ls` (requested by the caller): it is not a valid program name");
+    assert_snapshot!(decide(&rules(&[(Effect::Deny, RuleSource::User, "read:/work/secret")]), &commands()), @"permission denied: read `/work` (requested by the caller): denied by rule `deny read:/work/secret (user)`");
+    // In a skill directory the same write is denied, also for a caller.
+    assert_snapshot!(decide(&allow(&["write"]), &Request::new("/work").write("/work").spawn("ls")), @"permission denied: write `/work` (requested by the caller): the skill directory is always read-only; spawn `ls` (requested by the caller): no rule allows it and no approver is available");
 }
 
 #[test]
-fn a_skill_that_names_what_it_needs_starts_nothing_else() {
+fn a_skill_with_declared_tools_spawns_nothing_else() {
     let everything = allow(&["spawn"]);
     assert_eq!(
         decide(
@@ -934,5 +954,5 @@ fn a_skill_that_names_what_it_needs_starts_nothing_else() {
         ),
         format!("{LEAST} program git")
     );
-    assert_snapshot!(decide(&everything, &request(&[("Read", None)]).spawn("git")), @"denied: may not start git (asked by the caller): `allowed-tools` names what the skill needs, and not this");
+    assert_snapshot!(decide(&everything, &request(&[("Read", None)]).spawn("git")), @"permission denied: spawn `git` (requested by the caller): the `allowed-tools` of the skill do not include it");
 }

@@ -100,7 +100,7 @@ fn no_limit_may_be_zero() {
     ] {
         assert_eq!(
             error(&format!("[limits]\n{name} = 0")),
-            "policy.toml: no limit may be 0, nothing would run",
+            "policy.toml: limits must be greater than 0",
             "{name}"
         );
     }
@@ -117,20 +117,20 @@ fn errors_name_the_file_and_the_line() {
     );
     assert_eq!(
         error("ask = [\"spawn:/bin/ls\"]"),
-        "policy.toml: \"/bin/ls\" is no name of a program: write it without a path"
+        "policy.toml: invalid program name `/bin/ls`: expected letters, digits and `._+-@`, without a path"
     );
     assert!(
         error("allow = [\"network\"]")
-            .starts_with("policy.toml: `network` allows nothing until it is said which")
+            .starts_with("policy.toml: `allow network` needs a host: use ")
     );
     for directory in ["skills", "/skills/../etc"] {
-        let said = error(&format!(
+        let message = error(&format!(
             "[[within]]\ndirectory = \"{directory}\"\nallow = [\"spawn\"]"
         ));
         assert_eq!(
-            said,
+            message,
             format!(
-                "policy.toml: `directory` must be an absolute path without `..`, not \"{directory}\""
+                "policy.toml: invalid `directory` `{directory}`: expected an absolute path without `..`"
             )
         );
     }

@@ -1,4 +1,4 @@
-//! What grants tell a backend.
+//! What backends read from grants.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ fn files(grants: &Grants) -> Vec<(&Path, Access)> {
 }
 
 #[test]
-fn files_of_a_copied_directory_lie_in_the_copy() {
+fn files_of_a_copied_directory_are_located_in_the_copy() {
     let request = Request::new("/skills/a")
         .copy("/copies/1")
         .read("/skills")
@@ -72,7 +72,7 @@ fn files_of_a_copied_directory_lie_in_the_copy() {
 }
 
 #[test]
-fn the_innermost_grant_decides_about_a_path() {
+fn the_innermost_grant_applies_to_a_path() {
     let request = Request::new("/s")
         .read("/w")
         .write("/w/out/deep")
@@ -99,7 +99,7 @@ fn the_innermost_grant_decides_about_a_path() {
     }
 }
 
-/// What is granted for reading in a directory that may be written takes nothing away.
+/// A read-only grant inside a writable directory takes nothing away.
 #[test]
 fn the_innermost_writable_grant_is_found() {
     let request = Request::new("/s")
@@ -141,9 +141,9 @@ fn a_path_that_is_granted_twice_keeps_the_wider_access() {
     );
 }
 
-/// Commands start in the first of their files, but its place in the list gives nothing.
+/// Host commands start in the first directory of the list, but the position grants nothing.
 #[test]
-fn the_directory_of_commands_comes_first_and_only_when_it_is_granted() {
+fn the_directory_of_a_host_command_is_first_if_it_is_granted() {
     let first = Request::for_host_command("/work").read("/a");
     assert_eq!(
         files(&granted(&[], &first)),
@@ -159,7 +159,7 @@ fn the_directory_of_commands_comes_first_and_only_when_it_is_granted() {
 }
 
 #[test]
-fn paths_of_the_host_reach_the_backend() {
+fn protected_and_hidden_paths_are_in_the_grants() {
     let grants = granted(
         &[],
         &Request::new("/s").protect("/h/skills").hide("/h/state"),
@@ -172,7 +172,7 @@ fn paths_of_the_host_reach_the_backend() {
 }
 
 #[test]
-fn each_capability_is_included_only_when_something_of_it_is_granted() {
+fn a_capability_is_included_if_a_permission_of_it_is_granted() {
     let includes = |allowed: &[&str], request: Request| {
         let grants = granted(allowed, &request);
         Capability::ALL
@@ -217,7 +217,7 @@ fn each_capability_is_included_only_when_something_of_it_is_granted() {
 }
 
 #[test]
-fn only_granted_programs_may_be_started() {
+fn only_granted_programs_are_allowed() {
     let starts = |allowed: &[&str], request: Request| {
         let grants = granted(allowed, &request);
         ["git", "rm"].map(|program| grants.spawn().allows_program(program))

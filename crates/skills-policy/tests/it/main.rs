@@ -5,10 +5,9 @@
     reason = "a test fails by panicking"
 )]
 
-mod answer;
 mod approve;
-mod claim;
 mod decide;
+mod declared_tools;
 #[cfg(feature = "toml")]
 mod file;
 mod grants;
@@ -16,5 +15,6 @@ mod model;
 mod permission;
 mod property;
 mod protected;
+mod response;
 mod rule;
-mod standing;
+mod standing_rules;

@@ -1,9 +1,9 @@
 //! A second decision procedure for the properties, over a universe that is small enough to
 //! enumerate.
 //!
-//! Here a rule, and a permission that a request asks for, is the set of acts that it is about.
-//! Whether a rule matches is a question about two sets, so no path is compared, no pattern is read
-//! and nothing of the product decides what is right.
+//! A rule, and a requested permission, is the set of acts that it covers. Whether a rule matches is
+//! a comparison of two sets, so no path is compared, no pattern is parsed, and no code of the
+//! product takes part in the expected result.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ pub(crate) const UNIVERSE: &[Act] = &[
     See("PATH"),
 ];
 
-/// Each target of a rule, and what it is about.
+/// Each target of a rule, and the acts that it covers.
 const TARGETS: &[(&str, &[Act])] = &[
     (
         "read",
@@ -90,7 +90,7 @@ const TARGETS: &[(&str, &[Act])] = &[
     ("env:KEY", &[See("KEY")]),
 ];
 
-/// What a request is built from.
+/// A part of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Entry {
     Tool(&'static str, Option<&'static str>),
@@ -102,97 +102,105 @@ pub(crate) enum Entry {
     Variable(&'static str, VariableSource),
 }
 
-/// Each entry of a request, the text of its permission, and the acts that the permission is about.
+/// Each entry of a request, the text of its permission, and the acts that the permission covers.
 const ENTRIES: &[(Entry, &str, &[Act])] = &[
     (
         Entry::Tool("Read", None),
-        "read /w",
+        "read `/w`",
         &[Read("/w/a"), Read("/w/sub/b")],
     ),
     (
         Entry::Tool("Grep", Some("sub/**")),
-        "read /w/sub",
+        "read `/w/sub`",
         &[Read("/w/sub/b")],
     ),
     (
         Entry::Tool("Write", None),
-        "write /w",
+        "write `/w`",
         &[Write("/w/a"), Write("/w/sub/b")],
     ),
     (
         Entry::Tool("Edit", Some("sub/*")),
-        "write /w/sub",
+        "write `/w/sub`",
         &[Write("/w/sub/b")],
     ),
     (
         Entry::Tool("WebFetch", Some("domain:a.example")),
-        "reach a.example",
+        "connect to `a.example`",
         &[Reach("a.example")],
     ),
     (
         Entry::Tool("WebFetch", Some("domain:*.example")),
-        "reach *.example",
+        "connect to `*.example`",
         &[Reach("a.example"), Reach("b.example")],
     ),
     // Stands for the hosts that rules list.
     (
         Entry::Tool("WebSearch", None),
-        "reach any host",
+        "connect to any host",
         &[Reach("a.example"), Reach("b.example"), Reach("c.test")],
     ),
     (
         Entry::Tool("Bash", None),
-        "start programs",
+        "spawn any program",
         &[Start("git"), Start("rm"), Start("ls")],
     ),
     (
         Entry::Tool("Bash", Some("git:*")),
-        "start git",
+        "spawn `git`",
         &[Start("git")],
     ),
     (
         Entry::Tool("Terminal", Some("rm *")),
-        "start rm",
+        "spawn `rm`",
         &[Start("rm")],
     ),
-    (Entry::Read("/w/sub"), "read /w/sub", &[Read("/w/sub/b")]),
-    (Entry::Read("/x"), "read /x", &[Read("/x/c"), Read("/x/d")]),
+    (Entry::Read("/w/sub"), "read `/w/sub`", &[Read("/w/sub/b")]),
+    (
+        Entry::Read("/x"),
+        "read `/x`",
+        &[Read("/x/c"), Read("/x/d")],
+    ),
     (
         Entry::Write("/w"),
-        "write /w",
+        "write `/w`",
         &[Write("/w/a"), Write("/w/sub/b")],
     ),
     (
         Entry::Write("/x"),
-        "write /x",
+        "write `/x`",
         &[Write("/x/c"), Write("/x/d")],
     ),
     (
         Entry::Reach("a.example"),
-        "reach a.example",
+        "connect to `a.example`",
         &[Reach("a.example")],
     ),
-    (Entry::Reach("c.test"), "reach c.test", &[Reach("c.test")]),
+    (
+        Entry::Reach("c.test"),
+        "connect to `c.test`",
+        &[Reach("c.test")],
+    ),
     (
         Entry::StartAny,
-        "start programs",
+        "spawn any program",
         &[Start("git"), Start("rm"), Start("ls")],
     ),
-    (Entry::Start("git"), "start git", &[Start("git")]),
-    (Entry::Start("ls"), "start ls", &[Start("ls")]),
+    (Entry::Start("git"), "spawn `git`", &[Start("git")]),
+    (Entry::Start("ls"), "spawn `ls`", &[Start("ls")]),
     (
         Entry::Variable("KEY", VariableSource::Secret),
-        "see the variable KEY",
+        "read variable `KEY`",
         &[See("KEY")],
     ),
     (
         Entry::Variable("AWS_ID", VariableSource::Caller),
-        "see the variable AWS_ID",
+        "read variable `AWS_ID`",
         &[See("AWS_ID")],
     ),
     (
         Entry::Variable("PATH", VariableSource::Caller),
-        "see the variable PATH",
+        "read variable `PATH`",
         &[See("PATH")],
     ),
 ];
@@ -201,7 +209,7 @@ const ENTRIES: &[(Entry, &str, &[Act])] = &[
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RuleSpec {
     effect: Effect,
-    layer: RuleSource,
+    source: RuleSource,
     target: &'static str,
     about: &'static [Act],
     within: Option<&'static str>,
@@ -226,9 +234,9 @@ pub(crate) enum Outcome {
     Denied,
 }
 
-/// What supports a permission besides rules.
+/// What supports a permission apart from rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Claim {
+enum Support {
     Declared,
     Given,
     Nothing,
@@ -240,7 +248,7 @@ impl RuleSpec {
     pub(crate) fn rule(&self) -> Rule {
         let rule = Rule::new(
             self.effect,
-            self.layer,
+            self.source,
             self.target.parse::<Target>().unwrap(),
         );
         self.within
@@ -250,13 +258,13 @@ impl RuleSpec {
     /// Returns the same as a rule of the project.
     pub(crate) fn of_project(self) -> Self {
         Self {
-            layer: RuleSource::Project,
+            source: RuleSource::Project,
             ..self
         }
     }
 
-    /// Says whether the rule holds for the skill at all. A directory that cannot be compared
-    /// narrows and never widens.
+    /// Returns true if the rule applies to the skill. A directory that cannot be compared restricts
+    /// and never allows.
     fn applies(&self) -> bool {
         match self.within {
             None | Some("/skills" | "/skills/s") => true,
@@ -265,12 +273,13 @@ impl RuleSpec {
         }
     }
 
-    /// Says whether the rule forbids an act.
+    /// Returns true if the rule forbids an act.
     pub(crate) fn denies(&self, act: Act) -> bool {
         self.effect == Effect::Deny && self.applies() && self.about.contains(&act)
     }
 
-    /// Says whether the rule allows an act by itself. Hosts and variables are allowed by name only.
+    /// Returns true if the rule allows an act by itself. Hosts and variables are allowed by name
+    /// only.
     pub(crate) fn allows(&self, act: Act, is_project_trusted: bool) -> bool {
         let is_about_reading = self.target.starts_with("write:")
             && self
@@ -279,7 +288,7 @@ impl RuleSpec {
                 .any(|about| with_reading(*about).contains(&act));
         self.effect == Effect::Allow
             && self.applies()
-            && (self.layer != RuleSource::Project || is_project_trusted)
+            && (self.source != RuleSource::Project || is_project_trusted)
             && !matches!(self.target, "network" | "env")
             && (self.about.contains(&act) || is_about_reading)
     }
@@ -288,8 +297,8 @@ impl RuleSpec {
         acts.iter().all(|act| self.allows(*act, is_project_trusted))
     }
 
-    /// Says whether the rule is about so much of a permission that the permission is denied. Single
-    /// hosts can be left out, other parts cannot.
+    /// Returns true if the rule is about so much of a permission that the permission is denied.
+    /// Single hosts can be left out, other parts cannot.
     fn denies_permission(&self, acts: &[Act]) -> bool {
         let denied = |act: &Act| with_reading(*act).into_iter().any(|act| self.denies(act));
         if acts.iter().any(|act| matches!(act, Reach(_))) {
@@ -359,7 +368,7 @@ impl Case {
     pub(crate) fn outcomes(&self) -> BTreeMap<String, Outcome> {
         self.wants()
             .into_iter()
-            .map(|(text, acts, claim)| (text, self.outcome(acts, claim)))
+            .map(|(text, acts, support)| (text, self.outcome(acts, support)))
             .collect()
     }
 
@@ -374,37 +383,38 @@ impl Case {
     /// Returns what the program can do when the whole request is granted, without the hosts that
     /// rules deny.
     pub(crate) fn acts(&self) -> Vec<Act> {
-        let wanted: Vec<Act> = self
+        let requested: Vec<Act> = self
             .wants()
             .into_iter()
             .flat_map(|(_, acts, _)| acts)
             .flat_map(|act| with_reading(*act))
             .collect();
-        let is_possible =
-            |act: &&Act| wanted.contains(act) && !self.rules.iter().any(|rule| rule.denies(**act));
+        let is_possible = |act: &&Act| {
+            requested.contains(act) && !self.rules.iter().any(|rule| rule.denies(**act))
+        };
         UNIVERSE.iter().filter(is_possible).copied().collect()
     }
 
-    fn outcome(&self, acts: &[Act], claim: Claim) -> Outcome {
+    fn outcome(&self, acts: &[Act], support: Support) -> Outcome {
         let any = |is: &dyn Fn(&RuleSpec) -> bool| self.rules.iter().any(is);
         let allows = |rule: &RuleSpec| rule.allows_all(acts, self.is_project_trusted);
         let asks = |rule: &RuleSpec| rule.asks_about(acts);
         let is_reading = acts.iter().all(|act| matches!(act, Read(_)));
-        if claim == Claim::Refused
+        if support == Support::Refused
             || acts.contains(&See("PATH"))
             || any(&|rule| rule.denies_permission(acts))
         {
             Outcome::Denied
-        } else if any(&|rule| rule.layer == RuleSource::Admin && asks(rule)) {
+        } else if any(&|rule| rule.source == RuleSource::Admin && asks(rule)) {
             Outcome::Asked
-        } else if any(&|rule| rule.layer == RuleSource::Invocation && allows(rule)) {
+        } else if any(&|rule| rule.source == RuleSource::Invocation && allows(rule)) {
             Outcome::Allowed
         } else if any(&asks) {
             Outcome::Asked
         } else if any(&allows)
             || is_reading
-            || claim == Claim::Given
-            || (claim == Claim::Declared && self.mode == ApprovalMode::Trusted)
+            || support == Support::Given
+            || (support == Support::Declared && self.mode == ApprovalMode::Trusted)
         {
             Outcome::Allowed
         } else {
@@ -413,7 +423,7 @@ impl Case {
     }
 
     /// Lists the permissions that are asked for: the text, the acts, and what supports each.
-    fn wants(&self) -> Vec<(String, &'static [Act], Claim)> {
+    fn wants(&self) -> Vec<(String, &'static [Act], Support)> {
         let mut wants = Vec::new();
         for (entry, text, acts) in &self.entries {
             let listed = if matches!(entry, Entry::Tool("WebSearch", _)) {
@@ -422,12 +432,12 @@ impl Case {
                 Vec::new()
             };
             if listed.is_empty() {
-                wants.push(((*text).to_owned(), *acts, self.claim(*entry, text)));
+                wants.push(((*text).to_owned(), *acts, self.support(*entry, text)));
             }
             wants.extend(
                 listed
                     .into_iter()
-                    .map(|(text, acts)| (text, acts, Claim::Declared)),
+                    .map(|(text, acts)| (text, acts, Support::Declared)),
             );
         }
         wants
@@ -448,7 +458,7 @@ impl Case {
 
     /// A permission that a tool stands for is declared. The caller gets no programs and hosts
     /// beyond those that the tools name, if there are tools.
-    fn claim(&self, entry: Entry, text: &str) -> Claim {
+    fn support(&self, entry: Entry, text: &str) -> Support {
         let tools: Vec<_> = self
             .entries
             .iter()
@@ -464,22 +474,22 @@ impl Case {
             .iter()
             .any(|(entry, ..)| matches!(entry, Entry::Tool(_, None)));
         match entry {
-            Entry::Variable(_, VariableSource::Secret) => Claim::Declared,
-            Entry::Variable(_, VariableSource::Caller) => Claim::Given,
-            Entry::Variable(_, VariableSource::Undeclared) => Claim::Nothing,
-            _ if is_declared || has_whole_kind => Claim::Declared,
-            _ if tools.is_empty() => Claim::Nothing,
-            Entry::Read(_) | Entry::Write(_) if !alike.is_empty() => Claim::Nothing,
-            _ => Claim::Refused,
+            Entry::Variable(_, VariableSource::Secret) => Support::Declared,
+            Entry::Variable(_, VariableSource::Caller) => Support::Given,
+            Entry::Variable(_, VariableSource::Undeclared) => Support::Nothing,
+            _ if is_declared || has_whole_kind => Support::Declared,
+            _ if tools.is_empty() => Support::Nothing,
+            Entry::Read(_) | Entry::Write(_) if !alike.is_empty() => Support::Nothing,
+            _ => Support::Refused,
         }
     }
 }
 
 fn reached(pattern: &str) -> String {
     if pattern == "*" {
-        "reach any host".to_owned()
+        "connect to any host".to_owned()
     } else {
-        format!("reach {pattern}")
+        format!("connect to `{pattern}`")
     }
 }
 
@@ -495,14 +505,14 @@ pub(crate) fn possible(grants: &Grants) -> Vec<Act> {
     UNIVERSE.iter().filter(can).copied().collect()
 }
 
-/// Any rule about one of these acts.
+/// Returns a strategy for rules that cover one of these acts.
 pub(crate) fn any_rule(effects: Vec<Effect>, acts: &[Act]) -> BoxedStrategy<RuleSpec> {
     let targets: Vec<_> = TARGETS
         .iter()
         .filter(|(_, about)| about.iter().any(|act| acts.contains(act)))
         .copied()
         .collect();
-    let layer = select(vec![
+    let source = select(vec![
         RuleSource::Admin,
         RuleSource::User,
         RuleSource::Project,
@@ -516,10 +526,10 @@ pub(crate) fn any_rule(effects: Vec<Effect>, acts: &[Act]) -> BoxedStrategy<Rule
         "skills",
     ]);
     let within = prop_oneof![4 => Just(None), 1 => others.prop_map(Some)];
-    let rule = (select(effects), layer, select(targets), within);
-    rule.prop_map(|(effect, layer, (target, about), within)| RuleSpec {
+    let rule = (select(effects), source, select(targets), within);
+    rule.prop_map(|(effect, source, (target, about), within)| RuleSpec {
         effect,
-        layer,
+        source,
         target,
         about,
         within,
@@ -527,10 +537,10 @@ pub(crate) fn any_rule(effects: Vec<Effect>, acts: &[Act]) -> BoxedStrategy<Rule
     .boxed()
 }
 
-/// Any rules, most of which are about something that the request asks for.
+/// Returns cases with rules, most of which match something that the request asks for.
 pub(crate) fn any_case() -> impl Strategy<Value = Case> {
     subsequence(ENTRIES.to_vec(), 1..=3).prop_flat_map(|entries| {
-        let wanted: Vec<Act> = entries
+        let requested: Vec<Act> = entries
             .iter()
             .flat_map(|(_, _, acts)| *acts)
             .flat_map(|act| with_reading(*act))
@@ -546,7 +556,7 @@ pub(crate) fn any_case() -> impl Strategy<Value = Case> {
             ]
         };
         let rule =
-            prop_oneof![4 => any_rule(effects(), &wanted), 1 => any_rule(effects(), UNIVERSE)];
+            prop_oneof![4 => any_rule(effects(), &requested), 1 => any_rule(effects(), UNIVERSE)];
         let mode = select(vec![
             ApprovalMode::Ask,
             ApprovalMode::Ask,

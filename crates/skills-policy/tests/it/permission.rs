@@ -1,4 +1,4 @@
-//! What permissions, targets and limits include.
+//! What permissions, targets and limits cover.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -32,8 +32,8 @@ fn program(name: &str) -> Permission {
 }
 
 #[test]
-fn a_permission_covers_what_it_includes() {
-    let unreadable = Permission::Invalid(Capability::Spawn, "$(id)".to_owned());
+fn a_permission_covers_narrower_ones() {
+    let invalid = Permission::Invalid(Capability::Spawn, "$(id)".to_owned());
     let hook = |command: &str| Permission::Hook(command.to_owned());
     let variable = |name: &str| Permission::Variable(name.to_owned());
     for (wide, narrow, covers) in [
@@ -86,23 +86,27 @@ fn a_permission_covers_what_it_includes() {
         (variable("KEY"), variable("KEY_2"), false),
         (hook("Stop a.sh"), hook("Stop a.sh"), true),
         (hook("Stop a.sh"), hook("Stop b.sh"), false),
-        // An approval of something unreadable approves nothing.
-        (unreadable.clone(), unreadable, false),
+        // An approval of an invalid permission covers nothing.
+        (invalid.clone(), invalid, false),
     ] {
         assert_eq!(wide.covers(&narrow), covers, "{wide:?} {narrow:?}");
     }
 }
 
 #[test]
-fn a_question_about_hosts_says_when_it_is_about_all() {
+fn a_permission_for_all_hosts_is_displayed_as_such() {
     assert_eq!(
         ["*", "*.example", "a.example"].map(|pattern| host(pattern).to_string()),
-        ["reach any host", "reach *.example", "reach a.example"]
+        [
+            "connect to any host",
+            "connect to `*.example`",
+            "connect to `a.example`"
+        ]
     );
 }
 
 #[test]
-fn capabilities_have_names_of_their_own() {
+fn capabilities_have_distinct_names() {
     let names: BTreeSet<&str> = Capability::ALL
         .iter()
         .map(|capability| capability.as_str())
@@ -114,7 +118,7 @@ fn capabilities_have_names_of_their_own() {
 }
 
 #[test]
-fn paths_of_permissions_and_targets_are_known() {
+fn permissions_and_targets_return_their_paths() {
     for permission in [read("/w"), write("/w"), write_protected("/w", "/w")] {
         assert_eq!(permission.path(), Some(Path::new("/w")), "{permission:?}");
     }
@@ -141,7 +145,7 @@ fn paths_of_permissions_and_targets_are_known() {
 
 /// Each limit by itself takes the smaller value, from either side.
 #[test]
-fn limits_are_narrowed_one_by_one() {
+fn each_limit_is_lowered_separately() {
     let set: [fn(&mut ResourceLimits, u32); 8] = [
         |limits, value| limits.wall_time = Duration::from_secs(value.into()),
         |limits, value| limits.memory_bytes = value.into(),
@@ -174,7 +178,7 @@ fn limits_are_narrowed_one_by_one() {
 }
 
 #[test]
-fn names_are_as_long_as_their_bounds_and_no_longer() {
+fn names_have_a_maximum_length() {
     let name = |bytes: usize| "a".repeat(bytes);
     assert!(
         Target::program(name(128)).is_ok()
@@ -192,7 +196,7 @@ fn names_are_as_long_as_their_bounds_and_no_longer() {
 }
 
 #[test]
-fn names_of_programs_are_bare() {
+fn program_names_contain_no_path() {
     for name in ["git", "g++", "python3.12", "x86_64-gcc@2", ".hidden", "..."] {
         assert!(Target::program(name).is_ok(), "{name}");
     }
@@ -203,16 +207,16 @@ fn names_of_programs_are_bare() {
     }
 }
 
-/// What a skill wrote is cut to sixty characters, not bytes.
+/// Text of a skill is truncated to sixty characters, not bytes.
 #[test]
-fn long_texts_are_cut() {
+fn long_texts_are_truncated() {
     let shown = |characters: usize| {
         Permission::Invalid(Capability::Network, "\u{e4}".repeat(characters)).to_string()
     };
-    assert_eq!(shown(60), format!("reach {:?}", "\u{e4}".repeat(60)));
+    assert_eq!(shown(60), format!("connect to `{}`", "\u{e4}".repeat(60)));
     assert_eq!(
         shown(61),
-        format!("reach {:?}", "\u{e4}".repeat(60) + "\u{2026}")
+        format!("connect to `{}\u{2026}`", "\u{e4}".repeat(60))
     );
 }
 

@@ -73,13 +73,13 @@ fn granted(decision: &Authorization) -> Option<Vec<Act>> {
 fn rules_decide_as_the_model_does() {
     check(any_case(), &["allowed", "asked", "denied"], |case| {
         let decision = case.rules().authorize(&case.request());
-        let outcomes = decision.decisions().iter().map(|verdict| {
-            let outcome = match (verdict.decision(), verdict.reason()) {
+        let outcomes = decision.decisions().iter().map(|decision| {
+            let outcome = match (decision.decision(), decision.reason()) {
                 (Decision::Allow, _) => Outcome::Allowed,
                 (_, DecisionReason::NoApprover | DecisionReason::StrictMode) => Outcome::Asked,
                 _ => Outcome::Denied,
             };
-            (verdict.permission().to_string(), outcome)
+            (decision.permission().to_string(), outcome)
         });
         prop_assert_eq!(outcomes.collect::<BTreeMap<_, _>>(), case.outcomes());
         prop_assert_eq!(
@@ -101,10 +101,10 @@ fn rules_decide_as_the_model_does() {
     });
 }
 
-/// An approver is asked when rules leave something open and deny nothing, and a yes grants the
-/// request without what is denied.
+/// An approver is asked if rules leave something open and deny nothing, and an allowing response
+/// grants the request without the denied hosts.
 #[test]
-fn answers_never_pass_a_deny() {
+fn responses_never_override_a_deny_rule() {
     check(any_case(), &["allowed", "asked", "denied"], |case| {
         let answered = |answer: ApprovalResponse| {
             let host = Host::new(answer);
@@ -141,10 +141,10 @@ fn answers_never_pass_a_deny() {
     });
 }
 
-/// One more deny or ask, and one more allow of a project that is not trusted, take something away
-/// or change nothing, with and without answers.
+/// An additional `deny` or `ask` rule, or an `allow` rule of an untrusted project, never adds to
+/// the grants, with and without an approver.
 #[test]
-fn narrowing_never_widens() {
+fn restricting_rules_never_widen_grants() {
     let narrowing = any_case().prop_flat_map(|case| {
         let acts = if case.acts().is_empty() {
             UNIVERSE.to_vec()
@@ -195,8 +195,7 @@ fn narrowing_never_widens() {
     });
 }
 
-/// Entries of `allowed-tools` and variables as a skill may write them, most of them in a form that
-/// means something.
+/// Returns entries of `allowed-tools` and variables as a skill can write them, most of them valid.
 fn any_texts() -> impl Strategy<Value = Request> {
     let entry = |tool: &'static str, pattern: &'static str| (tool, proptest::option::of(pattern));
     let tools = prop_oneof![
@@ -229,8 +228,8 @@ fn any_texts() -> impl Strategy<Value = Request> {
     })
 }
 
-/// Whatever a skill writes, it can do what one rule allows and none denies, and it cannot change
-/// itself.
+/// For any text of a skill, a run can do only what a rule allows and none denies, and it cannot
+/// change the skill.
 #[test]
 fn no_request_text_gets_more_than_rules_allow() {
     let effects = || [&[Effect::Allow; 19][..], &[Effect::Deny]].concat();
@@ -238,7 +237,7 @@ fn no_request_text_gets_more_than_rules_allow() {
         any_texts(),
         proptest::collection::vec(any_rule(effects(), UNIVERSE), 0..20),
     );
-    check(cases, &["with power", "denied"], |(request, rules)| {
+    check(cases, &["privileged", "denied"], |(request, rules)| {
         let decision = Policy::default()
             .with_rules(rules.iter().map(RuleSpec::rule))
             .authorize(&request);
@@ -278,7 +277,7 @@ fn no_request_text_gets_more_than_rules_allow() {
         Ok(if acts.iter().all(|act| matches!(act, Act::Read(_))) {
             "read only"
         } else {
-            "with power"
+            "privileged"
         })
     });
 }

@@ -1,4 +1,4 @@
-//! What other programs run later, and what the host keeps for itself.
+//! Protected and hidden paths.
 
 use skills_policy::{
     Approval, ApprovalMode, Authorization, Effect, PROTECTED_PATHS, Permission, Policy, Request,
@@ -7,9 +7,9 @@ use skills_policy::{
 
 use crate::decide::{LEAST, allow, decide, request, rules};
 
-/// Each of these makes another program run, obey or trust what lies there.
+/// Each of these files is executed or trusted by another program.
 #[test]
-fn what_other_programs_run_or_obey_is_protected() {
+fn files_that_other_programs_execute_or_trust_are_protected() {
     let paths = [
         ".git/hooks/pre-commit",
         ".git/config",
@@ -40,11 +40,11 @@ fn what_other_programs_run_or_obey_is_protected() {
         ".netrc",
     ];
     for path in paths {
-        let said = decide(
+        let message = decide(
             &allow(&["write", "write:/w"]),
             &request(&[]).workspace("/w").write(format!("/w/{path}")),
         );
-        assert!(said.contains("PROTECTED"), "{path}: {said}");
+        assert!(message.contains("PROTECTED"), "{path}: {message}");
     }
 }
 
@@ -72,10 +72,11 @@ fn no_pattern_and_no_wider_rule_makes_a_protected_path_writable() {
                 Policy::default().with_mode(ApprovalMode::Trusted),
             ];
             for rules in wider {
-                let said = decide(&rules, &request);
+                let message = decide(&rules, &request);
                 assert!(
-                    said.starts_with("denied: may not write ") && said.contains("PROTECTED"),
-                    "{name}: {said}"
+                    message.starts_with("permission denied: write `")
+                        && message.contains("PROTECTED"),
+                    "{name}: {message}"
                 );
             }
             if path != "/h/x" {
@@ -84,9 +85,9 @@ fn no_pattern_and_no_wider_rule_makes_a_protected_path_writable() {
             }
         }
     }
-    // What lies in a protected path takes a rule for the innermost one.
+    // A path inside a protected one takes a rule for the innermost protected path.
     let hooks = request(&[("Write", Some(".git/hooks/**"))]).workspace("/w");
-    assert!(decide(&allow(&["write:/w/.git"]), &hooks).starts_with("denied: "));
+    assert!(decide(&allow(&["write:/w/.git"]), &hooks).starts_with("permission denied: "));
     assert!(decide(&allow(&["write:/w/.git/hooks"]), &hooks).contains("rw"));
     assert!(
         decide(
@@ -96,9 +97,9 @@ fn no_pattern_and_no_wider_rule_makes_a_protected_path_writable() {
             ]),
             &hooks
         )
-        .starts_with("denied")
+        .starts_with("permission denied: ")
     );
-    // The workspace itself may lie in one.
+    // The workspace itself can be inside a protected path.
     let inside =
         request(&[("Write", None), ("Write", Some("src/**"))]).workspace("/h/.claude/worktrees/x");
     assert!(decide(&allow(&["write"]), &inside).contains("/h/.claude/worktrees/x:rw"));
@@ -131,7 +132,7 @@ fn approvals_for_a_wider_path_do_not_cover_a_protected_one() {
 }
 
 #[test]
-fn paths_of_the_host_are_protected_or_hidden() {
+fn configured_paths_are_protected_or_hidden() {
     let all = allow(&["write", "read"]);
     let request = |path: &str| {
         request(&[])
@@ -164,7 +165,7 @@ fn paths_of_the_host_are_protected_or_hidden() {
             &allow(&["write:/h/state", "read:/h/state"]),
             &request("/h/state/x")
         )
-        .contains("no program sees")
+        .contains("no run may access")
     );
     for path in ["/h/state", "/h/state/x"] {
         let read = Request::new("/skills/a").read(path).hide("/h/state");
@@ -173,7 +174,7 @@ fn paths_of_the_host_are_protected_or_hidden() {
                 &rules(&[(Effect::Allow, RuleSource::Invocation, "read:/h/state")]),
                 &read
             )
-            .contains("no program sees"),
+            .contains("no run may access"),
             "{path}"
         );
     }

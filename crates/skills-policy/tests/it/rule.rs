@@ -5,7 +5,7 @@ use std::path::Path;
 use skills_policy::{Capability, Effect, Rule, RuleSource};
 
 #[test]
-fn a_rule_is_written_with_its_directory_and_its_source() {
+fn a_rule_is_displayed_with_its_directory_and_source() {
     let rule = Rule::parse(Effect::Deny, RuleSource::Project, "spawn:git").unwrap();
     assert_eq!(rule.to_string(), "deny spawn:git (project)");
     assert_eq!(rule.directory(), None);
@@ -22,7 +22,7 @@ fn a_rule_is_written_with_its_directory_and_its_source() {
 }
 
 #[test]
-fn a_rule_about_another_target_keeps_everything_else() {
+fn with_target_keeps_everything_else() {
     let rule = Rule::parse(Effect::Ask, RuleSource::User, "read:/w")
         .unwrap()
         .within("/work")
@@ -35,15 +35,16 @@ fn a_rule_about_another_target_keeps_everything_else() {
 }
 
 #[test]
-fn each_layer_has_a_name() {
-    let layers = [
+fn each_rule_source_has_a_name() {
+    let sources = [
         RuleSource::BuiltIn,
         RuleSource::Admin,
         RuleSource::User,
         RuleSource::Project,
         RuleSource::Invocation,
     ];
-    let names = layers.map(|layer| Rule::new(Effect::Allow, layer, Capability::Spawn).to_string());
+    let names =
+        sources.map(|source| Rule::new(Effect::Allow, source, Capability::Spawn).to_string());
     let expected = ["built-in", "admin", "user", "project", "session"]
         .map(|name| format!("allow spawn ({name})"));
     assert_eq!(names, expected);

@@ -132,7 +132,7 @@ async fn an_unreadable_store_approves_nothing_and_is_not_overwritten() {
         reason.contains("could not be stored") && reason.contains("newer than this program"),
         "{reason}"
     );
-    assert!(host.0.lock().unwrap()[0].notes[0].starts_with("stored approvals cannot be read"));
+    assert!(host.0.lock().unwrap()[0].notes[0].starts_with("cannot read stored approvals"));
     assert!(
         std::fs::read_to_string(fixture.path("approvals.json"))
             .unwrap()
@@ -316,7 +316,7 @@ async fn an_approval_request_times_out() {
         .execute_skill("deploy", ExecutionOptions::default())
         .await
         .unwrap();
-    assert_snapshot!(denied(&artifacts), @"may not start programs (asked by Bash): whoever was asked gave no answer");
+    assert_snapshot!(denied(&artifacts), @"permission denied: spawn any program (requested by `Bash`): the approver did not respond");
 }
 
 #[tokio::test]
@@ -474,7 +474,7 @@ async fn a_rule_gives_no_privileges_to_new_content() {
         .execute_skill("deploy", ExecutionOptions::default())
         .await
         .unwrap();
-    assert_snapshot!(denied(&artifacts), @"nobody approved its content for what rules would give it: there was nobody to ask");
+    assert_snapshot!(denied(&artifacts), @"permission denied: this version of the skill has not been approved: no approver is available");
     let asked = fixture
         .recording()
         .policy(rules())

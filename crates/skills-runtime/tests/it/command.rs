@@ -48,10 +48,10 @@ async fn a_command_of_a_skill_needs_permission_to_spawn_its_program() {
         .skill("narrow", "allowed-tools: Read\n");
     let runtime = fixture.recording().build();
     let ls = || options(HostCommand::Program("ls".to_owned()));
-    assert_snapshot!(denied(&runtime, "pdf", ls()).await, @"may not start ls (asked by the caller): no rule allows it, and there was nobody to ask");
-    assert_snapshot!(denied(&runtime, "pdf", options(HostCommand::Shell("ls | wc".to_owned()))).await, @"may not start programs (asked by the caller): no rule allows it, and there was nobody to ask");
+    assert_snapshot!(denied(&runtime, "pdf", ls()).await, @"permission denied: spawn `ls` (requested by the caller): no rule allows it and no approver is available");
+    assert_snapshot!(denied(&runtime, "pdf", options(HostCommand::Shell("ls | wc".to_owned()))).await, @"permission denied: spawn any program (requested by the caller): no rule allows it and no approver is available");
     let runtime = fixture.recording().policy(allow(&["spawn"])).build();
-    assert_snapshot!(denied(&runtime, "narrow", ls()).await, @"may not start ls (asked by the caller): `allowed-tools` names what the skill needs, and not this");
+    assert_snapshot!(denied(&runtime, "narrow", ls()).await, @"permission denied: spawn `ls` (requested by the caller): the `allowed-tools` of the skill do not include it");
     assert!(fixture.sandbox.jobs().is_empty());
 
     let mut shell = options(HostCommand::Shell("echo \"$0\"; ls | wc".to_owned()));

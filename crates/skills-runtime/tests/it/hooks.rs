@@ -181,7 +181,7 @@ async fn a_hook_without_approval_does_not_run() {
     let HookDecision::Block { reason } = report.decision else {
         panic!("{report:?}")
     };
-    assert_snapshot!(reason, @"cannot run the hook: may not run as a hook: PreToolUse ./scripts/check.sh --strict (asked by its hooks): no rule allows it, and there was nobody to ask");
+    assert_snapshot!(reason, @"cannot run the hook: permission denied: run hook `PreToolUse ./scripts/check.sh --strict` (requested by its hooks): no rule allows it and no approver is available");
     assert!(fixture.sandbox.jobs().is_empty());
     let asked: Arc<dyn Approver> = Arc::new(ApprovalResponse::AllowOnce);
     assert_eq!(

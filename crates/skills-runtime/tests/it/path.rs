@@ -49,7 +49,7 @@ async fn a_permission_without_a_rule_is_denied_before_the_start() {
     let ExecutionStatus::PermissionDenied { denial } = &artifacts.exit_status else {
         panic!("{:?}", artifacts.exit_status)
     };
-    assert_snapshot!(denial, @"may not start rm (asked by Bash(rm:*)): no rule allows it, and there was nobody to ask");
+    assert_snapshot!(denial, @"permission denied: spawn `rm` (requested by `Bash(rm:*)`): no rule allows it and no approver is available");
     assert!(fixture.sandbox.jobs().is_empty());
     let mut options = ExecutionOptions::default();
     options.dropped_capabilities = vec![Capability::Write, Capability::Spawn];

@@ -43,10 +43,10 @@ fn an_approval_request_cannot_be_forged_by_a_skill() {
       skill    HERE/deploy
       version  DIGEST
       limits   30 s, 256 MiB memory
-      granted  reach api.example.com (requested by the caller)
+      granted  connect to `api.example.com` (requested by the caller)
       status   never approved before
       requests to run with the permissions above; this version has not been approved
-      requests start git (requested by the caller)
+      requests spawn `git` (requested by the caller)
     ");
 }
 

@@ -212,7 +212,7 @@ async fn pdf_in_the_native_sandbox() {
         .map(PermissionDecision::to_string)
         .collect();
     let expected = format!(
-        "granted, by the rule `allow read (built-in)`: read {} (asked by the caller)",
+        "granted by rule `allow read (built-in)`: read `{}` (requested by the caller)",
         fixture.path("documents/document.pdf").display()
     );
     assert_eq!(verdicts, [expected]);

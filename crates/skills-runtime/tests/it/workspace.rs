@@ -268,7 +268,7 @@ fn a_preview_includes_the_private_workspace() {
     assert_eq!(grants.files()[1].guest_path(), "/workspace");
     assert_eq!(
         preview.unused_tools,
-        [("Read".to_owned(), "the program has a workspace of its own")]
+        [("Read".to_owned(), "the run has a private workspace")]
     );
 }
 

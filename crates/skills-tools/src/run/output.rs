@@ -315,9 +315,10 @@ fn denial_reason(verdict: &PermissionDecision) -> String {
         } => Some((*layer, text.as_str())),
         _ => verdict.ask_rule(),
     };
+    // `PermissionDecision::explanation` displays a rule with its host paths as "rule `TEXT`".
     let because = match rule.filter(|(_, text)| text.contains('/')) {
         Some((layer, text)) => {
-            because.replace(&format!("the rule `{text}`"), &format!("a rule ({layer})"))
+            because.replace(&format!("rule `{text}`"), &format!("a rule ({layer})"))
         }
         None => because,
     };

@@ -24,7 +24,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     if let Authorization::Denied(denial) =
         rules.authorize(&wanted.clone().allowed_tool("Bash", Some("cat:*")))
     {
-        println!("denied: {denial}");
+        println!("{denial}");
     }
 
     // With only this program it runs. The restrictions also apply to all its child processes.

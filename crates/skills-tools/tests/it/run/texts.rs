@@ -146,41 +146,41 @@ async fn a_denial_tells_whether_an_approval_could_allow_the_run() {
     };
     assert_snapshot!(told(run(&tools, "ls -l").await), @"
     approval_required true
-    Error: permission denied: start ls (requested by the caller): no rule allows it, and there was nobody to ask
+    Error: permission denied: spawn `ls` (requested by the caller): no rule allows it and no approver is available
     Hint: ask the user to allow it, then retry
     ");
     assert_snapshot!(told(bash(&tools, "ls -l", "").await), @"
     approval_required true
-    Error: permission denied: start ls (requested by the caller): no rule allows it, and there was nobody to ask
+    Error: permission denied: spawn `ls` (requested by the caller): no rule allows it and no approver is available
     Hint: ask the user to allow it, then retry
     ");
     assert_snapshot!(told(bash(&tools, "ls | wc", "").await), @"
     approval_required true
-    Error: permission denied: start programs (requested by the caller): no rule allows it, and there was nobody to ask
+    Error: permission denied: spawn any program (requested by the caller): no rule allows it and no approver is available
     Hint: ask the user to allow it, then retry
     ");
     let network =
         json!({"name": "kit", "command": "scripts/show.py", "network": ["api.example.com"]});
     assert_snapshot!(told(tools.call("skills_run", network).await), @"
     approval_required true
-    Error: permission denied: reach api.example.com (requested by the caller): no rule allows it, and there was nobody to ask
+    Error: permission denied: connect to `api.example.com` (requested by the caller): no rule allows it and no approver is available
     Hint: ask the user to allow it, then retry
     ");
     let network = json!({"command": "ls", "network": ["not a host"]});
-    assert_snapshot!(told(tools.call("skills_bash", network).await), @r#"
+    assert_snapshot!(told(tools.call("skills_bash", network).await), @"
     invalid_arguments false
-    Error: invalid `network`: "not a host" is no host: write `api.example.com`, `*.example.com` or `*`, without scheme, port and path
-    "#);
+    Error: invalid `network`: invalid host `not a host`: expected `api.example.com`, `*.example.com` or `*`, without scheme, port and path
+    ");
     let deny = Rule::parse(Effect::Deny, RuleSource::User, "spawn:ls").unwrap();
     let tools = host.tools_with(Policy::default().rule(deny));
     assert_snapshot!(told(run(&tools, "ls -l").await), @"
     denied_by_policy false
-    Error: permission denied: start ls (requested by the caller): by the rule `deny spawn:ls (user)`
+    Error: permission denied: spawn `ls` (requested by the caller): denied by rule `deny spawn:ls (user)`
     Hint: do not retry; use another approach
     ");
     assert_snapshot!(told(bash(&tools, "ls -l", "").await), @"
     denied_by_policy false
-    Error: permission denied: start ls (requested by the caller): by the rule `deny spawn:ls (user)`
+    Error: permission denied: spawn `ls` (requested by the caller): denied by rule `deny spawn:ls (user)`
     Hint: do not retry; use another approach
     ");
 }
@@ -221,7 +221,7 @@ async fn a_denial_contains_no_host_path() {
     }
     let tools = host.tools_with(Policy::default().rule(rule(Effect::Deny, &everything)));
     assert_snapshot!(run(&tools, "scripts/show.py").await.text, @"
-    Error: permission denied: write /workspace (requested by Write): by a rule (user); start programs (requested by Bash): nobody was asked, since something else is denied
+    Error: permission denied: write `/workspace` (requested by `Write`): denied by a rule (user); spawn any program (requested by `Bash`): approval was not requested because another permission is denied
     Hint: do not retry; use another approach
     ");
     let tools = host.tools_with(
@@ -230,7 +230,7 @@ async fn a_denial_contains_no_host_path() {
             .rule(rule(Effect::Allow, "spawn")),
     );
     assert_snapshot!(run(&tools, "scripts/show.py").await.text, @"
-    Error: permission denied: this version of the skill has not been approved: there was nobody to ask
+    Error: permission denied: this version of the skill has not been approved: no approver is available
     Hint: ask the user to allow it, then retry
     ");
 }

@@ -1,4 +1,4 @@
-//! What an answer is about, and what it leaves as it was.
+//! What a response applies to, and what it leaves unchanged.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use skills_policy::{
 
 use crate::approve::{Host, Memory, block_on, outcome, pending};
 
-fn verdicts(decision: &Authorization) -> Vec<String> {
+fn describe_decisions(decision: &Authorization) -> Vec<String> {
     decision
         .decisions()
         .iter()
@@ -17,7 +17,7 @@ fn verdicts(decision: &Authorization) -> Vec<String> {
 }
 
 #[test]
-fn an_answer_once_for_a_made_up_command_ends_with_its_run() {
+fn a_response_once_for_an_ad_hoc_command_covers_one_run() {
     let host = Host::new(ApprovalResponse::AllowOnce);
     let manager = PermissionManager::default()
         .approver(host.clone())
@@ -32,8 +32,8 @@ fn an_answer_once_for_a_made_up_command_ends_with_its_run() {
             let before = host.asked();
             let decision = block_on(manager.authorize(&request, None));
             assert_eq!(
-                verdicts(&decision),
-                ["granted, the answer was `once`: start programs (asked by Bash)"]
+                describe_decisions(&decision),
+                ["granted, the approver responded `once`: spawn any program (requested by `Bash`)"]
             );
             assert_eq!(host.asked(), before + 1);
             assert!(matches!(
@@ -45,7 +45,7 @@ fn an_answer_once_for_a_made_up_command_ends_with_its_run() {
 }
 
 #[test]
-fn a_made_up_command_cannot_be_approved_beforehand() {
+fn an_ad_hoc_command_cannot_be_approved_before_it_runs() {
     let store = Arc::new(Memory::default());
     let manager = PermissionManager::default().store(store.clone());
     let request = Request::new("/s")
@@ -55,10 +55,7 @@ fn a_made_up_command_cannot_be_approved_beforehand() {
     let error = manager
         .approve_permanently(pending(&manager, &request))
         .unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "a command is approved when it is to run, not beforehand"
-    );
+    assert_eq!(error.to_string(), "cannot approve a command before it runs");
     assert!(matches!(
         manager.preview(&request),
         Authorization::Denied(_)
@@ -69,10 +66,9 @@ fn a_made_up_command_cannot_be_approved_beforehand() {
     ));
 }
 
-/// Content that changed has what was answered for it, and nothing of what was answered for the
-/// content before.
+/// Changed content has the approvals given for it, and none of those for the earlier content.
 #[test]
-fn changed_content_keeps_nothing_of_what_was_approved_before() {
+fn changed_content_keeps_no_approval_of_earlier_content() {
     let manager = PermissionManager::default().store(Arc::new(Memory::default()));
     let wants = |digest: &str, program: &str| {
         Request::new("/s")
@@ -104,7 +100,7 @@ fn changed_content_keeps_nothing_of_what_was_approved_before() {
 }
 
 #[test]
-fn an_answer_changes_only_what_was_open() {
+fn a_response_changes_pending_permissions_only() {
     let rules = Policy::default()
         .rule(Rule::parse(Effect::Allow, RuleSource::Invocation, "spawn:git").unwrap());
     let request = Request::new("/s")
@@ -114,26 +110,26 @@ fn an_answer_changes_only_what_was_open() {
         .allowed_tool("Bash", Some("git:*"))
         .allowed_tool("Write", Some("out/"));
     let decided = |answer: ApprovalResponse| {
-        verdicts(&block_on(
+        describe_decisions(&block_on(
             PermissionManager::new(rules.clone()).authorize(&request, Some(&answer)),
         ))
     };
-    let kept = ["granted, by the rule `allow read (built-in)`: read /w (asked by Read)"];
+    let kept = ["granted by rule `allow read (built-in)`: read `/w` (requested by `Read`)"];
     let started =
-        ["granted, by the rule `allow spawn:git (session)`: start git (asked by Bash(git:*))"];
-    for (answer, fate) in [
+        ["granted by rule `allow spawn:git (session)`: spawn `git` (requested by `Bash(git:*)`)"];
+    for (answer, decision) in [
         (ApprovalResponse::AllowOnce, "granted"),
         (ApprovalResponse::Deny, "denied"),
     ] {
         let written = [&*format!(
-            "{fate}, the answer was `{answer}`: write /w/out (asked by Write(out/))"
+            "{decision}, the approver responded `{answer}`: write `/w/out` (requested by `Write(out/)`)"
         )];
         assert_eq!(decided(answer), [kept, written, started].concat());
     }
 }
 
 #[test]
-fn a_question_without_an_answer_in_time_denies() {
+fn a_request_that_times_out_is_denied() {
     let manager = PermissionManager::default().approver(Host::new(ApprovalResponse::AllowAlways));
     let request = Request::new("/s")
         .content_digest("1")
@@ -141,7 +137,7 @@ fn a_question_without_an_answer_in_time_denies() {
     let decision = manager.timed_out(pending(&manager, &request));
     assert_eq!(
         outcome(&decision),
-        "may not start programs (asked by Bash): whoever was asked gave no answer"
+        "permission denied: spawn any program (requested by `Bash`): the approver did not respond"
     );
     assert!(matches!(
         manager.preview(&request),

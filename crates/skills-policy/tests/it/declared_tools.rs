@@ -1,13 +1,13 @@
-//! What a skill names bounds what its runs get.
+//! The declared tools of a skill limit the requests of callers.
 
 use skills_policy::{ApprovalMode, Authorization, HostPattern, NetworkGrant, Policy};
 
 use crate::decide::{LEAST, allow, decide, request};
 
-const BEYOND: &str = "`allowed-tools` names what the skill needs, and not this";
+const NOT_DECLARED: &str = "the `allowed-tools` of the skill do not include it";
 
-/// Neither a rule for all programs and hosts nor trust makes `Bash(git:*)` mean another program, or
-/// a host.
+/// Neither a rule for all programs and hosts nor trusted mode extends `Bash(git:*)` to another
+/// program or to a host.
 #[test]
 fn a_skill_that_names_one_program_gets_no_other_and_no_host() {
     let host = |text: &str| text.parse::<HostPattern>().unwrap();
@@ -17,7 +17,7 @@ fn a_skill_that_names_one_program_gets_no_other_and_no_host() {
     ] {
         let git = || request(&[("Bash", Some("git:*"))]);
         let Authorization::Granted(grants) = rules.authorize(&git()) else {
-            panic!("git is named")
+            panic!("the skill declares git")
         };
         assert!(grants.spawn().allows_program("git") && !grants.spawn().allows_program("rm"));
         assert_eq!(*grants.network(), NetworkGrant::None);
@@ -27,7 +27,7 @@ fn a_skill_that_names_one_program_gets_no_other_and_no_host() {
             git().connect(host("a.example")),
             git().connect(HostPattern::ANY),
         ] {
-            assert!(decide(&rules, &more).ends_with(BEYOND), "{more:?}");
+            assert!(decide(&rules, &more).ends_with(NOT_DECLARED), "{more:?}");
         }
         let fetch = || request(&[("WebFetch", Some("domain:a.example"))]);
         assert_eq!(
@@ -39,7 +39,7 @@ fn a_skill_that_names_one_program_gets_no_other_and_no_host() {
             fetch().connect(HostPattern::ANY),
             fetch().spawn("git"),
         ] {
-            assert!(decide(&rules, &more).ends_with(BEYOND), "{more:?}");
+            assert!(decide(&rules, &more).ends_with(NOT_DECLARED), "{more:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What rules and approvals that were written before decide later.
+//! Rules and approvals that are older than the content.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ fn no_rule_allows_a_hook() {
         .with_mode(ApprovalMode::Trusted)
         .allow(RuleSource::Invocation, Capability::Spawn);
     let hook = |command: &str| Request::new("/s").content_digest("1").hook(command);
-    assert_snapshot!(outcome(&PermissionManager::new(open.clone()).preview(&hook("PreToolUse scripts/a.sh"))), @"may not run as a hook: PreToolUse scripts/a.sh (asked by its hooks): no rule allows it, and there was nobody to ask");
+    assert_snapshot!(outcome(&PermissionManager::new(open.clone()).preview(&hook("PreToolUse scripts/a.sh"))), @"permission denied: run hook `PreToolUse scripts/a.sh` (requested by its hooks): no rule allows it and no approver is available");
     let host = Host::new(ApprovalResponse::AllowSession);
     let manager = PermissionManager::new(open).approver(host.clone());
     for (command, asked) in [("Stop a.sh", 1), ("Stop a.sh", 1), ("Stop b.sh", 2)] {
@@ -35,9 +35,9 @@ fn no_rule_allows_a_hook() {
     ));
 }
 
-/// Whoever approves one thing has not approved what rules give besides and was not shown.
+/// An approval does not cover privileges that rules grant and that were not in the request.
 #[test]
-fn an_approval_opens_no_power_that_was_not_shown() {
+fn an_approval_covers_no_privilege_that_was_not_shown() {
     let store = Arc::new(Memory::default());
     let rules = Policy::default()
         .allow(RuleSource::User, Capability::Spawn)
@@ -73,15 +73,15 @@ fn an_approval_opens_no_power_that_was_not_shown() {
 }
 
 #[test]
-fn what_an_administrator_wants_asked_is_asked_whoever_else_wants_it_too() {
+fn ask_rules_of_the_administrator_apply_with_those_of_others() {
     for more in [None, Some(RuleSource::BuiltIn), Some(RuleSource::User)] {
-        let rule = |effect, layer| Rule::parse(effect, layer, "spawn").unwrap();
+        let rule = |effect, source| Rule::parse(effect, source, "spawn").unwrap();
         let rules = Policy::default()
             .rule(rule(Effect::Ask, RuleSource::Admin))
             .rule(rule(Effect::Allow, RuleSource::Invocation));
         let rules = more
             .into_iter()
-            .fold(rules, |rules, layer| rules.rule(rule(Effect::Ask, layer)));
+            .fold(rules, |rules, source| rules.rule(rule(Effect::Ask, source)));
         let decision = PermissionManager::new(rules).preview(
             &Request::new("/s")
                 .content_digest("1")
@@ -91,7 +91,7 @@ fn what_an_administrator_wants_asked_is_asked_whoever_else_wants_it_too() {
             decision.decisions()[0].ask_rule(),
             Some((RuleSource::Admin, "ask spawn (admin)"))
         );
-        let said = "may not start programs (asked by Bash): the rule `ask spawn (admin)` wants it asked, and there was nobody to ask";
-        assert_eq!(outcome(&decision), said);
+        let message = "permission denied: spawn any program (requested by `Bash`): rule `ask spawn (admin)` requires approval and no approver is available";
+        assert_eq!(outcome(&decision), message);
     }
 }

@@ -1,0 +1,110 @@
+//! The approvals that apply to a request, and the approval that a response creates.
+
+use std::collections::BTreeSet;
+
+use super::PendingApproval;
+use crate::policy::RuleEvaluation;
+use crate::{
+    Approval, ContentStatus, Decision, DecisionReason, HostPattern, Permission, PermissionDecision,
+    Request,
+};
+
+/// The approvals that apply to a request.
+pub(super) struct ApplicableApprovals {
+    /// The stored approval of the directory, also if it is for other content.
+    pub(super) stored: Option<Approval>,
+    /// Those for exactly this content, stored or of the session.
+    pub(super) for_content: Vec<Approval>,
+    /// Those of the session for exactly this command on exactly this content.
+    pub(super) for_command: Vec<Approval>,
+    /// Why the stored approval could not be read.
+    pub(super) warnings: Vec<String>,
+}
+
+impl ApplicableApprovals {
+    /// Allows the pending permissions that are approved.
+    pub(super) fn apply(&self, request: &Request, evaluation: &mut RuleEvaluation) {
+        for decision in evaluation
+            .decisions
+            .iter_mut()
+            .filter(|decision| decision.decision == Decision::Ask)
+        {
+            // A command that the caller wrote is not covered by what was approved for the skill.
+            let for_content = if request.is_ad_hoc_permission(&decision.permission) {
+                &[][..]
+            } else {
+                &self.for_content
+            };
+            if for_content
+                .iter()
+                .chain(&self.for_command)
+                .any(|approval| approval.covers(&decision.permission))
+            {
+                decision.resolve(Decision::Allow, DecisionReason::PreviouslyApproved);
+            }
+        }
+    }
+}
+
+/// Returns the approval of exactly the pending permissions; `None` without a digest.
+pub(super) fn build_approval(pending: &PendingApproval) -> Option<Approval> {
+    let request = &pending.request;
+    let digest = if request.ad_hoc_digest.is_some() {
+        request.ad_hoc_content_digest()
+    } else {
+        request.digest.clone()
+    }?;
+    let permissions_of = |decisions: &[PermissionDecision]| {
+        decisions
+            .iter()
+            .map(|decision| decision.permission.clone())
+            .collect::<BTreeSet<_>>()
+    };
+    let mut granted_by_rules = permissions_of(&pending.approval_request.granted);
+    granted_by_rules.retain(|permission| permission.capability().is_privileged());
+    Some(Approval {
+        name: request.name.clone(),
+        directory: request.directory.clone(),
+        digest,
+        permissions: permissions_of(&pending.approval_request.pending),
+        granted_by_rules,
+        declared: request.declared_privileges(),
+    })
+}
+
+/// Returns true if an approval is for exactly the content of a request.
+pub(super) fn matches_request(approval: &Approval, request: &Request) -> bool {
+    // The directory too: the same files elsewhere are another skill, in the hands of another owner.
+    request.digest.as_deref() == Some(approval.digest.as_str())
+        && approval.directory == request.directory
+}
+
+/// Returns what a skill declares now compared with its approval for other content.
+pub(super) fn content_status(previous: &Approval, request: &Request) -> ContentStatus {
+    let declared = request.declared_privileges();
+    ContentStatus::Changed {
+        added: declared.difference(&previous.declared).cloned().collect(),
+        removed: previous.declared.difference(&declared).cloned().collect(),
+    }
+}
+
+/// Returns the notes of an approval request about risks that an approver may not see.
+pub(super) fn risk_notes(request: &Request, pending: &[PermissionDecision]) -> Vec<String> {
+    let has = |is_risk: fn(&Permission) -> bool| {
+        pending.iter().any(|decision| is_risk(&decision.permission))
+    };
+    let mut notes = Vec::new();
+    if request.digest.is_none() {
+        notes.push("the content has no digest: an approval covers this run only, and changes before the response are not detected".to_owned());
+    }
+    if has(|permission| *permission == Permission::Host(HostPattern::ANY)) {
+        notes.push("the program could connect to any host".to_owned());
+    }
+    if has(|permission| matches!(permission, Permission::WriteProtected { .. })) {
+        notes.push(
+            "DANGEROUS: files written to a protected path can run outside of any sandbox later"
+                .to_owned(),
+        );
+    }
+    notes
+}
