@@ -1,5 +1,7 @@
-//! Turns characters into tokens, with the same look-ahead as strictyaml's scanner: which of two
-//! mistakes is reported depends on it.
+//! Converts characters to tokens.
+//!
+//! It looks ahead exactly as far as the scanner of strictyaml: which of two errors is returned
+//! depends on it. Names of functions follow that scanner, to make comparisons easy.
 
 mod directive;
 mod scalar;
@@ -13,12 +15,14 @@ use super::token::{Token, TokenKind};
 
 pub(super) type ScanResult<T> = Result<T, Box<MarkedError>>;
 
-/// How many characters a key may have before its colon.
+/// Maximum length of a key before its colon, in characters.
 const MAX_KEY_CHARACTERS: usize = 1024;
 
 /// A token that may turn out to be a key.
 struct SimpleKey {
+    /// The number of the token, counted from the start of the stream.
     token: usize,
+    /// Whether only a key is valid at this position.
     required: bool,
     mark: Mark,
 }
@@ -28,18 +32,21 @@ pub(super) struct Scanner<'a> {
     mark: Mark,
     done: bool,
     flow_brackets: Vec<char>,
+    /// The tokens that were scanned but not taken yet.
     tokens: VecDeque<Token>,
     tokens_taken: usize,
+    /// The column of the current block; -1 outside of all blocks.
     indent: isize,
     indents: Vec<isize>,
     allow_simple_key: bool,
+    /// The possible keys by nesting of flow brackets.
     simple_keys: BTreeMap<usize, SimpleKey>,
 }
 
-/// What lies between two tokens.
+/// The text between two tokens.
 enum TokenGap {
     None,
-    /// A comment or empty lines, which count as a token.
+    /// A comment or blank lines, which count as a token.
     Comment(Mark, Mark),
 }
 
@@ -62,11 +69,11 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Looks at the next token without taking it.
+    /// Returns the next token without taking it.
     pub(super) fn peek_token(&mut self) -> ScanResult<&Token> {
         self.fetch_needed()?;
         self.gather_comments()?;
-        // The stream's end stays in the queue: nothing takes it.
+        // The parser may peek again after it took the end of the stream.
         let end = self.mark;
         if self.tokens.is_empty() {
             self.tokens
@@ -199,8 +206,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    // Characters.
-
+    /// Returns a character after the current position; NUL after the end of the text.
     fn peek_char(&self, ahead: usize) -> char {
         self.text
             .get(self.mark.index + ahead)
@@ -218,6 +224,7 @@ impl<'a> Scanner<'a> {
                 return;
             };
             self.mark.index += 1;
+            // A byte order mark has no column, as in PyYAML.
             if c == '\n' || (c == '\r' && self.peek_char(0) != '\n') {
                 self.mark.line += 1;
                 self.mark.column = 0;
@@ -227,7 +234,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes a line break; returns what it counts as in a scalar.
+    /// Skips a line break; returns the character that it is in a scalar.
     fn scan_line_break(&mut self) -> Option<char> {
         match self.peek_char(0) {
             '\r' if self.peek_char(1) == '\n' => self.forward(2),
@@ -278,24 +285,24 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    // Keys and indentation.
-
+    /// Drops possible keys that no colon can complete any more: on an earlier line, or too long.
     fn remove_stale_keys(&mut self) -> ScanResult<()> {
-        let at = self.mark;
+        let mark = self.mark;
         let is_stale = |key: &SimpleKey| {
-            key.mark.line != at.line || at.index - key.mark.index > MAX_KEY_CHARACTERS
+            key.mark.line != mark.line || mark.index - key.mark.index > MAX_KEY_CHARACTERS
         };
         if let Some(key) = self
             .simple_keys
             .values()
             .find(|key| key.required && is_stale(key))
         {
-            return Err(missing_colon_error(key, at));
+            return Err(missing_colon_error(key, mark));
         }
         self.simple_keys.retain(|_, key| !is_stale(key));
         Ok(())
     }
 
+    /// Records that the next token may be a key, which shows only at the colon after it.
     fn save_simple_key(&mut self) -> ScanResult<()> {
         let required = self.flow_brackets.is_empty() && self.indent == self.mark.column as isize;
         if self.allow_simple_key {
@@ -317,6 +324,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Ends all blocks that are indented deeper than `column`.
     fn unwind_indent(&mut self, column: isize) {
         while self.flow_brackets.is_empty() && self.indent > column {
             self.indent = self.indents.pop().unwrap_or(-1);
@@ -324,16 +332,17 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Starts a block at `column` if it is deeper than the current one; returns whether it is.
     fn add_indent(&mut self, column: usize) -> bool {
-        let deeper = self.indent < column as isize;
-        if deeper {
+        let is_deeper = self.indent < column as isize;
+        if is_deeper {
             self.indents.push(self.indent);
             self.indent = column as isize;
         }
-        deeper
+        is_deeper
     }
 
-    /// Adds a token from `start` to here.
+    /// Adds a token from `start` to the current position.
     fn push_token(&mut self, kind: TokenKind, start: Mark) {
         self.tokens.push_back(Token::new(kind, start, self.mark));
     }
@@ -344,8 +353,6 @@ impl<'a> Scanner<'a> {
         self.forward(length);
         self.push_token(kind, start);
     }
-
-    // One function for each kind of token.
 
     fn fetch_stream_end(&mut self) -> ScanResult<()> {
         self.unwind_indent(-1);
@@ -440,6 +447,7 @@ impl<'a> Scanner<'a> {
 
     fn fetch_value(&mut self) -> ScanResult<()> {
         if let Some(key) = self.simple_keys.remove(&self.flow_brackets.len()) {
+            // The colon makes the earlier token a key, so its tokens are inserted before it.
             let position = key.token - self.tokens_taken;
             self.tokens
                 .insert(position, Token::new(TokenKind::Key, key.mark, key.mark));
@@ -469,8 +477,9 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Passes spaces, comments and line breaks. Behind an empty line tabs count as spaces, which no
-    /// other place allows.
+    /// Skips spaces, comments and line breaks.
+    ///
+    /// Tabs are skipped only after a blank line, as in the scanner of strictyaml.
     fn skip_to_next_token(&mut self) -> TokenGap {
         if self.mark.index == 0 && self.peek_char(0) == '\u{FEFF}' {
             self.forward(1);
@@ -516,7 +525,7 @@ fn missing_colon_error(key: &SimpleKey, at: Mark) -> Box<MarkedError> {
     )
 }
 
-/// The end of a line or of the text.
+/// Returns whether a character ends a line or the text.
 fn is_line_end(c: char) -> bool {
     matches!(c, '\n' | '\0' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }

@@ -1,4 +1,7 @@
-//! Directives, which no frontmatter can use: the `---` that must follow would end it.
+//! Scans directives.
+//!
+//! Frontmatter cannot use them, since the `---` that must follow would end it, but their errors are
+//! returned before that one.
 
 use super::{ScanResult, Scanner, is_line_end};
 use crate::strict::mark::{Mark, MarkedError};
