@@ -38,6 +38,7 @@ impl Frontmatter<'_> {
         if self.yaml.contains(['\u{85}', '\u{2028}', '\u{2029}']) {
             return Err(AmbiguousYaml::LineSeparators);
         }
+        // Not the fast parser, which does not report tags and duplicate keys.
         let exact = yaml::parse_exact(self.yaml).map_err(|error| match error {
             ParseError::Syntax { message, line, .. }
             | ParseError::BudgetExceeded { message, line } => AmbiguousYaml::Yaml {

@@ -40,6 +40,7 @@ impl Document {
     pub fn parse(bytes: &[u8]) -> Result<Self, ManifestError> {
         let frontmatter = FrontmatterScan::parse_file(bytes)?;
         let (manifest, mut warnings) = Manifest::from_frontmatter(&frontmatter)?;
+        // The body is decoded last: an error in the manifest is more useful than one in the text.
         let body_line = frontmatter.body_line();
         let body = decode_utf8(
             &bytes[frontmatter.body_offset()..],

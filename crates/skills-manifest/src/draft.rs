@@ -96,6 +96,7 @@ impl Draft {
         mut self,
         entries: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, DraftError> {
+        // An error leaves no partial draft behind, since `self` is consumed.
         self.metadata.clear();
         for (key, value) in entries {
             if self.metadata.len() == METADATA_MAX_ENTRIES {
@@ -135,6 +136,7 @@ impl Draft {
             }
             .into());
         }
+        // A user approves the text as it is displayed; these characters make a model read another.
         if let Some(c) = text.chars().find(|c| is_deceptive(*c)) {
             return Err(Repr::Invisible {
                 field: FIELD,

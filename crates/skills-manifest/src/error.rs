@@ -11,6 +11,7 @@ use crate::{MAX_FRONTMATTER_BYTES, Position, Warning};
 #[derive(Debug, thiserror::Error)]
 #[error("{repr}")]
 pub struct ManifestError {
+    // Boxed, so that the results of all parsers stay small.
     repr: Box<Repr>,
     warnings: Vec<Warning>,
 }

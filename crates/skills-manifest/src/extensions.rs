@@ -120,6 +120,7 @@ impl Extensions {
         if fields.map.is_empty() && metadata.is_empty() {
             return None;
         }
+        // First, since `homepage` falls back to its block.
         let openclaw = OpenClaw::parse(fields, metadata);
         let raw_tools = fields.map.get("disallowed-tools").cloned();
         let (requires, platforms) = Requirements::parse_requires_field(fields);
@@ -223,6 +224,7 @@ fn parse_version(fields: &FieldReader<'_>, metadata: &Map<String, Value>) -> Opt
 
 fn parse_command_dispatch(fields: &mut FieldReader<'_>) -> Option<CommandDispatch> {
     let dispatch = fields.parse_text("command-dispatch")?;
+    // Other kinds of dispatch have no tool that a client could call without a model.
     let tool = fields
         .parse_text("command-tool")
         .filter(|_| dispatch.trim() == "tool")?;

@@ -171,6 +171,7 @@ impl<'a> FieldReader<'a> {
     }
 
     fn warn_by_raw_name(&mut self, key: &str, kind: WarningKind) {
+        // A lookup searches the whole text, and a hostile field can cause many warnings.
         let position = match self.positions.iter().find(|(known, _)| known == key) {
             Some((_, position)) => *position,
             None => {
@@ -213,6 +214,7 @@ impl<'a> FieldReader<'a> {
 
     /// Removes a field from the mapping; null counts as missing.
     pub(crate) fn take(&mut self, key: &str) -> Option<Value> {
+        // Keeps the order of the other fields, which `Manifest::extra` returns.
         self.map.shift_remove(key).filter(|value| !value.is_null())
     }
 
@@ -313,6 +315,7 @@ impl<'a> FieldReader<'a> {
         match self.get_cloned(field) {
             None => Vec::new(),
             Some(Value::String(text)) => text
+                // Newlines come from block scalars with one word per line.
                 .split([',', ' ', '\n'])
                 .map(str::trim)
                 .filter(|word| !word.is_empty())
@@ -444,6 +447,7 @@ impl Flag {
 ///
 /// `"\u200b"` is visible in the raw text of the file and invisible in the value.
 fn find_escaped_invisible(map: &Map<String, Value>, yaml: &str) -> Option<(String, WarningKind)> {
+    // Without a backslash there are no escapes, and the check of the raw text sees everything.
     if !yaml.contains('\\') {
         return None;
     }

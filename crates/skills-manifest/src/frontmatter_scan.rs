@@ -84,6 +84,7 @@ fn scan(bytes: &[u8], extent: InputExtent) -> Result<FrontmatterScan<'_>, Manife
         number: 0,
     };
     let mut warnings = Vec::new();
+    // Windows editors write it; to other clients, the first line is then not `---`.
     if bytes.starts_with(BYTE_ORDER_MARK) {
         lines.offset = BYTE_ORDER_MARK.len();
         warnings.push(line_warning(WarningKind::ByteOrderMark, 1));
@@ -100,6 +101,7 @@ fn scan(bytes: &[u8], extent: InputExtent) -> Result<FrontmatterScan<'_>, Manife
     let Some(closing) = opening.find_end(&mut lines, start, &mut warnings) else {
         return Ok(FrontmatterScan::Partial);
     };
+    // Callers may pass more bytes than that, so the closing delimiter may be beyond the limit.
     if closing.start - start > MAX_FRONTMATTER_BYTES {
         return Err(Repr::UnclosedFrontmatter { line: line.number }.into());
     }
@@ -115,6 +117,7 @@ fn scan(bytes: &[u8], extent: InputExtent) -> Result<FrontmatterScan<'_>, Manife
     };
     Ok(FrontmatterScan::Complete(Frontmatter {
         trailing,
+        // Only the frontmatter is decoded: a prefix may end within a character of the body.
         yaml: decode_utf8(&bytes[start..closing.start], start, first_line)?,
         first_line,
         body_offset: closing.end,

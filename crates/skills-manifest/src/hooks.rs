@@ -113,6 +113,8 @@ impl Hook {
             );
             fields.mark_unparsed("hooks");
         }
+        // Bounds the result; the field is unparsed already, so no hook of the rest is skipped
+        // silently.
         hooks.truncate(MAX_HOOKS);
         hooks
     }
@@ -143,11 +145,13 @@ impl Hook {
         };
         let action = match text("type") {
             Some(kind) if kind != "command" => HookAction::Other(kind),
+            // Hooks of the OpenSkills flow have no `type`.
             _ => HookAction::Command {
                 command: text("command").filter(|command| !command.trim().is_empty())?,
                 cwd,
             },
         };
+        // The host application substitutes its default for a timeout that could never end a hook.
         let milliseconds = hook
             .get("timeout_ms")
             .and_then(Value::as_f64)

@@ -22,6 +22,8 @@ use serde_json::Value;
 #[must_use]
 pub fn is_invisible(c: char) -> bool {
     c.is_control()
+        // Soft hyphen, grapheme joiner, Arabic letter mark, Hangul fillers, Mongolian vowel
+        // separator, blank Braille pattern, byte order mark.
         || matches!(
             c,
             '\u{AD}'
@@ -35,8 +37,11 @@ pub fn is_invisible(c: char) -> bool {
                 | '\u{FEFF}'
                 | '\u{FFA0}'
         )
+        // Zero-width characters, bidirectional controls, line and paragraph separators.
         || matches!(c, '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}')
+        // Variation selectors except U+FE0F, which emoji need; annotations; tags.
         || matches!(c, '\u{FE00}'..='\u{FE0E}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E0FFF}')
+        // Khmer inherent vowels, Mongolian selectors, shorthand and musical format controls.
         || matches!(c, '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}' | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}')
 }
 

@@ -27,6 +27,7 @@ fn nesting_depth(text: &str) -> usize {
                 deepest = deepest.max(depth);
             }
             b']' | b'}' => depth = depth.saturating_sub(1),
+            // A closing bracket in a string or comment would otherwise hide an open one.
             quote @ (b'"' | b'\'') => {
                 while let Some(byte) = bytes.next() {
                     match byte {

@@ -44,6 +44,7 @@ impl SkillName {
         if text.is_empty() {
             return Err(NameError::Empty);
         }
+        // Longer names would fill the lists of skills that models and users read.
         let characters = text.chars().count();
         if characters > MAX_CHARACTERS {
             return Err(NameError::TooLong { characters });

@@ -187,6 +187,7 @@ impl OpenAiParser<'_> {
     fn parse(&mut self, bytes: &[u8]) -> OpenAiMetadata {
         match self.parse_mapping(bytes) {
             Some(parsed) => self.parse_sections(&parsed),
+            // Without a parse, only a search of the bytes can tell whether there is a policy.
             None => OpenAiMetadata::unreadable(bytes),
         }
     }
@@ -294,6 +295,7 @@ impl OpenAiParser<'_> {
             self.warn_wrong_type(&field, "text", value);
             return None;
         };
+        // Lists in user interfaces have one line per text; newlines could forge another entry.
         let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
         if line.is_empty() {
             self.warn(&field, "expected text, found empty text");

@@ -141,6 +141,7 @@ impl OpenClaw {
         let (key, value) = KEYS
             .into_iter()
             .find_map(|key| Some((key, metadata.get(key).filter(|value| !value.is_null())?)))?;
+        // The requirements are unknown then; `Manifest::metadata` still has the value.
         let Some(block) = parse_block(value) else {
             let key = key.to_owned();
             fields.warn("metadata", WarningKind::InvalidMetadataJson { key });

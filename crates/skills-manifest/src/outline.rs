@@ -90,6 +90,7 @@ impl Outline {
             heading: None,
             in_code: false,
         };
+        // Tables contain links; the other extensions change neither links nor headings.
         for (event, span) in Parser::new_ext(body, Options::ENABLE_TABLES).into_offset_iter() {
             builder.process_event(event, &span);
         }
@@ -246,6 +247,7 @@ fn level_number(level: HeadingLevel) -> u8 {
 /// The path may lead out of the skill; that is checked when the file is opened.
 fn relative_target(destination: &str) -> Option<String> {
     let path = destination.split(['#', '?']).next().unwrap_or_default();
+    // In `a/b:c`, the colon is part of a path.
     let has_scheme = path
         .split_once(':')
         .is_some_and(|(scheme, _)| !scheme.contains('/'));
@@ -259,6 +261,7 @@ fn resource_path(word: &str) -> Option<String> {
     let path = word
         .strip_prefix("./")
         .unwrap_or(word)
+        // Punctuation of the sentence around the path.
         .trim_end_matches(['.', ':', '`']);
     let below = ["scripts/", "references/", "assets/"]
         .iter()
@@ -266,5 +269,6 @@ fn resource_path(word: &str) -> Option<String> {
     let is_plain = !below.is_empty()
         && !below.ends_with('/')
         && !below.contains(['*', '{', '}', '$', '?', '[', ']', '…', '%']);
+    // Without an extension, the word is more often a directory or prose than a file.
     (is_plain && below.contains('.')).then(|| path.to_owned())
 }

@@ -41,6 +41,7 @@ pub(crate) fn repair(
     let mut warnings = vec![Warning::new(problem, Some(position))];
     if !edits.is_empty()
         && let Ok(parsed) = yaml::parse(&repaired)
+        // A scalar has no fields, but recovery from its lines may still find some.
         && parsed.value.is_object()
     {
         warnings.extend(edits.into_iter().map(|edit| {

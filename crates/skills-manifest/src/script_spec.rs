@@ -186,5 +186,6 @@ fn parse_seconds(value: &Value) -> Option<f64> {
         Value::String(text) => text.trim().trim_end_matches('s').parse().ok(),
         _ => None,
     };
+    // An infinite or negative deadline would disable the limit of the host application.
     seconds.filter(|seconds| seconds.is_finite() && *seconds > 0.0)
 }

@@ -68,6 +68,7 @@ impl StrictError {
     fn new(code: &'static str, message: String) -> Self {
         Self {
             code,
+            // Messages are printed as UTF-8, which has no halves of surrogate pairs.
             message: python::escape_surrogates(message),
             line: None,
         }
@@ -186,6 +187,7 @@ fn frontmatter_error(message: &str) -> StrictError {
 }
 
 fn load_yaml(yaml: &str) -> Result<Option<Value>, StrictError> {
+    // The reference validator crashes on these characters; the scanner does not check them.
     if let Some((index, c)) = yaml.char_indices().find(|(_, c)| !is_yaml_printable(*c)) {
         let message = format!(
             "Invalid YAML in frontmatter: the character U+{:04X} is not allowed",

@@ -145,6 +145,7 @@ fn split_entries(text: &str) -> impl Iterator<Item = &str> {
     text.split(move |c: char| {
         match c {
             '(' => depth += 1,
+            // A stray `)` must not unbalance the parentheses of later entries.
             ')' => depth = depth.saturating_sub(1),
             _ => {}
         }

@@ -198,6 +198,7 @@ impl WarningKind {
     /// Codes stay when variants or messages are renamed.
     #[must_use]
     pub fn code(&self) -> &'static str {
+        // Some codes have older words than the variants: programs of users compare them.
         match self {
             Self::ByteOrderMark => "byte-order-mark",
             Self::BlankBeforeDelimiter => "blank-before-fence",

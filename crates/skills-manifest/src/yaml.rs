@@ -17,7 +17,7 @@ use serde_json::{Map, Number, Value};
 
 use crate::MAX_FRONTMATTER_BYTES;
 pub(crate) use emit::{Field, write_fields};
-pub(crate) use fast::{parse_mapping as simple, peek_name};
+pub(crate) use fast::{parse_mapping as parse_fast, peek_name};
 
 /// Maximum number of open brackets at any point, including those in quotes.
 const MAX_OPEN_BRACKETS: usize = 500;
@@ -213,6 +213,7 @@ fn skip_digits(text: &str) -> &str {
 
 /// The state that all builders of one document share.
 struct BuildState {
+    // Cells: serde passes seeds by value, and each node has its own.
     budget: Cell<usize>,
     is_over_budget: Cell<bool>,
     has_numbers: Cell<bool>,
@@ -277,6 +278,7 @@ impl ValueBuilder<'_> {
 
     /// Subtracts a value from the budget; fails if the budget is exhausted.
     fn charge<E: Error>(self, bytes: usize) -> Result<(), E> {
+        // Empty values use memory too, so each of them costs some bytes.
         let rest = self
             .state
             .budget
@@ -370,6 +372,7 @@ impl<'de> Visitor<'de> for ValueBuilder<'_> {
 
     fn visit_enum<A: serde::de::EnumAccess<'de>>(self, tagged: A) -> Result<Value, A::Error> {
         use serde::de::VariantAccess;
+        // The library presents a tagged value as an enum variant named after the tag.
         self.state.has_tags.set(true);
         let (_tag, value) = tagged.variant::<String>()?;
         value.newtype_variant_seed(self)
@@ -396,6 +399,7 @@ impl<'de> Visitor<'de> for ValueBuilder<'_> {
                 scalar => scalar.to_string(),
             };
             let value = entries.next_value_seed(self.child(NodeRole::Value))?;
+            // The first value wins; the manifest rejects duplicates of fields that matter.
             if map.contains_key(&key) {
                 let mut duplicates = self.state.duplicate_keys.borrow_mut();
                 // Bounds the warnings of a hostile file. Duplicates at the top level are always

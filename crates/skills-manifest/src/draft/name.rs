@@ -66,6 +66,7 @@ fn suggest_name(name: &str) -> Option<String> {
     let mut separated = String::new();
     let mut before = ' ';
     for c in name.chars() {
+        // `dataAnalyzer` has a word boundary here, `PDF` has none.
         if before.is_ascii_lowercase() && c.is_ascii_uppercase() {
             separated.push('-');
         }

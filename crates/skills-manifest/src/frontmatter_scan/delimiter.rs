@@ -36,6 +36,7 @@ impl OpeningDelimiter {
         if line.number > 1 {
             warnings.push(line_warning(WarningKind::BlankBeforeDelimiter, 1));
         }
+        // Generators and license headers put a comment there.
         if line.text.starts_with(b"<!--") {
             warnings.push(line_warning(
                 WarningKind::CommentBeforeDelimiter,
@@ -46,6 +47,7 @@ impl OpeningDelimiter {
                 None => return Ok(None),
             }
         }
+        // Models that write a skill often wrap it in a code block.
         if line.text.starts_with(b"```") || line.text.starts_with(b"~~~") {
             return Ok(open_code_block(lines, line, warnings));
         }
@@ -79,6 +81,7 @@ impl OpeningDelimiter {
         match self {
             Self::Dashes => find_end_of_dashes(lines, start, warnings),
             Self::CodeBlock { fence, length } => {
+                // Some files open with a fence of a code block and close with `---`.
                 let line = lines
                     .find(|line| line.is_delimiter() || is_code_block_end(line.text, fence, length))
                     .filter(|line| line.is_terminated)?;
@@ -124,6 +127,7 @@ fn find_end_of_dashes(
         return Some(lines.end_at(&line));
     }
     *lines = begin;
+    // A first line `---` may also be a thematic break of plain Markdown, so a field must follow.
     let first = lines
         .clone()
         .find(|line| !line.text.is_empty())
@@ -140,6 +144,7 @@ fn end_of_undelimited_fields(lines: &mut Lines<'_>, start: usize) -> Frontmatter
     let mut end: Option<FrontmatterEnd> = None;
     let mut has_fields = false;
     while let Some(line) = lines.next() {
+        // Without a delimiter, a hostile file could make all of its text frontmatter.
         if line.offset - start > MAX_FRONTMATTER_BYTES {
             break;
         }

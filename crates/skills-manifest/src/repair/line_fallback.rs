@@ -69,6 +69,7 @@ fn find_value(lines: &[&str], field: &str) -> Option<(String, usize)> {
         .iter()
         .enumerate()
         .find_map(|(index, line)| Some((index, strip_field_prefix(line, field)?)))?;
+    // Text below a header is often not indented, which is what broke the YAML.
     let is_block = matches!(first.trim().as_bytes(), [] | [b'|' | b'>', ..]);
     let is_more = |line: &&&str| {
         line.starts_with([' ', '\t'])
@@ -94,6 +95,7 @@ fn clean_value(text: &str) -> Option<String> {
     });
     let text: String = strip_quotes(text)
         .chars()
+        // Control characters cannot be meant: valid YAML excludes them.
         .filter(|c| !c.is_control())
         .collect();
     has_visible_text(&text).then_some(text)

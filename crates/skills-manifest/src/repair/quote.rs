@@ -42,6 +42,7 @@ impl ValueQuoter<'_> {
     /// Writes a line and the lines of its value; returns the index of the next line.
     fn process_line(&mut self, index: usize) -> usize {
         let line = self.replace_tabs(index);
+        // Comments and lines of plain text have no value to quote.
         let Some(position) = ValuePosition::find(&line) else {
             self.copy_line(&line);
             return index + 1;
@@ -233,6 +234,7 @@ fn intended_text(value: &str) -> String {
             continue;
         };
         return match rest.strip_suffix(quote) {
+            // `"a" or "b"`: the quotes are part of the text.
             Some(inner) if is_quoted_twice(inner, quote) => line,
             Some(inner) if quote == '"' => inner.replace("\\\"", "\""),
             Some(inner) => inner.to_owned(),

@@ -33,6 +33,7 @@ pub(super) fn compose_document(text: &[char]) -> ScanResult<Option<Node>> {
     composer.scanner.next_token()?;
     composer.scanner.peek_token()?;
     if composer.is_explicit_start()? {
+        // Only an empty stream gets here without an error.
         composer.reject_explicit_document()?;
         return Ok(None);
     }
@@ -136,6 +137,7 @@ impl Composer<'_> {
         let token = self.scanner.peek_token()?.clone();
         let start = token.start;
         match token.kind {
+            // No anchor is ever defined, since anchors are rejected.
             TokenKind::Alias(name) => Err(MarkedError::new(
                 format!("found undefined alias {}", repr(&name)),
                 start,

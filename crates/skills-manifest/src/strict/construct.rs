@@ -27,6 +27,7 @@ fn construct_node(node: &Node) -> ScanResult<Value> {
             .collect::<ScanResult<Vec<_>>>()
             .map(Value::List),
         Content::Mapping(pairs) => {
+            // Own entries override merged ones, as YAML 1.1 defines it.
             let (mut entries, merged) = construct_mapping(node, pairs)?;
             let mut own: std::collections::HashSet<String> =
                 entries.iter().map(|(key, _)| key.clone()).collect();
@@ -77,6 +78,7 @@ fn construct_mapping(node: &Node, pairs: &[(Node, Node)]) -> ScanResult<(Entries
                 ));
             }
         };
+        // Before the check for duplicates: an error in the value is reported first.
         let value = construct_node(value)?;
         if !seen.insert(text.as_str()) {
             return Err(MarkedError::with_context(

@@ -51,6 +51,7 @@ impl MarkedError {
         let mut lines = Vec::new();
         if let Some((context, mark)) = &self.context {
             lines.push((*context).to_owned());
+            // As in PyYAML, equal positions are shown once.
             let elsewhere =
                 mark.filter(|mark| (mark.line, mark.column) != (self.mark.line, self.mark.column));
             lines.extend(elsewhere.map(|mark| render_mark(mark, text)));

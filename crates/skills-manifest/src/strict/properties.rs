@@ -122,6 +122,7 @@ fn without_surrogates(text: &str) -> Option<&str> {
 
 fn required_text(key: &str, value: &Value) -> Result<String, StrictError> {
     match value {
+        // The reference validator strips these two fields and no others.
         Value::Text(text) if !strip(text).is_empty() => Ok(strip(text).to_owned()),
         _ => Err(StrictError::new(
             "field-empty",
@@ -216,6 +217,7 @@ fn write_json_string(out: &mut String, text: &str) {
                     let _ = write!(out, "\\u{half:04x}");
                     continue;
                 }
+                // `ensure_ascii` of Python writes surrogate pairs.
                 for unit in c.encode_utf16(&mut [0; 2]) {
                     // Writing to a string does not fail.
                     let _ = write!(out, "\\u{unit:04x}");

@@ -41,6 +41,7 @@ fn escape_code_point(code: u32) -> String {
 
 fn is_printable(c: char) -> bool {
     use GeneralCategory as G;
+    // The categories of CPython's `str.isprintable`.
     let unprintable = [
         G::Control,
         G::Format,

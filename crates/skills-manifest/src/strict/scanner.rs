@@ -87,6 +87,8 @@ impl<'a> Scanner<'a> {
         self.peek_token()?;
         let is_comment =
             |token: Option<&Token>| token.is_some_and(|token| token.kind == TokenKind::Comment);
+        // ruamel.yaml attaches comments to the token before them. Taking them along scans further
+        // tokens, and thereby their errors.
         if is_comment(self.tokens.get(1)) {
             let same_line = self.tokens[0].end.line == self.tokens[1].start.line;
             let takes = match self.tokens[0].kind {
@@ -154,6 +156,7 @@ impl<'a> Scanner<'a> {
         if self.tokens.is_empty() {
             return Ok(true);
         }
+        // The next token may be a key as long as its colon was not scanned.
         self.remove_stale_keys()?;
         Ok(self.simple_keys.values().map(|key| key.token).min() == Some(self.tokens_taken))
     }
@@ -169,6 +172,7 @@ impl<'a> Scanner<'a> {
         }
         self.remove_stale_keys()?;
         self.unwind_indent(self.mark.column as isize);
+        // The order of the arms is that of the reference scanner.
         let c = self.peek_char(0);
         match c {
             '\0' => self.fetch_stream_end(),
@@ -255,6 +259,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn is_value_indicator(&self) -> bool {
+        // In a flow mapping, a value may follow its colon without a space, as in JSON.
         let spaced = is_blank_or_line_end(self.peek_char(1));
         match self.flow_brackets.last() {
             None | Some('[') => spaced,
@@ -304,6 +309,7 @@ impl<'a> Scanner<'a> {
 
     /// Records that the next token may be a key, which shows only at the colon after it.
     fn save_simple_key(&mut self) -> ScanResult<()> {
+        // On the level of a block mapping, only a key can follow.
         let required = self.flow_brackets.is_empty() && self.indent == self.mark.column as isize;
         if self.allow_simple_key {
             self.remove_simple_key()?;

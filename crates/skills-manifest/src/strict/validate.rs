@@ -76,6 +76,7 @@ fn check_name(value: &Value, directory: &str, errors: &mut Vec<StrictError>) {
             ));
         }
     };
+    // All checks of the name, including its length, are on the normalized form.
     let name: String = text.nfkc().collect();
     let mut error = |code, message| errors.push(StrictError::new(code, message));
     let characters = name.chars().count();

@@ -8,6 +8,8 @@
 /// YAML limits such keys to 1,024 characters; a longer key is written after `? `.
 const MAX_SHORT_KEY_BYTES: usize = 1_000;
 /// The characters of an unquoted value in addition to letters and digits.
+///
+/// Not among them are `:` and `#`, which start values and comments.
 const PLAIN_PUNCTUATION: &str = " -_.,;/()+!?'";
 /// The words that are not text in some version of YAML.
 const TYPED_WORDS: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
@@ -83,11 +85,13 @@ fn format_scalar(text: &str, brackets: BracketStyle) -> String {
     } else if is_plain(text) {
         text.to_owned()
     } else {
+        // Single quotes need no escapes but their own, on which all parsers agree.
         format!("'{}'", text.replace('\'', "''"))
     }
 }
 
 fn is_plain(text: &str) -> bool {
+    // Digits and signs start numbers and dates, other characters are indicators.
     text.starts_with(|c: char| c.is_ascii_alphabetic())
         && !text.ends_with(' ')
         && text

@@ -87,6 +87,8 @@ fn is_unsupported_control(b: u8) -> bool {
     ((b < b' ') & (b != b'\n')) | (b == 0x7F)
 }
 
+/// Returns whether the library rejects a character or ends a line at it: C1 controls, Unicode line
+/// ends, byte order marks and noncharacters.
 fn is_unsupported_char(c: char) -> bool {
     matches!(
         c,
@@ -107,6 +109,7 @@ fn split_entry(line: &str) -> Option<(&str, &str)> {
     {
         return None;
     }
+    // Other first characters start numbers or indicators; `true` and `null` are not text as keys.
     if key.len() > MAX_KEY_BYTES
         || !key.starts_with(|c: char| c.is_ascii_alphabetic())
         || is_typed_word(key)
@@ -147,6 +150,7 @@ fn parse_list<'a>(
     sink: &mut impl EventSink<'a>,
 ) -> Option<()> {
     while let Some(line) = lines.peek_content() {
+        // A list on the level of its key ends with the next key.
         if indent == 0 && !line.starts_with('-') {
             break;
         }
@@ -258,6 +262,7 @@ fn parse_block_scalar<'a>(
         sink.block_text(&line[line_indent..])?;
         lines.advance_past(line);
     }
+    // Without any text, the rules for trailing line ends differ.
     indent?;
     match chomping {
         "" => sink.line_breaks(1),

@@ -7,6 +7,7 @@ use super::{EventSink, NestedKind, Scalar, parse_into};
 /// Parses `yaml`; `None` if only the YAML library can.
 pub(crate) fn parse_mapping(yaml: &str) -> Option<Map<String, Value>> {
     let mut builder = MapBuilder {
+        // Enough for nearly all skills, so that the map is allocated once.
         map: Map::with_capacity(8),
         key: String::new(),
     };

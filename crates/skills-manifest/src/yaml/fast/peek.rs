@@ -51,6 +51,7 @@ impl<'a> EventSink<'a> for NamePeeker<'a> {
         if is_other_spelling || self.keys.get(..self.count)?.contains(&key) {
             return None;
         }
+        // More keys than the array has slots: the full parser decides.
         *self.keys.get_mut(self.count)? = key;
         self.count += 1;
         self.field = match key {
@@ -76,6 +77,7 @@ impl<'a> EventSink<'a> for NamePeeker<'a> {
 
     fn block_text(&mut self, piece: &'a str) -> Option<()> {
         self.has_description |= self.field == FieldKind::Description && has_visible_text(piece);
+        // A name in a block scalar is rare; the full parser joins its lines.
         (self.field != FieldKind::Name).then_some(())
     }
 
