@@ -236,6 +236,7 @@ impl Linter<'_> {
     fn check_description(&mut self) {
         let client = self.client;
         let text = self.document.manifest().description();
+        // Clients count characters, not bytes.
         let characters = text.chars().count() + self.appended_chars();
         if let Some((limit, reaction)) = self.rules.description_max_chars
             && characters > limit

@@ -83,6 +83,7 @@ impl Manifest {
     ) -> Result<(Self, Vec<Warning>), ManifestError> {
         let mut fields = read_fields(frontmatter)?;
         let name = parse_name(&mut fields);
+        // The only required field: without it, a model cannot know when to use the skill.
         let Some(description) = parse_description(&mut fields) else {
             let line = frontmatter
                 .position_of("description", 0)
@@ -112,6 +113,8 @@ impl Manifest {
             compatibility,
             metadata,
             allowed_tools,
+            // Not affected by other unparsed restrictions: a user names a skill deliberately, and its
+            // scripts do not run anyway.
             user_invocable: !hidden_from_users,
             // Whatever the unparsed restriction says, a skill that the model cannot choose obeys
             // it.

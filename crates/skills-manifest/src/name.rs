@@ -112,6 +112,9 @@ impl AsRef<str> for SkillName {
 }
 
 /// An error of [`SkillName::new`]: the text is not a usable name.
+///
+/// The checks run in the order of the variants, and the first violated one is returned. The
+/// messages do not contain the text, which may be unsafe to print.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {

@@ -88,6 +88,9 @@ pub struct InvocationPolicy {
 }
 
 /// A field of `agents/openai.yaml` that was dropped, with the reason.
+///
+/// The skill loads without the field. For an unknown or duplicate field, nothing but the field
+/// itself is affected, except in `policy`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenAiWarning {
     /// The path of the field, such as `interface.brand_color`; empty for the whole file.

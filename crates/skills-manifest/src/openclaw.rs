@@ -62,6 +62,8 @@ pub struct Requirements {
 }
 
 /// An environment variable that a skill uses.
+///
+/// It only names the variable: the value comes from the host application, if a policy grants it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EnvVar {

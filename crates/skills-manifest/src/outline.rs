@@ -24,6 +24,9 @@ pub struct Outline {
 }
 
 /// A heading with the lines of its section.
+///
+/// A section contains its subsections, so a reader gets all of a topic from [`line`](Self::line) to
+/// [`last_line`](Self::last_line). Headings in both Markdown notations (`#` and underlined) count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heading {
     /// The level: 1 for `#` to 6 for `######`.
@@ -51,6 +54,9 @@ pub struct Link {
 }
 
 /// The kind of a reference to a file.
+///
+/// Links and images are Markdown, so their targets are intended as references; paths in code are
+/// recognized by their directory and extension and may be examples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LinkKind {

@@ -154,6 +154,7 @@ fn to_parse_error(error: &serde_yaml::Error, state: &BuildState) -> ParseError {
             column,
         };
     }
+    // The library has no kinds of errors, so its limits are recognized by their messages.
     let message = strip_positions(&error.to_string());
     if state.is_over_budget.get()
         || message.contains("recursion limit")

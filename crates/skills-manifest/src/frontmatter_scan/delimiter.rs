@@ -58,6 +58,7 @@ impl OpeningDelimiter {
             }
             return Ok(Some((Self::Dashes, line)));
         }
+        // Only `name` and `description`: any other `word: text` may be the first line of prose.
         if is_required_field(line.text) && line.is_terminated {
             warnings.push(line_warning(WarningKind::MissingDelimiters, line.number));
             return Ok(Some((Self::Missing, line)));

@@ -126,6 +126,7 @@ fn starts_any_field(line: &str) -> bool {
     is_word && (rest.is_empty() || rest.starts_with(' '))
 }
 
+/// Removes quotes only in pairs, since an apostrophe at one end belongs to the text.
 fn strip_quotes(text: &str) -> &str {
     let inner = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
     inner('"').or_else(|| inner('\'')).unwrap_or(text)

@@ -201,6 +201,7 @@ impl Composer<'_> {
         start: Mark,
         build: fn(&mut Self, Mark) -> ScanResult<Node>,
     ) -> ScanResult<Node> {
+        // Bounds the recursion of the composer and of all functions that walk its tree.
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(MarkedError::new(
@@ -262,6 +263,7 @@ impl Composer<'_> {
         self.scanner.next_token()?;
         let mut pairs = Vec::new();
         loop {
+            // Keys and values can each be missing; an empty scalar takes their place.
             let key = if self.next_is(&TokenKind::Key)? {
                 let token = self.scanner.next_token()?;
                 if self.next_is_any(&ENDS)? {

@@ -296,6 +296,7 @@ impl<'a> Scanner<'a> {
         let is_stale = |key: &SimpleKey| {
             key.mark.line != mark.line || mark.index - key.mark.index > MAX_KEY_CHARACTERS
         };
+        // A required key without a colon is an error now, even if a colon follows on a later line.
         if let Some(key) = self
             .simple_keys
             .values()
@@ -312,6 +313,7 @@ impl<'a> Scanner<'a> {
         // On the level of a block mapping, only a key can follow.
         let required = self.flow_brackets.is_empty() && self.indent == self.mark.column as isize;
         if self.allow_simple_key {
+            // One possible key per level: the new one replaces an earlier one.
             self.remove_simple_key()?;
             let key = SimpleKey {
                 token: self.tokens_taken + self.tokens.len(),
@@ -361,6 +363,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn fetch_stream_end(&mut self) -> ScanResult<()> {
+        // Ends all blocks, so that the composer gets a complete tree.
         self.unwind_indent(-1);
         self.remove_simple_key()?;
         self.allow_simple_key = false;
@@ -379,6 +382,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn fetch_flow_start(&mut self, c: char) -> ScanResult<()> {
+        // The collection itself may be a key, and so may the token after the bracket.
         self.save_simple_key()?;
         self.flow_brackets.push(c);
         self.allow_simple_key = true;
@@ -396,6 +400,7 @@ impl<'a> Scanner<'a> {
     fn fetch_flow_end(&mut self, c: char) -> ScanResult<()> {
         self.remove_simple_key()?;
         self.flow_brackets.pop();
+        // Only a comma, a colon or another bracket can follow.
         self.allow_simple_key = false;
         self.push_indicator(
             if c == ']' {
@@ -417,6 +422,7 @@ impl<'a> Scanner<'a> {
 
     fn fetch_block_entry(&mut self) -> ScanResult<()> {
         if self.flow_brackets.is_empty() {
+            // A `-` after a value on the same line is not an entry.
             if !self.allow_simple_key {
                 return Err(MarkedError::new(
                     "sequence entries are not allowed here",
@@ -427,6 +433,7 @@ impl<'a> Scanner<'a> {
                 self.push_token(TokenKind::BlockSequenceStart, self.mark);
             }
         }
+        // `- key: value` starts a mapping in the entry.
         self.allow_simple_key = true;
         self.remove_simple_key()?;
         self.push_indicator(TokenKind::BlockEntry, 1);
@@ -463,8 +470,10 @@ impl<'a> Scanner<'a> {
                     Token::new(TokenKind::BlockMappingStart, key.mark, key.mark),
                 );
             }
+            // The value is on the same line, so it cannot be a key: `a: b: c` is an error.
             self.allow_simple_key = false;
         } else {
+            // `: value` after an explicit key (`? key`), or without a key.
             if self.flow_brackets.is_empty() {
                 if !self.allow_simple_key {
                     return Err(MarkedError::new(
@@ -487,6 +496,7 @@ impl<'a> Scanner<'a> {
     ///
     /// Tabs are skipped only after a blank line, as in the scanner of strictyaml.
     fn skip_to_next_token(&mut self) -> TokenGap {
+        // Only at the start of the text; elsewhere, a byte order mark is a character.
         if self.mark.index == 0 && self.peek_char(0) == '\u{FEFF}' {
             self.forward(1);
         }
@@ -500,6 +510,7 @@ impl<'a> Scanner<'a> {
                     self.forward(1);
                 }
                 while self.scan_line_break().is_some() {}
+                // Outside of flow collections, a new line may start with a key.
                 self.allow_simple_key |= self.flow_brackets.is_empty();
                 return TokenGap::Comment(start, self.mark);
             }

@@ -65,6 +65,7 @@ fn write_mapping(fields: &[(&str, Field<'_>)], brackets: BracketStyle) -> String
 }
 
 fn write_entry(out: &mut String, key: &str, value: &str) {
+    // An explicit key has no limit.
     if key.len() > MAX_SHORT_KEY_BYTES {
         out.extend(["  ? ", key, "\n  : ", value, "\n"]);
     } else {

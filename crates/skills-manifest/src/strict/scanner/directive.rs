@@ -12,6 +12,7 @@ const CONTEXT: &str = "while scanning a directive";
 
 impl Scanner<'_> {
     pub(super) fn fetch_directive(&mut self) -> ScanResult<()> {
+        // A directive belongs to the next document, so it ends all blocks of this one.
         self.unwind_indent(-1);
         self.remove_simple_key()?;
         self.allow_simple_key = false;
@@ -23,6 +24,7 @@ impl Scanner<'_> {
             "TAG" => self.tag_directive(start)?,
             _ => Directive::Other,
         };
+        // The text of unknown directives is not checked.
         let end = self.mark;
         if directive == Directive::Other {
             while !is_line_end(self.peek_char(0)) {

@@ -7,6 +7,7 @@ use crate::strict::token::{Token, TokenKind};
 
 impl Scanner<'_> {
     pub(super) fn fetch_block_scalar(&mut self, style: char) -> ScanResult<()> {
+        // The next token is on a new line, where a key may start.
         self.allow_simple_key = true;
         self.remove_simple_key()?;
         let start = self.mark;
@@ -84,6 +85,7 @@ impl Scanner<'_> {
         chomp: Option<char>,
         increment: Option<usize>,
     ) -> (String, bool, Mark) {
+        // A block scalar at the top level may have no indentation.
         let min_indent = (self.indent + 1).max(0) as usize;
         let (mut breaks, mut end, indent);
         if let Some(increment) = increment {
@@ -98,6 +100,7 @@ impl Scanner<'_> {
         let mut line_break = None;
         while self.mark.column == indent && self.peek_char(0) != '\0' {
             text.extend(breaks.drain(..));
+            // Lines that start with a blank are not folded into one another.
             let leading = !matches!(self.peek_char(0), ' ' | '\t');
             while !is_line_end(self.peek_char(0)) {
                 text.push(self.peek_char(0));
@@ -123,6 +126,7 @@ impl Scanner<'_> {
                 text.extend(line_break);
             }
         }
+        // `-` drops all line ends at the end, `+` keeps all, the default keeps one.
         if chomp != Some('-') {
             text.extend(line_break);
         }
@@ -165,6 +169,7 @@ impl Scanner<'_> {
     }
 
     pub(super) fn fetch_quoted(&mut self, quote: char) -> ScanResult<()> {
+        // The scalar may be a key, but no key may follow it directly.
         self.save_simple_key()?;
         self.allow_simple_key = false;
         let start = self.mark;
@@ -234,6 +239,7 @@ impl Scanner<'_> {
             'x' => return self.scan_code_point(2, start, value),
             'u' => return self.scan_code_point(4, start, value),
             'U' => return self.scan_code_point(8, start, value),
+            // An escaped line break joins two lines without a space.
             c if is_line_end(c) && c != '\0' => {
                 self.scan_line_break();
                 return self.quoted_breaks(start, value).map(drop);
@@ -299,6 +305,7 @@ impl Scanner<'_> {
         }
         match self.scan_line_break() {
             None => value.push_str(&spaces),
+            // One line break folds into a space; of several, all but the first are kept.
             Some(c) => {
                 let mut breaks = String::new();
                 self.quoted_breaks(start, &mut breaks)?;
@@ -341,6 +348,7 @@ impl Scanner<'_> {
     }
 
     pub(super) fn fetch_plain(&mut self) -> ScanResult<()> {
+        // The scalar may be a key, but no key may follow it directly.
         self.save_simple_key()?;
         self.allow_simple_key = false;
         let (start, indent) = (self.mark, self.indent + 1);
@@ -358,6 +366,7 @@ impl Scanner<'_> {
             self.forward(length);
             end = self.mark;
             spaces.clear();
+            // A line with less indentation than the block ends the scalar.
             let found = self.plain_spaces(&mut spaces);
             if !found
                 || self.peek_char(0) == '#'
@@ -380,6 +389,7 @@ impl Scanner<'_> {
         loop {
             let (c, next) = (self.peek_char(length), self.peek_char(length + 1));
             let continues = match c {
+                // `a:b` is text, `a: b` is a key with a value.
                 ':' if !is_blank_or_line_end(next) => true,
                 '?' => true,
                 ':' => false,

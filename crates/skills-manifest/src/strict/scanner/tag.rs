@@ -81,6 +81,7 @@ impl Scanner<'_> {
         } else if is_blank_or_line_end(c) {
             self.forward(1);
         } else {
+            // `!a!b` has a handle `!a!`, `!a` does not; the second `!` may be anywhere in the word.
             let rest = self.text[self.mark.index + 1..].iter();
             let has_handle = rest
                 .take_while(|c| !is_line_end(**c) && **c != ' ')
