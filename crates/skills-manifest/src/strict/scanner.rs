@@ -5,6 +5,7 @@
 
 mod directive;
 mod scalar;
+mod simple_key;
 mod tag;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -12,20 +13,9 @@ use std::collections::{BTreeMap, VecDeque};
 use super::mark::{Mark, MarkedError};
 use super::python::char_repr;
 use super::token::{Token, TokenKind};
+use simple_key::SimpleKey;
 
 pub(super) type ScanResult<T> = Result<T, Box<MarkedError>>;
-
-/// Maximum length of a key before its colon, in characters.
-const MAX_KEY_CHARACTERS: usize = 1024;
-
-/// A token that may turn out to be a key.
-struct SimpleKey {
-    /// The number of the token, counted from the start of the stream.
-    token: usize,
-    /// Whether only a key is valid at this position.
-    required: bool,
-    mark: Mark,
-}
 
 pub(super) struct Scanner<'a> {
     text: &'a [char],
@@ -290,66 +280,6 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Drops possible keys that no colon can complete any more: on an earlier line, or too long.
-    fn remove_stale_keys(&mut self) -> ScanResult<()> {
-        let mark = self.mark;
-        let is_stale = |key: &SimpleKey| {
-            key.mark.line != mark.line || mark.index - key.mark.index > MAX_KEY_CHARACTERS
-        };
-        // A required key without a colon is an error now, even if a colon follows on a later line.
-        if let Some(key) = self
-            .simple_keys
-            .values()
-            .find(|key| key.required && is_stale(key))
-        {
-            return Err(missing_colon_error(key, mark));
-        }
-        self.simple_keys.retain(|_, key| !is_stale(key));
-        Ok(())
-    }
-
-    /// Records that the next token may be a key, which shows only at the colon after it.
-    fn save_simple_key(&mut self) -> ScanResult<()> {
-        // On the level of a block mapping, only a key can follow.
-        let required = self.flow_brackets.is_empty() && self.indent == self.mark.column as isize;
-        if self.allow_simple_key {
-            // One possible key per level: the new one replaces an earlier one.
-            self.remove_simple_key()?;
-            let key = SimpleKey {
-                token: self.tokens_taken + self.tokens.len(),
-                required,
-                mark: self.mark,
-            };
-            self.simple_keys.insert(self.flow_brackets.len(), key);
-        }
-        Ok(())
-    }
-
-    fn remove_simple_key(&mut self) -> ScanResult<()> {
-        match self.simple_keys.remove(&self.flow_brackets.len()) {
-            Some(key) if key.required => Err(missing_colon_error(&key, self.mark)),
-            _ => Ok(()),
-        }
-    }
-
-    /// Ends all blocks that are indented deeper than `column`.
-    fn unwind_indent(&mut self, column: isize) {
-        while self.flow_brackets.is_empty() && self.indent > column {
-            self.indent = self.indents.pop().unwrap_or(-1);
-            self.push_token(TokenKind::BlockEnd, self.mark);
-        }
-    }
-
-    /// Starts a block at `column` if it is deeper than the current one; returns whether it is.
-    fn add_indent(&mut self, column: usize) -> bool {
-        let is_deeper = self.indent < column as isize;
-        if is_deeper {
-            self.indents.push(self.indent);
-            self.indent = column as isize;
-        }
-        is_deeper
-    }
-
     /// Adds a token from `start` to the current position.
     fn push_token(&mut self, kind: TokenKind, start: Mark) {
         self.tokens.push_back(Token::new(kind, start, self.mark));
@@ -531,15 +461,6 @@ impl<'a> Scanner<'a> {
             }
         }
     }
-}
-
-fn missing_colon_error(key: &SimpleKey, at: Mark) -> Box<MarkedError> {
-    MarkedError::with_context(
-        "while scanning a simple key",
-        key.mark,
-        "could not find expected ':'",
-        at,
-    )
 }
 
 /// Returns whether a character ends a line or the text.
