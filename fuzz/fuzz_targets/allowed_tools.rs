@@ -1,4 +1,4 @@
-//! Reads a text as the `allowed-tools` of a skill, and asks the policy for what it says.
+//! Parses a text as `allowed-tools` of a skill and requests the permissions from a policy.
 #![no_main]
 
 use std::path::{Component, Path};
@@ -11,19 +11,18 @@ const SKILL: &str = "/skills/s";
 const WORKSPACE: &str = "/workspace";
 
 fuzz_target!(|text: &str| {
-    let Some(rules) = tools(text) else { return };
-    let request = rules
-        .iter()
-        .fold(Request::new(SKILL).workspace(WORKSPACE), |request, rule| {
-            // An entry is written as it is read.
-            let again = tools(&rule.to_string()).expect("the text of an entry can be written");
-            assert!(
-                again.is_empty() || again == [rule.clone()],
-                "{rule} became {again:?}"
-            );
-            let _ = (rule.argument_matcher(), rule.mcp_server_and_tool());
-            request.allowed_tool(rule.tool(), rule.pattern())
-        });
+    let Some(patterns) = tools(text) else { return };
+    let mut request = Request::new(SKILL).workspace(WORKSPACE);
+    for pattern in &patterns {
+        // The text of an entry parses to the same entry.
+        let reparsed = tools(&pattern.to_string()).expect("the text of an entry is valid YAML");
+        assert!(
+            reparsed.is_empty() || reparsed == [pattern.clone()],
+            "{pattern} became {reparsed:?}"
+        );
+        let _ = (pattern.argument_matcher(), pattern.mcp_server_and_tool());
+        request = request.allowed_tool(pattern.tool(), pattern.pattern());
+    }
     for permission in request.permissions() {
         let _ = permission.to_string();
         if let Some(path) = permission.path() {
@@ -35,7 +34,7 @@ fuzz_target!(|text: &str| {
             );
         }
     }
-    // Whatever is asked for, the default rules give reading alone.
+    // The built-in rules grant reading only, whatever the request contains.
     if let Authorization::Granted(grants) = Policy::default().authorize(&request) {
         assert_eq!(*grants.spawn(), SpawnGrant::None);
         assert_eq!(*grants.network(), NetworkGrant::None);
@@ -53,7 +52,7 @@ fuzz_target!(|text: &str| {
     }
 });
 
-/// Reads a text that stands in quotes in the frontmatter; nothing when YAML has no such text.
+/// Parses a text in quotes as `allowed-tools`; `None` if YAML cannot represent it.
 fn tools(text: &str) -> Option<Vec<ToolPattern>> {
     let quoted = serde_json::to_string(text).ok()?;
     let file = format!("---\ndescription: d\nallowed-tools: {quoted}\n---\n");

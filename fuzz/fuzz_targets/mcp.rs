@@ -1,7 +1,6 @@
-//! Sends the bytes to an MCP server over a stream, in pieces: lines that are messages, and lines
-//! that are not.
+//! Sends bytes to an MCP server over a stream, in chunks: valid and invalid messages.
 //!
-//! An input that begins with `+` comes behind a handshake, so that what needs one is reached too.
+//! An input that starts with `+` is sent after a handshake, to reach the code that requires one.
 #![no_main]
 
 use std::future::pending;
@@ -22,8 +21,8 @@ const HANDSHAKE: &str = concat!(
     r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
     "\n",
 );
-/// How much of the input comes at a time: less than a message has.
-const PIECE: usize = 61;
+/// Size of a chunk in bytes, less than that of a message.
+const CHUNK_BYTES: usize = 61;
 
 fuzz_target!(|bytes: &[u8]| {
     let mut input = Vec::new();
@@ -31,26 +30,26 @@ fuzz_target!(|bytes: &[u8]| {
         Some(rest) => input.extend([HANDSHAKE.as_bytes(), rest].concat()),
         None => input.extend_from_slice(bytes),
     }
-    let output = talk(&input);
-    // Each line that is written is one message, and there are no more answers than lines.
+    let output = exchange(&input);
+    // Each line of the output is a message, and there are no more responses than lines of input.
     let mut lines = input
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.trim_ascii().is_empty())
         .count();
     for line in output.split_terminator('\n') {
-        let message: Value = serde_json::from_str(line).expect("what is written is JSON");
+        let message: Value = serde_json::from_str(line).expect("the server writes JSON");
         assert_eq!(message["jsonrpc"], "2.0", "{line}");
         if message.get("method").is_none() {
             lines = lines
                 .checked_sub(1)
-                .unwrap_or_else(|| panic!("more answers than lines: {line}"));
+                .unwrap_or_else(|| panic!("more responses than lines: {line}"));
         }
     }
 });
 
-/// Returns what the server writes.
-fn talk(input: &[u8]) -> String {
-    // The clock stands still, so that what waits for a client's patience ends at once.
+/// Returns the output of the server for an input.
+fn exchange(input: &[u8]) -> String {
+    // A paused clock advances as soon as all tasks wait, so timeouts take no time.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -62,9 +61,10 @@ fn talk(input: &[u8]) -> String {
         let (mut from_host, mut to_host) = tokio::io::split(client);
         let serving = server().serve(host_input, host_output, pending());
         let sending = async {
-            for piece in input.chunks(PIECE) {
-                // The server may close the connection: not every beginning is one of the protocol.
-                if to_host.write_all(piece).await.is_err() {
+            for chunk in input.chunks(CHUNK_BYTES) {
+                // The server closes the connection if the first message is not part of the
+                // protocol.
+                if to_host.write_all(chunk).await.is_err() {
                     break;
                 }
                 tokio::task::yield_now().await;
@@ -73,7 +73,7 @@ fn talk(input: &[u8]) -> String {
         };
         let mut output = String::new();
         let (_, (), read) = tokio::join!(serving, sending, from_host.read_to_string(&mut output));
-        read.expect("what is written is UTF-8");
+        read.expect("the server writes UTF-8");
         output
     })
 }

@@ -1,6 +1,7 @@
-//! Looks for skills in what a user writes and in what a model runs. The text before the first NUL
-//! is a message or a command, what follows are names and paths that were chosen in a user
-//! interface.
+//! Searches for mentions of skills in user input and in commands of a model.
+//!
+//! The text before the first NUL is a message or a command; after it are pairs of a name and a
+//! path, as selected in a user interface.
 #![no_main]
 
 use std::path::Path;
@@ -26,9 +27,9 @@ fuzz_target!(|text: &str| {
     let (mentions, commands) = indexes();
     let mut parts = text.split('\0');
     let message = parts.next().unwrap_or_default();
-    let chosen: Vec<&str> = parts.collect();
+    let selections: Vec<&str> = parts.collect();
     let mut inputs = vec![UserInput::Text(message)];
-    inputs.extend(chosen.chunks(2).map(|pair| UserInput::Skill {
+    inputs.extend(selections.chunks(2).map(|pair| UserInput::Skill {
         name: pair[0],
         path: pair.get(1).copied().unwrap_or_default(),
     }));

@@ -1,5 +1,5 @@
-//! Parses a text as a policy file, and each of its lines as a rule, as options hold them, and
-//! decides by all of them.
+//! Parses a text as a policy file and each of its lines as a rule of a command line option, and
+//! authorizes a request with all of them.
 #![no_main]
 
 use std::fmt::{Debug, Display};
@@ -29,9 +29,9 @@ fuzz_target!(|text: &str| {
         })
         .unwrap_or_default();
     for (index, line) in text.lines().enumerate() {
-        is_written_as_it_is_read::<Target>(line);
-        is_written_as_it_is_read::<VariablePattern>(line);
-        is_written_as_it_is_read::<HostPattern>(line);
+        check_round_trip::<Target>(line);
+        check_round_trip::<VariablePattern>(line);
+        check_round_trip::<HostPattern>(line);
         if let Ok(pattern) = line.parse::<HostPattern>() {
             assert!(pattern.covers(&pattern));
         }
@@ -51,10 +51,10 @@ fuzz_target!(|text: &str| {
     let request = request
         .allowed_tool("WebFetch", Some("domain:a.example"))
         .variable("KEY", VariableSource::Secret);
-    // A rule that denies everything wins over all others.
+    // Rules that deny all permissions override all others.
     for target in ["read", "write", "spawn", "network", "env"] {
         let deny = Rule::parse(Effect::Deny, RuleSource::Admin, target)
-            .expect("a kind of permission may be denied");
+            .expect("each kind of permission is a valid target");
         policy = policy.rule(deny);
         let _ = policy.authorize(&request);
     }
@@ -64,7 +64,7 @@ fuzz_target!(|text: &str| {
     ));
 });
 
-fn is_written_as_it_is_read<T: FromStr + Display + PartialEq + Debug>(text: &str)
+fn check_round_trip<T: FromStr + Display + PartialEq + Debug>(text: &str)
 where
     T::Err: Debug,
 {
@@ -73,7 +73,7 @@ where
             value
                 .to_string()
                 .parse::<T>()
-                .expect("what was written is read"),
+                .expect("the text of a value parses"),
             value
         );
     }

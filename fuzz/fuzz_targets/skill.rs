@@ -1,4 +1,4 @@
-//! Reads the bytes of a `SKILL.md` in every way that there is.
+//! Parses bytes as `SKILL.md` with all parsers of the crate.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

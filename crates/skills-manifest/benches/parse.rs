@@ -1,6 +1,6 @@
-//! Parsing one `SKILL.md` of 4 KiB, beside the floor: the YAML library alone on the same
-//! frontmatter.
-#![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
+//! Measures parsing of a `SKILL.md` of 4 KiB. `floor` is the lower bound: the YAML library alone on
+//! the same frontmatter.
+#![expect(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
 use divan::{Bencher, black_box};
 use skills_manifest::{Document, FrontmatterScan, Manifest};
@@ -14,7 +14,9 @@ fn file() -> Vec<u8> {
                 allowed-tools: Read, Bash(pdftotext:*)\nmetadata:\n  author: someone\n  version: \"1.0\"\n---\n";
     let mut file = head.as_bytes().to_vec();
     while file.len() < 4096 {
-        file.extend_from_slice(b"## Step\n\nRead [the guide](references/guide.md) and go on.\n\n");
+        file.extend_from_slice(
+            b"## Step\n\nRead [the guide](references/guide.md) and continue.\n\n",
+        );
     }
     file
 }

@@ -1,39 +1,45 @@
-//! Frontmatter as any reader of YAML has it.
+//! Returns frontmatter as fields only if all YAML parsers agree on it.
 
 mod number;
 
 use serde_json::{Map, Value};
 
 use crate::frontmatter::Frontmatter;
+use crate::invisible::escape_invisible;
 use crate::yaml::{self, ParseError, ParsedExact};
 use crate::{Warning, WarningKind, strict};
 
-/// So much of a value is told, in characters.
+/// Maximum length of a value in an error, in characters.
 const MAX_SHOWN_CHARACTERS: usize = 40;
 
 impl Frontmatter<'_> {
-    /// Reads all fields as YAML has them, in their order: unknown ones stay, nothing is repaired,
-    /// renamed or normalised, and a number is a number (`1.10` is 1.1, which
-    /// [`Manifest::extra`](crate::Manifest::extra) would keep as text).
+    /// Returns all fields with their YAML values, in the order of the file.
     ///
-    /// Whoever parses the same file with another reader finds the same values, but that older
-    /// readers take words such as `yes`, and dates, for something else than text. What only some
-    /// readers take for a number, such as `017`, `1_000`, `1e3` and `12:30`, has to be quoted.
+    /// Unlike a [`Manifest`](crate::Manifest), the result has unknown fields too, nothing in it is
+    /// repaired or renamed, and numbers are numbers: `1.10` is 1.1, which
+    /// [`Manifest::extra`](crate::Manifest::extra) keeps as text.
+    ///
+    /// YAML 1.1 and 1.2 parsers agree on the result, except for words such as `yes` and for dates,
+    /// which YAML 1.1 does not parse as text. Values that are a number in some versions only, such
+    /// as `017`, `1_000`, `1e3` and `12:30`, must be quoted.
     ///
     /// # Errors
-    /// [`AmbiguousYaml`], when readers would disagree about the file: when it has no usual fences,
-    /// is no YAML or no mapping, or holds what JSON does not have.
+    /// [`AmbiguousYaml`] if parsers would disagree about the file: its delimiters are non-standard,
+    /// it is not valid YAML or not a mapping, or it contains values without a JSON equivalent.
     pub fn portable_fields(&self) -> Result<Map<String, Value>, AmbiguousYaml> {
         if let Some(kind) = self.warnings.iter().map(Warning::kind).next() {
             return Err(AmbiguousYaml::Delimiters(kind.clone()));
         }
+        // YAML allows a lone carriage return as a line end, but editors and many parsers do not.
         if self.yaml.replace("\r\n", "\n").contains('\r') {
             return Err(AmbiguousYaml::CarriageReturns);
         }
+        // Line ends in YAML 1.1 and text in 1.2: a parser of one version sees another field.
         if self.yaml.contains(['\u{85}', '\u{2028}', '\u{2029}']) {
             return Err(AmbiguousYaml::LineSeparators);
         }
-        let exact = yaml::parse_exact(self.yaml).map_err(|failure| match failure {
+        // Not the fast parser, which does not report tags and duplicate keys.
+        let exact = yaml::parse_exact(self.yaml).map_err(|error| match error {
             ParseError::Syntax { message, line, .. }
             | ParseError::BudgetExceeded { message, line } => AmbiguousYaml::Yaml {
                 message,
@@ -42,11 +48,19 @@ impl Frontmatter<'_> {
             ParseError::KeyNotScalar { .. } => AmbiguousYaml::NonTextKey,
         })?;
         let fields = exact.into_fields()?;
-        let not_read = |(message, line): (String, usize)| AmbiguousYaml::Yaml {
-            message,
-            line: self.file_position(line, 1).line,
-        };
-        let scalars = strict::plain_scalars(&self.yaml.replace("\r\n", "\n")).map_err(not_read)?;
+        self.reject_ambiguous_numbers()?;
+        Ok(fields)
+    }
+
+    fn reject_ambiguous_numbers(&self) -> Result<(), AmbiguousYaml> {
+        // Parsed values do not tell `017` from `'017'`, so this reads the tokens. The scanner is
+        // that of PyYAML, a second implementation: what it rejects is ambiguous too.
+        let yaml = self.yaml.replace("\r\n", "\n");
+        let scalars =
+            strict::plain_scalars(&yaml).map_err(|(message, line)| AmbiguousYaml::Yaml {
+                message,
+                line: self.file_position(line, 1).line,
+            })?;
         match scalars
             .into_iter()
             .find(|scalar| number::is_ambiguous_number(scalar))
@@ -54,50 +68,55 @@ impl Frontmatter<'_> {
             Some(scalar) => Err(AmbiguousYaml::AmbiguousNumber(
                 scalar.chars().take(MAX_SHOWN_CHARACTERS).collect(),
             )),
-            None => Ok(fields),
+            None => Ok(()),
         }
     }
 }
 
-/// Why frontmatter is not read in the same way by everybody.
+/// An error of [`Frontmatter::portable_fields`]: YAML parsers disagree about the frontmatter.
+///
+/// A skill with such frontmatter loads here, but is not published to other programs, which could
+/// see another skill than the user who approved it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AmbiguousYaml {
-    /// The fences are not the usual ones, or something stands before them.
-    #[error("the frontmatter does not stand between plain `---` lines at the beginning: {0}")]
+    /// The file does not start with `---`, or a delimiter is non-standard.
+    #[error("the frontmatter is not delimited by plain `---` lines: {0}")]
     Delimiters(WarningKind),
-    /// Lines end in a carriage return alone.
-    #[error("lines of the frontmatter end in a carriage return alone")]
+    /// A line ends in a carriage return alone.
+    #[error("a line of the frontmatter ends in a carriage return alone")]
     CarriageReturns,
-    /// It has U+0085, U+2028 or U+2029, of which readers disagree whether they end a line.
-    #[error("the frontmatter has U+0085, U+2028 or U+2029, which end a line for some readers only")]
+    /// The frontmatter contains U+0085, U+2028 or U+2029, which end a line in YAML 1.1 only.
+    #[error(
+        "the frontmatter contains U+0085, U+2028 or U+2029, which end a line for some parsers only"
+    )]
     LineSeparators,
-    /// A value or key without quotes is a number to some readers and not to others, or another one;
-    /// at most its first 40 characters.
-    #[error("{0:?} is not the same to all readers of numbers; quote it, or write it otherwise")]
+    /// An unquoted value or key is a number for some parsers, and text or another number for
+    /// others; its first 40 characters.
+    #[error("`{0}` is not the same number for all parsers; put it in quotes")]
     AmbiguousNumber(String),
-    /// It is no YAML, or beyond the bounds of YAML that is read.
-    #[error("line {line} is not read as YAML: {message}")]
+    /// The frontmatter is not valid YAML, or it exceeds a limit of the parser.
+    #[error("line {line}: invalid YAML: {message}")]
     Yaml {
-        /// What the YAML library says of it.
+        /// The message of the parser.
         message: String,
         /// The line of the file, counted from 1.
         line: usize,
     },
-    /// It is YAML but no mapping.
-    #[error("the frontmatter is no mapping")]
+    /// The frontmatter is YAML but not a mapping.
+    #[error("the frontmatter is not a mapping")]
     NotMapping,
-    /// A key stands twice in one mapping.
-    #[error("the key {0:?} stands twice")]
+    /// A key occurs twice in one mapping.
+    #[error("duplicate key `{}`", escape_invisible(.0))]
     DuplicateKey(String),
     /// A value has a tag.
     #[error("a value has a YAML tag (`!…`)")]
     Tag,
-    /// A key is no text, or `<<`, which some readers merge.
-    #[error("a key is `<<` or no text")]
+    /// A key is not text, or it is `<<`, which YAML 1.1 parsers merge.
+    #[error("a key is `<<` or not text")]
     NonTextKey,
-    /// A number that JSON does not have: infinite, none at all, longer than 64 bits.
-    #[error("a number is none that JSON has")]
+    /// A number has no JSON equivalent: it is infinite, not a number, or longer than 64 bits.
+    #[error("a number has no JSON equivalent")]
     UnrepresentableNumber,
 }
 
@@ -131,26 +150,26 @@ mod tests {
     use super::*;
     use crate::FrontmatterScan;
 
-    fn plain(file: &str) -> Result<Value, String> {
+    fn portable(file: &str) -> Result<Value, String> {
         let frontmatter =
             FrontmatterScan::parse_file(file.as_bytes()).map_err(|error| error.to_string())?;
         frontmatter
             .portable_fields()
             .map(Value::Object)
-            .map_err(|problem| problem.to_string())
+            .map_err(|error| error.to_string())
     }
 
     fn check(yaml: &str, expected: &str) {
-        let read = plain(&format!("---\n{yaml}---\nBody\n"));
+        let result = portable(&format!("---\n{yaml}---\nBody\n"));
         assert_eq!(
-            read.map_or_else(|problem| problem, |value| value.to_string()),
+            result.map_or_else(|error| error, |value| value.to_string()),
             expected,
             "{yaml:?}"
         );
     }
 
     #[test]
-    fn values_are_what_yaml_says() {
+    fn values_have_their_yaml_types() {
         check(
             "name: a\nDescription: ' b '\nx-odd: {deep: [1, {e: null}]}\nversion: 1.10\nhex: 0x1F\nflag: yes\nday: 2024-01-01\n",
             r#"{"name":"a","Description":" b ","x-odd":{"deep":[1,{"e":null}]},"version":1.1,"hex":31,"flag":"yes","day":"2024-01-01"}"#,
@@ -163,54 +182,53 @@ mod tests {
     }
 
     #[test]
-    fn line_ends_of_two_characters_are_line_ends() {
+    fn crlf_is_accepted() {
         let file = "---\r\nname: a\r\ntext: |\r\n  one\r\n  two\r\n---\r\nBody\r\n";
         assert_eq!(
-            plain(file).unwrap().to_string(),
+            portable(file).unwrap().to_string(),
             r#"{"name":"a","text":"one\ntwo\n"}"#
         );
     }
 
     #[test]
-    fn what_readers_take_differently_is_refused() {
-        check("a: 1\na: 2\n", "the key \"a\" stands twice");
-        check("a: {b: 1, b: 2}\n", "the key \"b\" stands twice");
+    fn values_that_parsers_disagree_about_are_rejected() {
+        check("a: 1\na: 2\n", "duplicate key `a`");
+        check("a: {b: 1, b: 2}\n", "duplicate key `b`");
         check("a: !mine 1\n", "a value has a YAML tag (`!…`)");
         check(
             "base: &b {x: 1}\nc:\n  <<: *b\n",
-            "a key is `<<` or no text",
+            "a key is `<<` or not text",
         );
-        check("a: {1: b}\n", "a key is `<<` or no text");
-        check("a: .inf\n", "a number is none that JSON has");
+        check("a: {1: b}\n", "a key is `<<` or not text");
+        check("a: .inf\n", "a number has no JSON equivalent");
         check(
             "a: 99999999999999999999\n",
-            "a number is none that JSON has",
+            "a number has no JSON equivalent",
         );
-        check("- a\n", "the frontmatter is no mapping");
+        check("- a\n", "the frontmatter is not a mapping");
         check(
             "hint: [a] [b]\n",
-            "line 2 is not read as YAML: did not find expected key, while parsing a block mapping",
+            "line 2: invalid YAML: did not find expected key, while parsing a block mapping",
         );
     }
 
     #[test]
-    fn what_ends_a_line_for_some_is_refused() {
+    fn line_ends_of_some_parsers_are_rejected() {
         for c in ['\u{85}', '\u{2028}', '\u{2029}'] {
-            let problem = "the frontmatter has U+0085, U+2028 or U+2029, which end a line for some readers only";
+            let expected = "the frontmatter contains U+0085, U+2028 or U+2029, which end a line for some parsers only";
             check(
                 &format!("description: one{c}allowed-tools: Bash\n"),
-                problem,
+                expected,
             );
-            check(&format!("description: \"one{c}two\"\n"), problem);
-            check(&format!("a: 1 # x{c}b: 2\n"), problem);
+            check(&format!("description: \"one{c}two\"\n"), expected);
+            check(&format!("a: 1 # x{c}b: 2\n"), expected);
         }
         check("a: \"one\\Ltwo\"\n", "{\"a\":\"one\u{2028}two\"}");
     }
 
     #[test]
-    fn what_is_a_number_for_some_is_refused_unless_it_is_quoted() {
-        let problem =
-            "\"017\" is not the same to all readers of numbers; quote it, or write it otherwise";
+    fn numbers_of_some_parsers_are_rejected_unless_quoted() {
+        let expected = "`017` is not the same number for all parsers; put it in quotes";
         for yaml in [
             "a: 017\n",
             "017: a\n",
@@ -218,7 +236,7 @@ mod tests {
             "a: &x 017\n",
             "a:\r\n  - 017 # x\r\n",
         ] {
-            check(yaml, problem);
+            check(yaml, expected);
         }
         check(
             "a: '017'\nb: \"1_000\"\nc: |\n  017\nd: at 12:30 of 017\n",
@@ -227,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn only_plain_fences_are_taken() {
+    fn non_standard_delimiters_are_rejected() {
         let field = "name: a\ndescription: b\n";
         for file in [
             format!("\u{feff}---\n{field}---\n"),
@@ -238,10 +256,10 @@ mod tests {
             format!("```yaml\n---\n{field}---\n```\n"),
             format!("---\n{field}---\n").replace('\n', "\r"),
         ] {
-            let problem = plain(&file).unwrap_err();
+            let error = portable(&file).unwrap_err();
             assert!(
-                problem.contains("plain `---` lines") || problem.contains("carriage return"),
-                "{file:?}: {problem}"
+                error.contains("plain `---` lines") || error.contains("carriage return"),
+                "{file:?}: {error}"
             );
         }
     }

@@ -1,13 +1,19 @@
-//! What each client makes of a skill: the rules in which they differ, as data.
+//! Checks a skill against the rules of each client, which are kept as data.
 
 mod rules;
 
 use std::fmt;
 
-use crate::{Document, SkillName};
-use rules::{ClientRules, NameChars, OverLimit};
+use crate::Document;
+use crate::invisible::escape_invisible;
+use crate::manifest::COMPATIBILITY_MAX_CHARACTERS;
+use rules::{ClientRules, OverLimit};
 
-/// A client whose reading of skills is known.
+/// A client whose rules for skills are known.
+///
+/// The variants cover agents, upload services and the specification. The rules come from their
+/// documentation and sources; they differ in required fields, limits and in whether a violation
+/// keeps the skill from loading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Client {
@@ -15,13 +21,13 @@ pub enum Client {
     Spec,
     /// Claude Code.
     Claude,
-    /// The upload of skills to claude.ai and its API.
+    /// The upload of skills to claude.ai and the Claude API.
     ClaudeApi,
     /// Codex.
     Codex,
     /// Gemini CLI.
     Gemini,
-    /// Copilot in its command line and in VS Code.
+    /// Copilot, on the command line and in VS Code.
     Copilot,
     /// OpenClaw and its hub.
     OpenClaw,
@@ -33,17 +39,19 @@ pub enum Client {
     AgentFramework,
 }
 
-/// What a client makes of something.
+/// How a client reacts to a problem.
+///
+/// Ordered by severity: a warning is less than an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// It loads the skill and does not care, or only warns.
+    /// The client loads the skill, silently or with a warning of its own.
     Warning,
-    /// It does not load the skill.
+    /// The client does not load the skill.
     Error,
 }
 
 impl Severity {
-    /// Returns the severity as one lower-case word.
+    /// Returns the severity as one lowercase word: `warning` or `error`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -53,16 +61,18 @@ impl Severity {
     }
 }
 
-/// What a client finds wrong with a skill.
+/// A problem that a client has with a skill.
+///
+/// The `Display` form is the message, with `line N: ` before it where the line is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// The stable code of the rule.
+    /// The stable code of the rule, such as `name-long`.
     pub code: &'static str,
-    /// What the client makes of it.
+    /// Whether the client rejects the skill.
     pub severity: Severity,
-    /// One lower-case sentence.
+    /// The message: one line in lowercase, without a full stop.
     pub message: String,
-    /// The line of the file, counted from 1, where it is about one.
+    /// The line of the field in the file, counted from 1, if it is present.
     pub line: Option<usize>,
 }
 
@@ -76,7 +86,7 @@ impl fmt::Display for Diagnostic {
 }
 
 impl Client {
-    /// All clients, in the order of their names.
+    /// All clients, sorted by name.
     pub const ALL: [Self; 10] = [
         Self::AgentFramework,
         Self::Claude,
@@ -90,7 +100,7 @@ impl Client {
         Self::Spec,
     ];
 
-    /// Returns the client's name as one lower-case word.
+    /// Returns the client's name as one lowercase word, with hyphens for spaces.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -107,21 +117,37 @@ impl Client {
         }
     }
 
-    /// Lists what the client finds wrong with a skill in a directory of the name `directory`,
-    /// errors and warnings in the order of the fields.
+    /// Returns the problems that the client has with a skill in a directory called `directory`.
     ///
-    /// What every client stumbles over (the warnings of the document) is not repeated here.
+    /// Errors and warnings come in a fixed order: name, description, compatibility, other fields,
+    /// metadata. Problems that are [warnings of the document](Document::warnings) already are not
+    /// repeated. An empty list means that the client loads the skill as it is.
+    ///
+    /// ```
+    /// use skills_manifest::{Client, Document, Severity};
+    ///
+    /// let file = b"---\nname: greet\ndescription: Says hello.\nmodel: inherit\n---\n";
+    /// let document = Document::parse(file)?;
+    /// assert!(Client::Claude.lint(&document, "greet").is_empty());
+    /// let diagnostics = Client::Spec.lint(&document, "greet");
+    /// assert_eq!(diagnostics[0].message, "unknown field `model` (rejected by spec)");
+    /// assert_eq!(diagnostics[0].severity, Severity::Error);
+    /// # Ok::<(), skills_manifest::ManifestError>(())
+    /// ```
     #[must_use]
     pub fn lint(self, document: &Document, directory: &str) -> Vec<Diagnostic> {
-        let mut check = Linter {
-            rules: ClientRules::for_client(self),
+        let mut linter = Linter {
             client: self,
+            rules: ClientRules::for_client(self),
+            document,
             diagnostics: Vec::new(),
         };
-        check.check_name(document, directory);
-        check.check_description(document);
-        check.check_fields(document);
-        check.diagnostics
+        linter.check_name(directory);
+        linter.check_description();
+        linter.check_compatibility();
+        linter.check_fields();
+        linter.check_metadata();
+        linter.diagnostics
     }
 }
 
@@ -131,186 +157,170 @@ impl fmt::Display for Client {
     }
 }
 
-struct Linter {
-    rules: ClientRules,
+struct Linter<'a> {
     client: Client,
+    rules: ClientRules,
+    document: &'a Document,
     diagnostics: Vec<Diagnostic>,
 }
 
-impl Linter {
-    fn report(
-        &mut self,
-        code: &'static str,
-        severity: Severity,
-        message: String,
-        line: Option<usize>,
-    ) {
+impl Linter<'_> {
+    fn report(&mut self, code: &'static str, severity: Severity, field: &str, message: String) {
         self.diagnostics.push(Diagnostic {
             code,
             severity,
             message,
-            line,
+            line: self.document.field_line(field),
         });
     }
 
-    fn check_name(&mut self, document: &Document, directory: &str) {
-        let client = self.client;
-        let Some(name) = document.manifest().name() else {
-            let severity = if self.rules.name_required {
-                Severity::Error
-            } else {
-                Severity::Warning
-            };
-            return self.report(
-                "name-missing",
-                severity,
-                format!("{client} reads no usable `name`"),
-                None,
-            );
+    fn check_name(&mut self, directory: &str) {
+        let Some(name) = self.document.manifest().name() else {
+            return self.report_missing_name();
         };
-        let line = document.field_line("name");
-        let characters = name.as_str().chars().count();
-        if let Some(limit) = self
-            .rules
-            .name_max_chars
-            .filter(|limit| characters > *limit)
-        {
-            self.report(
-                "name-long",
-                Severity::Error,
-                format!("`name` has {characters} characters, {client} allows {limit}"),
-                line,
-            );
-        }
-        if let Some(letters) = self.rules.name_chars
-            && let Some(c) = first_disallowed_char(name, letters)
-        {
-            let message = format!("`name` holds {c:?}, {client} allows {}", letters.describe());
-            self.report(
-                "name-characters",
-                self.rules.name_chars_severity,
-                message,
-                line,
-            );
-        }
-        let hyphens = name.as_str().starts_with('-')
-            || name.as_str().ends_with('-')
-            || name.as_str().contains("--");
-        if self.rules.checks_hyphens && hyphens {
-            self.report(
-                "name-hyphen",
-                self.rules.name_chars_severity,
-                "`name` begins or ends with a hyphen or doubles one".to_owned(),
-                line,
-            );
-        }
+        let name = name.as_str();
+        self.check_name_length(name);
+        self.check_name_chars(name);
         if let Some(severity) = self.rules.directory_mismatch_severity
-            && !names_match(name.as_str(), directory)
+            && !names_match(name, directory)
         {
-            self.report(
-                "name-directory",
-                severity,
-                format!("`name` is not the name of the directory {directory:?}"),
-                line,
-            );
+            let directory = escape_invisible(directory);
+            let message = format!("`name` does not match the directory `{directory}`");
+            self.report("name-directory", severity, "name", message);
         }
     }
 
-    fn check_description(&mut self, document: &Document) {
-        let client = self.client;
-        let text = document.manifest().description();
-        let line = document.field_line("description");
-        // Claude Code shows `when_to_use` behind it, within the same limit.
-        let more = document
-            .manifest()
-            .extensions()
-            .when_to_use
-            .as_deref()
-            .filter(|_| self.rules.extra_fields.contains(&"when_to_use"));
-        let characters = text.chars().count() + more.map_or(0, |text| text.chars().count());
-        if let Some((limit, reaction)) = self
-            .rules
-            .description_max_chars
-            .filter(|(limit, _)| characters > *limit)
+    fn report_missing_name(&mut self) {
+        let (severity, effect) = if self.rules.name_required {
+            (Severity::Error, "required by")
+        } else {
+            (Severity::Warning, "optional for")
+        };
+        self.diagnostics.push(Diagnostic {
+            code: "name-missing",
+            severity,
+            message: format!("missing or invalid `name` ({effect} {})", self.client),
+            // A name that is present but invalid is a warning of the document, with its line.
+            line: None,
+        });
+    }
+
+    fn check_name_length(&mut self, name: &str) {
+        let characters = name.chars().count();
+        if let Some(limit) = self.rules.name_max_chars
+            && characters > limit
         {
-            let message = format!(
-                "`description` has {characters} characters, {client} {}",
-                reaction.describe(limit)
-            );
-            let severity = if reaction == OverLimit::Reject {
-                Severity::Error
-            } else {
-                Severity::Warning
+            let client = self.client;
+            let message = format!("`name` is {characters} characters, limit {limit} ({client})");
+            self.report("name-long", Severity::Error, "name", message);
+        }
+    }
+
+    fn check_name_chars(&mut self, name: &str) {
+        let severity = self.rules.name_chars_severity;
+        if let Some(allowed) = self.rules.name_chars
+            && let Some(c) = name.chars().find(|c| !allowed.allows(*c))
+        {
+            let (client, expected) = (self.client, allowed.describe());
+            let message = format!("`name` contains `{c}`; {client} allows {expected}");
+            self.report("name-characters", severity, "name", message);
+        }
+        let has_misplaced_hyphen =
+            name.starts_with('-') || name.ends_with('-') || name.contains("--");
+        if self.rules.checks_hyphens && has_misplaced_hyphen {
+            let message = "`name` starts or ends with a hyphen or contains two in a row";
+            self.report("name-hyphen", severity, "name", message.to_owned());
+        }
+    }
+
+    fn check_description(&mut self) {
+        let client = self.client;
+        let text = self.document.manifest().description();
+        // Clients count characters, not bytes.
+        let characters = text.chars().count() + self.appended_chars();
+        if let Some((limit, reaction)) = self.rules.description_max_chars
+            && characters > limit
+        {
+            let (severity, effect) = match reaction {
+                OverLimit::Reject => (Severity::Error, "rejected"),
+                OverLimit::Truncate => (Severity::Warning, "truncated"),
             };
-            self.report("description-long", severity, message, line);
+            let message = format!(
+                "`description` is {characters} characters, limit {limit} ({effect} by {client})"
+            );
+            self.report("description-long", severity, "description", message);
         }
         if self.rules.rejects_angle_brackets && text.contains(['<', '>']) {
+            let message = format!("`description` contains `<` or `>` (rejected by {client})");
             self.report(
                 "description-brackets",
                 Severity::Error,
-                format!("`description` holds `<` or `>`, which {client} refuses"),
-                line,
+                "description",
+                message,
             );
         }
-        let compatibility = document
-            .manifest()
-            .compatibility()
-            .map_or(0, |text| text.chars().count());
-        if self.rules.rejects_unknown_fields && compatibility > 500 {
-            let message =
-                format!("`compatibility` has {compatibility} characters, {client} allows 500");
+    }
+
+    /// Returns the length of the text that the client appends to the description.
+    fn appended_chars(&self) -> usize {
+        // Claude Code shows `when_to_use` after the description, and one limit holds for both.
+        if !self.rules.extra_fields.contains(&"when_to_use") {
+            return 0;
+        }
+        let when_to_use = &self.document.manifest().extensions().when_to_use;
+        when_to_use.as_ref().map_or(0, |text| text.chars().count())
+    }
+
+    fn check_compatibility(&mut self) {
+        let text = self.document.manifest().compatibility().unwrap_or_default();
+        let characters = text.chars().count();
+        if self.rules.rejects_unknown_fields && characters > COMPATIBILITY_MAX_CHARACTERS {
+            let client = self.client;
+            let message = format!(
+                "`compatibility` is {characters} characters, limit {COMPATIBILITY_MAX_CHARACTERS} (rejected by {client})"
+            );
             self.report(
                 "compatibility-long",
                 Severity::Error,
+                "compatibility",
                 message,
-                document.field_line("compatibility"),
             );
         }
     }
 
-    fn check_fields(&mut self, document: &Document) {
+    fn check_fields(&mut self) {
         let client = self.client;
-        for key in document.manifest().extra().keys() {
-            let line = document.field_line(key);
+        for key in self.document.manifest().extra().keys() {
+            let shown = escape_invisible(key);
             if self.rules.rejects_unknown_fields {
-                self.report(
-                    "field-unknown",
-                    Severity::Error,
-                    format!("{client} does not know the field {key:?}"),
-                    line,
-                );
+                let message = format!("unknown field `{shown}` (rejected by {client})");
+                self.report("field-unknown", Severity::Error, key, message);
             } else if !self.rules.extra_fields.contains(&key.as_str()) {
-                self.report(
-                    "field-ignored",
-                    Severity::Warning,
-                    format!("{client} ignores the field {key:?}"),
-                    line,
-                );
+                let message = format!("field `{shown}` is ignored by {client}");
+                self.report("field-ignored", Severity::Warning, key, message);
             }
         }
-        if self.rules.rejects_unknown_fields
-            && let Some((key, _)) = document
-                .manifest()
-                .metadata()
-                .iter()
-                .find(|(_, value)| !value.is_string())
-        {
-            let message = format!("the value of {key:?} in `metadata` is not text");
-            self.report(
-                "metadata-type",
-                Severity::Error,
-                message,
-                document.field_line("metadata"),
-            );
+    }
+
+    fn check_metadata(&mut self) {
+        // Only clients that follow the specification to the letter require text values; the others
+        // read nested metadata too.
+        if !self.rules.rejects_unknown_fields {
+            return;
+        }
+        let metadata = self.document.manifest().metadata();
+        if let Some((key, _)) = metadata.iter().find(|(_, value)| !value.is_string()) {
+            let key = escape_invisible(key);
+            let message = format!("the value of `{key}` in `metadata` is not text");
+            self.report("metadata-type", Severity::Error, "metadata", message);
         }
     }
 }
 
-fn first_disallowed_char(name: &SkillName, letters: NameChars) -> Option<char> {
-    name.as_str().chars().find(|c| !letters.allows(*c))
-}
-
-/// Compares under NFKC, as the specification's tool does.
+/// Compares two names under NFKC, as the reference validator does.
+///
+/// File systems normalize names differently (macOS decomposes them), and a checkout must not make a
+/// skill invalid.
 fn names_match(name: &str, directory: &str) -> bool {
     use unicode_normalization::UnicodeNormalization;
     name.nfkc().eq(directory.nfkc())

@@ -1,9 +1,23 @@
-//! A whole `SKILL.md`.
+//! A whole `SKILL.md`: frontmatter and body.
 
 use crate::frontmatter_scan::{FrontmatterScan, decode_utf8};
 use crate::{Manifest, ManifestError, Outline, Position, Warning, WarningKind, invisible};
 
-/// A whole `SKILL.md`: its manifest, its body and what is wrong with it.
+/// A whole `SKILL.md`: its manifest, its body and the warnings about both.
+///
+/// It owns its texts, so the bytes of the file can be dropped after parsing. To list many skills,
+/// [`FrontmatterScan`] reads less; to write a file, see [`Draft`](crate::Draft).
+///
+/// ```
+/// use skills_manifest::Document;
+///
+/// let file = b"---\nname: pdf\ndescription: Fills forms.\nlicense: 1.0\n---\nSee [guide](guide.md).\n";
+/// let document = Document::parse(file)?;
+/// assert_eq!(document.field_line("description"), Some(3));
+/// assert_eq!(document.warnings()[0].to_string(), "line 4: `license` is not text; read as text, put it in quotes");
+/// assert_eq!(document.outline().links()[0].target, "guide.md");
+/// # Ok::<(), skills_manifest::ManifestError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Document {
     manifest: Manifest,
@@ -15,76 +29,60 @@ pub struct Document {
 }
 
 impl Document {
-    /// Reads a whole file.
+    /// Parses a whole file.
     ///
-    /// Time and memory are linear in `bytes`; callers bound the length (see
+    /// Time and memory are linear in `bytes`; callers limit the length (see
     /// [`MAX_FILE_BYTES`](crate::MAX_FILE_BYTES)).
     ///
     /// # Errors
-    /// [`ManifestError`] when there is no readable frontmatter with a description, or when the body
-    /// is not UTF-8.
+    /// [`ManifestError`] if there is no frontmatter, no description can be recovered from it, or
+    /// the body is not UTF-8.
     pub fn parse(bytes: &[u8]) -> Result<Self, ManifestError> {
         let frontmatter = FrontmatterScan::parse_file(bytes)?;
         let (manifest, mut warnings) = Manifest::from_frontmatter(&frontmatter)?;
+        // The body is decoded last: an error in the manifest is more useful than one in the text.
         let body_line = frontmatter.body_line();
         let body = decode_utf8(
             &bytes[frontmatter.body_offset()..],
             frontmatter.body_offset(),
             body_line,
         )?;
-        if let Some((at, code_point)) = invisible::first_invisible(body) {
-            let before = &body[..at];
-            let start = before.rfind(['\n', '\r']).map_or(0, |end| end + 1);
-            let position = Position {
-                line: body_line + count_line_breaks(before),
-                column: before[start..].chars().count() + 1,
-            };
-            let kind = WarningKind::InvisibleText {
-                field: "body",
-                code_point,
-                decoded_tags: invisible::decode_tags(body),
-            };
-            warnings.push(Warning::new(kind, Some(position)));
-        }
-        let (text, first_line) = (frontmatter.yaml().to_owned(), frontmatter.first_line());
+        warnings.extend(find_invisible(body, body_line));
         Ok(Self {
             manifest,
-            frontmatter: text,
-            first_line,
+            frontmatter: frontmatter.yaml().to_owned(),
+            first_line: frontmatter.first_line(),
             body: body.to_owned(),
             body_line,
             warnings,
         })
     }
 
-    /// Returns the typed frontmatter.
+    /// Returns the parsed frontmatter.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// Returns the frontmatter as it stands in the file, without its fences.
+    /// Returns the YAML of the frontmatter as written, without its delimiters.
     #[must_use]
     pub fn frontmatter(&self) -> &str {
         &self.frontmatter
     }
 
-    /// Returns the line of the file, counted from 1, on which a top-level field of this name
-    /// stands.
+    /// Returns the line of the file, counted from 1, of the first top-level field with this name.
+    ///
+    /// The search is textual: it finds the field in this spelling only, also if its value is
+    /// invalid.
     #[must_use]
     pub fn field_line(&self, field: &str) -> Option<usize> {
-        let is_field = |line: &str| {
-            line.trim_matches(['"', '\''])
-                .strip_prefix(field)
-                .is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with(':'))
-        };
         self.frontmatter
             .split('\n')
-            .position(is_field)
+            .position(|line| is_field(line, field))
             .map(|index| self.first_line + index)
     }
 
-    /// Returns the Markdown after the closing fence, exactly as it stands in the file.
+    /// Returns the Markdown after the closing delimiter, exactly as written.
     #[must_use]
     pub fn body(&self) -> &str {
         &self.body
@@ -96,20 +94,45 @@ impl Document {
         self.body_line
     }
 
-    /// Returns what is wrong with the file, in the order of its fields.
+    /// Returns the warnings about the file: first its delimiters and YAML, then its fields in a
+    /// fixed order, then the body.
     #[must_use]
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// Reads the headings and relative links of the body; computed at each call.
+    /// Parses the headings and relative links of the body, anew at each call.
     #[must_use]
     pub fn outline(&self) -> Outline {
         Outline::parse(&self.body, self.body_line)
     }
 }
 
-/// Counts line ends: LF, CRLF and CR.
+/// Returns whether a line starts with the top-level key `field`, which may be quoted.
+fn is_field(line: &str, field: &str) -> bool {
+    line.trim_matches(['"', '\''])
+        .strip_prefix(field)
+        .is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with(':'))
+}
+
+/// Returns a warning about the first invisible character of the body, if there is one.
+fn find_invisible(body: &str, body_line: usize) -> Option<Warning> {
+    let (offset, code_point) = invisible::first_invisible(body)?;
+    let before = &body[..offset];
+    let line_start = before.rfind(['\n', '\r']).map_or(0, |end| end + 1);
+    let position = Position {
+        line: body_line + count_line_breaks(before),
+        column: before[line_start..].chars().count() + 1,
+    };
+    let kind = WarningKind::InvisibleText {
+        field: "body",
+        code_point,
+        decoded_tags: invisible::decode_tags(body),
+    };
+    Some(Warning::new(kind, Some(position)))
+}
+
+/// Returns the number of line ends: LF, CRLF and CR.
 fn count_line_breaks(text: &str) -> usize {
     text.matches('\n').count() + text.matches('\r').count() - text.matches("\r\n").count()
 }

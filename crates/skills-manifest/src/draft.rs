@@ -1,4 +1,4 @@
-//! Writes a `SKILL.md`: the counterpart of [`Document`](crate::Document).
+//! Writes a new `SKILL.md`: the counterpart of [`Document`](crate::Document).
 
 mod error;
 mod name;
@@ -13,28 +13,30 @@ const DESCRIPTION_MAX_CHARACTERS: usize = 1024;
 const LICENSE_MAX_CHARACTERS: usize = 200;
 const METADATA_MAX_ENTRIES: usize = 50;
 const METADATA_MAX_BYTES: usize = 1024;
-/// How much of a key an error shows.
+/// Maximum length of a key in an error, in characters.
 const MAX_SHOWN_CHARACTERS: usize = 64;
 const INSTRUCTIONS_MAX_BYTES: usize = 64 * 1024;
-/// The keys of metadata that stand for whole blocks: what a skill requires, how that is installed,
-/// what its scripts take.
+/// The keys of metadata that clients parse as requirements, installers or script arguments.
+///
+/// A draft may come from a model, whose metadata must not declare programs to install.
 const RESERVED_KEYS: [&str; 5] = ["openclaw", "clawdbot", "clawdis", "moltbot", "scripts"];
 
-/// A skill that is being written: parts that are right by themselves, and the file that they make.
+/// Builder for a new `SKILL.md`. Setters validate; [`render`](Self::render) writes the file.
 ///
-/// [`render`](Self::render) gives a file that [`Document::parse`](crate::Document::parse) reads
-/// without a warning on its frontmatter and to the same texts, and with which
-/// [`strict::validate`](crate::strict::validate) finds nothing wrong in a directory of the same
-/// name.
+/// [`Document::parse`](crate::Document::parse) reads the file as the same texts, without a warning
+/// about its frontmatter, and [`strict::validate`](crate::strict::validate) reports no errors for
+/// it in a directory with the name of the skill.
 ///
-/// Left out by default: the license, metadata and instructions. Each call sets its part anew.
+/// License, metadata and instructions are optional and omitted by default. A setter replaces the
+/// value of an earlier call.
 ///
 /// ```
 /// use skills_manifest::Draft;
 ///
-/// let draft = Draft::new("code-reviewer", "Reviews code: bugs first.")?.instructions("# Steps\n\n1. Read the diff.")?;
-/// let text = "---\nname: code-reviewer\ndescription: 'Reviews code: bugs first.'\n---\n\n# Steps\n\n1. Read the diff.\n";
-/// assert_eq!(draft.render(), text);
+/// let draft = Draft::new("code-reviewer", "Reviews code: bugs first.")?
+///     .instructions("# Steps\n\n1. Read the diff.")?;
+/// let frontmatter = "---\nname: code-reviewer\ndescription: 'Reviews code: bugs first.'\n---\n";
+/// assert_eq!(draft.render(), format!("{frontmatter}\n# Steps\n\n1. Read the diff.\n"));
 /// assert_eq!(Draft::new("Code-Reviewer", "…").unwrap_err().suggestion(), Some("code-reviewer"));
 /// # Ok::<(), skills_manifest::DraftError>(())
 /// ```
@@ -49,51 +51,52 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Begins a skill.
+    /// Creates a draft with the required fields.
     ///
-    /// The name has 1 to 64 characters: lower-case ASCII letters, digits and single hyphens between
-    /// them, a letter first. The description is one visible line of at most 1024 characters.
+    /// The name has 1 to 64 characters: lowercase ASCII letters, digits and single inner hyphens,
+    /// starting with a letter. The description is one line of visible text with at most 1,024
+    /// characters.
     ///
     /// # Errors
-    /// [`DraftError`] when either breaks its rule; for a name it may have a
+    /// [`DraftError`] if one of them is invalid; for a name it may have a
     /// [`suggestion`](DraftError::suggestion).
     pub fn new(name: &str, description: &str) -> Result<Self, DraftError> {
         name::check_name(name)?;
         check_non_blank_line("description", description, DESCRIPTION_MAX_CHARACTERS)?;
-        let (name, description) = (name.to_owned(), description.to_owned());
         Ok(Self {
-            name,
-            description,
+            name: name.to_owned(),
+            description: description.to_owned(),
             license: None,
             metadata: Vec::new(),
             instructions: String::new(),
         })
     }
 
-    /// Sets the license: one visible line of at most 200 characters.
+    /// Sets the license: one line of visible text with at most 200 characters.
     ///
     /// # Errors
-    /// [`DraftError`] when it is blank, longer, of several lines or holds hidden characters.
+    /// [`DraftError`] if it is blank or longer, or contains line ends or invisible characters.
     pub fn license(mut self, license: &str) -> Result<Self, DraftError> {
         check_non_blank_line("license", license, LICENSE_MAX_CHARACTERS)?;
         self.license = Some(license.to_owned());
         self.check_frontmatter_size()
     }
 
-    /// Sets the metadata, in the order given: at most 50 entries whose keys and values are lines of
-    /// at most 1 KiB each.
+    /// Sets the metadata, in the given order: at most 50 entries, with keys and values of one line
+    /// and at most 1 KiB each.
     ///
-    /// A value may be empty and is always text, also where it looks like a number. The keys
-    /// `openclaw`, `clawdbot`, `clawdis`, `moltbot` and `scripts` are refused: clients read
-    /// requirements, installers and arguments of programs from them.
+    /// A value may be empty and is always text, also if it looks like a number. The keys
+    /// `openclaw`, `clawdbot`, `clawdis`, `moltbot` and `scripts` are reserved: clients parse
+    /// requirements, installers and script arguments from them.
     ///
     /// # Errors
-    /// [`DraftError`] for the first entry that breaks a rule, for a key that stands twice or is
-    /// blank, and when the frontmatter would be longer than [`MAX_FRONTMATTER_BYTES`].
+    /// [`DraftError`] for the first invalid entry, a blank or duplicate key, and a frontmatter
+    /// longer than [`MAX_FRONTMATTER_BYTES`].
     pub fn metadata(
         mut self,
         entries: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, DraftError> {
+        // An error leaves no partial draft behind, since `self` is consumed.
         self.metadata.clear();
         for (key, value) in entries {
             if self.metadata.len() == METADATA_MAX_ENTRIES {
@@ -114,14 +117,14 @@ impl Draft {
         self.check_frontmatter_size()
     }
 
-    /// Sets the Markdown below the frontmatter: at most 64 KiB. Blank lines before it and white
-    /// space behind it are cut off.
+    /// Sets the body, Markdown of at most 64 KiB, without blank lines before it and white space
+    /// after it.
     ///
-    /// Other invisible characters than those below pass, since some scripts and emoji need joiners;
-    /// reading the file may warn of them.
+    /// Invisible characters other than those below are accepted, since some scripts and emoji need
+    /// joiners; parsing the file may warn of them.
     ///
     /// # Errors
-    /// [`DraftError`] when it is longer, begins with `---`, or holds NUL, tag characters or
+    /// [`DraftError`] if it is longer, starts with `---`, or contains NUL, tag characters or
     /// bidirectional controls, which hide text from people or show it in another order.
     pub fn instructions(mut self, text: &str) -> Result<Self, DraftError> {
         const FIELD: &str = "instructions";
@@ -133,6 +136,7 @@ impl Draft {
             }
             .into());
         }
+        // A user approves the text as it is displayed; these characters make a model read another.
         if let Some(c) = text.chars().find(|c| is_deceptive(*c)) {
             return Err(Repr::Invisible {
                 field: FIELD,
@@ -142,27 +146,28 @@ impl Draft {
         }
         let text = text.trim_end();
         let indented = text.trim_start();
+        // Models often repeat the frontmatter; some clients would read the second one.
         if indented.starts_with("---") {
             return Err(Repr::LeadingDelimiter.into());
         }
-        // The indentation of the first line may make it a block of code.
+        // Keeps the indentation of the first line, which can make it a code block.
         let blank = &text[..text.len() - indented.len()];
         let start = blank.rfind(['\n', '\r']).map_or(0, |end| end + 1);
         text[start..].clone_into(&mut self.instructions);
         Ok(self)
     }
 
-    /// Returns the name, which the directory of the skill must have too.
+    /// Returns the name, which must be the name of the skill directory too.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Writes the whole file: the frontmatter, a blank line and the instructions, with one newline
+    /// Returns the whole file: the frontmatter, a blank line and the instructions, with one newline
     /// at the end.
     ///
-    /// The order of fields is name, description, license, metadata. Without instructions the file
-    /// ends with the frontmatter.
+    /// The fields are in the order name, description, license, metadata. Without instructions, the
+    /// file ends after the frontmatter.
     #[must_use]
     pub fn render(&self) -> String {
         let frontmatter = self.render_frontmatter();
@@ -188,8 +193,9 @@ impl Draft {
         write_fields(&fields)
     }
 
-    /// Refuses a frontmatter that readers would not take: quotes and escapes make it longer than
-    /// its texts.
+    /// Rejects a frontmatter that exceeds the limit of the parser.
+    ///
+    /// Quotes and escapes make it longer than its texts, so the rendered form counts.
     fn check_frontmatter_size(self) -> Result<Self, DraftError> {
         let actual = self.render_frontmatter().len();
         if actual > MAX_FRONTMATTER_BYTES {
@@ -226,7 +232,7 @@ fn check_entry(key: &str, value: &str) -> Result<(), DraftError> {
     }
 }
 
-/// Accepts a line that says something, within a number of characters.
+/// Checks that a text is one line of visible characters, at most `limit` of them.
 fn check_non_blank_line(field: &'static str, text: &str, limit: usize) -> Result<(), DraftError> {
     let actual = text.chars().count();
     if actual > limit {
@@ -245,7 +251,7 @@ fn check_non_blank_line(field: &'static str, text: &str, limit: usize) -> Result
     }
 }
 
-/// Accepts one line without hidden characters.
+/// Checks that a text is one line without invisible characters.
 fn check_line(field: &'static str, text: &str) -> Result<(), DraftError> {
     match text.chars().find(|c| is_invisible(*c)) {
         None => Ok(()),
@@ -258,8 +264,8 @@ fn check_line(field: &'static str, text: &str) -> Result<(), DraftError> {
     }
 }
 
-/// Whether a character is NUL, turns the direction of the text around it, or is one of those that
-/// spell what only models read.
+/// Returns whether a character is NUL, a bidirectional control, or a tag character, which only
+/// models read.
 fn is_deceptive(c: char) -> bool {
     matches!(c, '\0' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{E0000}'..='\u{E0FFF}')
 }

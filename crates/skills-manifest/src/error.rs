@@ -1,14 +1,17 @@
-//! The one error of this crate: a file from which no skill can be had.
+//! The error of the lenient parser: the file is not a usable `SKILL.md`.
 
+use crate::invisible::escape_invisible;
 use crate::{MAX_FRONTMATTER_BYTES, Position, Warning};
 
-/// Says why a `SKILL.md` is no skill.
+/// An error that prevents a `SKILL.md` from loading.
 ///
-/// The message is one lower-case sentence without the path, which the caller knows;
-/// [`line`](Self::line) says where to look.
+/// The message is one line in lowercase without the path, which the caller knows;
+/// [`line`](Self::line) and [`column`](Self::column) give the position and [`kind`](Self::kind) the
+/// class. [`warnings`](Self::warnings) are the problems found before the error.
 #[derive(Debug, thiserror::Error)]
 #[error("{repr}")]
 pub struct ManifestError {
+    // Boxed, so that the results of all parsers stay small.
     repr: Box<Repr>,
     warnings: Vec<Warning>,
 }
@@ -28,7 +31,7 @@ impl ManifestError {
         self
     }
 
-    /// Returns what else is wrong with the file, as far as it was read.
+    /// Returns the warnings that were collected before the error.
     #[must_use]
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
@@ -52,7 +55,9 @@ impl ManifestError {
         }
     }
 
-    /// Returns the line of the file, counted from 1, that the error speaks of.
+    /// Returns the line of the file that the error refers to, counted from 1.
+    ///
+    /// It is `None` for errors about the whole file.
     #[must_use]
     pub fn line(&self) -> Option<usize> {
         match &*self.repr {
@@ -69,7 +74,7 @@ impl ManifestError {
         }
     }
 
-    /// Returns the column, counted from 1 in characters, where it is known.
+    /// Returns the column, counted from 1 in characters, or `None` if it is not known.
     #[must_use]
     pub fn column(&self) -> Option<usize> {
         match &*self.repr {
@@ -80,28 +85,31 @@ impl ManifestError {
 }
 
 /// The classes of [`ManifestError`].
+///
+/// A caller can branch on them without parsing messages; [`code`](Self::code) is their stable name
+/// in JSON output and logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The file holds nothing but white space.
+    /// The file contains nothing but white space.
     Empty,
-    /// The file is not UTF-8, or its frontmatter holds NUL.
+    /// The file is not UTF-8, or its frontmatter contains NUL.
     Encoding,
-    /// The file does not begin with a `---` line.
+    /// The file starts neither with a `---` line nor with a field.
     FrontmatterMissing,
     /// No closing `---` line within [`MAX_FRONTMATTER_BYTES`].
     FrontmatterUnclosed,
-    /// The frontmatter is not YAML, and no description can be made out in it.
+    /// The frontmatter is not valid YAML, and no description could be recovered from it.
     Yaml,
-    /// A key of a mapping is itself a mapping or a list, and no description can be made out.
+    /// A key of a mapping is itself a mapping or a list, and no description could be recovered.
     YamlKey,
-    /// The frontmatter exceeds the bounds of nesting, brackets and aliases.
+    /// The frontmatter exceeds the limits of nesting, brackets or aliases.
     YamlBudget,
-    /// A key that decides something (the name, the description, a restriction) stands twice.
+    /// `name`, `description` or a restriction occurs twice, so that parsers would disagree.
     DuplicateKey,
     /// The frontmatter is YAML but not a mapping.
     NotMapping,
-    /// There is no `description`, or it is blank.
+    /// `description` is missing or has no visible characters.
     DescriptionMissing,
 }
 
@@ -130,23 +138,23 @@ pub(crate) enum Repr {
     Empty,
     #[error("the file is UTF-16; save it as UTF-8")]
     Utf16,
-    #[error("byte {offset} is not UTF-8; save the file as UTF-8")]
+    #[error("invalid UTF-8 at byte {offset}; save the file as UTF-8")]
     InvalidUtf8 { offset: usize, line: usize },
-    #[error("no frontmatter: the first line must be `---`")]
+    #[error("missing frontmatter: the first line must be `---`")]
     MissingFrontmatter { line: usize },
-    #[error("the frontmatter is not closed: no `---` line within {MAX_FRONTMATTER_BYTES} bytes")]
+    #[error("missing closing `---` in the first {MAX_FRONTMATTER_BYTES} bytes")]
     UnclosedFrontmatter { line: usize },
-    #[error("the frontmatter is not valid YAML: {message}")]
+    #[error("invalid YAML in frontmatter: {message}")]
     Yaml { message: String, at: Position },
-    #[error("a key in the frontmatter is {found}; write keys as text")]
+    #[error("invalid key in frontmatter: expected text, found {found}")]
     KeyNotScalar { found: &'static str, at: Position },
-    #[error("the frontmatter is beyond the bounds of YAML that is read: {message}")]
+    #[error("the frontmatter exceeds a limit of the parser: {message}")]
     BudgetExceeded { message: String, line: usize },
-    #[error("the key {key:?} stands twice; remove one")]
+    #[error("duplicate field `{}`; remove one", escape_invisible(key))]
     DuplicateKey { key: String, line: usize },
-    #[error("the frontmatter holds the character NUL; save the file as text")]
+    #[error("the frontmatter contains the character NUL; save the file as text")]
     NulCharacter { line: usize },
-    #[error("the frontmatter must be a YAML mapping, found {found}")]
+    #[error("invalid type for the frontmatter: expected a mapping, found {found}")]
     NotMapping { found: &'static str, line: usize },
     #[error("missing field `description`: say what the skill does and when to use it")]
     MissingDescription { line: usize },

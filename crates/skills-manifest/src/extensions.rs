@@ -1,4 +1,4 @@
-//! The fields that clients added to the specification's.
+//! The fields that clients added to the specification.
 
 use serde_json::{Map, Value};
 
@@ -6,80 +6,87 @@ use crate::field_reader::{FieldReader, Flag};
 use crate::warning::WarningKind;
 use crate::{Hook, OpenClaw, RequiresBlock, ScriptSpec, ToolPattern};
 
-/// Where a skill wants to run (`context`).
+/// The kind of conversation that a skill runs in (`context`).
+///
+/// Without it, the skill runs in the conversation of its user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ContextMode {
-    /// In a forked conversation that returns only a summary.
+    /// A forked conversation, which returns only a summary.
     Fork,
 }
 
-/// The fields that clients added to the specification's: Claude Code, Copilot, Codex, OpenClaw.
+/// The fields that clients added to the specification: Claude Code, Copilot, Codex and OpenClaw.
 ///
-/// Reading a skill acts on none of them; what a host does about them is its own affair.
+/// Parsing acts on none of them; the host application decides which it supports. An absent or
+/// invalid field is `None`, empty or false. A restriction that could not be parsed is additionally
+/// in [`Manifest::unparsed_restrictions`](crate::Manifest::unparsed_restrictions).
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Extensions {
-    /// `when_to_use`: more on when the skill is right, which Claude Code shows behind the
-    /// description.
+    /// `when_to_use`: when to use the skill, which Claude Code appends to the description.
     pub when_to_use: Option<String>,
-    /// `argument-hint`: what to type behind the skill's name.
+    /// `argument-hint`: the arguments to type after the skill's name, such as `[file]`.
     pub argument_hint: Option<String>,
     /// `arguments`: the names of the arguments, in order.
     pub arguments: Vec<String>,
-    /// `disallowed-tools`: the tools that must not be used while the skill is.
+    /// `disallowed-tools`: the tools that must not be used while the skill is active.
     pub disallowed_tools: Vec<ToolPattern>,
-    /// `context`.
+    /// `context`: the kind of conversation that the skill runs in.
     pub context: Option<ContextMode>,
-    /// `agent`: the kind of agent that a forked skill wants.
+    /// `agent`: the kind of agent that runs a forked skill.
     pub agent: Option<String>,
-    /// `background`: whether a forked skill runs while the conversation goes on.
+    /// `background`: whether a forked skill runs while the conversation continues.
     pub background: Option<bool>,
-    /// `model`: the model that the skill wants, or `inherit`.
+    /// `model`: the preferred model, or `inherit`.
     pub model: Option<String>,
-    /// `effort`: how hard the model should think.
+    /// `effort`: the reasoning effort of the model.
     pub effort: Option<String>,
-    /// `hooks`, as written: a mapping from events to commands. Reading a skill never runs one.
+    /// `hooks` as written: a mapping from events to commands. Parsing never runs one.
     pub hooks_raw: Option<Value>,
-    /// The hooks of the events `PreToolUse`, `PostToolUse` and `Stop`, taken apart.
+    /// The parsed hooks of the events `PreToolUse`, `PostToolUse` and `Stop`.
     pub hooks: Vec<Hook>,
-    /// `requires` (OpenSkills flow): what must be there before a program of the skill can work.
+    /// `requires` (OpenSkills flow): the requirements of the skill's scripts.
     pub requires: RequiresBlock,
-    /// `requires.platforms` or `requires.os`: the systems it runs on (`darwin`, `linux`, `win32`);
+    /// `requires.platforms` or `requires.os`: the supported platforms (`darwin`, `linux`, `win32`);
     /// empty for all.
     pub platforms: Vec<String>,
-    /// `paths`: globs of the files that the skill is about.
+    /// `paths`: globs of the files that the skill applies to.
     pub paths: Vec<String>,
-    /// `shell`: the shell that commands of the body want.
+    /// `shell`: the shell for commands in the body.
     pub shell: Option<String>,
-    /// `homepage`, here or in the OpenClaw block.
+    /// `homepage`, as a field or in the OpenClaw block.
     pub homepage: Option<String>,
-    /// `version`, here or in `metadata`.
+    /// `version`, as a field or in `metadata`.
     pub version: Option<String>,
-    /// `metadata.short-description`: what a list in a user interface shows (Codex).
+    /// `metadata.short-description`: the text of a list in a user interface (Codex).
     pub short_description: Option<String>,
-    /// `command-dispatch`, `command-tool` and `command-arg-mode` (OpenClaw): the tool that a
-    /// command of the skill's name calls.
+    /// `command-dispatch`, `command-tool` and `command-arg-mode` (OpenClaw): the tool that the
+    /// command named after the skill calls.
     pub command_dispatch: Option<CommandDispatch>,
-    /// `scripts` or `metadata.scripts`: what is said of the skill's scripts as tools.
+    /// `scripts` or `metadata.scripts`: descriptions, deadlines and arguments of the scripts.
     pub scripts: Vec<ScriptSpec>,
-    /// The OpenClaw block of `metadata`: what the skill needs and how to get it.
+    /// The OpenClaw block of `metadata`: requirements and how to install them.
     pub openclaw: Option<OpenClaw>,
 }
 
-/// The tool that a command of the skill's name calls (OpenClaw).
+/// The tool that the command named after the skill calls (OpenClaw).
+///
+/// The client calls it directly, without a model. Only dispatch to a tool is supported
+/// (`command-dispatch: tool`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CommandDispatch {
-    /// `command-tool`.
+    /// `command-tool`: the name of the tool.
     pub tool: String,
-    /// Whether the words behind the command are passed on as they are (`command-arg-mode: raw`).
+    /// Whether the text after the command is passed on unparsed (`command-arg-mode: raw`, the
+    /// default).
     pub raw_arguments: bool,
 }
 
 impl Extensions {
-    /// No extension at all.
+    /// The value without any extension.
     pub const EMPTY: Self = Self {
         when_to_use: None,
         argument_hint: None,
@@ -104,17 +111,19 @@ impl Extensions {
         openclaw: None,
     };
 
-    /// Reads what there is; nothing when there is nothing.
+    /// Parses the fields; `None` if no extension is present.
     pub(crate) fn parse(
         fields: &mut FieldReader<'_>,
         metadata: &Map<String, Value>,
     ) -> Option<Box<Self>> {
+        // Most skills have no extensions; those then cost neither time nor memory.
         if fields.map.is_empty() && metadata.is_empty() {
             return None;
         }
+        // First, since `homepage` falls back to its block.
         let openclaw = OpenClaw::parse(fields, metadata);
-        let written_tools = fields.map.get("disallowed-tools").cloned();
-        let (requires, systems) = RequiresBlock::parse_requires_field(fields);
+        let raw_tools = fields.map.get("disallowed-tools").cloned();
+        let (requires, platforms) = RequiresBlock::parse_requires_field(fields);
         let extensions = Self {
             when_to_use: fields.parse_text("when_to_use"),
             argument_hint: parse_argument_hint(fields),
@@ -125,10 +134,10 @@ impl Extensions {
             background: parse_flag(fields, "background"),
             model: fields.parse_text("model"),
             effort: fields.parse_text("effort"),
-            hooks_raw: take_raw_hooks(fields),
+            hooks_raw: copy_raw_hooks(fields),
             hooks: Hook::parse_all(fields),
             requires,
-            platforms: systems,
+            platforms,
             paths: fields.parse_words("paths"),
             shell: fields.parse_text("shell"),
             homepage: fields
@@ -143,34 +152,33 @@ impl Extensions {
             scripts: ScriptSpec::parse_all(fields, metadata),
             openclaw,
         };
-        // Rules are taken out while they are read; all other fields stay.
+        // Parsing takes the field out of the mapping, unlike all others; `Manifest::extra` returns
+        // it.
         fields
             .map
-            .extend(written_tools.map(|value| ("disallowed-tools".to_owned(), value)));
+            .extend(raw_tools.map(|value| ("disallowed-tools".to_owned(), value)));
         (extensions != Self::EMPTY).then(|| Box::new(extensions))
     }
 }
 
-/// Unquoted `[file]` is a list to YAML and is put back together.
+/// Parses `argument-hint`. YAML parses unquoted `[file]` as a list, so lists become text again.
 fn parse_argument_hint(fields: &mut FieldReader<'_>) -> Option<String> {
     match fields.map.get("argument-hint") {
         Some(Value::Array(items)) => {
-            let words = items.iter().map(|item| {
-                item.as_str()
-                    .map_or_else(|| item.to_string(), str::to_owned)
-            });
-            Some(
-                words
-                    .map(|word| format!("[{word}]"))
-                    .collect::<Vec<_>>()
-                    .join(" "),
-            )
+            let words: Vec<String> = items
+                .iter()
+                .map(|item| match item {
+                    Value::String(word) => format!("[{word}]"),
+                    other => format!("[{other}]"),
+                })
+                .collect();
+            Some(words.join(" "))
         }
         _ => fields.parse_text("argument-hint"),
     }
 }
 
-/// A `context` that no client knows may mean any restriction.
+/// Parses `context`. An unknown value may mean any restriction, so it counts as unparsed.
 fn parse_context(fields: &mut FieldReader<'_>) -> Option<ContextMode> {
     fields.map.get("context").filter(|value| !value.is_null())?;
     match fields.parse_text("context") {
@@ -182,7 +190,8 @@ fn parse_context(fields: &mut FieldReader<'_>) -> Option<ContextMode> {
     None
 }
 
-fn take_raw_hooks(fields: &mut FieldReader<'_>) -> Option<Value> {
+/// Returns `hooks` as written if it is a mapping; any other type counts as unparsed.
+fn copy_raw_hooks(fields: &mut FieldReader<'_>) -> Option<Value> {
     let hooks = fields
         .map
         .get("hooks")
@@ -204,7 +213,7 @@ fn parse_flag(fields: &mut FieldReader<'_>, key: &'static str) -> Option<bool> {
     }
 }
 
-/// Versions are often numbers to YAML, and that is nobody's mistake.
+/// Parses `version`. YAML parses `1.2` as a number, which is accepted without a warning.
 fn parse_version(fields: &FieldReader<'_>, metadata: &Map<String, Value>) -> Option<String> {
     fields
         .map
@@ -215,6 +224,7 @@ fn parse_version(fields: &FieldReader<'_>, metadata: &Map<String, Value>) -> Opt
 
 fn parse_command_dispatch(fields: &mut FieldReader<'_>) -> Option<CommandDispatch> {
     let dispatch = fields.parse_text("command-dispatch")?;
+    // Other kinds of dispatch have no tool that a client could call without a model.
     let tool = fields
         .parse_text("command-tool")
         .filter(|_| dispatch.trim() == "tool")?;

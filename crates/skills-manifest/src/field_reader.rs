@@ -1,4 +1,4 @@
-//! Takes fields out of a mapping one by one and notes what is wrong with them.
+//! Reads fields of a parsed mapping one by one and collects warnings about them.
 
 use serde_json::{Map, Value};
 
@@ -9,7 +9,10 @@ use crate::manifest::RESTRICTION_FIELDS;
 use crate::position::Position;
 use crate::warning::{Warning, WarningKind};
 
-/// The fields that this crate understands, in the spelling of the clients that made them.
+/// Maximum length of a key that is compared with the spellings of a field, in bytes.
+const MAX_SPELLING_BYTES: usize = 64;
+
+/// The fields that this crate parses, in the spelling of the clients that introduced them.
 const KNOWN_FIELDS: [&str; 29] = [
     "name",
     "description",
@@ -42,34 +45,55 @@ const KNOWN_FIELDS: [&str; 29] = [
     "author",
 ];
 
-/// Returns whether `written` names `field`: the same letters in any case, with any hyphens and
-/// underscores, or a misspelling that is common in published skills.
-pub(crate) fn is_spelling_of(written: &str, field: &str) -> bool {
-    fn letters(text: &str) -> impl Iterator<Item = u8> {
-        let bytes = text.trim().bytes();
-        bytes
-            .filter(|byte| !matches!(byte, b'-' | b'_'))
-            .map(|byte| byte.to_ascii_lowercase())
-    }
-    // Longer than each field with separators between all its letters.
-    if written.len() > 64 {
+/// Returns whether `raw` is a spelling of `field`.
+///
+/// Case, hyphens, underscores and surrounding white space do not matter; two misspellings that are
+/// common in published skills count too. A restriction that is only misspelled must not be lost.
+pub(crate) fn is_spelling_of(raw: &str, field: &str) -> bool {
+    // No field has so many letters, even with a separator after each of them. The bound keeps this
+    // function, which runs once for each field and key, from reading long keys.
+    if raw.len() > MAX_SPELLING_BYTES {
         return false;
     }
-    letters(written).eq(letters(field))
-        || (field == "user-invocable" && letters(written).eq(letters("userinvokable")))
-        || (field == "allowed-tools" && letters(written).eq(letters("tools")))
+    letters(raw).eq(letters(field))
+        || (field == "user-invocable" && letters(raw).eq(letters("userinvokable")))
+        || (field == "allowed-tools" && letters(raw).eq(letters("tools")))
 }
 
-/// A mapping whose fields are read, and what is wrong with them.
+/// The letters of a key that distinguish fields.
+fn letters(key: &str) -> impl Iterator<Item = u8> {
+    key.trim()
+        .bytes()
+        .filter(|byte| !matches!(byte, b'-' | b'_'))
+        .map(|byte| byte.to_ascii_lowercase())
+}
+
+/// Returns whether a value can be a list of tools: text or a list of texts.
+fn is_tool_list(value: &Value) -> bool {
+    match value {
+        Value::String(_) => true,
+        Value::Array(items) => items.iter().all(Value::is_string),
+        _ => false,
+    }
+}
+
+/// The fields of a mapping while they are parsed, with the warnings about them.
+///
+/// Positions in the file are looked up only for fields that cause a warning.
 pub(crate) struct FieldReader<'a> {
+    /// The fields that were not taken yet.
     pub(crate) map: Map<String, Value>,
     pub(crate) warnings: Vec<Warning>,
+    /// The restrictions that could not be parsed.
     pub(crate) unparsed: Vec<&'static str>,
     frontmatter: &'a Frontmatter<'a>,
-    /// Fields and the spellings in which they stand in the file.
+    /// Renamed fields with their spellings in the file.
     raw_names: Vec<(&'static str, String)>,
+    /// Positions of the keys that were looked up so far.
     positions: Vec<(String, Option<Position>)>,
-    /// The first key below which an escape writes a hidden character, and what is reported of it.
+    /// The first key whose value contains an invisible character, and the warning about it.
+    ///
+    /// It is set only if the YAML has escapes, which the check of its raw text cannot see.
     escaped: Option<(String, WarningKind)>,
 }
 
@@ -79,7 +103,7 @@ impl<'a> FieldReader<'a> {
         frontmatter: &'a Frontmatter<'a>,
         warnings: Vec<Warning>,
     ) -> Self {
-        let escaped = escaped_hidden_text(&map, frontmatter.yaml());
+        let escaped = find_escaped_invisible(&map, frontmatter.yaml());
         let mut fields = Self {
             map,
             warnings,
@@ -93,63 +117,61 @@ impl<'a> FieldReader<'a> {
         fields
     }
 
-    /// Gives fields in odd spellings their names, unless the right one is there too.
+    /// Renames fields with a non-standard spelling, unless the standard one is present too.
     fn normalize_names(&mut self) {
-        let odd = |key: &&String| !KNOWN_FIELDS.contains(&key.as_str());
-        let found: Vec<(String, &'static str)> = (self.map.keys().filter(odd))
-            .filter_map(|key| {
-                Some((
-                    key.clone(),
-                    *KNOWN_FIELDS
-                        .iter()
-                        .find(|field| is_spelling_of(key, field))?,
-                ))
-            })
-            .collect();
-        for (written, field) in found {
-            let is_list_of_tools = |value: &Value| {
-                value.is_string()
-                    || value
-                        .as_array()
-                        .is_some_and(|items| items.iter().all(Value::is_string))
-            };
-            if written == "tools" && !self.map.get(&written).is_some_and(is_list_of_tools) {
-                continue;
-            }
+        for (raw, field) in self.misspelled_fields() {
             self.warn_by_raw_name(
-                &written,
+                &raw,
                 WarningKind::MisspelledField {
-                    raw: written.clone(),
+                    raw: raw.clone(),
                     field,
                 },
             );
-            if self.map.contains_key(field) {
-                // Two spellings that say different things: nobody knows which one holds.
-                if RESTRICTION_FIELDS.contains(&field)
-                    && self.map.get(field) != self.map.get(&written)
-                {
+            if let Some(value) = self.map.get(field) {
+                // Clients keep different ones of two conflicting spellings, so neither is safe to
+                // apply: the restriction counts as unparsed.
+                if RESTRICTION_FIELDS.contains(&field) && self.map.get(&raw) != Some(value) {
                     self.mark_unparsed(field);
                 }
                 continue;
             }
-            // Taking and putting keeps the value; its place in the order is of no use to anybody.
-            if let Some(value) = self.map.shift_remove(&written) {
+            if let Some(value) = self.map.shift_remove(&raw) {
                 self.map.insert(field.to_owned(), value);
-                self.raw_names.push((field, written));
+                self.raw_names.push((field, raw));
             }
         }
     }
 
+    /// Returns the keys with a non-standard spelling, with the fields that they name.
+    fn misspelled_fields(&self) -> Vec<(String, &'static str)> {
+        let mut found = Vec::new();
+        for (key, value) in &self.map {
+            if KNOWN_FIELDS.contains(&key.as_str()) {
+                continue;
+            }
+            let field = KNOWN_FIELDS.iter().find(|field| is_spelling_of(key, field));
+            if let Some(field) = field {
+                // Some clients have a mapping `tools` of their own, which grants nothing.
+                if key != "tools" || is_tool_list(value) {
+                    found.push((key.clone(), *field));
+                }
+            }
+        }
+        found
+    }
+
+    /// Adds a warning at the position of a field, in whatever spelling the file has it.
     pub(crate) fn warn(&mut self, key: &str, kind: WarningKind) {
-        let written = self
+        let raw_name = self
             .raw_names
             .iter()
             .find(|(field, _)| *field == key)
-            .map(|(_, written)| written.clone());
-        self.warn_by_raw_name(&written.unwrap_or_else(|| key.to_owned()), kind);
+            .map(|(_, raw)| raw.clone());
+        self.warn_by_raw_name(&raw_name.unwrap_or_else(|| key.to_owned()), kind);
     }
 
     fn warn_by_raw_name(&mut self, key: &str, kind: WarningKind) {
+        // A lookup searches the whole text, and a hostile field can cause many warnings.
         let position = match self.positions.iter().find(|(known, _)| known == key) {
             Some((_, position)) => *position,
             None => {
@@ -161,7 +183,7 @@ impl<'a> FieldReader<'a> {
         self.warnings.push(Warning::new(kind, position));
     }
 
-    /// Notes that a restriction could not be read.
+    /// Marks a restriction as unparsed, with one warning per field.
     pub(crate) fn mark_unparsed(&mut self, field: &'static str) {
         if !self.unparsed.contains(&field) {
             self.unparsed.push(field);
@@ -185,29 +207,33 @@ impl<'a> FieldReader<'a> {
         );
     }
 
-    /// Returns a copy of a field that stays in the mapping; null counts as missing.
+    /// Returns a copy of a field, which stays in the mapping; null counts as missing.
     fn get_cloned(&self, key: &str) -> Option<Value> {
         self.map.get(key).filter(|value| !value.is_null()).cloned()
     }
 
+    /// Removes a field from the mapping; null counts as missing.
     pub(crate) fn take(&mut self, key: &str) -> Option<Value> {
+        // Keeps the order of the other fields, which `Manifest::extra` returns.
         self.map.shift_remove(key).filter(|value| !value.is_null())
     }
 
-    /// Takes a text field.
+    /// Removes a field of the specification and parses it as text.
     pub(crate) fn take_text(&mut self, field: &'static str) -> Option<String> {
         let value = self.take(field)?;
         self.coerce_text(field, value)
     }
 
-    /// Reads a text field.
+    /// Parses a field of a client as text; it stays in the mapping.
     pub(crate) fn parse_text(&mut self, field: &'static str) -> Option<String> {
         let value = self.get_cloned(field)?;
         self.coerce_text(field, value)
     }
 
-    /// Other scalars are read as text with a warning, since YAML makes `true` and `1.0` of unquoted
-    /// words; so are lists of them.
+    /// Converts other scalars, and lists of scalars, to text with a warning.
+    ///
+    /// YAML parses unquoted words such as `true` and `1.0` as booleans and numbers, and
+    /// `[file]` as a list, where authors mean text.
     fn coerce_text(&mut self, field: &'static str, value: Value) -> Option<String> {
         match value {
             Value::String(text) => Some(text),
@@ -219,13 +245,8 @@ impl<'a> FieldReader<'a> {
                 if !items.is_empty() && items.iter().all(|item| scalar_to_text(item).is_some()) =>
             {
                 self.warn(field, WarningKind::NotText { field });
-                Some(
-                    items
-                        .iter()
-                        .filter_map(scalar_to_text)
-                        .collect::<Vec<_>>()
-                        .join(", "),
-                )
+                let texts: Vec<String> = items.iter().filter_map(scalar_to_text).collect();
+                Some(texts.join(", "))
             }
             value => {
                 self.warn_wrong_type(field, "text", &value);
@@ -234,7 +255,7 @@ impl<'a> FieldReader<'a> {
         }
     }
 
-    /// Notes when a text is too long or holds invisible characters.
+    /// Warns if a text is longer than `limit` characters or contains invisible characters.
     pub(crate) fn check_text(&mut self, field: &'static str, text: &str, limit: usize) {
         let characters = text.chars().count();
         if characters > limit {
@@ -259,8 +280,11 @@ impl<'a> FieldReader<'a> {
         }
     }
 
-    /// Notes invisible characters that stand in none of the fields that were checked by themselves.
+    /// Warns of the first invisible character in the whole frontmatter.
+    ///
+    /// This finds those outside of the fields that [`check_text`](Self::check_text) covers.
     pub(crate) fn check_invisible(&mut self, text: &str) {
+        // A field with invisible characters is reported already; the raw text contains them too.
         if self
             .warnings
             .iter()
@@ -286,11 +310,12 @@ impl<'a> FieldReader<'a> {
         }
     }
 
-    /// Reads a list of words: a list, or text in which spaces or commas separate them.
+    /// Parses a list of words: a list, or text with spaces, commas or newlines between them.
     pub(crate) fn parse_words(&mut self, field: &'static str) -> Vec<String> {
         match self.get_cloned(field) {
             None => Vec::new(),
             Some(Value::String(text)) => text
+                // Newlines come from block scalars with one word per line.
                 .split([',', ' ', '\n'])
                 .map(str::trim)
                 .filter(|word| !word.is_empty())
@@ -308,43 +333,50 @@ impl<'a> FieldReader<'a> {
         }
     }
 
-    /// Takes rules that grant: one text or a list of texts. Unread ones grant nothing; when there
-    /// is none left, the skill is restricted.
+    /// Parses `allowed-tools`: one text or a list of texts.
+    ///
+    /// Invalid entries grant nothing. If all are invalid, the restriction counts as unparsed, since
+    /// an empty list would mean that the author asked for no tools.
     pub(crate) fn parse_allowed_tools(&mut self) -> Vec<ToolPattern> {
         const FIELD: &str = "allowed-tools";
-        // YAML splits lists at commas inside parentheses; joined they are whole again.
+        // YAML splits `[Bash(a, b)]` at the comma; joining the parts restores the entry.
         let Some(texts) = self.tool_strings(FIELD) else {
             return Vec::new();
         };
-        let (mut rules, bad) = ToolPattern::parse_list(&texts.join(", "));
-        rules.shrink_to_fit();
-        if rules.is_empty() && !bad.is_empty() {
+        let (mut patterns, invalid) = ToolPattern::parse_list(&texts.join(", "));
+        patterns.shrink_to_fit();
+        if patterns.is_empty() && !invalid.is_empty() {
             self.mark_unparsed(FIELD);
         }
-        self.warn_invalid_tools(FIELD, bad);
-        rules
+        self.warn_invalid_tools(FIELD, invalid);
+        patterns
     }
 
-    /// Takes rules that refuse: one that is not read would refuse something, so the skill is
-    /// restricted.
+    /// Parses `disallowed-tools`: one text or a list of texts.
+    ///
+    /// One invalid entry makes the restriction count as unparsed, since dropping the entry would
+    /// allow the tool that it forbids. For the same reason the texts are not joined: an unbalanced
+    /// parenthesis in one must not swallow the next.
     pub(crate) fn parse_disallowed_tools(&mut self) -> Vec<ToolPattern> {
         const FIELD: &str = "disallowed-tools";
         let Some(texts) = self.tool_strings(FIELD) else {
             return Vec::new();
         };
-        let (mut rules, mut bad) = (Vec::new(), Vec::new());
+        let mut patterns = Vec::new();
+        let mut invalid = Vec::new();
         for text in texts {
-            let (read, unread) = ToolPattern::parse_list(&text);
-            rules.extend(read);
-            bad.extend(unread);
+            let (parsed, rejected) = ToolPattern::parse_list(&text);
+            patterns.extend(parsed);
+            invalid.extend(rejected);
         }
-        if !bad.is_empty() {
+        if !invalid.is_empty() {
             self.mark_unparsed(FIELD);
         }
-        self.warn_invalid_tools(FIELD, bad);
-        rules
+        self.warn_invalid_tools(FIELD, invalid);
+        patterns
     }
 
+    /// Takes a list of tools as texts; any other type makes the restriction count as unparsed.
     fn tool_strings(&mut self, field: &'static str) -> Option<Vec<String>> {
         match self.take(field)? {
             Value::String(text) => Some(vec![text]),
@@ -359,11 +391,11 @@ impl<'a> FieldReader<'a> {
         }
     }
 
-    /// Notes entries that are no rules; of very many the first are enough.
-    fn warn_invalid_tools(&mut self, field: &'static str, bad: Vec<String>) {
+    /// Warns of invalid entries: each of the first 20, and the number of the others.
+    fn warn_invalid_tools(&mut self, field: &'static str, invalid: Vec<String>) {
         const MAX_WARNINGS: usize = 20;
-        let more = bad.len().saturating_sub(MAX_WARNINGS);
-        for entry in bad.into_iter().take(MAX_WARNINGS) {
+        let more = invalid.len().saturating_sub(MAX_WARNINGS);
+        for entry in invalid.into_iter().take(MAX_WARNINGS) {
             self.warn(field, WarningKind::InvalidToolPattern { field, entry });
         }
         if more > 0 {
@@ -377,12 +409,13 @@ impl<'a> FieldReader<'a> {
         }
     }
 
-    /// Reads a boolean, also in the spellings of YAML 1.1 that clients accept.
+    /// Parses a boolean, including the spellings of YAML 1.1 that clients accept.
     pub(crate) fn parse_flag(&mut self, key: &'static str) -> Option<Flag> {
         let value = self.get_cloned(key)?;
         let text = match &value {
             Value::Bool(flag) => return Some(Flag::from_bool(*flag)),
             Value::String(text) => text.trim().to_ascii_lowercase(),
+            // The numbers 1 and 0 are among the spellings.
             other => other.to_string(),
         };
         Some(match text.as_str() {
@@ -396,7 +429,7 @@ impl<'a> FieldReader<'a> {
     }
 }
 
-/// A boolean field that is there.
+/// The value of a boolean field that is present.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Flag {
     True,
@@ -410,15 +443,17 @@ impl Flag {
     }
 }
 
-/// Finds invisible characters that the frontmatter writes as escapes, of which only the values
-/// know.
-fn escaped_hidden_text(map: &Map<String, Value>, yaml: &str) -> Option<(String, WarningKind)> {
+/// Finds the first value with an invisible character that the YAML may write as an escape.
+///
+/// `"\u200b"` is visible in the raw text of the file and invisible in the value.
+fn find_escaped_invisible(map: &Map<String, Value>, yaml: &str) -> Option<(String, WarningKind)> {
+    // Without a backslash there are no escapes, and the check of the raw text sees everything.
     if !yaml.contains('\\') {
         return None;
     }
     let (key, text) = map
         .iter()
-        .find_map(|(key, value)| Some((key, invisible::first_text(value)?)))?;
+        .find_map(|(key, value)| Some((key, invisible::find_invisible_text(value)?)))?;
     let (_, code_point) = invisible::first_invisible(text)?;
     Some((
         key.clone(),
@@ -430,7 +465,7 @@ fn escaped_hidden_text(map: &Map<String, Value>, yaml: &str) -> Option<(String, 
     ))
 }
 
-/// Reads a scalar as a word.
+/// Converts a scalar to text; `None` for null, lists and mappings.
 pub(crate) fn scalar_to_text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -439,13 +474,14 @@ pub(crate) fn scalar_to_text(value: &Value) -> Option<String> {
     }
 }
 
-/// Whether a text shows anything at all.
+/// Returns whether a text has at least one visible character.
 pub(crate) fn has_visible_text(text: &str) -> bool {
-    let begins_with_letter = text.as_bytes().first().is_some_and(u8::is_ascii_graphic);
-    begins_with_letter || text.chars().any(|c| !c.is_whitespace() && !is_invisible(c))
+    // Decides nearly all texts by their first byte.
+    let starts_visibly = text.as_bytes().first().is_some_and(u8::is_ascii_graphic);
+    starts_visibly || text.chars().any(|c| !c.is_whitespace() && !is_invisible(c))
 }
 
-/// Names the type of a value in the words of YAML.
+/// Returns the type of a value in the terms of YAML, with an article, for messages.
 pub(crate) fn yaml_type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "nothing",

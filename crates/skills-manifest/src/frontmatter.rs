@@ -1,22 +1,26 @@
-//! The frontmatter of a file, and where its body begins.
+//! The frontmatter of a file, before its YAML is parsed.
 
 use crate::position::Position;
 use crate::warning::Warning;
 
-/// The frontmatter of a file, and where its body begins.
+/// The frontmatter of a file: its YAML, not yet parsed, and the position of the body.
+///
+/// It borrows from the bytes of the file. [`Manifest::from_frontmatter`](crate::Manifest) parses
+/// it into fields; [`portable_fields`](Self::portable_fields) returns the fields on which all YAML
+/// parsers agree.
 #[derive(Debug)]
 pub struct Frontmatter<'a> {
     pub(crate) yaml: &'a str,
     pub(crate) first_line: usize,
     pub(crate) body_offset: usize,
     pub(crate) body_line: usize,
-    /// The first text behind it, where its end had to be guessed: it may hold more of it.
+    /// The first bytes after an inferred end, which may contain more fields; empty otherwise.
     pub(crate) trailing: String,
     pub(crate) warnings: Vec<Warning>,
 }
 
 impl<'a> Frontmatter<'a> {
-    /// Returns the YAML between the fences, as it stands in the file.
+    /// Returns the YAML between the delimiters, as written.
     #[must_use]
     pub fn yaml(&self) -> &'a str {
         self.yaml
@@ -28,7 +32,7 @@ impl<'a> Frontmatter<'a> {
         self.first_line
     }
 
-    /// Returns the offset in bytes at which the body starts.
+    /// Returns the offset of the body in the file, in bytes.
     #[must_use]
     pub fn body_offset(&self) -> usize {
         self.body_offset
@@ -40,7 +44,7 @@ impl<'a> Frontmatter<'a> {
         self.body_line
     }
 
-    /// Turns a place in the YAML, line and column counted from 1, into one in the file.
+    /// Converts a position in the YAML, line and column counted from 1, into one in the file.
     pub(crate) fn file_position(&self, line: usize, column: usize) -> Position {
         Position {
             line: self.first_line + line - 1,
@@ -48,24 +52,28 @@ impl<'a> Frontmatter<'a> {
         }
     }
 
-    /// Finds the value of a top-level key, or its second one, in the spelling of the file.
+    /// Returns the position of the value of a top-level key, in the spelling of the file.
+    ///
+    /// `nth` is the number of occurrences of the key before it. The search is textual and only
+    /// for messages: parsed values have no positions.
     pub(crate) fn position_of(&self, key: &str, nth: usize) -> Option<Position> {
-        let value = |(index, line): (usize, &str)| {
-            let rest = line
-                .trim_start_matches(['"', '\''])
-                .strip_prefix(key)?
-                .trim_start_matches(['"', '\'']);
-            let after = rest.trim_start().strip_prefix(':')?;
-            let column = line.len() - after.trim_start().len();
-            Some(
-                self.file_position(
-                    index + 1,
-                    line.get(..column)
-                        .map_or(0, |before| before.chars().count())
-                        + 1,
-                ),
-            )
-        };
-        self.yaml.split('\n').enumerate().filter_map(value).nth(nth)
+        let mut found = self
+            .yaml
+            .split('\n')
+            .enumerate()
+            .filter_map(|(index, line)| Some((index, value_column(line, key)?)));
+        let (index, column) = found.nth(nth)?;
+        Some(self.file_position(index + 1, column))
     }
+}
+
+/// Returns the column of the value in a line `key: value`, counted from 1; the key may be quoted.
+fn value_column(line: &str, key: &str) -> Option<usize> {
+    let rest = line
+        .trim_start_matches(['"', '\''])
+        .strip_prefix(key)?
+        .trim_start_matches(['"', '\'']);
+    let value = rest.trim_start().strip_prefix(':')?.trim_start();
+    let before = &line[..line.len() - value.len()];
+    Some(before.chars().count() + 1)
 }

@@ -1,4 +1,4 @@
-//! Finds the frontmatter: the lines between the first `---` line and the next one.
+//! Finds the frontmatter in a file: the lines between two `---` delimiters.
 
 mod delimiter;
 
@@ -9,37 +9,49 @@ use crate::position::Position;
 use crate::warning::{Warning, WarningKind};
 use delimiter::OpeningDelimiter;
 
-/// How much of the text behind a guessed end is looked at for restrictions.
+/// How many bytes after an inferred end of the frontmatter are searched for restriction keys.
 const MAX_TRAILING_BYTES: usize = 2048;
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// What the first bytes of a file say about its frontmatter.
+/// The result of searching a file, or a prefix of it, for its frontmatter.
 ///
-/// A fence is a line of exactly `---`, trailing white space allowed; `----`, `...` and an indented
-/// `---` are none, so that a rule inside a block scalar never ends the header. Line ends may be LF,
-/// CRLF or CR.
+/// A delimiter is a line of exactly `---`, with trailing white space allowed. `----`, `...` and an
+/// indented `---` are not delimiters, so that a rule inside of a block scalar never ends the
+/// frontmatter. Line ends may be LF, CRLF or CR.
 ///
-/// Frontmatter in a Markdown code block, behind an HTML comment, with a closing fence of more
-/// dashes or without any fence is read too, with a warning; see `docs/skill-format.md` of the
-/// project.
+/// Frontmatter in a Markdown code block, after an HTML comment, with more dashes or without any
+/// delimiters is accepted with a warning; `docs/skill-format.md` of the project lists all forms.
 #[derive(Debug)]
 pub enum FrontmatterScan<'a> {
-    /// Both fences were found.
+    /// The end of the frontmatter was found.
     Complete(Frontmatter<'a>),
-    /// The bytes end before the frontmatter does: read more, up to [`MAX_FRONTMATTER_BYTES`].
+    /// The bytes end before the frontmatter does: the caller reads more, up to
+    /// [`MAX_FRONTMATTER_BYTES`], or the whole file for [`parse_file`](Self::parse_file).
     Partial,
 }
 
 impl<'a> FrontmatterScan<'a> {
-    /// Looks for the frontmatter in a file, or in a prefix of one.
+    /// Searches a prefix of a file for the frontmatter.
     ///
-    /// Reading a prefix is enough for the manifest: 4 KiB hold nearly every frontmatter in the
-    /// wild.
+    /// A scan of many skills then need not read their bodies: 4 KiB contain nearly every published
+    /// frontmatter. The result is the same as for the whole file, or `Partial`.
+    ///
+    /// ```
+    /// use skills_manifest::FrontmatterScan;
+    ///
+    /// let file = b"---\nname: pdf\ndescription: Fills forms.\n---\n# Body\n";
+    /// assert!(matches!(FrontmatterScan::scan_prefix(&file[..20])?, FrontmatterScan::Partial));
+    /// let FrontmatterScan::Complete(frontmatter) = FrontmatterScan::scan_prefix(file)? else {
+    ///     unreachable!("both delimiters are there");
+    /// };
+    /// assert_eq!(&file[frontmatter.body_offset()..], b"# Body\n");
+    /// # Ok::<(), skills_manifest::ManifestError>(())
+    /// ```
     ///
     /// # Errors
-    /// When no continuation of `bytes` could be a skill: another first line than a fence or a
-    /// field, UTF-16, bytes in the frontmatter that are not UTF-8, or more than
-    /// [`MAX_FRONTMATTER_BYTES`] of it.
+    /// [`ManifestError`] if no continuation of `prefix` can be a skill: the first line is neither a
+    /// delimiter nor a field, the file is UTF-16, or the frontmatter is not UTF-8 or longer than
+    /// [`MAX_FRONTMATTER_BYTES`].
     pub fn scan_prefix(prefix: &'a [u8]) -> Result<Self, ManifestError> {
         scan(prefix, InputExtent::Prefix)
     }
@@ -47,7 +59,8 @@ impl<'a> FrontmatterScan<'a> {
     /// Returns the frontmatter of a whole file.
     ///
     /// # Errors
-    /// As [`scan_prefix`](Self::scan_prefix), and when a fence is missing.
+    /// As [`scan_prefix`](Self::scan_prefix), and if the closing delimiter is missing and the first
+    /// line after the opening one is not a field.
     pub fn parse_file(bytes: &'a [u8]) -> Result<Frontmatter<'a>, ManifestError> {
         match scan(bytes, InputExtent::WholeFile)? {
             Self::Complete(frontmatter) => Ok(frontmatter),
@@ -60,6 +73,7 @@ fn scan(bytes: &[u8], extent: InputExtent) -> Result<FrontmatterScan<'_>, Manife
     if let Some(frontmatter) = scan_fast_path(bytes)? {
         return Ok(FrontmatterScan::Complete(frontmatter));
     }
+    // UTF-16 has a byte order mark of its own; its NUL bytes would only cause confusing errors.
     if bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF") {
         return Err(Repr::Utf16.into());
     }
@@ -70,6 +84,7 @@ fn scan(bytes: &[u8], extent: InputExtent) -> Result<FrontmatterScan<'_>, Manife
         number: 0,
     };
     let mut warnings = Vec::new();
+    // Windows editors write it; to other clients, the first line is then not `---`.
     if bytes.starts_with(BYTE_ORDER_MARK) {
         lines.offset = BYTE_ORDER_MARK.len();
         warnings.push(line_warning(WarningKind::ByteOrderMark, 1));
@@ -77,36 +92,32 @@ fn scan(bytes: &[u8], extent: InputExtent) -> Result<FrontmatterScan<'_>, Manife
     let Some((opening, line)) = OpeningDelimiter::find_opening(&mut lines, &mut warnings)? else {
         return Ok(FrontmatterScan::Partial);
     };
-    let start = match opening {
-        // The first field is part of the frontmatter.
-        OpeningDelimiter::Missing => line.offset,
-        _ => lines.offset,
-    };
-    let first_line = if opening == OpeningDelimiter::Missing {
-        line.number
-    } else {
-        lines.number + 1
-    };
     if opening == OpeningDelimiter::Missing {
+        // The line is the first field, so it is part of the frontmatter.
         lines.rewind(&line);
     }
+    let start = lines.offset;
+    let first_line = lines.number + 1;
     let Some(closing) = opening.find_end(&mut lines, start, &mut warnings) else {
         return Ok(FrontmatterScan::Partial);
     };
+    // Callers may pass more bytes than that, so the closing delimiter may be beyond the limit.
     if closing.start - start > MAX_FRONTMATTER_BYTES {
         return Err(Repr::UnclosedFrontmatter { line: line.number }.into());
     }
-    let is_guess = warnings
+    // An inferred end may be too early, and the fields after it may restrict the skill.
+    let is_end_inferred = warnings
         .iter()
         .any(|warning| warning.kind().may_have_lost_fields());
-    let beyond = &bytes[closing.end..bytes.len().min(closing.end + MAX_TRAILING_BYTES)];
-    let beyond = if is_guess {
-        String::from_utf8_lossy(beyond).into_owned()
+    let trailing = if is_end_inferred {
+        let end = bytes.len().min(closing.end + MAX_TRAILING_BYTES);
+        String::from_utf8_lossy(&bytes[closing.end..end]).into_owned()
     } else {
         String::new()
     };
     Ok(FrontmatterScan::Complete(Frontmatter {
-        trailing: beyond,
+        trailing,
+        // Only the frontmatter is decoded: a prefix may end within a character of the body.
         yaml: decode_utf8(&bytes[start..closing.start], start, first_line)?,
         first_line,
         body_offset: closing.end,
@@ -115,20 +126,24 @@ fn scan(bytes: &[u8], extent: InputExtent) -> Result<FrontmatterScan<'_>, Manife
     }))
 }
 
-/// Finds the frontmatter of a file that begins with `---` and has LF line ends, as nearly all do;
-/// nothing when a closer look is needed.
+/// Finds the frontmatter of a file that starts with `---` and has LF line ends, as nearly all do.
+///
+/// Returns `None` if only the full scan can decide. It allocates nothing, which counts for scans of
+/// thousands of skills.
 fn scan_fast_path(bytes: &[u8]) -> Result<Option<Frontmatter<'_>>, ManifestError> {
     const START: usize = 4;
     if !bytes.starts_with(b"---\n") {
         return Ok(None);
     }
     let mut lines = 0;
+    // Starts at the newline of the opening delimiter, so that an empty frontmatter is found too.
     for at in memchr::memchr_iter(b'\n', &bytes[START - 1..]) {
         let start = START + at;
         lines += 1;
         if !bytes[start..].starts_with(b"---") {
             continue;
         }
+        // A prefix may end within `----`, so an unterminated line is not yet a delimiter.
         let Some(length) = memchr::memchr(b'\n', &bytes[start..]) else {
             return Ok(None);
         };
@@ -136,6 +151,7 @@ fn scan_fast_path(bytes: &[u8]) -> Result<Option<Frontmatter<'_>>, ManifestError
             continue;
         }
         let yaml = &bytes[START..start];
+        // A lone carriage return is a line end too, so there may be an earlier delimiter.
         if start - START > MAX_FRONTMATTER_BYTES
             || memchr::memchr(b'\r', &bytes[..start + length]).is_some()
         {
@@ -153,7 +169,7 @@ fn scan_fast_path(bytes: &[u8]) -> Result<Option<Frontmatter<'_>>, ManifestError
     Ok(None)
 }
 
-/// Where the frontmatter ends, where the body starts, and the line before it.
+/// The closing delimiter: its byte range, empty for an inferred end, and its line.
 struct FrontmatterEnd {
     start: usize,
     end: usize,
@@ -164,11 +180,12 @@ fn line_warning(kind: WarningKind, line: usize) -> Warning {
     Warning::new(kind, Some(Position { line, column: 1 }))
 }
 
-/// Says what is wrong with a file that ends before its frontmatter does.
+/// Returns the error for a whole file that ends before its frontmatter does.
 fn unclosed_error(bytes: &[u8]) -> ManifestError {
     let content = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     if content.iter().all(u8::is_ascii_whitespace) {
-        // So many blank lines may well go on behind the prefix that was read.
+        // Callers read at most `MAX_FRONTMATTER_BYTES` of a file without a delimiter, so after as
+        // many blank bytes there may be more text.
         return if content.len() < MAX_FRONTMATTER_BYTES {
             Repr::Empty.into()
         } else {
@@ -182,6 +199,7 @@ fn unclosed_error(bytes: &[u8]) -> ManifestError {
     .into()
 }
 
+/// Decodes a part of the file that starts at `offset` in `line`, for the error.
 pub(crate) fn decode_utf8(bytes: &[u8], offset: usize, line: usize) -> Result<&str, ManifestError> {
     std::str::from_utf8(bytes).map_err(|error| {
         let valid = error.valid_up_to();
@@ -194,18 +212,20 @@ pub(crate) fn decode_utf8(bytes: &[u8], offset: usize, line: usize) -> Result<&s
     })
 }
 
-/// Whether the bytes end where the file ends.
+/// How much of the file the scanned bytes are.
 #[derive(Clone, Copy, PartialEq)]
 enum InputExtent {
     Prefix,
     WholeFile,
 }
 
+/// A line, with the white space at its end removed.
 #[derive(Clone)]
 struct Line<'a> {
     text: &'a [u8],
     offset: usize,
     number: usize,
+    /// Whether no more bytes can become part of the line.
     is_terminated: bool,
 }
 
@@ -215,6 +235,7 @@ impl Line<'_> {
     }
 }
 
+/// An iterator over lines that end with LF, CRLF or CR.
 #[derive(Clone)]
 struct Lines<'a> {
     bytes: &'a [u8],
@@ -224,9 +245,18 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    /// Goes back to the beginning of a line.
+    /// Makes `line` the next one again.
     fn rewind(&mut self, line: &Line<'_>) {
         (self.offset, self.number) = (line.offset, line.number - 1);
+    }
+
+    /// Returns the end of frontmatter at `line`, the last one that was read.
+    fn end_at(&self, line: &Line<'_>) -> FrontmatterEnd {
+        FrontmatterEnd {
+            start: line.offset,
+            end: self.offset,
+            line: line.number,
+        }
     }
 }
 
@@ -240,14 +270,14 @@ impl<'a> Iterator for Lines<'a> {
             .filter(|rest| !rest.is_empty())?;
         let end = memchr::memchr2(b'\n', b'\r', rest);
         let ends_with_both = end.is_some_and(|end| rest[end..].starts_with(b"\r\n"));
-        // The other half of a CRLF may lie behind the prefix.
-        let cut =
+        // The LF of a CRLF may follow after the prefix.
+        let may_be_half =
             end.is_some_and(|end| rest[end..] == *b"\r") && self.extent == InputExtent::Prefix;
         let line = Line {
             text: rest[..end.unwrap_or(rest.len())].trim_ascii_end(),
             offset: self.offset,
             number: self.number + 1,
-            is_terminated: (end.is_some() && !cut) || self.extent == InputExtent::WholeFile,
+            is_terminated: (end.is_some() && !may_be_half) || self.extent == InputExtent::WholeFile,
         };
         self.offset += end.map_or(rest.len(), |end| end + 1 + usize::from(ends_with_both));
         self.number += 1;

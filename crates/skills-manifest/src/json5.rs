@@ -1,18 +1,22 @@
-//! Reads JSON5 text, as hubs write it into `metadata`.
+//! Parses JSON5 text, which hubs write into `metadata`.
 
 use serde_json::Value;
 
-/// How deep it may nest.
+/// Maximum nesting of brackets.
 const MAX_DEPTH: usize = 64;
 
-/// Reads a value; nothing when the text is no JSON5 or nests too deep.
+/// Parses a value; `None` if the text is not JSON5 or exceeds [`MAX_DEPTH`].
+///
+/// The library parses recursively without a limit, so that deep nesting would overflow the stack.
 pub(crate) fn parse(text: &str) -> Option<Value> {
     (nesting_depth(text) <= MAX_DEPTH)
         .then(|| ::json5::from_str(text).ok())
         .flatten()
 }
 
-/// How deep brackets nest outside of strings and comments; in doubt deeper.
+/// Returns the maximum nesting of brackets outside of strings and comments.
+///
+/// For text that is not valid JSON5, the result may be too high, but never too low.
 fn nesting_depth(text: &str) -> usize {
     let (mut depth, mut deepest) = (0usize, 0usize);
     let mut bytes = text.bytes().peekable();
@@ -23,6 +27,7 @@ fn nesting_depth(text: &str) -> usize {
                 deepest = deepest.max(depth);
             }
             b']' | b'}' => depth = depth.saturating_sub(1),
+            // A closing bracket in a string or comment would otherwise hide an open one.
             quote @ (b'"' | b'\'') => {
                 while let Some(byte) = bytes.next() {
                     match byte {
@@ -55,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn brackets_in_strings_and_comments_do_not_close() {
+    fn brackets_in_strings_and_comments_are_not_counted() {
         for text in [
             "[\"]\",".repeat(10_000),
             "[']',".repeat(10_000),
@@ -67,7 +72,7 @@ mod tests {
             assert_eq!(parse(&text), None);
         }
         assert_eq!(nesting_depth("{a: '[[[', b: [1, {c: 2}]} // ]"), 3);
-        for (text, deepest) in [
+        for (text, depth) in [
             (r#"{a: "\"[["}"#, 1),
             (r"{a: '\'[['}", 1),
             ("/* * [[ / [ */ [", 1),
@@ -75,7 +80,7 @@ mod tests {
             ("/*/ [ */", 0),
             ("// [\r[", 1),
         ] {
-            assert_eq!(nesting_depth(text), deepest, "{text}");
+            assert_eq!(nesting_depth(text), depth, "{text}");
         }
         assert!(parse("{a: 'x', /* why */ b: [1, 2,],}").is_some());
     }

@@ -1,18 +1,22 @@
-//! Reads one `SKILL.md`: bytes in, a typed [`Manifest`], a body [`Outline`] and [`Warning`]s out;
-//! and writes one from a [`Draft`].
+//! Parses one `SKILL.md`: bytes in, a typed [`Manifest`], a body [`Outline`] and [`Warning`]s out.
+//! It also writes one from a [`Draft`].
 //!
 //! ```text
-//! bytes --Fence::find--> frontmatter --Manifest::from_frontmatter--> Manifest + warnings
-//!                   \--> body        --Outline::of--> headings, relative links
+//! bytes --FrontmatterScan--> frontmatter --Manifest::from_frontmatter--> Manifest, warnings
+//!                       \--> body        --Outline::parse--> headings, relative links
 //! Draft --render--> text
 //! ```
 //!
-//! Reading is lenient: what is merely bad becomes a [`Warning`] and the skill still loads; only a
-//! file from which no name and description can be had is a [`ManifestError`]. Both carry the line
-//! they speak of.
+//! Parsing is lenient: a problem becomes a [`Warning`] and the skill still loads; only a file from
+//! which no description can be recovered is a [`ManifestError`]. Both carry the line that they
+//! refer to. Restrictions fail closed: one that is present but cannot be parsed counts as set, and
+//! the skill then neither runs scripts nor is listed to a model.
 //!
-//! Writing is strict: a [`Draft`] takes only what every reader accepts and renders the file, which
-//! reads back as the same texts.
+//! [`strict`] has the results and messages of the reference validator instead, and [`Client::lint`]
+//! the rules of one client.
+//!
+//! Writing is strict: a [`Draft`] accepts only text that all clients read in the same way, and the
+//! file that it renders parses to the same texts.
 //!
 //! This crate must never know paths on disk, other skills, policy, async or the model. It opens no
 //! file.
@@ -74,10 +78,11 @@ pub use script_spec::{ScriptArg, ScriptSpec};
 pub use tool_pattern::{ArgumentMatcher, ToolPattern};
 pub use warning::{Warning, WarningKind};
 
-/// The largest frontmatter that is read, in bytes: 64 KiB. A closing fence beyond it counts as
+/// Maximum size of the frontmatter, in bytes: 64 KiB. A closing delimiter after it counts as
 /// missing.
 pub const MAX_FRONTMATTER_BYTES: usize = 64 * 1024;
 
-/// The largest `SKILL.md` that is read, in bytes: 1 MiB. Readers of files refuse a longer one by
-/// its size, before reading it.
+/// Maximum size of a `SKILL.md`, in bytes: 1 MiB.
+///
+/// This crate does not check it; callers reject a longer file by its size before they read it.
 pub const MAX_FILE_BYTES: u64 = 1024 * 1024;

@@ -1,21 +1,25 @@
-//! The typed frontmatter.
+//! The manifest: the typed fields of the frontmatter.
+
+mod mapping;
 
 use serde_json::{Map, Value};
 
 use crate::error::{ManifestError, Repr};
-use crate::field_reader::{FieldReader, Flag, has_visible_text, is_spelling_of, yaml_type_name};
+use crate::field_reader::{FieldReader, Flag, has_visible_text, is_spelling_of};
 use crate::frontmatter::Frontmatter;
-use crate::position::Position;
-use crate::repair::{recover_by_line, repair};
 use crate::warning::{Warning, WarningKind};
-use crate::yaml::{self, ParseError, Parsed};
+use crate::yaml;
 use crate::{Extensions, SkillName, ToolPattern};
+use mapping::parse_mapping;
 
-/// The most characters the specification allows in `description`.
+/// Maximum length of `description` by the specification, in characters.
 const DESCRIPTION_MAX_CHARACTERS: usize = 1024;
-/// The most characters the specification allows in `compatibility`.
-const COMPATIBILITY_MAX_CHARACTERS: usize = 500;
-/// The fields that restrict a skill; one that cannot be read restricts it entirely.
+/// Maximum length of `compatibility` by the specification, in characters.
+pub(crate) const COMPATIBILITY_MAX_CHARACTERS: usize = 500;
+/// The fields that restrict a skill.
+///
+/// If one is present but cannot be parsed, its restriction counts as the strictest one: the skill
+/// is not model-invocable and its scripts do not run.
 pub(crate) const RESTRICTION_FIELDS: [&str; 6] = [
     "allowed-tools",
     "disallowed-tools",
@@ -25,11 +29,12 @@ pub(crate) const RESTRICTION_FIELDS: [&str; 6] = [
     "hooks",
 ];
 
-/// The typed frontmatter of a skill.
+/// The parsed and validated frontmatter of a skill.
 ///
-/// The fields of the Agent Skills specification are here; those that clients added are in
-/// [`extensions`](Self::extensions), and all fields but the specification's are kept as written in
-/// [`extra`](Self::extra).
+/// The getters return the fields of the Agent Skills specification; fields that clients added are
+/// in [`extensions`](Self::extensions), and all fields outside of the specification are kept as
+/// written in [`extra`](Self::extra). A manifest only describes what the skill asks for: it grants
+/// nothing, and parsing it runs nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Manifest {
     name: Option<SkillName>,
@@ -46,70 +51,61 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Reads the fields; a field that cannot be read is dropped with a warning and never grants
+    /// Parses the fields; a field that cannot be parsed is dropped with a warning and never grants
     /// anything.
     ///
-    /// Frontmatter that is no YAML is repaired where that is possible: values that do not parse are
-    /// put in quotes, and else the lines of `name` and `description` are read. Each step is a
+    /// Frontmatter that is not valid YAML is repaired where possible: values that do not parse are
+    /// quoted, or else `name` and `description` are recovered from their lines. Each step is a
     /// warning with line and column.
     ///
+    /// ```
+    /// use skills_manifest::{FrontmatterScan, Manifest, WarningKind};
+    ///
+    /// let file = b"---\nname: pdf\ndescription: Fills forms.\nallowed-tools: Read Bash(qpdf:*)\n---\n";
+    /// let frontmatter = FrontmatterScan::parse_file(file)?;
+    /// let (manifest, warnings) = Manifest::from_frontmatter(&frontmatter)?;
+    /// assert_eq!(manifest.allowed_tools()[1].pattern(), Some("qpdf:*"));
+    /// assert!(warnings.is_empty() && manifest.model_invocable());
+    ///
+    /// let file = b"---\ndescription: Fills forms.\nallowed-tools: 7\n---\n";
+    /// let (manifest, _) = Manifest::from_frontmatter(&FrontmatterScan::parse_file(file)?)?;
+    /// assert_eq!(manifest.unparsed_restrictions(), ["allowed-tools"]);
+    /// assert!(!manifest.model_invocable());
+    /// # Ok::<(), skills_manifest::ManifestError>(())
+    /// ```
+    ///
     /// # Errors
-    /// When not even a description can be made out, when bounds are exceeded, or when a key that
-    /// decides something stands twice. The error carries the warnings so far.
+    /// [`ManifestError`] if no description can be recovered, a limit of the parser is exceeded, or
+    /// `name`, `description` or a restriction occurs twice. The error carries the warnings that
+    /// precede it.
     pub fn from_frontmatter(
         frontmatter: &Frontmatter<'_>,
     ) -> Result<(Self, Vec<Warning>), ManifestError> {
-        let mut warnings = frontmatter.warnings.clone();
-        let (map, unread) = parse_mapping(frontmatter, &mut warnings)
-            .map_err(|error| error.with_warnings(frontmatter.warnings.clone()))?;
-        let is_odd = warnings
-            .iter()
-            .any(|warning| warning.kind().may_have_lost_fields());
-        let mut fields = FieldReader::new(map, frontmatter, warnings);
-        unread
-            .into_iter()
-            .for_each(|field| fields.mark_unparsed(field));
-        if is_odd {
-            mark_missed_restrictions(&mut fields, frontmatter);
-        }
-        if let Some(Value::Object(merged)) = fields.map.get("<<").cloned() {
-            fields.warn("<<", WarningKind::MergeKey);
-            RESTRICTION_FIELDS
-                .iter()
-                .filter(|field| merged.keys().any(|key| is_spelling_of(key, field)))
-                .for_each(|field| fields.mark_unparsed(field));
-        }
+        let mut fields = read_fields(frontmatter)?;
         let name = parse_name(&mut fields);
-        let description = fields
-            .take_text("description")
-            .filter(|text| has_visible_text(text));
-        let Some(description) = description else {
+        // The only required field: without it, a model cannot know when to use the skill.
+        let Some(description) = parse_description(&mut fields) else {
             let line = frontmatter
                 .position_of("description", 0)
-                .map_or(frontmatter.first_line(), |at| at.line);
+                .map_or(frontmatter.first_line(), |position| position.line);
             return Err(ManifestError::from(Repr::MissingDescription { line })
                 .with_warnings(fields.warnings));
         };
-        fields.check_text("description", &description, DESCRIPTION_MAX_CHARACTERS);
         let license = fields.take_text("license");
-        let compatibility = fields.take_text("compatibility");
-        if let Some(text) = &compatibility {
-            fields.check_text("compatibility", text, COMPATIBILITY_MAX_CHARACTERS);
-        }
+        let compatibility = parse_compatibility(&mut fields);
         let metadata = parse_metadata(&mut fields);
         let allowed_tools = fields.parse_allowed_tools();
-        let user_invocable = parse_restricting_flag(&mut fields, "user-invocable", Flag::False);
-        let disabled = parse_restricting_flag(&mut fields, "disable-model-invocation", Flag::True);
+        let hidden_from_users = parse_restricting_flag(&mut fields, "user-invocable", Flag::False);
+        let hidden_from_models =
+            parse_restricting_flag(&mut fields, "disable-model-invocation", Flag::True);
         let extensions = Extensions::parse(&mut fields, &metadata);
         fields.check_invisible(frontmatter.yaml());
         let FieldReader {
             map,
             warnings,
-            unparsed: unread,
+            unparsed,
             ..
         } = fields;
-        // Room for fields that are taken out by now is not kept.
-        let extra: Map<String, Value> = map.into_iter().collect();
         let manifest = Self {
             name,
             description,
@@ -117,30 +113,51 @@ impl Manifest {
             compatibility,
             metadata,
             allowed_tools,
-            user_invocable: !user_invocable,
-            model_invocable: !disabled && unread.is_empty(),
-            unparsed: unread,
+            // Not affected by other unparsed restrictions: a user names a skill deliberately, and its
+            // scripts do not run anyway.
+            user_invocable: !hidden_from_users,
+            // Whatever the unparsed restriction says, a skill that the model cannot choose obeys
+            // it.
+            model_invocable: !hidden_from_models && unparsed.is_empty(),
+            unparsed,
             extensions,
-            extra,
+            // Collecting anew drops the capacity of the fields that were taken: catalogs keep
+            // thousands of manifests.
+            extra: map.into_iter().collect(),
         };
         Ok((manifest, warnings))
     }
 
-    /// Says whether [`from_frontmatter`](Self::from_frontmatter) will certainly succeed, and what
-    /// it will find as `name`; nothing when only it can tell.
+    /// Validates the frontmatter and returns its `name` without building a manifest.
     ///
-    /// Ten times faster, since nothing is kept: nearly all frontmatter is written in a form of
-    /// which a glance is enough.
+    /// `None` means that only [`from_frontmatter`](Self::from_frontmatter) can decide whether the
+    /// skill loads. If it is `Some`, `from_frontmatter` succeeds with the same name. This is about
+    /// ten times faster, since it allocates only the name; it covers the plain YAML that nearly all
+    /// skills are written in.
+    ///
+    /// ```
+    /// use skills_manifest::{FrontmatterScan, Manifest};
+    ///
+    /// let plain = FrontmatterScan::parse_file(b"---\nname: pdf\ndescription: Fills forms.\n---\n")?;
+    /// let peek = Manifest::peek_name(&plain).and_then(|peek| peek.name);
+    /// assert_eq!(peek.as_ref().map(|name| name.as_str()), Some("pdf"));
+    ///
+    /// let flow = FrontmatterScan::parse_file(b"---\n{name: pdf, description: Fills forms.}\n---\n")?;
+    /// assert_eq!(Manifest::peek_name(&flow), None);
+    /// # Ok::<(), skills_manifest::ManifestError>(())
+    /// ```
     #[must_use]
     pub fn peek_name(frontmatter: &Frontmatter<'_>) -> Option<Peek> {
-        let written = yaml::peek_name(frontmatter.yaml())?;
+        let raw = yaml::peek_name(frontmatter.yaml())?;
         Some(Peek {
-            name: written.and_then(|name| SkillName::new(name).ok()),
+            name: raw.and_then(|name| SkillName::new(name).ok()),
         })
     }
 
-    /// Returns what is known of a skill of which nothing can be read: no field, and every
-    /// restriction.
+    /// Returns a manifest without fields and with every restriction set, for a skill whose file
+    /// cannot be parsed.
+    ///
+    /// It fails closed: neither users nor models can invoke the skill, and its scripts do not run.
     #[must_use]
     pub fn unreadable() -> Self {
         Self {
@@ -158,198 +175,120 @@ impl Manifest {
         }
     }
 
-    /// Returns `name`, or nothing when it is missing or unusable; the directory's name then serves.
+    /// Returns `name`, or `None` if it is missing or invalid; callers then use the name of the
+    /// directory.
     #[must_use]
     pub fn name(&self) -> Option<&SkillName> {
         self.name.as_ref()
     }
 
-    /// Returns `description`: never blank, perhaps of several lines, as written.
+    /// Returns `description` as written: never blank, possibly of several lines, of any length.
     #[must_use]
     pub fn description(&self) -> &str {
         &self.description
     }
 
-    /// Returns `license`.
+    /// Returns `license` as written: a name or a reference to a bundled file.
     #[must_use]
     pub fn license(&self) -> Option<&str> {
         self.license.as_deref()
     }
 
-    /// Returns `compatibility`.
+    /// Returns `compatibility` as written: the environment that the skill needs, as text for
+    /// people.
     #[must_use]
     pub fn compatibility(&self) -> Option<&str> {
         self.compatibility.as_deref()
     }
 
-    /// Returns `metadata`; the specification wants text values, many skills nest, so values are
-    /// kept as they are.
+    /// Returns `metadata`, empty if it is missing.
+    ///
+    /// The specification allows text values only, but many skills nest mappings, so values keep
+    /// their types.
     #[must_use]
     pub fn metadata(&self) -> &Map<String, Value> {
         &self.metadata
     }
 
-    /// Returns `allowed-tools`: what the skill asks for. Empty when missing, empty or unreadable.
+    /// Returns `allowed-tools`: the tools that the skill asks for, in the order of the file.
+    ///
+    /// Empty if the field is missing, empty or invalid.
     #[must_use]
     pub fn allowed_tools(&self) -> &[ToolPattern] {
         &self.allowed_tools
     }
 
-    /// Returns `user-invocable`; true when missing, false when unreadable.
+    /// Returns `user-invocable`: true if it is missing, false if it cannot be parsed.
     #[must_use]
     pub fn user_invocable(&self) -> bool {
         self.user_invocable
     }
 
-    /// Says whether the model may choose the skill by itself: `disable-model-invocation` is not
-    /// true, and every declared restriction could be read.
+    /// Returns whether the model may choose the skill by itself: `disable-model-invocation` is not
+    /// true, and every declared restriction could be parsed.
     #[must_use]
     pub fn model_invocable(&self) -> bool {
         self.model_invocable
     }
 
-    /// Returns the declared restrictions that could not be read. Programs of a skill that has any
-    /// must not run.
+    /// Returns the names of the declared restrictions that could not be parsed.
+    ///
+    /// Scripts of a skill that has any must not run.
     #[must_use]
     pub fn unparsed_restrictions(&self) -> &[&'static str] {
         &self.unparsed
     }
 
-    /// Returns the fields that clients added, typed.
+    /// Returns the typed form of the fields that clients added to the specification.
     #[must_use]
     pub fn extensions(&self) -> &Extensions {
         static EMPTY: Extensions = Extensions::EMPTY;
         self.extensions.as_deref().unwrap_or(&EMPTY)
     }
 
-    /// Returns all fields but the specification's as written, in the order of the file: nothing is
-    /// lost on a round trip.
+    /// Returns all fields outside of the specification as written, in the order of the file.
+    ///
+    /// Fields that [`extensions`](Self::extensions) covers are included, so that a program that
+    /// rewrites a skill loses none of them.
     #[must_use]
     pub fn extra(&self) -> &Map<String, Value> {
         &self.extra
     }
 }
 
-/// What a glance at a frontmatter tells.
+/// The result of [`Manifest::peek_name`]: the frontmatter is certainly valid.
+///
+/// It contains only what a scan needs to list a skill and to find duplicates of its name; a full
+/// parse is needed for everything else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Peek {
-    /// What [`Manifest::name`] will be.
+    /// The value that [`Manifest::name`] returns after a full parse.
     pub name: Option<SkillName>,
 }
 
-type ParsedMapping = (Map<String, Value>, Vec<&'static str>);
-
-/// Reads the mapping, by the library when the fast reader gives up, by repair when the library
-/// does.
-fn parse_mapping(
-    frontmatter: &Frontmatter<'_>,
-    warnings: &mut Vec<Warning>,
-) -> Result<ParsedMapping, ManifestError> {
-    let text = frontmatter.yaml();
-    if let Some(map) = yaml::simple(text) {
-        return Ok((map, Vec::new()));
+/// Parses the mapping and marks the restrictions that may have been missed.
+fn read_fields<'a>(frontmatter: &'a Frontmatter<'a>) -> Result<FieldReader<'a>, ManifestError> {
+    let mut warnings = frontmatter.warnings.clone();
+    let (map, unparsed) = parse_mapping(frontmatter, &mut warnings)
+        .map_err(|error| error.with_warnings(frontmatter.warnings.clone()))?;
+    let may_have_lost_fields = warnings
+        .iter()
+        .any(|warning| warning.kind().may_have_lost_fields());
+    let mut fields = FieldReader::new(map, frontmatter, warnings);
+    for field in unparsed {
+        fields.mark_unparsed(field);
     }
-    if let Some(index) = text.find('\0') {
-        let line = frontmatter.first_line() + text[..index].matches('\n').count();
-        return Err(Repr::NulCharacter { line }.into());
+    if may_have_lost_fields {
+        mark_missed_restrictions(&mut fields, frontmatter);
     }
-    let (read, unread) = match yaml::parse(text) {
-        Ok(read) => (read, Vec::new()),
-        Err(ParseError::BudgetExceeded { message, line }) => {
-            return Err(Repr::BudgetExceeded {
-                message,
-                line: frontmatter.file_position(line, 1).line,
-            }
-            .into());
-        }
-        Err(ParseError::Syntax {
-            message,
-            line,
-            column,
-        }) => {
-            let at = frontmatter.file_position(line, column);
-            let problem = WarningKind::YamlRepaired {
-                problem: message.clone(),
-            };
-            parse_repaired(frontmatter, problem, at, warnings).ok_or(Repr::Yaml { message, at })?
-        }
-        Err(ParseError::KeyNotScalar {
-            found,
-            line,
-            column,
-        }) => {
-            let at = frontmatter.file_position(line, column);
-            parse_repaired(
-                frontmatter,
-                WarningKind::KeyNotScalar { found },
-                at,
-                warnings,
-            )
-            .ok_or(Repr::KeyNotScalar { found, at })?
-        }
-    };
-    if !read.value.is_object()
-        && let Some(repaired) = recover_by_line(frontmatter, Vec::new())
-    {
-        warnings.extend(repaired.warnings);
-        return check_duplicate_keys(frontmatter, repaired.parsed, warnings)
-            .map(|map| (map, repaired.unparsed));
-    }
-    check_duplicate_keys(frontmatter, read, warnings).map(|map| (map, unread))
+    mark_merged_restrictions(&mut fields);
+    Ok(fields)
 }
 
-/// Repairs the text, and adds what was done to the warnings.
-fn parse_repaired(
-    frontmatter: &Frontmatter<'_>,
-    problem: WarningKind,
-    at: Position,
-    warnings: &mut Vec<Warning>,
-) -> Option<(Parsed, Vec<&'static str>)> {
-    let repaired = repair(frontmatter, problem, at)?;
-    warnings.extend(repaired.warnings);
-    Some((repaired.parsed, repaired.unparsed))
-}
-
-/// Takes the mapping out of what was read; a key that decides something may not stand twice.
-fn check_duplicate_keys(
-    frontmatter: &Frontmatter<'_>,
-    read: Parsed,
-    warnings: &mut Vec<Warning>,
-) -> Result<Map<String, Value>, ManifestError> {
-    for repeated in read.duplicate_keys {
-        let position: Option<Position> = frontmatter.position_of(&repeated.key, 1);
-        let decides = ["name", "description"]
-            .iter()
-            .chain(&RESTRICTION_FIELDS)
-            .any(|field| is_spelling_of(&repeated.key, field));
-        if repeated.is_top_level && decides {
-            let line = position.map_or(frontmatter.first_line(), |at| at.line);
-            return Err(Repr::DuplicateKey {
-                key: repeated.key,
-                line,
-            }
-            .into());
-        }
-        warnings.push(Warning::new(
-            WarningKind::DuplicateKey(repeated.key),
-            position,
-        ));
-    }
-    if read.has_tags {
-        warnings.push(Warning::new(WarningKind::TagDropped, None));
-    }
-    match read.value {
-        Value::Object(map) => Ok(map),
-        other => Err(Repr::NotMapping {
-            found: yaml_type_name(&other),
-            line: frontmatter.first_line(),
-        }
-        .into()),
-    }
-}
-
-/// Where the text had to be mended or its end had to be guessed, a restriction that stands in it
-/// and was not read restricts.
+/// Marks the restrictions that the raw text contains and the parsed fields do not.
+///
+/// After a repair or with an inferred end, a broken line may have hidden a restriction from the
+/// parser. A match in a description is possible too, and only makes the skill stricter.
 fn mark_missed_restrictions(fields: &mut FieldReader<'_>, frontmatter: &Frontmatter<'_>) {
     for field in crate::repair::declared_restrictions(frontmatter.yaml())
         .into_iter()
@@ -361,12 +300,26 @@ fn mark_missed_restrictions(fields: &mut FieldReader<'_>, frontmatter: &Frontmat
     }
 }
 
+/// Marks the restrictions that a merge key (`<<`) would bring into the mapping.
+fn mark_merged_restrictions(fields: &mut FieldReader<'_>) {
+    // Merge keys are not part of YAML 1.2. Ignoring one must not lift a restriction that a client
+    // with a YAML 1.1 parser would apply.
+    if let Some(Value::Object(merged)) = fields.map.get("<<").cloned() {
+        fields.warn("<<", WarningKind::MergeKey);
+        for field in RESTRICTION_FIELDS {
+            if merged.keys().any(|key| is_spelling_of(key, field)) {
+                fields.mark_unparsed(field);
+            }
+        }
+    }
+}
+
 fn parse_name(fields: &mut FieldReader<'_>) -> Option<SkillName> {
     let text = fields.take_text("name")?;
     match SkillName::new(&text) {
         Ok(name) => {
-            for problem in name.spec_violations() {
-                fields.warn("name", WarningKind::NameViolatesSpec(problem));
+            for violation in name.spec_violations() {
+                fields.warn("name", WarningKind::NameViolatesSpec(violation));
             }
             Some(name)
         }
@@ -377,7 +330,22 @@ fn parse_name(fields: &mut FieldReader<'_>) -> Option<SkillName> {
     }
 }
 
-/// Takes `metadata`: a mapping, or the text of one as JSON5, which some hubs write.
+/// Parses `description`; `None` if it is missing or shows nothing.
+fn parse_description(fields: &mut FieldReader<'_>) -> Option<String> {
+    let text = fields
+        .take_text("description")
+        .filter(|text| has_visible_text(text))?;
+    fields.check_text("description", &text, DESCRIPTION_MAX_CHARACTERS);
+    Some(text)
+}
+
+fn parse_compatibility(fields: &mut FieldReader<'_>) -> Option<String> {
+    let text = fields.take_text("compatibility")?;
+    fields.check_text("compatibility", &text, COMPATIBILITY_MAX_CHARACTERS);
+    Some(text)
+}
+
+/// Parses `metadata`: a mapping, or JSON5 text of one, which some hubs write.
 fn parse_metadata(fields: &mut FieldReader<'_>) -> Map<String, Value> {
     match fields.take("metadata") {
         None => Map::new(),
@@ -399,8 +367,9 @@ fn parse_metadata(fields: &mut FieldReader<'_>) -> Map<String, Value> {
     }
 }
 
-/// Reads a flag that restricts when it is `restricting`; says whether it does. One that cannot be
-/// read restricts entirely.
+/// Parses a flag and returns whether it has the `restricting` value.
+///
+/// A value that cannot be parsed counts as the restricting one.
 fn parse_restricting_flag(
     fields: &mut FieldReader<'_>,
     key: &'static str,

@@ -1,46 +1,59 @@
-//! A skill's name: any text that is safe to show, and the rules of the specification it may break.
+//! The name of a skill, with the rules of the specification that it may violate.
 
 use std::fmt;
 
 use crate::is_invisible;
 
-/// The most characters the specification allows in a name.
+/// Maximum length of a name by the specification, in characters.
 const SPEC_MAX_CHARACTERS: usize = 64;
-/// The most characters this crate accepts in a name.
+/// Maximum length of a name that this crate accepts, in characters.
 const MAX_CHARACTERS: usize = 128;
 
-/// The name of a skill: one visible line without path separators, at most 128 characters.
+/// The name of a skill: one line of visible characters without path separators, at most 128
+/// characters.
 ///
-/// The specification allows less (see [`problems`](Self::spec_violations)); many public skills
-/// break it (`tax_calculator`, `My Skill`), and they load with a warning.
+/// The specification allows less (see [`spec_violations`](Self::spec_violations)), but many public
+/// skills violate it (`tax_calculator`, `My Skill`); they load with a warning. A value of this type
+/// can be printed, used in a prompt and used as one component of a path.
+///
+/// ```
+/// use skills_manifest::{NameError, SkillName, SpecViolation};
+///
+/// let name = SkillName::new(" tax_calculator ")?;
+/// assert_eq!(name.as_str(), "tax_calculator");
+/// assert_eq!(name.spec_violations(), [SpecViolation::InvalidCharacter('_')]);
+/// assert_eq!(SkillName::new("../etc"), Err(NameError::LooksLikePath));
+/// # Ok::<(), NameError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(transparent)]
 pub struct SkillName(String);
 
 impl SkillName {
-    /// Accepts `text` as a name; leading and trailing white space is cut.
+    /// Validates `text` as a name; leading and trailing white space is removed.
     ///
     /// # Errors
-    /// [`NameError`] when nothing is left, when it is too long, when it names a path (`/`, `\`,
-    /// `.`, `..`), when it holds `: `, or when it holds a control or invisible character.
+    /// [`NameError`] if nothing is left, it has more than 128 characters, it looks like a path
+    /// (`/`, `\`, `.`, `..`), or it contains `: ` or a control or invisible character.
     pub fn new(text: &str) -> Result<Self, NameError> {
         let text = text.trim();
-        // Nearly all names are plain, and then one look at the bytes is enough.
-        let is_plain =
-            |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_');
-        if !text.is_empty() && text.len() <= MAX_CHARACTERS && text.bytes().all(is_plain) {
+        // Nearly all names are plain ASCII; one pass over the bytes then replaces all checks below.
+        if !text.is_empty() && text.len() <= MAX_CHARACTERS && text.bytes().all(is_plain_byte) {
             return Ok(Self(text.to_owned()));
         }
         if text.is_empty() {
             return Err(NameError::Empty);
         }
+        // Longer names would fill the lists of skills that models and users read.
         let characters = text.chars().count();
         if characters > MAX_CHARACTERS {
             return Err(NameError::TooLong { characters });
         }
+        // Callers join names to directories, so a name must not lead out of one.
         if text == "." || text == ".." || text.contains(['/', '\\']) {
             return Err(NameError::LooksLikePath);
         }
+        // Lists for models print `name: description`; a name must not forge a description.
         if text.contains(": ") {
             return Err(NameError::Separator);
         }
@@ -58,27 +71,32 @@ impl SkillName {
         &self.0
     }
 
-    /// Lists the rules of the specification that the name breaks: 1 to 64 lower-case letters,
-    /// digits and single inner hyphens.
+    /// Returns the rules of the specification that the name violates, empty if there are none.
+    ///
+    /// The specification allows 1 to 64 lowercase letters, digits and single inner hyphens.
     #[must_use]
     pub fn spec_violations(&self) -> Vec<SpecViolation> {
         let name = self.0.as_str();
         let characters = name.chars().count();
-        let mut problems = Vec::new();
+        let mut violations = Vec::new();
         if characters > SPEC_MAX_CHARACTERS {
-            problems.push(SpecViolation::TooLong { characters });
+            violations.push(SpecViolation::TooLong { characters });
         }
         if name.chars().any(char::is_uppercase) {
-            problems.push(SpecViolation::Uppercase);
+            violations.push(SpecViolation::Uppercase);
         }
         if let Some(c) = name.chars().find(|c| !c.is_alphanumeric() && *c != '-') {
-            problems.push(SpecViolation::InvalidCharacter(c));
+            violations.push(SpecViolation::InvalidCharacter(c));
         }
         if name.starts_with('-') || name.ends_with('-') || name.contains("--") {
-            problems.push(SpecViolation::MisplacedHyphen);
+            violations.push(SpecViolation::MisplacedHyphen);
         }
-        problems
+        violations
     }
+}
+
+fn is_plain_byte(b: u8) -> bool {
+    b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_')
 }
 
 impl fmt::Display for SkillName {
@@ -93,47 +111,52 @@ impl AsRef<str> for SkillName {
     }
 }
 
-/// Says why a text is no [`SkillName`].
+/// An error of [`SkillName::new`]: the text is not a usable name.
+///
+/// The checks run in the order of the variants, and the first violated one is returned. The
+/// messages do not contain the text, which may be unsafe to print.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {
-    /// Nothing but white space.
-    #[error("it is empty")]
+    /// The text is empty or only white space.
+    #[error("the name is empty")]
     Empty,
-    /// More than 128 characters.
-    #[error("it has {characters} characters, at most {MAX_CHARACTERS} are accepted")]
+    /// The text has more than 128 characters.
+    #[error("the name is {characters} characters, limit {MAX_CHARACTERS}")]
     TooLong {
-        /// How many there are.
+        /// The number of characters.
         characters: usize,
     },
-    /// A path or a part of one.
-    #[error("it looks like a path")]
+    /// The text is a path or contains a path separator.
+    #[error("the name looks like a path")]
     LooksLikePath,
-    /// A colon and a space, which separate a name from what is said of it.
-    #[error("it holds `: `, which separates a name from its description")]
+    /// The text contains a colon and a space, which separate a name from its description in lists.
+    #[error("the name contains `: `, which separates a name from its description")]
     Separator,
-    /// A control, bidirectional or other invisible character.
-    #[error("it holds the invisible character U+{code_point:04X}")]
+    /// The text contains a control, bidirectional or other invisible character.
+    #[error("the name contains the invisible character U+{code_point:04X}")]
     Invisible {
-        /// The character.
+        /// The character, as a Unicode code point.
         code_point: u32,
     },
 }
 
-/// A rule of the specification that a name breaks.
+/// A rule of the specification that a name violates.
+///
+/// The `Display` form continues a sentence that starts with the name or the field: `contains …`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SpecViolation {
-    /// More than 64 characters.
+    /// The name has more than 64 characters.
     TooLong {
-        /// How many there are.
+        /// The number of characters.
         characters: usize,
     },
-    /// Upper-case letters.
+    /// The name contains uppercase letters.
     Uppercase,
-    /// A character other than letters, digits and hyphens.
+    /// The name contains a character other than letters, digits and hyphens.
     InvalidCharacter(char),
-    /// A hyphen at an end, or two in a row.
+    /// The name starts or ends with a hyphen, or contains two in a row.
     MisplacedHyphen,
 }
 
@@ -141,19 +164,18 @@ impl fmt::Display for SpecViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLong { characters } => {
-                write!(
-                    f,
-                    "has {characters} characters, the specification allows {SPEC_MAX_CHARACTERS}"
-                )
+                write!(f, "is {characters} characters, limit {SPEC_MAX_CHARACTERS}")
             }
             Self::Uppercase => {
-                f.write_str("has upper-case letters, the specification wants lower case")
+                f.write_str("contains uppercase letters; the specification allows lowercase")
             }
             Self::InvalidCharacter(c) => write!(
                 f,
-                "holds {c:?}, the specification allows letters, digits and hyphens"
+                "contains `{c}`; the specification allows letters, digits and hyphens"
             ),
-            Self::MisplacedHyphen => f.write_str("begins or ends with a hyphen or doubles one"),
+            Self::MisplacedHyphen => {
+                f.write_str("starts or ends with a hyphen or contains two in a row")
+            }
         }
     }
 }
@@ -168,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn accepts_what_is_safe_and_names_what_the_specification_refuses() {
+    fn safe_names_are_accepted_with_their_spec_violations() {
         check("code-review", Ok(&[]));
         check(" padded ", Ok(&[]));
         check("日本", Ok(&[]));
@@ -191,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_paths_and_invisible_text() {
+    fn paths_and_invisible_characters_are_rejected() {
         check("", Err(NameError::Empty));
         check("..", Err(NameError::LooksLikePath));
         check("a/b", Err(NameError::LooksLikePath));

@@ -1,4 +1,4 @@
-//! `agents/openai.yaml`: what Codex and its like read beside the `SKILL.md`.
+//! `agents/openai.yaml`: metadata of a skill for Codex, in a file next to `SKILL.md`.
 
 mod icon;
 
@@ -7,17 +7,19 @@ use serde_json::{Map, Value};
 use crate::field_reader::{is_spelling_of, yaml_type_name};
 use crate::yaml;
 
-/// The most characters of a name of any kind.
+/// Maximum length of names and identifiers, in characters.
 const NAME_MAX_CHARACTERS: usize = 64;
-/// The most characters of a text of any kind.
+/// Maximum length of other texts, in characters.
 const TEXT_MAX_CHARACTERS: usize = 1024;
-/// The most tools that are read.
+/// Maximum number of tools; more are ignored.
 const MAX_TOOLS: usize = 100;
 
-/// What `agents/openai.yaml` says to the host of a skill; the model never sees it.
+/// The contents of `agents/openai.yaml`: metadata for the host application, which the model never
+/// sees.
 ///
-/// Every part is optional and fails alone: what cannot be read is dropped with a note, and the
-/// skill loads without it.
+/// Every field is optional, and an invalid one is dropped with an [`OpenAiWarning`]; the skill
+/// loads without it. Only an invalid `policy` restricts the skill, since it may have been written
+/// to keep the model from choosing it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenAiMetadata {
@@ -25,76 +27,93 @@ pub struct OpenAiMetadata {
     pub interface: Interface,
     /// `dependencies.tools`: the tools that the skill needs.
     pub tools: Vec<ToolDependency>,
-    /// `policy`.
+    /// `policy`: who may invoke the skill.
     pub policy: InvocationPolicy,
 }
 
-/// How a user interface shows a skill.
+/// `interface`: how a user interface shows a skill.
+///
+/// Texts are on one line: line breaks and repeated white space became single spaces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Interface {
-    /// At most 64 characters, on one line.
+    /// The name for people, at most 64 characters.
     pub display_name: Option<String>,
-    /// At most 1,024 characters, on one line.
+    /// The description for a list, at most 1,024 characters.
     pub short_description: Option<String>,
-    /// At most 1,024 characters, on one line.
+    /// A prompt that a user interface offers to try the skill, at most 1,024 characters.
     pub default_prompt: Option<String>,
-    /// `#RRGGBB`.
+    /// The color of the skill, as `#RRGGBB`.
     pub brand_color: Option<String>,
-    /// A path below the skill's `assets/`, or below the plugin's `assets/` with `..` before it.
+    /// The small icon: a path below the skill's `assets/`, or with `..` below its plugin's
+    /// `assets/`.
     pub icon_small: Option<String>,
-    /// As [`icon_small`](Self::icon_small).
+    /// The large icon, as [`icon_small`](Self::icon_small).
     pub icon_large: Option<String>,
 }
 
-/// A tool that a skill needs.
+/// A tool that a skill requires (`dependencies.tools`).
+///
+/// An entry without `type` or `value` is dropped. Commands are data only: parsing starts nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolDependency {
     /// `type`: `mcp`, `env_var` or `cli`; at most 64 characters.
     pub kind: String,
-    /// What it is: the name of a server, variable or program.
+    /// The name of the server, environment variable or program.
     pub value: String,
-    /// What it is for.
+    /// What the tool is for.
     pub description: Option<String>,
     /// `streamable_http` or `stdio`; at most 64 characters.
     pub transport: Option<String>,
-    /// How to start it.
+    /// The command that starts the server.
     pub command: Option<String>,
-    /// Where it is.
+    /// The URL of the server.
     pub url: Option<String>,
 }
 
-/// Who may use a skill, and how.
+/// `policy`: whether the model may choose a skill, and in which products.
+///
+/// The default allows both. A policy that is present but invalid is [`unparsed`](Self::unparsed)
+/// and denies implicit invocation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InvocationPolicy {
-    /// `allow_implicit_invocation`; missing means yes. When no, the model is not offered the skill.
+    /// `allow_implicit_invocation`: whether the skill is model-invocable; `None` counts as true.
     pub allow_implicit_invocation: Option<bool>,
-    /// `products`, in lower case: the products that the skill is for; empty for all.
+    /// `products`: the products that may use the skill, in lowercase; empty for all.
     pub products: Vec<String>,
-    /// Whether `policy` was there and could not be read: the skill is then not offered to the
-    /// model.
+    /// Whether `policy` is present but could not be parsed; the skill is then not model-invocable.
     pub unparsed: bool,
 }
 
-/// Something that was dropped.
+/// A field of `agents/openai.yaml` that was dropped, with the reason.
+///
+/// The skill loads without the field. For an unknown or duplicate field, nothing but the field
+/// itself is affected, except in `policy`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenAiWarning {
-    /// The field, as `interface.brand_color`; empty for the whole file.
+    /// The path of the field, such as `interface.brand_color`; empty for the whole file.
     pub field: String,
-    /// Why, in one lower-case sentence.
+    /// Why it was dropped: one line in lowercase, without a full stop.
     pub reason: String,
 }
 
 impl InvocationPolicy {
-    /// Says whether the model may choose the skill by itself.
+    /// A policy that is present but could not be parsed.
+    const UNPARSED: Self = Self {
+        allow_implicit_invocation: None,
+        products: Vec::new(),
+        unparsed: true,
+    };
+
+    /// Returns whether the model may choose the skill by itself.
     #[must_use]
     pub fn allows_implicit_invocation(&self) -> bool {
         !self.unparsed && self.allow_implicit_invocation != Some(false)
     }
 
-    /// Says whether the skill is for this product; the case of letters does not matter.
+    /// Returns whether the product may use the skill; ASCII case is ignored.
     #[must_use]
     pub fn allows_product(&self, product: &str) -> bool {
         self.products.is_empty()
@@ -106,31 +125,48 @@ impl InvocationPolicy {
 }
 
 impl OpenAiMetadata {
-    /// Reads the file; JSON is YAML too.
+    /// Parses the file, which is YAML or JSON. It never fails: invalid fields become warnings.
     ///
-    /// `below_plugin` is the skill's directory relative to the plugin that brings it
-    /// (`skills/deploy`); icons may then lie in the plugin's `assets/` as well. Never fails: what
-    /// cannot be read is in the notes.
+    /// `below_plugin` is the skill's directory relative to its plugin, such as `skills/deploy`;
+    /// icons may then be in the plugin's `assets/` too. Callers limit the size of `bytes`.
+    ///
+    /// ```
+    /// use skills_manifest::OpenAiMetadata;
+    ///
+    /// let file = b"interface: {display_name: Deploy, brand_color: red}";
+    /// let (metadata, warnings) = OpenAiMetadata::parse(file, None);
+    /// assert_eq!(metadata.interface.display_name.as_deref(), Some("Deploy"));
+    /// assert_eq!(warnings[0].field, "interface.brand_color");
+    /// assert!(metadata.policy.allows_implicit_invocation());
+    /// ```
     #[must_use]
     pub fn parse(bytes: &[u8], below_plugin: Option<&str>) -> (Self, Vec<OpenAiWarning>) {
-        let mut reader = OpenAiParser {
+        let mut parser = OpenAiParser {
             below_plugin,
             warnings: Vec::new(),
         };
-        let metadata = reader.parse(bytes);
-        (metadata, reader.warnings)
+        let metadata = parser.parse(bytes);
+        (metadata, parser.warnings)
     }
 }
 
 /// The fields of `policy`.
 const POLICY_FIELDS: [&str; 2] = ["allow_implicit_invocation", "products"];
 
-/// Whether a key is `policy` or one of its fields, in whatever spelling.
+/// Returns whether a key is a spelling of `policy` or of one of its fields.
 fn is_policy_field(key: &str) -> bool {
     POLICY_FIELDS
         .iter()
         .chain(&["policy"])
         .any(|field| is_spelling_of(key, field))
+}
+
+/// The file as a mapping.
+#[derive(Default)]
+struct ParsedFile {
+    map: Map<String, Value>,
+    /// Whether `policy` or one of its fields occurs twice.
+    has_duplicate_policy: bool,
 }
 
 struct OpenAiParser<'a> {
@@ -146,72 +182,85 @@ impl OpenAiParser<'_> {
         });
     }
 
+    fn warn_wrong_type(&mut self, field: &str, expected: &str, found: &Value) {
+        let found = yaml_type_name(found);
+        self.warn(field, format!("expected {expected}, found {found}"));
+    }
+
     fn parse(&mut self, bytes: &[u8]) -> OpenAiMetadata {
+        match self.parse_mapping(bytes) {
+            Some(parsed) => self.parse_sections(&parsed),
+            // Without a parse, only a search of the bytes can tell whether there is a policy.
+            None => OpenAiMetadata::unreadable(bytes),
+        }
+    }
+
+    /// Parses the file into a mapping, empty for an empty file; `None` with a warning on failure.
+    fn parse_mapping(&mut self, bytes: &[u8]) -> Option<ParsedFile> {
         let Ok(text) = std::str::from_utf8(bytes) else {
-            self.warn("", "it is not UTF-8");
-            return OpenAiMetadata::unreadable(bytes);
+            self.warn("", "invalid UTF-8");
+            return None;
         };
-        let read = yaml::parse(text);
-        let repeats_policy = |read: &yaml::Parsed| {
-            read.duplicate_keys
-                .iter()
-                .any(|repeated| is_policy_field(&repeated.key))
-        };
-        let is_repeated = read.as_ref().is_ok_and(repeats_policy);
-        let map = match read.map(|read| read.value) {
-            Ok(Value::Object(map)) => map,
-            Ok(Value::Null) => return OpenAiMetadata::default(),
-            Ok(other) => {
-                self.warn(
-                    "",
-                    format!("expected a mapping, found {}", yaml_type_name(&other)),
-                );
-                return OpenAiMetadata::unreadable(bytes);
+        let reason = match yaml::parse(text) {
+            Ok(parsed) => {
+                let has_duplicate_policy = parsed
+                    .duplicate_keys
+                    .iter()
+                    .any(|duplicate| is_policy_field(&duplicate.key));
+                match parsed.value {
+                    Value::Object(map) => {
+                        return Some(ParsedFile {
+                            map,
+                            has_duplicate_policy,
+                        });
+                    }
+                    Value::Null => return Some(ParsedFile::default()),
+                    other => format!("expected a mapping, found {}", yaml_type_name(&other)),
+                }
             }
             Err(
                 yaml::ParseError::Syntax { message, line, .. }
                 | yaml::ParseError::BudgetExceeded { message, line },
-            ) => {
-                self.warn("", format!("line {line}: it is not valid YAML: {message}"));
-                return OpenAiMetadata::unreadable(bytes);
-            }
+            ) => format!("line {line}: invalid YAML: {message}"),
             Err(yaml::ParseError::KeyNotScalar { found, line, .. }) => {
-                self.warn(
-                    "",
-                    format!("line {line}: a key is {found}; write keys as text"),
-                );
-                return OpenAiMetadata::unreadable(bytes);
+                format!("line {line}: invalid key: expected text, found {found}")
             }
         };
-        let section = |reader: &mut Self, key: &str| match map.get(key) {
-            None | Some(Value::Null) => Some(Map::new()),
-            Some(Value::Object(section)) => Some(section.clone()),
-            Some(other) => {
-                reader.warn(
-                    key,
-                    format!("expected a mapping, found {}", yaml_type_name(other)),
-                );
-                None
-            }
+        self.warn("", reason);
+        None
+    }
+
+    fn parse_sections(&mut self, file: &ParsedFile) -> OpenAiMetadata {
+        // Sections in the order in which their warnings are reported: wrong types first.
+        let interface = self.get_section(&file.map, "interface").unwrap_or_default();
+        let dependencies = self
+            .get_section(&file.map, "dependencies")
+            .unwrap_or_default();
+        let mut policy = match self.get_section(&file.map, "policy") {
+            Some(section) => self.parse_policy(&section),
+            None => InvocationPolicy::UNPARSED,
         };
-        let interface = section(self, "interface").unwrap_or_default();
-        let dependencies = section(self, "dependencies").unwrap_or_default();
-        let policy = section(self, "policy");
-        let mut policy = policy.map_or(
-            InvocationPolicy {
-                unparsed: true,
-                ..InvocationPolicy::default()
-            },
-            |policy| self.parse_policy(&policy),
-        );
-        if is_repeated {
-            self.warn("policy", "a key stands twice");
+        // Parsers keep the first or the last of duplicate keys, so either could be the restriction.
+        if file.has_duplicate_policy {
+            self.warn("policy", "duplicate key");
             policy.unparsed = true;
         }
         OpenAiMetadata {
             interface: self.parse_interface(&interface),
             tools: self.parse_tools(&dependencies),
             policy,
+        }
+    }
+
+    /// Returns a section, empty if it is missing; `None` with a warning if it is not a mapping.
+    fn get_section(&mut self, map: &Map<String, Value>, key: &str) -> Option<Map<String, Value>> {
+        match map.get(key) {
+            None | Some(Value::Null) => Some(Map::new()),
+            Some(Value::Object(section)) => Some(section.clone()),
+            Some(other) => {
+                self.warn_wrong_type(key, "a mapping", other);
+                None
+            }
         }
     }
 
@@ -246,23 +295,18 @@ impl OpenAiParser<'_> {
         let value = map.get(key).filter(|value| !value.is_null())?;
         let field = format!("{section}.{key}");
         let Value::String(text) = value else {
-            self.warn(
-                &field,
-                format!("expected text, found {}", yaml_type_name(value)),
-            );
+            self.warn_wrong_type(&field, "text", value);
             return None;
         };
+        // Lists in user interfaces have one line per text; newlines could forge another entry.
         let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
         if line.is_empty() {
-            self.warn(&field, "it is empty");
+            self.warn(&field, "expected text, found empty text");
             return None;
         }
         let characters = line.chars().count();
         if characters > limit {
-            self.warn(
-                &field,
-                format!("it has {characters} characters, at most {limit} are read"),
-            );
+            self.warn(&field, format!("{characters} characters, limit {limit}"));
             return None;
         }
         Some(line)
@@ -283,7 +327,10 @@ impl OpenAiParser<'_> {
         let text = self.parse_text(map, "interface", key, TEXT_MAX_CHARACTERS)?;
         let path = icon::resolve_icon_path(&text, self.below_plugin);
         if path.is_none() {
-            self.warn(&format!("interface.{key}"), "an icon lies below `assets/`");
+            self.warn(
+                &format!("interface.{key}"),
+                "expected a path below `assets/`",
+            );
         }
         path
     }
@@ -297,10 +344,7 @@ impl OpenAiParser<'_> {
                 .filter_map(|item| self.parse_tool(item))
                 .collect(),
             Some(other) => {
-                self.warn(
-                    "dependencies.tools",
-                    format!("expected a list, found {}", yaml_type_name(other)),
-                );
+                self.warn_wrong_type("dependencies.tools", "a list", other);
                 Vec::new()
             }
         }
@@ -309,16 +353,13 @@ impl OpenAiParser<'_> {
     fn parse_tool(&mut self, item: &Value) -> Option<ToolDependency> {
         const SECTION: &str = "dependencies.tools";
         let Value::Object(map) = item else {
-            self.warn(
-                SECTION,
-                format!("expected a mapping, found {}", yaml_type_name(item)),
-            );
+            self.warn_wrong_type(SECTION, "a mapping", item);
             return None;
         };
         let kind = self.parse_text(map, SECTION, "type", NAME_MAX_CHARACTERS);
         let value = self.parse_text(map, SECTION, "value", TEXT_MAX_CHARACTERS);
         let (Some(kind), Some(value)) = (kind, value) else {
-            self.warn(SECTION, "an entry without `type` or `value`");
+            self.warn(SECTION, "an entry has no `type` or no `value`");
             return None;
         };
         Some(ToolDependency {
@@ -331,25 +372,22 @@ impl OpenAiParser<'_> {
         })
     }
 
-    /// A restriction that is there and cannot be read restricts.
+    /// Parses `policy`; an invalid or misspelled field makes all of it count as unparsed.
     fn parse_policy(&mut self, map: &Map<String, Value>) -> InvocationPolicy {
         let mut policy = InvocationPolicy::default();
         for key in map
             .keys()
             .filter(|key| !POLICY_FIELDS.contains(&key.as_str()))
         {
-            self.warn(&format!("policy.{key}"), "no such field is known");
-            // Another spelling, or what a merge key would bring, may mean a restriction.
+            self.warn(&format!("policy.{key}"), "unknown field");
+            // A misspelled field, or one that a merge key would bring, may be the restriction.
             policy.unparsed |= is_policy_field(key) || key == "<<";
         }
         match map.get("allow_implicit_invocation") {
             None | Some(Value::Null) => {}
             Some(Value::Bool(flag)) => policy.allow_implicit_invocation = Some(*flag),
             Some(other) => {
-                self.warn(
-                    "policy.allow_implicit_invocation",
-                    format!("expected true or false, found {}", yaml_type_name(other)),
-                );
+                self.warn_wrong_type("policy.allow_implicit_invocation", "true or false", other);
                 policy.unparsed = true;
             }
         }
@@ -363,10 +401,7 @@ impl OpenAiParser<'_> {
                     .collect();
             }
             Some(other) => {
-                self.warn(
-                    "policy.products",
-                    format!("expected a list of names, found {}", yaml_type_name(other)),
-                );
+                self.warn_wrong_type("policy.products", "a list of names", other);
                 policy.unparsed = true;
             }
         }
@@ -375,18 +410,18 @@ impl OpenAiParser<'_> {
 }
 
 impl OpenAiMetadata {
-    /// Nothing could be read. The skill loads without it, but a policy that stands there restricts
-    /// although nobody knows how.
+    /// Returns the metadata of a file that cannot be parsed.
+    ///
+    /// The skill loads without it, but if the bytes may contain a policy, implicit invocation is
+    /// off.
     fn unreadable(bytes: &[u8]) -> Self {
-        let holds = |word: &str| {
-            bytes
-                .windows(word.len())
-                .any(|window| window == word.as_bytes())
-        };
-        let unread = std::str::from_utf8(bytes).is_err() || holds("implicit") || holds("products");
+        // Text that is not UTF-8 may be UTF-16, in which no search for ASCII words succeeds.
+        let may_have_policy = std::str::from_utf8(bytes).map_or(true, |text| {
+            text.contains("implicit") || text.contains("products")
+        });
         Self {
             policy: InvocationPolicy {
-                unparsed: unread,
+                unparsed: may_have_policy,
                 ..InvocationPolicy::default()
             },
             ..Self::default()

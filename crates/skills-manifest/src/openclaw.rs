@@ -1,71 +1,83 @@
-//! What a skill for OpenClaw says it needs.
+//! The OpenClaw block of `metadata`: requirements of a skill and how to install them.
+
+use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::field_reader::{FieldReader, scalar_to_text};
+use crate::field_reader::{FieldReader, scalar_to_text, yaml_type_name};
 use crate::warning::WarningKind;
 
-/// The keys of `metadata` under which the block stands, oldest last.
+/// The keys of `metadata` that can hold the block, in order of preference.
+///
+/// OpenClaw was renamed several times, and published skills have all of its names.
 const KEYS: [&str; 4] = ["openclaw", "clawdbot", "clawdis", "moltbot"];
-/// The most entries of any list of the block.
+/// Maximum number of entries of a list in the block; more are ignored.
 const MAX_ENTRIES: usize = 100;
 
-/// The OpenClaw block of `metadata`: what the skill needs, where it runs and how to install it.
+/// The OpenClaw block of `metadata`: requirements, supported platforms and how to install programs.
 ///
-/// It stands under `openclaw`, `clawdbot`, `clawdis` or `moltbot`, as YAML or as JSON5 text. A part
-/// that cannot be read is left out.
+/// It is the value of `openclaw`, `clawdbot`, `clawdis` or `moltbot`, as YAML or as JSON5 text. An
+/// invalid part is dropped, with a warning if it is `requires`, `always`, `install` or `envVars`.
+/// Lists have at most 100 entries.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct OpenClaw {
-    /// The key under which it stands.
+    /// The key of the block in `metadata`.
     pub key: &'static str,
-    /// `requires`.
+    /// `requires`: what the skill needs.
     pub requires: RequiresBlock,
-    /// `primaryEnv`: the variable that holds the skill's secret.
+    /// `primaryEnv`: the environment variable that holds the skill's secret.
     pub primary_env: Option<String>,
-    /// `envVars`: variables with what they are for.
+    /// `envVars`: environment variables with descriptions.
     pub env_vars: Vec<EnvVar>,
-    /// `always`: offered although something of `requires` is missing. `os` holds nevertheless.
+    /// `always`: whether the skill is listed even if `requires` is not met. It does not override
+    /// `os`.
     pub always: bool,
-    /// `os`: the systems it runs on (`darwin`, `linux`, `win32`); empty for all.
+    /// `os`: the supported platforms (`darwin`, `linux`, `win32`); empty for all.
     pub os: Vec<String>,
-    /// `install`: ways to get what it needs. None is ever run by reading.
+    /// `install`: how to install required programs. Parsing never runs an installer.
     pub install: Vec<InstallSpec>,
-    /// `emoji`.
+    /// `emoji`: an icon for lists.
     pub emoji: Option<String>,
-    /// `homepage`.
+    /// `homepage`: a URL.
     pub homepage: Option<String>,
-    /// `skillKey`: the name under which a configuration speaks of the skill.
+    /// `skillKey`: the key of the skill in a client's configuration, if it is not the name.
     pub skill_key: Option<String>,
 }
 
-/// What must be there before a skill can work.
+/// The requirements of a skill: programs, environment variables and settings.
+///
+/// They are only parsed here; whether they are met depends on the host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RequiresBlock {
-    /// Programs, all of them.
+    /// Programs that must all be installed.
     pub bins: Vec<String>,
-    /// Programs, at least one of them.
+    /// Programs of which at least one must be installed.
     pub any_bins: Vec<String>,
-    /// Environment variables.
+    /// Environment variables that must all be set.
     pub env: Vec<String>,
-    /// Paths of the client's configuration that must hold something true.
+    /// Settings of the client, as paths with dots, that must all be true.
     pub config: Vec<String>,
 }
 
-/// A variable and what it is for.
+/// An environment variable that a skill uses.
+///
+/// It only names the variable: the value comes from the host application, if a policy grants it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EnvVar {
-    /// Its name.
+    /// The name of the variable.
     pub name: String,
-    /// Whether the skill cannot work without it. Default true.
+    /// Whether the skill requires it. Default true.
     pub required: bool,
-    /// What it is for.
+    /// What the variable is for.
     pub description: Option<String>,
 }
 
-/// One way to get something.
+/// One way to install required programs.
+///
+/// It is data for a user interface or an approved installer; nothing in these crates runs it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct InstallSpec {
@@ -73,11 +85,11 @@ pub struct InstallSpec {
     pub kind: String,
     /// What is installed: `formula`, `package`, `module` or `url`.
     pub target: Option<String>,
-    /// `label`.
+    /// `label`: the text of a button or menu entry.
     pub label: Option<String>,
-    /// `bins`: the programs that it brings.
+    /// `bins`: the programs that it installs.
     pub bins: Vec<String>,
-    /// `os`: the systems it is for; empty for all.
+    /// `os`: the platforms that it supports; empty for all.
     pub os: Vec<String>,
     /// The whole entry as written.
     pub raw: Map<String, Value>,
@@ -91,8 +103,9 @@ impl RequiresBlock {
         config: Vec::new(),
     };
 
-    /// Reads the field `requires` itself, as the OpenSkills flow writes it, and the systems that it
-    /// names.
+    /// Parses the top-level field `requires` of the OpenSkills flow.
+    ///
+    /// Returns the requirements and the supported platforms, empty for all.
     pub(crate) fn parse_requires_field(fields: &mut FieldReader<'_>) -> (Self, Vec<String>) {
         let Some(value) = fields
             .map
@@ -106,25 +119,23 @@ impl RequiresBlock {
             fields.warn_wrong_type("requires", "a mapping", &value);
             return (Self::EMPTY, Vec::new());
         };
-        let list = |key: &str| map.get(key).map(parse_words).unwrap_or_default();
-        let systems = ["platforms", "os"]
-            .into_iter()
-            .flat_map(list)
-            .map(|os| normalize_platform(&os))
-            .collect();
-        (
-            Self {
-                bins: list("bins"),
-                any_bins: list("anyBins"),
-                env: list("env"),
-                config: list("config"),
-            },
-            systems,
-        )
+        let mut platforms = get_platforms(&map, "platforms");
+        platforms.extend(get_platforms(&map, "os"));
+        (Self::parse(&map), platforms)
+    }
+
+    fn parse(map: &Map<String, Value>) -> Self {
+        Self {
+            bins: get_words(map, "bins"),
+            any_bins: get_words(map, "anyBins"),
+            env: get_words(map, "env"),
+            config: get_words(map, "config"),
+        }
     }
 }
 
 impl OpenClaw {
+    /// Parses the block; `None` if there is none, or with a warning if it is not a mapping.
     pub(crate) fn parse(
         fields: &mut FieldReader<'_>,
         metadata: &Map<String, Value>,
@@ -132,95 +143,68 @@ impl OpenClaw {
         let (key, value) = KEYS
             .into_iter()
             .find_map(|key| Some((key, metadata.get(key).filter(|value| !value.is_null())?)))?;
-        let read;
-        let block = match value {
-            Value::Object(map) => map,
-            Value::String(text) => {
-                read = crate::json5::parse(text);
-                let Some(Value::Object(map)) = &read else {
-                    fields.warn(
-                        "metadata",
-                        WarningKind::InvalidMetadataJson {
-                            key: key.to_owned(),
-                        },
-                    );
-                    return None;
-                };
-                map
-            }
-            _ => {
-                fields.warn(
-                    "metadata",
-                    WarningKind::InvalidMetadataJson {
-                        key: key.to_owned(),
-                    },
-                );
-                return None;
-            }
+        // The requirements are unknown then; `Manifest::metadata` still has the value.
+        let Some(block) = parse_block(value) else {
+            let key = key.to_owned();
+            fields.warn("metadata", WarningKind::InvalidMetadataJson { key });
+            return None;
         };
-        for (field, expected, is_right) in [
-            (
-                "requires",
-                "a mapping",
-                Value::is_object as fn(&Value) -> bool,
-            ),
-            ("always", "true or false", Value::is_boolean),
-            ("install", "a list", Value::is_array),
-            ("envVars", "a list", Value::is_array),
-        ] {
-            if let Some(value) = block
-                .get(field)
-                .filter(|value| !value.is_null() && !is_right(value))
-            {
-                let found = crate::field_reader::yaml_type_name(value);
-                fields.warn(
-                    "metadata",
-                    WarningKind::MetadataType {
-                        key: format!("{key}.{field}"),
-                        expected,
-                        found,
-                    },
-                );
-            }
-        }
+        warn_wrong_types(fields, key, &block);
         let requires = block.get("requires").and_then(Value::as_object);
-        let required = |key: &str| {
-            requires
-                .and_then(|requires| requires.get(key))
-                .map(parse_words)
-                .unwrap_or_default()
-        };
-        let text = |key: &str| block.get(key).and_then(Value::as_str).map(str::to_owned);
         Some(Self {
             key,
-            requires: RequiresBlock {
-                bins: required("bins"),
-                any_bins: required("anyBins"),
-                env: required("env"),
-                config: required("config"),
-            },
-            primary_env: text("primaryEnv"),
-            env_vars: object_entries(block, "envVars")
+            requires: requires.map(RequiresBlock::parse).unwrap_or_default(),
+            primary_env: get_text(&block, "primaryEnv"),
+            env_vars: object_entries(&block, "envVars")
                 .filter_map(EnvVar::parse)
                 .collect(),
             always: block
                 .get("always")
                 .and_then(Value::as_bool)
                 .unwrap_or_default(),
-            os: block
-                .get("os")
-                .map(parse_words)
-                .unwrap_or_default()
-                .iter()
-                .map(|os| normalize_platform(os))
-                .collect(),
-            install: object_entries(block, "install")
+            os: get_platforms(&block, "os"),
+            install: object_entries(&block, "install")
                 .filter_map(InstallSpec::parse)
                 .collect(),
-            emoji: text("emoji"),
-            homepage: text("homepage"),
-            skill_key: text("skillKey"),
+            emoji: get_text(&block, "emoji"),
+            homepage: get_text(&block, "homepage"),
+            skill_key: get_text(&block, "skillKey"),
         })
+    }
+}
+
+/// Returns the block as a mapping, which hubs write as YAML or as JSON5 text.
+fn parse_block(value: &Value) -> Option<Cow<'_, Map<String, Value>>> {
+    match value {
+        Value::Object(map) => Some(Cow::Borrowed(map)),
+        Value::String(text) => match crate::json5::parse(text)? {
+            Value::Object(map) => Some(Cow::Owned(map)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Warns of fields with a wrong type that would silently change what the skill requires.
+fn warn_wrong_types(fields: &mut FieldReader<'_>, key: &str, block: &Map<String, Value>) {
+    let is_object: fn(&Value) -> bool = Value::is_object;
+    for (field, expected, has_type) in [
+        ("requires", "a mapping", is_object),
+        ("always", "true or false", Value::is_boolean),
+        ("install", "a list", Value::is_array),
+        ("envVars", "a list", Value::is_array),
+    ] {
+        let value = block.get(field).unwrap_or(&Value::Null);
+        if !value.is_null() && !has_type(value) {
+            fields.warn(
+                "metadata",
+                WarningKind::MetadataType {
+                    key: format!("{key}.{field}"),
+                    expected,
+                    found: yaml_type_name(value),
+                },
+            );
+        }
     }
 }
 
@@ -232,46 +216,46 @@ impl EnvVar {
                 .get("required")
                 .and_then(Value::as_bool)
                 .unwrap_or(true),
-            description: entry
-                .get("description")
-                .and_then(Value::as_str)
-                .map(str::to_owned),
+            description: get_text(entry, "description"),
         })
     }
 }
 
 impl InstallSpec {
     fn parse(entry: &Map<String, Value>) -> Option<Self> {
-        let text = |key: &str| entry.get(key).and_then(Value::as_str).map(str::to_owned);
         Some(Self {
-            kind: text("kind")?,
+            kind: get_text(entry, "kind")?,
             target: ["formula", "package", "module", "url"]
                 .into_iter()
-                .find_map(text),
-            label: text("label"),
-            bins: entry.get("bins").map(parse_words).unwrap_or_default(),
-            os: entry
-                .get("os")
-                .map(parse_words)
-                .unwrap_or_default()
-                .iter()
-                .map(|os| normalize_platform(os))
-                .collect(),
+                .find_map(|key| get_text(entry, key)),
+            label: get_text(entry, "label"),
+            bins: get_words(entry, "bins"),
+            os: get_platforms(entry, "os"),
             raw: entry.clone(),
         })
     }
 }
 
-/// One word or a list of words.
-fn parse_words(value: &Value) -> Vec<String> {
-    match value {
-        Value::Array(items) => items
+fn get_text(map: &Map<String, Value>, key: &str) -> Option<String> {
+    map.get(key).and_then(Value::as_str).map(str::to_owned)
+}
+
+/// Returns one word or a list of words, empty if the key is missing.
+fn get_words(map: &Map<String, Value>, key: &str) -> Vec<String> {
+    match map.get(key) {
+        None => Vec::new(),
+        Some(Value::Array(items)) => items
             .iter()
             .filter_map(scalar_to_text)
             .take(MAX_ENTRIES)
             .collect(),
-        value => scalar_to_text(value).into_iter().collect(),
+        Some(value) => scalar_to_text(value).into_iter().collect(),
     }
+}
+
+fn get_platforms(map: &Map<String, Value>, key: &str) -> Vec<String> {
+    let words = get_words(map, key);
+    words.iter().map(|os| normalize_platform(os)).collect()
 }
 
 fn object_entries<'a>(
@@ -287,7 +271,9 @@ fn object_entries<'a>(
         .take(MAX_ENTRIES)
 }
 
-/// The hub's documentation writes `macos` for what its client calls `darwin`.
+/// Returns the name of a platform as the client compares it.
+///
+/// The documentation of the hub has `macos` where its client has `darwin`.
 fn normalize_platform(os: &str) -> String {
     match os.to_ascii_lowercase().as_str() {
         "macos" | "mac" | "osx" => "darwin".to_owned(),

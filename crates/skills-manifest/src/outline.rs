@@ -1,55 +1,76 @@
-//! The shape of a body: headings, and what it refers to.
+//! The outline of a body: its headings and the files that it refers to.
 
 use std::ops::Range;
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-/// The headings of a body and the files it refers to, in the order of the text.
+/// The headings of a body and its references to files, both in the order of the text.
+///
+/// With it, a model can read a section of a long skill instead of all of it, and a host application
+/// can check that referenced files exist. Code in a code block is not parsed as Markdown.
+///
+/// ```
+/// use skills_manifest::{LinkKind, Outline};
+///
+/// let outline = Outline::parse("# Use\nRun `scripts/fill.py`.\n\n## More\nSee [a](docs/a.md#x).\n", 5);
+/// assert_eq!((outline.headings()[0].line, outline.headings()[0].last_line), (5, 9));
+/// assert_eq!(outline.links()[0].kind, LinkKind::Code);
+/// assert_eq!((outline.links()[1].target.as_str(), outline.links()[1].line), ("docs/a.md", 9));
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outline {
     headings: Vec<Heading>,
     links: Vec<Link>,
 }
 
-/// A heading and the lines below it.
+/// A heading with the lines of its section.
+///
+/// A section contains its subsections, so a reader gets all of a topic from [`line`](Self::line) to
+/// [`last_line`](Self::last_line). Headings in both Markdown notations (`#` and underlined) count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heading {
-    /// 1 for `#` to 6 for `######`.
+    /// The level: 1 for `#` to 6 for `######`.
     pub level: u8,
-    /// Its text without markup.
+    /// The text without markup.
     pub text: String,
-    /// The line of the file, counted from 1.
+    /// The line of the heading in the file, counted from 1.
     pub line: usize,
-    /// The last line of its section: the one before the next heading of the same or a higher level.
+    /// The last line of its section: the one before the next heading of the same or a lower number
+    /// of `#`.
     pub last_line: usize,
 }
 
-/// A reference to a path relative to the skill; whether the target exists is not known here.
+/// A reference to a path relative to the skill.
+///
+/// Neither the existence of the target is checked nor that it is inside of the skill directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
     /// The path as written, without `#fragment` and `?query`.
     pub target: String,
-    /// The line of the file, counted from 1.
+    /// The line of the reference in the file, counted from 1.
     pub line: usize,
-    /// How the body refers to it.
+    /// How the body refers to the target.
     pub kind: LinkKind,
 }
 
-/// How a body refers to a file.
+/// The kind of a reference to a file.
+///
+/// Links and images are Markdown, so their targets are intended as references; paths in code are
+/// recognized by their directory and extension and may be examples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LinkKind {
-    /// By a Markdown link.
+    /// A Markdown link.
     Link,
-    /// By a Markdown image.
+    /// A Markdown image.
     Image,
-    /// By code in the text, or in a code block, that looks like a path into `scripts/`,
-    /// `references/` or `assets/`.
+    /// A word in inline code or in a code block that is a path into `scripts/`, `references/` or
+    /// `assets/`.
     Code,
 }
 
 impl LinkKind {
-    /// Returns the kind as one lower-case word.
+    /// Returns the kind as one lowercase word.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -61,7 +82,8 @@ impl LinkKind {
 }
 
 impl Outline {
-    /// Reads the Markdown `body` whose first line is line `first_line` of its file.
+    /// Parses the Markdown `body`, whose first line is line `first_line` of its file, counted from
+    /// 1.
     #[must_use]
     pub fn parse(body: &str, first_line: usize) -> Self {
         let mut builder = OutlineBuilder {
@@ -74,6 +96,7 @@ impl Outline {
             heading: None,
             in_code: false,
         };
+        // Tables contain links; the other extensions change neither links nor headings.
         for (event, span) in Parser::new_ext(body, Options::ENABLE_TABLES).into_offset_iter() {
             builder.process_event(event, &span);
         }
@@ -82,36 +105,36 @@ impl Outline {
         outline
     }
 
-    /// Gives each section its last line.
+    /// Sets the last line of each section; `last_line` is that of the body.
     fn set_last_lines(&mut self, last_line: usize) {
-        let mut ends: Vec<(u8, usize)> = Vec::new();
+        // The nearest heading of each level after the current one, at most one per level.
+        let mut following: Vec<(u8, usize)> = Vec::new();
         for heading in self.headings.iter_mut().rev() {
-            // At most one of each level stays, the nearest.
-            let end = ends
+            let end = following
                 .iter()
                 .filter(|(level, _)| *level <= heading.level)
                 .map(|(_, line)| line - 1)
                 .min();
             heading.last_line = end.unwrap_or(last_line).max(heading.line);
-            ends.retain(|(level, _)| *level < heading.level);
-            ends.push((heading.level, heading.line));
+            following.retain(|(level, _)| *level < heading.level);
+            following.push((heading.level, heading.line));
         }
     }
 
-    /// Returns the headings.
+    /// Returns the headings, in the order of the text.
     #[must_use]
     pub fn headings(&self) -> &[Heading] {
         &self.headings
     }
 
-    /// Returns the references to files.
+    /// Returns the references to files, in the order of the text, duplicates included.
     #[must_use]
     pub fn links(&self) -> &[Link] {
         &self.links
     }
 }
 
-/// Puts an outline together from the events of a Markdown parser.
+/// Builds an outline from the events of a Markdown parser.
 struct OutlineBuilder<'a> {
     outline: Outline,
     lines: LineCounter<'a>,
@@ -167,7 +190,7 @@ impl OutlineBuilder<'_> {
         }
     }
 
-    /// Adds the words of code that are paths into the skill's own directories.
+    /// Adds the words of code that are paths into directories of the skill.
     fn push_code_paths(&mut self, code: &str, span: &Range<usize>) {
         let is_edge = |c: char| {
             c.is_whitespace()
@@ -176,22 +199,25 @@ impl OutlineBuilder<'_> {
                     '"' | '\'' | '(' | ')' | '=' | ',' | ';' | '<' | '>' | '|'
                 )
         };
-        // Only text that stands in the body as it is has places of its own.
+        // The parser removes indentation and escapes from some code; offsets in that text are not
+        // offsets in the body.
         let is_verbatim = self.lines.body.get(span.clone()) == Some(code);
         for word in code.split(is_edge) {
             if let Some(target) = resource_path(word) {
-                let at = if is_verbatim {
+                let offset = if is_verbatim {
                     word.as_ptr() as usize - code.as_ptr() as usize
                 } else {
                     0
                 };
-                self.push_link(Some(target), LinkKind::Code, span.start + at);
+                self.push_link(Some(target), LinkKind::Code, span.start + offset);
             }
         }
     }
 }
 
-/// Counts lines forwards; the offsets of a Markdown parser never go back by more than one block.
+/// Converts offsets to lines incrementally, from the last offset.
+///
+/// The offsets of a Markdown parser go back by at most one block, so this takes linear time in all.
 struct LineCounter<'a> {
     body: &'a str,
     offset: usize,
@@ -222,22 +248,26 @@ fn level_number(level: HeadingLevel) -> u8 {
     level as u8
 }
 
-/// Returns the path of a link that is relative: no scheme, not absolute, not only a fragment.
-/// Whether it stays inside the skill is seen when it is opened.
+/// Returns the path of a relative link: without a scheme, not absolute, not only a fragment.
+///
+/// The path may lead out of the skill; that is checked when the file is opened.
 fn relative_target(destination: &str) -> Option<String> {
     let path = destination.split(['#', '?']).next().unwrap_or_default();
+    // In `a/b:c`, the colon is part of a path.
     let has_scheme = path
         .split_once(':')
         .is_some_and(|(scheme, _)| !scheme.contains('/'));
     (!path.is_empty() && !path.starts_with('/') && !has_scheme).then(|| path.to_owned())
 }
 
-/// Returns a word of code that is a path into one of the directories that the specification names;
-/// patterns and templates are none.
+/// Returns a word of code if it is a path into one of the directories of the specification.
+///
+/// Globs, templates and directories are not references to a file.
 fn resource_path(word: &str) -> Option<String> {
     let path = word
         .strip_prefix("./")
         .unwrap_or(word)
+        // Punctuation of the sentence around the path.
         .trim_end_matches(['.', ':', '`']);
     let below = ["scripts/", "references/", "assets/"]
         .iter()
@@ -245,5 +275,6 @@ fn resource_path(word: &str) -> Option<String> {
     let is_plain = !below.is_empty()
         && !below.ends_with('/')
         && !below.contains(['*', '{', '}', '$', '?', '[', ']', '…', '%']);
+    // Without an extension, the word is more often a directory or prose than a file.
     (is_plain && below.contains('.')).then(|| path.to_owned())
 }

@@ -1,6 +1,8 @@
-//! Where something stands in a file.
+//! Positions in a file.
 
-/// A place in a file; line and column count from 1, columns in characters.
+/// A position in a file: line and column, both counted from 1, columns in characters.
+///
+/// Lines end with LF, CRLF or CR. Positions are ordered as they occur in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// The line.

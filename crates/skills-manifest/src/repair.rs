@@ -1,9 +1,13 @@
-//! Reads frontmatter that is no YAML, or YAML with keys that are no scalars: what the author meant
-//! is nearly always plain.
+//! Repairs frontmatter that is not valid YAML, or has keys that are not scalars.
 //!
-//! 1. Values that do not parse alone are put in quotes, tabs of the indentation become spaces, and
-//!    the text is read again.
-//! 2. When that fails too, the lines of `name` and `description` are read, and nothing else.
+//! Most broken frontmatter has an unquoted value with a colon or a quote, and its meaning is
+//! obvious.
+//!
+//! 1. Values that are not valid YAML are quoted, tabs in the indentation become spaces, and the
+//!    text is parsed again.
+//! 2. If that fails too, only `name` and `description` are recovered from their lines.
+//!
+//! Repairs never grant: restrictions in the text that the result lacks count as unparsed.
 
 mod line_fallback;
 mod quote;
@@ -17,34 +21,37 @@ use crate::position::Position;
 use crate::warning::{Warning, WarningKind};
 use crate::yaml::{self, Parsed};
 
-/// What could be read.
+/// The result of a repair.
 pub(crate) struct Repaired {
     pub(crate) parsed: Parsed,
     pub(crate) warnings: Vec<Warning>,
-    /// Fields that stand in the text and were not read.
+    /// Restrictions that are in the text but not in `parsed`.
     pub(crate) unparsed: Vec<&'static str>,
 }
 
-/// Tries the steps in turn; `problem` and its place say why the text is not read as it stands.
+/// Repairs the frontmatter; `None` if no description can be recovered.
+///
+/// `problem` at `position` is why the text could not be parsed; it is the first warning.
 pub(crate) fn repair(
     frontmatter: &Frontmatter<'_>,
     problem: WarningKind,
-    at: Position,
+    position: Position,
 ) -> Option<Repaired> {
-    let (mended, changes) = quote::quote_values(&normalize_line_ends(frontmatter.yaml()));
-    let mut warnings = vec![Warning::new(problem, Some(at))];
-    if !changes.is_empty()
-        && let Ok(read) = yaml::parse(&mended)
-        && read.value.is_object()
+    let (repaired, edits) = quote::quote_values(&normalize_line_ends(frontmatter.yaml()));
+    let mut warnings = vec![Warning::new(problem, Some(position))];
+    if !edits.is_empty()
+        && let Ok(parsed) = yaml::parse(&repaired)
+        // A scalar has no fields, but recovery from its lines may still find some.
+        && parsed.value.is_object()
     {
-        warnings.extend(changes.into_iter().map(|change| {
+        warnings.extend(edits.into_iter().map(|edit| {
             Warning::new(
-                change.kind,
-                Some(frontmatter.file_position(change.line, change.column)),
+                edit.kind,
+                Some(frontmatter.file_position(edit.line, edit.column)),
             )
         }));
         return Some(Repaired {
-            parsed: read,
+            parsed,
             warnings,
             unparsed: Vec::new(),
         });
@@ -52,7 +59,7 @@ pub(crate) fn repair(
     recover_by_line(frontmatter, warnings)
 }
 
-/// Reads nothing but the lines of `name` and `description`.
+/// Recovers `name` and `description` from their lines; `None` if there is no description.
 pub(crate) fn recover_by_line(
     frontmatter: &Frontmatter<'_>,
     mut warnings: Vec<Warning>,
@@ -82,12 +89,12 @@ pub(crate) fn recover_by_line(
     })
 }
 
-/// Lists the restrictions that a text seems to declare, whatever stands around them.
+/// Returns the restrictions that a text may declare, valid or not.
 pub(crate) fn declared_restrictions(text: &str) -> Vec<&'static str> {
     line_fallback::find_declared_restrictions(&normalize_line_ends(text))
 }
 
-/// All line ends as LF, which fences and YAML take for the same.
+/// Converts all line ends to LF, which delimiters and YAML treat as equal.
 fn normalize_line_ends(text: &str) -> Cow<'_, str> {
     if text.contains('\r') {
         text.replace("\r\n", "\n").replace('\r', "\n").into()

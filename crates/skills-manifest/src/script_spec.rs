@@ -1,47 +1,52 @@
-//! What a skill says of its scripts as tools.
+//! Declarations of scripts: description, deadline and arguments.
 
 use serde_json::{Map, Value};
 
 use crate::field_reader::{FieldReader, scalar_to_text};
 
-/// The most scripts, and the most arguments of one, that are read.
+/// Maximum number of scripts, and of arguments of one script; more are ignored.
 const MAX_ENTRIES: usize = 100;
 
-/// What `scripts` says of one script.
+/// The declaration of one script in `scripts`.
+///
+/// All parts but the name are optional. A part that cannot be parsed is dropped without a warning:
+/// it only describes the script and restricts nothing.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ScriptSpec {
-    /// The script: its file's name, with or without the ending.
+    /// The file name of the script, with or without its extension.
     pub name: String,
-    /// What it does.
+    /// What the script does.
     pub description: Option<String>,
-    /// Its deadline in seconds.
+    /// The deadline in seconds, finite and greater than 0.
     pub timeout_seconds: Option<f64>,
-    /// Its arguments; nothing when the skill says nothing of them, which is not the same as none.
+    /// The declared arguments; `None` if they are not declared, which differs from an empty list.
     pub args: Option<Vec<ScriptArg>>,
 }
 
-/// One argument of a script.
+/// The declaration of one argument of a script.
+///
+/// Together, the arguments of a script become the JSON schema of its tool.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ScriptArg {
-    /// Its name, without hyphens before it.
+    /// The name, without leading hyphens.
     pub name: String,
     /// `type`: `string`, `integer`, `number`, `boolean`, `array` or `object`. Default `string`.
     pub kind: String,
-    /// Whether it must be given. Default false.
+    /// Whether the argument is required. Default false.
     pub required: bool,
-    /// What it means.
+    /// What the argument means.
     pub description: Option<String>,
-    /// `default`.
+    /// `default`: the value of an argument that is not passed.
     pub default: Option<Value>,
-    /// The whole entry as written, with `enum`, bounds and whatever else it says.
+    /// The whole entry as written, with `enum`, bounds and all other keys of a JSON schema.
     pub raw: Map<String, Value>,
 }
 
 impl ScriptSpec {
-    /// Reads `scripts`, else `metadata.scripts`: a mapping from scripts to what is said of them, or
-    /// a list of entries with a name.
+    /// Parses `scripts`, else `metadata.scripts`: a mapping from names to declarations, or a list
+    /// of declarations with a name.
     pub(crate) fn parse_all(
         fields: &mut FieldReader<'_>,
         metadata: &Map<String, Value>,
@@ -75,7 +80,7 @@ impl ScriptSpec {
 
     fn parse(name: &str, value: &Value) -> Self {
         let get = |key: &str| value.as_object().and_then(|map| map.get(key));
-        // `deploy.sh: Deploys it` is a description alone.
+        // `deploy.sh: Deploys it` has no keys, only a description.
         let description = get("description")
             .or(Some(value))
             .and_then(Value::as_str)
@@ -109,7 +114,7 @@ impl ScriptSpec {
 }
 
 impl ScriptArg {
-    /// Reads a list of entries, or a mapping from names to entries.
+    /// Parses a list of arguments, or a mapping from names to arguments.
     fn parse_all(value: &Value) -> Option<Vec<Self>> {
         match value {
             Value::Array(items) => Some(
@@ -138,11 +143,11 @@ impl ScriptArg {
     }
 
     fn parse(name: &str, value: &Value) -> Self {
-        let written = value.as_object().cloned().unwrap_or_default();
-        let text = |key: &str| written.get(key).and_then(scalar_to_text);
+        let raw = value.as_object().cloned().unwrap_or_default();
+        let text = |key: &str| raw.get(key).and_then(scalar_to_text);
         Self {
             name: name.trim_start_matches('-').to_owned(),
-            // `city: string` is a type, `city: The city` a description.
+            // `city: string` declares a type, `city: The city` a description.
             kind: text("type")
                 .or_else(|| {
                     value
@@ -151,7 +156,7 @@ impl ScriptArg {
                         .map(str::to_owned)
                 })
                 .unwrap_or_else(|| "string".to_owned()),
-            required: written
+            required: raw
                 .get("required")
                 .and_then(Value::as_bool)
                 .unwrap_or_default(),
@@ -161,8 +166,8 @@ impl ScriptArg {
                     .filter(|text| !is_json_schema_type(text))
                     .map(str::to_owned)
             }),
-            default: written.get("default").cloned(),
-            raw: written,
+            default: raw.get("default").cloned(),
+            raw,
         }
     }
 }
@@ -174,12 +179,13 @@ fn is_json_schema_type(text: &str) -> bool {
     )
 }
 
-/// Reads `30`, `1.5`, `"30"` or `30s`.
+/// Parses a duration in seconds: `30`, `1.5`, `"30"` or `30s`.
 fn parse_seconds(value: &Value) -> Option<f64> {
     let seconds = match value {
         Value::Number(number) => number.as_f64(),
         Value::String(text) => text.trim().trim_end_matches('s').parse().ok(),
         _ => None,
     };
+    // An infinite or negative deadline would disable the limit of the host application.
     seconds.filter(|seconds| seconds.is_finite() && *seconds > 0.0)
 }

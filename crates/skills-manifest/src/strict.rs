@@ -1,10 +1,24 @@
-//! The strict reading: the verdicts and messages of skills-ref 0.1.0, the reference tool of the
-//! specification.
+//! Strict validation: the results and messages of skills-ref 0.1.0, the reference validator of the
+//! specification, byte for byte.
 //!
-//! It reads with strictyaml, which knows neither types nor flow style, anchors or tags, and it
-//! splits the file at the characters `---` wherever they stand. Where the reference tool crashes
-//! (bytes that are not UTF-8, control characters, escapes that are no character, very deep nesting,
-//! keys that are no text, merge keys), this reading says what is wrong.
+//! The reference validator parses with strictyaml, a subset of YAML without types, flow style,
+//! anchors and tags, and it splits the file at the characters `---` wherever they occur. Its
+//! scanner is that of ruamel.yaml, a fork of PyYAML; this module is a port of it, since the
+//! messages depend on the order in which it looks ahead. Where the reference validator crashes
+//! (bytes that are not UTF-8, control characters, escapes that are not a character, very deep
+//! nesting, keys that are not text, merge keys), this module returns an error with a message of its
+//! own.
+//!
+//! ```
+//! use skills_manifest::strict;
+//!
+//! let file = b"---\nname: pdf\ndescription: Fills forms.\nmodel: inherit\n---\n";
+//! let errors = strict::validate(file, "pdf");
+//! assert!(errors[0].message().starts_with("Unexpected fields in frontmatter: model."));
+//! let properties = strict::read_properties(file)?;
+//! assert_eq!(properties.prompt_name(), Some("pdf"));
+//! # Ok::<(), strict::StrictError>(())
+//! ```
 
 mod compose;
 mod construct;
@@ -19,11 +33,11 @@ use std::fmt;
 
 pub use properties::Properties;
 
-/// A value as strictyaml sees it: a scalar is always text.
+/// A value as strictyaml parses it: every scalar is text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
     Text(String),
-    /// A plain `=` or `<<`, which strictyaml does not read as text.
+    /// An unquoted `=` or `<<`, which strictyaml does not parse as text.
     Indicator(String),
     List(Vec<Value>),
     Map(Vec<(String, Value)>),
@@ -39,7 +53,10 @@ impl Value {
     }
 }
 
-/// One thing that the strict reading finds wrong with a `SKILL.md`.
+/// An error of the strict validation of a `SKILL.md`.
+///
+/// The message is that of the reference validator, in its words and its notation of values; the
+/// code and the line are additions for programs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StrictError {
     code: &'static str,
@@ -51,6 +68,7 @@ impl StrictError {
     fn new(code: &'static str, message: String) -> Self {
         Self {
             code,
+            // Messages are printed as UTF-8, which has no halves of surrogate pairs.
             message: python::escape_surrogates(message),
             line: None,
         }
@@ -63,20 +81,20 @@ impl StrictError {
         }
     }
 
-    /// Returns the stable code of this class, as JSON output shows it.
+    /// Returns the stable code of the error's class, as JSON output shows it.
     #[must_use]
     pub fn code(&self) -> &'static str {
         self.code
     }
 
-    /// Returns the message of the reference tool, of several lines where it shows a place in the
-    /// file.
+    /// Returns the message of the reference validator; one about YAML has several lines, with a
+    /// snippet of the file.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// Returns the line of the file, counted from 1, where it is about one.
+    /// Returns the line of the file, counted from 1, for errors about YAML and encoding.
     #[must_use]
     pub fn line(&self) -> Option<usize> {
         self.line
@@ -91,19 +109,21 @@ impl fmt::Display for StrictError {
 
 impl std::error::Error for StrictError {}
 
-/// Lists the scalars of a YAML text that stand there without quotes, keys among them, in their
-/// order.
+/// Returns the unquoted scalars of a YAML text, keys included, in their order.
+///
+/// Flow style, anchors and tags are allowed here, since only the scanner runs.
 ///
 /// # Errors
-/// What this reading finds wrong with the text, and the line, counted from 1.
+/// The message of the scanner and the line, counted from 1.
 pub(crate) fn plain_scalars(yaml: &str) -> Result<Vec<String>, (String, usize)> {
+    // The scanner ends at the first NUL, as PyYAML does.
     let text: Vec<char> = yaml.chars().filter(|c| *c != '\0').chain(['\0']).collect();
     let mut scanner = scanner::Scanner::new(&text);
     let mut scalars = Vec::new();
     loop {
         let token = scanner
             .next_token()
-            .map_err(|problem| (problem.problem, problem.mark.line + 1))?;
+            .map_err(|error| (error.problem, error.mark.line + 1))?;
         match token.kind {
             token::TokenKind::StreamEnd => return Ok(scalars),
             token::TokenKind::Scalar { value, plain: true } => scalars.push(value),
@@ -112,11 +132,10 @@ pub(crate) fn plain_scalars(yaml: &str) -> Result<Vec<String>, (String, usize)> 
     }
 }
 
-/// Lists everything that skills-ref finds wrong with a `SKILL.md` in a directory of the name
-/// `directory`.
+/// Returns the errors that skills-ref reports for a `SKILL.md` in a directory called `directory`.
 ///
-/// A mistake in the YAML hides all others, as it does there. Time and memory are linear in `bytes`,
-/// which callers bound.
+/// The list is empty for a valid skill. An error in the YAML hides all others, as it does in the
+/// reference validator. Time and memory are linear in `bytes`, whose length callers limit.
 #[must_use]
 pub fn validate(bytes: &[u8], directory: &str) -> Vec<StrictError> {
     match parse_fields(bytes) {
@@ -125,11 +144,11 @@ pub fn validate(bytes: &[u8], directory: &str) -> Vec<StrictError> {
     }
 }
 
-/// Reads the fields as skills-ref's `read-properties` does: without checking more than that name
-/// and description are there.
+/// Parses the fields as `read-properties` of skills-ref does, without validating them.
 ///
 /// # Errors
-/// When the frontmatter cannot be read, or name or description is missing or blank.
+/// [`StrictError`] if the frontmatter cannot be parsed, or `name` or `description` is missing or
+/// blank.
 pub fn read_properties(bytes: &[u8]) -> Result<Properties, StrictError> {
     Properties::new(&parse_fields(bytes)?)
 }
@@ -144,20 +163,31 @@ fn parse_fields(bytes: &[u8]) -> Result<Vec<(String, Value)>, StrictError> {
         )
     })?;
     let text = universal_newlines(text);
-    let refused = |message: &str| StrictError::new("frontmatter", message.to_owned());
     let Some(rest) = text.strip_prefix("---") else {
-        return Err(refused("SKILL.md must start with YAML frontmatter (---)"));
+        return Err(frontmatter_error(
+            "SKILL.md must start with YAML frontmatter (---)",
+        ));
     };
+    // The reference validator splits the text, not its lines: a `---` in a value ends it as well.
     let Some((yaml, _)) = rest.split_once("---") else {
-        return Err(refused("SKILL.md frontmatter not properly closed with ---"));
+        return Err(frontmatter_error(
+            "SKILL.md frontmatter not properly closed with ---",
+        ));
     };
     match load_yaml(yaml)? {
         Some(Value::Map(entries)) => Ok(entries),
-        _ => Err(refused("SKILL.md frontmatter must be a YAML mapping")),
+        _ => Err(frontmatter_error(
+            "SKILL.md frontmatter must be a YAML mapping",
+        )),
     }
 }
 
+fn frontmatter_error(message: &str) -> StrictError {
+    StrictError::new("frontmatter", message.to_owned())
+}
+
 fn load_yaml(yaml: &str) -> Result<Option<Value>, StrictError> {
+    // The reference validator crashes on these characters; the scanner does not check them.
     if let Some((index, c)) = yaml.char_indices().find(|(_, c)| !is_yaml_printable(*c)) {
         let message = format!(
             "Invalid YAML in frontmatter: the character U+{:04X} is not allowed",
@@ -172,10 +202,11 @@ fn load_yaml(yaml: &str) -> Result<Option<Value>, StrictError> {
     let text: Vec<char> = yaml.chars().chain(['\0']).collect();
     let value = compose::compose_document(&text)
         .and_then(|node| node.as_ref().map(construct::construct_document).transpose());
-    value.map_err(|problem| {
-        let message = format!("Invalid YAML in frontmatter: {}", problem.render(&text));
-        // The first line of the YAML is the rest of the line of the opening fence.
-        StrictError::with_line("yaml", message, problem.mark.line + 1)
+    value.map_err(|error| {
+        let message = format!("Invalid YAML in frontmatter: {}", error.render(&text));
+        // Line 0 of the YAML is the rest of the line with the opening delimiter, line 1 of the
+        // file.
+        StrictError::with_line("yaml", message, error.mark.line + 1)
     })
 }
 
@@ -183,7 +214,7 @@ fn line_number(before: &[u8]) -> usize {
     1 + before.iter().filter(|byte| **byte == b'\n').count()
 }
 
-/// Python reads all line ends as `\n`.
+/// Converts all line ends to `\n`, as Python does when it opens a file as text.
 fn universal_newlines(text: &str) -> String {
     if text.contains('\r') {
         text.replace("\r\n", "\n").replace('\r', "\n")

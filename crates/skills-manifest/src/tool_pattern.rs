@@ -1,12 +1,25 @@
-//! One entry of `allowed-tools`: `Parsed`, `Bash(git:*)`.
+//! Entries of `allowed-tools` and `disallowed-tools`, such as `Read` and `Bash(git:*)`.
 
 use std::fmt;
 
 use crate::is_invisible;
 
-/// One entry of `allowed-tools`: a tool, and perhaps a pattern in parentheses.
+/// An entry of `allowed-tools` or `disallowed-tools`: a tool, optionally with a pattern in
+/// parentheses.
 ///
-/// It is what the skill *asks for*. What it gets is decided elsewhere.
+/// In `allowed-tools` it is a request of the skill and grants nothing; a policy decides. Its
+/// `Display` form is the entry in the notation of the file.
+///
+/// ```
+/// use skills_manifest::{ArgumentMatcher, Document};
+///
+/// let file = b"---\nname: a\ndescription: b\nallowed-tools: Bash(git:*) mcp__github__list\n---\n";
+/// let document = Document::parse(file)?;
+/// let [git, github] = document.manifest().allowed_tools() else { unreachable!() };
+/// assert_eq!(git.argument_matcher(), ArgumentMatcher::Prefix("git"));
+/// assert_eq!(github.mcp_server_and_tool(), Some(("github", Some("list"))));
+/// # Ok::<(), skills_manifest::ManifestError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize)]
 pub struct ToolPattern {
     tool: String,
@@ -15,20 +28,21 @@ pub struct ToolPattern {
 }
 
 impl ToolPattern {
-    /// Returns the tool's name as written: `Parsed`, `mcp__server__tool`.
+    /// Returns the name of the tool as written, such as `Read` or `mcp__server__tool`.
     #[must_use]
     pub fn tool(&self) -> &str {
         &self.tool
     }
 
-    /// Returns the text between the parentheses: `git:*` of `Bash(git:*)`.
+    /// Returns the text between the parentheses, such as `git:*` of `Bash(git:*)`.
     #[must_use]
     pub fn pattern(&self) -> Option<&str> {
         self.pattern.as_deref()
     }
 
-    /// Returns what the parentheses say of the tool's argument; no parentheses, `*` and nothing
-    /// mean any.
+    /// Returns the arguments that the pattern matches.
+    ///
+    /// Without parentheses, and for `()` and `(*)`, all arguments match.
     #[must_use]
     pub fn argument_matcher(&self) -> ArgumentMatcher<'_> {
         match self.pattern.as_deref() {
@@ -37,6 +51,7 @@ impl ToolPattern {
                 .strip_suffix(":*")
                 .or_else(|| pattern.strip_suffix(" *"))
             {
+                // `git * push:*` is not a prefix: the first `*` matches text too.
                 Some(prefix) if !prefix.contains('*') => ArgumentMatcher::Prefix(prefix),
                 _ if pattern.contains('*') => ArgumentMatcher::Glob(pattern),
                 _ => ArgumentMatcher::Exact(pattern),
@@ -44,8 +59,9 @@ impl ToolPattern {
         }
     }
 
-    /// Returns server and tool of `mcp__server__tool`; the tool is missing when all of the server's
-    /// are meant.
+    /// Returns the server and the tool of `mcp__server__tool`, or `None` for other tools.
+    ///
+    /// The tool is `None` for `mcp__server` and `mcp__server__*`, which mean all of its tools.
     #[must_use]
     pub fn mcp_server_and_tool(&self) -> Option<(&str, Option<&str>)> {
         let rest = self.tool.strip_prefix("mcp__")?;
@@ -56,58 +72,55 @@ impl ToolPattern {
             .then_some((server, tool.filter(|tool| !tool.is_empty() && *tool != "*")))
     }
 
-    /// Reads the string form, in which spaces and commas outside parentheses separate entries:
-    /// `Parsed, Bash(git add:*) Grep`.
+    /// Parses a text with spaces and commas between entries: `Read, Bash(git add:*) Grep`.
     ///
-    /// Returns the entries, and the pieces that are none (unbalanced parentheses, no tool before
-    /// them).
+    /// Separators inside of parentheses belong to the pattern. Returns the entries and the invalid
+    /// pieces (unbalanced parentheses, no tool before them), both in the order of the text.
     pub(crate) fn parse_list(text: &str) -> (Vec<Self>, Vec<String>) {
-        let (mut rules, mut bad) = (Vec::new(), Vec::new());
+        let mut patterns = Vec::new();
+        let mut invalid = Vec::new();
         for piece in split_entries(text) {
             match Self::parse(piece) {
-                Some(rule) => rules.push(rule),
-                None => bad.push(piece.to_owned()),
+                Some(pattern) => patterns.push(pattern),
+                None => invalid.push(piece.to_owned()),
             }
         }
-        (rules, bad)
+        (patterns, invalid)
     }
 
     fn parse(piece: &str) -> Option<Self> {
+        // Approval prompts show entries, so an entry must look like what it matches.
         if piece.chars().any(is_invisible) {
             return None;
         }
-        // What is left of a list or mapping that was no YAML is no tool.
-        let is_name = |tool: &str| {
-            !tool.is_empty()
-                && !tool.contains(['[', ']', '{', '}', '"', '\'', '`'])
-                && !tool.ends_with(':')
-        };
         let Some((tool, rest)) = piece.split_once('(') else {
-            let good = !piece.contains(')') && is_name(piece);
-            return good.then(|| Self {
+            let is_valid = !piece.contains(')') && is_tool_name(piece);
+            return is_valid.then(|| Self {
                 tool: piece.to_owned(),
                 pattern: None,
             });
         };
         let pattern = rest.strip_suffix(')')?.trim();
-        is_name(tool).then(|| Self {
+        is_tool_name(tool).then(|| Self {
             tool: tool.to_owned(),
             pattern: Some(pattern.to_owned()),
         })
     }
 }
 
-/// What a rule says of a tool's argument.
+/// The arguments of a tool that a pattern matches.
+///
+/// What an argument is depends on the tool: a command line for `Bash`, a path for `Read`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ArgumentMatcher<'a> {
-    /// Anything.
+    /// All arguments.
     Any,
-    /// Arguments that begin with these words: `git` of `Bash(git:*)` and of `Bash(git *)`.
+    /// Arguments that start with these words: `git` of `Bash(git:*)` and of `Bash(git *)`.
     Prefix(&'a str),
     /// This argument only.
     Exact(&'a str),
-    /// Arguments that fit this pattern, in which `*` stands for anything.
+    /// Arguments that match this pattern, in which `*` matches any text.
     Glob(&'a str),
 }
 
@@ -120,11 +133,19 @@ impl fmt::Display for ToolPattern {
     }
 }
 
+/// Returns whether a text can be the name of a tool.
+///
+/// Brackets, quotes and a trailing colon are remains of a YAML list or mapping that did not parse.
+fn is_tool_name(text: &str) -> bool {
+    !text.is_empty() && !text.contains(['[', ']', '{', '}', '"', '\'', '`']) && !text.ends_with(':')
+}
+
 fn split_entries(text: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0usize;
     text.split(move |c: char| {
         match c {
             '(' => depth += 1,
+            // A stray `)` must not unbalance the parentheses of later entries.
             ')' => depth = depth.saturating_sub(1),
             _ => {}
         }
@@ -137,13 +158,11 @@ fn split_entries(text: &str) -> impl Iterator<Item = &str> {
 mod tests {
     use super::*;
 
-    fn check(text: &str, expected: &[&str], bad: &[&str]) {
-        let (rules, dropped) = ToolPattern::parse_list(text);
-        let rules: Vec<String> = rules.iter().map(ToString::to_string).collect();
-        assert_eq!(
-            (rules.as_slice(), dropped.as_slice()),
-            (strings(expected).as_slice(), strings(bad).as_slice())
-        );
+    fn check(text: &str, expected: &[&str], expected_invalid: &[&str]) {
+        let (patterns, invalid) = ToolPattern::parse_list(text);
+        let patterns: Vec<String> = patterns.iter().map(ToString::to_string).collect();
+        assert_eq!(patterns, strings(expected), "{text}");
+        assert_eq!(invalid, strings(expected_invalid), "{text}");
     }
 
     fn strings(texts: &[&str]) -> Vec<String> {
@@ -163,10 +182,10 @@ mod tests {
     }
 
     #[test]
-    fn patterns_are_prefixes_in_both_spellings() {
+    fn prefixes_are_recognized_in_both_notations() {
         let matcher = |text: &str| {
             ToolPattern::parse(text)
-                .map(|rule| format!("{:?}", rule.argument_matcher()))
+                .map(|pattern| format!("{:?}", pattern.argument_matcher()))
                 .unwrap_or_default()
         };
         for (text, expected) in [
@@ -188,20 +207,21 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_is_a_tool_and_perhaps_a_pattern() {
-        let (rules, _) = ToolPattern::parse_list("Read Bash( git:* )");
-        let parts: Vec<_> = rules
+    fn an_entry_is_a_tool_with_an_optional_pattern() {
+        let (patterns, _) = ToolPattern::parse_list("Read Bash( git:* )");
+        let parts: Vec<_> = patterns
             .iter()
-            .map(|rule| (rule.tool(), rule.pattern()))
+            .map(|entry| (entry.tool(), entry.pattern()))
             .collect();
         assert_eq!(parts, [("Read", None), ("Bash", Some("git:*"))]);
     }
 
     #[test]
-    fn mcp_names_have_a_server_and_perhaps_a_tool() {
+    fn mcp_names_have_a_server_and_an_optional_tool() {
         let mcp = |text: &str| {
-            ToolPattern::parse(text).and_then(|rule| {
-                rule.mcp_server_and_tool()
+            ToolPattern::parse(text).and_then(|entry| {
+                entry
+                    .mcp_server_and_tool()
                     .map(|(server, tool)| format!("{server} {tool:?}"))
             })
         };
@@ -216,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn unreadable_entries_are_named_and_grant_nothing() {
+    fn invalid_entries_are_returned_separately() {
         check("Bash(git", &[], &["Bash(git"]);
         check("Read Bash) Grep", &["Read", "Grep"], &["Bash)"]);
         check("(git) Read", &["Read"], &["(git)"]);

@@ -1,10 +1,16 @@
-//! What is wrong with a skill that loads all the same.
+//! Warnings: the non-fatal problems of a `SKILL.md`.
 
 use std::fmt;
 
+use crate::invisible::escape_invisible;
 use crate::{NameError, Position, SpecViolation};
 
-/// One thing that is wrong with a `SKILL.md` that loads all the same.
+/// A non-fatal problem of a `SKILL.md`: the skill still loads.
+///
+/// A field that cannot be parsed is dropped, and a restriction among them counts as set, so that no
+/// warning ever means a skill with more permissions than its author wrote. [`kind`](Self::kind) is
+/// for programs, the `Display` form (`line 3: …`) for people; it contains no path, which the caller
+/// knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     kind: WarningKind,
@@ -16,19 +22,21 @@ impl Warning {
         Self { kind, position }
     }
 
-    /// Returns what is wrong.
+    /// Returns the class of the warning with its facts, to branch on.
     #[must_use]
     pub fn kind(&self) -> &WarningKind {
         &self.kind
     }
 
-    /// Returns the line of the file, counted from 1.
+    /// Returns the line of the file, counted from 1, or `None` if it is not known.
     #[must_use]
     pub fn line(&self) -> Option<usize> {
         self.position.map(|position| position.line)
     }
 
-    /// Returns the line and column in the file.
+    /// Returns the line and column in the file, or `None` if they are not known.
+    ///
+    /// For a field, this is where its value starts.
     #[must_use]
     pub fn position(&self) -> Option<Position> {
         self.position
@@ -45,127 +53,133 @@ impl fmt::Display for Warning {
 }
 
 /// The classes of [`Warning`], with the facts of each.
+///
+/// The `Display` form is a message of one line, `<fact>; <effect>`, in which characters that a
+/// terminal could act on are escaped. [`code`](Self::code) is stable across releases, the words of
+/// the messages are not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WarningKind {
-    /// The file starts with a byte order mark, which was skipped.
+    /// The file starts with a UTF-8 byte order mark, which was skipped.
     ByteOrderMark,
-    /// Blank lines stand before the opening fence.
+    /// Blank lines precede the opening delimiter.
     BlankBeforeDelimiter,
-    /// An HTML comment stands before the opening fence; it was skipped.
+    /// An HTML comment precedes the opening delimiter; it was skipped.
     CommentBeforeDelimiter,
-    /// The frontmatter stands in a Markdown code block.
+    /// The frontmatter is inside a Markdown code block.
     FrontmatterInCodeBlock,
-    /// A fence has more than three dashes or a backslash.
+    /// A delimiter has more than three dashes, or a backslash before them.
     NonStandardDelimiter,
-    /// The file begins with a field; its fields up to the first empty line were read.
+    /// The file starts with a field instead of `---`; its fields up to the first blank line were
+    /// read.
     MissingDelimiters,
-    /// No fence closes the frontmatter; its fields were read.
+    /// No delimiter closes the frontmatter; its fields up to the first blank line were read.
     UnclosedFrontmatter,
-    /// The frontmatter is no YAML; what was done about it follows.
+    /// The frontmatter is not valid YAML and was repaired; each repair is a warning of its own.
     YamlRepaired {
-        /// What the YAML library says of it.
+        /// The message of the YAML library.
         problem: String,
     },
-    /// A key of a mapping is itself a mapping or a list, which is not read; what was done about it
-    /// follows.
+    /// A key of a mapping is itself a mapping or a list, which is rejected; each repair is a
+    /// warning of its own.
     KeyNotScalar {
-        /// What the key is.
+        /// The type of the key, such as `a mapping`.
         found: &'static str,
     },
-    /// A value was put in quotes, because YAML does not read it as it stands.
+    /// A value that is not valid YAML was read as text, as if it were in quotes.
     ValueQuoted {
-        /// The key before it, or `-` for an item of a list.
+        /// The key of the value, or `-` for an item of a list.
         key: String,
     },
-    /// A line is indented with tabs, which were read as spaces.
+    /// A line is indented with tabs, each of which was read as two spaces.
     TabIndentation,
-    /// Nothing but the lines of this field could be read.
+    /// The YAML could not be parsed; this field was recovered from its line alone.
     RecoveredFromLine {
         /// The field.
         field: &'static str,
     },
-    /// A key stands twice in one mapping; the first was kept.
+    /// A key occurs twice in one mapping; the first value was kept.
     DuplicateKey(String),
-    /// A field is spelled otherwise than clients spell it.
+    /// A field has a non-standard spelling, such as `allowed_tools`.
     MisspelledField {
-        /// As it stands in the file.
+        /// The spelling in the file.
         raw: String,
-        /// As it should be.
+        /// The standard spelling.
         field: &'static str,
     },
-    /// `<<` is an ordinary key here; what it would merge was not read.
+    /// `<<` is an ordinary key; the fields that it would merge were ignored.
     MergeKey,
-    /// A value has a YAML tag, which was dropped and never acted on.
+    /// A value has a YAML tag, which was ignored.
     TagDropped,
-    /// A declared restriction could not be read; the model is not offered the skill and its
-    /// programs do not run.
+    /// A declared restriction could not be parsed; the skill is not model-invocable and its scripts
+    /// do not run.
     UnparsedRestriction(&'static str),
-    /// `name` is no usable name; it was dropped and the directory's name serves.
+    /// `name` is not a valid [`SkillName`](crate::SkillName); the name of the directory is used.
     InvalidName(NameError),
-    /// `name` works but breaks a rule of the specification.
+    /// `name` is accepted but violates a rule of the specification.
     NameViolatesSpec(SpecViolation),
-    /// A text holds characters that no reader sees; they are taken out where it is shown.
+    /// A text contains invisible characters; prompts and lists drop them.
     InvisibleText {
-        /// The field, or `body`.
+        /// The field, `frontmatter` for all other fields, or `body`.
         field: &'static str,
-        /// The first of them.
+        /// The first of them, as a Unicode code point.
         code_point: u32,
-        /// What tag characters among them spell; empty when there are none.
+        /// The ASCII text that tag characters among them encode; empty if there are none.
         decoded_tags: String,
     },
-    /// A value longer than the specification allows; kept whole.
+    /// A value is longer than the specification allows; it was kept whole.
     TooLong {
         /// The field.
         field: &'static str,
         /// Its length in characters.
         characters: usize,
-        /// The most that the specification allows.
+        /// The maximum of the specification, in characters.
         limit: usize,
     },
-    /// A field has a type that cannot be read; it was dropped, and its most restrictive reading
-    /// holds.
+    /// A field has an unsupported type; it was dropped, and a restriction counts as set.
     WrongType {
         /// The field.
         field: &'static str,
-        /// What it should be.
+        /// The supported types.
         expected: &'static str,
-        /// What stands there.
+        /// The type in the file.
         found: &'static str,
     },
-    /// A field should be text but is something else, which was read as text.
+    /// A field should be text but is another scalar or a list, which was converted to text.
     NotText {
         /// The field.
         field: &'static str,
     },
-    /// `context` has a value that no client knows; dropped.
+    /// `context` has an unknown value; it was dropped and counts as an unparsed restriction.
     UnknownContext(String),
-    /// An entry of `allowed-tools` or `disallowed-tools` could not be read; dropped, it grants
+    /// An entry of `allowed-tools` or `disallowed-tools` is invalid; it was dropped and grants
     /// nothing.
     InvalidToolPattern {
         /// The field.
         field: &'static str,
-        /// The entry.
+        /// The entry as written.
         entry: String,
     },
-    /// A part of `metadata` has a type that cannot be read; it was not understood.
+    /// A value in `metadata` has an unsupported type and was ignored.
     MetadataType {
-        /// The keys below `metadata`, with dots between them.
+        /// The path below `metadata`, with dots between the keys.
         key: String,
-        /// What it should be.
+        /// The supported types.
         expected: &'static str,
-        /// What stands there.
+        /// The type in the file.
         found: &'static str,
     },
-    /// `metadata` or a part of it is text that is no JSON.
+    /// `metadata` or a value in it is neither a mapping nor JSON text of one.
     InvalidMetadataJson {
-        /// The key of `metadata`; empty for all of it.
+        /// The key below `metadata`; empty for `metadata` itself.
         key: String,
     },
 }
 
 impl WarningKind {
-    /// Whether something of the frontmatter may have been missed.
+    /// Returns whether the parser may have missed fields of the frontmatter.
+    ///
+    /// The caller then searches the raw text for restrictions that were not parsed.
     pub(crate) fn may_have_lost_fields(&self) -> bool {
         matches!(
             self,
@@ -180,8 +194,11 @@ impl WarningKind {
     }
 
     /// Returns the stable code of this class, as JSON output shows it.
+    ///
+    /// Codes stay when variants or messages are renamed.
     #[must_use]
     pub fn code(&self) -> &'static str {
+        // Some codes have older words than the variants: programs of users compare them.
         match self {
             Self::ByteOrderMark => "byte-order-mark",
             Self::BlankBeforeDelimiter => "blank-before-fence",
@@ -215,49 +232,130 @@ impl WarningKind {
 }
 
 impl fmt::Display for WarningKind {
+    // Each message is `<fact>; <effect or remedy>`, without a full stop.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::ByteOrderMark => f.write_str("byte order mark skipped; save the file without one"),
-            Self::BlankBeforeDelimiter => f.write_str("blank lines before the first `---`; other clients refuse them"),
-            Self::CommentBeforeDelimiter => f.write_str("a comment stands before the first `---`; other clients refuse it"),
-            Self::FrontmatterInCodeBlock => f.write_str("the frontmatter stands in a code block; other clients refuse it"),
-            Self::NonStandardDelimiter => f.write_str("read as a fence; write exactly `---`"),
+            Self::ByteOrderMark => {
+                f.write_str("byte order mark skipped; save the file without one")
+            }
+            Self::BlankBeforeDelimiter => {
+                f.write_str("blank lines before the opening `---`; other clients reject them")
+            }
+            Self::CommentBeforeDelimiter => {
+                f.write_str("comment before the opening `---`; other clients reject it")
+            }
+            Self::FrontmatterInCodeBlock => {
+                f.write_str("the frontmatter is in a code block; other clients reject it")
+            }
+            Self::NonStandardDelimiter => {
+                f.write_str("non-standard delimiter; write exactly `---`")
+            }
             Self::MissingDelimiters => {
-                f.write_str("no fences: fields read up to the first empty line that none follows; put `---` before and behind them")
+                f.write_str("missing `---` delimiters; fields read up to the first blank line")
             }
-            Self::UnclosedFrontmatter => f.write_str(
-                "no `---` closes the frontmatter: fields read up to the first empty line that none follows; put one behind them",
+            Self::UnclosedFrontmatter => {
+                f.write_str("missing closing `---`; fields read up to the first blank line")
+            }
+            Self::YamlRepaired { problem } => write!(f, "invalid YAML, repaired: {problem}"),
+            Self::KeyNotScalar { found } => write!(
+                f,
+                "a key is {found}; write keys as text and quote values that contain `{{{{`"
             ),
-            Self::YamlRepaired { problem } => write!(f, "read all the same, but not valid YAML: {problem}"),
-            Self::KeyNotScalar { found } => write!(f, "a key is {found}; write keys as text, and a value that holds `{{{{` in quotes"),
-            Self::ValueQuoted { key } => write!(f, "the value of {key:?} was read as one text; put it in quotes"),
-            Self::TabIndentation => f.write_str("tabs read as spaces; YAML forbids tabs before a key"),
-            Self::RecoveredFromLine { field } => write!(f, "only the line of `{field}` was read"),
-            Self::DuplicateKey(key) => write!(f, "{key:?} stands twice; the first was kept"),
-            Self::MisspelledField { raw: written, field } => write!(f, "{written:?} read as `{field}`"),
-            Self::MergeKey => f.write_str("`<<` is not merged; write the fields out"),
-            Self::TagDropped => f.write_str("YAML tags (`!…`) dropped; write plain values"),
-            Self::UnparsedRestriction(field) => {
-                write!(f, "`{field}` could not be read; until it is mended the model is not offered the skill and nothing of it runs")
+            Self::ValueQuoted { key } => {
+                let key = escape_invisible(key);
+                write!(
+                    f,
+                    "the value of `{key}` is not valid YAML; read as text, put it in quotes"
+                )
             }
-            Self::InvalidName(error) => write!(f, "name dropped: {error}"),
-            Self::NameViolatesSpec(problem) => write!(f, "name {problem}"),
-            Self::InvisibleText { field, code_point, decoded_tags: spelled } => {
-                write!(f, "`{field}` holds the invisible character U+{code_point:04X}")?;
-                if spelled.is_empty() { Ok(()) } else { write!(f, "; hidden text: {spelled:?}") }
+            Self::TabIndentation => {
+                f.write_str("tabs in the indentation; read as spaces, YAML forbids tabs there")
             }
-            Self::TooLong { field, characters, limit } => {
-                write!(f, "`{field}` has {characters} characters, the specification allows {limit}")
+            Self::RecoveredFromLine { field } => {
+                write!(
+                    f,
+                    "`{field}` recovered from its line; other fields are ignored"
+                )
             }
-            Self::WrongType { field, expected, found } => {
-                write!(f, "`{field}` dropped: expected {expected}, found {found}")
+            Self::DuplicateKey(key) => {
+                write!(
+                    f,
+                    "duplicate key `{}`; using the first",
+                    escape_invisible(key)
+                )
             }
-            Self::NotText { field } => write!(f, "`{field}` is not text; put it in quotes"),
-            Self::UnknownContext(value) => write!(f, "`context` dropped: {value:?} is not `fork`"),
-            Self::InvalidToolPattern { field, entry } => write!(f, "`{field}` entry dropped: {entry:?}"),
-            Self::MetadataType { key, expected, found } => write!(f, "`metadata.{key}` not understood: expected {expected}, found {found}"),
-            Self::InvalidMetadataJson { key } if key.is_empty() => f.write_str("`metadata` dropped: the text is no JSON"),
-            Self::InvalidMetadataJson { key } => write!(f, "`metadata.{key}` not understood: the text is no JSON"),
+            Self::MisspelledField { raw, field } => {
+                write!(
+                    f,
+                    "unknown field `{}`; read as `{field}`",
+                    escape_invisible(raw)
+                )
+            }
+            Self::MergeKey => f.write_str("merge key `<<` is ignored; write the fields out"),
+            Self::TagDropped => f.write_str("YAML tags (`!…`) are ignored; write plain values"),
+            Self::UnparsedRestriction(field) => write!(
+                f,
+                "cannot parse `{field}`; the skill is disabled for the model and its scripts do not run"
+            ),
+            Self::InvalidName(error) => write!(f, "{error}; using the directory name"),
+            Self::NameViolatesSpec(violation) => write!(f, "`name` {violation}"),
+            Self::InvisibleText {
+                field,
+                code_point,
+                decoded_tags,
+            } => {
+                write!(
+                    f,
+                    "`{field}` contains the invisible character U+{code_point:04X}"
+                )?;
+                if decoded_tags.is_empty() {
+                    Ok(())
+                } else {
+                    write!(f, "; hidden text: {decoded_tags:?}")
+                }
+            }
+            Self::TooLong {
+                field,
+                characters,
+                limit,
+            } => write!(f, "`{field}` is {characters} characters, limit {limit}"),
+            Self::WrongType {
+                field,
+                expected,
+                found,
+            } => write!(
+                f,
+                "invalid type for `{field}`: expected {expected}, found {found}; ignored"
+            ),
+            Self::NotText { field } => {
+                write!(f, "`{field}` is not text; read as text, put it in quotes")
+            }
+            Self::UnknownContext(value) => write!(
+                f,
+                "invalid value `{}` for `context`: expected `fork`; ignored",
+                escape_invisible(value)
+            ),
+            Self::InvalidToolPattern { field, entry } => {
+                write!(
+                    f,
+                    "invalid entry `{}` in `{field}`; ignored",
+                    escape_invisible(entry)
+                )
+            }
+            Self::MetadataType {
+                key,
+                expected,
+                found,
+            } => write!(
+                f,
+                "invalid type for `metadata.{key}`: expected {expected}, found {found}; ignored"
+            ),
+            Self::InvalidMetadataJson { key } if key.is_empty() => {
+                f.write_str("`metadata` is not valid JSON; ignored")
+            }
+            Self::InvalidMetadataJson { key } => {
+                write!(f, "`metadata.{key}` is not valid JSON; ignored")
+            }
         }
     }
 }

@@ -1,7 +1,8 @@
-//! The only module that knows the YAML library; a successor replaces this file.
+//! Parses YAML into JSON values. Only this module depends on the YAML library.
 //!
-//! The library bounds nesting (128 levels) and the number of aliases it follows, but neither the
-//! text that aliases multiply nor the time that unclosed brackets take. Both are bounded here.
+//! The library limits nesting (128 levels) and the number of aliases that it resolves, but neither
+//! the size to which aliases expand nor the time for unclosed brackets. This module limits both,
+//! since frontmatter is not trusted.
 
 mod emit;
 mod fast;
@@ -16,55 +17,57 @@ use serde_json::{Map, Number, Value};
 
 use crate::MAX_FRONTMATTER_BYTES;
 pub(crate) use emit::{Field, write_fields};
-pub(crate) use fast::{parse_mapping as simple, peek_name};
+pub(crate) use fast::{parse_mapping as parse_fast, peek_name};
 
-/// The most brackets that may be open at once, quoted ones included.
+/// Maximum number of open brackets at any point, including those in quotes.
 const MAX_OPEN_BRACKETS: usize = 500;
-/// The most opening brackets in all: closing ones in quotes close nothing, and telling them apart
-/// takes a parser.
+/// Maximum number of opening brackets in total.
+///
+/// A closing bracket in quotes closes nothing, but only a parser could tell; without this limit,
+/// such brackets would hide open ones from the count.
 const MAX_BRACKETS: usize = 2_000;
-/// How much text the values may hold once aliases are followed, each value counting some bytes on
-/// top.
+/// Maximum size of all values after aliases are resolved, in bytes of text plus
+/// [`VALUE_OVERHEAD_BYTES`] for each value.
 const MAX_EXPANDED_BYTES: usize = 4 * MAX_FRONTMATTER_BYTES;
 const VALUE_OVERHEAD_BYTES: usize = 8;
-/// The most repeated keys of inner mappings that are noted.
+/// Maximum number of recorded duplicate keys in nested mappings.
 const MAX_DUPLICATE_KEYS: usize = 50;
 
-/// What a text of YAML holds.
+/// A parsed YAML document.
 #[derive(Debug)]
 pub(crate) struct Parsed {
     pub(crate) value: Value,
-    /// The keys that stand twice in one mapping; the first of each was kept.
+    /// The keys that occur twice in one mapping; the first value was kept.
     pub(crate) duplicate_keys: Vec<DuplicateKey>,
-    /// Whether a value had a tag, which was dropped.
+    /// Whether a value had a tag, which was ignored.
     pub(crate) has_tags: bool,
 }
 
-/// What a text of YAML holds, and what of it JSON cannot say or readers take differently.
+/// A parsed YAML document with what JSON cannot express or YAML parsers disagree about.
 #[derive(Debug)]
 pub(crate) struct ParsedExact {
     pub(crate) value: Value,
-    /// The first key that stands twice in one mapping.
+    /// The first key that occurs twice in one mapping.
     pub(crate) duplicate_key: Option<String>,
     /// Whether a value had a tag.
     pub(crate) has_tags: bool,
-    /// Whether a key was a scalar but no text, or `<<`.
+    /// Whether a key was a scalar other than text, or `<<`.
     pub(crate) has_non_text_key: bool,
-    /// Whether a number was infinite, none, or longer than 64 bits.
+    /// Whether a number was infinite, not a number, or longer than 64 bits.
     pub(crate) has_unrepresentable_number: bool,
 }
 
-/// A key that stands twice in one mapping.
+/// A key that occurs twice in one mapping.
 #[derive(Debug)]
 pub(crate) struct DuplicateKey {
     pub(crate) key: String,
     pub(crate) is_top_level: bool,
 }
 
-/// Why a text is no YAML that is read; lines and columns count from 1.
+/// An error of the parser; lines and columns are counted from 1.
 #[derive(Debug)]
 pub(crate) enum ParseError {
-    /// It breaks the grammar.
+    /// The text is not valid YAML.
     Syntax {
         message: String,
         line: usize,
@@ -76,41 +79,42 @@ pub(crate) enum ParseError {
         line: usize,
         column: usize,
     },
-    /// Nesting, brackets or aliases are beyond all measure.
+    /// Nesting, brackets or aliases exceed a limit.
     BudgetExceeded { message: String, line: usize },
 }
 
-/// Reads one document.
+/// Parses one document.
 ///
-/// Tags are dropped and never acted on, merge keys are ordinary keys; numbers, truth values and
-/// `null` as keys are written as text, and keys that are mappings or lists are refused. A number is
-/// a number only when JSON writes it the same way: `1.10`, `0x1F` and `1e3` are text.
+/// Tags are ignored, and merge keys are ordinary keys. Numbers, booleans and `null` as keys become
+/// text; keys that are mappings or lists are rejected. A number stays a number only if JSON writes
+/// it in the same way: `1.10`, `0x1F` and `1e3` become text, since authors mean versions and words.
 pub(crate) fn parse(yaml: &str) -> Result<Parsed, ParseError> {
     let (mut value, state) = build_value(yaml)?;
-    let repeated = state.duplicate_keys.into_inner();
-    // With a key left out, the second reading would not stand beside the first.
-    if state.has_numbers.get() && repeated.is_empty() {
+    let duplicate_keys = state.duplicate_keys.into_inner();
+    // The second pass walks the text and the values in parallel, which a dropped duplicate would
+    // shift.
+    if state.has_numbers.get() && duplicate_keys.is_empty() {
         number_text::restore_number_text(yaml, &mut value);
     }
     Ok(Parsed {
         value,
-        duplicate_keys: repeated,
+        duplicate_keys,
         has_tags: state.has_tags.get(),
     })
 }
 
-/// Reads one document as YAML has it, numbers among them: `1.10` is 1.1, `0x1F` is 31.
+/// Parses one document with the numbers of YAML: `1.10` is 1.1, `0x1F` is 31.
 pub(crate) fn parse_exact(yaml: &str) -> Result<ParsedExact, ParseError> {
     let (value, state) = build_value(yaml)?;
-    let repeated = state
+    let duplicate_key = state
         .duplicate_keys
         .into_inner()
         .into_iter()
         .next()
-        .map(|repeated| repeated.key);
+        .map(|duplicate| duplicate.key);
     Ok(ParsedExact {
         value,
-        duplicate_key: repeated,
+        duplicate_key,
         has_tags: state.has_tags.get(),
         has_non_text_key: state.has_non_text_key.get(),
         has_unrepresentable_number: state.has_unrepresentable_number.get(),
@@ -121,7 +125,7 @@ fn build_value(yaml: &str) -> Result<(Value, BuildState), ParseError> {
     if let Some(line) = find_excess_brackets(yaml) {
         return Err(ParseError::BudgetExceeded {
             message: format!(
-                "more than {MAX_OPEN_BRACKETS} open brackets, or {MAX_BRACKETS} in all"
+                "more than {MAX_OPEN_BRACKETS} open brackets, or {MAX_BRACKETS} in total"
             ),
             line: line + 1,
         });
@@ -137,11 +141,12 @@ fn build_value(yaml: &str) -> Result<(Value, BuildState), ParseError> {
     Ok((value, state))
 }
 
-/// Takes the library's own position out of its message.
+/// Converts an error of the library, whose message contains positions of its own.
 fn to_parse_error(error: &serde_yaml::Error, state: &BuildState) -> ParseError {
     let (line, column) = error
         .location()
         .map_or((1, 1), |at| (at.line().max(1), at.column().max(1)));
+    // The state tells what this module rejected; the library only relays the message.
     if let Some(found) = state.rejected_key.get() {
         return ParseError::KeyNotScalar {
             found,
@@ -149,6 +154,7 @@ fn to_parse_error(error: &serde_yaml::Error, state: &BuildState) -> ParseError {
             column,
         };
     }
+    // The library has no kinds of errors, so its limits are recognized by their messages.
     let message = strip_positions(&error.to_string());
     if state.is_over_budget.get()
         || message.contains("recursion limit")
@@ -164,18 +170,24 @@ fn to_parse_error(error: &serde_yaml::Error, state: &BuildState) -> ParseError {
     }
 }
 
-/// Finds the line, counted from 0, on which too many brackets are open: the library's time grows
-/// with the square of them.
+/// Returns the line, counted from 0, on which the number of brackets exceeds a limit.
+///
+/// The time of the library grows with the square of the open brackets, so this check comes before
+/// it.
 fn find_excess_brackets(yaml: &str) -> Option<usize> {
-    let (mut open, mut all) = (0usize, 0usize);
+    let mut open = 0usize;
+    let mut total = 0usize;
     for (line, text) in yaml.lines().enumerate() {
         for byte in text.bytes() {
             match byte {
-                b'[' | b'{' => (open, all) = (open + 1, all + 1),
+                b'[' | b'{' => {
+                    open += 1;
+                    total += 1;
+                }
                 b']' | b'}' => open = open.saturating_sub(1),
                 _ => {}
             }
-            if open > MAX_OPEN_BRACKETS || all > MAX_BRACKETS {
+            if open > MAX_OPEN_BRACKETS || total > MAX_BRACKETS {
                 return Some(line);
             }
         }
@@ -183,24 +195,26 @@ fn find_excess_brackets(yaml: &str) -> Option<usize> {
     None
 }
 
-/// Takes ` at line 2 column 7` out of a message: it counts from the fence, and the place is told
-/// beside it.
+/// Removes ` at line 2 column 7` from a message.
+///
+/// These lines are counted from the delimiter; callers report the position in the file instead.
 fn strip_positions(message: &str) -> String {
     let mut parts = message.split(" at line ");
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let digits = |text: &str| text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        let rest = &part[part.len() - digits(part)..];
-        let rest = rest
-            .strip_prefix(" column ")
-            .map_or(rest, |column| &column[column.len() - digits(column)..]);
-        out.push_str(rest);
+        let rest = skip_digits(part);
+        out.push_str(rest.strip_prefix(" column ").map_or(rest, skip_digits));
     }
     out
 }
 
-/// What is known while values are built.
+fn skip_digits(text: &str) -> &str {
+    text.trim_start_matches(|c: char| c.is_ascii_digit())
+}
+
+/// The state that all builders of one document share.
 struct BuildState {
+    // Cells: serde passes seeds by value, and each node has its own.
     budget: Cell<usize>,
     is_over_budget: Cell<bool>,
     has_numbers: Cell<bool>,
@@ -226,7 +240,7 @@ impl Default for BuildState {
     }
 }
 
-/// Builds a JSON value while the budget lasts.
+/// Builds a JSON value from the events of the library, within the budget.
 #[derive(Clone, Copy)]
 struct ValueBuilder<'a> {
     state: &'a BuildState,
@@ -234,7 +248,7 @@ struct ValueBuilder<'a> {
     role: NodeRole,
 }
 
-/// The part of a mapping that is built; whatever is in no mapping is a value.
+/// Whether a node is the key of a mapping.
 #[derive(Clone, Copy, PartialEq)]
 enum NodeRole {
     Key,
@@ -242,18 +256,19 @@ enum NodeRole {
 }
 
 impl ValueBuilder<'_> {
-    fn child(self, part: NodeRole) -> Self {
+    fn child(self, role: NodeRole) -> Self {
         Self {
             depth: self.depth + 1,
-            role: part,
+            role,
             ..self
         }
     }
 
-    /// Begins a mapping or a list, which only a value may be.
+    /// Starts a mapping or a list, which cannot be a key.
     ///
-    /// As a key it would have to be written as text, and the text of a key within a key is quoted
-    /// once more: its length doubles with each level, and 40 levels take 100 bytes of YAML.
+    /// JSON keys are text, so such a key would be rendered, and the rendering of a key in a key
+    /// escapes its quotes again. Its length doubles with each level: 100 bytes of YAML with 40
+    /// levels would use all memory.
     fn enter_collection<E: Error>(self, found: &'static str) -> Result<(), E> {
         if self.role == NodeRole::Key {
             self.state.rejected_key.set(Some(found));
@@ -262,16 +277,21 @@ impl ValueBuilder<'_> {
         self.charge(0)
     }
 
+    /// Subtracts a value from the budget; fails if the budget is exhausted.
     fn charge<E: Error>(self, bytes: usize) -> Result<(), E> {
+        // Empty values use memory too, so each of them costs some bytes.
         let rest = self
             .state
             .budget
             .get()
             .checked_sub(bytes + VALUE_OVERHEAD_BYTES);
         self.state.is_over_budget.set(rest.is_none());
-        self.state.budget.set(
-            rest.ok_or_else(|| E::custom("its aliases multiply the text beyond all measure"))?,
-        );
+        let rest = rest.ok_or_else(|| {
+            E::custom(format_args!(
+                "aliases expand to more than {MAX_EXPANDED_BYTES} bytes"
+            ))
+        })?;
+        self.state.budget.set(rest);
         Ok(())
     }
 
@@ -284,10 +304,10 @@ impl ValueBuilder<'_> {
         Ok(value)
     }
 
-    /// A number that JSON does not have.
-    fn build_unrepresentable_number<E: Error>(self, written: &str) -> Result<Value, E> {
+    /// Builds a number without a JSON equivalent as text.
+    fn build_unrepresentable_number<E: Error>(self, raw: &str) -> Result<Value, E> {
         self.state.has_unrepresentable_number.set(true);
-        self.build_text(written)
+        self.build_text(raw)
     }
 
     fn build_text<E: Error>(self, text: &str) -> Result<Value, E> {
@@ -315,7 +335,7 @@ impl<'de> Visitor<'de> for ValueBuilder<'_> {
         self.build_scalar(Value::Null)
     }
 
-    /// A text without any document is none.
+    // The library calls this for a text without a document, such as one with only comments.
     fn visit_none<E: Error>(self) -> Result<Value, E> {
         self.build_scalar(Value::Null)
     }
@@ -353,6 +373,7 @@ impl<'de> Visitor<'de> for ValueBuilder<'_> {
 
     fn visit_enum<A: serde::de::EnumAccess<'de>>(self, tagged: A) -> Result<Value, A::Error> {
         use serde::de::VariantAccess;
+        // The library presents a tagged value as an enum variant named after the tag.
         self.state.has_tags.set(true);
         let (_tag, value) = tagged.variant::<String>()?;
         value.newtype_variant_seed(self)
@@ -371,23 +392,23 @@ impl<'de> Visitor<'de> for ValueBuilder<'_> {
         self.enter_collection("a mapping")?;
         let mut map = Map::new();
         while let Some(key) = entries.next_key_seed(self.child(NodeRole::Key))? {
-            let is_odd = !key.is_string() || key == "<<";
-            self.state
-                .has_non_text_key
-                .set(self.state.has_non_text_key.get() || is_odd);
+            if !key.is_string() || key == "<<" {
+                self.state.has_non_text_key.set(true);
+            }
             let key = match key {
                 Value::String(text) => text,
                 scalar => scalar.to_string(),
             };
             let value = entries.next_value_seed(self.child(NodeRole::Value))?;
+            // The first value wins; the manifest rejects duplicates of fields that matter.
             if map.contains_key(&key) {
-                let mut repeated = self.state.duplicate_keys.borrow_mut();
-                // Nobody reads ten thousand of them, but one that decides something is always
-                // noted.
-                if self.depth > 0 && repeated.len() >= MAX_DUPLICATE_KEYS {
+                let mut duplicates = self.state.duplicate_keys.borrow_mut();
+                // Bounds the warnings of a hostile file. Duplicates at the top level are always
+                // recorded, since one of a restriction is an error.
+                if self.depth > 0 && duplicates.len() >= MAX_DUPLICATE_KEYS {
                     continue;
                 }
-                repeated.push(DuplicateKey {
+                duplicates.push(DuplicateKey {
                     key,
                     is_top_level: self.depth == 0,
                 });
@@ -404,7 +425,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_keep_their_written_form() {
+    fn numbers_that_json_writes_differently_become_text() {
         let value = parse("a: 1.10\nb: 1.5\nc: [0x1F, 12, {d: 1e3}]\ne: '1.10'\nf: -0\n")
             .unwrap()
             .value;

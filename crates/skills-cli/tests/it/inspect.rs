@@ -56,7 +56,7 @@ fn invalid_skills_are_reported_with_path_and_line() {
     good  fine
     yaml  a: b
     -- stderr
-    skipped ROOT/none/SKILL.md: line 1: no frontmatter: the first line must be `---`
+    skipped ROOT/none/SKILL.md: line 1: missing frontmatter: the first line must be `---`
     skills with warnings: 2; see `skills list --long`
     ");
 }
@@ -98,7 +98,7 @@ fn text_of_a_skill_is_escaped() {
 
     Body\u{1b}]0;title\u{7}
     -- stderr
-    warning: line 3: `description` holds the invisible character U+001B
+    warning: line 3: `description` contains the invisible character U+001B
     ");
     assert_snapshot!(skills(&["list", "--root", &root]).page().replace(&root, "ROOT"), @r"
     exit 0

@@ -417,12 +417,12 @@ fn y_host_metadata() {
     assert_eq!(offered, ["broken", "file", "icons", "plain"]);
     assert_snapshot!(tree.print(&catalog), @"
     user broken broken/SKILL.md
-      warning host-metadata: agents/openai.yaml not read: line 2: it is not valid YAML: did not find expected node content, while parsing a flow node
+      warning host-metadata: agents/openai.yaml not read: line 2: invalid YAML: did not find expected node content, while parsing a flow node
     user file file/SKILL.md
     user huge huge/SKILL.md
       warning host-metadata: agents/openai.yaml not read: the file has 100000 bytes, at most 65536 are read
     user icons icons/SKILL.md
-      warning host-metadata: agents/openai.yaml: `interface.icon_small` dropped: an icon lies below `assets/`
+      warning host-metadata: agents/openai.yaml: `interface.icon_small` dropped: expected a path below `assets/`
     user plain plain/SKILL.md
     user quiet quiet/SKILL.md
     ");

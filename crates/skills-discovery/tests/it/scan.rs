@@ -28,7 +28,7 @@ fn finds_skills_in_order_and_reports_the_rest() {
       warning name-differs: name differs from the directory's name "beta"
     repo zeta zeta/SKILL.md
     skipped ".hidden" hidden: hidden
-    skipped "broken/SKILL.md" frontmatter-missing: line 1: no frontmatter: the first line must be `---`
+    skipped "broken/SKILL.md" frontmatter-missing: line 1: missing frontmatter: the first line must be `---`
     skipped "node_modules" vendored: holds installed packages
     skipped "tab/SKILL.md" description-missing: line 2: missing field `description`: say what the skill does and when to use it
     "#);
@@ -74,7 +74,7 @@ fn a_note_called_skill_md_hides_nothing_below_it() {
         .skill("group/pdf", "pdf");
     assert_snapshot!(tree.scan(&ScanLimits::default()), @r#"
     repo pdf group/pdf/SKILL.md
-    skipped "group/skill.md" frontmatter-missing: line 1: no frontmatter: the first line must be `---`
+    skipped "group/skill.md" frontmatter-missing: line 1: missing frontmatter: the first line must be `---`
     "#);
 }
 
@@ -111,12 +111,12 @@ fn names_come_from_the_directory_when_they_must() {
     );
     assert_snapshot!(tree.scan(&ScanLimits::default()), @r#"
     repo hostile hostile/SKILL.md
-      warning name-unusable: line 2: name dropped: it looks like a path
+      warning name-unusable: line 2: the name looks like a path; using the directory name
       warning name-from-directory: no usable `name`; the directory's name serves
     repo plain plain/SKILL.md
       warning name-from-directory: no usable `name`; the directory's name serves
     repo tax_calculator tax_calculator/SKILL.md
-      warning name-rule: line 2: name holds '_', the specification allows letters, digits and hyphens
+      warning name-rule: line 2: `name` contains `_`; the specification allows letters, digits and hyphens
     skipped "bad\u{202e}dir" unprintable: the name is not UTF-8 or holds invisible characters
     "#);
 }
@@ -425,7 +425,7 @@ fn long_frontmatter_is_read_on() {
     );
     assert_snapshot!(tree.scan(&ScanLimits::default()), @r#"
     repo long long/SKILL.md
-    skipped "longer/SKILL.md" frontmatter-unclosed: line 1: the frontmatter is not closed: no `---` line within 65536 bytes
+    skipped "longer/SKILL.md" frontmatter-unclosed: line 1: missing closing `---` in the first 65536 bytes
     "#);
 }
 

@@ -1,14 +1,15 @@
-//! Numbers that only some readers take for such.
+//! Scalars that are a number in some versions of YAML only.
 
-/// Says whether a scalar without quotes is a number to some readers of YAML and text to others, or
-/// another number. Readers of YAML 1.1 know octal numbers with a leading zero, binary ones,
-/// underscores and base 60, and want a point and a sign in what has an exponent; those of 1.2 know
-/// `0o` instead.
+/// Returns whether an unquoted scalar is a number for some YAML parsers, and text or another number
+/// for others.
+///
+/// YAML 1.1 has octal numbers with a leading zero, binary numbers, underscores and base 60, and
+/// requires a point and a sign in numbers with an exponent; YAML 1.2 has `0o` instead.
 pub(super) fn is_ambiguous_number(scalar: &str) -> bool {
     is_number_in_any_version(scalar) && !is_number_in_every_version(scalar)
 }
 
-/// What is the same number to everybody.
+/// Returns whether a scalar is the same number in every version of YAML.
 fn is_number_in_every_version(scalar: &str) -> bool {
     if let Some(digits) = scalar.strip_prefix("0x") {
         return (1..=16).contains(&digits.len())
@@ -23,13 +24,16 @@ fn is_number_in_every_version(scalar: &str) -> bool {
     let Some((whole, fraction)) = mantissa.split_once('.') else {
         return exponent.is_none()
             && is_canonical_integer(mantissa)
+            // Parsers disagree about longer integers: error, float or big integer.
             && (scalar.parse::<i64>().is_ok() || scalar.parse::<u64>().is_ok());
     };
+    // Without a whole part, YAML 1.1 requires digits after the point and allows no sign.
     let has_whole = if whole.is_empty() {
         !fraction.is_empty() && unsigned == scalar
     } else {
         is_canonical_integer(whole)
     };
+    // YAML 1.1 requires the sign of an exponent: `1.5e3` is text there.
     let has_sign = |exponent: &str| exponent.starts_with(['-', '+']);
     has_whole
         && is_digits(fraction)
@@ -37,43 +41,47 @@ fn is_number_in_every_version(scalar: &str) -> bool {
         && scalar.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
-/// What is a number to anybody.
+/// Returns whether a scalar is a number in at least one version of YAML.
 fn is_number_in_any_version(scalar: &str) -> bool {
     let unsigned = scalar.strip_prefix(['-', '+']).unwrap_or(scalar);
     if !unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
         return false;
     }
     let bare = unsigned.replace('_', "").to_ascii_lowercase();
-    let in_base = |base: u32, digits: &str| digits.chars().all(|c| c.is_digit(base));
     match (bare.get(..2), bare.get(2..)) {
-        (Some("0b"), Some(digits)) => in_base(2, digits),
-        (Some("0o"), Some(digits)) => in_base(8, digits),
-        (Some("0x"), Some(digits)) => in_base(16, digits),
+        (Some("0b"), Some(digits)) => has_digits_of(2, digits),
+        (Some("0o"), Some(digits)) => has_digits_of(8, digits),
+        (Some("0x"), Some(digits)) => has_digits_of(16, digits),
         _ => bare.parse::<f64>().is_ok() || is_sexagesimal(&bare),
     }
 }
 
-/// Hours, minutes and seconds, and the like.
+/// Returns whether a scalar is a number in base 60, such as `12:30` or `1:30:00.5`.
 fn is_sexagesimal(bare: &str) -> bool {
     let (whole, fraction) = bare.split_once('.').unwrap_or((bare, ""));
     let mut parts = whole.split(':');
     let first = parts.next().unwrap_or_default();
     let rest: Vec<&str> = parts.collect();
-    let is_place = |part: &&str| {
-        (1..=2).contains(&part.len())
-            && is_digits(part)
-            && part.parse::<u8>().is_ok_and(|place| place < 60)
-    };
     !first.is_empty()
         && is_digits(first)
         && !rest.is_empty()
-        && rest.iter().all(is_place)
+        && rest.iter().all(|digit| is_sexagesimal_digit(digit))
         && is_digits(fraction)
 }
 
-/// Digits, with no zero before others.
+fn is_sexagesimal_digit(text: &str) -> bool {
+    (1..=2).contains(&text.len())
+        && is_digits(text)
+        && text.parse::<u8>().is_ok_and(|value| value < 60)
+}
+
+/// Returns whether a text is digits without a leading zero.
 fn is_canonical_integer(whole: &str) -> bool {
     !whole.is_empty() && is_digits(whole) && (whole == "0" || !whole.starts_with('0'))
+}
+
+fn has_digits_of(base: u32, text: &str) -> bool {
+    text.chars().all(|c| c.is_digit(base))
 }
 
 fn is_digits(text: &str) -> bool {
@@ -85,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_everybody_are_not_disputed() {
+    fn numbers_of_all_versions_are_not_ambiguous() {
         for scalar in [
             "0",
             "12",
@@ -112,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_some_are_disputed() {
+    fn numbers_of_some_versions_are_ambiguous() {
         let octal_and_such = [
             "0b11",
             "-0x1F",
@@ -148,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_takes_for_a_number_is_text() {
+    fn text_in_all_versions_is_not_ambiguous() {
         for scalar in [
             "",
             "-",

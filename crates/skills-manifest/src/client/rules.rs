@@ -1,18 +1,18 @@
-//! The rules of each client, gathered from their documentation and sources.
+//! The rules of each client, taken from their documentation and sources.
 
 use super::{Client, Severity};
 use crate::strict::python::is_alphanumeric;
 
-/// The characters of a name.
+/// The characters that a client allows in a name.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum NameChars {
     /// `a-z`, `0-9` and hyphens.
     Ascii,
-    /// Lower-case letters and digits of any script, and hyphens.
+    /// Lowercase letters and digits of any script, and hyphens.
     Unicode,
     /// ASCII letters and digits, hyphens, dots, colons, underscores and spaces.
     AsciiPermissive,
-    /// Anything but slashes.
+    /// All characters except slashes.
     AnyExceptSlash,
 }
 
@@ -20,6 +20,8 @@ impl NameChars {
     pub(super) fn allows(self, c: char) -> bool {
         match self {
             Self::Ascii => matches!(c, 'a'..='z' | '0'..='9' | '-'),
+            // Python's `isalnum`, which both clients with this rule call; Rust's differs on vowel
+            // signs.
             Self::Unicode => c == '-' || (is_alphanumeric(c) && !c.is_uppercase()),
             Self::AsciiPermissive => {
                 c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | ' ')
@@ -31,44 +33,36 @@ impl NameChars {
     pub(super) fn describe(self) -> &'static str {
         match self {
             Self::Ascii => "a-z, 0-9 and hyphens",
-            Self::Unicode => "lower-case letters, digits and hyphens",
+            Self::Unicode => "lowercase letters, digits and hyphens",
             Self::AsciiPermissive => "letters, digits, spaces and - _ . :",
-            Self::AnyExceptSlash => "no slash",
+            Self::AnyExceptSlash => "all characters except slashes",
         }
     }
 }
 
-/// What a client does with a text that is too long.
+/// How a client reacts to a text that exceeds its limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum OverLimit {
     Reject,
     Truncate,
 }
 
-impl OverLimit {
-    pub(super) fn describe(self, limit: usize) -> String {
-        match self {
-            Self::Reject => format!("refuses more than {limit}"),
-            Self::Truncate => format!("shows {limit} of them"),
-        }
-    }
-}
-
-/// The rules in which clients differ.
+/// The rules in which clients differ; lengths are in characters.
 pub(super) struct ClientRules {
     pub(super) name_required: bool,
     pub(super) name_max_chars: Option<usize>,
     pub(super) name_chars: Option<NameChars>,
-    /// What the client makes of a name with other letters.
+    /// How the client reacts to a name with other characters or misplaced hyphens.
     pub(super) name_chars_severity: Severity,
     pub(super) checks_hyphens: bool,
-    /// What the client makes of a name that is not the directory's; nothing when it does not look.
+    /// How the client reacts to a name that differs from the directory; `None` if it does not
+    /// check.
     pub(super) directory_mismatch_severity: Option<Severity>,
     pub(super) description_max_chars: Option<(usize, OverLimit)>,
     pub(super) rejects_angle_brackets: bool,
-    /// Whether a field that the specification does not know is an error.
+    /// Whether a field outside of the specification is an error.
     pub(super) rejects_unknown_fields: bool,
-    /// The fields beyond the specification's that the client reads.
+    /// The fields outside of the specification that the client reads.
     pub(super) extra_fields: &'static [&'static str],
 }
 
@@ -105,7 +99,7 @@ const OPENCLAW_FIELDS: &[&str] = &[
 ];
 
 impl ClientRules {
-    /// A client that takes nearly everything.
+    /// The base of all profiles: a client that accepts nearly everything.
     const LENIENT: Self = Self {
         name_required: false,
         name_max_chars: None,
@@ -118,7 +112,7 @@ impl ClientRules {
         rejects_unknown_fields: false,
         extra_fields: &[],
     };
-    /// The specification to the letter.
+    /// The rules of the specification, as its reference validator applies them.
     const SPEC: Self = Self {
         name_required: true,
         name_max_chars: Some(64),
@@ -133,6 +127,7 @@ impl ClientRules {
     pub(super) fn for_client(client: Client) -> Self {
         match client {
             Client::Spec => Self::SPEC,
+            // Claude Code truncates an entry of its skill list; it rejects no description.
             Client::Claude => Self {
                 description_max_chars: Some((1536, OverLimit::Truncate)),
                 extra_fields: CLAUDE_FIELDS,
@@ -156,7 +151,8 @@ impl ClientRules {
                 name_required: true,
                 name_max_chars: Some(64),
                 name_chars: Some(NameChars::AsciiPermissive),
-                // The editor does not load it without a word, the command line does.
+                // The command line loads such a skill, but the editor skips it silently.
+                // The stricter of the two counts.
                 directory_mismatch_severity: Some(Severity::Error),
                 description_max_chars: Some((1024, OverLimit::Reject)),
                 extra_fields: COPILOT_FIELDS,

@@ -1,11 +1,11 @@
-//! Why a draft is not taken.
+//! The error of a draft.
 
 use super::name::NameRule;
 
-/// Says what is wrong with a part of a [`Draft`](crate::Draft) and what to do about it.
+/// An error of a [`Draft`](crate::Draft): a part of it is invalid.
 ///
-/// The message is one short lower-case sentence; of what was refused it repeats at most a character
-/// or the beginning of a key.
+/// The message is one short line in lowercase with a remedy, written for the model or person that
+/// wrote the draft. It repeats at most one character or the start of a key of the rejected text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct DraftError(Repr);
@@ -33,8 +33,8 @@ impl DraftError {
         }
     }
 
-    /// Returns the part of the draft that it is about: `name`, `description`, `license`,
-    /// `metadata`, `instructions`, or `frontmatter` when all fields together are too long.
+    /// Returns the invalid part of the draft: `name`, `description`, `license`, `metadata`,
+    /// `instructions`, or `frontmatter` if all fields together are too long.
     #[must_use]
     pub fn field(&self) -> &'static str {
         match self.0 {
@@ -52,7 +52,7 @@ impl DraftError {
         }
     }
 
-    /// Returns the nearest right name, where the name was refused and it is obvious what was meant.
+    /// Returns a valid name that is close to the rejected one, if there is an obvious one.
     #[must_use]
     pub fn suggestion(&self) -> Option<&str> {
         match &self.0 {
@@ -63,22 +63,24 @@ impl DraftError {
 }
 
 /// The classes of [`DraftError`].
+///
+/// A program can branch on them; [`code`](Self::code) is their stable name in JSON output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DraftErrorKind {
-    /// The name breaks a rule.
+    /// The name violates a rule.
     Name,
-    /// A text that must say something is empty or blank.
+    /// A required text is empty or blank.
     Blank,
-    /// A text has too many characters or bytes, or the metadata too many entries.
+    /// A text has too many characters or bytes, or the metadata has too many entries.
     TooLong,
-    /// A text that must stand on one line holds a line end.
+    /// A text of one line contains a line end.
     MultiLine,
-    /// A text holds a character that people do not see.
+    /// A text contains an invisible character.
     Invisible,
-    /// A key of the metadata stands twice, or clients read more than text from it.
+    /// A key of the metadata is a duplicate or reserved.
     MetadataKey,
-    /// The instructions begin like a frontmatter.
+    /// The instructions start with a frontmatter delimiter.
     Frontmatter,
 }
 
@@ -107,21 +109,15 @@ pub(super) enum Repr {
     },
     #[error("{} is blank; {}", part(field), remedy(field))]
     Blank { field: &'static str },
-    #[error("a key of `metadata` is blank; say what the value is")]
+    #[error("a key of `metadata` is blank; name the value")]
     BlankKey,
-    #[error(
-        "{} has {actual} characters, at most {limit} are allowed; shorten it",
-        part(field)
-    )]
+    #[error("{} is {actual} characters, limit {limit}; shorten it", part(field))]
     TooManyCharacters {
         field: &'static str,
         actual: usize,
         limit: usize,
     },
-    #[error(
-        "{} has {actual} bytes, at most {limit} are allowed; shorten it",
-        part(field)
-    )]
+    #[error("{} is {actual} bytes, limit {limit}; shorten it", part(field))]
     TooManyBytes {
         field: &'static str,
         actual: usize,
@@ -132,26 +128,26 @@ pub(super) enum Repr {
     #[error("{} has several lines; write it on one line", part(field))]
     MultiLine { field: &'static str },
     #[error(
-        "{} holds the invisible character U+{code_point:04X}; remove it",
+        "{} contains the invisible character U+{code_point:04X}; remove it",
         part(field)
     )]
     Invisible {
         field: &'static str,
         code_point: u32,
     },
-    #[error("the key {key:?} of `metadata` stands twice; remove one")]
+    #[error("duplicate key `{key}` in `metadata`; remove one")]
     DuplicateKey { key: String },
-    #[error("clients read more than text from the key {key:?} of `metadata`; choose another")]
+    #[error("reserved metadata key `{key}`; choose another")]
     ReservedKey { key: &'static str },
-    #[error("`instructions` begins with `---`; leave the frontmatter out, it is written for you")]
+    #[error("`instructions` starts with `---`; omit the frontmatter, it is generated")]
     LeadingDelimiter,
 }
 
 fn hint(nearest: Option<&str>) -> String {
-    nearest.map_or_else(String::new, |name| format!("; `{name}` would do"))
+    nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
 }
 
-/// Says where the mistake is; of metadata it is a key or a value.
+/// Returns the invalid part for a message; of metadata, this is a key or a value.
 fn part(field: &str) -> String {
     if field == "metadata" {
         "a key or value of `metadata`".to_owned()
@@ -163,6 +159,6 @@ fn part(field: &str) -> String {
 fn remedy(field: &str) -> &'static str {
     match field {
         "description" => "say what the skill does and when to use it",
-        _ => "leave it out or fill it in",
+        _ => "omit it or fill it in",
     }
 }

@@ -1,12 +1,13 @@
-//! The names that a new skill may have: fewer than a skill that is there already.
+//! Validates the name of a new skill, by stricter rules than those for existing skills.
 
 use std::fmt;
 
 use super::error::{DraftError, Repr};
+use crate::invisible::escape_invisible;
 
 const MAX_CHARACTERS: usize = 64;
 
-/// The rule that a name breaks.
+/// A rule that a name violates; the `Display` form continues a sentence that starts with `name`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NameRule {
     Empty,
@@ -17,8 +18,8 @@ pub(super) enum NameRule {
     Hyphens,
 }
 
-/// Accepts lower-case ASCII letters, digits and single hyphens between them, a letter first, at
-/// most 64 in all.
+/// Checks that a name has at most 64 lowercase ASCII letters, digits and single inner hyphens, and
+/// starts with a letter.
 pub(super) fn check_name(name: &str) -> Result<(), DraftError> {
     match violated_rule(name) {
         None => Ok(()),
@@ -50,31 +51,30 @@ fn violated_rule(name: &str) -> Option<NameRule> {
     (name.ends_with('-') || name.contains("--")).then_some(NameRule::Hyphens)
 }
 
-/// Turns what is plainly a name in another style (`Code-Reviewer`, `my_tool`, `dataAnalyzer`) into
-/// the right one.
+/// Returns a valid name for a name in another style, such as `Code-Reviewer`, `my_tool` or
+/// `dataAnalyzer`.
 ///
-/// Paths, other alphabets and names that are too long are left alone: what they would become is
-/// anybody's guess.
+/// Paths, other alphabets and long names have no obvious valid form, so the result is `None`.
 fn suggest_name(name: &str) -> Option<String> {
-    let is_word = |c: char| c.is_ascii_alphanumeric();
     if name.len() > 2 * MAX_CHARACTERS
         || !name
             .chars()
-            .all(|c| is_word(c) || matches!(c, '-' | '_' | ' ' | '.'))
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ' ' | '.'))
     {
         return None;
     }
-    let mut spread = String::new();
+    let mut separated = String::new();
     let mut before = ' ';
     for c in name.chars() {
+        // `dataAnalyzer` has a word boundary here, `PDF` has none.
         if before.is_ascii_lowercase() && c.is_ascii_uppercase() {
-            spread.push('-');
+            separated.push('-');
         }
-        spread.push(c.to_ascii_lowercase());
+        separated.push(c.to_ascii_lowercase());
         before = c;
     }
-    let words: Vec<&str> = spread
-        .split(|c: char| !is_word(c))
+    let words: Vec<&str> = separated
+        .split(|c: char| !c.is_ascii_alphanumeric())
         .filter(|word| !word.is_empty())
         .collect();
     Some(words.join("-")).filter(|name| violated_rule(name).is_none())
@@ -83,22 +83,23 @@ fn suggest_name(name: &str) -> Option<String> {
 impl fmt::Display for NameRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Empty => f.write_str("is empty; write a few words with hyphens between them"),
+            Self::Empty => f.write_str("is empty; use a few words with hyphens between them"),
             Self::TooLong { characters } => write!(
                 f,
-                "has {characters} characters, at most {MAX_CHARACTERS} are allowed; shorten it"
+                "is {characters} characters, limit {MAX_CHARACTERS}; shorten it"
             ),
-            Self::Uppercase => f.write_str("has upper-case letters; write lower case"),
+            Self::Uppercase => f.write_str("contains uppercase letters; use lowercase"),
             Self::InvalidCharacter(c) => write!(
                 f,
-                "holds {c:?}; only lower-case letters, digits and hyphens are allowed"
+                "contains `{}`; use lowercase letters, digits and hyphens",
+                escape_invisible(c.encode_utf8(&mut [0; 4]))
             ),
             Self::FirstCharacter(c) => {
-                write!(f, "begins with {c:?}; begin with a lower-case letter")
+                write!(f, "starts with `{c}`; start with a lowercase letter")
             }
-            Self::Hyphens => {
-                f.write_str("ends with a hyphen or doubles one; put single hyphens between words")
-            }
+            Self::Hyphens => f.write_str(
+                "ends with a hyphen or contains two in a row; use single hyphens between words",
+            ),
         }
     }
 }

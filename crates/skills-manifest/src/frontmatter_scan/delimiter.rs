@@ -1,5 +1,7 @@
-//! The ways in which a frontmatter begins and ends. Only two `---` lines are right; the others are
-//! read with a warning.
+//! The forms in which frontmatter starts and ends.
+//!
+//! Only two `---` lines are standard; all other forms occur in published skills and are accepted
+//! with a warning.
 
 use super::{FrontmatterEnd, InputExtent, Line, Lines, line_warning};
 use crate::MAX_FRONTMATTER_BYTES;
@@ -7,31 +9,34 @@ use crate::error::{ManifestError, Repr};
 use crate::field_reader::is_spelling_of;
 use crate::warning::{Warning, WarningKind};
 
-/// How a frontmatter begins.
+/// Length from which an unterminated first line can no longer become a delimiter or field, in
+/// bytes.
+const MAX_OPENING_BYTES: usize = 64;
+
+/// How the frontmatter starts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum OpeningDelimiter {
-    /// `---`, as it should.
+    /// `---`, the standard form.
     Dashes,
-    /// A Markdown code block without dashes in it, and the sign that opened it.
-    CodeBlock { sign: u8, length: usize },
-    /// A field, without any fence.
+    /// A Markdown code block without `---` in it, opened by `length` times the character `fence`.
+    CodeBlock { fence: u8, length: usize },
+    /// A field, without any delimiter.
     Missing,
 }
 
 impl OpeningDelimiter {
-    /// Finds the first line of the frontmatter's frame; nothing when the bytes end before it is
-    /// known.
+    /// Finds the line that opens the frontmatter; `None` if the bytes end before it is certain.
     pub(super) fn find_opening<'a>(
         lines: &mut Lines<'a>,
         warnings: &mut Vec<Warning>,
     ) -> Result<Option<(Self, Line<'a>)>, ManifestError> {
-        let mut line = match lines.find(|line| !line.text.is_empty()) {
-            Some(line) => line,
-            None => return Ok(None),
+        let Some(mut line) = lines.find(|line| !line.text.is_empty()) else {
+            return Ok(None);
         };
         if line.number > 1 {
             warnings.push(line_warning(WarningKind::BlankBeforeDelimiter, 1));
         }
+        // Generators and license headers put a comment there.
         if line.text.starts_with(b"<!--") {
             warnings.push(line_warning(
                 WarningKind::CommentBeforeDelimiter,
@@ -42,84 +47,51 @@ impl OpeningDelimiter {
                 None => return Ok(None),
             }
         }
+        // Models that write a skill often wrap it in a code block.
         if line.text.starts_with(b"```") || line.text.starts_with(b"~~~") {
             return Ok(open_code_block(lines, line, warnings));
         }
+        // Markdown editors escape `---` with a backslash.
         if line.is_delimiter() || line.text == b"\\---" {
             if !line.is_delimiter() {
                 warnings.push(line_warning(WarningKind::NonStandardDelimiter, line.number));
             }
             return Ok(Some((Self::Dashes, line)));
         }
+        // Only `name` and `description`: any other `word: text` may be the first line of prose.
         if is_required_field(line.text) && line.is_terminated {
             warnings.push(line_warning(WarningKind::MissingDelimiters, line.number));
             return Ok(Some((Self::Missing, line)));
         }
-        // An unfinished first line may still become a fence or a field.
-        let unfinished = !line.is_terminated && line.text.len() < 64;
-        if unfinished {
+        // A partial first line may still become a delimiter or a field; both are short.
+        let is_undecided = !line.is_terminated && line.text.len() < MAX_OPENING_BYTES;
+        if is_undecided {
             Ok(None)
         } else {
             Err(Repr::MissingFrontmatter { line: line.number }.into())
         }
     }
 
-    /// Finds the line that ends the frontmatter; nothing when the bytes end before.
+    /// Finds the line that closes the frontmatter; `None` if the bytes end before it.
     pub(super) fn find_end(
         self,
         lines: &mut Lines<'_>,
         start: usize,
         warnings: &mut Vec<Warning>,
     ) -> Option<FrontmatterEnd> {
-        let begin = lines.clone();
         match self {
-            Self::Dashes => {
-                let exact = lines
-                    .find(Line::is_delimiter)
-                    .filter(|line| line.is_terminated);
-                if let Some(line) = exact {
-                    return Some(FrontmatterEnd {
-                        start: line.offset,
-                        end: lines.offset,
-                        line: line.number,
-                    });
-                }
-                if lines.extent == InputExtent::Prefix {
-                    return None;
-                }
-                // Only when the whole file has no right fence does a wrong one count, and then none
-                // at all.
-                *lines = begin.clone();
-                if let Some(line) = lines.find(|line| is_non_standard_delimiter(line.text)) {
-                    warnings.push(line_warning(WarningKind::NonStandardDelimiter, line.number));
-                    return Some(FrontmatterEnd {
-                        start: line.offset,
-                        end: lines.offset,
-                        line: line.number,
-                    });
-                }
-                *lines = begin;
-                let first = lines
-                    .clone()
-                    .find(|line| !line.text.is_empty())
-                    .filter(|line| is_required_field(heading_text(line.text)))?;
-                warnings.push(line_warning(WarningKind::UnclosedFrontmatter, first.number));
-                Some(end_of_undelimited_fields(lines, start))
-            }
-            Self::CodeBlock { sign, length } => {
+            Self::Dashes => find_end_of_dashes(lines, start, warnings),
+            Self::CodeBlock { fence, length } => {
+                // Some files open with a fence of a code block and close with `---`.
                 let line = lines
-                    .find(|line| line.is_delimiter() || is_code_block_end(line.text, sign, length))
+                    .find(|line| line.is_delimiter() || is_code_block_end(line.text, fence, length))
                     .filter(|line| line.is_terminated)?;
-                Some(FrontmatterEnd {
-                    start: line.offset,
-                    end: lines.offset,
-                    line: line.number,
-                })
+                Some(lines.end_at(&line))
             }
             Self::Missing => {
                 if lines.extent == InputExtent::Prefix {
-                    // Whether a heading or an empty line ends the fields shows only behind it:
-                    // nothing but a fence is sure.
+                    // Whether a heading or a blank line ends the fields depends on the lines after
+                    // it. In a prefix, only a delimiter is certain.
                     lines
                         .clone()
                         .find(Line::is_delimiter)
@@ -131,40 +103,76 @@ impl OpeningDelimiter {
     }
 }
 
-/// Finds the end of fields that no right fence closes: the next fence, else the first empty line or
-/// heading that something else than a field or an indented line follows.
+/// Finds the end of frontmatter that starts with `---`: a delimiter, else a non-standard one, else
+/// the end of its fields.
+fn find_end_of_dashes(
+    lines: &mut Lines<'_>,
+    start: usize,
+    warnings: &mut Vec<Warning>,
+) -> Option<FrontmatterEnd> {
+    let begin = lines.clone();
+    let exact = lines
+        .find(Line::is_delimiter)
+        .filter(|line| line.is_terminated);
+    if let Some(line) = exact {
+        return Some(lines.end_at(&line));
+    }
+    // The forms below count only if the whole file has no delimiter: other clients would read up to
+    // that one, and all clients must see the same fields.
+    if lines.extent == InputExtent::Prefix {
+        return None;
+    }
+    *lines = begin.clone();
+    if let Some(line) = lines.find(|line| is_non_standard_delimiter(line.text)) {
+        warnings.push(line_warning(WarningKind::NonStandardDelimiter, line.number));
+        return Some(lines.end_at(&line));
+    }
+    *lines = begin;
+    // A first line `---` may also be a thematic break of plain Markdown, so a field must follow.
+    let first = lines
+        .clone()
+        .find(|line| !line.text.is_empty())
+        .filter(|line| is_required_field(heading_text(line.text)))?;
+    warnings.push(line_warning(WarningKind::UnclosedFrontmatter, first.number));
+    Some(end_of_undelimited_fields(lines, start))
+}
+
+/// Finds the end of fields that no standard delimiter encloses.
+///
+/// It is the next delimiter, else the first blank line or heading that is not followed by a field
+/// or an indented line.
 fn end_of_undelimited_fields(lines: &mut Lines<'_>, start: usize) -> FrontmatterEnd {
     let mut end: Option<FrontmatterEnd> = None;
-    let mut any = false;
+    let mut has_fields = false;
     while let Some(line) = lines.next() {
+        // Without a delimiter, a hostile file could make all of its text frontmatter.
         if line.offset - start > MAX_FRONTMATTER_BYTES {
             break;
         }
         if line.is_delimiter() {
-            return FrontmatterEnd {
-                start: line.offset,
-                end: lines.offset,
-                line: line.number,
-            };
+            return lines.end_at(&line);
         }
         let is_indented = lines
             .bytes
             .get(line.offset)
             .is_some_and(|b| matches!(b, b' ' | b'\t'));
-        if line.text.is_empty() || (line.text.starts_with(b"# ") && any) {
-            if any && end.is_none() {
+        if line.text.is_empty() || (line.text.starts_with(b"# ") && has_fields) {
+            if has_fields && end.is_none() {
+                // Only a candidate: a field below it makes it part of the frontmatter.
                 end = Some(FrontmatterEnd {
                     start: line.offset,
                     end: line.offset,
                     line: line.number - 1,
                 });
             }
-        } else if is_field_line(heading_text(line.text)) || (is_indented && any) {
-            (any, end) = (true, None);
+        } else if is_field_line(heading_text(line.text)) || (is_indented && has_fields) {
+            has_fields = true;
+            end = None;
         } else if let Some(end) = end {
             return end;
         } else {
-            any = true;
+            // Continues a value without indentation, as wrapped text does.
+            has_fields = true;
         }
     }
     end.unwrap_or(FrontmatterEnd {
@@ -174,7 +182,7 @@ fn end_of_undelimited_fields(lines: &mut Lines<'_>, start: usize) -> Frontmatter
     })
 }
 
-/// Whether a line is `word: …` or `word:`.
+/// Returns whether a line is `word: …` or `word:`.
 fn is_field_line(line: &[u8]) -> bool {
     let end = line
         .iter()
@@ -183,20 +191,21 @@ fn is_field_line(line: &[u8]) -> bool {
     end > 0 && line.get(end) == Some(&b':') && matches!(line.get(end + 1), None | Some(b' '))
 }
 
-/// The text of a heading: formatters make one of a field above dashes.
+/// Returns the text of a heading.
+///
+/// Markdown formatters turn a line above dashes into a heading, also if it is a field.
 fn heading_text(line: &[u8]) -> &[u8] {
     let rest = &line[line.iter().take_while(|b| **b == b'#').count()..];
     rest.trim_ascii_start()
 }
 
-/// Passes HTML comments and blank lines; returns the line behind them.
+/// Skips HTML comments and blank lines; returns the line after them.
 fn skip_comments<'a>(lines: &mut Lines<'a>, first: Line<'a>) -> Option<Line<'a>> {
     let mut line = first;
     loop {
         if line.text.starts_with(b"<!--") {
-            let ends = |line: &Line<'_>| line.text.windows(3).any(|bytes| bytes == b"-->");
-            if !ends(&line) {
-                lines.find(ends)?;
+            if !ends_comment(&line) {
+                lines.find(ends_comment)?;
             }
         } else if !line.text.is_empty() {
             return Some(line);
@@ -205,7 +214,11 @@ fn skip_comments<'a>(lines: &mut Lines<'a>, first: Line<'a>) -> Option<Line<'a>>
     }
 }
 
-/// Looks into a code block: at its `---`, or at its first field.
+fn ends_comment(line: &Line<'_>) -> bool {
+    line.text.windows(3).any(|bytes| bytes == b"-->")
+}
+
+/// Returns the opening of frontmatter in a code block: its `---`, or the block itself.
 fn open_code_block<'a>(
     lines: &mut Lines<'a>,
     first: Line<'a>,
@@ -223,21 +236,24 @@ fn open_code_block<'a>(
         return Some((OpeningDelimiter::Dashes, line));
     }
     *lines = before;
-    let sign = first.text[0];
-    let length = first.text.iter().take_while(|b| **b == sign).count();
-    Some((OpeningDelimiter::CodeBlock { sign, length }, first))
+    let fence = first.text[0];
+    let length = first.text.iter().take_while(|b| **b == fence).count();
+    Some((OpeningDelimiter::CodeBlock { fence, length }, first))
 }
 
-/// A code block ends with the sign that opened it, at least as long.
-fn is_code_block_end(line: &[u8], sign: u8, length: usize) -> bool {
-    line.len() >= length && line.iter().all(|b| *b == sign)
+/// Returns whether a line closes a code block: the same character as the opening fence, at least as
+/// often.
+fn is_code_block_end(line: &[u8], fence: u8, length: usize) -> bool {
+    line.len() >= length && line.iter().all(|b| *b == fence)
 }
 
 fn is_non_standard_delimiter(line: &[u8]) -> bool {
     line == b"\\---" || (line.len() > 3 && line.iter().all(|b| *b == b'-'))
 }
 
-/// Whether a line is `name: …` or `description: …`.
+/// Returns whether a line is `name: …` or `description: …`, in any spelling.
+///
+/// These are required, so a text that starts with one of them is frontmatter and not prose.
 fn is_required_field(line: &[u8]) -> bool {
     let key = line
         .split(|b| *b == b':')

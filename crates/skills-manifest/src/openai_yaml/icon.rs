@@ -1,15 +1,16 @@
-//! Where an icon may lie.
+//! Validates the paths of icons.
 
-/// Returns the path of an icon relative to the skill, without `.` parts, when it lies below the
+/// Returns the path of an icon relative to the skill, without `.` parts, if it is below the
 /// skill's `assets/`.
 ///
-/// With `..` it must lie below the `assets/` of the plugin in which the skill lies at
-/// `below_plugin`. The file is not looked at.
-pub(super) fn resolve_icon_path(written: &str, below_plugin: Option<&str>) -> Option<String> {
-    if written.contains(['\\', ':']) || written.starts_with('/') {
+/// A path with `..` must be below the `assets/` of the plugin that contains the skill at
+/// `below_plugin`. The file is not opened; symlinks are the caller's concern.
+pub(super) fn resolve_icon_path(path: &str, below_plugin: Option<&str>) -> Option<String> {
+    // Windows treats backslashes and drive letters as parts of a path that leads elsewhere.
+    if path.contains(['\\', ':']) || path.starts_with('/') {
         return None;
     }
-    let parts: Vec<&str> = written
+    let parts: Vec<&str> = path
         .split('/')
         .filter(|part| !part.is_empty() && *part != ".")
         .collect();
@@ -18,6 +19,7 @@ pub(super) fn resolve_icon_path(written: &str, below_plugin: Option<&str>) -> Op
         let mut resolved: Vec<&str> = plugin.split('/').filter(|part| !part.is_empty()).collect();
         for part in &parts {
             match *part {
+                // More `..` than directories would leave the plugin.
                 ".." => drop(resolved.pop()?),
                 part => resolved.push(part),
             }

@@ -1,55 +1,50 @@
-//! Reads `name:` and `description:` off their lines, when nothing else can be read.
+//! Recovers `name` and `description` from their lines, the last resort for broken YAML.
 
 use crate::field_reader::{has_visible_text, is_spelling_of};
 use crate::manifest::RESTRICTION_FIELDS;
 
-/// What stands on the lines.
+/// The fields that were recovered.
 pub(super) struct RecoveredFields {
     pub(super) name: Option<String>,
     pub(super) description: String,
-    /// The fields that were read and the lines they stand on, counted from 1 in the frontmatter.
+    /// The recovered fields with their lines, counted from 1 in the frontmatter.
     pub(super) lines: Vec<(&'static str, usize)>,
-    /// Restrictions that the text seems to declare.
+    /// The restrictions that the text may declare.
     pub(super) unparsed: Vec<&'static str>,
 }
 
-/// Reads the lines; nothing when there is no description.
+/// Recovers the fields; `None` if there is no description.
 pub(super) fn recover_fields(text: &str) -> Option<RecoveredFields> {
     let lines: Vec<&str> = text.lines().collect();
     let mut name = find_value(&lines, "name");
-    let mut found = find_value(&lines, "description");
-    if let (Some((text, at)), None) = (&mut name, &found) {
-        // Both on one line, as a formatter joins them.
-        let (own, rest) = text.split_once(" description:")?;
-        found = Some((clean_value(rest)?, *at));
-        *text = own.to_owned();
+    let mut description = find_value(&lines, "description");
+    if let (Some((text, line)), None) = (&mut name, &description) {
+        // Markdown formatters join the lines of a paragraph: `name: a description: b`.
+        let (name_value, rest) = text.split_once(" description:")?;
+        description = Some((clean_value(rest)?, *line));
+        *text = name_value.to_owned();
     }
-    let (description, at) = found?;
-    let mut places = vec![("description", at)];
-    places.extend(name.as_ref().map(|(_, at)| ("name", *at)));
+    let (description, line) = description?;
+    let mut field_lines = vec![("description", line)];
+    field_lines.extend(name.as_ref().map(|(_, line)| ("name", *line)));
     Some(RecoveredFields {
         name: name.map(|(name, _)| name),
         description,
-        lines: places,
+        lines: field_lines,
         unparsed: find_declared_restrictions(text),
     })
 }
 
-/// Lists the restrictions whose names stand before a colon anywhere in the text: in doubt one too
-/// many.
+/// Returns the restrictions whose names precede a colon anywhere in the text.
+///
+/// This includes words in descriptions: a false match only makes the skill stricter, while a missed
+/// restriction would lift it.
 pub(super) fn find_declared_restrictions(text: &str) -> Vec<&'static str> {
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
-    let words = text
+    let keys: Vec<&str> = text
         .split('\n')
-        .flat_map(|line| line.split(':').rev().skip(1));
-    let keys: Vec<&str> = words
-        .filter_map(|before| {
-            before
-                .trim_end()
-                .trim_end_matches(['"', '\''])
-                .rsplit(|c| !is_part(c))
-                .next()
-        })
+        // Each part of a line but the last one precedes a colon.
+        .flat_map(|line| line.split(':').rev().skip(1))
+        .map(last_word)
         .collect();
     RESTRICTION_FIELDS
         .iter()
@@ -58,13 +53,23 @@ pub(super) fn find_declared_restrictions(text: &str) -> Vec<&'static str> {
         .collect()
 }
 
-/// Finds `field: value` and the lines that go on with it: indented ones, and below a block scalar's
-/// sign all up to the next field.
+/// Returns the last word of a text that precedes a colon, without quotes around it.
+fn last_word(text: &str) -> &str {
+    let text = text.trim_end().trim_end_matches(['"', '\'']);
+    let is_separator = |c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_'));
+    text.rsplit(is_separator).next().unwrap_or_default()
+}
+
+/// Finds `field: value` with the lines that continue it, and its line, counted from 1.
+///
+/// Indented lines continue a value. After a block scalar header (`|`, `>`) or an empty value, all
+/// lines up to the next field do.
 fn find_value(lines: &[&str], field: &str) -> Option<(String, usize)> {
     let (index, first) = lines
         .iter()
         .enumerate()
         .find_map(|(index, line)| Some((index, strip_field_prefix(line, field)?)))?;
+    // Text below a header is often not indented, which is what broke the YAML.
     let is_block = matches!(first.trim().as_bytes(), [] | [b'|' | b'>', ..]);
     let is_more = |line: &&&str| {
         line.starts_with([' ', '\t'])
@@ -81,7 +86,8 @@ fn find_value(lines: &[&str], field: &str) -> Option<(String, usize)> {
     Some((clean_value(&text)?, index + 1))
 }
 
-/// Takes signs, quotes and control characters off a value; nothing when nothing is left to see.
+/// Removes the block scalar header, quotes and control characters from a value; `None` if no
+/// visible text is left.
 fn clean_value(text: &str) -> Option<String> {
     let text = text.trim();
     let text = text.strip_prefix(['|', '>']).map_or(text, |rest| {
@@ -89,13 +95,16 @@ fn clean_value(text: &str) -> Option<String> {
     });
     let text: String = strip_quotes(text)
         .chars()
+        // Control characters cannot be meant: valid YAML excludes them.
         .filter(|c| !c.is_control())
         .collect();
     has_visible_text(&text).then_some(text)
 }
 
-/// Returns what stands behind `field:`, in any spelling of the field, a heading's or a list's sign
-/// before it.
+/// Returns the text after `field:`, for any spelling of the field.
+///
+/// The key may look like a heading, a list item or emphasized text, as Markdown formatters leave
+/// it.
 fn strip_field_prefix<'a>(line: &'a str, field: &str) -> Option<&'a str> {
     let (key, rest) = line.split_once(':')?;
     let key = key
@@ -105,7 +114,7 @@ fn strip_field_prefix<'a>(line: &'a str, field: &str) -> Option<&'a str> {
     is_spelling_of(key, field).then_some(rest)
 }
 
-/// Whether a line begins another field.
+/// Returns whether a line starts a field.
 fn starts_any_field(line: &str) -> bool {
     let Some((key, rest)) = line.split_once(':') else {
         return false;
@@ -117,6 +126,7 @@ fn starts_any_field(line: &str) -> bool {
     is_word && (rest.is_empty() || rest.starts_with(' '))
 }
 
+/// Removes quotes only in pairs, since an apostrophe at one end belongs to the text.
 fn strip_quotes(text: &str) -> &str {
     let inner = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
     inner('"').or_else(|| inner('\'')).unwrap_or(text)

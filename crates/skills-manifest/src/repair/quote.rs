@@ -1,94 +1,93 @@
-//! Puts values in quotes that YAML does not read as they stand.
+//! Quotes values that are not valid YAML.
 
 use crate::warning::WarningKind;
 use crate::yaml;
 
-/// The most values that are mended; a text with more is no frontmatter.
+/// Maximum number of repaired values; text with more is not frontmatter.
+///
+/// Each check of a value parses it, so the bound also limits the time for hostile files.
 const MAX_EDITS: usize = 200;
 
-/// One change; line and column count from 1 in the frontmatter.
+/// A change to the text; line and column are counted from 1 in the frontmatter.
 pub(super) struct Edit {
     pub(super) kind: WarningKind,
     pub(super) line: usize,
     pub(super) column: usize,
 }
 
-/// Mends a text line by line. Block scalars and flow collections that parse are left as they are.
+/// Quotes the invalid values of a text, line by line, and returns the changes.
+///
+/// Block scalars, and values that are valid YAML on their own, stay as they are.
 pub(super) fn quote_values(text: &str) -> (String, Vec<Edit>) {
     let lines: Vec<&str> = text.lines().collect();
-    let mut mender = ValueQuoter {
+    let mut quoter = ValueQuoter {
         lines: &lines,
         out: String::with_capacity(text.len() + 64),
-        changes: Vec::new(),
+        edits: Vec::new(),
     };
     let mut index = 0;
     while index < lines.len() {
-        index = mender.process_line(index);
+        index = quoter.process_line(index);
     }
-    (mender.out, mender.changes)
+    (quoter.out, quoter.edits)
 }
 
 struct ValueQuoter<'a> {
     lines: &'a [&'a str],
     out: String,
-    changes: Vec<Edit>,
+    edits: Vec<Edit>,
 }
 
 impl ValueQuoter<'_> {
-    /// Writes the line and those that belong to its value; returns the index of the next one.
+    /// Writes a line and the lines of its value; returns the index of the next line.
     fn process_line(&mut self, index: usize) -> usize {
         let line = self.replace_tabs(index);
-        let Some(place) = ValuePosition::find(&line) else {
+        // Comments and lines of plain text have no value to quote.
+        let Some(position) = ValuePosition::find(&line) else {
             self.copy_line(&line);
             return index + 1;
         };
-        let (head, value) = line.split_at(place.value_offset);
-        let deeper = self.block_end(index + 1, place.indent);
-        let below = self.lines[index + 1..deeper]
-            .iter()
-            .map(|line| line.trim())
-            .find(|line| !line.is_empty());
-        let is_flow_below =
-            value.is_empty() && below.is_some_and(|line| line.starts_with(['{', '[']));
-        if (value.is_empty() && !is_flow_below) || is_block_scalar_header(value) {
+        let (head, value) = line.split_at(position.value_offset);
+        let end = self.block_end(index + 1, position.indent);
+        if is_block_scalar_header(value) {
+            // The lines of a block scalar are text, whatever they contain.
             self.copy_line(&line);
-            // The lines of a block scalar are its text; those below an empty value are read by
-            // themselves.
-            return if is_block_scalar_header(value) {
-                self.copy_lines(index + 1, deeper)
-            } else {
-                index + 1
-            };
+            return self.copy_lines(index + 1, end);
         }
-        let parts = std::iter::once(value).chain(self.lines[index + 1..deeper].iter().copied());
+        if value.is_empty() && !self.starts_flow_collection(index + 1, end) {
+            // The lines below are fields or items of their own.
+            self.copy_line(&line);
+            return index + 1;
+        }
+        let parts = std::iter::once(value).chain(self.lines[index + 1..end].iter().copied());
         let whole = parts
             .map(str::trim)
             .filter(|part| !part.is_empty())
             .collect::<Vec<_>>()
             .join("\n ");
-        if self.changes.len() >= MAX_EDITS || is_standalone_yaml(&whole) {
+        if self.edits.len() >= MAX_EDITS || is_standalone_yaml(&whole) {
             self.copy_line(&line);
-            return self.copy_lines(index + 1, deeper);
+            return self.copy_lines(index + 1, end);
         }
-        let column = head.chars().count() + 1;
-        self.changes.push(Edit {
+        self.edits.push(Edit {
             kind: WarningKind::ValueQuoted {
-                key: place.key.to_owned(),
+                key: position.key.to_owned(),
             },
             line: index + 1,
-            column,
+            column: head.chars().count() + 1,
         });
-        let is_flow =
-            whole.starts_with(['{', '[']) && whole.ends_with(['}', ']']) && whole.contains('\n');
-        // JSON with comments keeps its lines; everything else is one line of text.
-        let quoted = if is_flow {
-            double_quoted(&whole)
-        } else {
-            format!("'{}'", intended_text(&whole).replace('\'', "''"))
-        };
         let space = if head.ends_with(':') { " " } else { "" };
-        self.copy_line(&format!("{head}{space}{quoted}"));
-        deeper
+        self.copy_line(&format!("{head}{space}{}", quote_value(&whole)));
+        end
+    }
+
+    /// Returns whether the first text in a range of lines starts a flow collection.
+    fn starts_flow_collection(&self, from: usize, to: usize) -> bool {
+        self.lines[from..to]
+            .iter()
+            .map(|line| line.trim())
+            .find(|line| !line.is_empty())
+            .is_some_and(|line| line.starts_with(['{', '[']))
     }
 
     fn copy_line(&mut self, line: &str) {
@@ -104,7 +103,7 @@ impl ValueQuoter<'_> {
         to
     }
 
-    /// The line with the tabs of its indentation as spaces, which a change says.
+    /// Returns a line with the tabs of its indentation as two spaces each, recorded as an edit.
     fn replace_tabs(&mut self, index: usize) -> String {
         let line = self.lines[index];
         let rest = line.trim_start_matches([' ', '\t']);
@@ -112,7 +111,7 @@ impl ValueQuoter<'_> {
         if !indent.contains('\t') {
             return line.to_owned();
         }
-        self.changes.push(Edit {
+        self.edits.push(Edit {
             kind: WarningKind::TabIndentation,
             line: index + 1,
             column: 1,
@@ -120,15 +119,16 @@ impl ValueQuoter<'_> {
         indent.replace('\t', "  ") + rest
     }
 
-    /// Finds the end of the lines that are indented deeper than `indent`, empty lines among them.
+    /// Returns the end of the lines from `from` that are indented deeper than `indent`.
+    ///
+    /// Blank lines between them belong to the block, blank lines after them do not.
     fn block_end(&self, from: usize, indent: usize) -> usize {
-        let is_deeper = |line: &str| line.len() - line.trim_start().len() > indent;
         let mut end = from;
         for (index, line) in self.lines.iter().enumerate().skip(from) {
             if line.trim().is_empty() {
                 continue;
             }
-            if !is_deeper(line) {
+            if line.len() - line.trim_start().len() <= indent {
                 break;
             }
             end = index + 1;
@@ -137,7 +137,7 @@ impl ValueQuoter<'_> {
     }
 }
 
-/// Where the value of a line begins.
+/// The key of a line and the position of its value, in bytes.
 struct ValuePosition<'a> {
     key: &'a str,
     indent: usize,
@@ -145,7 +145,7 @@ struct ValuePosition<'a> {
 }
 
 impl<'a> ValuePosition<'a> {
-    /// Finds the value behind `key: `, `- ` or `- key: `.
+    /// Finds the value after `key: `, `- ` or `- key: `.
     fn find(line: &'a str) -> Option<Self> {
         let text = line.trim_start();
         let indent = line.len() - text.len();
@@ -159,6 +159,7 @@ impl<'a> ValuePosition<'a> {
                 let value = line.len() - after.trim_start().len();
                 Some(Self {
                     key,
+                    // Lines that continue the value of `- key: ` are deeper than the key.
                     indent: if item.is_some() { start } else { indent },
                     value_offset: value,
                 })
@@ -179,7 +180,8 @@ fn is_key(key: &str) -> bool {
             .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
 }
 
-/// Whether a value begins a block scalar: `|`, `>-`, `|2+` and perhaps a comment.
+/// Returns whether a value is the header of a block scalar: `|`, `>-` or `|2+`, with an optional
+/// comment.
 fn is_block_scalar_header(value: &str) -> bool {
     let Some(rest) = value.strip_prefix(['|', '>']) else {
         return false;
@@ -188,18 +190,33 @@ fn is_block_scalar_header(value: &str) -> bool {
     rest.trim_start().is_empty() || rest.trim_start().starts_with('#')
 }
 
-/// Whether a value is YAML by itself and not a mapping that a colon makes of it.
+/// Returns whether a value is valid YAML on its own.
 fn is_standalone_yaml(value: &str) -> bool {
+    // Valid on their own, but not after a key.
     if value.starts_with("- ") || value.starts_with("? ") {
         return false;
     }
     match yaml::parse(value) {
-        Ok(read) => !read.value.is_object() || value.starts_with('{'),
+        // In `Use when: needed`, the colon makes a mapping that the author did not mean.
+        Ok(parsed) => !parsed.value.is_object() || value.starts_with('{'),
         Err(_) => false,
     }
 }
 
-/// Writes text as YAML's double quotes do.
+/// Returns a value that is not valid YAML as a quoted scalar.
+fn quote_value(value: &str) -> String {
+    let is_flow =
+        value.starts_with(['{', '[']) && value.ends_with(['}', ']']) && value.contains('\n');
+    // JSON with comments is parsed as JSON5 later and needs its lines, since a comment ends with
+    // one. All other values are one line of text.
+    if is_flow {
+        double_quoted(value)
+    } else {
+        format!("'{}'", intended_text(value).replace('\'', "''"))
+    }
+}
+
+/// Returns text as a double-quoted YAML scalar.
 fn double_quoted(text: &str) -> String {
     let escaped = text
         .replace('\\', "\\\\")
@@ -209,7 +226,7 @@ fn double_quoted(text: &str) -> String {
     format!("\"{escaped}\"")
 }
 
-/// What the author meant by a value that is no YAML, on one line.
+/// Returns the text that the author most likely meant by an invalid value, on one line.
 fn intended_text(value: &str) -> String {
     let line = value.split_whitespace().collect::<Vec<_>>().join(" ");
     for quote in ['"', '\''] {
@@ -217,26 +234,28 @@ fn intended_text(value: &str) -> String {
             continue;
         };
         return match rest.strip_suffix(quote) {
+            // `"a" or "b"`: the quotes are part of the text.
             Some(inner) if is_quoted_twice(inner, quote) => line,
             Some(inner) if quote == '"' => inner.replace("\\\"", "\""),
             Some(inner) => inner.to_owned(),
-            // A quote that is never closed.
+            // The closing quote is missing.
             None if !rest.contains(quote) => rest.to_owned(),
             None => line,
         };
     }
-    // A block scalar's sign with the text behind it instead of below.
+    // A block scalar header with the text after it instead of below it.
     let text = line.strip_prefix(['|', '>']).map_or(line.as_str(), |rest| {
         rest.trim_start_matches(['-', '+']).trim_start()
     });
-    // What stands behind ` #` is a comment, as in YAML.
+    // ` #` starts a comment, as in valid YAML.
     text.split(" #").next().unwrap_or(text).to_owned()
 }
 
-/// Whether the first quote within `inner` closes and the last one opens: its ends are quoted words
-/// then, as in `"a" or "b"`.
+/// Returns whether the first quote in `inner` closes and the last one opens.
+///
+/// Then both ends are quoted words, as in `"a" or "b"`, and the outer quotes belong to the text.
 fn is_quoted_twice(inner: &str, quote: char) -> bool {
-    let opens = |at: usize| inner[..at].ends_with(' ');
+    let opens = |offset: usize| inner[..offset].ends_with(' ');
     inner
         .find(quote)
         .zip(inner.rfind(quote))

@@ -1,15 +1,15 @@
-//! Builds the tree of a frontmatter as strictyaml does: every scalar is text; flow style, anchors
-//! and tags are refused.
+//! Builds the tree of nodes of a document; rejects flow style, anchors and tags, as strictyaml
+//! does.
 
 use super::mark::{Mark, MarkedError};
 use super::python::repr;
 use super::scanner::{ScanResult, Scanner};
 use super::token::{Directive, Token, TokenKind};
 
-/// How deep collections may nest. The reference tool crashes on some three hundred levels.
+/// Maximum nesting of collections. The reference validator crashes at about 300 levels.
 const MAX_DEPTH: usize = 250;
 
-/// A node and where it stands.
+/// A node with its position.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) content: Content,
@@ -24,7 +24,7 @@ pub(super) enum Content {
     Mapping(Vec<(Node, Node)>),
 }
 
-/// Reads the one document of `text`, which ends with NUL; nothing when it holds none.
+/// Parses the only document of `text`, which ends with NUL; `None` if there is no document.
 pub(super) fn compose_document(text: &[char]) -> ScanResult<Option<Node>> {
     let mut composer = Composer {
         scanner: Scanner::new(text),
@@ -33,6 +33,7 @@ pub(super) fn compose_document(text: &[char]) -> ScanResult<Option<Node>> {
     composer.scanner.next_token()?;
     composer.scanner.peek_token()?;
     if composer.is_explicit_start()? {
+        // Only an empty stream gets here without an error.
         composer.reject_explicit_document()?;
         return Ok(None);
     }
@@ -54,7 +55,7 @@ pub(super) fn compose_document(text: &[char]) -> ScanResult<Option<Node>> {
     ))
 }
 
-/// Whether the entries of a sequence may stand below its key without indentation.
+/// Whether the entries of a sequence may be on the level of its key.
 #[derive(PartialEq)]
 enum SequenceStyle {
     Indented,
@@ -83,8 +84,10 @@ impl Composer<'_> {
         ))
     }
 
-    /// Passes the end of the stream; directives and what follows them are refused, since no
-    /// frontmatter can hold a `---`.
+    /// Skips the end of the stream and rejects directives.
+    ///
+    /// A directive must be followed by `---`, which frontmatter cannot contain, so there is always
+    /// an error; which one depends on the directives.
     fn reject_explicit_document(&mut self) -> ScanResult<()> {
         while self.next_is(&TokenKind::DocumentEnd)? {
             self.scanner.next_token()?;
@@ -92,7 +95,8 @@ impl Composer<'_> {
         if self.next_is(&TokenKind::StreamEnd)? {
             return Ok(());
         }
-        let (mut version_seen, mut handles) = (false, Vec::new());
+        let mut version_seen = false;
+        let mut handles = Vec::new();
         while let TokenKind::Directive(directive) = self.scanner.peek_token()?.kind.clone() {
             let token = self.scanner.next_token()?;
             match directive {
@@ -131,8 +135,9 @@ impl Composer<'_> {
 
     fn block_node(&mut self, sequences: SequenceStyle) -> ScanResult<Node> {
         let token = self.scanner.peek_token()?.clone();
-        let (start, indentless) = (token.start, sequences == SequenceStyle::Indentless);
+        let start = token.start;
         match token.kind {
+            // No anchor is ever defined, since anchors are rejected.
             TokenKind::Alias(name) => Err(MarkedError::new(
                 format!("found undefined alias {}", repr(&name)),
                 start,
@@ -142,6 +147,7 @@ impl Composer<'_> {
                 "Found confusing disallowed anchor token (surround with ' and ' to make text appear literally)",
             )),
             TokenKind::Tag => {
+                // The reference validator reports the two positions of a tag in reverse.
                 let (start, end) = (token.end, token.start);
                 Err(disallowed_token(
                     Token {
@@ -152,7 +158,7 @@ impl Composer<'_> {
                     "Found disallowed tag tokens (do not specify types in markup)",
                 ))
             }
-            TokenKind::BlockEntry if indentless => {
+            TokenKind::BlockEntry if sequences == SequenceStyle::Indentless => {
                 self.with_depth(start, Self::indentless_sequence)
             }
             TokenKind::Scalar { .. } => {
@@ -195,6 +201,7 @@ impl Composer<'_> {
         start: Mark,
         build: fn(&mut Self, Mark) -> ScanResult<Node>,
     ) -> ScanResult<Node> {
+        // Bounds the recursion of the composer and of all functions that walk its tree.
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(MarkedError::new(
@@ -256,6 +263,7 @@ impl Composer<'_> {
         self.scanner.next_token()?;
         let mut pairs = Vec::new();
         loop {
+            // Keys and values can each be missing; an empty scalar takes their place.
             let key = if self.next_is(&TokenKind::Key)? {
                 let token = self.scanner.next_token()?;
                 if self.next_is_any(&ENDS)? {

@@ -1,16 +1,17 @@
-//! Turns nodes into values, and refuses repeated keys and uneven indentation.
+//! Converts nodes to values; rejects duplicate keys and inconsistent indentation.
 
 use super::Value;
 use super::compose::{Content, Node};
 use super::mark::MarkedError;
 use super::scanner::ScanResult;
 
-/// Builds the value of a document, deepest first: of several mistakes the innermost is reported.
+/// Builds the value of a document, deepest nodes first: of several errors, the innermost is
+/// returned.
 pub(super) fn construct_document(node: &Node) -> ScanResult<Value> {
     let Content::Mapping(pairs) = &node.content else {
         return construct_node(node);
     };
-    // What `<<` merges at the top the reference tool reads and then shows nothing of.
+    // The reference validator checks what `<<` merges at the top level, but does not return it.
     construct_mapping(node, pairs).map(|(own, _merged)| Value::Map(own))
 }
 
@@ -26,6 +27,7 @@ fn construct_node(node: &Node) -> ScanResult<Value> {
             .collect::<ScanResult<Vec<_>>>()
             .map(Value::List),
         Content::Mapping(pairs) => {
+            // Own entries override merged ones, as YAML 1.1 defines it.
             let (mut entries, merged) = construct_mapping(node, pairs)?;
             let mut own: std::collections::HashSet<String> =
                 entries.iter().map(|(key, _)| key.clone()).collect();
@@ -39,12 +41,14 @@ fn construct_node(node: &Node) -> ScanResult<Value> {
     }
 }
 
+/// Entries in the order of the text.
 type Entries = Vec<(String, Value)>;
 
 /// Returns the entries of a mapping, and those that `<<` merges into it.
 fn construct_mapping(node: &Node, pairs: &[(Node, Node)]) -> ScanResult<(Entries, Entries)> {
     let (mut entries, mut merged) = (Entries::new(), Entries::new());
     let mut seen = std::collections::HashSet::new();
+    // Merge keys come first, as in PyYAML, which decides which of two errors is returned.
     for (key, value) in pairs.iter().filter(|(key, _)| is_merge_key(key)) {
         if !seen.insert("<<") {
             return Err(MarkedError::with_context(
@@ -74,6 +78,7 @@ fn construct_mapping(node: &Node, pairs: &[(Node, Node)]) -> ScanResult<(Entries
                 ));
             }
         };
+        // Before the check for duplicates: an error in the value is reported first.
         let value = construct_node(value)?;
         if !seen.insert(text.as_str()) {
             return Err(MarkedError::with_context(
@@ -93,51 +98,52 @@ fn is_merge_key(key: &Node) -> bool {
     matches!(&key.content, Content::Scalar { text, plain: true } if text == "<<")
 }
 
-/// Reads what `<<` merges: a mapping or a list of them.
+/// Adds what `<<` merges: the entries of a mapping or of a list of mappings.
 fn merge_entries(node: &Node, value: &Node, merged: &mut Entries) -> ScanResult<()> {
-    let refuse = |text, at| {
+    let reject = |text, mark| {
         Err(MarkedError::with_context(
             "while constructing a mapping",
             node.start,
             text,
-            at,
+            mark,
         ))
     };
-    let mut take = |value: &Node| {
+    let mut merge = |value: &Node| {
         if let Value::Map(entries) = construct_node(value)? {
             merged.extend(entries);
         }
         Ok(())
     };
     match &value.content {
-        Content::Mapping(_) => take(value),
+        Content::Mapping(_) => merge(value),
         Content::Sequence(items) => items.iter().try_for_each(|item| match item.content {
-            Content::Mapping(_) => take(item),
-            Content::Sequence(_) => refuse(
+            Content::Mapping(_) => merge(item),
+            Content::Sequence(_) => reject(
                 "expected a mapping for merging, but found sequence",
                 item.start,
             ),
-            Content::Scalar { .. } => refuse(
+            Content::Scalar { .. } => reject(
                 "expected a mapping for merging, but found scalar",
                 item.start,
             ),
         }),
-        Content::Scalar { .. } => refuse(
+        Content::Scalar { .. } => reject(
             "expected a mapping or list of mappings for merging, but found scalar",
             value.start,
         ),
     }
 }
 
+/// Checks that all nested mappings start in the same column, which strictyaml requires.
 fn check_even_indentation(pairs: &[(Node, Node)]) -> ScanResult<()> {
     let mappings = pairs
         .iter()
         .filter(|(key, _)| !is_merge_key(key))
         .map(|(_, value)| value)
         .filter(|value| matches!(value.content, Content::Mapping(_)));
-    let mut previous = None;
+    let mut first_column = None;
     for value in mappings {
-        if *previous.get_or_insert(value.start.column) != value.start.column {
+        if *first_column.get_or_insert(value.start.column) != value.start.column {
             let text = "Found mapping with indentation inconsistent with previous mapping";
             return Err(MarkedError::with_context(
                 "While parsing",

@@ -1,10 +1,10 @@
-//! Where something stands in the frontmatter, and the report of what is wrong there.
+//! Positions in the frontmatter, and errors that show them.
 
-/// The most characters of a line that a report shows on each side of a place.
+/// Maximum number of characters of a line that an error shows on each side of a position.
 const SNIPPET_CHARACTERS: usize = 37;
 const LINE_BREAKS: [char; 6] = ['\0', '\r', '\n', '\u{85}', '\u{2028}', '\u{2029}'];
 
-/// A place in the text: characters from its start, line and column counted from 0.
+/// A position in the text: index in characters, line and column, all counted from 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Mark {
     pub(super) index: usize,
@@ -12,7 +12,7 @@ pub(super) struct Mark {
     pub(super) column: usize,
 }
 
-/// What is wrong with the YAML, in the two halves of the reports that strictyaml writes.
+/// An error in the YAML, in the two parts of PyYAML's messages: context and problem.
 #[derive(Debug)]
 pub(super) struct MarkedError {
     pub(super) context: Option<(&'static str, Option<Mark>)>,
@@ -45,12 +45,13 @@ impl MarkedError {
         })
     }
 
-    /// Writes the report: context, its place when it is another, problem, its place; each place
-    /// with the line and a caret.
+    /// Returns the message: the context with its position if that differs from the problem's, then
+    /// the problem with its position; each position with a snippet of the line and a caret.
     pub(super) fn render(&self, text: &[char]) -> String {
         let mut lines = Vec::new();
         if let Some((context, mark)) = &self.context {
             lines.push((*context).to_owned());
+            // As in PyYAML, equal positions are shown once.
             let elsewhere =
                 mark.filter(|mark| (mark.line, mark.column) != (self.mark.line, self.mark.column));
             lines.extend(elsewhere.map(|mark| render_mark(mark, text)));
@@ -68,6 +69,7 @@ fn render_mark(mark: Mark, text: &[char]) -> String {
     while start > 0 && !is_break(text[start - 1]) {
         start -= 1;
         if mark.index - start >= SNIPPET_CHARACTERS {
+            // The marker replaces as many characters as it has.
             head = " ... ";
             start += 5;
             break;

@@ -1,14 +1,17 @@
-//! The fields of a skill as the reference tool reads them.
+//! The fields of a skill as the reference validator returns them.
 
 use std::fmt::Write;
 
 use super::python::{decode_surrogate, repr, strip};
 use super::{StrictError, Value};
 
-/// The fields after name and description, in the order of the output.
+/// The optional fields, in the order of the output.
 const OPTIONAL_FIELDS: [&str; 4] = ["license", "compatibility", "allowed-tools", "metadata"];
 
-/// The fields of a `SKILL.md` as skills-ref reads them: every scalar is text.
+/// The fields of a `SKILL.md` as skills-ref returns them: every scalar is text.
+///
+/// [`to_json`](Self::to_json) is the output of its `read-properties`, and the prompt getters are
+/// the texts of its `to-prompt`. Fields outside of the specification are not part of either.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Properties {
     name: String,
@@ -47,7 +50,7 @@ impl Properties {
                 format!("Field '{key}' holds a plain `=` or `<<`; put it in quotes"),
             ));
         }
-        let others = OPTIONAL_FIELDS
+        let optional_fields = OPTIONAL_FIELDS
             .into_iter()
             .filter_map(|key| Some((key, field(key)?)))
             .map(|(key, value)| {
@@ -60,31 +63,31 @@ impl Properties {
                     },
                 )
             })
-            // Only what is nothing is left out, and `metadata` also when it is empty.
+            // The reference validator omits empty `metadata`, but keeps other empty fields.
             .filter(|(key, value)| *key != "metadata" || !value.is_empty())
             .collect();
         Ok(Self {
             name,
             description,
-            optional_fields: others,
+            optional_fields,
         })
     }
 
-    /// Returns `name` for a prompt; nothing when it holds half a surrogate pair, which cannot be
-    /// printed.
+    /// Returns `name` for a prompt; `None` if it contains half of a surrogate pair, which cannot be
+    /// encoded as UTF-8.
     #[must_use]
     pub fn prompt_name(&self) -> Option<&str> {
         without_surrogates(&self.name)
     }
 
-    /// Returns `description` for a prompt; nothing when it holds half a surrogate pair.
+    /// Returns `description` for a prompt; `None` if it contains half of a surrogate pair.
     #[must_use]
     pub fn prompt_description(&self) -> Option<&str> {
         without_surrogates(&self.description)
     }
 
-    /// Writes the fields as JSON, byte for byte as Python's `json.dumps(…, indent=2)` does:
-    /// characters outside ASCII are escaped.
+    /// Returns the fields as JSON, byte for byte as Python's `json.dumps(…, indent=2)` writes them:
+    /// characters outside of ASCII are escaped.
     #[must_use]
     pub fn to_json(&self) -> String {
         let mut entries = vec![
@@ -102,7 +105,8 @@ impl Properties {
     }
 }
 
-/// The reference tool crashes on these.
+/// Returns whether a value contains an unquoted `=` or `<<`, on which the reference validator
+/// crashes.
 fn has_indicator(value: &Value) -> bool {
     match value {
         Value::Text(_) => false,
@@ -118,6 +122,7 @@ fn without_surrogates(text: &str) -> Option<&str> {
 
 fn required_text(key: &str, value: &Value) -> Result<String, StrictError> {
     match value {
+        // The reference validator strips these two fields and no others.
         Value::Text(text) if !strip(text).is_empty() => Ok(strip(text).to_owned()),
         _ => Err(StrictError::new(
             "field-empty",
@@ -126,7 +131,7 @@ fn required_text(key: &str, value: &Value) -> Result<String, StrictError> {
     }
 }
 
-/// The values of `metadata` become text, nested ones as Python would print them.
+/// Converts the values of `metadata` to text, nested ones as Python's `str` does.
 fn stringify_metadata(value: &Value) -> Value {
     match value {
         Value::Map(entries) => Value::Map(
@@ -212,6 +217,7 @@ fn write_json_string(out: &mut String, text: &str) {
                     let _ = write!(out, "\\u{half:04x}");
                     continue;
                 }
+                // `ensure_ascii` of Python writes surrogate pairs.
                 for unit in c.encode_utf16(&mut [0; 2]) {
                     // Writing to a string does not fail.
                     let _ = write!(out, "\\u{unit:04x}");

@@ -1,8 +1,10 @@
-//! How Python writes text: the reference tool prints `repr` of what it found.
+//! Python's notation of text: the messages of the reference validator contain `repr` of values.
 
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
-/// Writes text as a Python literal: single quotes unless only double quotes avoid a backslash.
+/// Returns text as a Python literal, like `repr`.
+///
+/// It has single quotes unless only double quotes avoid a backslash.
 pub(crate) fn repr(text: &str) -> String {
     let quote = if text.contains('\'') && !text.contains('"') {
         '"'
@@ -39,7 +41,8 @@ fn escape_code_point(code: u32) -> String {
 
 fn is_printable(c: char) -> bool {
     use GeneralCategory as G;
-    let hidden = [
+    // The categories of CPython's `str.isprintable`.
+    let unprintable = [
         G::Control,
         G::Format,
         G::Surrogate,
@@ -49,11 +52,14 @@ fn is_printable(c: char) -> bool {
         G::ParagraphSeparator,
     ];
     c == ' '
-        || !(hidden.contains(&c.general_category()) || c.general_category() == G::SpaceSeparator)
+        || !(unprintable.contains(&c.general_category())
+            || c.general_category() == G::SpaceSeparator)
 }
 
-/// Letters and all kinds of numbers, by their category: vowel signs are neither, unlike in Rust's
-/// own test.
+/// Returns whether a character is a letter or a number, like Python's `str.isalnum`.
+///
+/// Rust's `char::is_alphanumeric` additionally accepts vowel signs, so it would accept names that
+/// the reference validator rejects.
 pub(crate) fn is_alphanumeric(c: char) -> bool {
     use GeneralCategory as G;
     matches!(
@@ -69,17 +75,21 @@ pub(crate) fn is_alphanumeric(c: char) -> bool {
     )
 }
 
-/// White space as `str.strip` sees it: Unicode's, and the four separators of ASCII.
+/// Removes white space at both ends, like Python's `str.strip`.
+///
+/// Python counts the four separators of ASCII (U+001C to U+001F) as white space, Rust does not.
 pub(crate) fn strip(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || ('\u{1C}'..='\u{1F}').contains(&c))
 }
 
-/// Where half a surrogate pair is kept, which Rust's text cannot hold: characters that Unicode does
-/// not assign, in the same order.
+/// The first of the unassigned characters that stand for halves of surrogate pairs.
+///
+/// Python strings can contain such halves, Rust strings cannot.
 const SURROGATE_BASE: u32 = 0xD_0000;
 const SURROGATE_COUNT: u32 = 0x800;
 
-/// Keeps half a surrogate pair, U+D800 to U+DFFF.
+/// Returns the stand-in for half of a surrogate pair, U+D800 to U+DFFF; `None` for other code
+/// points.
 pub(crate) fn encode_surrogate(code: u32) -> Option<char> {
     (0xD800..=0xDFFF)
         .contains(&code)
@@ -87,7 +97,7 @@ pub(crate) fn encode_surrogate(code: u32) -> Option<char> {
         .flatten()
 }
 
-/// Gives half a surrogate pair back.
+/// Returns the half of a surrogate pair that a character stands for, or `None`.
 pub(crate) fn decode_surrogate(c: char) -> Option<u32> {
     (c as u32)
         .checked_sub(SURROGATE_BASE)
@@ -95,7 +105,7 @@ pub(crate) fn decode_surrogate(c: char) -> Option<u32> {
         .map(|half| half + 0xD800)
 }
 
-/// Writes kept halves of surrogate pairs as escapes, as Python's error output does.
+/// Replaces the stand-ins for halves of surrogate pairs with escapes, as Python's error output has.
 pub(crate) fn escape_surrogates(text: String) -> String {
     if !text.chars().any(|c| decode_surrogate(c).is_some()) {
         return text;

@@ -1,8 +1,11 @@
-//! Turns characters into tokens, with the same look-ahead as strictyaml's scanner: which of two
-//! mistakes is reported depends on it.
+//! Converts characters to tokens.
+//!
+//! It looks ahead exactly as far as the scanner of strictyaml: which of two errors is returned
+//! depends on it. Names of functions follow that scanner, to make comparisons easy.
 
 mod directive;
 mod scalar;
+mod simple_key;
 mod tag;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -10,36 +13,30 @@ use std::collections::{BTreeMap, VecDeque};
 use super::mark::{Mark, MarkedError};
 use super::python::char_repr;
 use super::token::{Token, TokenKind};
+use simple_key::SimpleKey;
 
 pub(super) type ScanResult<T> = Result<T, Box<MarkedError>>;
-
-/// How many characters a key may have before its colon.
-const MAX_KEY_CHARACTERS: usize = 1024;
-
-/// A token that may turn out to be a key.
-struct SimpleKey {
-    token: usize,
-    required: bool,
-    mark: Mark,
-}
 
 pub(super) struct Scanner<'a> {
     text: &'a [char],
     mark: Mark,
     done: bool,
     flow_brackets: Vec<char>,
+    /// The tokens that were scanned but not taken yet.
     tokens: VecDeque<Token>,
     tokens_taken: usize,
+    /// The column of the current block; -1 outside of all blocks.
     indent: isize,
     indents: Vec<isize>,
     allow_simple_key: bool,
+    /// The possible keys by nesting of flow brackets.
     simple_keys: BTreeMap<usize, SimpleKey>,
 }
 
-/// What lies between two tokens.
+/// The text between two tokens.
 enum TokenGap {
     None,
-    /// A comment or empty lines, which count as a token.
+    /// A comment or blank lines, which count as a token.
     Comment(Mark, Mark),
 }
 
@@ -62,11 +59,11 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Looks at the next token without taking it.
+    /// Returns the next token without taking it.
     pub(super) fn peek_token(&mut self) -> ScanResult<&Token> {
         self.fetch_needed()?;
         self.gather_comments()?;
-        // The stream's end stays in the queue: nothing takes it.
+        // The parser may peek again after it took the end of the stream.
         let end = self.mark;
         if self.tokens.is_empty() {
             self.tokens
@@ -80,6 +77,8 @@ impl<'a> Scanner<'a> {
         self.peek_token()?;
         let is_comment =
             |token: Option<&Token>| token.is_some_and(|token| token.kind == TokenKind::Comment);
+        // ruamel.yaml attaches comments to the token before them. Taking them along scans further
+        // tokens, and thereby their errors.
         if is_comment(self.tokens.get(1)) {
             let same_line = self.tokens[0].end.line == self.tokens[1].start.line;
             let takes = match self.tokens[0].kind {
@@ -147,6 +146,7 @@ impl<'a> Scanner<'a> {
         if self.tokens.is_empty() {
             return Ok(true);
         }
+        // The next token may be a key as long as its colon was not scanned.
         self.remove_stale_keys()?;
         Ok(self.simple_keys.values().map(|key| key.token).min() == Some(self.tokens_taken))
     }
@@ -162,6 +162,7 @@ impl<'a> Scanner<'a> {
         }
         self.remove_stale_keys()?;
         self.unwind_indent(self.mark.column as isize);
+        // The order of the arms is that of the reference scanner.
         let c = self.peek_char(0);
         match c {
             '\0' => self.fetch_stream_end(),
@@ -199,8 +200,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    // Characters.
-
+    /// Returns a character after the current position; NUL after the end of the text.
     fn peek_char(&self, ahead: usize) -> char {
         self.text
             .get(self.mark.index + ahead)
@@ -218,6 +218,7 @@ impl<'a> Scanner<'a> {
                 return;
             };
             self.mark.index += 1;
+            // A byte order mark has no column, as in PyYAML.
             if c == '\n' || (c == '\r' && self.peek_char(0) != '\n') {
                 self.mark.line += 1;
                 self.mark.column = 0;
@@ -227,7 +228,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes a line break; returns what it counts as in a scalar.
+    /// Skips a line break; returns the character that it is in a scalar.
     fn scan_line_break(&mut self) -> Option<char> {
         match self.peek_char(0) {
             '\r' if self.peek_char(1) == '\n' => self.forward(2),
@@ -248,6 +249,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn is_value_indicator(&self) -> bool {
+        // In a flow mapping, a value may follow its colon without a space, as in JSON.
         let spaced = is_blank_or_line_end(self.peek_char(1));
         match self.flow_brackets.last() {
             None | Some('[') => spaced,
@@ -278,62 +280,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    // Keys and indentation.
-
-    fn remove_stale_keys(&mut self) -> ScanResult<()> {
-        let at = self.mark;
-        let is_stale = |key: &SimpleKey| {
-            key.mark.line != at.line || at.index - key.mark.index > MAX_KEY_CHARACTERS
-        };
-        if let Some(key) = self
-            .simple_keys
-            .values()
-            .find(|key| key.required && is_stale(key))
-        {
-            return Err(missing_colon_error(key, at));
-        }
-        self.simple_keys.retain(|_, key| !is_stale(key));
-        Ok(())
-    }
-
-    fn save_simple_key(&mut self) -> ScanResult<()> {
-        let required = self.flow_brackets.is_empty() && self.indent == self.mark.column as isize;
-        if self.allow_simple_key {
-            self.remove_simple_key()?;
-            let key = SimpleKey {
-                token: self.tokens_taken + self.tokens.len(),
-                required,
-                mark: self.mark,
-            };
-            self.simple_keys.insert(self.flow_brackets.len(), key);
-        }
-        Ok(())
-    }
-
-    fn remove_simple_key(&mut self) -> ScanResult<()> {
-        match self.simple_keys.remove(&self.flow_brackets.len()) {
-            Some(key) if key.required => Err(missing_colon_error(&key, self.mark)),
-            _ => Ok(()),
-        }
-    }
-
-    fn unwind_indent(&mut self, column: isize) {
-        while self.flow_brackets.is_empty() && self.indent > column {
-            self.indent = self.indents.pop().unwrap_or(-1);
-            self.push_token(TokenKind::BlockEnd, self.mark);
-        }
-    }
-
-    fn add_indent(&mut self, column: usize) -> bool {
-        let deeper = self.indent < column as isize;
-        if deeper {
-            self.indents.push(self.indent);
-            self.indent = column as isize;
-        }
-        deeper
-    }
-
-    /// Adds a token from `start` to here.
+    /// Adds a token from `start` to the current position.
     fn push_token(&mut self, kind: TokenKind, start: Mark) {
         self.tokens.push_back(Token::new(kind, start, self.mark));
     }
@@ -345,9 +292,8 @@ impl<'a> Scanner<'a> {
         self.push_token(kind, start);
     }
 
-    // One function for each kind of token.
-
     fn fetch_stream_end(&mut self) -> ScanResult<()> {
+        // Ends all blocks, so that the composer gets a complete tree.
         self.unwind_indent(-1);
         self.remove_simple_key()?;
         self.allow_simple_key = false;
@@ -366,6 +312,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn fetch_flow_start(&mut self, c: char) -> ScanResult<()> {
+        // The collection itself may be a key, and so may the token after the bracket.
         self.save_simple_key()?;
         self.flow_brackets.push(c);
         self.allow_simple_key = true;
@@ -383,6 +330,7 @@ impl<'a> Scanner<'a> {
     fn fetch_flow_end(&mut self, c: char) -> ScanResult<()> {
         self.remove_simple_key()?;
         self.flow_brackets.pop();
+        // Only a comma, a colon or another bracket can follow.
         self.allow_simple_key = false;
         self.push_indicator(
             if c == ']' {
@@ -404,6 +352,7 @@ impl<'a> Scanner<'a> {
 
     fn fetch_block_entry(&mut self) -> ScanResult<()> {
         if self.flow_brackets.is_empty() {
+            // A `-` after a value on the same line is not an entry.
             if !self.allow_simple_key {
                 return Err(MarkedError::new(
                     "sequence entries are not allowed here",
@@ -414,6 +363,7 @@ impl<'a> Scanner<'a> {
                 self.push_token(TokenKind::BlockSequenceStart, self.mark);
             }
         }
+        // `- key: value` starts a mapping in the entry.
         self.allow_simple_key = true;
         self.remove_simple_key()?;
         self.push_indicator(TokenKind::BlockEntry, 1);
@@ -440,6 +390,7 @@ impl<'a> Scanner<'a> {
 
     fn fetch_value(&mut self) -> ScanResult<()> {
         if let Some(key) = self.simple_keys.remove(&self.flow_brackets.len()) {
+            // The colon makes the earlier token a key, so its tokens are inserted before it.
             let position = key.token - self.tokens_taken;
             self.tokens
                 .insert(position, Token::new(TokenKind::Key, key.mark, key.mark));
@@ -449,8 +400,10 @@ impl<'a> Scanner<'a> {
                     Token::new(TokenKind::BlockMappingStart, key.mark, key.mark),
                 );
             }
+            // The value is on the same line, so it cannot be a key: `a: b: c` is an error.
             self.allow_simple_key = false;
         } else {
+            // `: value` after an explicit key (`? key`), or without a key.
             if self.flow_brackets.is_empty() {
                 if !self.allow_simple_key {
                     return Err(MarkedError::new(
@@ -469,9 +422,11 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Passes spaces, comments and line breaks. Behind an empty line tabs count as spaces, which no
-    /// other place allows.
+    /// Skips spaces, comments and line breaks.
+    ///
+    /// Tabs are skipped only after a blank line, as in the scanner of strictyaml.
     fn skip_to_next_token(&mut self) -> TokenGap {
+        // Only at the start of the text; elsewhere, a byte order mark is a character.
         if self.mark.index == 0 && self.peek_char(0) == '\u{FEFF}' {
             self.forward(1);
         }
@@ -485,6 +440,7 @@ impl<'a> Scanner<'a> {
                     self.forward(1);
                 }
                 while self.scan_line_break().is_some() {}
+                // Outside of flow collections, a new line may start with a key.
                 self.allow_simple_key |= self.flow_brackets.is_empty();
                 return TokenGap::Comment(start, self.mark);
             }
@@ -507,16 +463,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-fn missing_colon_error(key: &SimpleKey, at: Mark) -> Box<MarkedError> {
-    MarkedError::with_context(
-        "while scanning a simple key",
-        key.mark,
-        "could not find expected ':'",
-        at,
-    )
-}
-
-/// The end of a line or of the text.
+/// Returns whether a character ends a line or the text.
 fn is_line_end(c: char) -> bool {
     matches!(c, '\n' | '\0' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }

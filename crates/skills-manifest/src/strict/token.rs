@@ -1,4 +1,4 @@
-//! The tokens of a YAML text.
+//! The tokens of YAML.
 
 use super::mark::Mark;
 
@@ -30,7 +30,13 @@ pub(super) enum TokenKind {
     Alias(String),
     Anchor,
     Tag,
-    Scalar { value: String, plain: bool },
+    /// `plain` means without quotes and not a block scalar.
+    Scalar {
+        value: String,
+        plain: bool,
+    },
+    /// Comments are tokens in ruamel.yaml, and their number changes how far the scanner looks
+    /// ahead.
     Comment,
 }
 
@@ -48,7 +54,7 @@ impl Token {
 }
 
 impl TokenKind {
-    /// The word that reports use.
+    /// Returns the name of the token in messages.
     pub(super) fn id(&self) -> &'static str {
         match self {
             Self::StreamStart => "<stream start>",

@@ -1,4 +1,4 @@
-//! The checks of the reference tool, in its order and with its words.
+//! The checks of the reference validator, in its order and with its messages.
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -8,7 +8,7 @@ use super::{StrictError, Value};
 const NAME_MAX_CHARACTERS: usize = 64;
 const DESCRIPTION_MAX_CHARACTERS: usize = 1024;
 const COMPATIBILITY_MAX_CHARACTERS: usize = 500;
-/// The fields of the specification, sorted as the report lists them.
+/// The fields of the specification, in the order of the message that lists them.
 const FIELDS: [&str; 6] = [
     "allowed-tools",
     "compatibility",
@@ -18,7 +18,7 @@ const FIELDS: [&str; 6] = [
     "name",
 ];
 
-/// Collects everything that is wrong with the fields of a skill in a directory of this name.
+/// Returns all errors in the fields of a skill in a directory called `directory`.
 pub(super) fn validate(fields: &[(String, Value)], directory: &str) -> Vec<StrictError> {
     let field = |key: &str| {
         fields
@@ -76,6 +76,7 @@ fn check_name(value: &Value, directory: &str, errors: &mut Vec<StrictError>) {
             ));
         }
     };
+    // All checks of the name, including its length, are on the normalized form.
     let name: String = text.nfkc().collect();
     let mut error = |code, message| errors.push(StrictError::new(code, message));
     let characters = name.chars().count();
@@ -111,6 +112,7 @@ fn check_name(value: &Value, directory: &str, errors: &mut Vec<StrictError>) {
         );
         error("name-characters", message);
     }
+    // File systems normalize names differently; both sides are compared under NFKC.
     if directory.nfkc().collect::<String>() != name {
         error(
             "name-directory",

@@ -1,15 +1,17 @@
-//! Writes a mapping so that every reader reads the same text back: YAML 1.1 and 1.2, strictyaml,
-//! and clients that look at single lines.
+//! Writes a mapping that all parsers read as the same texts: YAML 1.1, YAML 1.2, strictyaml, and
+//! clients that parse single lines.
 //!
-//! Each value stands on one line. It is plain only when no version of YAML could take it for
-//! anything but text.
+//! Each value is on one line. It is unquoted only if it is text in every version of YAML.
 
-/// The most bytes of a key before its colon. YAML gives up on a little more, and `? ` makes a key
-/// of any length.
+/// Maximum length of a key before its colon, in bytes.
+///
+/// YAML limits such keys to 1,024 characters; a longer key is written after `? `.
 const MAX_SHORT_KEY_BYTES: usize = 1_000;
-/// What may stand in a plain value beside letters and digits.
+/// The characters of an unquoted value in addition to letters and digits.
+///
+/// Not among them are `:` and `#`, which start values and comments.
 const PLAIN_PUNCTUATION: &str = " -_.,;/()+!?'";
-/// The words that some version of YAML takes for no text.
+/// The words that are not text in some version of YAML.
 const TYPED_WORDS: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
 
 /// The value of a field.
@@ -21,10 +23,12 @@ pub(crate) enum Field<'a> {
 
 /// Writes one line per field or entry. The keys of the fields are plain words.
 ///
-/// The text never holds `---`, where some readers end the frontmatter.
+/// The result never contains `---`, since some clients end the frontmatter there, also within a
+/// line.
 pub(crate) fn write_fields(fields: &[(&str, Field<'_>)]) -> String {
     let text = write_mapping(fields, BracketStyle::Plain);
-    // Our own reader counts brackets in quotes too, and refuses many of them.
+    // The parser of this crate counts brackets in quotes too and rejects too many of them. Escapes
+    // are the exception, since they make plain text hard to read.
     if super::find_excess_brackets(&text).is_some() {
         write_mapping(fields, BracketStyle::Escaped)
     } else {
@@ -61,6 +65,7 @@ fn write_mapping(fields: &[(&str, Field<'_>)], brackets: BracketStyle) -> String
 }
 
 fn write_entry(out: &mut String, key: &str, value: &str) {
+    // An explicit key has no limit.
     if key.len() > MAX_SHORT_KEY_BYTES {
         out.extend(["  ? ", key, "\n  : ", value, "\n"]);
     } else {
@@ -68,7 +73,7 @@ fn write_entry(out: &mut String, key: &str, value: &str) {
     }
 }
 
-/// Writes a text in the plainest form that is certainly read as this text.
+/// Returns a text in the simplest notation that every parser reads as this text.
 fn format_scalar(text: &str, brackets: BracketStyle) -> String {
     let is_bracket = |c: char| matches!(c, '[' | '{');
     let needs_escape = text.contains(is_unprintable)
@@ -81,11 +86,13 @@ fn format_scalar(text: &str, brackets: BracketStyle) -> String {
     } else if is_plain(text) {
         text.to_owned()
     } else {
+        // Single quotes need no escapes but their own, on which all parsers agree.
         format!("'{}'", text.replace('\'', "''"))
     }
 }
 
 fn is_plain(text: &str) -> bool {
+    // Digits and signs start numbers and dates, other characters are indicators.
     text.starts_with(|c: char| c.is_ascii_alphabetic())
         && !text.ends_with(' ')
         && text
@@ -96,8 +103,9 @@ fn is_plain(text: &str) -> bool {
             .any(|word| word.eq_ignore_ascii_case(text))
 }
 
-/// Writes a text in double quotes; of three hyphens in a row one is escaped, and so is what
-/// `must_escape` names.
+/// Returns a text as a double-quoted scalar.
+///
+/// Characters that match `must_escape` are escaped, and one of three hyphens in a row.
 fn double_quoted(text: &str, must_escape: impl Fn(char) -> bool) -> String {
     let mut out = String::from('"');
     let mut hyphens = 0;
@@ -124,7 +132,7 @@ fn escape_char(c: char) -> String {
     }
 }
 
-/// Whether YAML allows a character only as an escape, or takes it for a line end.
+/// Returns whether YAML allows a character only as an escape, or treats it as a line end.
 fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -142,12 +150,12 @@ mod tests {
 
     fn check(text: &str, expected: &str) {
         assert_eq!(format_scalar(text, BracketStyle::Plain), expected);
-        let read = super::super::parse(&write_fields(&[("a", Field::Text(text))])).unwrap();
-        assert_eq!(read.value, json!({"a": text}));
+        let parsed = super::super::parse(&write_fields(&[("a", Field::Text(text))])).unwrap();
+        assert_eq!(parsed.value, json!({"a": text}));
     }
 
     #[test]
-    fn the_plainest_form_that_is_text_everywhere() {
+    fn texts_are_written_in_their_simplest_notation() {
         check(
             "Reads PDFs, fast (don't ask).",
             "Reads PDFs, fast (don't ask).",
@@ -166,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn brackets_are_escaped_only_when_the_reader_would_refuse_them() {
+    fn brackets_are_escaped_only_above_the_limit_of_the_parser() {
         assert_eq!(
             write_fields(&[("a", Field::Text("[x] {y}"))]),
             "a: '[x] {y}'\n"
@@ -184,16 +192,17 @@ mod tests {
     }
 
     proptest! {
-        /// Any text at all, not only what a draft lets through.
+        /// Uses any text, not only those that a draft accepts.
         #[test]
-        fn what_is_written_is_read(text in any::<String>(), key in any::<String>()) {
+        fn written_texts_parse_to_themselves(text in any::<String>(), key in any::<String>()) {
             let entries = [(key.clone(), text.clone())];
             let written = write_fields(&[("a", Field::Text(&text)), ("b", Field::Mapping(&entries))]);
-            let read = super::super::parse(&written).map_err(|failure| TestCaseError::fail(format!("{written:?}: {failure:?}")))?;
+            let parsed = super::super::parse(&written)
+                .map_err(|error| TestCaseError::fail(format!("{written:?}: {error:?}")))?;
             let mut inner = serde_json::Map::new();
             inner.insert(key, Value::String(text.clone()));
-            prop_assert_eq!(read.value, json!({"a": text, "b": inner}));
-            prop_assert!(read.duplicate_keys.is_empty() && !read.has_tags && !written.contains("---"));
+            prop_assert_eq!(parsed.value, json!({"a": text, "b": inner}));
+            prop_assert!(parsed.duplicate_keys.is_empty() && !parsed.has_tags && !written.contains("---"));
         }
     }
 }

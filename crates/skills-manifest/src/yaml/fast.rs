@@ -1,8 +1,8 @@
-//! Reads the YAML that nearly every skill is written in, ten times faster than the library:
-//! `key: value` lines, one level of mappings and lists, block scalars.
+//! Parses the subset of YAML that nearly all skills use, ten times faster than the library:
+//! `key: value` lines, one level of mappings and lists, and block scalars.
 //!
-//! It gives up on whatever it does not know for certain, and the library reads the text then. That
-//! both agree is a property test.
+//! For anything else it returns `None`, and the caller uses the library. Property tests check that
+//! both agree on every text that this parser accepts.
 
 mod build;
 mod peek;
@@ -12,10 +12,10 @@ mod tests;
 pub(crate) use build::parse_mapping;
 pub(crate) use peek::peek_name;
 
-/// The longest key; YAML has a limit of its own beyond it.
+/// Maximum length of a key, in bytes; the limit of YAML is 1,024 characters.
 const MAX_KEY_BYTES: usize = 1_000;
 
-/// A scalar of one line.
+/// A scalar on one line.
 #[derive(Debug, Clone, Copy)]
 enum Scalar<'a> {
     Text(&'a str),
@@ -24,21 +24,21 @@ enum Scalar<'a> {
     Null,
 }
 
-/// Takes what a text holds, piece by piece; each returns nothing to give up.
+/// Receives the events of a document in order; a method returns `None` to abort the parser.
 trait EventSink<'a> {
-    /// A key of the top level; its value follows.
+    /// A top-level key; the events of its value follow.
     fn key(&mut self, key: &'a str) -> Option<()>;
-    /// The value of the key.
+    /// The value of the current key.
     fn scalar(&mut self, scalar: Scalar<'a>) -> Option<()>;
-    /// A piece of a block scalar, which is the value of the key.
+    /// A piece of the block scalar that is the value of the current key.
     fn block_text(&mut self, piece: &'a str) -> Option<()>;
-    /// Line ends of a block scalar.
+    /// Line ends in the block scalar.
     fn line_breaks(&mut self, count: usize);
-    /// The value of the key is a mapping or a list.
-    fn begin_nested(&mut self, nest: NestedKind) -> Option<()>;
-    /// An entry of the mapping.
+    /// The value of the current key is a mapping or a list, whose entries or items follow.
+    fn begin_nested(&mut self, kind: NestedKind) -> Option<()>;
+    /// An entry of the nested mapping.
     fn nested_entry(&mut self, key: &'a str, scalar: Scalar<'a>) -> Option<()>;
-    /// An item of the list.
+    /// An item of the nested list.
     fn list_item(&mut self, scalar: Scalar<'a>);
 }
 
@@ -48,40 +48,47 @@ enum NestedKind {
     List,
 }
 
-/// Reads `yaml` into a sink, or gives up.
+/// Parses `yaml` into a sink; `None` if the text is outside of the subset.
 fn parse_into<'a>(yaml: &'a str, sink: &mut impl EventSink<'a>) -> Option<()> {
-    // Tabs, carriage returns and other control characters have rules of their own, and so have the
-    // line ends that Unicode adds. Looking at every byte without stopping is faster than stopping
-    // at the first.
-    let is_control = |b: u8| ((b < b' ') & (b != b'\n')) | (b == 0x7F);
-    let (odd, all) = yaml
-        .bytes()
-        .fold((false, 0), |(odd, all), b| (odd | is_control(b), all | b));
-    if odd || yaml.starts_with(' ') || !yaml.ends_with('\n') {
+    // Tabs, carriage returns and other control characters have rules of their own in YAML, as have
+    // the line ends of Unicode. The fold visits every byte: without an early exit, the compiler
+    // vectorizes it.
+    let (has_control, all_bits) = yaml.bytes().fold((false, 0), |(has_control, all_bits), b| {
+        (has_control | is_unsupported_control(b), all_bits | b)
+    });
+    if has_control || yaml.starts_with(' ') || !yaml.ends_with('\n') {
         return None;
     }
-    if all >= 0x80 && yaml.contains(is_unsupported_char) {
+    let is_ascii = all_bits < 0x80;
+    if !is_ascii && yaml.contains(is_unsupported_char) {
         return None;
     }
     let mut lines = Lines { rest: yaml };
-    let mut any = false;
+    let mut has_fields = false;
     while let Some(line) = lines.next_content() {
         let (key, value) = split_entry(line)?;
         sink.key(key)?;
-        any = true;
+        has_fields = true;
         match value.as_bytes().first() {
-            Some(sign @ (b'|' | b'>')) => {
-                parse_block_scalar(&mut lines, *sign == b'>', &value[1..], sink)?
-            }
+            Some(b'|') => parse_block_scalar(&mut lines, BlockStyle::Literal, &value[1..], sink)?,
+            Some(b'>') => parse_block_scalar(&mut lines, BlockStyle::Folded, &value[1..], sink)?,
             None => parse_nested(&mut lines, sink)?,
-            // A deeper line would continue the value; no key begins with its space, so the next
-            // round gives up.
+            // An indented line would continue the value. `split_entry` rejects it in the next
+            // iteration, since no key starts with a space.
             Some(_) => sink.scalar(parse_scalar(value)?)?,
         }
     }
-    any.then_some(())
+    has_fields.then_some(())
 }
 
+// Operators without short circuit, for the fold in `parse_into`.
+#[inline]
+fn is_unsupported_control(b: u8) -> bool {
+    ((b < b' ') & (b != b'\n')) | (b == 0x7F)
+}
+
+/// Returns whether the library rejects a character or ends a line at it: C1 controls, Unicode line
+/// ends, byte order marks and noncharacters.
 fn is_unsupported_char(c: char) -> bool {
     matches!(
         c,
@@ -89,17 +96,20 @@ fn is_unsupported_char(c: char) -> bool {
     )
 }
 
-/// Splits `key: value`; the key is a plain word, the value has no white space around it.
+/// Splits `key: value` into a key of letters, digits, hyphens and underscores and the trimmed
+/// value.
 #[inline]
 fn split_entry(line: &str) -> Option<(&str, &str)> {
     let end = memchr::memchr(b':', line.as_bytes())?;
-    let (key, rest) = (&line[..end], &line[end + 1..]);
+    let key = &line[..end];
+    let rest = &line[end + 1..];
     if !key
         .bytes()
         .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
     {
         return None;
     }
+    // Other first characters start numbers or indicators; `true` and `null` are not text as keys.
     if key.len() > MAX_KEY_BYTES
         || !key.starts_with(|c: char| c.is_ascii_alphabetic())
         || is_typed_word(key)
@@ -112,12 +122,13 @@ fn split_entry(line: &str) -> Option<(&str, &str)> {
     rest.starts_with(' ').then(|| (key, trim_spaces(rest)))
 }
 
-/// Reads what stands below a key without a value: nothing, a mapping or a list of scalars.
+/// Parses the lines below a key without a value: none, a mapping or a list of scalars.
 fn parse_nested<'a>(lines: &mut Lines<'a>, sink: &mut impl EventSink<'a>) -> Option<()> {
     let Some(first) = lines.peek_content() else {
         return sink.scalar(Scalar::Null);
     };
     let indent = indent_of(first);
+    // Items of a list may be on the level of their key.
     if first[indent..].starts_with("- ") {
         sink.begin_nested(NestedKind::List)?;
         return parse_list(lines, indent, sink);
@@ -139,6 +150,7 @@ fn parse_list<'a>(
     sink: &mut impl EventSink<'a>,
 ) -> Option<()> {
     while let Some(line) = lines.peek_content() {
+        // A list on the level of its key ends with the next key.
         if indent == 0 && !line.starts_with('-') {
             break;
         }
@@ -150,7 +162,7 @@ fn parse_list<'a>(
     Some(())
 }
 
-/// Reads a scalar of one line.
+/// Parses a scalar on one line.
 #[inline]
 fn parse_scalar(text: &str) -> Option<Scalar<'_>> {
     let bytes = text.as_bytes();
@@ -159,6 +171,7 @@ fn parse_scalar(text: &str) -> Option<Scalar<'_>> {
             let inner = text
                 .get(1..text.len() - 1)
                 .filter(|_| bytes.last() == Some(quote))?;
+            // Only text without escapes can be borrowed; single quotes have no backslash escapes.
             let is_plain = |b: u8| b != *quote && (b != b'\\' || *quote == b'\'');
             inner.bytes().all(is_plain).then_some(Scalar::Text(inner))
         }
@@ -166,12 +179,13 @@ fn parse_scalar(text: &str) -> Option<Scalar<'_>> {
             let is_plain = first.is_ascii_alphanumeric()
                 || *first >= 0x80
                 || matches!(first, b'(' | b'/' | b'_' | b'$');
-            // `: ` makes a mapping, ` #` a comment; neither sign begins a plain scalar.
-            let is_sign = |at: usize| match bytes[at] {
-                b':' => bytes.get(at + 1).is_none_or(|b| *b == b' '),
-                _ => bytes[at - 1] == b' ',
+            // `: ` starts a value and ` #` a comment. The index of `#` is greater than 0, since it
+            // is not among the first characters above.
+            let is_indicator = |index: usize| match bytes[index] {
+                b':' => bytes.get(index + 1).is_none_or(|b| *b == b' '),
+                _ => bytes[index - 1] == b' ',
             };
-            if !is_plain || memchr::memchr2_iter(b':', b'#', bytes).any(is_sign) {
+            if !is_plain || memchr::memchr2_iter(b':', b'#', bytes).any(is_indicator) {
                 return None;
             }
             if first.is_ascii_digit() {
@@ -187,11 +201,15 @@ fn parse_scalar(text: &str) -> Option<Scalar<'_>> {
     }
 }
 
-/// Reads what begins with a digit when it is a short whole number or certainly text.
+/// Parses a scalar that starts with a digit if it is a short integer or certainly text.
+///
+/// Versions, dates and other notations of numbers are left to the library.
 fn parse_number(text: &str) -> Option<Scalar<'_>> {
     if text.bytes().all(|b| b.is_ascii_digit()) {
-        let short = text.len() <= 15 && (text.len() == 1 || !text.starts_with('0'));
-        return short
+        // 15 digits fit into 64 bits and into the mantissa of a float; a leading zero means octal
+        // in YAML 1.1.
+        let is_integer = text.len() <= 15 && (text.len() == 1 || !text.starts_with('0'));
+        return is_integer
             .then(|| text.parse().ok())
             .flatten()
             .map(Scalar::Number);
@@ -199,46 +217,57 @@ fn parse_number(text: &str) -> Option<Scalar<'_>> {
     text.contains(' ').then_some(Scalar::Text(text))
 }
 
-/// Reads a block scalar whose lines are all indented alike; `style` is what follows the indicator.
+/// The style of a block scalar: `|` keeps its line ends, `>` folds single ones into spaces.
+#[derive(Clone, Copy, PartialEq)]
+enum BlockStyle {
+    Literal,
+    Folded,
+}
+
+/// Parses a block scalar whose lines all have the same indentation.
+///
+/// `chomping` is the text after `|` or `>`: nothing, `-` or `+`.
 fn parse_block_scalar<'a>(
     lines: &mut Lines<'a>,
-    folded: bool,
-    style: &str,
+    style: BlockStyle,
+    chomping: &str,
     sink: &mut impl EventSink<'a>,
 ) -> Option<()> {
     let mut indent = None;
-    let mut empty = 0;
+    let mut blank_lines = 0;
     while let Some(line) = lines.peek() {
-        let deep = indent_of(line);
-        if deep == line.len() {
-            // White space of its own length can matter.
+        let line_indent = indent_of(line);
+        if line_indent == line.len() {
+            // Spaces in a blank line belong to the text if they exceed the indentation.
             if !line.is_empty() {
                 return None;
             }
             lines.advance_past(line);
-            empty += 1;
+            blank_lines += 1;
             continue;
         }
-        if deep == 0 {
+        if line_indent == 0 {
             break;
         }
-        match (indent, folded) {
-            (Some(indent), _) if indent != deep => return None,
-            (None, _) => sink.line_breaks(empty),
-            (_, false) => sink.line_breaks(empty + 1),
-            (_, true) if empty == 0 => sink.block_text(" ")?,
-            (_, true) => sink.line_breaks(empty),
+        match (indent, style) {
+            // Folding has other rules for lines that are indented deeper.
+            (Some(indent), _) if indent != line_indent => return None,
+            (None, _) => sink.line_breaks(blank_lines),
+            (_, BlockStyle::Literal) => sink.line_breaks(blank_lines + 1),
+            (_, BlockStyle::Folded) if blank_lines == 0 => sink.block_text(" ")?,
+            (_, BlockStyle::Folded) => sink.line_breaks(blank_lines),
         }
-        indent = Some(deep);
-        empty = 0;
-        sink.block_text(&line[deep..])?;
+        indent = Some(line_indent);
+        blank_lines = 0;
+        sink.block_text(&line[line_indent..])?;
         lines.advance_past(line);
     }
+    // Without any text, the rules for trailing line ends differ.
     indent?;
-    match style {
+    match chomping {
         "" => sink.line_breaks(1),
         "-" => {}
-        "+" => sink.line_breaks(empty + 1),
+        "+" => sink.line_breaks(blank_lines + 1),
         _ => return None,
     }
     Some(())
@@ -259,6 +288,7 @@ fn trim_spaces(text: &str) -> &str {
     &text[..end]
 }
 
+/// Returns whether an unquoted word is a boolean or null in YAML 1.2.
 fn is_typed_word(word: &str) -> bool {
     matches!(
         word,
@@ -279,7 +309,7 @@ impl<'a> Lines<'a> {
         Some(&self.rest[..end])
     }
 
-    /// Looks at the next line that is neither empty nor a comment, and passes those before it.
+    /// Returns the next line that is neither blank nor a comment; skips those before it.
     fn peek_content(&mut self) -> Option<&'a str> {
         loop {
             let line = self.peek()?;
@@ -296,23 +326,28 @@ impl<'a> Lines<'a> {
         Some(line)
     }
 
-    /// Passes the line that was looked at.
+    /// Skips the line that [`peek`](Self::peek) returned.
     fn advance_past(&mut self, line: &str) {
         self.rest = self.rest.get(line.len() + 1..).unwrap_or_default();
     }
 
-    /// Takes the next line when it is indented by `indent`; nothing when it belongs to a level
-    /// above; gives up otherwise.
-    #[expect(clippy::option_option, reason = "giving up is not the end")]
+    /// Returns the next line without its indentation of `indent` spaces.
+    ///
+    /// `Some(None)` means that the line belongs to the level above or the text ends, `None` that
+    /// the indentation is outside of the subset.
+    #[expect(
+        clippy::option_option,
+        reason = "the end of a level differs from an unsupported text"
+    )]
     fn next_at_indent(&mut self, indent: usize) -> Option<Option<&'a str>> {
         let Some(line) = self.peek_content() else {
             return Some(None);
         };
-        let deep = indent_of(line);
-        if deep == 0 && indent > 0 {
+        let line_indent = indent_of(line);
+        if line_indent == 0 && indent > 0 {
             return Some(None);
         }
-        if deep != indent {
+        if line_indent != indent {
             return None;
         }
         self.advance_past(line);

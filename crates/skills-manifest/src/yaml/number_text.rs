@@ -1,4 +1,4 @@
-//! Gives numbers their written form back where it would be lost.
+//! Restores the text of numbers that JSON would write differently, such as `1.10`.
 
 use std::fmt;
 
@@ -6,11 +6,12 @@ use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-/// Reads `yaml` once more beside `value`, which was read from it, and turns numbers that JSON would
-/// write differently into text.
+/// Replaces numbers in `value` with their text in `yaml` where JSON would write them differently.
+///
+/// `value` is the result of parsing `yaml`, which is parsed again in parallel with it.
 pub(super) fn restore_number_text(yaml: &str, value: &mut Value) {
-    // What was read before is good; a form that this reading does not know (a tag, a repeated key)
-    // keeps its numbers.
+    // An error is harmless: `value` is complete already, and in a form that this pass does not
+    // support, such as a tag, the remaining numbers stay numbers.
     let _ = NumberRestorer(value).deserialize(serde_yaml::Deserializer::from_str(yaml));
 }
 
@@ -33,13 +34,13 @@ impl<'de> Visitor<'de> for NumberRestorer<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("what was read before")
+        f.write_str("the value of the first pass")
     }
 
-    fn visit_str<E: Error>(self, written: &str) -> Result<(), E> {
+    fn visit_str<E: Error>(self, raw: &str) -> Result<(), E> {
         let as_json = self.0.to_string();
-        if as_json != written {
-            *self.0 = Value::String(written.to_owned());
+        if as_json != raw {
+            *self.0 = Value::String(raw.to_owned());
         }
         Ok(())
     }
@@ -59,13 +60,13 @@ impl<'de> Visitor<'de> for NumberRestorer<'_> {
             return Err(A::Error::custom("not a mapping"));
         };
         for (_, value) in values {
-            // A value without a key makes the library panic.
+            // The library panics if a value is requested after the last key.
             if entries.next_key::<IgnoredAny>()?.is_none() {
                 return Ok(());
             }
             entries.next_value_seed(NumberRestorer(value))?;
         }
-        // What is left over are keys that stand twice.
+        // The library requires that a mapping is read to its end.
         while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
         Ok(())
     }

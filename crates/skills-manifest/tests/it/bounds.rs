@@ -1,4 +1,4 @@
-//! The bounds of YAML that is read: each holds exactly where it says.
+//! The exact limits of the YAML parser.
 
 use skills_manifest::{Document, ErrorKind, WarningKind};
 
@@ -8,8 +8,8 @@ fn parse(fields: &str) -> Result<Document, (ErrorKind, Option<usize>)> {
 }
 
 #[test]
-fn brackets_are_counted_in_quotes_too() {
-    // The escape keeps the fast reader away, which has no need of the bound.
+fn brackets_in_quotes_count() {
+    // The fast parser, which needs no limit, rejects the escape.
     let quoted = |brackets: &str| parse(&format!("# x\nx: \"\\t{brackets}\"")).map(|_| ());
     for open in ["[", "{"] {
         assert_eq!(quoted(&open.repeat(500)), Ok(()), "{open}");
@@ -27,7 +27,7 @@ fn brackets_are_counted_in_quotes_too() {
             "{pair}"
         );
     }
-    // Closing brackets alone make no room for more.
+    // Closing brackets alone do not raise the limit.
     assert_eq!(
         quoted(&format!("{}{}", "]".repeat(100), "[".repeat(501))),
         Err((ErrorKind::YamlBudget, Some(4)))
@@ -36,9 +36,9 @@ fn brackets_are_counted_in_quotes_too() {
 }
 
 #[test]
-fn aliases_multiply_text_up_to_four_times_the_largest_frontmatter() {
-    // 1,000 letters and 8 bytes for each value, within 262,144 in all; the mapping and the other
-    // values take 1,070.
+fn aliases_expand_to_at_most_four_times_the_maximum_frontmatter() {
+    // Each value counts 1,000 letters and 8 bytes, the limit is 262,144 in total, and the mapping
+    // and the other values count 1,070.
     let aliases = |count: usize| {
         parse(&format!(
             "q: &a {}\nb: [{}]",
@@ -68,8 +68,8 @@ fn aliases_multiply_text_up_to_four_times_the_largest_frontmatter() {
 }
 
 #[test]
-fn of_many_repeated_keys_fifty_are_reported_and_those_that_decide_always() {
-    let repeated = |fields: &str| {
+fn at_most_fifty_nested_duplicate_keys_are_reported() {
+    let duplicates = |fields: &str| {
         let document = parse(fields).unwrap();
         document
             .warnings()
@@ -80,27 +80,27 @@ fn of_many_repeated_keys_fifty_are_reported_and_those_that_decide_always() {
     let inner = |count: usize| format!("x:\n{}", "  k: v\n".repeat(count + 1));
     assert_eq!(
         (
-            repeated(&inner(49)),
-            repeated(&inner(50)),
-            repeated(&inner(51))
+            duplicates(&inner(49)),
+            duplicates(&inner(50)),
+            duplicates(&inner(51))
         ),
         (49, 50, 50)
     );
     assert_eq!(
-        repeated(&format!("{}{}", inner(60), "y: 1\n".repeat(11))),
+        duplicates(&format!("{}{}", inner(60), "y: 1\n".repeat(11))),
         60
     );
-    let decides = parse(&format!("{}context: fork\ncontext: fork", inner(60)));
+    let restriction = parse(&format!("{}context: fork\ncontext: fork", inner(60)));
     assert_eq!(
-        decides.map(|_| ()),
+        restriction.map(|_| ()),
         Err((ErrorKind::DuplicateKey, Some(66)))
     );
-    // Within another mapping the same key decides nothing.
-    assert_eq!(repeated("x: {name: a, name: b}"), 1);
+    // In a nested mapping, `name` is not the name of the skill.
+    assert_eq!(duplicates("x: {name: a, name: b}"), 1);
 }
 
 #[test]
-fn numbers_keep_their_written_form_in_every_place() {
+fn numbers_keep_their_text_at_every_position() {
     let extra =
         |fields: &str| serde_json::to_string(parse(fields).unwrap().manifest().extra()).unwrap();
     assert_eq!(
@@ -122,7 +122,7 @@ fn numbers_keep_their_written_form_in_every_place() {
 }
 
 #[test]
-fn messages_of_the_library_name_no_place_of_their_own() {
+fn library_messages_contain_no_position() {
     for fields in [
         "x: [a\ny: b",
         "x: a\ny: {b: c\n",
@@ -133,7 +133,7 @@ fn messages_of_the_library_name_no_place_of_their_own() {
         "- x",
         "x: \"\\q\"",
     ] {
-        // The places are one digit long, and two.
+        // Positions with one digit and with two.
         for lines in [0, 20] {
             let document = parse(&format!("{}{fields}", "# a comment\n".repeat(lines))).unwrap();
             let problem = document
@@ -163,7 +163,7 @@ fn messages_of_the_library_name_no_place_of_their_own() {
 }
 
 #[test]
-fn a_file_with_the_character_nul_says_in_which_line() {
+fn nul_is_reported_with_its_line() {
     for (fields, line) in [("x: \0", 3), ("x: a\n\n\ny: \0", 6)] {
         assert_eq!(
             parse(fields).map(|_| ()),

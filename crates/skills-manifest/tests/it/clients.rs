@@ -1,33 +1,33 @@
-//! The limits of clients, where they begin.
+//! The exact limits of each client.
 
 use skills_manifest::{Client, Document, Draft, Severity};
 
-/// The codes of what a client finds in a skill in the directory `directory`.
+/// Returns the codes of a client's diagnostics for a skill in the directory `directory`.
 fn codes(client: Client, frontmatter: &str, directory: &str) -> Vec<&'static str> {
     let document = Document::parse(format!("---\n{frontmatter}\n---\n").as_bytes()).unwrap();
     client
         .lint(&document, directory)
         .iter()
-        .map(|finding| finding.code)
+        .map(|diagnostic| diagnostic.code)
         .collect()
 }
 
-/// The clients that find `code` in a skill.
-fn finders(code: &str, frontmatter: &str, directory: &str) -> String {
-    let finders = Client::ALL
+/// Returns the clients that report `code` for a skill.
+fn clients_reporting(code: &str, frontmatter: &str, directory: &str) -> String {
+    let clients = Client::ALL
         .into_iter()
         .filter(|client| codes(*client, frontmatter, directory).contains(&code));
-    finders
+    clients
         .map(|client| client.to_string())
         .collect::<Vec<_>>()
         .join(" ")
 }
 
 #[test]
-fn names_are_limited_where_the_client_says() {
+fn name_length_and_hyphens_follow_each_client() {
     let name = |characters: usize| "a".repeat(characters);
     let long = |characters: usize| {
-        finders(
+        clients_reporting(
             "name-long",
             &format!("name: {}\ndescription: d", name(characters)),
             &name(characters),
@@ -38,7 +38,7 @@ fn names_are_limited_where_the_client_says() {
         ("", "agent-framework claude-api codex copilot spec")
     );
     for name in ["-a", "a-", "a--b"] {
-        let found = finders(
+        let found = clients_reporting(
             "name-hyphen",
             &format!("name: '{name}'\ndescription: d"),
             name,
@@ -49,20 +49,20 @@ fn names_are_limited_where_the_client_says() {
         );
     }
     assert_eq!(
-        finders("name-hyphen", "name: a-b\ndescription: d", "a-b"),
+        clients_reporting("name-hyphen", "name: a-b\ndescription: d", "a-b"),
         ""
     );
-    // Names are compared as the reference tool does: full-width letters are the same.
+    // Names are compared like in the reference validator: full-width letters are equal.
     assert_eq!(
-        finders("name-directory", "name: a\ndescription: d", "ａ"),
+        clients_reporting("name-directory", "name: a\ndescription: d", "ａ"),
         ""
     );
 }
 
 #[test]
-fn descriptions_are_limited_where_the_client_says() {
+fn description_limits_follow_each_client() {
     let long = |fields: &str, characters: usize| {
-        finders(
+        clients_reporting(
             "description-long",
             &format!("name: a\ndescription: {}{fields}", "é".repeat(characters)),
             "a",
@@ -76,11 +76,11 @@ fn descriptions_are_limited_where_the_client_says() {
         )
     );
     assert!(!long("", 1536).contains("claude ") && long("", 1537).contains("claude "));
-    // What Claude Code shows behind the description counts.
+    // The text that Claude Code appends to the description counts.
     let often = "\nwhen_to_use: often";
     assert!(!long(often, 1531).contains("claude ") && long(often, 1532).contains("claude "));
     let compatibility = |characters: usize| {
-        finders(
+        clients_reporting(
             "compatibility-long",
             &format!(
                 "name: a\ndescription: d\ncompatibility: {}",
@@ -94,15 +94,15 @@ fn descriptions_are_limited_where_the_client_says() {
         ("", "claude-api spec")
     );
     assert_eq!(
-        finders("description-brackets", "name: a\ndescription: a < b", "a"),
+        clients_reporting("description-brackets", "name: a\ndescription: a < b", "a"),
         "claude-api"
     );
 }
 
 #[test]
-fn metadata_that_is_not_text_is_found_by_the_specification() {
+fn metadata_must_be_text_for_the_specification() {
     assert_eq!(
-        finders(
+        clients_reporting(
             "metadata-type",
             "name: a\ndescription: d\nmetadata: {a: b, c: 1}",
             "a"
@@ -110,7 +110,7 @@ fn metadata_that_is_not_text_is_found_by_the_specification() {
         "claude-api spec"
     );
     assert_eq!(
-        finders(
+        clients_reporting(
             "metadata-type",
             "name: a\ndescription: d\nmetadata: {a: b, c: '1'}",
             "a"
@@ -120,23 +120,27 @@ fn metadata_that_is_not_text_is_found_by_the_specification() {
 }
 
 #[test]
-fn a_missing_name_is_an_error_where_the_client_needs_one() {
+fn a_missing_name_is_an_error_if_the_client_requires_it() {
     let document = Document::parse(b"---\ndescription: d\n---\n").unwrap();
-    let refuse = Client::ALL.into_iter().filter(|client| {
-        let findings = client.lint(&document, "a");
-        findings
-            .iter()
-            .any(|finding| finding.code == "name-missing" && finding.severity == Severity::Error)
-    });
-    let refuse: Vec<String> = refuse.map(|client| client.to_string()).collect();
+    let rejects = |client: &Client| {
+        let diagnostics = client.lint(&document, "a");
+        diagnostics.iter().any(|diagnostic| {
+            diagnostic.code == "name-missing" && diagnostic.severity == Severity::Error
+        })
+    };
+    let rejecting: Vec<String> = Client::ALL
+        .into_iter()
+        .filter(rejects)
+        .map(|client| client.to_string())
+        .collect();
     assert_eq!(
-        refuse.join(" "),
+        rejecting.join(" "),
         "agent-framework claude-api copilot deepagents gemini goose spec"
     );
 }
 
 #[test]
-fn letters_of_names_are_limited_where_the_client_says() {
+fn name_characters_follow_each_client() {
     for (name, clients) in [
         ("a_b", "agent-framework claude-api deepagents spec"),
         ("A.b", "agent-framework claude-api deepagents spec"),
@@ -146,7 +150,7 @@ fn letters_of_names_are_limited_where_the_client_says() {
         ("a-1", ""),
     ] {
         assert_eq!(
-            finders(
+            clients_reporting(
                 "name-characters",
                 &format!("name: '{name}'\ndescription: d"),
                 name
@@ -158,9 +162,9 @@ fn letters_of_names_are_limited_where_the_client_says() {
 }
 
 #[test]
-fn a_draft_suggests_a_name_where_one_is_plain() {
+fn a_draft_suggests_a_name_if_one_is_obvious() {
     let longest = "a_".repeat(64);
-    let most = format!("{}{}", "a".repeat(64), "_".repeat(64));
+    let at_limit = format!("{}{}", "a".repeat(64), "_".repeat(64));
     for (name, suggestion) in [
         ("Code-Reviewer", Some("code-reviewer")),
         ("dataAnalyzer", Some("data-analyzer")),
@@ -169,8 +173,8 @@ fn a_draft_suggests_a_name_where_one_is_plain() {
         ("a/b", None),
         ("\u{e9}", None),
         (longest.as_str(), None),
-        (most.as_str(), Some(&most[..64])),
-        (&format!("{most}_"), None),
+        (at_limit.as_str(), Some(&at_limit[..64])),
+        (&format!("{at_limit}_"), None),
     ] {
         assert_eq!(
             Draft::new(name, "d").unwrap_err().suggestion(),

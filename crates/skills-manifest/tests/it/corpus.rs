@@ -1,5 +1,4 @@
-//! The seeds of the fuzzers of this crate, without the fuzzers: what it checks holds for all of
-//! them, and for each cut short anywhere.
+//! Runs the checks of the fuzz targets on their seeds, and on prefixes of each seed.
 
 use skills_manifest::{Client, Document, FrontmatterScan, Manifest, OpenAiMetadata, strict};
 
@@ -11,9 +10,9 @@ fn check(bytes: &[u8]) {
             .for_each(|client| drop(client.lint(&document, "directory")));
     }
     if let Ok(frontmatter) = FrontmatterScan::parse_file(bytes) {
-        if let Some(glance) = Manifest::peek_name(&frontmatter) {
+        if let Some(peek) = Manifest::peek_name(&frontmatter) {
             assert_eq!(
-                glance.name.as_ref(),
+                peek.name.as_ref(),
                 Manifest::from_frontmatter(&frontmatter).unwrap().0.name()
             );
         }
@@ -33,7 +32,7 @@ fn check(bytes: &[u8]) {
     clippy::disallowed_methods,
     reason = "the seeds are files of this project"
 )]
-fn seeds_hold() {
+fn fuzzing_seeds_and_their_prefixes_pass() {
     let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     let mut seeds = 0;
     for entry in ["skill", "host_metadata"]

@@ -1,4 +1,4 @@
-//! Fields that clients added.
+//! The fields that clients added, `agents/openai.yaml`, and the rules of clients.
 
 use insta::{assert_debug_snapshot, assert_snapshot};
 use skills_manifest::{Client, Document, Extensions, Hook, HookAction, OpenAiMetadata};
@@ -19,7 +19,7 @@ fn claude_code() {
     assert_debug_snapshot!(extensions(fields));
 }
 
-/// The three ways in which the block is written, and its four names.
+/// Covers the three notations of the block and its four keys.
 #[test]
 fn openclaw() {
     let yaml = "metadata:\n  openclaw:\n    emoji: \"🦞\"\n    homepage: https://example.com\n    always: true\n    skillKey: k\n    primaryEnv: API_KEY\n    \
@@ -41,11 +41,11 @@ fn openclaw() {
     }
     let broken =
         Document::parse(b"---\ndescription: d\nmetadata:\n  openclaw: not json\n---\n").unwrap();
-    assert_snapshot!(broken.warnings()[0], @"line 3: `metadata.openclaw` not understood: the text is no JSON");
+    assert_snapshot!(broken.warnings()[0], @"line 3: `metadata.openclaw` is not valid JSON; ignored");
 }
 
 #[test]
-fn parts_of_the_openclaw_block_with_wrong_types_are_named() {
+fn openclaw_fields_of_a_wrong_type_are_reported() {
     let document = Document::parse(
         b"---\ndescription: d\nmetadata: {openclaw: {requires: [curl], always: 'true'}}\n---\n",
     )
@@ -58,8 +58,8 @@ fn parts_of_the_openclaw_block_with_wrong_types_are_named() {
     assert_eq!(
         warnings,
         [
-            "line 3: `metadata.openclaw.requires` not understood: expected a mapping, found a list",
-            "line 3: `metadata.openclaw.always` not understood: expected true or false, found text",
+            "line 3: invalid type for `metadata.openclaw.requires`: expected a mapping, found a list; ignored",
+            "line 3: invalid type for `metadata.openclaw.always`: expected true or false, found text; ignored",
         ]
     );
 }
@@ -102,7 +102,7 @@ fn scripts() {
 }
 
 #[test]
-fn what_is_read_is_kept_for_a_round_trip() {
+fn parsed_fields_are_kept_as_written() {
     let text = "---\nname: a\ndescription: d\nversion: 1.10\ncontext: fork\ndisallowed-tools: Bash\nodd: {x: [1, 2.50, null]}\n---\n";
     let manifest = Document::parse(text.as_bytes()).unwrap().manifest().clone();
     let mut extra: Vec<String> = manifest
@@ -122,14 +122,14 @@ fn what_is_read_is_kept_for_a_round_trip() {
     );
 }
 
-/// Prints what was read and what was dropped.
-fn host(text: &str, below_plugin: Option<&str>) -> String {
-    let (metadata, notes) = OpenAiMetadata::parse(text.as_bytes(), below_plugin);
-    let notes: Vec<String> = notes
+/// Renders the parsed metadata and the warnings.
+fn openai_metadata(text: &str, below_plugin: Option<&str>) -> String {
+    let (metadata, warnings) = OpenAiMetadata::parse(text.as_bytes(), below_plugin);
+    let warnings: Vec<String> = warnings
         .iter()
-        .map(|note| format!("{}: {}", note.field, note.reason))
+        .map(|warning| format!("{}: {}", warning.field, warning.reason))
         .collect();
-    format!("{metadata:#?}\n{notes:#?}")
+    format!("{metadata:#?}\n{warnings:#?}")
 }
 
 #[test]
@@ -138,26 +138,26 @@ fn openai_yaml() {
                 icon_small: ./assets/s.png\n  icon_large: assets/sub/l.svg\ndependencies:\n  tools:\n    - {type: mcp, value: docs, description: d, \
                 transport: streamable_http, url: 'https://example.com/mcp', command: c}\n    - {type: mcp}\npolicy:\n  \
                 allow_implicit_invocation: false\n  products: [Codex, chatgpt]\n";
-    assert_snapshot!(host(text, None));
+    assert_snapshot!(openai_metadata(text, None));
 }
 
 #[test]
-fn openai_yaml_fails_field_by_field() {
+fn invalid_openai_fields_are_dropped_one_by_one() {
     let long = "x".repeat(1025);
     let text = format!(
         "interface:\n  display_name: [1]\n  default_prompt: {long}\n  brand_color: blue\n  icon_small: icon.png\n  icon_large: ./assets/../logo.svg\n\
          dependencies: 7\npolicy:\n  allow_implicit_invocation: perhaps\n"
     );
-    assert_snapshot!(host(&text, None));
-    let (broken, notes) = OpenAiMetadata::parse(b"interface: [", None);
+    assert_snapshot!(openai_metadata(&text, None));
+    let (invalid, warnings) = OpenAiMetadata::parse(b"interface: [", None);
     assert_eq!(
-        (broken.policy.allows_implicit_invocation(), notes.len()),
+        (invalid.policy.allows_implicit_invocation(), warnings.len()),
         (true, 1)
     );
-    let (broken, _) = OpenAiMetadata::parse(b"policy: {allow_implicit_invocation: false", None);
+    let (invalid, _) = OpenAiMetadata::parse(b"policy: {allow_implicit_invocation: false", None);
     assert!(
-        !broken.policy.allows_implicit_invocation(),
-        "a policy that is there and cannot be read restricts"
+        !invalid.policy.allows_implicit_invocation(),
+        "an unparsed policy denies implicit invocation"
     );
     for policy in [
         "policy:\n  allow_implicit_invocation: true\n  allow_implicit_invocation: false\n",
@@ -217,11 +217,11 @@ fn clients_differ() {
     let mut out = String::new();
     for client in Client::ALL {
         out.push_str(&format!("{client}\n"));
-        for finding in client.lint(&document, "other") {
+        for diagnostic in client.lint(&document, "other") {
             out.push_str(&format!(
-                "  {} {}: {finding}\n",
-                finding.severity.as_str(),
-                finding.code
+                "  {} {}: {diagnostic}\n",
+                diagnostic.severity.as_str(),
+                diagnostic.code
             ));
         }
     }
@@ -237,17 +237,14 @@ fn hooks(yaml: &str) -> String {
         Document::parse(format!("---\nname: a\ndescription: b\nhooks:\n{yaml}---\n").as_bytes())
             .unwrap();
     let manifest = document.manifest();
-    let unread = manifest.unparsed_restrictions().join(", ");
+    let unparsed = manifest.unparsed_restrictions().join(", ");
     let line = |hook: &Hook| {
-        let what = match &hook.action {
-            HookAction::Command {
-                command,
-                cwd: directory,
-            } => format!("{command:?} in {directory:?}"),
+        let action = match &hook.action {
+            HookAction::Command { command, cwd } => format!("{command:?} in {cwd:?}"),
             other => format!("{other:?}"),
         };
         format!(
-            "{} {:?} {what} {:?}\n",
+            "{} {:?} {action} {:?}\n",
             hook.event.as_str(),
             hook.matcher,
             hook.timeout_seconds
@@ -258,35 +255,35 @@ fn hooks(yaml: &str) -> String {
         .hooks
         .iter()
         .map(line)
-        .chain([format!("unread: {unread}")])
+        .chain([format!("unparsed: {unparsed}")])
         .collect()
 }
 
 #[test]
-fn hooks_are_read_in_both_spellings() {
+fn hooks_are_parsed_in_both_notations() {
     let claude = "  PreToolUse:\n    - matcher: Edit|Write\n      hooks:\n        - type: command\n          command: ./scripts/check.sh --all\n          timeout: 5\n        - type: prompt\n          prompt: Is this well?\n  Stop:\n    - hooks: [{type: command, command: scripts/done.py}]\n  SessionStart: [anything]\n";
     assert_snapshot!(hooks(claude), @r#"
     PreToolUse Some("Edit|Write") "./scripts/check.sh --all" in None Some(5.0)
     PreToolUse Some("Edit|Write") Other("prompt") None
     Stop None "scripts/done.py" in None None
-    unread: 
+    unparsed:
     "#);
     let flow = "  PostToolUse:\n    matcher: Bash\n    command: scripts/log.sh\n    cwd: /\n    timeout_ms: 1500\n";
     assert_snapshot!(hooks(flow), @r#"
     PostToolUse Some("Bash") "scripts/log.sh" in Some("/") Some(1.5)
-    unread: 
+    unparsed:
     "#);
 }
 
 #[test]
-fn a_hook_that_cannot_be_read_restricts() {
-    for odd in [
+fn an_invalid_hook_counts_as_an_unparsed_restriction() {
+    for invalid in [
         "  PreToolUse: [x]\n",
         "  PreToolUse: [{matcher: 3, command: a}]\n",
         "  Stop: [{matcher: a}]\n",
         "  Stop: [{hooks: {}}]\n",
     ] {
-        assert_eq!(hooks(odd), "unread: hooks", "{odd}");
+        assert_eq!(hooks(invalid), "unparsed: hooks", "{invalid}");
     }
 }
 

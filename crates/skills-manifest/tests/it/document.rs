@@ -1,4 +1,4 @@
-//! What a document and its errors say beside the manifest.
+//! Documents and their errors, apart from the manifest; scripts, hooks, icons and the outline.
 
 use skills_manifest::{
     Document, Draft, DraftErrorKind, ErrorKind, ManifestError, OpenAiMetadata, SkillName,
@@ -20,12 +20,16 @@ fn invisible_text_of_the_body_is_reported_with_line_and_column() {
         ("\n\r\n\rc\u{200B}", 8, 2),
     ] {
         let document = Document::parse(format!("{head}{body}").as_bytes()).unwrap();
-        let places: Vec<_> = document
+        let positions: Vec<_> = document
             .warnings()
             .iter()
-            .map(|warning| warning.position().map(|at| (at.line, at.column)))
+            .map(|warning| {
+                warning
+                    .position()
+                    .map(|position| (position.line, position.column))
+            })
             .collect();
-        assert_eq!(places, [Some((line, column))], "{body:?}");
+        assert_eq!(positions, [Some((line, column))], "{body:?}");
     }
 }
 
@@ -47,7 +51,7 @@ fn the_frontmatter_is_kept_as_written() {
 }
 
 #[test]
-fn errors_have_a_place_a_code_and_the_warnings_so_far() {
+fn errors_have_a_position_a_code_and_earlier_warnings() {
     let key = error("\n---\nname: a\n?  {b: c}\n: d\n---\n");
     assert_eq!((key.kind(), key.line()), (ErrorKind::YamlKey, Some(4)));
     assert!(key.column().is_some_and(|column| column > 1), "{key:?}");
@@ -95,8 +99,8 @@ fn errors_have_a_place_a_code_and_the_warnings_so_far() {
 }
 
 #[test]
-fn restrictions_are_looked_for_within_two_kibibytes_behind_a_guessed_end() {
-    let unread = |distance: usize| {
+fn restrictions_are_found_within_two_kibibytes_after_an_inferred_end() {
+    let unparsed = |distance: usize| {
         let file = format!(
             "name: a\ndescription: b\n\n{}\ncontext: fork\n",
             "x".repeat(distance)
@@ -107,12 +111,12 @@ fn restrictions_are_looked_for_within_two_kibibytes_behind_a_guessed_end() {
             .unparsed_restrictions()
             .to_vec()
     };
-    assert_eq!(unread(2_000), ["context"]);
-    assert!(unread(2_100).is_empty());
+    assert_eq!(unparsed(2_000), ["context"]);
+    assert!(unparsed(2_100).is_empty());
 }
 
 #[test]
-fn a_hundred_hooks_are_read_and_more_restrict() {
+fn more_than_a_hundred_hooks_count_as_an_unparsed_restriction() {
     let hooks = |count: usize| {
         let list = "{command: a},".repeat(count);
         let document = Document::parse(
@@ -132,7 +136,7 @@ fn a_hundred_hooks_are_read_and_more_restrict() {
 }
 
 #[test]
-fn a_deadline_of_a_hook_is_positive() {
+fn hook_timeouts_are_positive() {
     let timeout = |value: &str| {
         let document = Document::parse(
             format!("---\ndescription: d\nhooks: {{Stop: {{command: a, {value}}}}}\n---\n")
@@ -161,7 +165,7 @@ fn a_deadline_of_a_hook_is_positive() {
 }
 
 #[test]
-fn lists_side_by_side_in_json_do_not_nest() {
+fn sibling_lists_in_json_do_not_count_as_nesting() {
     let metadata = |json: &str| {
         let document =
             Document::parse(format!("---\ndescription: d\nmetadata: '{json}'\n---\n").as_bytes())
@@ -174,8 +178,8 @@ fn lists_side_by_side_in_json_do_not_nest() {
 }
 
 #[test]
-fn a_draft_fills_the_largest_frontmatter_and_no_more() {
-    // Each entry takes five bytes beside its key and value, and the fields before them 35.
+fn a_draft_is_limited_to_the_maximum_frontmatter() {
+    // Each entry has five bytes in addition to its key and value, and the fields before them 35.
     let entries = |last: usize| {
         (0..50).map(move |index| {
             (
@@ -195,7 +199,7 @@ fn a_draft_fills_the_largest_frontmatter_and_no_more() {
 }
 
 #[test]
-fn sections_end_before_the_next_heading_of_their_level_and_code_names_files() {
+fn an_outline_has_section_ranges_and_file_references() {
     let body = "# A\n\n## B\n`scripts/run.py --x` and `not/here.md`\n### C\n```sh\npython ./scripts/a.py && cat references/b.md\n\
                 node \"assets/c.js\"\n```\nscripts/not-code.py\n## D\ntext\n# E\n![p](assets/p.png) [r](references/r.md)\n";
     let outline = Document::parse(format!("---\nname: a\ndescription: d\n---\n{body}").as_bytes())
@@ -233,7 +237,7 @@ fn sections_end_before_the_next_heading_of_their_level_and_code_names_files() {
 }
 
 #[test]
-fn code_names_files_of_the_skill_only() {
+fn only_paths_into_resource_directories_are_links() {
     let links = |code: &str| {
         let document =
             Document::parse(format!("---\ndescription: d\n---\n`{code}`\n").as_bytes()).unwrap();
@@ -266,7 +270,7 @@ fn code_names_files_of_the_skill_only() {
 }
 
 #[test]
-fn deadlines_and_arguments_of_scripts_are_read_in_their_spellings() {
+fn script_timeouts_and_arguments_have_several_notations() {
     let script = |fields: &str| {
         let document = Document::parse(
             format!("---\ndescription: d\nscripts:\n  - {{name: a, {fields}}}\n---\n").as_bytes(),
@@ -291,21 +295,21 @@ fn deadlines_and_arguments_of_scripts_are_read_in_their_spellings() {
     let args = script("args: [city, {name: --n, type: integer}]")
         .args
         .unwrap();
-    let read: Vec<_> = args
+    let names: Vec<_> = args
         .iter()
         .map(|arg| (arg.name.as_str(), arg.kind.as_str()))
         .collect();
-    assert_eq!(read, [("city", "string"), ("n", "integer")]);
+    assert_eq!(names, [("city", "string"), ("n", "integer")]);
     let args = script("args: {a: integer, b: What to say}").args.unwrap();
-    let read: Vec<_> = args
+    let kinds: Vec<_> = args
         .iter()
         .map(|arg| (arg.kind.as_str(), arg.description.as_deref()))
         .collect();
-    assert_eq!(read, [("integer", None), ("string", Some("What to say"))]);
+    assert_eq!(kinds, [("integer", None), ("string", Some("What to say"))]);
 }
 
 #[test]
-fn an_icon_is_a_file_below_assets() {
+fn icons_must_be_below_assets() {
     let icon = |path: &str| {
         OpenAiMetadata::parse(
             format!("interface:\n  icon_small: '{path}'\n").as_bytes(),
@@ -335,7 +339,7 @@ fn an_icon_is_a_file_below_assets() {
 }
 
 #[test]
-fn a_host_policy_restricts_when_a_part_of_it_is_not_understood() {
+fn an_invalid_invocation_policy_denies_implicit_invocation() {
     let allows = |text: &str| {
         OpenAiMetadata::parse(text.as_bytes(), None)
             .0
@@ -364,7 +368,7 @@ fn a_host_policy_restricts_when_a_part_of_it_is_not_understood() {
 }
 
 #[test]
-fn the_interface_of_a_host_takes_colors_and_texts_of_a_bounded_length() {
+fn interface_fields_have_a_format_and_a_limit() {
     let interface = |field: &str| {
         OpenAiMetadata::parse(format!("interface:\n  {field}\n").as_bytes(), None)
             .0
@@ -390,21 +394,21 @@ fn the_interface_of_a_host_takes_colors_and_texts_of_a_bounded_length() {
 }
 
 #[test]
-fn a_name_says_which_rules_of_the_specification_it_breaks() {
-    let problems = |name: &str| SkillName::new(name).unwrap().spec_violations().len();
+fn each_violated_rule_of_the_specification_is_reported() {
+    let violations = |name: &str| SkillName::new(name).unwrap().spec_violations().len();
     assert_eq!(
-        (problems(&"a".repeat(64)), problems(&"a".repeat(65))),
+        (violations(&"a".repeat(64)), violations(&"a".repeat(65))),
         (0, 1)
     );
     for name in ["-a", "a-", "a--b", "A", "a_b", "a b"] {
-        assert_eq!(problems(name), 1, "{name}");
+        assert_eq!(violations(name), 1, "{name}");
     }
-    assert_eq!((problems("a-b"), problems("ünïcode-1")), (0, 0));
+    assert_eq!((violations("a-b"), violations("ünïcode-1")), (0, 0));
     assert_eq!(SkillName::new(" a ").unwrap().as_ref(), "a");
 }
 
 #[test]
-fn an_openclaw_block_of_the_right_types_is_not_reported() {
+fn a_valid_openclaw_block_has_no_warnings() {
     let fields =
         "metadata: {openclaw: {requires: {bins: [a]}, always: true, install: [], envVars: null}}";
     let document =

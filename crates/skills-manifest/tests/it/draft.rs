@@ -1,11 +1,11 @@
-//! What is written is right, and is read back as it was meant.
+//! Drafts: valid files that parse to the texts of the draft.
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use skills_manifest::{Document, Draft, DraftError, DraftErrorKind, is_invisible, strict};
 
-/// Texts that YAML takes for something else, unless they are written with care.
-const TRAPS: [&str; 36] = [
+/// Texts that YAML parses as something else if they are not quoted.
+const AMBIGUOUS_TEXTS: [&str; 36] = [
     "1.10",
     "yes",
     "No",
@@ -51,7 +51,7 @@ fn pairs(entries: &[(&str, &str)]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Renders a draft and reads it back, both ways.
+/// Renders a draft and parses it with the lenient and the strict parser.
 fn check(
     draft: &Draft,
     description: &str,
@@ -69,16 +69,16 @@ fn check(
     );
     prop_assert_eq!(manifest.description(), description);
     prop_assert_eq!(manifest.license(), license);
-    let read: Vec<_> = manifest
+    let parsed: Vec<_> = manifest
         .metadata()
         .iter()
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
-    let written: Vec<_> = metadata
+    let expected: Vec<_> = metadata
         .iter()
         .map(|(key, value)| (key.clone(), serde_json::Value::from(value.as_str())))
         .collect();
-    prop_assert_eq!(read, written);
+    prop_assert_eq!(parsed, expected);
     prop_assert_eq!(document.body(), body);
     prop_assert!(
         document.warnings().is_empty(),
@@ -88,11 +88,11 @@ fn check(
     );
     let errors = strict::validate(text.as_bytes(), draft.name());
     prop_assert!(errors.is_empty(), "{:?}\n{}", errors, text);
-    strict_reading(&text, description, license, metadata)
+    check_strict(&text, description, license, metadata)
 }
 
-/// The strict reading finds the same texts.
-fn strict_reading(
+/// Checks that the strict parser returns the same texts.
+fn check_strict(
     text: &str,
     description: &str,
     license: Option<&str>,
@@ -117,14 +117,13 @@ fn strict_reading(
 fn text_of_a_line(max_characters: usize) -> impl Strategy<Value = String> {
     let any =
         proptest::collection::vec(any::<char>(), 1..max_characters).prop_map(String::from_iter);
-    let signs = "[-a\\\\'\"#:&*!?|>{}\\[\\], \u{a0}\u{fffe}\u{ffff}\u{e000}é漢😀]{1,60}";
+    let special = "[-a\\\\'\"#:&*!?|>{}\\[\\], \u{a0}\u{fffe}\u{ffff}\u{e000}é漢😀]{1,60}";
     let text = prop_oneof![
         any,
-        signs,
-        proptest::sample::select(&TRAPS[..]).prop_map(str::to_owned)
+        special,
+        proptest::sample::select(&AMBIGUOUS_TEXTS[..]).prop_map(str::to_owned)
     ];
-    // The strict reading keeps halves of surrogate pairs in this block, which Unicode leaves empty,
-    // and shows them as such.
+    // The strict parser represents halves of surrogate pairs with this unassigned block.
     let is_usable = |c: &char| !is_invisible(*c) && !('\u{D0000}'..='\u{D07FF}').contains(c);
     text.prop_map(move |text| {
         text.chars()
@@ -135,14 +134,14 @@ fn text_of_a_line(max_characters: usize) -> impl Strategy<Value = String> {
 }
 
 fn visible_line(max_characters: usize) -> impl Strategy<Value = String> {
-    text_of_a_line(max_characters).prop_filter("it says nothing", |text| !text.trim().is_empty())
+    text_of_a_line(max_characters).prop_filter("the text is blank", |text| !text.trim().is_empty())
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_drafted_is_read(
+    fn drafts_parse_to_their_texts(
         name in "[a-z][a-z0-9]{0,8}(-[a-z0-9]{1,8}){0,3}",
         description in visible_line(1024),
         license in proptest::option::of(visible_line(200)),
@@ -158,9 +157,9 @@ proptest! {
         check(&draft, &description, license.as_deref(), &metadata, &below)?;
     }
 
-    /// Whatever a caller gives, a draft that is taken makes a good file.
+    /// Any draft that is accepted renders a valid file.
     #[test]
-    fn what_is_taken_is_good(name in "[a-zA-Z0-9_. /-]{0,12}", description in any::<String>(), body in "[-a \r\n]{0,40}") {
+    fn accepted_drafts_are_valid(name in "[a-zA-Z0-9_. /-]{0,12}", description in any::<String>(), body in "[-a \r\n]{0,40}") {
         let Ok(draft) = Draft::new(&name, &description) else { return Ok(()) };
         let Ok(draft) = draft.instructions(&body) else { return Ok(()) };
         let text = draft.render();
@@ -170,9 +169,9 @@ proptest! {
         prop_assert!(document.warnings().is_empty() && strict::validate(text.as_bytes(), &name).is_empty(), "{}", text);
     }
 
-    /// A suggestion is a name that will do.
+    /// A suggested name is valid.
     #[test]
-    fn what_is_suggested_is_taken(name in "[a-zA-Z0-9_. -]{0,70}") {
+    fn suggested_names_are_accepted(name in "[a-zA-Z0-9_. -]{0,70}") {
         if let Err(error) = Draft::new(&name, "d") {
             prop_assert_eq!(error.kind(), DraftErrorKind::Name);
             prop_assert!(error.suggestion().is_none_or(|name| Draft::new(name, "d").is_ok()), "{:?}", error);
@@ -204,7 +203,7 @@ fn a_rendered_file() {
 
 #[test]
 fn texts_that_look_like_yaml_stay_text() {
-    let metadata = pairs(&TRAPS.map(|text| (text, text)));
+    let metadata = pairs(&AMBIGUOUS_TEXTS.map(|text| (text, text)));
     let check_with = |description: &str| {
         let draft = Draft::new("true", description)
             .unwrap()
@@ -214,29 +213,30 @@ fn texts_that_look_like_yaml_stay_text() {
             .unwrap();
         check(&draft, description, Some(description), &metadata, "").unwrap();
     };
-    TRAPS.into_iter().for_each(check_with);
+    AMBIGUOUS_TEXTS.into_iter().for_each(check_with);
     check_with("Größe 漢字 👍 ✔\u{FE0F}");
 }
 
 #[test]
-fn the_longest_texts_are_read() {
-    for sign in [
+fn texts_of_maximum_length_are_accepted() {
+    for pattern in [
         "a", "'", "\"", "\\", "-", "[", "{", "]", "😀", "\u{FFFE}", ": ", "# ",
     ] {
         let filled = |characters: usize| -> String {
-            sign.chars()
+            pattern
+                .chars()
                 .cycle()
                 .take(characters - 1)
                 .chain(['x'])
                 .collect()
         };
         let license = filled(200);
-        let bytes = 1024 / sign.len().max(1);
+        let bytes = 1024 / pattern.len().max(1);
         let metadata: Vec<_> = (0..7)
             .map(|index| {
                 (
-                    format!("{index}{}", filled(1000 / sign.len())),
-                    sign.repeat(bytes),
+                    format!("{index}{}", filled(1000 / pattern.len())),
+                    pattern.repeat(bytes),
                 )
             })
             .collect();
@@ -262,7 +262,7 @@ fn the_longest_texts_are_read() {
 }
 
 #[test]
-fn names_say_which_rule_broke_and_what_would_do() {
+fn invalid_names_report_the_rule_and_a_suggestion() {
     for name in [
         "code-reviewer",
         "data-analyzer",
@@ -307,7 +307,7 @@ fn names_say_which_rule_broke_and_what_would_do() {
 }
 
 #[test]
-fn texts_say_which_rule_broke() {
+fn invalid_texts_report_the_rule() {
     let draft = || Draft::new("a", "d").unwrap();
     let pair = |key: &str, value: &str| draft().metadata(pairs(&[(key, value)]));
     let many: Vec<_> = (0..51)
@@ -316,7 +316,7 @@ fn texts_say_which_rule_broke() {
     let wide: Vec<_> = (0..50)
         .map(|index| (format!("{index}"), "'".repeat(1024)))
         .collect();
-    let tries: Vec<(&str, Result<Draft, DraftError>)> = vec![
+    let cases: Vec<(&str, Result<Draft, DraftError>)> = vec![
         ("no description", Draft::new("a", "")),
         ("blank description", Draft::new("a", " \u{3000}")),
         ("long description", Draft::new("a", &"é".repeat(1025))),
@@ -331,21 +331,24 @@ fn texts_say_which_rule_broke() {
         ("blank key", pair(" ", "v")),
         ("key of two lines", pair("a\nb: c", "v")),
         ("value of two lines", pair("k", "v\nname: b")),
-        ("hidden value", pair("k", "\u{202E}v")),
+        ("invisible value", pair("k", "\u{202E}v")),
         ("long key", pair(&"k".repeat(1025), "v")),
         ("long value", pair("k", &"é".repeat(513))),
         ("reserved", pair("openclaw", "{install: []}")),
         ("reserved scripts", pair("scripts", "a.sh")),
-        ("twice", draft().metadata(pairs(&[("k", "1"), ("k", "2")]))),
+        (
+            "duplicate key",
+            draft().metadata(pairs(&[("k", "1"), ("k", "2")])),
+        ),
         ("many entries", draft().metadata(many)),
         ("much metadata", draft().metadata(wide)),
         (
             "long instructions",
             draft().instructions(&"a".repeat(64 * 1024 + 1)),
         ),
-        ("fence", draft().instructions("---\nname: b\n---\n")),
+        ("delimiter", draft().instructions("---\nname: b\n---\n")),
         (
-            "fence behind white space",
+            "delimiter after white space",
             draft().instructions(" \n\t---\n"),
         ),
         ("NUL", draft().instructions("a\0b")),
@@ -353,19 +356,19 @@ fn texts_say_which_rule_broke() {
         ("isolate", draft().instructions("a\u{2066}b")),
         ("tag in instructions", draft().instructions("a\u{E0041}b")),
     ];
-    let show = |(what, tried): (&str, Result<Draft, DraftError>)| {
-        let error = tried.map(|draft| draft.render()).unwrap_err();
+    let show = |(case, result): (&str, Result<Draft, DraftError>)| {
+        let error = result.map(|draft| draft.render()).unwrap_err();
         format!(
-            "{what}: {} of {}: {error}",
+            "{case}: {} of {}: {error}",
             error.kind().code(),
             error.field()
         )
     };
-    assert_snapshot!(tries.into_iter().map(show).collect::<Vec<_>>().join("\n"));
+    assert_snapshot!(cases.into_iter().map(show).collect::<Vec<_>>().join("\n"));
 }
 
 #[test]
-fn instructions_keep_all_but_the_space_around_them() {
+fn instructions_are_trimmed_and_otherwise_kept() {
     let body = |text: &str| {
         let rendered = Draft::new("a", "d")
             .unwrap()
@@ -387,7 +390,7 @@ fn instructions_keep_all_but_the_space_around_them() {
 }
 
 #[test]
-fn each_call_sets_its_part_anew() {
+fn a_second_call_replaces_the_first() {
     let draft = Draft::new("a", "d")
         .unwrap()
         .metadata(pairs(&[("k", "1")]))

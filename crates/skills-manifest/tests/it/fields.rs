@@ -1,4 +1,4 @@
-//! Fields one by one: what is read of each, what is reported, and where.
+//! Fields one by one: their values, warnings and positions.
 
 use insta::assert_snapshot;
 use skills_manifest::{
@@ -10,13 +10,13 @@ fn document(fields: &str) -> Document {
     Document::parse(format!("---\nname: a\ndescription: d\n{fields}\n---\n").as_bytes()).unwrap()
 }
 
-/// The warnings, one a line, with line and column.
+/// Returns the warnings, one per line, with line and column.
 fn warnings(fields: &str) -> String {
     let line = |warning: &Warning| {
-        let place = warning
-            .position()
-            .map_or("-".to_owned(), |at| format!("{}:{}", at.line, at.column));
-        format!("{place} {}: {}\n", warning.kind().code(), warning.kind())
+        let position = warning.position().map_or("-".to_owned(), |position| {
+            format!("{}:{}", position.line, position.column)
+        });
+        format!("{position} {}: {}\n", warning.kind().code(), warning.kind())
     };
     document(fields).warnings().iter().map(line).collect()
 }
@@ -30,7 +30,7 @@ fn tools(fields: &str) -> Vec<String> {
         .collect()
 }
 
-fn refused_tools(fields: &str) -> Vec<String> {
+fn disallowed_tools(fields: &str) -> Vec<String> {
     document(fields)
         .manifest()
         .extensions()
@@ -43,11 +43,11 @@ fn refused_tools(fields: &str) -> Vec<String> {
 #[test]
 fn no_entry_of_a_list_of_tools_is_lost() {
     assert_eq!(
-        refused_tools("disallowed-tools: [Write, Bash(rm *)]"),
+        disallowed_tools("disallowed-tools: [Write, Bash(rm *)]"),
         ["Write", "Bash(rm *)"]
     );
     assert_eq!(
-        refused_tools("disallowed-tools: Write, Bash(rm *)"),
+        disallowed_tools("disallowed-tools: Write, Bash(rm *)"),
         ["Write", "Bash(rm *)"]
     );
     for entry in ["{Bash: rm}", "7", "true", "null", "[Bash]"] {
@@ -83,7 +83,7 @@ fn no_entry_of_a_list_of_tools_is_lost() {
 }
 
 #[test]
-fn tools_that_are_read_grant_and_unreadable_ones_do_not() {
+fn invalid_tool_entries_grant_nothing() {
     assert_eq!(
         tools("allowed-tools: [Bash(git add, commit), Read]"),
         ["Bash(git add, commit)", "Read"]
@@ -102,7 +102,7 @@ fn tools_that_are_read_grant_and_unreadable_ones_do_not() {
             .unparsed_restrictions()
             .is_empty()
     );
-    // One good entry is a restriction that could be read; none is not.
+    // One valid entry is enough for the restriction to count as parsed.
     let partly = document("allowed-tools: Read Bash(git");
     assert!(
         partly.manifest().unparsed_restrictions().is_empty() && partly.manifest().model_invocable()
@@ -119,7 +119,7 @@ fn tools_that_are_read_grant_and_unreadable_ones_do_not() {
             .unparsed_restrictions()
             .is_empty()
     );
-    // What a skill must not use is refused entirely when a part of it is unknown.
+    // One invalid entry of the forbidden tools makes the restriction unparsed.
     assert_eq!(
         document("disallowed-tools: Read Bash(git")
             .manifest()
@@ -129,8 +129,8 @@ fn tools_that_are_read_grant_and_unreadable_ones_do_not() {
 }
 
 #[test]
-fn of_many_unreadable_tools_twenty_are_named() {
-    let unreadable = |count: usize| {
+fn at_most_twenty_invalid_tools_are_reported() {
+    let invalid = |count: usize| {
         let fields = format!("allowed-tools: Read {}", "x) ".repeat(count));
         let document = document(&fields);
         let entries = document
@@ -142,12 +142,12 @@ fn of_many_unreadable_tools_twenty_are_named() {
             });
         entries.collect::<Vec<_>>()
     };
-    assert_eq!(unreadable(20), ["x)"; 20]);
-    let more = unreadable(22);
+    assert_eq!(invalid(20), ["x)"; 20]);
+    let more = invalid(22);
     assert_eq!((more.len(), more[20].as_str()), (21, "… and 2 more"));
 }
 
-/// Characters that no reader sees, of each kind.
+/// Invisible characters of each kind.
 const INVISIBLE: [char; 12] = [
     '\u{AD}',
     '\u{61C}',
@@ -164,10 +164,10 @@ const INVISIBLE: [char; 12] = [
 ];
 
 /// The field, the character, and its line and column.
-type HiddenText = (&'static str, u32, Option<(usize, usize)>);
+type Invisible = (&'static str, u32, Option<(usize, usize)>);
 
-fn hidden_text(document: &Document) -> Vec<HiddenText> {
-    let hidden = document
+fn invisible_text(document: &Document) -> Vec<Invisible> {
+    let found = document
         .warnings()
         .iter()
         .filter_map(|warning| match warning.kind() {
@@ -176,15 +176,17 @@ fn hidden_text(document: &Document) -> Vec<HiddenText> {
             } => Some((
                 *field,
                 *code_point,
-                warning.position().map(|at| (at.line, at.column)),
+                warning
+                    .position()
+                    .map(|position| (position.line, position.column)),
             )),
             _ => None,
         });
-    hidden.collect()
+    found.collect()
 }
 
 #[test]
-fn invisible_text_is_reported_wherever_it_is() {
+fn invisible_text_is_reported_in_every_field() {
     for c in INVISIBLE {
         for (before, after) in [
             ("license: M", "IT"),
@@ -196,11 +198,11 @@ fn invisible_text_is_reported_wherever_it_is() {
             ("x-unknown: [a, b", "]"),
             ("model: opus # ", ""),
         ] {
-            let place = Some((4, before.chars().count() + 1));
+            let position = Some((4, before.chars().count() + 1));
             let document = document(&format!("{before}{c}{after}"));
             assert_eq!(
-                hidden_text(&document),
-                [("frontmatter", u32::from(c), place)],
+                invisible_text(&document),
+                [("frontmatter", u32::from(c), position)],
                 "{before}{c:?}"
             );
         }
@@ -213,14 +215,14 @@ fn invisible_text_is_reported_wherever_it_is() {
             let line = 4 + before.matches('\n').count();
             let column = before.rsplit('\n').next().unwrap().len() + 1;
             assert_eq!(
-                hidden_text(&document),
+                invisible_text(&document),
                 [("frontmatter", u32::from(c), Some((line, column)))],
                 "{before}{c:?}"
             );
         }
         let own = document(&format!("compatibility: a{c}"));
         assert_eq!(
-            hidden_text(&own),
+            invisible_text(&own),
             [("compatibility", u32::from(c), Some((4, 16)))],
             "{c:?}"
         );
@@ -229,16 +231,16 @@ fn invisible_text_is_reported_wherever_it_is() {
         .chars()
         .map(|c| char::from_u32(0xE0000 + u32::from(c)).unwrap())
         .collect();
-    assert_snapshot!(warnings(&format!("license: MIT{tags}")), @r#"4:13 hidden-unicode: `frontmatter` holds the invisible character U+E006F; hidden text: "obey""#);
+    assert_snapshot!(warnings(&format!("license: MIT{tags}")), @r#"4:13 hidden-unicode: `frontmatter` contains the invisible character U+E006F; hidden text: "obey""#);
     assert_eq!(
         warnings("license: MIT\nwhen_to_use: می\u{200C}خواهم 👩\u{200D}💻 ❤\u{FE0F}"),
         ""
     );
 }
 
-/// YAML's escapes write invisible text with visible letters.
+/// Escapes in YAML are visible, the characters that they stand for are not.
 #[test]
-fn invisible_text_is_reported_where_it_is_escaped() {
+fn escaped_invisible_text_is_reported() {
     for c in INVISIBLE {
         let escaped = format!("\\U{:08X}", u32::from(c));
         for (field, line, column) in [
@@ -251,14 +253,14 @@ fn invisible_text_is_reported_where_it_is_escaped() {
         ] {
             let document = document(&field.replace('@', &escaped));
             assert_eq!(
-                hidden_text(&document),
+                invisible_text(&document),
                 [("frontmatter", u32::from(c), Some((line, column)))],
                 "{field} {escaped}"
             );
         }
         let own = document(&format!("compatibility: \"{escaped}\""));
         assert_eq!(
-            hidden_text(&own),
+            invisible_text(&own),
             [("compatibility", u32::from(c), Some((4, 16)))],
             "{escaped}"
         );
@@ -266,13 +268,12 @@ fn invisible_text_is_reported_where_it_is_escaped() {
     assert_eq!(warnings(r#"license: "a\tb\n\\ \" \u00E9""#), "");
 }
 
-/// The categories of Unicode decide, and the exceptions are named here.
+/// The categories of Unicode decide, except for the characters that are listed here.
 #[test]
-fn invisible_characters_are_those_of_unicode() {
-    // Signs of format that have a shape, and the emoji selector, which has its place behind an
-    // emoji.
-    let is_shown = |c: char| matches!(c, '\u{600}'..='\u{605}' | '\u{6DD}' | '\u{70F}' | '\u{890}'..='\u{891}' | '\u{8E2}' | '\u{110BD}' | '\u{110CD}' | '\u{13430}'..='\u{1343F}');
-    // Letters and signs that are blank.
+fn invisible_characters_follow_the_categories_of_unicode() {
+    // Format characters with a visible form.
+    let is_visible = |c: char| matches!(c, '\u{600}'..='\u{605}' | '\u{6DD}' | '\u{70F}' | '\u{890}'..='\u{891}' | '\u{8E2}' | '\u{110BD}' | '\u{110CD}' | '\u{13430}'..='\u{1343F}');
+    // Letters and symbols that are blank.
     let is_blank = |c: char| {
         matches!(
             c,
@@ -295,13 +296,12 @@ fn invisible_characters_are_those_of_unicode() {
             Category::Control | Category::LineSeparator | Category::ParagraphSeparator => {
                 assert!(is_invisible(c), "{c:?}")
             }
-            Category::Format => assert_eq!(is_invisible(c), !is_shown(c), "{c:?}"),
+            Category::Format => assert_eq!(is_invisible(c), !is_visible(c), "{c:?}"),
             category if is_letter(category) => assert_eq!(is_invisible(c), is_blank(c), "{c:?}"),
             _ => {}
         }
     }
-    // Marks that show nothing by themselves: joiners of graphemes, vowels that are not written,
-    // selectors of variants.
+    // Invisible marks: grapheme joiners, inherent vowels and variation selectors.
     for c in [
         '\u{34F}',
         '\u{17B4}',
@@ -325,7 +325,7 @@ fn invisible_characters_are_those_of_unicode() {
 }
 
 #[test]
-fn joiners_and_the_emoji_selector_have_a_place() {
+fn joiners_and_the_emoji_selector_are_allowed_after_some_characters() {
     for (before, c) in [
         ('م', '\u{200C}'),
         ('👩', '\u{200D}'),
@@ -337,7 +337,7 @@ fn joiners_and_the_emoji_selector_have_a_place() {
         ('a', 'b'),
         (' ', 'é'),
     ] {
-        assert!(!is_invisible_after(before, c), "{c:?} behind {before:?}");
+        assert!(!is_invisible_after(before, c), "{c:?} after {before:?}");
     }
     for (before, c) in [
         ('a', '\u{200D}'),
@@ -351,14 +351,14 @@ fn joiners_and_the_emoji_selector_have_a_place() {
         ('é', '\u{200B}'),
         ('é', '\u{FE0E}'),
     ] {
-        assert!(is_invisible_after(before, c), "{c:?} behind {before:?}");
+        assert!(is_invisible_after(before, c), "{c:?} after {before:?}");
     }
 }
 
 #[test]
-fn joiners_in_a_text_are_reported_where_they_join_nothing() {
+fn joiners_that_join_nothing_are_reported() {
     let first = |text: &str| {
-        hidden_text(&document(&format!("compatibility: '{text}'")))
+        invisible_text(&document(&format!("compatibility: '{text}'")))
             .first()
             .map(|(_, code_point, _)| *code_point)
     };
@@ -382,8 +382,8 @@ fn joiners_in_a_text_are_reported_where_they_join_nothing() {
 }
 
 #[test]
-fn odd_spellings_of_fields_are_read_and_reported() {
-    for written in [
+fn misspelled_fields_are_parsed_and_reported() {
+    for spelling in [
         "Allowed-Tools",
         "allowed_tools",
         "allowedTools",
@@ -392,41 +392,41 @@ fn odd_spellings_of_fields_are_read_and_reported() {
         "Tools",
         "\" allowed-tools \"",
     ] {
-        let fields = format!("{written}: Read");
-        assert_eq!(tools(&fields), ["Read"], "{written}");
+        let fields = format!("{spelling}: Read");
+        assert_eq!(tools(&fields), ["Read"], "{spelling}");
         assert!(
             warnings(&fields).starts_with("4:"),
-            "{written}: {}",
+            "{spelling}: {}",
             warnings(&fields)
         );
     }
-    for written in [
+    for spelling in [
         "user-invocable",
         "userInvocable",
         "user-invokable",
         "User_Invokable",
     ] {
         assert!(
-            !document(&format!("{written}: false"))
+            !document(&format!("{spelling}: false"))
                 .manifest()
                 .user_invocable(),
-            "{written}"
+            "{spelling}"
         );
     }
-    for written in [
+    for spelling in [
         "allowed-tool",
         "my-tools",
         "disable-model-invokable",
         "user-tools",
         "allowed.tools",
     ] {
-        let document = document(&format!("{written}: Read"));
+        let document = document(&format!("{spelling}: Read"));
         assert!(
-            document.warnings().is_empty() && document.manifest().extra().contains_key(written),
-            "{written}"
+            document.warnings().is_empty() && document.manifest().extra().contains_key(spelling),
+            "{spelling}"
         );
     }
-    // The name of no field is longer than 64 bytes, however it is written.
+    // Spellings of fields have at most 64 bytes.
     let hyphens = |count: usize| {
         document(&format!("model{}: m", "-".repeat(count)))
             .manifest()
@@ -439,7 +439,7 @@ fn odd_spellings_of_fields_are_read_and_reported() {
 }
 
 #[test]
-fn what_is_called_tools_and_is_no_list_of_tools_stays_as_it_is() {
+fn a_tools_field_of_another_type_is_kept_as_written() {
     for value in ["{Bash: rm}", "7", "[Read, {Bash: rm}]", "[7]", "true"] {
         let document = document(&format!("tools: {value}"));
         assert!(
@@ -452,8 +452,8 @@ fn what_is_called_tools_and_is_no_list_of_tools_stays_as_it_is() {
 }
 
 #[test]
-fn two_spellings_of_a_restriction_that_differ_restrict() {
-    for (fields, unread) in [
+fn conflicting_spellings_of_a_restriction_count_as_unparsed() {
+    for (fields, unparsed) in [
         (
             "allowed-tools: Read\nAllowed_Tools: Write",
             &["allowed-tools"][..],
@@ -468,7 +468,7 @@ fn two_spellings_of_a_restriction_that_differ_restrict() {
     ] {
         assert_eq!(
             document(fields).manifest().unparsed_restrictions(),
-            unread,
+            unparsed,
             "{fields}"
         );
     }
@@ -481,24 +481,24 @@ fn two_spellings_of_a_restriction_that_differ_restrict() {
 }
 
 #[test]
-fn warnings_point_to_the_value_in_the_spelling_of_the_file() {
-    assert_snapshot!(warnings("License: 7\n\"Compatibility\" : [a, 1]\nwhen-to-use: {a: b}\nmodel: []\nshell: [a, null]\nDisallowed_Tools: 7"), @r#"
-    4:10 field-spelling: "License" read as `license`
-    5:19 field-spelling: "Compatibility" read as `compatibility`
-    6:14 field-spelling: "when-to-use" read as `when_to_use`
-    9:19 field-spelling: "Disallowed_Tools" read as `disallowed-tools`
-    4:10 not-text: `license` is not text; put it in quotes
-    5:19 not-text: `compatibility` is not text; put it in quotes
-    6:14 wrong-type: `when_to_use` dropped: expected text, found a mapping
-    9:19 wrong-type: `disallowed-tools` dropped: expected text or a list, found a number
-    9:19 restriction-unread: `disallowed-tools` could not be read; until it is mended the model is not offered the skill and nothing of it runs
-    7:8 wrong-type: `model` dropped: expected text, found a list
-    8:8 wrong-type: `shell` dropped: expected text, found a list
-    "#);
+fn warnings_have_the_position_of_the_value() {
+    assert_snapshot!(warnings("License: 7\n\"Compatibility\" : [a, 1]\nwhen-to-use: {a: b}\nmodel: []\nshell: [a, null]\nDisallowed_Tools: 7"), @"
+    4:10 field-spelling: unknown field `License`; read as `license`
+    5:19 field-spelling: unknown field `Compatibility`; read as `compatibility`
+    6:14 field-spelling: unknown field `when-to-use`; read as `when_to_use`
+    9:19 field-spelling: unknown field `Disallowed_Tools`; read as `disallowed-tools`
+    4:10 not-text: `license` is not text; read as text, put it in quotes
+    5:19 not-text: `compatibility` is not text; read as text, put it in quotes
+    6:14 wrong-type: invalid type for `when_to_use`: expected text, found a mapping; ignored
+    9:19 wrong-type: invalid type for `disallowed-tools`: expected text or a list, found a number; ignored
+    9:19 restriction-unread: cannot parse `disallowed-tools`; the skill is disabled for the model and its scripts do not run
+    7:8 wrong-type: invalid type for `model`: expected text, found a list; ignored
+    8:8 wrong-type: invalid type for `shell`: expected text, found a list; ignored
+    ");
 }
 
 #[test]
-fn scalars_and_lists_of_them_are_read_as_text() {
+fn scalars_and_lists_of_scalars_become_text() {
     let license = |value: &str| {
         document(&format!("license: {value}"))
             .manifest()
@@ -528,25 +528,25 @@ fn scalars_and_lists_of_them_are_read_as_text() {
 }
 
 #[test]
-fn types_are_named_in_the_words_of_yaml() {
+fn wrong_types_are_reported_in_terms_of_yaml() {
     for (value, found) in [
         ("7", "a number"),
         ("text", "text"),
         ("[a]", "a list"),
         ("true", "a boolean"),
     ] {
-        let told = warnings(&format!("hooks: {value}"));
+        let warnings = warnings(&format!("hooks: {value}"));
         assert!(
-            told.contains(&format!(
-                "`hooks` dropped: expected a mapping, found {found}"
+            warnings.contains(&format!(
+                "invalid type for `hooks`: expected a mapping, found {found}; ignored"
             )),
-            "{told}"
+            "{warnings}"
         );
     }
 }
 
 #[test]
-fn lists_of_words_are_separated_by_spaces_and_commas() {
+fn words_are_separated_by_spaces_or_commas() {
     let paths = |value: &str| {
         document(&format!("paths: {value}"))
             .manifest()
@@ -568,7 +568,7 @@ fn lists_of_words_are_separated_by_spaces_and_commas() {
         assert_eq!(paths(value), [""; 0], "{value}");
         assert!(
             warnings(&format!("paths: {value}"))
-                .contains("`paths` dropped: expected text or a list"),
+                .contains("invalid type for `paths`: expected text or a list"),
             "{value}"
         );
     }
@@ -577,7 +577,7 @@ fn lists_of_words_are_separated_by_spaces_and_commas() {
 }
 
 #[test]
-fn flags_are_read_in_all_spellings_of_yaml() {
+fn flags_are_parsed_in_all_spellings_of_yaml() {
     for (value, flag) in [
         ("true", true),
         ("yes", true),
@@ -650,7 +650,7 @@ fn flags_are_read_in_all_spellings_of_yaml() {
 }
 
 #[test]
-fn texts_beyond_the_bounds_of_the_specification_are_reported() {
+fn texts_above_the_limits_of_the_specification_are_reported() {
     let long = |field: &str, characters: usize| {
         let text = format!("{}é", "x".repeat(characters - 1));
         let other = if field == "description" {
@@ -673,17 +673,17 @@ fn texts_beyond_the_bounds_of_the_specification_are_reported() {
     );
     assert_eq!(
         long("description", 1025),
-        "line 3: `description` has 1025 characters, the specification allows 1024"
+        "line 3: `description` is 1025 characters, limit 1024"
     );
     assert_eq!(
         long("compatibility", 501),
-        "line 4: `compatibility` has 501 characters, the specification allows 500"
+        "line 4: `compatibility` is 501 characters, limit 500"
     );
     assert_eq!(long("license", 5_000), "");
 }
 
 #[test]
-fn a_description_shows_something() {
+fn a_description_has_visible_text() {
     let described = |text: &str| {
         Document::parse(format!("---\nname: a\ndescription: {text}\n---\n").as_bytes()).is_ok()
     };

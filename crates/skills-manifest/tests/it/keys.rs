@@ -1,4 +1,4 @@
-//! Keys that are no text.
+//! Keys that are not text.
 
 use insta::assert_snapshot;
 use skills_manifest::{
@@ -7,7 +7,7 @@ use skills_manifest::{
 
 use crate::parse::read;
 
-/// Mappings that are keys of mappings, in the forms in which YAML writes them.
+/// Returns mappings as keys of mappings, in all notations of YAML.
 fn nested(levels: usize) -> [String; 4] {
     let flow = format!("{}a{}", "{".repeat(levels), "}".repeat(levels));
     let list = format!("{}a{}", "? [".repeat(levels), "]".repeat(levels));
@@ -22,21 +22,20 @@ fn nested(levels: usize) -> [String; 4] {
     ]
 }
 
-/// The fewest levels come first: without a bound, the text of the keys doubles with each of them.
+/// In ascending order: without a limit, the text of the keys doubles with each level.
 const LEVELS: [usize; 4] = [2, 4, 12, 40];
 
 #[test]
-fn keys_that_are_mappings_or_lists_are_refused_in_frontmatter() {
+fn keys_that_are_mappings_or_lists_are_rejected_in_frontmatter() {
     for yaml in LEVELS.into_iter().flat_map(nested) {
         let file = format!("---\n{yaml}\n---\n");
         let error = Document::parse(file.as_bytes()).unwrap_err();
-        // Where the key is in a value, the value is read as one text, and what is missing then is
-        // the description.
-        let is_told = matches!(
+        // If the key is in a value, the value is quoted, and the error is the missing description.
+        let is_expected = matches!(
             error.kind(),
             ErrorKind::YamlKey | ErrorKind::DescriptionMissing
         );
-        assert!(is_told && error.line().is_some(), "{yaml}: {error}");
+        assert!(is_expected && error.line().is_some(), "{yaml}: {error}");
         assert_eq!(
             FrontmatterScan::parse_file(file.as_bytes())
                 .unwrap()
@@ -44,14 +43,14 @@ fn keys_that_are_mappings_or_lists_are_refused_in_frontmatter() {
             Err(AmbiguousYaml::NonTextKey),
             "{yaml}"
         );
-        // The strict parser reads such keys as its reference does, without a text for each.
+        // The strict parser parses such keys as its reference does, without rendering them.
         assert!(!strict::validate(file.as_bytes(), "a").is_empty(), "{yaml}");
     }
 }
 
-/// A skill whose description can be made out still loads, and nothing of what was refused is kept.
+/// A skill with a recoverable description loads, without the rejected keys.
 #[test]
-fn the_description_is_read_beside_keys_that_are_refused() {
+fn the_description_is_recovered_despite_rejected_keys() {
     for yaml in LEVELS.into_iter().flat_map(nested) {
         let indented = yaml.replace('\n', "\n  ");
         let file =
@@ -65,24 +64,24 @@ fn the_description_is_read_beside_keys_that_are_refused() {
             .map(|(key, value)| key.len() + value.to_string().len())
             .sum();
         assert!(kept <= 2 * file.len(), "{yaml}: {kept} bytes are kept");
-        let is_told = document
+        let is_reported = document
             .warnings()
             .iter()
             .any(|warning| matches!(warning.kind(), WarningKind::KeyNotScalar { .. }));
-        assert!(is_told, "{yaml}: {:?}", document.warnings());
+        assert!(is_reported, "{yaml}: {:?}", document.warnings());
     }
 }
 
 #[test]
-fn keys_that_are_mappings_or_lists_are_refused_in_host_metadata() {
+fn keys_that_are_mappings_or_lists_are_rejected_in_openai_metadata() {
     for yaml in LEVELS.into_iter().flat_map(nested) {
-        let (metadata, notes) = OpenAiMetadata::parse(yaml.as_bytes(), None);
+        let (metadata, warnings) = OpenAiMetadata::parse(yaml.as_bytes(), None);
         assert!(metadata.policy.allows_implicit_invocation(), "{yaml}");
         assert!(
-            notes.len() == 1 && notes[0].reason.contains("write keys as text"),
-            "{yaml}: {notes:?}"
+            warnings.len() == 1 && warnings[0].reason.contains("invalid key"),
+            "{yaml}: {warnings:?}"
         );
-        // A policy beside it is not lost.
+        // A policy in the same file is not lost.
         let (metadata, _) = OpenAiMetadata::parse(
             format!("{yaml}\npolicy:\n  products: [x]\n").as_bytes(),
             None,
@@ -92,31 +91,31 @@ fn keys_that_are_mappings_or_lists_are_refused_in_host_metadata() {
 }
 
 #[test]
-fn a_refused_key_says_where_it_is_and_what_to_do() {
-    assert_snapshot!(read("---\nname: a\n? {b: c}\n: d\n---\n"), @"YamlKey at Some(3): a key in the frontmatter is a mapping; write keys as text");
+fn a_rejected_key_is_reported_with_its_line() {
+    assert_snapshot!(read("---\nname: a\n? {b: c}\n: d\n---\n"), @"YamlKey at Some(3): invalid key in frontmatter: expected text, found a mapping");
     assert_snapshot!(read("---\nname: a\ndescription: {{purpose}}\nhint: {{ file }}\n---\n"), @r#"
     name Some("a")
     description "{{purpose}}"
     extra hint = "{{ file }}"
-    warning yaml-key: line 3: a key is a mapping; write keys as text, and a value that holds `{{` in quotes
-    warning value-quoted: line 3: the value of "description" was read as one text; put it in quotes
-    warning value-quoted: line 4: the value of "hint" was read as one text; put it in quotes
+    warning yaml-key: line 3: a key is a mapping; write keys as text and quote values that contain `{{`
+    warning value-quoted: line 3: the value of `description` is not valid YAML; read as text, put it in quotes
+    warning value-quoted: line 4: the value of `hint` is not valid YAML; read as text, put it in quotes
     body from line 6: ""
     "#);
     assert_snapshot!(read("---\nname: a\ndescription: d\nmetadata:\n  ? [x, y]\n  : z\n---\n"), @r#"
     name Some("a")
     description "d"
-    warning yaml-key: line 5: a key is a list; write keys as text, and a value that holds `{{` in quotes
-    warning line-read: line 3: only the line of `description` was read
-    warning line-read: line 2: only the line of `name` was read
+    warning yaml-key: line 5: a key is a list; write keys as text and quote values that contain `{{`
+    warning line-read: line 3: `description` recovered from its line; other fields are ignored
+    warning line-read: line 2: `name` recovered from its line; other fields are ignored
     body from line 8: ""
     "#);
-    let (_, notes) = OpenAiMetadata::parse(b"interface:\n  display_name: {{name}}\n", None);
-    assert_snapshot!(notes[0].reason, @"line 2: a key is a mapping; write keys as text");
+    let (_, warnings) = OpenAiMetadata::parse(b"interface:\n  display_name: {{name}}\n", None);
+    assert_snapshot!(warnings[0].reason, @"line 2: invalid key: expected text, found a mapping");
 }
 
 #[test]
-fn keys_that_are_numbers_truth_values_or_null_are_text() {
+fn scalar_keys_become_text() {
     assert_snapshot!(read("---\ndescription: d\n1: a\n1.5: b\ntrue: c\n~: d\n? e\n: f\n? !t g\n: h\n---\n"), @r#"
     name None
     description "d"
@@ -126,7 +125,7 @@ fn keys_that_are_numbers_truth_values_or_null_are_text() {
     extra null = "d"
     extra e = "f"
     extra g = "h"
-    warning tag-dropped: YAML tags (`!…`) dropped; write plain values
+    warning tag-dropped: YAML tags (`!…`) are ignored; write plain values
     body from line 12: ""
     "#);
 }

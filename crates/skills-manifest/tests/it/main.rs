@@ -1,4 +1,4 @@
-//! Tests at the boundary of the crate: bytes in, text out.
+//! Tests of the public interface: bytes in, text out.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -8,10 +8,10 @@
 mod bounds;
 mod clients;
 mod corpus;
+mod delimiters;
 mod dialects;
 mod document;
 mod draft;
-mod fence;
 mod fields;
 mod keys;
 mod parse;

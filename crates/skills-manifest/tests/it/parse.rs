@@ -1,9 +1,11 @@
+//! Whole files: values, warnings and errors.
+
 use std::fmt::Write;
 
 use insta::assert_snapshot;
 use skills_manifest::{Document, FrontmatterScan, Manifest};
 
-/// Renders everything that was read, one fact a line.
+/// Renders all parsed values and warnings, one per line.
 pub(crate) fn read(bytes: impl AsRef<[u8]>) -> String {
     let document = match Document::parse(bytes.as_ref()) {
         Ok(document) => document,
@@ -33,11 +35,11 @@ pub(crate) fn read(bytes: impl AsRef<[u8]>) -> String {
 }
 
 #[test]
-fn reads_every_typed_field() {
+fn every_typed_field_is_parsed() {
     let text = "---\nname: code-review\ndescription: Reviews code.\nlicense: MIT\ncompatibility: any\nallowed-tools: [Read, \"Bash(git:*)\"]\n\
                 context: fork\nagent: Explore\nmodel: inherit\nargument-hint: [file] [line]\nuser-invocable: no\n\
                 disable-model-invocation: true\nmetadata:\n  author: x\n  nested: {a: 1}\nhooks:\n  Stop: []\nversion: 2\n---\nBody\n";
-    // `[file] [line]` is no YAML at all: the whole header fails, and says where.
+    // `[file] [line]` is not valid YAML, so the whole frontmatter needs a repair.
     assert_snapshot!(read(text), @r#"
     name Some("code-review")
     description "Reviews code."
@@ -51,8 +53,8 @@ fn reads_every_typed_field() {
     extra disable-model-invocation = true
     extra hooks = {"Stop":[]}
     extra version = 2
-    warning yaml-recovered: line 10: read all the same, but not valid YAML: did not find expected key, while parsing a block mapping
-    warning value-quoted: line 10: the value of "argument-hint" was read as one text; put it in quotes
+    warning yaml-recovered: line 10: invalid YAML, repaired: did not find expected key, while parsing a block mapping
+    warning value-quoted: line 10: the value of `argument-hint` is not valid YAML; read as text, put it in quotes
     body from line 20: "Body\n"
     "#);
     let document = Document::parse(text.replace("[file] [line]", "[file]").as_bytes()).unwrap();
@@ -81,13 +83,13 @@ fn windows_line_ends_and_byte_order_mark() {
 }
 
 #[test]
-fn fences_are_whole_lines() {
+fn delimiters_are_whole_lines() {
     let text =
         "\n---  \nname: greet\ndescription: |\n  a --- b\n  ---\n  c\n--- \nBody\n---\nrule\n";
     assert_snapshot!(read(text), @r#"
     name Some("greet")
     description "a --- b\n---\nc\n"
-    warning blank-before-fence: line 1: blank lines before the first `---`; other clients refuse them
+    warning blank-before-fence: line 1: blank lines before the opening `---`; other clients reject them
     body from line 9: "Body\n---\nrule\n"
     "#);
     assert_snapshot!(read("---\nname: a\ndescription: b\n---"), @r#"
@@ -98,39 +100,39 @@ fn fences_are_whole_lines() {
 }
 
 #[test]
-fn what_is_no_skill_says_why_and_where() {
+fn unusable_files_report_the_reason_and_the_line() {
     assert_snapshot!(read(""), @"Empty at None: the file is empty; a skill starts with a `---` line, `name:` and `description:`");
     assert_snapshot!(read(" \n\n"), @"Empty at None: the file is empty; a skill starts with a `---` line, `name:` and `description:`");
-    assert_snapshot!(read("# Title\n"), @"FrontmatterMissing at Some(1): no frontmatter: the first line must be `---`");
-    assert_snapshot!(read("----\nname: a\n----\n"), @"FrontmatterMissing at Some(1): no frontmatter: the first line must be `---`");
+    assert_snapshot!(read("# Title\n"), @"FrontmatterMissing at Some(1): missing frontmatter: the first line must be `---`");
+    assert_snapshot!(read("----\nname: a\n----\n"), @"FrontmatterMissing at Some(1): missing frontmatter: the first line must be `---`");
     assert_snapshot!(read("---\nname: a\n...\n"), @"DescriptionMissing at Some(2): missing field `description`: say what the skill does and when to use it");
-    assert_snapshot!(read("---\n- a\n---\n"), @"NotMapping at Some(2): the frontmatter must be a YAML mapping, found a list");
-    assert_snapshot!(read("---\n---\n"), @"NotMapping at Some(2): the frontmatter must be a YAML mapping, found nothing");
+    assert_snapshot!(read("---\n- a\n---\n"), @"NotMapping at Some(2): invalid type for the frontmatter: expected a mapping, found a list");
+    assert_snapshot!(read("---\n---\n"), @"NotMapping at Some(2): invalid type for the frontmatter: expected a mapping, found nothing");
     assert_snapshot!(read("---\nname: a\n---\n"), @"DescriptionMissing at Some(2): missing field `description`: say what the skill does and when to use it");
     assert_snapshot!(read("---\nname: a\ndescription: ' '\n---\n"), @"DescriptionMissing at Some(3): missing field `description`: say what the skill does and when to use it");
     assert_snapshot!(read("---\ndescription: c\n1: a\n\"1\": b\n---\n"), @r#"
     name None
     description "c"
     extra 1 = "a"
-    warning duplicate-key: line 4: "1" stands twice; the first was kept
+    warning duplicate-key: line 4: duplicate key `1`; using the first
     body from line 6: ""
     "#);
     assert_snapshot!(read("---\ndescription: \"\\u200b\\u200b\"\n---\n"), @"DescriptionMissing at Some(2): missing field `description`: say what the skill does and when to use it");
-    assert_snapshot!(read("---\nname: a\nname: b\ndescription: c\n---\n"), @r#"DuplicateKey at Some(3): the key "name" stands twice; remove one"#);
+    assert_snapshot!(read("---\nname: a\nname: b\ndescription: c\n---\n"), @"DuplicateKey at Some(3): duplicate field `name`; remove one");
     assert_snapshot!(read("---\ndescription: Use when: x\n---\n"), @r#"
     name None
     description "Use when: x"
-    warning yaml-recovered: line 2: read all the same, but not valid YAML: mapping values are not allowed in this context
-    warning value-quoted: line 2: the value of "description" was read as one text; put it in quotes
+    warning yaml-recovered: line 2: invalid YAML, repaired: mapping values are not allowed in this context
+    warning value-quoted: line 2: the value of `description` is not valid YAML; read as text, put it in quotes
     body from line 4: ""
     "#);
     assert_snapshot!(read(b"\xFF\xFE-\0-\0-\0"), @"Encoding at None: the file is UTF-16; save it as UTF-8");
-    assert_snapshot!(read(b"---\nname: a\ndescription: \xE9\n---\n"), @"Encoding at Some(3): byte 25 is not UTF-8; save the file as UTF-8");
-    assert_snapshot!(read(b"---\nname: a\ndescription: b\n---\nok\n\xE9\n"), @"Encoding at Some(6): byte 34 is not UTF-8; save the file as UTF-8");
+    assert_snapshot!(read(b"---\nname: a\ndescription: \xE9\n---\n"), @"Encoding at Some(3): invalid UTF-8 at byte 25; save the file as UTF-8");
+    assert_snapshot!(read(b"---\nname: a\ndescription: b\n---\nok\n\xE9\n"), @"Encoding at Some(6): invalid UTF-8 at byte 34; save the file as UTF-8");
 }
 
 #[test]
-fn bombs_are_refused() {
+fn expansion_bombs_are_rejected() {
     let mut bomb = String::from("---\nname: a\ndescription: b\na0: &a0 [x]\n");
     for level in 1..60 {
         let previous = level - 1;
@@ -140,15 +142,15 @@ fn bombs_are_refused() {
         )
         .unwrap();
     }
-    assert_snapshot!(read(bomb + "---\n"), @"YamlBudget at Some(4): the frontmatter is beyond the bounds of YAML that is read: a9[0][1][0][1][2][1][1][2][0][0]: its aliases multiply the text beyond all measure");
+    assert_snapshot!(read(bomb + "---\n"), @"YamlBudget at Some(4): the frontmatter exceeds a limit of the parser: a9[0][1][0][1][2][1][1][2][0][0]: aliases expand to more than 262144 bytes");
     let wide = format!(
         "---\ndescription: b\nq: &a {}\nb: &b [{}]\n---\n",
         "a".repeat(40_000),
         "*a, ".repeat(3_000)
     );
-    assert_snapshot!(read(wide), @"YamlBudget at Some(3): the frontmatter is beyond the bounds of YAML that is read: b[5]: its aliases multiply the text beyond all measure");
+    assert_snapshot!(read(wide), @"YamlBudget at Some(3): the frontmatter exceeds a limit of the parser: b[5]: aliases expand to more than 262144 bytes");
     let dashes = format!("---\ndescription: b\na:\n {}\n---\n", "- ".repeat(30_000));
-    assert_snapshot!(read(dashes), @"YamlBudget at Some(4): the frontmatter is beyond the bounds of YAML that is read: recursion limit exceeded");
+    assert_snapshot!(read(dashes), @"YamlBudget at Some(4): the frontmatter exceeds a limit of the parser: recursion limit exceeded");
     let huge = "---\ndescription: b\nx: 123456789012345678901234567890123\n---\n";
     assert_snapshot!(read(huge), @r#"
     name None
@@ -157,35 +159,35 @@ fn bombs_are_refused() {
     body from line 5: ""
     "#);
     let deep = format!("---\ndescription: b\na: {}\n---\n", "[".repeat(10_000));
-    assert_snapshot!(read(deep), @"YamlBudget at Some(3): the frontmatter is beyond the bounds of YAML that is read: more than 500 open brackets, or 2000 in all");
+    assert_snapshot!(read(deep), @"YamlBudget at Some(3): the frontmatter exceeds a limit of the parser: more than 500 open brackets, or 2000 in total");
     let long = format!("---\ndescription: b\n#{}\n---\n", "x".repeat(70_000));
-    assert_snapshot!(read(long), @"FrontmatterUnclosed at Some(1): the frontmatter is not closed: no `---` line within 65536 bytes");
+    assert_snapshot!(read(long), @"FrontmatterUnclosed at Some(1): missing closing `---` in the first 65536 bytes");
 }
 
 #[test]
-fn one_bad_field_costs_only_that_field_and_never_widens() {
+fn an_invalid_field_is_dropped_and_never_grants() {
     let text = "---\nname: My_Skill\ndescription: true\nallowed-tools: 7\ncontext: spoon\nmetadata: text\ndisable-model-invocation: perhaps\n---\n";
     assert_snapshot!(read(text), @r#"
     name Some("My_Skill")
     description "true"
     extra context = "spoon"
     extra disable-model-invocation = "perhaps"
-    warning name-rule: line 2: name has upper-case letters, the specification wants lower case
-    warning name-rule: line 2: name holds '_', the specification allows letters, digits and hyphens
-    warning not-text: line 3: `description` is not text; put it in quotes
-    warning metadata-unreadable: line 6: `metadata` dropped: the text is no JSON
-    warning wrong-type: line 4: `allowed-tools` dropped: expected text or a list, found a number
-    warning restriction-unread: line 4: `allowed-tools` could not be read; until it is mended the model is not offered the skill and nothing of it runs
-    warning wrong-type: line 7: `disable-model-invocation` dropped: expected true or false, found text
-    warning restriction-unread: line 7: `disable-model-invocation` could not be read; until it is mended the model is not offered the skill and nothing of it runs
-    warning unknown-context: line 5: `context` dropped: "spoon" is not `fork`
-    warning restriction-unread: line 5: `context` could not be read; until it is mended the model is not offered the skill and nothing of it runs
+    warning name-rule: line 2: `name` contains uppercase letters; the specification allows lowercase
+    warning name-rule: line 2: `name` contains `_`; the specification allows letters, digits and hyphens
+    warning not-text: line 3: `description` is not text; read as text, put it in quotes
+    warning metadata-unreadable: line 6: `metadata` is not valid JSON; ignored
+    warning wrong-type: line 4: invalid type for `allowed-tools`: expected text or a list, found a number; ignored
+    warning restriction-unread: line 4: cannot parse `allowed-tools`; the skill is disabled for the model and its scripts do not run
+    warning wrong-type: line 7: invalid type for `disable-model-invocation`: expected true or false, found text; ignored
+    warning restriction-unread: line 7: cannot parse `disable-model-invocation`; the skill is disabled for the model and its scripts do not run
+    warning unknown-context: line 5: invalid value `spoon` for `context`: expected `fork`; ignored
+    warning restriction-unread: line 5: cannot parse `context`; the skill is disabled for the model and its scripts do not run
     body from line 9: ""
     "#);
     let manifest = Document::parse(text.as_bytes()).unwrap().manifest().clone();
     assert!(
         !manifest.model_invocable(),
-        "an unreadable restriction restricts"
+        "an unparsed restriction disables the skill for models"
     );
 }
 
@@ -197,17 +199,17 @@ fn outline_lists_headings_and_relative_links() {
 }
 
 #[test]
-fn a_glance_sees_the_name_of_a_plain_file() {
-    let glance = |fields: &str| {
+fn peek_returns_the_name_of_a_plain_file() {
+    let peek = |fields: &str| {
         let file = format!("---\n{fields}---\n");
-        let glance = Manifest::peek_name(&FrontmatterScan::parse_file(file.as_bytes()).unwrap());
-        glance.map(|glance| glance.name.map(|name| name.to_string()))
+        let peek = Manifest::peek_name(&FrontmatterScan::parse_file(file.as_bytes()).unwrap());
+        peek.map(|peek| peek.name.map(|name| name.to_string()))
     };
     assert_eq!(
-        glance("name: greet\ndescription: Says hello.\n"),
+        peek("name: greet\ndescription: Says hello.\n"),
         Some(Some("greet".to_owned()))
     );
-    assert_eq!(glance("description: Says hello.\n"), Some(None));
-    assert_eq!(glance("name: a/b\ndescription: Says hello.\n"), Some(None));
-    assert_eq!(glance("name: greet\n"), None);
+    assert_eq!(peek("description: Says hello.\n"), Some(None));
+    assert_eq!(peek("name: a/b\ndescription: Says hello.\n"), Some(None));
+    assert_eq!(peek("name: greet\n"), None);
 }

@@ -1,8 +1,10 @@
+//! Property tests of the parsers.
+
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use skills_manifest::{Document, Frontmatter, FrontmatterScan, Manifest};
 
-/// Values without what readers of YAML take differently.
+/// Generates values that all YAML parsers read in the same way.
 fn json() -> impl Strategy<Value = Value> {
     let text = "[ -~é漢😀\n\t]{0,12}";
     let scalar = prop_oneof![
@@ -12,7 +14,7 @@ fn json() -> impl Strategy<Value = Value> {
         any::<u64>().prop_map(Value::from),
         text.prop_map(Value::from),
     ];
-    let key = text.prop_filter("a merge key is refused", |key| key != "<<");
+    let key = text.prop_filter("merge keys are rejected", |key| key != "<<");
     scalar.prop_recursive(3, 12, 4, move |value| {
         let map = proptest::collection::btree_map(key.clone(), value.clone(), 0..4);
         prop_oneof![
@@ -33,7 +35,7 @@ proptest! {
     }
 
     #[test]
-    fn never_panics_behind_a_fence(text in "---\n[ -~\n]{0,200}\n---\n.*") {
+    fn never_panics_after_a_delimiter(text in "---\n[ -~\n]{0,200}\n---\n.*") {
         let _ = Document::parse(text.as_bytes());
     }
 
@@ -42,9 +44,9 @@ proptest! {
         let _ = Document::parse(format!("---\ndescription: d\n{text}\n---\n").as_bytes()).map(|document| document.outline());
     }
 
-    /// JSON is YAML: what was written as JSON is read as the same values, by both readings.
+    /// JSON is YAML: values in JSON notation parse to themselves, with `portable_fields` too.
     #[test]
-    fn values_written_as_json_are_read(
+    fn json_values_are_parsed_as_written(
         description in "[ -~é漢]{0,20}[!-~]",
         extra in proptest::collection::btree_map("x-[a-z]{1,6}", json(), 0..5),
     ) {
@@ -62,7 +64,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_written_is_read(name in "[a-z][a-z0-9]{0,20}", description in "[ -~]{0,60}[!-~]", body in "[ -~\n]{0,200}") {
+    fn written_files_are_parsed_as_written(name in "[a-z][a-z0-9]{0,20}", description in "[ -~]{0,60}[!-~]", body in "[ -~\n]{0,200}") {
         let file = format!("---\nname: {}\ndescription: {}\n---\n{body}", yaml_text(&name), yaml_text(&description));
         let document = Document::parse(file.as_bytes()).unwrap();
         prop_assert_eq!(document.manifest().name().map(|name| name.as_str()), Some(name.as_str()));
@@ -71,10 +73,10 @@ proptest! {
         prop_assert!(document.warnings().is_empty());
     }
 
-    /// The frontmatter is what is between the first line, `---`, and the next such line, and a
-    /// prefix of the file is enough or asks for more.
+    /// The frontmatter is the text between the first line, `---`, and the next such line. A prefix
+    /// of the file has the same result, or none.
     #[test]
-    fn frontmatter_is_what_is_between_the_fences(
+    fn frontmatter_is_the_text_between_the_delimiters(
         lines in proptest::collection::vec("[ -]{0,2}[a-z]{0,4}:? ?(---|----)?[a-z]?( {0,2}|\t)", 0..8),
         closing in "---[ \t]{0,2}",
         line_end in proptest::sample::select(&["\n", "\r\n", "\r"][..]),
@@ -90,7 +92,7 @@ proptest! {
             prop_assert_eq!((found.first_line(), found.body_line()), (2, 3 + yaml.matches(line_end).count()));
             Ok(())
         };
-        // A body that begins with LF would make CRLF of a fence that ends in CR.
+        // A body that starts with LF would make CRLF of a delimiter line that ends with CR.
         prop_assume!(line_end != "\r" || !body.starts_with('\n'));
         check(&FrontmatterScan::parse_file(file.as_bytes()).unwrap())?;
         let cut = cut.index(file.len() + 1);
@@ -99,7 +101,7 @@ proptest! {
                 prop_assert!(cut >= head.len(), "{} of {:?}", cut, file);
                 check(&found)?;
             }
-            // The LF of a CRLF may be behind the prefix.
+            // The LF of a CRLF may follow after the prefix.
             FrontmatterScan::Partial => prop_assert!(cut < head.len() || (line_end == "\r" && cut == head.len()), "{} of {:?}", cut, file),
         }
     }

@@ -1,11 +1,11 @@
-//! Frontmatter that is no YAML, as it stands in public skills.
+//! Malformed frontmatter in the forms of published skills.
 
 use insta::assert_snapshot;
 
 use crate::parse::read;
 
 #[test]
-fn values_that_yaml_refuses_are_quoted() {
+fn invalid_values_are_quoted() {
     let values = [
         "Use when: x",
         "**Bold** and more",
@@ -32,7 +32,7 @@ fn values_that_yaml_refuses_are_quoted() {
 }
 
 #[test]
-fn block_scalars_and_flow_are_left_alone() {
+fn valid_block_scalars_and_flow_collections_are_kept() {
     let text = "---\nname: a\ndescription: |\n  Use when: this\n  - and `that`\nhint: [x] [y]\ntags: [next, react]\nmap: {a: 1}\n---\n";
     assert_snapshot!(read(text), @r#"
     name Some("a")
@@ -40,8 +40,8 @@ fn block_scalars_and_flow_are_left_alone() {
     extra hint = "[x] [y]"
     extra tags = ["next","react"]
     extra map = {"a":1}
-    warning yaml-recovered: line 6: read all the same, but not valid YAML: did not find expected key, while parsing a block mapping
-    warning value-quoted: line 6: the value of "hint" was read as one text; put it in quotes
+    warning yaml-recovered: line 6: invalid YAML, repaired: did not find expected key, while parsing a block mapping
+    warning value-quoted: line 6: the value of `hint` is not valid YAML; read as text, put it in quotes
     body from line 10: ""
     "#);
 }
@@ -54,19 +54,19 @@ fn tabs_become_spaces() {
 }
 
 #[test]
-fn the_lines_of_name_and_description_are_the_last_resort() {
+fn name_and_description_are_recovered_as_a_last_resort() {
     let text = "---\nname: a\ndescription: \"one\n  two\nallowed-tools: [Read\nother: }\n---\n";
     assert_snapshot!(read(text));
 }
 
 #[test]
-fn nothing_readable_stays_an_error() {
+fn unrecoverable_text_is_an_error() {
     assert_snapshot!(read("---\nname: [a\nother: }\n---\n"), @"DescriptionMissing at Some(2): missing field `description`: say what the skill does and when to use it");
-    assert_snapshot!(read("---\nname: a\0\ndescription: b\n---\n"), @"Encoding at Some(2): the frontmatter holds the character NUL; save the file as text");
+    assert_snapshot!(read("---\nname: a\0\ndescription: b\n---\n"), @"Encoding at Some(2): the frontmatter contains the character NUL; save the file as text");
 }
 
 #[test]
-fn odd_frames_are_read_and_named() {
+fn non_standard_delimiters_are_accepted_with_warnings() {
     for (name, text) in [
         (
             "code_block",
@@ -80,35 +80,29 @@ fn odd_frames_are_read_and_named() {
             "comment",
             "<!-- generated\n by x -->\n\n---\nname: a\ndescription: b\n---\nBody\n",
         ),
-        ("no_fences", "name: a\ndescription: b\n\n# Body\n"),
-        ("no_opening_fence", "name: a\ndescription: b\n---\nBody\n"),
+        ("none", "name: a\ndescription: b\n\n# Body\n"),
+        ("no_opening", "name: a\ndescription: b\n---\nBody\n"),
         ("only_fields", "name: a\ndescription: b\n"),
-        (
-            "long_fence",
-            "---\nname: a\ndescription: b\n--------\nBody\n",
-        ),
-        (
-            "escaped_fences",
-            "\\---\nname: a\ndescription: b\n\\---\nBody\n",
-        ),
+        ("long", "---\nname: a\ndescription: b\n--------\nBody\n"),
+        ("escaped", "\\---\nname: a\ndescription: b\n\\---\nBody\n"),
         (
             "carriage_returns",
             "---\rname: a\rdescription: b\r---\rBody\r",
         ),
     ] {
-        assert_snapshot!(format!("frame_{name}"), read(text));
+        assert_snapshot!(format!("delimiters_{name}"), read(text));
     }
 }
 
 #[test]
-fn fields_in_odd_spellings_are_understood() {
+fn misspelled_fields_are_recognized() {
     assert_snapshot!(read(
         "---\nName: a\nDESCRIPTION: b\nallowed_tools: Read\ndisable_model_invocation: yes\nuser-invokable: false\n---\n"
     ));
 }
 
 #[test]
-fn a_restriction_that_is_not_read_restricts() {
+fn an_unparsed_restriction_disables_the_skill_for_models() {
     for text in [
         "allowed-tools: {a: b}",
         "allowed-tools: Bash(git",
@@ -129,7 +123,7 @@ fn a_restriction_that_is_not_read_restricts() {
         );
         assert!(!document.manifest().model_invocable(), "{text}");
     }
-    // The last resort reads none of them, so all that are there restrict.
+    // Recovery from lines parses none of them, so all that are present count as unparsed.
     let text = "---\ndescription: d\nAllowed-Tools: Read\nhooks: {a: b}\nstray\n---\n";
     let document = skills_manifest::Document::parse(text.as_bytes()).unwrap();
     assert_eq!(
@@ -139,7 +133,7 @@ fn a_restriction_that_is_not_read_restricts() {
 }
 
 #[test]
-fn hidden_text_is_found_and_spelled_out() {
+fn invisible_text_is_reported_and_decoded() {
     let tags: String = "obey"
         .chars()
         .map(|c| char::from_u32(0xE0000 + c as u32).unwrap())
@@ -147,7 +141,7 @@ fn hidden_text_is_found_and_spelled_out() {
     assert_snapshot!(read(format!(
         "---\nname: a\ndescription: fine{tags}\n---\nok\nzero\u{200B}width\n"
     )));
-    // Joiners between letters and in emoji, and line ends, have their place.
+    // Joiners between letters and in emoji, and line ends, are allowed.
     assert_snapshot!(read("---\nname: a\ndescription: \"می\u{200C}خواهم 👩\u{200D}💻 ❤\u{FE0F}\"\n---\n"), @r#"
     name Some("a")
     description "می\u{200c}خواهم 👩\u{200d}💻 ❤\u{fe0f}"
@@ -161,9 +155,9 @@ fn restrictions(text: &str) -> Vec<&'static str> {
     document.manifest().unparsed_restrictions().to_vec()
 }
 
-/// Whatever way a text is odd, a restriction that stands in it is read, or restricts entirely.
+/// A restriction in a malformed text is parsed, or it counts as unparsed.
 #[test]
-fn no_odd_text_loses_a_restriction() {
+fn no_malformed_text_loses_a_restriction() {
     const FLAG: &str = "disable-model-invocation: true";
     for text in [
         format!("name: a\ndescription: b\n# only by hand\n{FLAG}\n---\n"),
@@ -190,8 +184,8 @@ fn no_odd_text_loses_a_restriction() {
         restrictions("---\ndescription: d\ndisallowed-tools: ['Bash(rm', 'Write)']\n---\n"),
         ["disallowed-tools"]
     );
-    let twice = "---\ndescription: d\nDisable-Model-Invocation: false\nDisable-Model-Invocation: true\n---\n";
-    assert_snapshot!(read(twice), @r#"DuplicateKey at Some(4): the key "Disable-Model-Invocation" stands twice; remove one"#);
+    let duplicate = "---\ndescription: d\nDisable-Model-Invocation: false\nDisable-Model-Invocation: true\n---\n";
+    assert_snapshot!(read(duplicate), @"DuplicateKey at Some(4): duplicate field `Disable-Model-Invocation`; remove one");
     let user =
         skills_manifest::Document::parse(b"---\ndescription: d\nUser-Invokable: false\n---\n")
             .unwrap();
@@ -218,36 +212,35 @@ fn json_with_comments_keeps_its_lines() {
     }
 }
 
-/// What a hostile text of the largest size leaves behind is no larger than the text, and its
-/// warnings are few.
+/// The values of a hostile text of maximum size are not larger than the text, and its warnings few.
 #[test]
-fn hostile_texts_leave_little_behind() {
+fn results_of_hostile_texts_are_bounded() {
     let head = "---\nname: a\ndescription: d\n";
-    let many = |text: &str, times: usize| text.repeat(times);
+    let repeated = |text: &str, times: usize| text.repeat(times);
     for text in [
-        format!("name: a\ndescription: b\n{}x: y\n", many("\n", 500_000)),
-        format!("---\n{}name: a\ndescription: b\n", many("\n", 500_000)),
-        format!("{head}---\n{}", many("#\n", 400_000)),
+        format!("name: a\ndescription: b\n{}x: y\n", repeated("\n", 500_000)),
+        format!("---\n{}name: a\ndescription: b\n", repeated("\n", 500_000)),
+        format!("{head}---\n{}", repeated("#\n", 400_000)),
         format!(
             "{head}{}allowed-tools: {}\n---\n",
-            many("#\n", 15_000),
-            many(") ", 16_000)
+            repeated("#\n", 15_000),
+            repeated(") ", 16_000)
         ),
-        format!("{head}m:\n{}---\n", many(" x: 1\n", 10_000)),
-        format!("{head}x: {}\n---\n", many("[\"]\",", 12_000)),
-        format!("{head}metadata: '{}'\n---\n", many("[\"]\",", 10_000)),
-        format!("{head}{}---\n", many("a: b: c\n", 8_000)),
-        format!("{head}---\n{}", many("`scripts/é.py` ", 60_000)),
-        format!("{head}---\n{}", many("> ", 300_000)),
-        format!("{head}---\n{}", many("[a](b", 200_000)),
+        format!("{head}m:\n{}---\n", repeated(" x: 1\n", 10_000)),
+        format!("{head}x: {}\n---\n", repeated("[\"]\",", 12_000)),
+        format!("{head}metadata: '{}'\n---\n", repeated("[\"]\",", 10_000)),
+        format!("{head}{}---\n", repeated("a: b: c\n", 8_000)),
+        format!("{head}---\n{}", repeated("`scripts/é.py` ", 60_000)),
+        format!("{head}---\n{}", repeated("> ", 300_000)),
+        format!("{head}---\n{}", repeated("[a](b", 200_000)),
         format!(
             "<!-- {}\n---\nname: a\ndescription: d\n---\n",
-            many("<!-- ", 200_000)
+            repeated("<!-- ", 200_000)
         ),
     ] {
-        let problems = skills_manifest::strict::validate(text.as_bytes(), "a");
+        let errors = skills_manifest::strict::validate(text.as_bytes(), "a");
         let start = &text[..text.floor_char_boundary(60)];
-        assert!(problems.len() <= 2, "{start}: {problems:?}");
+        assert!(errors.len() <= 2, "{start}: {errors:?}");
         let Ok(document) = skills_manifest::Document::parse(text.as_bytes()) else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! The rules by which values that are not YAML are quoted, and lines are read.
+//! The rules for quoting invalid values and for recovering fields from their lines.
 
 use serde_json::{Map, Value};
 use skills_manifest::{Document, WarningKind};
@@ -8,8 +8,7 @@ fn document(frontmatter: &str) -> Document {
     Document::parse(file.as_bytes()).unwrap_or_else(|error| panic!("{file}\n{error}"))
 }
 
-/// The values of a skill that needs repair: its description, its metadata and what is kept beside
-/// them.
+/// Returns the values of a repaired skill: description, metadata and all extra fields.
 fn values(document: &Document) -> Value {
     let manifest = document.manifest();
     let mut map = Map::new();
@@ -21,29 +20,34 @@ fn values(document: &Document) -> Value {
     Value::Object(map)
 }
 
-/// Line, column and key of each quoted value; `tab` for tabs that were replaced.
-fn changes(document: &Document) -> Vec<String> {
-    let change = document.warnings().iter().filter_map(|warning| {
-        let at = warning
+/// Returns line, column and key of each quoted value, and `tab` for replaced tabs.
+fn edits(document: &Document) -> Vec<String> {
+    let edits = document.warnings().iter().filter_map(|warning| {
+        let position = warning
             .position()
             .unwrap_or_else(|| panic!("{warning} has no position"));
         match warning.kind() {
-            WarningKind::ValueQuoted { key } => Some(format!("{}:{} {key}", at.line, at.column)),
-            WarningKind::TabIndentation => Some(format!("{}:{} tab", at.line, at.column)),
-            WarningKind::RecoveredFromLine { field } => {
-                Some(format!("{}:{} line of {field}", at.line, at.column))
+            WarningKind::ValueQuoted { key } => {
+                Some(format!("{}:{} {key}", position.line, position.column))
             }
+            WarningKind::TabIndentation => {
+                Some(format!("{}:{} tab", position.line, position.column))
+            }
+            WarningKind::RecoveredFromLine { field } => Some(format!(
+                "{}:{} line of {field}",
+                position.line, position.column
+            )),
             _ => None,
         }
     });
-    change.collect()
+    edits.collect()
 }
 
 #[track_caller]
-fn check(frontmatter: &str, expected: Value, expected_changes: &[&str]) {
+fn check(frontmatter: &str, expected: Value, expected_edits: &[&str]) {
     let document = document(frontmatter);
     assert_eq!(values(&document), expected, "{frontmatter}");
-    assert_eq!(changes(&document), expected_changes, "{frontmatter}");
+    assert_eq!(edits(&document), expected_edits, "{frontmatter}");
 }
 
 macro_rules! json {
@@ -51,7 +55,7 @@ macro_rules! json {
 }
 
 #[test]
-fn a_value_is_quoted_with_the_lines_that_continue_it() {
+fn a_value_is_quoted_with_its_continuation_lines() {
     check(
         "description: Use when: x\n  and: y\n\n  or z\nmodel: m\n",
         json!({"description": "Use when: x and: y or z", "model": "m"}),
@@ -67,7 +71,7 @@ fn a_value_is_quoted_with_the_lines_that_continue_it() {
         json!({"description": "c: d", "é": "a: b"}),
         &["2:4 é", "3:14 description"],
     );
-    // A line that is not deeper belongs to another value.
+    // A line with the same indentation belongs to another value.
     check(
         "description: d\nx:\n  y: a: b\n  z: c\n",
         json!({"description": "d", "x": {"y": "a: b", "z": "c"}}),
@@ -81,7 +85,7 @@ fn a_value_is_quoted_with_the_lines_that_continue_it() {
 }
 
 #[test]
-fn values_that_are_yaml_keep_their_meaning() {
+fn valid_values_are_not_quoted() {
     let broken = "description: a: b\n";
     for (line, value) in [
         ("x: 7", json!({"x": 7})),
@@ -125,7 +129,7 @@ fn values_that_are_yaml_keep_their_meaning() {
 }
 
 #[test]
-fn items_of_lists_are_quoted_one_by_one() {
+fn list_items_are_quoted_separately() {
     let fields =
         "description: d\nx:\n  - @a\n  - b: c: d\n    e: f: g\n  - plain\n  -   `h`\n    i\n";
     let expected =
@@ -144,7 +148,7 @@ fn items_of_lists_are_quoted_one_by_one() {
 }
 
 #[test]
-fn what_is_no_key_begins_no_value() {
+fn text_before_a_colon_is_not_always_a_key() {
     check(
         "description: d\nx:\n  - Use when: a: b\n",
         json!({"description": "d", "x": ["Use when: a: b"]}),
@@ -160,8 +164,8 @@ fn what_is_no_key_begins_no_value() {
 }
 
 #[test]
-fn what_the_author_meant_is_what_is_read() {
-    for (value, meant) in [
+fn invalid_values_become_the_intended_text() {
+    for (value, intended) in [
         ("a: b", "a: b"),
         ("it's: so", "it's: so"),
         ("a:   b", "a: b"),
@@ -196,7 +200,7 @@ fn what_the_author_meant_is_what_is_read() {
         let document = document(&fields);
         assert_eq!(
             document.manifest().extra().get("x"),
-            Some(&Value::from(meant)),
+            Some(&Value::from(intended)),
             "{fields}{:?}",
             document.warnings()
         );
@@ -204,7 +208,7 @@ fn what_the_author_meant_is_what_is_read() {
 }
 
 #[test]
-fn json_with_comments_in_metadata_is_read() {
+fn json_with_comments_in_metadata_is_parsed() {
     let json = "{\n    // \"why\": a\\b\n    a: 1, \"b\": 'c\td',\n  }";
     for head in ["metadata: ", "metadata:\n  ", "metadata:   \n\n  "] {
         let document = document(&format!("description: d\n{head}{json}\n"));
@@ -219,12 +223,12 @@ fn json_with_comments_in_metadata_is_read() {
         } else {
             format!("3:{} metadata", head.find('\n').unwrap() + 1)
         };
-        assert_eq!(changes(&document), [line_and_column], "{head:?}");
+        assert_eq!(edits(&document), [line_and_column], "{head:?}");
     }
 }
 
 #[test]
-fn tabs_of_the_indentation_are_replaced_and_others_kept() {
+fn only_tabs_in_the_indentation_are_replaced() {
     check(
         "description: d\nx:\n\ta: b\n\tc:\n\t\td: e\ty\n",
         json!({"description": "d", "x": {"a": "b", "c": {"d": "e\ty"}}}),
@@ -248,8 +252,8 @@ fn tabs_of_the_indentation_are_replaced_and_others_kept() {
 }
 
 #[test]
-fn two_hundred_values_are_quoted_and_more_are_not() {
-    let many = |count: usize| {
+fn at_most_two_hundred_values_are_quoted() {
+    let with_invalid_values = |count: usize| {
         let broken: String = (0..count)
             .map(|index| format!("k{index}: a: b\n"))
             .collect();
@@ -257,21 +261,21 @@ fn two_hundred_values_are_quoted_and_more_are_not() {
     };
     assert_eq!(
         (
-            changes(&many(200)).len(),
-            many(200).manifest().extra().len()
+            edits(&with_invalid_values(200)).len(),
+            with_invalid_values(200).manifest().extra().len()
         ),
         (200, 200)
     );
-    let beyond = many(201);
+    let above_limit = with_invalid_values(201);
     assert_eq!(
-        (changes(&beyond), beyond.manifest().extra().len()),
+        (edits(&above_limit), above_limit.manifest().extra().len()),
         (vec!["2:1 line of description".to_owned()], 0)
     );
 }
 
-/// The name and description that are read off their lines, and where they are.
+/// Checks the name and description that are recovered from their lines, with their positions.
 #[track_caller]
-fn lines(frontmatter: &str, name: Option<&str>, description: &str, places: &[&str]) {
+fn check_recovered(frontmatter: &str, name: Option<&str>, description: &str, positions: &[&str]) {
     let document = document(&format!(": : [\n}}\n{frontmatter}"));
     let manifest = document.manifest();
     assert_eq!(
@@ -282,11 +286,11 @@ fn lines(frontmatter: &str, name: Option<&str>, description: &str, places: &[&st
         (name, description),
         "{frontmatter}"
     );
-    assert_eq!(changes(&document), places, "{frontmatter}");
+    assert_eq!(edits(&document), positions, "{frontmatter}");
 }
 
 #[test]
-fn lines_of_name_and_description_are_read_in_their_usual_forms() {
+fn name_and_description_are_recovered_from_their_lines() {
     let both = &["5:1 line of description", "4:1 line of name"][..];
     for (text, description) in [
         ("description: d", "d"),
@@ -312,23 +316,23 @@ fn lines_of_name_and_description_are_read_in_their_usual_forms() {
         ("description: d\u{7}e", "de"),
         ("description: a: b", "a: b"),
     ] {
-        lines(&format!("name: a\n{text}\n"), Some("a"), description, both);
+        check_recovered(&format!("name: a\n{text}\n"), Some("a"), description, both);
     }
-    lines("description: d\n", None, "d", &["4:1 line of description"]);
-    lines(
+    check_recovered("description: d\n", None, "d", &["4:1 line of description"]);
+    check_recovered(
         "x: y\nname: a description: d: e\n",
         Some("a"),
         "d: e",
         &["5:1 line of description", "5:1 line of name"],
     );
-    lines(
+    check_recovered(
         "description: d\nx: y\nname: a\n",
         Some("a"),
         "d",
         &["4:1 line of description", "6:1 line of name"],
     );
-    // A word that ends in a field's name is another word.
-    lines(
+    // A key that ends in the name of a field is another key.
+    check_recovered(
         "my description: x\ndescription: d\n",
         None,
         "d",
@@ -337,7 +341,7 @@ fn lines_of_name_and_description_are_read_in_their_usual_forms() {
 }
 
 #[test]
-fn lines_that_show_no_description_are_an_error() {
+fn a_blank_recovered_description_is_an_error() {
     for text in [
         "name: a\n",
         "description:\n",
@@ -360,8 +364,8 @@ fn lines_that_show_no_description_are_an_error() {
 }
 
 #[test]
-fn restrictions_that_a_broken_text_declares_restrict() {
-    let unread = |text: &str| {
+fn restrictions_in_broken_text_count_as_unparsed() {
+    let unparsed = |text: &str| {
         document(&format!("description: d\n{text}\n: : [\n}}\n"))
             .manifest()
             .unparsed_restrictions()
@@ -390,6 +394,6 @@ fn restrictions_that_a_broken_text_declares_restrict() {
         ("hooks are: good", &[]),
         ("éhooks: a", &[]),
     ] {
-        assert_eq!(unread(text), restrictions, "{text}");
+        assert_eq!(unparsed(text), restrictions, "{text}");
     }
 }

@@ -1,10 +1,9 @@
-//! The strict reading against what skills-ref 0.1.0 answered, case by case (`skills_ref.jsonl`).
+//! Compares the strict parser with recorded results of skills-ref 0.1.0 (`skills_ref.jsonl`).
 
 use serde_json::Value;
 use skills_manifest::strict::{read_properties, validate};
 
-/// What the reference tool prints when it crashes; there the strict reading must refuse and say
-/// why.
+/// The key of a recorded crash of the reference validator; the strict parser must return an error.
 const CRASH: &str = "crash";
 
 fn cases() -> impl Iterator<Item = Value> {
@@ -13,7 +12,7 @@ fn cases() -> impl Iterator<Item = Value> {
         .map(|line| serde_json::from_str(line).unwrap())
 }
 
-/// The bytes of the file that the tool reads: `SKILL.md` before `skill.md`, and no other spelling.
+/// Returns the file that the validator reads: `SKILL.md`, else `skill.md`, and no other spelling.
 fn bytes(case: &Value) -> Option<Vec<u8>> {
     let files = match &case["file"] {
         Value::Array(files) => files.clone(),
@@ -36,22 +35,25 @@ fn bytes(case: &Value) -> Option<Vec<u8>> {
 
 fn decode(base64: &str) -> Vec<u8> {
     const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let (mut bytes, mut bits, mut held) = (Vec::new(), 0u32, 0);
+    let mut bytes = Vec::new();
+    let mut bits = 0u32;
+    let mut bit_count = 0;
     for digit in base64
         .bytes()
         .filter_map(|byte| DIGITS.iter().position(|digit| *digit == byte))
     {
-        (bits, held) = (bits << 6 | digit as u32, held + 6);
-        if held >= 8 {
-            held -= 8;
-            bytes.push((bits >> held) as u8);
+        bits = bits << 6 | digit as u32;
+        bit_count += 6;
+        if bit_count >= 8 {
+            bit_count -= 8;
+            bytes.push((bits >> bit_count) as u8);
         }
     }
     bytes
 }
 
-/// The tool's output goes through a library that takes terminal sequences out of it.
-fn without_colours(text: &str) -> String {
+/// Removes terminal sequences, as the library that prints the validator's output does.
+fn without_terminal_sequences(text: &str) -> String {
     let mut parts = text.split("\u{1b}[");
     let mut out = parts.next().unwrap().to_owned();
     parts.for_each(|part| {
@@ -65,13 +67,15 @@ fn without_colours(text: &str) -> String {
 }
 
 #[test]
-fn verdicts_and_messages_are_those_of_the_reference_tool() {
-    let (mut checked, mut crashed, mut wrong) = (0, 0, Vec::new());
+fn results_and_messages_match_the_reference_validator() {
+    let mut checked = 0;
+    let mut crashed = 0;
+    let mut differences = Vec::new();
     for case in cases() {
         let Some(bytes) = bytes(&case) else { continue };
         let directory = case["directory"].as_str().unwrap();
         let errors = validate(&bytes, directory);
-        // The tool ran on Python 3.11, which knows the characters of Unicode 14; ours are newer.
+        // The recorded results are those of Python 3.11 with Unicode 14; Rust's version is newer.
         if case["id"].as_str().unwrap().contains("-unicode1") {
             continue;
         }
@@ -79,18 +83,18 @@ fn verdicts_and_messages_are_those_of_the_reference_tool() {
         if case["validate"].get(CRASH).is_some() {
             crashed += 1;
             if errors.is_empty() {
-                wrong.push(format!("{}: accepted, the tool crashes", case["id"]));
+                differences.push(format!("{}: accepted, the validator crashes", case["id"]));
             }
             continue;
         }
         let ours: String = errors
             .iter()
-            .map(|error| format!("  - {}\n", without_colours(error.message())))
+            .map(|error| format!("  - {}\n", without_terminal_sequences(error.message())))
             .collect();
         let theirs = case["validate"]["stderr"].as_str().unwrap();
         let theirs = theirs.split_once('\n').map_or("", |(_, errors)| errors);
         if ours != theirs {
-            wrong.push(format!(
+            differences.push(format!(
                 "{}\n--- content\n{}\n--- ours\n{ours}--- theirs\n{theirs}",
                 case["id"],
                 String::from_utf8_lossy(&bytes)
@@ -98,10 +102,10 @@ fn verdicts_and_messages_are_those_of_the_reference_tool() {
         }
     }
     assert!(
-        wrong.is_empty(),
+        differences.is_empty(),
         "{} of {checked} differ\n{}",
-        wrong.len(),
-        wrong.join("\n")
+        differences.len(),
+        differences.join("\n")
     );
     assert!(
         checked > 200 && crashed > 5,
@@ -110,8 +114,9 @@ fn verdicts_and_messages_are_those_of_the_reference_tool() {
 }
 
 #[test]
-fn properties_are_those_of_the_reference_tool() {
-    let (mut checked, mut wrong) = (0, Vec::new());
+fn properties_match_the_reference_validator() {
+    let mut checked = 0;
+    let mut differences = Vec::new();
     for case in cases() {
         let Some(bytes) = bytes(&case) else { continue };
         if case["read_properties"].get(CRASH).is_some() {
@@ -129,17 +134,17 @@ fn properties_are_those_of_the_reference_tool() {
         };
         checked += 1;
         if ours != theirs {
-            wrong.push(format!(
+            differences.push(format!(
                 "{}\n--- ours\n{ours}--- theirs\n{theirs}",
                 case["id"]
             ));
         }
     }
     assert!(
-        wrong.is_empty(),
+        differences.is_empty(),
         "{} of {checked} differ\n{}",
-        wrong.len(),
-        wrong.join("\n")
+        differences.len(),
+        differences.join("\n")
     );
     assert!(checked > 200, "{checked}");
 }

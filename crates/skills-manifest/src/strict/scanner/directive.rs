@@ -1,4 +1,7 @@
-//! Directives, which no frontmatter can use: the `---` that must follow would end it.
+//! Scans directives.
+//!
+//! Frontmatter cannot use them, since the `---` that must follow would end it, but their errors are
+//! returned before that one.
 
 use super::{ScanResult, Scanner, is_line_end};
 use crate::strict::mark::{Mark, MarkedError};
@@ -9,6 +12,7 @@ const CONTEXT: &str = "while scanning a directive";
 
 impl Scanner<'_> {
     pub(super) fn fetch_directive(&mut self) -> ScanResult<()> {
+        // A directive belongs to the next document, so it ends all blocks of this one.
         self.unwind_indent(-1);
         self.remove_simple_key()?;
         self.allow_simple_key = false;
@@ -20,6 +24,7 @@ impl Scanner<'_> {
             "TAG" => self.tag_directive(start)?,
             _ => Directive::Other,
         };
+        // The text of unknown directives is not checked.
         let end = self.mark;
         if directive == Directive::Other {
             while !is_line_end(self.peek_char(0)) {

@@ -1,4 +1,4 @@
-//! Scalars: block, quoted and plain.
+//! Scans scalars: block, quoted and plain.
 
 use super::{ScanResult, Scanner, is_blank_or_line_end, is_line_end};
 use crate::strict::mark::{Mark, MarkedError};
@@ -7,12 +7,13 @@ use crate::strict::token::{Token, TokenKind};
 
 impl Scanner<'_> {
     pub(super) fn fetch_block_scalar(&mut self, style: char) -> ScanResult<()> {
+        // The next token is on a new line, where a key may start.
         self.allow_simple_key = true;
         self.remove_simple_key()?;
         let start = self.mark;
         self.forward(1);
         let (chomp, increment) = self.block_header(start)?;
-        let (value, trailing, end) = self.block_text(style == '>', chomp, increment);
+        let (value, trailing, end) = self.block_text(style, chomp, increment);
         self.tokens.push_back(Token::new(
             TokenKind::Scalar {
                 value,
@@ -21,6 +22,7 @@ impl Scanner<'_> {
             start,
             end,
         ));
+        // ruamel.yaml attaches the lines after a block scalar to it as one comment.
         if trailing {
             while matches!(self.skip_to_next_token(), super::TokenGap::Comment(..)) {}
             self.push_token(TokenKind::Comment, self.mark);
@@ -28,7 +30,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Reads what follows `|` or `>` on its line: chomping and the indentation.
+    /// Scans the line of `|` or `>`; returns the chomping indicator and the explicit indentation.
     fn block_header(&mut self, start: Mark) -> ScanResult<(Option<char>, Option<usize>)> {
         const CONTEXT: &str = "while scanning a block scalar";
         let (mut chomp, mut increment) = (None, None);
@@ -74,28 +76,31 @@ impl Scanner<'_> {
         Ok((chomp, increment))
     }
 
-    /// Reads the lines of a block scalar; says whether empty lines behind it were cut off, and
-    /// where it ends.
+    /// Scans the lines of a block scalar.
+    ///
+    /// Returns its text, whether blank lines after it were dropped, and its end.
     fn block_text(
         &mut self,
-        folded: bool,
+        style: char,
         chomp: Option<char>,
         increment: Option<usize>,
     ) -> (String, bool, Mark) {
-        let least = (self.indent + 1).max(0) as usize;
+        // A block scalar at the top level may have no indentation.
+        let min_indent = (self.indent + 1).max(0) as usize;
         let (mut breaks, mut end, indent);
         if let Some(increment) = increment {
-            indent = least.max(1) + increment - 1;
+            indent = min_indent.max(1) + increment - 1;
             (breaks, end) = self.block_breaks(indent);
         } else {
-            let deepest;
-            (breaks, deepest, end) = self.block_indentation();
-            indent = least.max(deepest);
+            let max_indent;
+            (breaks, max_indent, end) = self.block_indentation();
+            indent = min_indent.max(max_indent);
         }
         let mut text = String::new();
         let mut line_break = None;
         while self.mark.column == indent && self.peek_char(0) != '\0' {
             text.extend(breaks.drain(..));
+            // Lines that start with a blank are not folded into one another.
             let leading = !matches!(self.peek_char(0), ' ' | '\t');
             while !is_line_end(self.peek_char(0)) {
                 text.push(self.peek_char(0));
@@ -103,13 +108,13 @@ impl Scanner<'_> {
             }
             line_break = self.scan_line_break();
             (breaks, end) = self.block_breaks(indent);
-            if least == 0 && (self.is_document_mark("---") || self.is_document_mark("...")) {
+            if min_indent == 0 && (self.is_document_mark("---") || self.is_document_mark("...")) {
                 break;
             }
             if self.mark.column != indent || self.peek_char(0) == '\0' {
                 break;
             }
-            if folded
+            if style == '>'
                 && line_break == Some('\n')
                 && leading
                 && !matches!(self.peek_char(0), ' ' | '\t')
@@ -121,6 +126,7 @@ impl Scanner<'_> {
                 text.extend(line_break);
             }
         }
+        // `-` drops all line ends at the end, `+` keeps all, the default keeps one.
         if chomp != Some('-') {
             text.extend(line_break);
         }
@@ -130,17 +136,20 @@ impl Scanner<'_> {
         (text, !breaks.is_empty(), end)
     }
 
+    /// Scans the blank lines at the start of a block scalar and the indentation of its first line.
+    ///
+    /// Returns their line breaks, the maximum column and the end of the last one.
     fn block_indentation(&mut self) -> (Vec<char>, usize, Mark) {
-        let (mut breaks, mut deepest, mut end) = (Vec::new(), 0, self.mark);
+        let (mut breaks, mut max_indent, mut end) = (Vec::new(), 0, self.mark);
         loop {
             if self.peek_char(0) == ' ' {
                 self.forward(1);
-                deepest = deepest.max(self.mark.column);
+                max_indent = max_indent.max(self.mark.column);
             } else if let Some(c) = self.scan_line_break() {
                 breaks.push(c);
                 end = self.mark;
             } else {
-                return (breaks, deepest, end);
+                return (breaks, max_indent, end);
             }
         }
     }
@@ -160,15 +169,16 @@ impl Scanner<'_> {
     }
 
     pub(super) fn fetch_quoted(&mut self, quote: char) -> ScanResult<()> {
+        // The scalar may be a key, but no key may follow it directly.
         self.save_simple_key()?;
         self.allow_simple_key = false;
         let start = self.mark;
         self.forward(1);
         let mut value = String::new();
-        self.quoted_words(quote == '"', start, &mut value)?;
+        self.quoted_words(quote, start, &mut value)?;
         while self.peek_char(0) != quote {
             self.quoted_spaces(start, &mut value)?;
-            self.quoted_words(quote == '"', start, &mut value)?;
+            self.quoted_words(quote, start, &mut value)?;
         }
         self.forward(1);
         self.push_token(
@@ -181,28 +191,29 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    fn quoted_words(&mut self, double: bool, start: Mark, value: &mut String) -> ScanResult<()> {
+    fn quoted_words(&mut self, quote: char, start: Mark, value: &mut String) -> ScanResult<()> {
+        let is_double = quote == '"';
         loop {
             let c = self.peek_char(0);
             match c {
-                '\'' if !double && self.peek_char(1) == '\'' => {
+                '\'' if !is_double && self.peek_char(1) == '\'' => {
                     value.push('\'');
                     self.forward(2);
                 }
-                '\'' if double => self.take_run(value),
-                '"' | '\\' if !double => self.take_run(value),
+                '\'' if is_double => self.push_next_char(value),
+                '"' | '\\' if !is_double => self.push_next_char(value),
                 '\\' => {
                     self.forward(1);
                     self.scan_escape(start, value)?;
                 }
                 '\'' | '"' => return Ok(()),
                 c if is_blank_or_line_end(c) => return Ok(()),
-                _ => self.take_run(value),
+                _ => self.push_next_char(value),
             }
         }
     }
 
-    fn take_run(&mut self, value: &mut String) {
+    fn push_next_char(&mut self, value: &mut String) {
         value.push(self.peek_char(0));
         self.forward(1);
     }
@@ -228,6 +239,7 @@ impl Scanner<'_> {
             'x' => return self.scan_code_point(2, start, value),
             'u' => return self.scan_code_point(4, start, value),
             'U' => return self.scan_code_point(8, start, value),
+            // An escaped line break joins two lines without a space.
             c if is_line_end(c) && c != '\0' => {
                 self.scan_line_break();
                 return self.quoted_breaks(start, value).map(drop);
@@ -265,7 +277,7 @@ impl Scanner<'_> {
             }
         }
         let code: String = self.prefix(digits).iter().collect();
-        // Half a surrogate pair is a character to Python, and the reference tool accepts it.
+        // Half of a surrogate pair is a character in Python, so the reference validator accepts it.
         let code_point = u32::from_str_radix(&code, 16).ok();
         let Some(c) = code_point.and_then(|code| encode_surrogate(code).or(char::from_u32(code)))
         else {
@@ -281,7 +293,7 @@ impl Scanner<'_> {
         const CONTEXT: &str = "while scanning a quoted scalar";
         let mut spaces = String::new();
         while matches!(self.peek_char(0), ' ' | '\t') {
-            self.take_run(&mut spaces);
+            self.push_next_char(&mut spaces);
         }
         if self.peek_char(0) == '\0' {
             return Err(MarkedError::with_context(
@@ -293,6 +305,7 @@ impl Scanner<'_> {
         }
         match self.scan_line_break() {
             None => value.push_str(&spaces),
+            // One line break folds into a space; of several, all but the first are kept.
             Some(c) => {
                 let mut breaks = String::new();
                 self.quoted_breaks(start, &mut breaks)?;
@@ -335,6 +348,7 @@ impl Scanner<'_> {
     }
 
     pub(super) fn fetch_plain(&mut self) -> ScanResult<()> {
+        // The scalar may be a key, but no key may follow it directly.
         self.save_simple_key()?;
         self.allow_simple_key = false;
         let (start, indent) = (self.mark, self.indent + 1);
@@ -352,6 +366,7 @@ impl Scanner<'_> {
             self.forward(length);
             end = self.mark;
             spaces.clear();
+            // A line with less indentation than the block ends the scalar.
             let found = self.plain_spaces(&mut spaces);
             if !found
                 || self.peek_char(0) == '#'
@@ -373,21 +388,22 @@ impl Scanner<'_> {
         let mut length = 0;
         loop {
             let (c, next) = (self.peek_char(length), self.peek_char(length + 1));
-            let goes_on = match c {
+            let continues = match c {
+                // `a:b` is text, `a: b` is a key with a value.
                 ':' if !is_blank_or_line_end(next) => true,
                 '?' => true,
                 ':' => false,
                 ',' | '[' | ']' | '{' | '}' => block,
                 c => !is_blank_or_line_end(c),
             };
-            if !goes_on {
+            if !continues {
                 return length;
             }
             length += 1;
         }
     }
 
-    /// Refuses `a:b` before a colon that can be no value in a flow collection.
+    /// Rejects a colon in a flow collection that neither is part of the scalar nor starts a value.
     fn reject_colon(&mut self, length: usize, start: Mark) -> ScanResult<()> {
         let (c, next) = (self.peek_char(length), self.peek_char(length + 1));
         if self.flow_brackets.is_empty()
@@ -398,22 +414,22 @@ impl Scanner<'_> {
             return Ok(());
         }
         self.forward(length);
-        let mut problem = MarkedError::with_context(
+        let mut error = MarkedError::with_context(
             "while scanning a plain scalar",
             start,
             "found unexpected ':'",
             self.mark,
         );
-        problem.note =
+        error.note =
             Some("Please check http://pyyaml.org/wiki/YAMLColonInFlowContext for details.");
-        Err(problem)
+        Err(error)
     }
 
-    /// Passes the spaces and line breaks behind a word; false when the scalar cannot go on.
+    /// Scans the spaces and line breaks after a word; returns whether the scalar can continue.
     fn plain_spaces(&mut self, spaces: &mut String) -> bool {
         let mut blanks = String::new();
         while self.peek_char(0) == ' ' {
-            self.take_run(&mut blanks);
+            self.push_next_char(&mut blanks);
         }
         let Some(c) = self.scan_line_break() else {
             spaces.push_str(&blanks);

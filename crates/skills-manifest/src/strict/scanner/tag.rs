@@ -1,5 +1,6 @@
-//! Anchors, aliases and tags. All but aliases are refused later; a mistake in them is reported
-//! first.
+//! Scans anchors, aliases and tags.
+//!
+//! The composer rejects all of them, but an error in their syntax is returned first.
 
 use super::{ScanResult, Scanner, is_blank_or_line_end, is_line_end};
 use crate::strict::mark::{Mark, MarkedError};
@@ -24,7 +25,7 @@ impl Scanner<'_> {
             name.push(self.peek_char(length));
             length += 1;
         }
-        let refusal = |c: char| {
+        let expected_error = |c: char| {
             format!(
                 "expected alphabetic or numeric character, but found {}",
                 char_repr(c)
@@ -34,7 +35,7 @@ impl Scanner<'_> {
             return Err(MarkedError::with_context(
                 context,
                 start,
-                refusal(self.peek_char(0)),
+                expected_error(self.peek_char(0)),
                 self.mark,
             ));
         }
@@ -44,7 +45,7 @@ impl Scanner<'_> {
             return Err(MarkedError::with_context(
                 context,
                 start,
-                refusal(c),
+                expected_error(c),
                 self.mark,
             ));
         }
@@ -80,6 +81,7 @@ impl Scanner<'_> {
         } else if is_blank_or_line_end(c) {
             self.forward(1);
         } else {
+            // `!a!b` has a handle `!a!`, `!a` does not; the second `!` may be anywhere in the word.
             let rest = self.text[self.mark.index + 1..].iter();
             let has_handle = rest
                 .take_while(|c| !is_line_end(**c) && **c != ' ')
@@ -105,12 +107,12 @@ impl Scanner<'_> {
     }
 
     pub(super) fn tag_handle(&mut self, context: &'static str, start: Mark) -> ScanResult<String> {
-        let refusal = |c: char| format!("expected '!', but found {}", char_repr(c));
+        let expected_error = |c: char| format!("expected '!', but found {}", char_repr(c));
         if self.peek_char(0) != '!' {
             return Err(MarkedError::with_context(
                 context,
                 start,
-                refusal(self.peek_char(0)),
+                expected_error(self.peek_char(0)),
                 self.mark,
             ));
         }
@@ -126,7 +128,7 @@ impl Scanner<'_> {
                 return Err(MarkedError::with_context(
                     context,
                     start,
-                    refusal(self.peek_char(0)),
+                    expected_error(self.peek_char(0)),
                     self.mark,
                 ));
             }

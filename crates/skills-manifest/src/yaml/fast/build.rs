@@ -1,12 +1,13 @@
-//! Builds the mapping.
+//! Builds a mapping from the events of the fast parser.
 
 use serde_json::{Map, Value};
 
 use super::{EventSink, NestedKind, Scalar, parse_into};
 
-/// Reads `yaml`, or gives up.
+/// Parses `yaml`; `None` if only the YAML library can.
 pub(crate) fn parse_mapping(yaml: &str) -> Option<Map<String, Value>> {
     let mut builder = MapBuilder {
+        // Enough for nearly all skills, so that the map is allocated once.
         map: Map::with_capacity(8),
         key: String::new(),
     };
@@ -20,12 +21,12 @@ struct MapBuilder {
 }
 
 impl MapBuilder {
-    /// The value of the key as far as it is there.
+    /// Returns the value of the current key, null before its first event.
     fn current_value(&mut self) -> &mut Value {
         self.map.entry(self.key.as_str()).or_insert(Value::Null)
     }
 
-    /// The text of a block scalar as far as it is there.
+    /// Appends to the block scalar of the current key, which becomes text with the first call.
     fn append_text(&mut self, add: impl FnOnce(&mut String)) {
         let value = self.current_value();
         if value.is_null() {
@@ -41,6 +42,7 @@ impl<'a> EventSink<'a> for MapBuilder {
     fn key(&mut self, key: &'a str) -> Option<()> {
         self.key.clear();
         self.key.push_str(key);
+        // The library reports duplicate keys.
         (!self.map.contains_key(key)).then_some(())
     }
 
@@ -58,8 +60,8 @@ impl<'a> EventSink<'a> for MapBuilder {
         self.append_text(|text| text.extend(std::iter::repeat_n('\n', count)));
     }
 
-    fn begin_nested(&mut self, nest: NestedKind) -> Option<()> {
-        *self.current_value() = if nest == NestedKind::List {
+    fn begin_nested(&mut self, kind: NestedKind) -> Option<()> {
+        *self.current_value() = if kind == NestedKind::List {
             Value::Array(Vec::new())
         } else {
             Value::Object(Map::new())

@@ -1,27 +1,29 @@
-//! Looks for the name and makes sure of the rest, without keeping anything.
+//! Finds the name and validates the rest, without building values.
 
 use super::{EventSink, NestedKind, Scalar, parse_into};
 use crate::field_reader::{has_visible_text, is_spelling_of};
 
-/// The most keys that a glance remembers.
+/// Maximum number of top-level keys; frontmatter with more is left to the full parser.
+///
+/// The keys are in an array and compared one by one, which is faster than a set for so few.
 const MAX_KEYS: usize = 24;
 
-/// Returns `name` as it stands there, when the text is certainly a readable manifest; nothing when
-/// only a full reading can tell.
+/// Returns `name` as written if the text is certainly a valid manifest; `None` if only the full
+/// parser can decide.
 #[expect(
     clippy::option_option,
-    reason = "a manifest without a name is none the less one"
+    reason = "a valid manifest without a name differs from an undecided one"
 )]
 pub(crate) fn peek_name(yaml: &str) -> Option<Option<&str>> {
-    let mut glance = NamePeeker {
+    let mut peeker = NamePeeker {
         keys: [""; MAX_KEYS],
         count: 0,
         field: FieldKind::Other,
         name: None,
         has_description: false,
     };
-    parse_into(yaml, &mut glance)?;
-    glance.has_description.then_some(glance.name)
+    parse_into(yaml, &mut peeker)?;
+    peeker.has_description.then_some(peeker.name)
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -32,7 +34,7 @@ enum FieldKind {
 }
 
 struct NamePeeker<'a> {
-    /// The keys so far, to find repeated ones.
+    /// The first `count` are the keys so far, to find duplicates.
     keys: [&'a str; MAX_KEYS],
     count: usize,
     field: FieldKind,
@@ -49,6 +51,7 @@ impl<'a> EventSink<'a> for NamePeeker<'a> {
         if is_other_spelling || self.keys.get(..self.count)?.contains(&key) {
             return None;
         }
+        // More keys than the array has slots: the full parser decides.
         *self.keys.get_mut(self.count)? = key;
         self.count += 1;
         self.field = match key {
@@ -66,6 +69,7 @@ impl<'a> EventSink<'a> for NamePeeker<'a> {
             (FieldKind::Description, Scalar::Text(text)) => {
                 self.has_description = has_visible_text(text)
             }
+            // Other types are converted with a warning, or are an error.
             _ => return None,
         }
         Some(())
@@ -73,12 +77,13 @@ impl<'a> EventSink<'a> for NamePeeker<'a> {
 
     fn block_text(&mut self, piece: &'a str) -> Option<()> {
         self.has_description |= self.field == FieldKind::Description && has_visible_text(piece);
+        // A name in a block scalar is rare; the full parser joins its lines.
         (self.field != FieldKind::Name).then_some(())
     }
 
     fn line_breaks(&mut self, _count: usize) {}
 
-    fn begin_nested(&mut self, _nest: NestedKind) -> Option<()> {
+    fn begin_nested(&mut self, _kind: NestedKind) -> Option<()> {
         (self.field == FieldKind::Other).then_some(())
     }
 

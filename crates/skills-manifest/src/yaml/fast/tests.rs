@@ -1,4 +1,4 @@
-//! Compares the fast reader with the YAML library itself, not with this crate's use of it.
+//! Compares the fast parser with the YAML library itself, not with this crate's use of it.
 
 mod generated;
 
@@ -8,37 +8,38 @@ use super::parse_mapping;
 use super::peek::peek_name;
 use crate::field_reader::has_visible_text;
 
-/// The meaning of a text by the library alone, where JSON can express it.
+/// Parses a text with the library alone; an error if JSON cannot express the value.
 fn library(yaml: &str) -> Result<Value, String> {
     let value: serde_yaml::Value = serde_yaml::from_str(yaml).map_err(|error| error.to_string())?;
     serde_json::to_value(value).map_err(|error| error.to_string())
 }
 
-/// Checks both forms of the fast reader against the library; says whether the text was accepted.
+/// Compares both uses of the fast parser with the library; returns whether it accepts the text.
 fn agrees(yaml: &str) -> Result<bool, String> {
     let Some(map) = parse_mapping(yaml) else {
         return match peek_name(yaml) {
-            Some(name) => Err(format!("{yaml:?}: refused, but a glance sees {name:?}")),
+            Some(name) => Err(format!("{yaml:?}: rejected, but peek returns {name:?}")),
             None => Ok(false),
         };
     };
-    let (read, expected) = (Ok(Value::Object(map)), library(yaml));
-    if read != expected {
+    let parsed = Ok(Value::Object(map));
+    let expected = library(yaml);
+    if parsed != expected {
         return Err(format!(
-            "{yaml:?}: {read:?}, but the library reads {expected:?}"
+            "{yaml:?}: {parsed:?}, but the library returns {expected:?}"
         ));
     }
     if let Some(name) = peek_name(yaml) {
         let field = |key: &str| expected.as_ref().ok()?.get(key)?.as_str();
         if name != field("name") || !field("description").is_some_and(has_visible_text) {
-            return Err(format!("{yaml:?}: a glance sees {name:?} in {expected:?}"));
+            return Err(format!("{yaml:?}: peek returns {name:?} for {expected:?}"));
         }
     }
     Ok(true)
 }
 
-/// Where a scalar can be in frontmatter.
-const PLACES: [&str; 5] = [
+/// The positions of a scalar in frontmatter.
+const POSITIONS: [&str; 5] = [
     "a: @\n",
     "a: @\nb: c\n",
     "m:\n  a: @\n  b: c\n",
@@ -46,7 +47,8 @@ const PLACES: [&str; 5] = [
     "l:\n  - c\n  - @\n",
 ];
 
-const READ_SCALARS: [&str; 38] = [
+/// Scalars that the fast parser accepts.
+const COMMON_SCALARS: [&str; 38] = [
     "word",
     "Two words",
     "Reads PDFs, fast (don't ask).",
@@ -87,8 +89,8 @@ const READ_SCALARS: [&str; 38] = [
     "''",
 ];
 
-/// Scalars that the fast reader leaves to the library, or reads in the same way.
-const ODD_SCALARS: [&str; 88] = [
+/// Scalars that the fast parser leaves to the library, or parses in the same way.
+const UNUSUAL_SCALARS: [&str; 88] = [
     "017",
     "00",
     "08",
@@ -180,16 +182,16 @@ const ODD_SCALARS: [&str; 88] = [
 ];
 
 #[test]
-fn usual_scalars_are_read_as_the_library_reads_them() {
-    for (scalar, place) in READ_SCALARS
+fn common_scalars_match_the_library() {
+    for (scalar, position) in COMMON_SCALARS
         .into_iter()
-        .flat_map(|scalar| PLACES.map(|place| (scalar, place)))
+        .flat_map(|scalar| POSITIONS.map(|position| (scalar, position)))
     {
-        // An opening bracket begins a collection, except inside of a text.
+        // An opening bracket starts a collection, except inside of a text.
         let scalar = if scalar == "[" { "a [b {c" } else { scalar };
-        assert_eq!(agrees(&place.replace('@', scalar)), Ok(true), "{scalar}");
+        assert_eq!(agrees(&position.replace('@', scalar)), Ok(true), "{scalar}");
         assert_eq!(
-            agrees(&place.replace('@', &format!("  {scalar}  "))),
+            agrees(&position.replace('@', &format!("  {scalar}  "))),
             Ok(true),
             "{scalar}"
         );
@@ -197,18 +199,18 @@ fn usual_scalars_are_read_as_the_library_reads_them() {
 }
 
 #[test]
-fn odd_scalars_are_read_as_the_library_reads_them_or_refused() {
-    for (scalar, place) in ODD_SCALARS
+fn unusual_scalars_match_the_library_or_are_left_to_it() {
+    for (scalar, position) in UNUSUAL_SCALARS
         .into_iter()
-        .flat_map(|scalar| PLACES.map(|place| (scalar, place)))
+        .flat_map(|scalar| POSITIONS.map(|position| (scalar, position)))
     {
-        agrees(&place.replace('@', scalar)).unwrap();
-        agrees(&place.replace('@', &format!("{scalar} "))).unwrap();
+        agrees(&position.replace('@', scalar)).unwrap();
+        agrees(&position.replace('@', &format!("{scalar} "))).unwrap();
     }
 }
 
 #[test]
-fn usual_texts_are_read_as_the_library_reads_them() {
+fn common_texts_match_the_library() {
     let longest = format!("{}: v\n", "k".repeat(1_000));
     for yaml in [
         "name: a\n",
@@ -249,7 +251,7 @@ fn usual_texts_are_read_as_the_library_reads_them() {
 }
 
 #[test]
-fn odd_texts_are_read_as_the_library_reads_them_or_refused() {
+fn unusual_texts_match_the_library_or_are_left_to_it() {
     let long_key = format!("{}: v\n", "k".repeat(1_025));
     for yaml in [
         "",
@@ -374,13 +376,13 @@ fn odd_texts_are_read_as_the_library_reads_them_or_refused() {
 }
 
 #[test]
-fn a_glance_sees_the_name_of_a_certainly_readable_manifest() {
+fn peek_returns_the_name_of_a_valid_manifest() {
     let keys = |count: usize| {
         (0..count)
             .map(|index| format!("k{index}: v\n"))
             .collect::<String>()
     };
-    let most = format!("description: d\n{}", keys(23));
+    let maximum = format!("description: d\n{}", keys(23));
     for (yaml, name) in [
         ("name: a\ndescription: d\n", Some("a")),
         ("description: 'd'\nname: \"My Skill\"\n", Some("My Skill")),
@@ -399,7 +401,7 @@ fn a_glance_sees_the_name_of_a_certainly_readable_manifest() {
         ),
         ("name: a\ndescription: d\nwhen_to_use: often\n", Some("a")),
         ("name: a\ndescription: d\nUser_Invocable: no\n", Some("a")),
-        (most.as_str(), None),
+        (maximum.as_str(), None),
     ] {
         assert_eq!(peek_name(yaml), Some(name), "{yaml}");
         assert_eq!(agrees(yaml), Ok(true), "{yaml}");
@@ -407,7 +409,7 @@ fn a_glance_sees_the_name_of_a_certainly_readable_manifest() {
 }
 
 #[test]
-fn a_glance_leaves_doubtful_manifests_to_the_full_reading() {
+fn peek_leaves_uncertain_manifests_to_the_full_parser() {
     let many: String = (0..24).map(|index| format!("k{index}: v\n")).collect();
     let with_description = |fields: &str| format!("description: d\n{fields}");
     for yaml in [

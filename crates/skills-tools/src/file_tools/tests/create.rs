@@ -85,7 +85,7 @@ fn invalid_names_are_rejected_with_the_rule() {
         .create(json!({"name": "Code-Reviewer", "description": "x", "instructions": ""}))
         .unwrap_err();
     assert!(
-        error.message.contains("`code-reviewer` would do"),
+        error.message.contains("did you mean `code-reviewer`?"),
         "{error}"
     );
     assert_eq!(

@@ -125,16 +125,16 @@ fn ambiguous_yaml_is_not_published() {
         "---\nname: lower\ndescription: d\n---\n",
     );
     insta::assert_snapshot!(notes(&host, host.runtime()), @r#"
-    skill `bare` is not published, only available through tools: YAML parsers disagree about SKILL.md: the frontmatter does not stand between plain `---` lines at the beginning: no fences: fields read up to the first empty line that none follows; put `---` before and behind them
-    skill `bom` is not published, only available through tools: YAML parsers disagree about SKILL.md: the frontmatter does not stand between plain `---` lines at the beginning: byte order mark skipped; save the file without one
-    skill `late` is not published, only available through tools: YAML parsers disagree about SKILL.md: the frontmatter does not stand between plain `---` lines at the beginning: blank lines before the first `---`; other clients refuse them
+    skill `bare` is not published, only available through tools: YAML parsers disagree about SKILL.md: the frontmatter is not delimited by plain `---` lines: missing `---` delimiters; fields read up to the first blank line
+    skill `bom` is not published, only available through tools: YAML parsers disagree about SKILL.md: the frontmatter is not delimited by plain `---` lines: byte order mark skipped; save the file without one
+    skill `late` is not published, only available through tools: YAML parsers disagree about SKILL.md: the frontmatter is not delimited by plain `---` lines: blank lines before the opening `---`; other clients reject them
     skill `list` is not published, only available through tools: `description` in SKILL.md is missing or not text
     skill `lower` is not published, only available through tools: SKILL.md is a symlink or has a non-standard file name
-    skill `mended` is not published, only available through tools: YAML parsers disagree about SKILL.md: line 4 is not read as YAML: did not find expected key, while parsing a block mapping
-    skill `merged` is not published, only available through tools: YAML parsers disagree about SKILL.md: a key is `<<` or no text
+    skill `mended` is not published, only available through tools: YAML parsers disagree about SKILL.md: line 4: invalid YAML: did not find expected key, while parsing a block mapping
+    skill `merged` is not published, only available through tools: YAML parsers disagree about SKILL.md: a key is `<<` or not text
     skill `spelled` is not published, only available through tools: `name` in SKILL.md is missing or not text
     skill `tagged` is not published, only available through tools: YAML parsers disagree about SKILL.md: a value has a YAML tag (`!…`)
-    skill `twice` is not published, only available through tools: YAML parsers disagree about SKILL.md: the key "x" stands twice
+    skill `twice` is not published, only available through tools: YAML parsers disagree about SKILL.md: duplicate key `x`
     skill `wide` is not published, only available through tools: `name` in SKILL.md is ` wide `
     "#);
 }

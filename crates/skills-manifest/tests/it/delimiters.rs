@@ -1,9 +1,8 @@
-//! Where the frontmatter of a file begins and ends, in all frames in which skills have it.
+//! The start and the end of the frontmatter, with all accepted delimiters.
 
 use skills_manifest::{ErrorKind, FrontmatterScan, MAX_FRONTMATTER_BYTES};
 
-/// What was found: the YAML, its first line, the body and its first line, and the warnings with
-/// their lines.
+/// The YAML with its first line, and the body with its first line.
 #[derive(Debug, PartialEq)]
 struct Found {
     yaml: String,
@@ -24,7 +23,7 @@ fn found(file: &str) -> Found {
     }
 }
 
-/// Checks a file, and that no prefix of it gives another answer: the same one, or none yet.
+/// Checks the result for a file, and that each prefix has the same result or none.
 #[track_caller]
 fn check(file: &str, yaml: &str, first_line: usize, body: &str, body_line: usize) {
     let expected = Found {
@@ -54,8 +53,8 @@ fn check(file: &str, yaml: &str, first_line: usize, body: &str, body_line: usize
     }
 }
 
-/// The shortest prefix that is enough.
-fn enough(file: &str) -> Option<usize> {
+/// Returns the length of the shortest prefix with a result.
+fn shortest_complete_prefix(file: &str) -> Option<usize> {
     (0..=file.len()).find(|cut| {
         matches!(
             FrontmatterScan::scan_prefix(&file.as_bytes()[..*cut]),
@@ -67,7 +66,7 @@ fn enough(file: &str) -> Option<usize> {
 const FIELDS: &str = "name: a\ndescription: b\n";
 
 #[test]
-fn two_lines_of_dashes_enclose_the_frontmatter() {
+fn dashes_delimit_the_frontmatter() {
     check(&format!("---\n{FIELDS}---\nBody\n"), FIELDS, 2, "Body\n", 5);
     check(
         &format!("---\n{FIELDS}---\n---\nBody\n"),
@@ -96,15 +95,18 @@ fn two_lines_of_dashes_enclose_the_frontmatter() {
     );
     check("---\ra: b\r---\rBody", "a: b\r", 2, "Body", 4);
     check(" \n\n\t\n---\na: b\n---\nBody", "a: b\n", 5, "Body", 7);
-    // The end of a line shows that the dashes are all.
+    // Without a line end, more dashes may follow.
     let file = format!("---\n{FIELDS}---\nBody");
-    assert_eq!(enough(&file), Some(file.len() - 4));
-    assert_eq!(enough("---\r\na: b\r\n---\r\nB"), Some(16));
-    assert_eq!(enough(&format!("---\n{FIELDS}---")), None);
+    assert_eq!(shortest_complete_prefix(&file), Some(file.len() - 4));
+    assert_eq!(
+        shortest_complete_prefix("---\r\na: b\r\n---\r\nB"),
+        Some(16)
+    );
+    assert_eq!(shortest_complete_prefix(&format!("---\n{FIELDS}---")), None);
 }
 
 #[test]
-fn comments_and_code_blocks_around_the_frontmatter_are_passed() {
+fn comments_and_code_blocks_around_the_frontmatter_are_skipped() {
     check("<!-- a -->\n---\na: b\n---\nBody", "a: b\n", 3, "Body", 5);
     check(
         "<!-- a\nb\n-->\n\n<!-- c -->\n\n---\na: b\n---\nBody",
@@ -138,11 +140,14 @@ fn comments_and_code_blocks_around_the_frontmatter_are_passed() {
     );
     check("~~~\nname: a\n---\nBody", "name: a\n", 2, "Body", 4);
     check("<!-- x -->\n```\nname: a\n```\n", "name: a\n", 3, "", 5);
-    assert_eq!(enough("```yaml\nname: a\n```\nBody"), Some(20));
+    assert_eq!(
+        shortest_complete_prefix("```yaml\nname: a\n```\nBody"),
+        Some(20)
+    );
 }
 
 #[test]
-fn wrong_fences_count_where_no_right_one_is() {
+fn non_standard_delimiters_count_if_there_is_no_standard_one() {
     check(&format!("---\n{FIELDS}----\nBody"), FIELDS, 2, "Body", 5);
     check(&format!("---\n{FIELDS}\\---\nBody"), FIELDS, 2, "Body", 5);
     check(&format!("\\---\n{FIELDS}---\nBody"), FIELDS, 2, "Body", 5);
@@ -153,7 +158,7 @@ fn wrong_fences_count_where_no_right_one_is() {
         "more",
         7,
     );
-    // Two dashes, or other signs between them, are none.
+    // Two dashes are not a delimiter, nor are dashes with other characters between them.
     check(
         &format!("---\n{FIELDS}--\n-----\nBody"),
         &format!("{FIELDS}--\n"),
@@ -168,11 +173,14 @@ fn wrong_fences_count_where_no_right_one_is() {
         "Body",
         6,
     );
-    assert_eq!(enough(&format!("---\n{FIELDS}----\nBody")), None);
+    assert_eq!(
+        shortest_complete_prefix(&format!("---\n{FIELDS}----\nBody")),
+        None
+    );
 }
 
 #[test]
-fn fields_without_a_closing_fence_end_where_the_text_begins() {
+fn unclosed_fields_end_at_the_first_text() {
     for open in ["---\n", ""] {
         let line = 1 + open.lines().count();
         let whole = |text: &str| format!("{open}{text}");
@@ -263,12 +271,12 @@ fn fields_without_a_closing_fence_end_where_the_text_begins() {
         "\nBody",
         5,
     );
-    assert_eq!(enough("name: a\n---\nBody"), Some(12));
-    assert_eq!(enough("name: a\n\n# Body\n"), None);
+    assert_eq!(shortest_complete_prefix("name: a\n---\nBody"), Some(12));
+    assert_eq!(shortest_complete_prefix("name: a\n\n# Body\n"), None);
 }
 
 #[test]
-fn files_without_frontmatter_say_so_as_soon_as_it_is_certain() {
+fn missing_frontmatter_is_an_error_as_soon_as_it_is_certain() {
     let kind = |bytes: &[u8]| {
         FrontmatterScan::parse_file(bytes)
             .map(|found| found.yaml().to_owned())
@@ -338,7 +346,7 @@ fn files_without_frontmatter_say_so_as_soon_as_it_is_certain() {
         kind(b"---\na: b\nc: \xE9\n---\n"),
         Err((ErrorKind::Encoding, Some(3)))
     );
-    // A prefix may end within the first line, which could still become a fence or a field.
+    // A prefix may end within the first line, which could still become a delimiter or a field.
     for prefix in [
         "", "-", "--", "---", "nam", "name: a", "<", "``", "\n", "# Tit",
     ] {
@@ -388,8 +396,8 @@ fn frontmatter_has_at_most_64_kibibytes() {
         ),
         (ErrorKind::Empty, ErrorKind::FrontmatterMissing)
     );
-    // Blank lines up to the bound may come before a field; behind them, what was found so far
-    // counts.
+    // A field may follow after blank lines up to the limit; after that, the fields before them
+    // count.
     for open in ["", "---\n"] {
         let spread =
             |offset: usize| format!("{open}{FIELDS}{}x: y\n", "\n".repeat(offset - FIELDS.len()));
@@ -405,8 +413,8 @@ fn frontmatter_has_at_most_64_kibibytes() {
 }
 
 #[test]
-fn a_frame_that_leaves_no_doubt_adds_no_restriction() {
-    let unread = |open: &str| {
+fn unambiguous_delimiters_add_no_restriction() {
+    let unparsed = |open: &str| {
         let file = format!("{open}---\ndescription: d\nmetadata: {{hooks: a}}\n---\n");
         skills_manifest::Document::parse(file.as_bytes())
             .unwrap()
@@ -415,8 +423,8 @@ fn a_frame_that_leaves_no_doubt_adds_no_restriction() {
             .to_vec()
     };
     for open in ["", "\u{FEFF}", "\n\n", "<!-- a -->\n"] {
-        assert_eq!(unread(open), [""; 0], "{open:?}");
+        assert_eq!(unparsed(open), [""; 0], "{open:?}");
     }
-    // Where the end is a guess, a restriction in a value counts, in doubt one too many.
-    assert_eq!(unread("```\n"), ["hooks"]);
+    // With an inferred end, a restriction in a value counts as well.
+    assert_eq!(unparsed("```\n"), ["hooks"]);
 }
