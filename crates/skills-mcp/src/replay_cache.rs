@@ -176,11 +176,11 @@ mod tests {
     #[test]
     fn a_nonce_is_used_once() {
         let directory = tempfile::tempdir().unwrap();
-        let place = directory.path().join("deep/spent");
+        let path = directory.path().join("deep/replays");
         let stores: [(&dyn ReplayCache, &dyn ReplayCache); 2] = [
             (
-                &DirectoryReplayCache::new(&place),
-                &DirectoryReplayCache::new(&place),
+                &DirectoryReplayCache::new(&path),
+                &DirectoryReplayCache::new(&path),
             ),
             {
                 let memory: &'static MemoryReplayCache = Box::leak(Box::default());
@@ -188,18 +188,19 @@ mod tests {
             },
         ];
         let (one, other) = ("0".repeat(32), "f".repeat(32));
-        for (here, there) in stores {
+        for (first, second) in stores {
             assert!(
-                here.use_once("alice", &one, Duration::from_secs(60))
-                    .unwrap()
-            );
-            assert!(
-                !there
+                first
                     .use_once("alice", &one, Duration::from_secs(60))
                     .unwrap()
             );
             assert!(
-                there
+                !second
+                    .use_once("alice", &one, Duration::from_secs(60))
+                    .unwrap()
+            );
+            assert!(
+                second
                     .use_once("alice", &other, Duration::from_secs(60))
                     .unwrap()
             );

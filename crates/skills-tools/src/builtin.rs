@@ -167,13 +167,13 @@ mod tests {
 
     #[test]
     fn a_builtin_tool_has_the_name_in_its_definition() {
-        for toolbox in [
+        for group in [
             ToolGroup::Workspace,
             ToolGroup::ScriptExecutor,
             ToolGroup::Catalog,
             ToolGroup::ScriptTools,
         ] {
-            for tool in builtin_tools(toolbox) {
+            for tool in builtin_tools(group) {
                 assert_eq!(tool.definition().name, tool.name);
                 assert!(
                     ArgumentValidator::new(&tool.definition().input_schema).is_ok(),

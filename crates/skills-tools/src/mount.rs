@@ -495,7 +495,7 @@ mod tests {
     #[test]
     fn reserved_names_and_directories_are_rejected() {
         let directory = tempfile::tempdir().unwrap();
-        let refused = |mounts: Vec<Mount>| MountTable::new(None, mounts).unwrap_err().to_string();
+        let error_of = |mounts: Vec<Mount>| MountTable::new(None, mounts).unwrap_err().to_string();
         for name in [
             "skills",
             "workspace",
@@ -509,7 +509,7 @@ mod tests {
             "Tmp",
             "usr",
         ] {
-            let message = refused(vec![Mount::read_only(name, directory.path())]);
+            let message = error_of(vec![Mount::read_only(name, directory.path())]);
             assert!(
                 message.contains("invalid mount name"),
                 "{name:?}: {message}"
@@ -519,12 +519,12 @@ mod tests {
             Mount::read_only("a", directory.path()),
             Mount::writable("a", directory.path()),
         ];
-        assert_eq!(refused(twice), "duplicate mount name `a`");
+        assert_eq!(error_of(twice), "duplicate mount name `a`");
         assert!(
-            refused(vec![Mount::read_only("all", "/")]).contains("the root of the file system")
+            error_of(vec![Mount::read_only("all", "/")]).contains("the root of the file system")
         );
         assert!(
-            refused(vec![Mount::read_only(
+            error_of(vec![Mount::read_only(
                 "gone",
                 directory.path().join("gone")
             )])
@@ -533,7 +533,7 @@ mod tests {
         if cfg!(target_os = "linux") {
             for path in ["/proc", "/proc/self", "/sys", "/dev"] {
                 assert!(
-                    refused(vec![Mount::read_only("kernel", path)]).contains("cannot be mounted"),
+                    error_of(vec![Mount::read_only("kernel", path)]).contains("cannot be mounted"),
                     "{path}"
                 );
             }

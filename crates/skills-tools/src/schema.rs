@@ -210,17 +210,21 @@ mod tests {
     #[test]
     fn further_mistakes_are_counted() {
         let properties = json!({"a": {"items": {"type": "string"}}});
-        let told = |count: usize| {
+        let expected = |count: usize| {
             (0..count)
                 .map(|at| format!("/a/{at}: 1 is not of type \"string\""))
                 .collect::<Vec<_>>()
                 .join("; ")
         };
-        check(properties.clone(), &json!({"a": [1, 1, 1, 1, 1]}), &told(5));
+        check(
+            properties.clone(),
+            &json!({"a": [1, 1, 1, 1, 1]}),
+            &expected(5),
+        );
         check(
             properties,
             &json!({"a": [1, 1, 1, 1, 1, 1, 1]}),
-            &format!("{}; and 2 more", told(5)),
+            &format!("{}; and 2 more", expected(5)),
         );
     }
 }

@@ -149,10 +149,10 @@ mod tests {
 
     #[test]
     fn only_an_offered_answer_allows() {
-        let check = |action, content: Option<Value>, offers: AllowedAnswers, expected| {
+        let check = |action, content: Option<Value>, allowed: AllowedAnswers, expected| {
             let result = ElicitResult::new(action);
             let result = content.into_iter().fold(result, ElicitResult::with_content);
-            assert_eq!(offers.parse_answer(&result), expected, "{result:?}");
+            assert_eq!(allowed.parse_answer(&result), expected, "{result:?}");
         };
         let all = AllowedAnswers {
             session: true,

@@ -101,12 +101,12 @@ struct Origin {
 impl Origin {
     fn parse(text: &str) -> Option<Self> {
         let (scheme, host) = text.split_once("://")?;
-        let whole = !scheme.is_empty()
+        let is_valid_scheme = !scheme.is_empty()
             && scheme
                 .bytes()
                 .all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
         let host = Host::parse(host)?;
-        whole.then(|| Self {
+        is_valid_scheme.then(|| Self {
             scheme: scheme.to_ascii_lowercase(),
             host,
         })

@@ -163,7 +163,7 @@ mod tests {
         let (sessions, principal) = (sessions(9), Principal::local());
         // rmcp is queried, and does not answer before another session was started, committed and
         // left.
-        let asked = sessions.manager.sessions.write().await;
+        let lock = sessions.manager.sessions.write().await;
         let mut making = Box::pin(sessions.reserve(&principal));
         assert!(
             tokio::time::timeout(Duration::ZERO, &mut making)
@@ -179,7 +179,7 @@ mod tests {
             principal: principal.clone(),
         }
         .commit("new");
-        drop(asked);
+        drop(lock);
         making.await.unwrap();
         assert!(sessions.enter("new", &principal, None).is_ok());
     }

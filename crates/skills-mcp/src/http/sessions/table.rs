@@ -168,19 +168,19 @@ mod tests {
 
     /// Lets principals start sessions in turn, and returns whose session was evicted each time.
     fn check(all: usize, principals: usize, names: &[&str]) -> Vec<String> {
-        let (mut table, shares) = (SessionTable::default(), SessionQuota::new(all, principals));
-        let mut begin = |(number, name): (usize, &&str)| {
+        let (mut table, quota) = (SessionTable::default(), SessionQuota::new(all, principals));
+        let mut start_session = |(number, name): (usize, &&str)| {
             let principal = Principal::new(name);
-            let gone = match table.reserve(&principal, shares) {
+            let evicted = match table.reserve(&principal, quota) {
                 Ok(None) => String::new(),
-                Ok(Some(gone)) => gone.to_string(),
-                Err(_) => return "refused".to_owned(),
+                Ok(Some(evicted)) => evicted.to_string(),
+                Err(_) => return "rejected".to_owned(),
             };
             table.insert(format!("{name}{number}").into(), &principal);
             table.release(&principal);
-            gone
+            evicted
         };
-        names.iter().enumerate().map(&mut begin).collect()
+        names.iter().enumerate().map(&mut start_session).collect()
     }
 
     #[test]
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn sessions_within_a_fair_share_are_kept() {
-        assert_eq!(check(2, 3, &["a", "b", "c"]), ["", "", "refused"]);
+        assert_eq!(check(2, 3, &["a", "b", "c"]), ["", "", "rejected"]);
     }
 
     #[test]
