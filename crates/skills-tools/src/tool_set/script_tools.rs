@@ -62,7 +62,7 @@ impl ToolSet {
     /// `None` stay as they are.
     ///
     /// Overrides take effect with the next call, and last as long as the
-    /// [store](ToolSetBuilder::overrides) keeps them. Performs blocking I/O.
+    /// [store](crate::ToolSetBuilder::overrides) keeps them. Performs blocking I/O.
     ///
     /// ```
     /// use skills_tools::runtime::{Root, Scope, SkillRuntime};
@@ -94,8 +94,11 @@ impl ToolSet {
             .merge(entry.script_id().clone(), change)
     }
 
-    /// Removes all overrides of a script tool, and returns whether there were any. The tool then
-    /// has the state that [`ToolSetBuilder::default_script_state`] selects. Performs blocking I/O.
+    /// Removes all overrides of a script tool, and returns whether there were any.
+    ///
+    /// The tool then has the state that
+    /// [`default_script_state`](crate::ToolSetBuilder::default_script_state) selects. Performs
+    /// blocking I/O.
     ///
     /// # Errors
     /// As [`set_override`](Self::set_override).
