@@ -26,18 +26,18 @@ fn main() {
 }
 
 struct Host {
-    place: TempDir,
+    root: TempDir,
     executor: Runtime,
 }
 
 impl Host {
     fn of(skills: usize) -> Self {
-        let place = tempfile::tempdir().unwrap();
+        let root = tempfile::tempdir().unwrap();
         for name in ["skills", "workspace"] {
-            fs::create_dir(place.path().join(name)).unwrap();
+            fs::create_dir(root.path().join(name)).unwrap();
         }
         for number in 0..skills {
-            let directory = place.path().join(format!("skills/skill-{number}"));
+            let directory = root.path().join(format!("skills/skill-{number}"));
             fs::create_dir(&directory).unwrap();
             fs::write(
                 directory.join("SKILL.md"),
@@ -45,9 +45,9 @@ impl Host {
             )
             .unwrap();
         }
-        fs::write(place.path().join("workspace/file.txt"), "x").unwrap();
+        fs::write(root.path().join("workspace/file.txt"), "x").unwrap();
         Self {
-            place,
+            root,
             executor: tokio::runtime::Builder::new_multi_thread()
                 .worker_threads(2)
                 .enable_all()
@@ -58,12 +58,12 @@ impl Host {
 
     fn tools(&self) -> ToolSet {
         let runtime = SkillRuntime::builder()
-            .root(Root::new(self.place.path().join("skills"), Scope::Custom))
+            .root(Root::new(self.root.path().join("skills"), Scope::Custom))
             .build();
         ToolSet::builder(runtime)
             .workspace(Mount::writable(
                 "workspace",
-                self.place.path().join("workspace"),
+                self.root.path().join("workspace"),
             ))
             .build()
             .unwrap()

@@ -30,7 +30,8 @@ pub(crate) async fn call(
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let Some(_turn) = server.inner.call_limiter.try_acquire(&caller.principal) else {
+    // Before anything else, so that a rejected call costs nothing and uses up no request state.
+    let Some(_permit) = server.inner.call_limiter.try_acquire(&caller.principal) else {
         return Ok(too_many_calls(server.inner.call_limiter.max()).into());
     };
     let CallToolRequestParams {
@@ -41,42 +42,46 @@ pub(crate) async fn call(
         ..
     } = request;
     let arguments = arguments.unwrap_or_default();
-    let bound = Arc::new(CallBinding::new(&caller.principal, &name, &arguments));
-    let offers = allowed_answers(server, caller);
-    let given = take_response(server, caller, &bound, request_state, input_responses).await?;
-    let way = match caller.lifecycle {
+    let binding = Arc::new(CallBinding::new(&caller.principal, &name, &arguments));
+    let response = take_response(server, caller, &binding, request_state, input_responses).await?;
+    let channel = match caller.lifecycle {
         _ if !caller.supports_elicitation => ElicitationChannel::None,
-        Lifecycle::Stateless => ElicitationChannel::Result(given),
+        Lifecycle::Stateless => ElicitationChannel::Result(response),
         Lifecycle::Legacy => ElicitationChannel::Request(Box::new(context.peer.clone())),
     };
     let cancellation = CancellationToken::new();
-    let approver = Arc::new(ElicitationApprover::new(way, offers, cancellation.clone()));
-    let calling = CallContext::default()
+    // One approver per call: an answer for one call can never reach another.
+    let approver = Arc::new(ElicitationApprover::new(
+        channel,
+        allowed_answers(server, caller),
+        cancellation.clone(),
+    ));
+    let mut call_context = CallContext::default()
         .approver(Arc::clone(&approver) as _)
         .cancellation(cancellation.clone());
-    let calling = caller
-        .session
-        .iter()
-        .fold(calling, |calling, session| calling.session(session.clone()));
-    let work = server
+    if let Some(session) = &caller.session {
+        call_context = call_context.session(session);
+    }
+    let call = server
         .inner
         .tools
-        .call(&name, Value::Object(arguments), &calling);
-    let outcome = with_progress(
-        work,
+        .call(&name, Value::Object(arguments), &call_context);
+    let output = with_progress(
+        call,
         &approver,
         &cancellation,
         &server.inner.cancel_calls,
         context,
     )
     .await;
-    let outcome =
-        outcome.map_err(|unknown| ErrorData::invalid_params(unknown.to_string(), None))?;
+    let output = output.map_err(|unknown| ErrorData::invalid_params(unknown.to_string(), None))?;
     match approver.take_pending() {
-        Some(ask) if outcome.has_code(ToolErrorCode::ApprovalRequired) => {
-            input_required(server, &bound, &ask).map(Into::into)
+        // Only if the call ended because of this prompt. If it succeeded in another way, no answer
+        // is needed.
+        Some(elicitation) if output.has_code(ToolErrorCode::ApprovalRequired) => {
+            input_required(server, &binding, &elicitation).map(Into::into)
         }
-        _ => Ok(tool_result(with_hint(outcome, &approver)).into()),
+        _ => Ok(tool_result(with_hint(output, &approver)).into()),
     }
 }
 
@@ -84,6 +89,8 @@ pub(crate) async fn call(
 fn allowed_answers(server: &Server, caller: &Caller) -> AllowedAnswers {
     AllowedAnswers {
         session: caller.session.is_some(),
+        // The approval store belongs to the operator; one of several users must not decide for the
+        // others.
         always: server.inner.tenancy == Tenancy::SingleUser,
     }
 }
@@ -93,45 +100,48 @@ fn allowed_answers(server: &Server, caller: &Caller) -> AllowedAnswers {
 async fn take_response(
     server: &Server,
     caller: &Caller,
-    bound: &Arc<CallBinding>,
+    binding: &Arc<CallBinding>,
     state: Option<String>,
     responses: Option<InputResponses>,
 ) -> Result<Option<(String, ElicitResult)>, ErrorData> {
-    let wrong = |message: &str| ErrorData::invalid_params(message.to_owned(), None);
+    let invalid = |message: &str| ErrorData::invalid_params(message.to_owned(), None);
     let (state, responses) = match (state, responses) {
         (None, None) => return Ok(None),
+        // Legacy clients are prompted during the call, so state from them cannot be genuine.
         _ if caller.lifecycle == Lifecycle::Legacy => {
-            return Err(wrong(
+            return Err(invalid(
                 "requestState and inputResponses require protocol version 2026-07-28",
             ));
         }
         (Some(state), Some(responses)) => (state, responses),
-        (Some(_), None) => return Err(wrong("requestState without inputResponses")),
-        (None, Some(_)) => return Err(wrong("inputResponses without requestState")),
+        (Some(_), None) => return Err(invalid("requestState without inputResponses")),
+        (None, Some(_)) => return Err(invalid("inputResponses without requestState")),
     };
     let mut responses: Vec<(String, Value)> = responses.into_iter().collect();
     let response = match (responses.pop(), responses.is_empty()) {
+        // Exactly one response: extra ones could be meant for a prompt that was never sent.
         (Some((name, response)), true) if name == PERMISSION_KEY => response,
         _ => {
-            return Err(wrong("inputResponses does not match the pending request"));
+            return Err(invalid("inputResponses does not match the pending request"));
         }
     };
     let response: ElicitResult = serde_json::from_value(response)
-        .map_err(|error| wrong(&format!("inputResponses.{PERMISSION_KEY}: {error}")))?;
-    let (server, bound) = (server.clone(), Arc::clone(bound));
-    let opened =
-        tokio::task::spawn_blocking(move || server.inner.state_signer.open(&bound, &state)).await;
-    let opened =
-        opened.map_err(|_| ErrorData::internal_error("cannot verify requestState", None))?;
-    let question = opened.map_err(|error| wrong(&error.to_string()))?;
+        .map_err(|error| invalid(&format!("inputResponses.{PERMISSION_KEY}: {error}")))?;
+    // The replay cache may use files, so the check runs on the blocking pool.
+    let (server, binding) = (server.clone(), Arc::clone(binding));
+    let verified =
+        tokio::task::spawn_blocking(move || server.inner.state_signer.open(&binding, &state)).await;
+    let verified =
+        verified.map_err(|_| ErrorData::internal_error("cannot verify requestState", None))?;
+    let question = verified.map_err(|error| invalid(&error.to_string()))?;
     Ok(Some((question, response)))
 }
 
 /// Returns the result that contains an approval prompt.
 fn input_required(
     server: &Server,
-    bound: &CallBinding,
-    ask: &Elicitation,
+    binding: &CallBinding,
+    elicitation: &Elicitation,
 ) -> Result<InputRequiredResult, ErrorData> {
     let failed = |error: &dyn std::fmt::Display| {
         ErrorData::internal_error(format!("cannot ask for approval: {error}"), None)
@@ -139,9 +149,9 @@ fn input_required(
     let state = server
         .inner
         .state_signer
-        .seal(bound, ask.question_digest())
+        .seal(binding, elicitation.question_digest())
         .map_err(|error| failed(&error))?;
-    let form = ask.form_params().map_err(|error| failed(&error))?;
+    let form = elicitation.form_params().map_err(|error| failed(&error))?;
     let request = InputRequest::Elicitation(ElicitRequest::new(form));
     Ok(InputRequiredResult::new(
         Some([(PERMISSION_KEY.to_owned(), request)].into()),
@@ -151,43 +161,45 @@ fn input_required(
 
 /// Replaces the hint of a denial that could not be prompted for: says how the operator can allow
 /// it.
-fn with_hint(mut outcome: ToolOutput, approver: &ElicitationApprover) -> ToolOutput {
+fn with_hint(mut output: ToolOutput, approver: &ElicitationApprover) -> ToolOutput {
     if let Some(question) = approver
         .take_unanswerable()
-        .filter(|_| outcome.has_code(ToolErrorCode::ApprovalRequired))
+        .filter(|_| output.has_code(ToolErrorCode::ApprovalRequired))
     {
         let hint = allow_hint(&question);
-        let before = outcome.structured["error"]["hint"]
+        // Clients show either the text or the structured data, so the hint is replaced in both.
+        let old_hint = output.structured["error"]["hint"]
             .as_str()
-            .map(|before| format!("\nHint: {before}"));
-        let text = before
-            .and_then(|before| outcome.text.strip_suffix(&before).map(str::to_owned))
-            .unwrap_or(outcome.text);
-        outcome.text = format!("{text}\nHint: {hint}");
-        outcome.structured["error"]["hint"] = json!(hint);
+            .map(|old_hint| format!("\nHint: {old_hint}"));
+        let text = old_hint
+            .and_then(|old_hint| output.text.strip_suffix(&old_hint).map(str::to_owned))
+            .unwrap_or(output.text);
+        output.text = format!("{text}\nHint: {hint}");
+        output.structured["error"]["hint"] = json!(hint);
     }
-    outcome
+    output
 }
 
-fn tool_result(outcome: ToolOutput) -> CallToolResult {
-    let links = outcome.files.iter().map(|path| {
+fn tool_result(output: ToolOutput) -> CallToolResult {
+    let links = output.files.iter().map(|path| {
         let name = path.rsplit('/').next().unwrap_or(path);
         ContentBlock::resource_link(Resource::new(uri::file_uri(path), name))
     });
-    let content: Vec<ContentBlock> = std::iter::once(ContentBlock::text(outcome.text.clone()))
+    let content: Vec<ContentBlock> = std::iter::once(ContentBlock::text(output.text.clone()))
         .chain(links)
         .collect();
-    let mut result = if outcome.is_error {
+    let mut result = if output.is_error {
         CallToolResult::error(content)
     } else {
         CallToolResult::success(content)
     };
-    result.structured_content = Some(outcome.structured);
+    result.structured_content = Some(output.structured);
     result
 }
 
-fn too_many_calls(most: usize) -> CallToolResult {
-    let message = format!("too many concurrent calls (limit {most}); retry later");
+fn too_many_calls(max: usize) -> CallToolResult {
+    let message = format!("too many concurrent calls (limit {max}); retry later");
+    // A result and no protocol error, so that the model reads it and can retry.
     let mut result = CallToolResult::error(vec![ContentBlock::text(format!("Error: {message}"))]);
     result.structured_content =
         Some(json!({"error": {"code": "too_many_calls", "message": message, "retryable": true}}));

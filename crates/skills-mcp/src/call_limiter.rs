@@ -18,9 +18,9 @@ pub(crate) struct CallPermit {
 }
 
 impl CallLimiter {
-    pub(crate) fn new(most: usize) -> Self {
+    pub(crate) fn new(max: usize) -> Self {
         Self {
-            max: most,
+            max,
             running: Arc::default(),
         }
     }
@@ -49,6 +49,7 @@ impl Drop for CallPermit {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = running.get_mut(&self.principal) {
             *count -= 1;
+            // Removed at zero, so that the map does not grow with every principal that ever called.
             if *count == 0 {
                 running.remove(&self.principal);
             }
@@ -62,18 +63,18 @@ mod tests {
 
     #[test]
     fn each_principal_has_its_own_limit() {
-        let turns = CallLimiter::new(2);
+        let limiter = CallLimiter::new(2);
         let (alice, bob) = (Principal::new("alice"), Principal::new("bob"));
-        let first = turns.try_acquire(&alice);
-        let second = turns.try_acquire(&alice);
+        let first = limiter.try_acquire(&alice);
+        let second = limiter.try_acquire(&alice);
         assert!(first.is_some() && second.is_some());
-        assert!(turns.try_acquire(&alice).is_none());
-        assert!(turns.try_acquire(&bob).is_some());
+        assert!(limiter.try_acquire(&alice).is_none());
+        assert!(limiter.try_acquire(&bob).is_some());
         drop(first);
-        assert!(turns.try_acquire(&alice).is_some());
+        assert!(limiter.try_acquire(&alice).is_some());
         drop(second);
         assert!(
-            turns.running.lock().unwrap().is_empty(),
+            limiter.running.lock().unwrap().is_empty(),
             "principals without calls are removed"
         );
     }

@@ -45,6 +45,7 @@ pub(crate) enum TransportKind {
 impl Lifecycle {
     pub(crate) fn from_context(context: &RequestContext<RoleServer>) -> Self {
         let version = context.protocol_version();
+        // Versions are dates, so their order as text is their order in time.
         let is_stateless = version
             .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
         if is_stateless {
@@ -72,22 +73,24 @@ impl Caller {
         kind: TransportKind,
         session: impl FnOnce() -> String,
     ) -> Self {
-        let era = Lifecycle::from_context(context);
-        let belongs_together = match kind {
+        let lifecycle = Lifecycle::from_context(context);
+        let has_session = match kind {
             TransportKind::Stream => true,
-            TransportKind::Http => era == Lifecycle::Legacy && has_session_header(context),
+            // Without the header, a legacy request over HTTP is independent of all others.
+            TransportKind::Http => lifecycle == Lifecycle::Legacy && has_session_header(context),
         };
         let elicitation = context
             .client_capabilities()
             .and_then(|capabilities| capabilities.elicitation);
         // A client that names no elicitation mode supports forms.
-        let has_forms = elicitation.is_some_and(|can| can.form.is_some() || can.url.is_none());
+        let has_forms = elicitation
+            .is_some_and(|elicitation| elicitation.form.is_some() || elicitation.url.is_none());
         Self {
             principal: Principal::from_extensions(&context.extensions),
-            lifecycle: era,
-            session: belongs_together.then(session),
+            lifecycle,
+            session: has_session.then(session),
             // Without a session, a response could not be routed back.
-            supports_elicitation: has_forms && (belongs_together || era == Lifecycle::Stateless),
+            supports_elicitation: has_forms && (has_session || lifecycle == Lifecycle::Stateless),
         }
     }
 }

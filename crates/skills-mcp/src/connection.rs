@@ -51,16 +51,17 @@ impl Connection {
     }
 
     fn new(server: &Server, kind: TransportKind) -> Self {
-        let gone = CancellationToken::new();
-        let _gone = gone.clone().drop_guard();
+        let disconnected = CancellationToken::new();
+        // Cancels the token when the connection is dropped, however it ends.
+        let disconnect_guard = disconnected.clone().drop_guard();
         Self {
             server: server.clone(),
             transport: kind,
             session: OnceLock::new(),
             seen_versions: Mutex::default(),
             is_initialized: AtomicBool::new(false),
-            disconnected: gone,
-            _disconnect_guard: _gone,
+            disconnected,
+            _disconnect_guard: disconnect_guard,
         }
     }
 
@@ -72,6 +73,7 @@ impl Connection {
     /// Records that the client reads a page of a list, and starts watching the list for changes.
     fn mark_listed(&self, list: ListKind, page: Option<&PaginatedRequestParams>) {
         if page.is_none_or(|page| page.cursor.is_none()) {
+            // A client that starts again from the first page sees the current list.
             self.seen_versions()[list as usize] = None;
         }
         self.mark_read(list);
@@ -102,6 +104,8 @@ impl Connection {
             // Without randomness, the memory address still distinguishes connections.
             let _ = getrandom::fill(&mut bytes);
             let random: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            // The address differs between all connections that are alive, so two of them never
+            // share a session.
             format!("mcp-{random}-{:p}", &raw const self.session)
         })
     }

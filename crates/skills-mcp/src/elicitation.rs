@@ -3,7 +3,8 @@
 //! ```text
 //! policy needs an approval --> ElicitationApprover
 //!     |--> legacy: request `elicitation/create`, awaited
-//!     |--> stateless: the call returns the prompt and signed state; the client retries with the response
+//!     |--> stateless: the call returns the prompt and signed state,
+//!     |               and the client retries it with the response
 //!     `--> client without elicitation: denied, with a hint how to allow it
 //! ```
 //!

@@ -3,7 +3,7 @@
 /// Error of building a server.
 ///
 /// Either the key for request state is too short, or none was configured and the system has no
-/// source of randomness.
+/// source of randomness. The message contains no part of the key.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct ServerBuildError(#[from] Repr);

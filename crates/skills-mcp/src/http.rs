@@ -58,6 +58,21 @@ use origins::AllowedOrigins;
 /// | write timeout | 30 s without progress |
 /// | sessions of legacy clients | 256, at most half per principal if there are several; closed after 65 minutes without a message |
 /// | shutdown timeout | 10 s |
+///
+/// # Examples
+///
+/// ```
+/// use skills_mcp::{HttpErrorKind, HttpServer};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // An address that is not loopback must be enabled, and needs a token and a host name.
+/// let server = HttpServer::new("0.0.0.0:8080".parse()?);
+/// let error = server.bind().await.unwrap_err();
+/// assert_eq!(error.kind(), HttpErrorKind::RemoteNotAllowed);
+/// # Ok(())
+/// # }
+/// ```
 #[must_use]
 #[derive(Debug, Clone)]
 pub struct HttpServer {
@@ -150,7 +165,7 @@ impl HttpServer {
         self
     }
 
-    /// Sets the timeout for the body of a request.
+    /// Sets how long a client may take to send the body of a request completely.
     pub fn request_body_timeout(mut self, timeout: Duration) -> Self {
         self.limits.request_body_timeout = timeout;
         self
@@ -179,8 +194,8 @@ impl HttpServer {
 
     /// Sets after how long without a message a session is closed. It must be longer than the
     /// longest call, which may send nothing while it runs.
-    pub fn session_idle_timeout(mut self, idle: Duration) -> Self {
-        self.limits.session_idle_timeout = idle;
+    pub fn session_idle_timeout(mut self, timeout: Duration) -> Self {
+        self.limits.session_idle_timeout = timeout;
         self
     }
 
@@ -189,8 +204,8 @@ impl HttpServer {
     ///
     /// [`BoundHttpServer::serve`] waits that long; [`BoundHttpServer::serve_with_shutdown`] can
     /// stop waiting earlier, for example after a second signal.
-    pub fn shutdown_timeout(mut self, drain: Duration) -> Self {
-        self.limits.shutdown_timeout = drain.min(Duration::from_secs(24 * 60 * 60));
+    pub fn shutdown_timeout(mut self, timeout: Duration) -> Self {
+        self.limits.shutdown_timeout = timeout.min(Duration::from_secs(24 * 60 * 60));
         self
     }
 
@@ -202,6 +217,7 @@ impl HttpServer {
     /// token or host is configured; if two tokens have the same name or secret; if a host or origin
     /// is invalid; or if binding fails.
     pub async fn bind(self) -> Result<BoundHttpServer, HttpError> {
+        // Before binding: a server that must not be reachable should not be so for a moment.
         self.check_remote_access()?;
         let hosts = AllowedHosts::new(self.address.ip(), &self.hosts)?;
         let origins = AllowedOrigins::new(self.address.ip(), &self.origins)?;
@@ -232,6 +248,7 @@ impl HttpServer {
             RemoteAccess::Allowed if self.tokens.is_empty() => {
                 Err(Repr::NoToken { address }.into())
             }
+            // Without one, every request would be rejected.
             RemoteAccess::Allowed if self.hosts.is_empty() => Err(Repr::NoHost { address }.into()),
             RemoteAccess::Allowed => Ok(()),
         }
@@ -261,6 +278,7 @@ struct HttpLimits {
 
 impl HttpLimits {
     fn max_json_values(&self) -> usize {
+        // Real messages have fewer values per byte by far.
         (self.max_request_body_bytes / 32).max(1_024)
     }
 }
@@ -269,6 +287,7 @@ impl Default for HttpLimits {
     fn default() -> Self {
         Self {
             max_request_body_bytes: 4 << 20,
+            // High enough for any ordinary client; it stops runaway loops.
             requests_per_second: NonZeroU32::MIN.saturating_add(4_999),
             max_concurrent_requests: 64,
             max_streams: 256,

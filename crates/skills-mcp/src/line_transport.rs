@@ -58,32 +58,32 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
     /// Creates a transport, the service for it, and the task that writes to the stream, which ends
     /// after the transport was closed and everything was written.
     ///
-    /// `gone` is cancelled when the client has closed its end or does not read.
+    /// `disconnected` is cancelled when the client has closed its end or does not read.
     pub(crate) fn start<S: Service<RoleServer>>(
         service: S,
         input: R,
         output: impl AsyncWrite + Send + Unpin + 'static,
-        gone: CancellationToken,
+        disconnected: CancellationToken,
     ) -> (Self, InFlightService<S>, JoinHandle<()>) {
-        let open = Arc::new(InFlight::new(MAX_IN_FLIGHT));
-        let (writer, writing) = Writer::start(output, Arc::clone(&open), gone.clone());
-        let (lines, versions) = (
+        let in_flight = Arc::new(InFlight::new(MAX_IN_FLIGHT));
+        let (writer, writing) = Writer::start(output, Arc::clone(&in_flight), disconnected.clone());
+        let (reader, versions) = (
             LineReader::new(input),
             service.supported_protocol_versions(),
         );
-        let service = InFlightService::new(service, Arc::clone(&open));
-        let stream = Self {
-            reader: lines,
+        let service = InFlightService::new(service, Arc::clone(&in_flight));
+        let transport = Self {
+            reader,
             writer,
-            in_flight: open,
+            in_flight,
             versions,
             reply: None,
             pending_request: None,
             slot_deadline: None,
             is_negotiated: false,
-            disconnected: gone,
+            disconnected,
         };
-        (stream, service, writing)
+        (transport, service, writing)
     }
 
     /// Decodes a line: returns a message for the server, or `None`, possibly with a reply to send.
@@ -94,14 +94,20 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
             Decoded::Invalid { id, error } => return self.reject(error, id),
         };
         match &message {
+            // Requests wait for a slot; everything else is passed on at once, since it may free
+            // one.
             ClientJsonRpcMessage::Request(_) => {
                 self.pending_request = Some(message);
                 None
             }
+            // rmcp closes the connection on these before negotiation; dropping them is more
+            // tolerant.
             _ if !self.is_negotiated => None,
             ClientJsonRpcMessage::Notification(notification) => {
                 let cancelled = decode::cancelled_request_id(&notification.notification);
                 cancelled
+                    // A cancellation that comes too late is dropped, since rmcp would suppress the
+                    // response.
                     .is_none_or(|id| self.in_flight.cancel(id))
                     .then_some(message)
             }
@@ -111,10 +117,12 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
 
     /// Starts the waiting request when a slot is free, or rejects it after the timeout.
     async fn begin_pending(&mut self) -> Option<ClientJsonRpcMessage> {
-        let until = *self
+        // One deadline for all requests while there is no slot, so that a burst does not wait two
+        // seconds for each of them.
+        let deadline = *self
             .slot_deadline
             .get_or_insert_with(|| Instant::now() + SLOT_TIMEOUT);
-        if timeout_at(until, self.in_flight.slot()).await.is_ok() {
+        if timeout_at(deadline, self.in_flight.slot()).await.is_ok() {
             self.slot_deadline = None;
         }
         self.pending_request
@@ -155,10 +163,10 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for LineTransp
         &mut self,
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<()>> + Send + 'static {
-        let sending = self.writer.sender();
+        let sender = self.writer.sender();
         async move {
-            let sending = sending.ok_or_else(|| Error::from(ErrorKind::NotConnected))?;
-            sending
+            let sender = sender.ok_or_else(|| Error::from(ErrorKind::NotConnected))?;
+            sender
                 .send(OutgoingLine::from_message(&message))
                 .await
                 .then_some(())
@@ -171,6 +179,8 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for LineTransp
         loop {
             if self.reply.is_some() {
                 let sender = self.writer.sender()?;
+                // The reply is taken only after the permit, so that a cancelled call does not lose
+                // it.
                 let permit = sender.reserve().await?;
                 if let Some(reply) = self.reply.take() {
                     sender.send_with_permit(permit, reply);
@@ -184,6 +194,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for LineTransp
             }
             let message = match self.reader.next_line().await {
                 Line::Complete(line) => self.decode(&line),
+                // The id is somewhere in the skipped line, so the error has none.
                 Line::TooLong => self.reject(
                     decode::line_too_long_error(line_reader::MAX_LINE_BYTES),
                     None,

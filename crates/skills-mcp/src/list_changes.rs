@@ -65,6 +65,7 @@ impl ListTracker {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)[list as usize]
             .replace(now);
+        // The first content is not a change: no client has seen another one.
         if before.is_some_and(|before| before != now) {
             self.versions
                 .send_modify(|versions| versions.0[list as usize] += 1);
@@ -99,12 +100,13 @@ impl LogOnce {
     const MAX_ENTRIES: usize = 10_000;
 
     /// Returns whether a message was not logged before, and remembers it.
-    pub(crate) fn should_log(&self, note: &str) -> bool {
-        let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if noted.len() >= Self::MAX_ENTRIES {
-            return !noted.contains(note);
+    pub(crate) fn should_log(&self, message: &str) -> bool {
+        let mut logged = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Messages contain names of skills, whose number is not limited.
+        if logged.len() >= Self::MAX_ENTRIES {
+            return !logged.contains(message);
         }
-        noted.insert(note.to_owned())
+        logged.insert(message.to_owned())
     }
 }
 

@@ -28,15 +28,16 @@ pub(crate) fn start_watching(server: &Server) {
     let server = server.clone();
     // The initial scan is blocking I/O and must not delay the request.
     tokio::task::spawn_blocking(move || {
+        // A weak reference: the watcher belongs to the server and must not keep it alive.
         let weak = Arc::downgrade(&server.inner);
         let changed = move || {
             if let Some(shared) = weak.upgrade() {
                 refresh_served(&Server { inner: shared });
             }
         };
-        let watching = server.inner.tools.watch(changed);
+        let handle = server.inner.tools.watch(changed);
         // Set only once, since watching starts only once.
-        let _ = server.inner.list_watcher.handle.set(watching);
+        let _ = server.inner.list_watcher.handle.set(handle);
     });
 }
 

@@ -32,10 +32,12 @@ impl<T> Page<T> {
             ),
             None => None,
         };
+        // By name and not by position, so that added or removed items do not shift the next page.
         let is_later = |item: &T| after.as_deref().is_none_or(|after| name(item) > after);
         let mut items: Vec<T> = list
             .into_iter()
             .filter(is_later)
+            // One more than fits, to know whether there is a next page.
             .take(PAGE_SIZE + 1)
             .collect();
         let is_more = items.len() > PAGE_SIZE;
@@ -49,6 +51,7 @@ impl<T> Page<T> {
 }
 
 fn encode_cursor(name: &str) -> String {
+    // Encoded, so that clients treat cursors as opaque.
     URL_SAFE_NO_PAD.encode(name)
 }
 

@@ -20,6 +20,8 @@ impl Principal {
     /// principal is `unknown`. Other requests came over standard input: `stdio`.
     #[must_use]
     pub fn from_extensions(extensions: &Extensions) -> Self {
+        // Only HTTP requests have a head, so a client of a stream cannot pretend to be another
+        // principal.
         let Some(head) = extensions.get::<::http::request::Parts>() else {
             return Self::stdio();
         };
@@ -41,7 +43,7 @@ impl Principal {
         Self::new("local")
     }
 
-    /// Returns the name.
+    /// Returns the name: that of the token, or `stdio`, `local` or `unknown`.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

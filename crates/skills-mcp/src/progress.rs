@@ -28,6 +28,7 @@ pub(crate) async fn with_progress<T>(
     let reporting = report_progress(approver, context);
     tokio::pin!(reporting);
     tokio::select! {
+        // A finished call returns its result even if it was cancelled at the same moment.
         biased;
         done = &mut work => return done,
         () = context.ct.cancelled() => cancellation.cancel(),
@@ -43,20 +44,21 @@ async fn report_progress(approver: &ElicitationApprover, context: &RequestContex
     let Some(token) = context.meta.get_progress_token() else {
         return std::future::pending().await;
     };
-    let begun = Instant::now();
-    let mut steps = tokio::time::interval_at((begun + INITIAL_DELAY).into(), INTERVAL);
-    steps.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let mut step = 0.0;
+    let started = Instant::now();
+    let mut ticks = tokio::time::interval_at((started + INITIAL_DELAY).into(), INTERVAL);
+    // After a pause of the machine, one notification is enough.
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut count = 0.0;
     loop {
-        steps.tick().await;
-        step += 1.0;
-        let what = if approver.is_waiting() {
+        ticks.tick().await;
+        count += 1.0;
+        let status = if approver.is_waiting() {
             "waiting for approval"
         } else {
             "running"
         };
-        let message = format!("{what} ({} s)", begun.elapsed().as_secs());
-        let progress = ProgressNotificationParam::new(token.clone(), step).with_message(message);
+        let message = format!("{status} ({} s)", started.elapsed().as_secs());
+        let progress = ProgressNotificationParam::new(token.clone(), count).with_message(message);
         if let Err(error) = context.peer.notify_progress(progress).await {
             tracing::debug!(%error, "cannot send a progress notification");
         }

@@ -18,9 +18,12 @@ pub(crate) const GUIDE_PROMPT: &str = "skill_guide";
 pub(crate) const ARGUMENTS_PARAMETER: &str = "arguments";
 
 /// Lists the guide and all user-invocable skills.
-pub(crate) async fn list(server: &Server, era: Lifecycle) -> Result<ListPromptsResult, ErrorData> {
+pub(crate) async fn list(
+    server: &Server,
+    lifecycle: Lifecycle,
+) -> Result<ListPromptsResult, ErrorData> {
     let mut result = ListPromptsResult::with_all_items(server.run_blocking(list_and_track).await?);
-    (result.ttl_ms, result.cache_scope) = era.cache_hints();
+    (result.ttl_ms, result.cache_scope) = lifecycle.cache_hints();
     Ok(result)
 }
 
@@ -40,6 +43,7 @@ pub(crate) fn list_and_track(server: &Server) -> Vec<Prompt> {
         .tools
         .prompts()
         .into_iter()
+        // A skill must not replace the guide of the server.
         .filter(|skill| skill.name != GUIDE_PROMPT)
         .map(of_skill);
     let guide = Prompt::new(
@@ -65,6 +69,7 @@ pub(crate) async fn get(
         name, arguments, ..
     } = request;
     let arguments = arguments.unwrap_or_default();
+    // Unknown arguments are an error, since clients could expect them to have an effect.
     let known: &[&str] = if name == GUIDE_PROMPT {
         &[]
     } else {
@@ -99,11 +104,12 @@ pub(crate) async fn get(
             guide,
         )]));
     }
-    let prompted = server
+    let rendered = server
         .run_blocking(move |server| server.inner.tools.prompt(&name, &words))
         .await?;
-    let prompted = prompted.map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
+    let rendered = rendered.map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
+    // Two messages, so that the text of the author is not mistaken for the words of the user.
     let messages =
-        [prompted.text, prompted.request].map(|text| PromptMessage::new_text(Role::User, text));
-    Ok(GetPromptResult::new(messages.into()).with_description(prompted.description))
+        [rendered.text, rendered.request].map(|text| PromptMessage::new_text(Role::User, text));
+    Ok(GetPromptResult::new(messages.into()).with_description(rendered.description))
 }

@@ -18,7 +18,19 @@ const MAX_NONCES_PER_PRINCIPAL: usize = 10_000;
 /// Records the nonces of request state, so that each can be used only once.
 ///
 /// Implement it to share the cache between processes that answer for each other. Entries may be
-/// removed after their lifetime, since the state has expired by then.
+/// removed after their lifetime, since the state has expired by then. Calls may block.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use skills_mcp::{MemoryReplayCache, ReplayCache};
+///
+/// let cache = MemoryReplayCache::default();
+/// let nonce = "0123456789abcdef0123456789abcdef";
+/// assert!(cache.use_once("alice", nonce, Duration::from_secs(300))?);
+/// assert!(!cache.use_once("alice", nonce, Duration::from_secs(300))?);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub trait ReplayCache: Send + Sync {
     /// Records the use of a nonce. Returns `false` if it was used before. A nonce is a unique
     /// string of 32 hexadecimal digits.
@@ -57,26 +69,25 @@ impl ReplayCache for MemoryReplayCache {
     fn use_once(&self, principal: &str, nonce: &str, lifetime: Duration) -> io::Result<bool> {
         let now = Instant::now();
         let mut principals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        principals.retain(|_, spent| {
-            spent
-                .expiry_order
+        principals.retain(|_, used| {
+            used.expiry_order
                 .back()
                 .is_some_and(|(until, _)| *until > now)
         });
-        let spent = principals.entry(principal.to_owned()).or_default();
-        while let Some((_, old)) = spent.expiry_order.pop_front_if(|(until, _)| *until <= now) {
-            spent.nonces.remove(&old);
+        let used = principals.entry(principal.to_owned()).or_default();
+        while let Some((_, old)) = used.expiry_order.pop_front_if(|(until, _)| *until <= now) {
+            used.nonces.remove(&old);
         }
-        if spent.nonces.len() >= MAX_NONCES_PER_PRINCIPAL {
+        // Evicting an unexpired nonce would allow its replay, so new ones are rejected instead.
+        if used.nonces.len() >= MAX_NONCES_PER_PRINCIPAL {
             return Err(io::Error::other(
                 "too many unexpired nonces of this principal",
             ));
         }
-        if !spent.nonces.insert(nonce.to_owned()) {
+        if !used.nonces.insert(nonce.to_owned()) {
             return Ok(false);
         }
-        spent
-            .expiry_order
+        used.expiry_order
             .push_back((now + lifetime, nonce.to_owned()));
         Ok(true)
     }
@@ -94,15 +105,16 @@ impl DirectoryReplayCache {
 
     /// Removes expired files, at most once per lifetime.
     fn remove_expired(&self, lifetime: Duration) {
-        let mut tidied = self
+        let mut last_cleanup = self
             .last_cleanup
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if tidied.is_some_and(|last| last.elapsed() < lifetime) {
+        if last_cleanup.is_some_and(|last| last.elapsed() < lifetime) {
             return;
         }
-        *tidied = Some(Instant::now());
-        drop(tidied);
+        *last_cleanup = Some(Instant::now());
+        drop(last_cleanup);
+        // Twice the lifetime, for clocks of other machines that share the directory.
         let is_old = |modified: SystemTime| modified.elapsed().is_ok_and(|age| age > lifetime * 2);
         for entry in fs::read_dir(&self.directory)
             .into_iter()
@@ -125,6 +137,7 @@ impl DirectoryReplayCache {
 
 impl ReplayCache for DirectoryReplayCache {
     fn use_once(&self, _principal: &str, nonce: &str, lifetime: Duration) -> io::Result<bool> {
+        // It becomes a file name, so it must not be a path.
         if !is_nonce(nonce) {
             return Err(io::Error::from(ErrorKind::InvalidInput));
         }
@@ -163,11 +176,11 @@ mod tests {
     #[test]
     fn a_nonce_is_used_once() {
         let directory = tempfile::tempdir().unwrap();
-        let place = directory.path().join("deep/spent");
+        let path = directory.path().join("deep/replays");
         let stores: [(&dyn ReplayCache, &dyn ReplayCache); 2] = [
             (
-                &DirectoryReplayCache::new(&place),
-                &DirectoryReplayCache::new(&place),
+                &DirectoryReplayCache::new(&path),
+                &DirectoryReplayCache::new(&path),
             ),
             {
                 let memory: &'static MemoryReplayCache = Box::leak(Box::default());
@@ -175,18 +188,19 @@ mod tests {
             },
         ];
         let (one, other) = ("0".repeat(32), "f".repeat(32));
-        for (here, there) in stores {
+        for (first, second) in stores {
             assert!(
-                here.use_once("alice", &one, Duration::from_secs(60))
-                    .unwrap()
-            );
-            assert!(
-                !there
+                first
                     .use_once("alice", &one, Duration::from_secs(60))
                     .unwrap()
             );
             assert!(
-                there
+                !second
+                    .use_once("alice", &one, Duration::from_secs(60))
+                    .unwrap()
+            );
+            assert!(
+                second
                     .use_once("alice", &other, Duration::from_secs(60))
                     .unwrap()
             );
@@ -195,21 +209,21 @@ mod tests {
 
     #[test]
     fn the_limit_of_a_principal_does_not_affect_others() {
-        let spent = MemoryReplayCache::default();
+        let cache = MemoryReplayCache::default();
         let (minute, moment) = (Duration::from_secs(60), Duration::ZERO);
         for number in 0..MAX_NONCES_PER_PRINCIPAL {
             assert!(
-                spent
+                cache
                     .use_once("alice", &format!("{number:032x}"), minute)
                     .unwrap()
             );
         }
-        assert!(spent.use_once("alice", &"f".repeat(32), minute).is_err());
-        assert!(spent.use_once("bob", &"f".repeat(32), minute).unwrap());
+        assert!(cache.use_once("alice", &"f".repeat(32), minute).is_err());
+        assert!(cache.use_once("bob", &"f".repeat(32), minute).unwrap());
         // Expired nonces are removed.
         for number in 0..MAX_NONCES_PER_PRINCIPAL * 2 {
             assert!(
-                spent
+                cache
                     .use_once("carol", &format!("{number:032x}"), moment)
                     .unwrap()
             );

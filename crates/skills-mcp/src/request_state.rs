@@ -49,16 +49,16 @@ pub(crate) enum StateError {
 impl RequestStateSigner {
     pub(crate) fn new(
         key: &[u8],
-        spent: Box<dyn ReplayCache>,
-        lifetime: Duration,
+        replay_cache: Box<dyn ReplayCache>,
+        ttl: Duration,
     ) -> Result<Self, ServerBuildError> {
         let codec = RequestStateCodec::try_new(key).map_err(|_| {
             ServerBuildError::key_too_short(RequestStateCodec::MIN_KEY_LENGTH, key.len())
         })?;
         Ok(Self {
             codec,
-            replay_cache: spent,
-            ttl: lifetime,
+            replay_cache,
+            ttl,
         })
     }
 
@@ -66,13 +66,14 @@ impl RequestStateSigner {
     ///
     /// # Errors
     /// If the system has no source of randomness.
-    pub(crate) fn seal(&self, bound: &CallBinding, question: &str) -> Result<String, String> {
+    pub(crate) fn seal(&self, binding: &CallBinding, question: &str) -> Result<String, String> {
         let sealed = SealedState {
             question: question.to_owned(),
             nonce: random_nonce()?,
         };
+        // The digest is authenticated and not stored, so the state stays small for large arguments.
         let options = SealOptions::new()
-            .associated_data(&bound.digest)
+            .associated_data(&binding.digest)
             .ttl(self.ttl);
         self.codec
             .seal_json_with(&sealed, &options)
@@ -84,14 +85,15 @@ impl RequestStateSigner {
     ///
     /// # Errors
     /// If it was not signed for this call with this key, is expired, or was used before.
-    pub(crate) fn open(&self, bound: &CallBinding, state: &str) -> Result<String, StateError> {
+    pub(crate) fn open(&self, binding: &CallBinding, state: &str) -> Result<String, StateError> {
         let sealed: SealedState = self
             .codec
-            .open_json_with(state, &bound.digest)
+            .open_json_with(state, &binding.digest)
             .map_err(|_| StateError::Invalid)?;
+        // Consumed whatever the call returns afterwards: an answer must not work twice.
         match self
             .replay_cache
-            .use_once(bound.principal.as_str(), &sealed.nonce, self.ttl)
+            .use_once(binding.principal.as_str(), &sealed.nonce, self.ttl)
         {
             Ok(true) => Ok(sealed.question),
             Ok(false) => Err(StateError::Replayed),
@@ -109,6 +111,8 @@ impl CallBinding {
         hash_members(&mut of_arguments, arguments);
         let of_arguments = of_arguments.finalize();
         let mut hasher = Sha256::new();
+        // Principal, tool and arguments are bound, so that an answer cannot be moved to another
+        // call.
         for part in [
             KEY_CONTEXT.as_bytes(),
             principal.as_str().as_bytes(),
@@ -177,7 +181,7 @@ mod tests {
     use super::*;
     use crate::MemoryReplayCache;
 
-    fn seal(key: u8) -> RequestStateSigner {
+    fn signer(key: u8) -> RequestStateSigner {
         RequestStateSigner::new(
             &[key; 32],
             Box::new(MemoryReplayCache::default()),
@@ -186,7 +190,7 @@ mod tests {
         .unwrap()
     }
 
-    fn bound(principal: &str, tool: &str, arguments: &Value) -> CallBinding {
+    fn binding(principal: &str, tool: &str, arguments: &Value) -> CallBinding {
         CallBinding::new(
             &Principal::new(principal),
             tool,
@@ -198,21 +202,21 @@ mod tests {
     fn state_is_valid_once_and_for_the_same_call_only() {
         let arguments =
             json!({"name": "a", "command": "x", "more": {"z": 1, "a": [1, {"y": 2, "b": 3}]}});
-        let call = || bound("alice", "skills_run", &arguments);
-        let (here, there) = (seal(1), seal(2));
-        let state = here.seal(&call(), "question").unwrap();
+        let call = || binding("alice", "skills_run", &arguments);
+        let (first, second) = (signer(1), signer(2));
+        let state = first.seal(&call(), "question").unwrap();
         let others = [
-            bound("bob", "skills_run", &arguments),
-            bound("alice", "skills_bash", &arguments),
-            bound("alice", "skills_run", &json!({"name": "a", "command": "x"})),
-            bound("alice", "skills_run", &json!({})),
+            binding("bob", "skills_run", &arguments),
+            binding("alice", "skills_bash", &arguments),
+            binding("alice", "skills_run", &json!({"name": "a", "command": "x"})),
+            binding("alice", "skills_run", &json!({})),
             // Adjacent parts are separated.
-            bound("aliceskills", "_run", &arguments),
+            binding("aliceskills", "_run", &arguments),
         ];
         for other in others {
-            assert_eq!(here.open(&other, &state), Err(StateError::Invalid));
+            assert_eq!(first.open(&other, &state), Err(StateError::Invalid));
         }
-        assert_eq!(there.open(&call(), &state), Err(StateError::Invalid));
+        assert_eq!(second.open(&call(), &state), Err(StateError::Invalid));
         for broken in [
             "",
             "rs1",
@@ -223,7 +227,7 @@ mod tests {
             &state.to_uppercase(),
         ] {
             assert_eq!(
-                here.open(&call(), broken),
+                first.open(&call(), broken),
                 Err(StateError::Invalid),
                 "{broken}"
             );
@@ -231,28 +235,29 @@ mod tests {
         let reordered =
             json!({"more": {"a": [1, {"b": 3, "y": 2}], "z": 1}, "command": "x", "name": "a"});
         assert_eq!(
-            here.open(&bound("alice", "skills_run", &reordered), &state)
+            first
+                .open(&binding("alice", "skills_run", &reordered), &state)
                 .as_deref(),
             Ok("question")
         );
-        assert_eq!(here.open(&call(), &state), Err(StateError::Replayed));
+        assert_eq!(first.open(&call(), &state), Err(StateError::Replayed));
     }
 
     #[test]
     fn expired_state_is_rejected() {
-        let seal = RequestStateSigner::new(
+        let signer = RequestStateSigner::new(
             &[1; 32],
             Box::new(MemoryReplayCache::default()),
             Duration::from_millis(1),
         )
         .unwrap();
-        let call = bound("alice", "skills_run", &json!({}));
-        let state = seal.seal(&call, "question").unwrap();
+        let call = binding("alice", "skills_run", &json!({}));
+        let state = signer.seal(&call, "question").unwrap();
         let begun = std::time::Instant::now();
         while begun.elapsed() < Duration::from_millis(3) {
             std::hint::spin_loop();
         }
-        assert_eq!(seal.open(&call, &state), Err(StateError::Invalid));
+        assert_eq!(signer.open(&call, &state), Err(StateError::Invalid));
     }
 
     #[test]

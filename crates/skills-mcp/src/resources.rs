@@ -23,7 +23,7 @@ const MAX_BYTES: u64 = 4 << 20;
 /// Lists the `SKILL.md` of each skill. Other files are listed by `skills/get` and as directories.
 pub(crate) async fn list(
     server: &Server,
-    era: Lifecycle,
+    lifecycle: Lifecycle,
     request: Option<PaginatedRequestParams>,
 ) -> Result<ListResourcesResult, ErrorData> {
     let page = Page::from_request(
@@ -32,7 +32,7 @@ pub(crate) async fn list(
         request,
     )?;
     let mut result = ListResourcesResult::with_all_items(page.items);
-    (result.ttl_ms, result.cache_scope) = era.cache_hints();
+    (result.ttl_ms, result.cache_scope) = lifecycle.cache_hints();
     result.next_cursor = page.next;
     Ok(result)
 }
@@ -52,7 +52,7 @@ fn list_all(server: &Server) -> Vec<Resource> {
 }
 
 /// Returns the URI templates of all other resources.
-pub(crate) fn list_templates(era: Lifecycle) -> ListResourceTemplatesResult {
+pub(crate) fn list_templates(lifecycle: Lifecycle) -> ListResourceTemplatesResult {
     let of_skill = ResourceTemplate::new("skill://{name}/{+path}", "skill-file")
         .with_title("File of a skill")
         .with_description("A file of a skill by its path relative to the skill, such as `SKILL.md` or `references/table.md`");
@@ -60,7 +60,7 @@ pub(crate) fn list_templates(era: Lifecycle) -> ListResourceTemplatesResult {
         .with_title("File of the workspace or a mount")
         .with_description("A file by its virtual path, such as `workspace/out.csv`");
     let mut result = ListResourceTemplatesResult::with_all_items(vec![of_skill, of_tools]);
-    (result.ttl_ms, result.cache_scope) = era.cache_hints();
+    (result.ttl_ms, result.cache_scope) = lifecycle.cache_hints();
     result
 }
 
@@ -93,6 +93,7 @@ async fn read_skill_file(
     let read = server
         .run_blocking(move |server| server.inner.tools.published_file(&skill, &path))
         .await?;
+    // One error for all causes: why a skill is not published is for the operator only.
     let file = read.map_err(|error| {
         tracing::debug!(%error, "cannot serve a file of a skill");
         resource_not_found("resource not found", uri)
@@ -119,23 +120,24 @@ async fn read_tool_file(
         });
     let read = async |encoding: &str| {
         let arguments = json!({"path": path, "encoding": encoding, "limit": MAX_BYTES});
-        let outcome = server
+        let output = server
             .inner
             .tools
             .call("skills_read", arguments, &context)
             .await;
-        outcome.map_err(|_| resource_not_found("resource not found", uri))
+        output.map_err(|_| resource_not_found("resource not found", uri))
     };
+    // Text if possible, which clients can show without decoding.
     let first = read("auto").await?;
-    let outcome = if first.has_code(ToolErrorCode::BinaryFile) {
+    let output = if first.has_code(ToolErrorCode::BinaryFile) {
         read("base64").await?
     } else {
         first
     };
-    if outcome.is_error {
-        return Err(read_error(&outcome, uri));
+    if output.is_error {
+        return Err(read_error(&output, uri));
     }
-    let data = &outcome.structured;
+    let data = &output.structured;
     if data["truncated"] == true {
         let message =
             format!("the file is larger than {MAX_BYTES} bytes; read it in parts with skills_read");
@@ -154,12 +156,12 @@ async fn read_tool_file(
         .fold(contents, ResourceContents::with_mime_type))
 }
 
-fn read_error(outcome: &ToolOutput, uri: &str) -> ErrorData {
-    let message = outcome.structured["error"]["message"]
+fn read_error(output: &ToolOutput, uri: &str) -> ErrorData {
+    let message = output.structured["error"]["message"]
         .as_str()
         .unwrap_or("cannot read the file")
         .to_owned();
-    if outcome.has_code(ToolErrorCode::Internal) {
+    if output.has_code(ToolErrorCode::Internal) {
         return ErrorData::internal_error(
             message,
             Some(json!({"uri": uri::truncate_for_error(uri)})),

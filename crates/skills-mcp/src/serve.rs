@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use rmcp::ServiceExt;
 use rmcp::service::{QuitReason, ServerInitializeError};
+use rmcp::transport::Transport;
+use rmcp::{RoleServer, Service, ServiceExt};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
 
 use crate::line_transport::LineTransport;
 use crate::{Connection, ServeError, Server};
@@ -41,54 +43,40 @@ impl Server {
         let token = self.inner.stop.child_token();
         let _guard = token.clone().drop_guard();
         let connection = Connection::for_stream(self);
-        let gone = connection.disconnected();
-        let (stream, service, mut writing) =
-            LineTransport::start(connection, input, output, gone.clone());
-        let serving = async {
-            let running = match service.serve_with_ct(stream, token.clone()).await {
-                Ok(running) => running,
-                Err(
-                    ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled,
-                ) => return Ok(()),
-                Err(error) => return Err(ServeError::new(error)),
-            };
-            match running.waiting().await {
-                Ok(QuitReason::JoinError(error)) | Err(error) => {
-                    tracing::error!(%error, "the connection failed")
-                }
-                Ok(_) => tracing::debug!("the client closed the connection"),
-            }
-            Ok(())
-        };
+        let disconnected = connection.disconnected();
+        let (stream, service, mut writer_task) =
+            LineTransport::start(connection, input, output, disconnected.clone());
+        let serving = run_service(service, stream, token.clone());
         let stop = async {
             tokio::select! {
                 () = stop => {}
                 () = self.inner.stop.cancelled() => {}
             }
         };
-        let stopped = async {
+        let after_stop = async {
             stop.await;
             // Running calls are cancelled and return a result that says so.
             token.cancel();
             sleep(DRAIN_TIMEOUT).await;
         };
-        let left = async {
-            gone.cancelled().await;
+        let after_disconnect = async {
+            disconnected.cancelled().await;
             sleep(DRAIN_TIMEOUT).await;
             token.cancel();
             // No call takes longer unless something is wrong.
             sleep(3 * DRAIN_TIMEOUT).await;
         };
-        tokio::pin!(serving, stopped);
-        let (served, is_told) = tokio::select! {
+        tokio::pin!(serving, after_stop);
+        let (served, is_flushed) = tokio::select! {
             // The client may still read its responses.
-            served = &mut serving => (served, flush_until(&mut writing, &mut stopped).await),
-            () = &mut stopped => (Ok(()), false),
-            () = left => (Ok(()), flush_until(&mut writing, sleep(DRAIN_TIMEOUT)).await),
+            served = &mut serving => (served, flush_until(&mut writer_task, &mut after_stop).await),
+            () = &mut after_stop => (Ok(()), false),
+            () = after_disconnect => (Ok(()), flush_until(&mut writer_task, sleep(DRAIN_TIMEOUT)).await),
         };
-        if !is_told {
+        if !is_flushed {
             tracing::warn!("the connection was closed before all responses were written");
-            writing.abort();
+            // It could wait for minutes for a client that does not read.
+            writer_task.abort();
         }
         served
     }
@@ -101,10 +89,38 @@ impl Server {
     }
 }
 
+/// Runs the protocol until the client closes the connection or `token` is cancelled.
+async fn run_service<S, T>(
+    service: S,
+    transport: T,
+    token: CancellationToken,
+) -> Result<(), ServeError>
+where
+    S: Service<RoleServer>,
+    T: Transport<RoleServer> + 'static,
+{
+    let running = match service.serve_with_ct(transport, token).await {
+        Ok(running) => running,
+        // A client that leaves before it starts is normal, for example when it only checks that the
+        // program exists.
+        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
+            return Ok(());
+        }
+        Err(error) => return Err(ServeError::new(error)),
+    };
+    match running.waiting().await {
+        Ok(QuitReason::JoinError(error)) | Err(error) => {
+            tracing::error!(%error, "the connection failed")
+        }
+        Ok(_) => tracing::debug!("the client closed the connection"),
+    }
+    Ok(())
+}
+
 /// Waits until everything is written. Returns `false` if `end` came first.
-async fn flush_until(writing: &mut JoinHandle<()>, end: impl Future<Output = ()>) -> bool {
+async fn flush_until(writer_task: &mut JoinHandle<()>, end: impl Future<Output = ()>) -> bool {
     tokio::select! {
-        _ = writing => true,
+        _ = writer_task => true,
         () = end => false,
     }
 }

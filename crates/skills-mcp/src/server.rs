@@ -18,7 +18,42 @@ use crate::request_state::RequestStateSigner;
 /// Serves skills and their tools to MCP clients.
 ///
 /// One server can serve several clients at the same time, on streams ([`serve`](Self::serve)) and
-/// over HTTP ([`HttpServer`](crate::HttpServer)). Cheap to clone; clones share all state.
+/// over HTTP (`HttpServer`). Lists are watched for changes as soon as a client reads one. Cheap to
+/// clone; clones share all state.
+///
+/// ```
+/// use skills_mcp::Server;
+/// use skills_tools::ToolSet;
+/// use skills_tools::runtime::SkillRuntime;
+/// use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let tools = ToolSet::builder(SkillRuntime::builder().build()).build()?;
+/// let server = Server::builder(tools).version("1.2.3").build()?;
+///
+/// // The client and the server are connected by a pipe within the process.
+/// let (client, host) = tokio::io::duplex(64 << 10);
+/// let (responses, mut requests) = tokio::io::split(client);
+/// let (input, output) = tokio::io::split(host);
+/// let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+/// let conversation = async move {
+///     let request = r#"{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+///         "protocolVersion": "2025-11-25", "capabilities": {},
+///         "clientInfo": {"name": "example", "version": "1"}}}"#;
+///     // One message per line.
+///     requests.write_all((request.replace('\n', "") + "\n").as_bytes()).await?;
+///     let response = BufReader::new(responses).lines().next_line().await?;
+///     stop.send(()).ok();
+///     Ok::<_, std::io::Error>(response.unwrap_or_default())
+/// };
+/// let serving = server.serve(input, output, async { stopped.await.unwrap_or_default() });
+/// let (served, response) = tokio::join!(serving, conversation);
+/// served?;
+/// assert!(response?.contains(r#""version":"1.2.3""#));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Server {
     pub(crate) inner: Arc<Inner>,
@@ -48,7 +83,7 @@ pub(crate) enum Tenancy {
 }
 
 impl Server {
-    /// Returns a builder for a server with these tools.
+    /// Returns a builder for a server with these tools, with the defaults of [`ServerBuilder`].
     pub fn builder(tools: ToolSet) -> ServerBuilder {
         ServerBuilder::new(tools)
     }
@@ -64,11 +99,17 @@ impl Server {
     }
 
     /// Ends streams and subscriptions and notifies the subscribers. Calls over HTTP continue.
+    ///
+    /// Applies to current and future clients of this server and its clones, and cannot be undone.
+    /// Over HTTP, call it at the start of a shutdown, so that subscribers learn of its end.
     pub fn stop(&self) {
         self.inner.stop.cancel();
     }
 
     /// Cancels the running calls: programs are stopped, and clients receive the output up to then.
+    ///
+    /// Applies to current and future calls of this server and its clones, and cannot be undone.
+    /// Call it when the timeout of a shutdown is reached.
     pub fn cancel_calls(&self) {
         self.inner.cancel_calls.cancel();
     }

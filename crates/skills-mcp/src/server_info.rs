@@ -48,6 +48,7 @@ const METHODS_WITH_PARAMS: [&str; 13] = [
 
 /// Returns the error of a request with invalid parameters or an unknown method.
 pub(crate) fn invalid_request_error(method: &str) -> ErrorData {
+    // rmcp passes known methods with invalid parameters on as custom requests.
     if METHODS_WITH_PARAMS.contains(&method) {
         return ErrorData::invalid_params(format!("invalid params of {method}"), None);
     }
@@ -61,6 +62,7 @@ pub(crate) fn invalid_request_error(method: &str) -> ErrorData {
 /// Quotes client input in an error message, truncated.
 pub(crate) fn quote_for_error(text: &str) -> String {
     const MAX_CHARS: usize = 100;
+    // Client input in logs and terminals: escaped, and not longer than needed to recognize it.
     match text.char_indices().nth(MAX_CHARS) {
         None => format!("`{}`", text.escape_debug()),
         Some((end, _)) => format!("`{}…`", text[..end].escape_debug()),

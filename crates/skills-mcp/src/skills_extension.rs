@@ -53,6 +53,7 @@ pub(crate) async fn get(server: &Server, uri: String) -> Result<GetSkillResult, 
     };
     let entry = skill
         .map(|skill| skill_entry(&skill))
+        // Only the canonical spelling, so that one skill has one URI.
         .filter(|entry| entry.uri == uri);
     let entry = entry.ok_or_else(|| resource_not_found("skill not found", &uri))?;
     Ok(GetSkillResult::new(entry)
@@ -65,18 +66,20 @@ pub(crate) async fn list_directory(
     server: &Server,
     request: ReadResourceDirectoryRequestParams,
 ) -> Result<ReadResourceDirectoryResult, ErrorData> {
-    let asked = request.uri.clone();
-    let none = || resource_not_found("directory not found", &asked);
+    let uri = request.uri.clone();
+    let not_found = || resource_not_found("directory not found", &uri);
     let (name, path) = uri::parse_skill_uri(&request.uri)
+        // Only the canonical spelling, so that one directory has one URI.
         .filter(|(name, path)| uri::skill_uri(name, path) == request.uri)
-        .ok_or_else(none)?;
+        .ok_or_else(not_found)?;
     let skill = server
         .run_blocking(move |server| server.inner.tools.published_skill(&name))
         .await?
-        .ok_or_else(none)?;
+        .ok_or_else(not_found)?;
     let children = list_children(&skill, &path);
+    // Directories exist through their files, so an empty one cannot be told from a missing one.
     if children.is_empty() {
-        return Err(none());
+        return Err(not_found());
     }
     let page = Page::from_request(
         children.into_iter().collect(),
@@ -102,8 +105,8 @@ pub(crate) fn list_and_track(server: &Server) -> Vec<Arc<PublishedSkill>> {
     publications
         .warnings
         .iter()
-        .filter(|note| server.inner.log_once.should_log(note))
-        .for_each(|note| tracing::warn!("{note}"));
+        .filter(|warning| server.inner.log_once.should_log(warning))
+        .for_each(|warning| tracing::warn!("{warning}"));
     let mut skills = publications.skills;
     skills.sort_by(|a, b| a.name().cmp(b.name()));
     // The result of `skills/list` contains the digests of all files.
@@ -114,11 +117,14 @@ pub(crate) fn list_and_track(server: &Server) -> Vec<Arc<PublishedSkill>> {
             .map(|file| file.sha256().to_owned())
             .collect::<Vec<_>>()
     };
-    let told: Vec<_> = skills
+    let served: Vec<_> = skills
         .iter()
         .map(|skill| (skill.name().to_owned(), skill.summary(), digests(skill)))
         .collect();
-    server.inner.list_tracker.update(ListKind::Resources, &told);
+    server
+        .inner
+        .list_tracker
+        .update(ListKind::Resources, &served);
     skills
 }
 
@@ -132,6 +138,7 @@ fn skill_entry(skill: &PublishedSkill) -> Skill {
     frontmatter.extra = skill.frontmatter().clone();
     frontmatter
         .extra
+        // Both have fields of their own.
         .retain(|key, _| key != "name" && key != "description");
     let file = |file: &skills_tools::PublishedFile| {
         SkillResource::new(

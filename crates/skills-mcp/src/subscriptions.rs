@@ -40,11 +40,12 @@ fn requested_lists(filter: &SubscriptionFilter) -> Vec<ListKind> {
 pub(crate) async fn serve_subscription(
     server: &Server,
     context: &SubscriptionContext,
-    gone: &CancellationToken,
+    disconnected: &CancellationToken,
     seen: [Option<u64>; 3],
 ) {
-    let mut listener = server.inner.list_tracker.subscribe();
-    let mut known = listener.borrow().with_seen(seen);
+    // Subscribed before the versions are compared, so that no change in between is lost.
+    let mut receiver = server.inner.list_tracker.subscribe();
+    let mut previous = receiver.borrow().with_seen(seen);
     let lists = requested_lists(context.accepted());
     if let Err(error) = server
         .run_blocking(move |server| list_watcher::refresh_unserved(server, lists.into_iter()))
@@ -53,47 +54,52 @@ pub(crate) async fn serve_subscription(
         tracing::error!(%error, "cannot scan for changes; a subscription may miss some");
     }
     loop {
-        let now = *listener.borrow_and_update();
-        for list in now.changed_since(known) {
+        let now = *receiver.borrow_and_update();
+        for list in now.changed_since(previous) {
             let sink = context.sink();
-            let told = match list {
+            let sent = match list {
                 ListKind::Tools => sink.notify_tool_list_changed().await,
                 ListKind::Prompts => sink.notify_prompt_list_changed().await,
                 ListKind::Resources => sink.notify_resource_list_changed().await,
             };
-            match told {
+            match sent {
                 // The client did not subscribe to this list.
                 Ok(()) | Err(SubscriptionSendError::NotificationNotAccepted(_)) => {}
+                // The client has disconnected.
                 Err(_) => return,
             }
         }
-        known = now;
+        previous = now;
         tokio::select! {
             () = context.cancelled() => return,
-            () = gone.cancelled() => return,
+            () = disconnected.cancelled() => return,
             () = server.inner.stop.cancelled() => return,
-            changed = listener.changed() => if changed.is_err() { return },
+            changed = receiver.changed() => if changed.is_err() { return },
         }
     }
 }
 
 /// Notifies a legacy client of changes until it disconnects.
-pub(crate) fn notify_legacy(server: &Server, peer: Peer<RoleServer>, gone: CancellationToken) {
-    let mut listener = server.inner.list_tracker.subscribe();
+pub(crate) fn notify_legacy(
+    server: &Server,
+    peer: Peer<RoleServer>,
+    disconnected: CancellationToken,
+) {
+    let mut receiver = server.inner.list_tracker.subscribe();
     tokio::spawn(async move {
-        let mut known = *listener.borrow_and_update();
+        let mut previous = *receiver.borrow_and_update();
         loop {
             tokio::select! {
-                () = gone.cancelled() => return,
-                changed = listener.changed() => if changed.is_err() { return },
+                () = disconnected.cancelled() => return,
+                changed = receiver.changed() => if changed.is_err() { return },
             }
-            let now = *listener.borrow_and_update();
-            for list in now.changed_since(known) {
+            let now = *receiver.borrow_and_update();
+            for list in now.changed_since(previous) {
                 if notify_list_changed(&peer, list).await.is_err() {
                     return;
                 }
             }
-            known = now;
+            previous = now;
         }
     });
 }

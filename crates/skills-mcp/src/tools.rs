@@ -17,13 +17,14 @@ const MAX_PAGE_BYTES: usize = 700_000;
 /// Lists the tools, on one page unless they are very many.
 pub(crate) async fn list(
     server: &Server,
-    era: Lifecycle,
+    lifecycle: Lifecycle,
     request: Option<PaginatedRequestParams>,
 ) -> Result<ListToolsResult, ErrorData> {
     let definitions = server
         .run_blocking(list_and_track)
         .await?
         .map_err(|error| {
+            // The cause contains host paths, so only the log has it.
             tracing::error!(%error, "cannot list the tools");
             ErrorData::internal_error(
                 "cannot list the tools: cannot read the tool overrides",
@@ -33,7 +34,7 @@ pub(crate) async fn list(
     let (definitions, next) = paginate(definitions, request.and_then(|request| request.cursor))?;
     let mut result =
         ListToolsResult::with_all_items(definitions.into_iter().map(to_mcp_tool).collect());
-    (result.ttl_ms, result.cache_scope) = era.cache_hints();
+    (result.ttl_ms, result.cache_scope) = lifecycle.cache_hints();
     result.next_cursor = next;
     Ok(result)
 }
@@ -66,6 +67,7 @@ fn paginate(
         bytes += serde_json::to_vec(definition).map_or(0, |bytes| bytes.len());
         bytes <= MAX_PAGE_BYTES
     });
+    // At least one, so that a huge definition does not end the list.
     let fitting = fits.count().max(1);
     let is_more = fitting < definitions.len();
     definitions.truncate(fitting);

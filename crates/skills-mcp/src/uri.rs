@@ -61,12 +61,14 @@ fn encode_segments<'a>(segments: impl Iterator<Item = &'a str>) -> String {
 fn decode_segments(path: &str) -> Option<Vec<String>> {
     let segment = |segment: &str| {
         let segment = percent_decode_str(segment).decode_utf8().ok()?;
+        // After decoding, since `%2e%2e` and `%2f` decode to separators.
         let is_plain = !segment.is_empty()
             && segment != "."
             && segment != ".."
             && !segment.contains(['/', '\\', '\0']);
         is_plain.then(|| segment.into_owned())
     };
+    // Queries and fragments have no meaning here, and ignoring them would give a file several URIs.
     if path.contains(['?', '#']) {
         return None;
     }

@@ -20,7 +20,7 @@ fn main() {
 
 /// Skills with one script each, 100 by default, and a workspace with a text of 16 KiB.
 struct Host {
-    place: TempDir,
+    directory: TempDir,
     executor: Runtime,
 }
 
@@ -30,9 +30,11 @@ impl Host {
     }
 
     fn of(skills: usize) -> Self {
-        let place = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         for number in 0..skills {
-            let scripts = place.path().join(format!("skills/skill-{number}/scripts"));
+            let scripts = directory
+                .path()
+                .join(format!("skills/skill-{number}/scripts"));
             fs::create_dir_all(&scripts).unwrap();
             let text = format!(
                 "---\nname: skill-{number}\ndescription: Does the {number}th thing.\n---\n# Skill\n"
@@ -41,10 +43,14 @@ impl Host {
             let source = "\"\"\"Does it.\"\"\"\nimport argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--city', required=True)\n";
             fs::write(scripts.join("run.py"), source).unwrap();
         }
-        fs::create_dir(place.path().join("workspace")).unwrap();
-        fs::write(place.path().join("workspace/text"), "line\n".repeat(3_276)).unwrap();
+        fs::create_dir(directory.path().join("workspace")).unwrap();
+        fs::write(
+            directory.path().join("workspace/text"),
+            "line\n".repeat(3_276),
+        )
+        .unwrap();
         Self {
-            place,
+            directory,
             executor: tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()
@@ -52,14 +58,17 @@ impl Host {
         }
     }
 
-    fn tools(&self, boxes: &[ToolGroup]) -> ToolSet {
+    fn tools(&self, groups: &[ToolGroup]) -> ToolSet {
         let runtime = SkillRuntime::builder()
-            .root(Root::new(self.place.path().join("skills"), Scope::Custom))
+            .root(Root::new(
+                self.directory.path().join("skills"),
+                Scope::Custom,
+            ))
             .build();
-        let workspace = Mount::writable("workspace", self.place.path().join("workspace"));
+        let workspace = Mount::writable("workspace", self.directory.path().join("workspace"));
         ToolSet::builder(runtime)
             .workspace(workspace)
-            .tool_groups(boxes.iter().copied())
+            .tool_groups(groups.iter().copied())
             .build()
             .unwrap()
     }
@@ -94,7 +103,7 @@ fn floor(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| {
         let mut bytes = 0;
         for number in 0..100 {
-            let skill = host.place.path().join(format!("skills/skill-{number}"));
+            let skill = host.directory.path().join(format!("skills/skill-{number}"));
             bytes += fs::read(skill.join("SKILL.md")).unwrap().len();
             for file in fs::read_dir(skill.join("scripts")).unwrap() {
                 bytes += fs::read(file.unwrap().path()).unwrap().len();
@@ -169,14 +178,14 @@ mod watched {
     use super::*;
 
     /// Waits until calls rely on the watcher.
-    fn tools(host: &Host, boxes: &[ToolGroup]) -> (ToolSet, skills_tools::WatchHandle) {
-        let tools = host.tools(boxes);
+    fn tools(host: &Host, groups: &[ToolGroup]) -> (ToolSet, skills_tools::WatchHandle) {
+        let tools = host.tools(groups);
         let (sender, changes) = std::sync::mpsc::channel();
         let watching = tools.watch(move || sender.send(()).unwrap_or_default());
         assert!(watching.reports_events(), "this system reports no events");
-        fs::create_dir(host.place.path().join("skills/last")).unwrap();
+        fs::create_dir(host.directory.path().join("skills/last")).unwrap();
         fs::write(
-            host.place.path().join("skills/last/SKILL.md"),
+            host.directory.path().join("skills/last/SKILL.md"),
             "---\nname: last\ndescription: Comes last.\n---\n",
         )
         .unwrap();

@@ -67,8 +67,8 @@ static CATALOG_TOOLS: [BuiltinTool; 3] = [
 ];
 
 /// Returns the tools of a group, in the order in which they are listed.
-pub(crate) fn builtin_tools(toolbox: ToolGroup) -> &'static [BuiltinTool] {
-    match toolbox {
+pub(crate) fn builtin_tools(group: ToolGroup) -> &'static [BuiltinTool] {
+    match group {
         ToolGroup::Workspace => &WORKSPACE_TOOLS,
         ToolGroup::ScriptExecutor => &SCRIPT_EXECUTOR_TOOLS,
         ToolGroup::Catalog => &CATALOG_TOOLS,
@@ -77,11 +77,11 @@ pub(crate) fn builtin_tools(toolbox: ToolGroup) -> &'static [BuiltinTool] {
 }
 
 impl BuiltinTool {
-    const fn new(kind: BuiltinKind, name: &'static str, make: fn() -> ToolDefinition) -> Self {
+    const fn new(kind: BuiltinKind, name: &'static str, define: fn() -> ToolDefinition) -> Self {
         Self {
             kind,
             name,
-            define: make,
+            define,
             definition: OnceLock::new(),
             validator: OnceLock::new(),
         }
@@ -94,6 +94,8 @@ impl BuiltinTool {
         catalog: &Catalog,
     ) -> ToolDefinition {
         let mut definition = self.definition().clone();
+        // The cached definition is shared by all tool sets, so names that depend on a catalog are
+        // added to the copy.
         if matches!(
             self.kind,
             BuiltinKind::LoadSkill | BuiltinKind::ReadSkillResource
@@ -114,7 +116,7 @@ impl BuiltinTool {
             .validator
             .get_or_init(|| ArgumentValidator::new(schema))
         {
-            Ok(checker) => checker.validate(&arguments)?,
+            Ok(validator) => validator.validate(&arguments)?,
             Err(error) => return Err(error.clone()),
         }
         Ok(normalize_integers(arguments, schema))
@@ -129,6 +131,7 @@ impl BuiltinTool {
 /// Converts `10.0` to `10` where the schema expects an integer: JSON Schema accepts it as one,
 /// serde does not.
 fn normalize_integers(mut arguments: Value, schema: &Value) -> Value {
+    // Only top-level properties: no built-in tool has nested integers.
     let is_integer = |name: &str| schema["properties"][name]["type"] == "integer";
     for (_, value) in arguments
         .as_object_mut()
@@ -151,6 +154,7 @@ fn normalize_integers(mut arguments: Value, schema: &Value) -> Value {
 fn exact_integer(number: f64) -> Option<i64> {
     let is_exact = number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0;
     is_exact
+        // `as i64` would saturate silently; the text of an exact integer parses or fails.
         .then(|| format!("{number:.0}").parse().ok())
         .flatten()
 }
@@ -163,13 +167,13 @@ mod tests {
 
     #[test]
     fn a_builtin_tool_has_the_name_in_its_definition() {
-        for toolbox in [
+        for group in [
             ToolGroup::Workspace,
             ToolGroup::ScriptExecutor,
             ToolGroup::Catalog,
             ToolGroup::ScriptTools,
         ] {
-            for tool in builtin_tools(toolbox) {
+            for tool in builtin_tools(group) {
                 assert_eq!(tool.definition().name, tool.name);
                 assert!(
                     ArgumentValidator::new(&tool.definition().input_schema).is_ok(),

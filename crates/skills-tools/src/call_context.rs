@@ -19,8 +19,11 @@ pub struct CallContext {
 }
 
 impl CallContext {
-    /// Sets the session that the call belongs to. Calls of one session share the private working
-    /// directory of script tools and the approvals given for the session. Without a session, each
+    /// Sets the session that the call belongs to.
+    ///
+    /// Calls of one session share the private working directory of script tools and the approvals
+    /// given for the session, until [`end_session`](crate::ToolSet::end_session). At most 256
+    /// session directories exist; the least recently used one is removed. Without a session, each
     /// call has its own directory, and approvals are those of the host application itself. A server
     /// with several users must use a separate session id for each of them.
     pub fn session(mut self, session: impl Into<String>) -> Self {
@@ -28,14 +31,15 @@ impl CallContext {
         self
     }
 
-    /// Sets a token that stops the call. Output that the program wrote before it was stopped is
-    /// part of the result.
+    /// Sets a token that stops the call. The result then has the code `cancelled`, and output that
+    /// the program wrote before it was stopped is part of it.
     pub fn cancellation(mut self, cancellation: CancellationToken) -> Self {
         self.cancellation = Some(cancellation);
         self
     }
 
-    /// Sets the approver of this call, which replaces the approver of the runtime.
+    /// Sets the approver of this call, which replaces the approver of the runtime. The call waits
+    /// for its answer at most as long as the approval timeout of the runtime.
     pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
         self.approver = Some(approver);
         self

@@ -62,26 +62,31 @@ impl CatalogCache {
     /// Returns the current catalog.
     pub(crate) fn catalog(&self) -> Arc<Catalog> {
         if !self.has_watchers() {
+            // Nothing reports changes without a watcher, so a cached catalog could still list a
+            // disabled skill.
             return self.runtime.refresh();
         }
-        let asked = (self.clock)();
+        let requested_at = (self.clock)();
         // Concurrent callers share one scan.
         let mut last = self
             .last_scan
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if last.is_some_and(|last| last.started > asked || self.is_current(last)) {
+        if last.is_some_and(|last| last.started > requested_at || self.is_current(last)) {
             return self.runtime.catalog();
         }
-        let sight = self.generation();
+        // Taken before the scan: an event during the scan must make its result stale.
+        let generation = self.generation();
         let catalog = self.runtime.refresh();
-        *last = Some(sight);
+        *last = Some(generation);
         catalog
     }
 
     /// Scans unconditionally after a write of the tools themselves, so that later calls do not see
     /// the previous catalog.
     pub(crate) fn refresh(&self) -> Arc<Catalog> {
+        // Incremented before the scan, so that an index that is being built from the old catalog is
+        // not cached as current.
         self.write_count.fetch_add(1, Ordering::SeqCst);
         self.runtime.refresh()
     }
@@ -96,40 +101,44 @@ impl CatalogCache {
 
     /// Returns the token for a scan that starts now.
     pub(crate) fn generation(&self) -> Generation {
-        let watches = self.watchers();
+        let set = self.watchers();
         Generation {
             started: (self.clock)(),
-            event_count: watches.event_count(),
-            epoch: watches.epoch,
+            event_count: set.event_count(),
+            epoch: set.epoch,
         }
     }
 
     /// Returns whether a scan is still valid: a watcher was active since it started, no event was
     /// reported, and it is not older than [`MAX_AGE`].
-    pub(crate) fn is_current(&self, sight: Generation) -> bool {
-        let watches = self.watchers();
-        let is_recent = (self.clock)().saturating_duration_since(sight.started) < MAX_AGE;
+    pub(crate) fn is_current(&self, generation: Generation) -> bool {
+        let set = self.watchers();
+        // `saturating`: the clock was read by another thread and may be behind.
+        let is_recent = (self.clock)().saturating_duration_since(generation.started) < MAX_AGE;
         is_recent
-            && !watches.watchers.is_empty()
-            && watches.epoch == sight.epoch
-            && watches.event_count() == sight.event_count
+            && !set.watchers.is_empty()
+            && set.epoch == generation.epoch
+            && set.event_count() == generation.event_count
     }
 
     /// Registers a watcher, and returns its number.
     #[cfg(any(test, feature = "watch"))]
-    pub(crate) fn register(&self, reported: EventCounter) -> u64 {
-        let mut watches = self.watchers();
-        watches.epoch += 1;
-        let number = watches.epoch;
-        watches.watchers.push((number, reported));
-        number
+    pub(crate) fn register(&self, event_count: EventCounter) -> u64 {
+        let mut set = self.watchers();
+        // A new epoch makes earlier scans stale: events before the registration were not counted.
+        set.epoch += 1;
+        let id = set.epoch;
+        set.watchers.push((id, event_count));
+        id
     }
 
     #[cfg(any(test, feature = "watch"))]
-    pub(crate) fn unregister(&self, number: u64) {
-        let mut watches = self.watchers();
-        watches.epoch += 1;
-        watches.watchers.retain(|(watch, _)| *watch != number);
+    pub(crate) fn unregister(&self, id: u64) {
+        let mut set = self.watchers();
+        // The sum of the counters shrinks here and could later equal an older sum; the epoch
+        // excludes that.
+        set.epoch += 1;
+        set.watchers.retain(|(known, _)| *known != id);
     }
 
     fn watchers(&self) -> MutexGuard<'_, WatcherSet> {
@@ -140,7 +149,7 @@ impl CatalogCache {
 impl WatcherSet {
     /// Counters never decrease, so equal sums mean that all are unchanged.
     fn event_count(&self) -> u64 {
-        self.watchers.iter().map(|(_, reported)| reported()).sum()
+        self.watchers.iter().map(|(_, count)| count()).sum()
     }
 }
 
@@ -154,7 +163,7 @@ pub(crate) mod tests {
     /// A skill directory with a clock that the test controls.
     pub(crate) struct Fixture {
         directory: TempDir,
-        pub(crate) looks: Arc<CatalogCache>,
+        pub(crate) cache: Arc<CatalogCache>,
         milliseconds: Arc<AtomicU64>,
         pub(crate) events: Arc<AtomicU64>,
     }
@@ -170,14 +179,14 @@ pub(crate) mod tests {
             let clock = move || start + Duration::from_millis(time.load(Ordering::SeqCst));
             Self {
                 directory,
-                looks: Arc::new(CatalogCache::with_clock(runtime, Box::new(clock))),
+                cache: Arc::new(CatalogCache::with_clock(runtime, Box::new(clock))),
                 milliseconds,
                 events: Arc::default(),
             }
         }
 
         pub(crate) fn runtime(&self) -> SkillRuntime {
-            self.looks.runtime.clone()
+            self.cache.runtime.clone()
         }
 
         /// Creates a skill with a script.
@@ -206,22 +215,22 @@ pub(crate) mod tests {
             self.directory.path()
         }
 
-        pub(crate) fn pass(&self, milliseconds: u64) {
+        pub(crate) fn advance_clock(&self, milliseconds: u64) {
             self.milliseconds.fetch_add(milliseconds, Ordering::SeqCst);
         }
 
-        pub(crate) fn happen(&self) {
+        pub(crate) fn report_event(&self) {
             self.events.fetch_add(1, Ordering::SeqCst);
         }
 
-        pub(crate) fn watch(&self) -> u64 {
+        pub(crate) fn register_watcher(&self) -> u64 {
             let events = Arc::clone(&self.events);
-            self.looks
+            self.cache
                 .register(Box::new(move || events.load(Ordering::SeqCst)))
         }
 
-        fn skills(&self) -> usize {
-            self.looks.catalog().entries().len()
+        fn skill_count(&self) -> usize {
+            self.cache.catalog().entries().len()
         }
     }
 
@@ -230,7 +239,7 @@ pub(crate) mod tests {
         let fixture = Fixture::new();
         for number in 1..4 {
             fixture.skill(&format!("s{number}"));
-            assert_eq!(fixture.skills(), number);
+            assert_eq!(fixture.skill_count(), number);
         }
     }
 
@@ -238,55 +247,55 @@ pub(crate) mod tests {
     fn changes_without_events_are_seen_within_a_second() {
         let fixture = Fixture::new();
         fixture.skill("a");
-        fixture.watch();
-        assert_eq!(fixture.skills(), 1);
+        fixture.register_watcher();
+        assert_eq!(fixture.skill_count(), 1);
         fixture.skill("b");
         for _ in 0..2_000 {
-            assert_eq!(fixture.skills(), 1);
+            assert_eq!(fixture.skill_count(), 1);
         }
-        fixture.pass(999);
-        assert_eq!(fixture.skills(), 1);
-        fixture.pass(1);
-        assert_eq!(fixture.skills(), 2);
+        fixture.advance_clock(999);
+        assert_eq!(fixture.skill_count(), 1);
+        fixture.advance_clock(1);
+        assert_eq!(fixture.skill_count(), 2);
         fixture.skill("c");
-        fixture.pass(999);
+        fixture.advance_clock(999);
         assert_eq!(
-            fixture.skills(),
+            fixture.skill_count(),
             2,
             "the scan that found two is the last one"
         );
-        fixture.pass(1);
-        assert_eq!(fixture.skills(), 3);
+        fixture.advance_clock(1);
+        assert_eq!(fixture.skill_count(), 3);
     }
 
     #[test]
     fn an_event_causes_one_scan() {
         let fixture = Fixture::new();
-        fixture.watch();
-        assert_eq!(fixture.skills(), 0);
+        fixture.register_watcher();
+        assert_eq!(fixture.skill_count(), 0);
         fixture.skill("a");
-        fixture.happen();
-        assert_eq!(fixture.skills(), 1);
+        fixture.report_event();
+        assert_eq!(fixture.skill_count(), 1);
         fixture.skill("b");
-        assert_eq!(fixture.skills(), 1);
-        fixture.happen();
-        assert_eq!(fixture.skills(), 2);
+        assert_eq!(fixture.skill_count(), 1);
+        fixture.report_event();
+        assert_eq!(fixture.skill_count(), 2);
     }
 
     #[test]
     fn a_scan_from_before_a_watcher_change_is_stale() {
         let fixture = Fixture::new();
-        let first = fixture.watch();
-        assert_eq!(fixture.skills(), 0);
+        let first = fixture.register_watcher();
+        assert_eq!(fixture.skill_count(), 0);
         fixture.skill("a");
-        let second = fixture.watch();
-        assert_eq!(fixture.skills(), 1);
-        fixture.looks.unregister(first);
+        let second = fixture.register_watcher();
+        assert_eq!(fixture.skill_count(), 1);
+        fixture.cache.unregister(first);
         fixture.skill("b");
-        assert_eq!(fixture.skills(), 2);
+        assert_eq!(fixture.skill_count(), 2);
         fixture.skill("c");
-        assert_eq!(fixture.skills(), 2, "the other watcher is active");
-        fixture.looks.unregister(second);
-        assert_eq!(fixture.skills(), 3);
+        assert_eq!(fixture.skill_count(), 2, "the other watcher is active");
+        fixture.cache.unregister(second);
+        assert_eq!(fixture.skill_count(), 3);
     }
 }

@@ -36,6 +36,8 @@ pub(crate) fn skill_name_schema(runtime: &SkillRuntime, catalog: &Catalog) -> Va
         .filter(|entry| runtime.is_model_invocable(entry))
         .map(|entry| entry.name().as_str())
         .collect();
+    // Ambiguous names occur several times, next to each other, and the values of an `enum` should
+    // be unique.
     names.dedup();
     let bytes: usize = names.iter().map(|name| name.len()).sum();
     if names.is_empty() || names.len() > MAX_ENUM_NAMES || bytes > MAX_ENUM_BYTES {

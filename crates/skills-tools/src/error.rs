@@ -26,8 +26,8 @@ pub struct ToolError {
 
 /// Classifies a [`ToolError`].
 ///
-/// Codes are stable and part of the output schema of every tool; [`as_str`](Self::as_str) returns
-/// the text that results contain, such as `not_found`.
+/// Codes are stable and contained in the `error` member of results; [`as_str`](Self::as_str)
+/// returns their text, such as `not_found`. Later versions may add codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

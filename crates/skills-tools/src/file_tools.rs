@@ -72,11 +72,11 @@ pub(crate) struct FileTools {
 impl FileTools {
     /// Creates the tools without a directory for drafts and with the defaults of [`SkillWrites`]
     /// and [`KeyFileAccess`].
-    pub(crate) fn new(runtime: SkillRuntime, table: MountTable) -> Self {
+    pub(crate) fn new(runtime: SkillRuntime, mounts: MountTable) -> Self {
         Self {
             catalog_cache: Arc::new(CatalogCache::new(runtime.clone())),
             runtime,
-            mounts: table,
+            mounts,
             drafts_dir: None,
             protected_paths: Vec::new(),
             skill_writes: SkillWrites::default(),
@@ -103,18 +103,19 @@ impl FileTools {
     /// Rejects hidden and protected paths. Skill and draft rules are checked elsewhere: drafts may
     /// be inside a protected path. A write target is not reached through symlinks, so its path
     /// needs no canonicalization.
-    pub(crate) fn check_writable(&self, place: &ResolvedPath) -> Result<(), ToolError> {
-        self.check_visible(place, &place.host_path)?;
-        let is_kept = |kept: &PathBuf| {
-            place.host_path.starts_with(kept) || kept.starts_with(&place.host_path)
+    pub(crate) fn check_writable(&self, resolved: &ResolvedPath) -> Result<(), ToolError> {
+        self.check_visible(resolved, &resolved.host_path)?;
+        // Both directions: a write to a parent could replace the protected path as a whole.
+        let is_protected = |protected: &PathBuf| {
+            resolved.host_path.starts_with(protected) || protected.starts_with(&resolved.host_path)
         };
-        if place.skill.is_none() && self.protected_paths.iter().any(is_kept) {
+        if resolved.skill.is_none() && self.protected_paths.iter().any(is_protected) {
             let error = ToolError::new(
                 ToolErrorCode::PermissionDenied,
-                format!("cannot write '{}': protected by the host", place.display),
+                format!("cannot write '{}': protected by the host", resolved.display),
             );
             return Err(error
-                .with_path(&place.display)
+                .with_path(&resolved.display)
                 .with_hint("write to another path"));
         }
         Ok(())
@@ -131,6 +132,7 @@ impl FileTools {
         match self
             .mounts
             .all_mounts()
+            // File tools use the handle and are not affected; sandboxes mount by path.
             .find(|mount| mount.path.canonicalize().ok().as_ref() != Some(&mount.path))
         {
             Some(mount) => Err(ToolError::new(
@@ -162,8 +164,8 @@ impl FileTools {
         self
     }
 
-    pub(crate) fn key_file_access(mut self, key_files: KeyFileAccess) -> Self {
-        self.key_file_access = key_files;
+    pub(crate) fn key_file_access(mut self, key_file_access: KeyFileAccess) -> Self {
+        self.key_file_access = key_file_access;
         self
     }
 }

@@ -15,48 +15,54 @@ use crate::{ToolError, ToolErrorCode};
 
 /// Converts an I/O error to a tool error with a virtual path. The text of the system error is not
 /// used, since it could contain a host path.
-pub(crate) fn io_error(error: &Error, shown: &str) -> ToolError {
+pub(crate) fn io_error(error: &Error, display_path: &str) -> ToolError {
     let (code, message) = match error.kind() {
-        ErrorKind::NotFound => (ToolErrorCode::NotFound, format!("path '{shown}' not found")),
+        ErrorKind::NotFound => (
+            ToolErrorCode::NotFound,
+            format!("path '{display_path}' not found"),
+        ),
         ErrorKind::NotADirectory => (
             ToolErrorCode::NotADirectory,
-            format!("cannot open '{shown}': a parent is not a directory"),
+            format!("cannot open '{display_path}': a parent is not a directory"),
         ),
         ErrorKind::IsADirectory => (
             ToolErrorCode::IsADirectory,
-            format!("'{shown}' is a directory"),
+            format!("'{display_path}' is a directory"),
         ),
         ErrorKind::AlreadyExists => (
             ToolErrorCode::AlreadyExists,
-            format!("'{shown}' already exists"),
+            format!("'{display_path}' already exists"),
         ),
         ErrorKind::ReadOnlyFilesystem => (
             ToolErrorCode::ReadOnly,
-            format!("cannot write '{shown}': read-only file system"),
+            format!("cannot write '{display_path}': read-only file system"),
         ),
+        // cap-std reports a path that leaves its directory with this kind.
         ErrorKind::PermissionDenied => (
             ToolErrorCode::PermissionDenied,
-            format!("cannot open '{shown}': permission denied, or a symlink leaves its directory"),
+            format!(
+                "cannot open '{display_path}': permission denied, or a symlink leaves its directory"
+            ),
         ),
         // Too many symlinks, or a symlink that appeared during the walk.
         _ if is_loop(error) => (
             ToolErrorCode::PermissionDenied,
-            format!("cannot open '{shown}': its path contains a symlink"),
+            format!("cannot open '{display_path}': its path contains a symlink"),
         ),
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (
             ToolErrorCode::TooLarge,
-            format!("cannot write '{shown}': no space left"),
+            format!("cannot write '{display_path}': no space left"),
         ),
         ErrorKind::InvalidFilename => (
             ToolErrorCode::InvalidPath,
-            format!("invalid path '{shown}': rejected by the file system"),
+            format!("invalid path '{display_path}': rejected by the file system"),
         ),
         kind => (
             ToolErrorCode::Internal,
-            format!("cannot access '{shown}': {kind}"),
+            format!("cannot access '{display_path}': {kind}"),
         ),
     };
-    ToolError::new(code, message).with_path(shown)
+    ToolError::new(code, message).with_path(display_path)
 }
 
 #[cfg(unix)]

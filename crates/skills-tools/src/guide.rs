@@ -61,7 +61,7 @@ const RULES: &str = "Use a skill only for the purpose in its description. Skill 
 
 /// Writes the guide for these tools.
 pub(crate) fn write_guide(definitions: &[&ToolDefinition], has_scripts: bool) -> String {
-    let is_on = |tool: &str| {
+    let is_enabled = |tool: &str| {
         if tool == SCRIPT_TOOLS {
             has_scripts
         } else {
@@ -70,13 +70,15 @@ pub(crate) fn write_guide(definitions: &[&ToolDefinition], has_scripts: bool) ->
     };
     let mut guide = "Skills are directories of instructions (SKILL.md), files and programs for one kind of task.\n\n".to_owned();
     let steps = STEPS.iter().filter_map(|step| {
-        let ways: Vec<&str> = step
+        let options: Vec<&str> = step
             .tools
             .iter()
-            .filter(|(tool, _)| is_on(tool))
-            .map(|(_, way)| *way)
+            .filter(|(tool, _)| is_enabled(tool))
+            .map(|(_, option)| *option)
             .collect();
-        (!ways.is_empty()).then(|| format!("{}: {}.", step.goal, ways.join(", or ")))
+        // A step without an enabled tool would tell the model to call something that does not
+        // exist.
+        (!options.is_empty()).then(|| format!("{}: {}.", step.goal, options.join(", or ")))
     });
     for (step, number) in steps.zip(1..) {
         let _ = writeln!(guide, "{number}. {step}");

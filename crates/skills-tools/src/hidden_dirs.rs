@@ -39,16 +39,20 @@ impl HiddenDirs {
 
 /// Canonicalizes the existing part of a path.
 pub(crate) fn canonicalize_existing(path: &Path) -> PathBuf {
-    let there = path
-        .ancestors()
-        .find_map(|above| Some((above.canonicalize().ok()?, path.strip_prefix(above).ok()?)));
-    there.map_or_else(
+    // The directory may be created later, so the longest existing part is resolved.
+    let found = path.ancestors().find_map(|ancestor| {
+        Some((
+            ancestor.canonicalize().ok()?,
+            path.strip_prefix(ancestor).ok()?,
+        ))
+    });
+    found.map_or_else(
         || path.to_owned(),
-        |(above, rest)| {
+        |(ancestor, rest)| {
             if rest.as_os_str().is_empty() {
-                above
+                ancestor
             } else {
-                above.join(rest)
+                ancestor.join(rest)
             }
         },
     )

@@ -27,6 +27,28 @@ const SYSTEM_DIRECTORIES: [&str; 20] = [
 /// Tools reach the files as `NAME/PATH`, programs as `/NAME/PATH`. The directory is opened when the
 /// tool set is built and remains the same even if another directory is moved to its path. Mounts
 /// must not overlap.
+///
+/// ```
+/// use serde_json::json;
+/// use skills_tools::runtime::SkillRuntime;
+/// use skills_tools::{CallContext, Mount, ToolSet};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let directory = tempfile::tempdir()?;
+/// std::fs::write(directory.path().join("notes.txt"), "hello")?;
+/// let tools = ToolSet::builder(SkillRuntime::builder().build())
+///     .mount(Mount::read_only("data", directory.path()))
+///     .build()?;
+/// let context = CallContext::default();
+/// let read = tools.call("skills_read", json!({"path": "data/notes.txt"}), &context).await?;
+/// assert_eq!(read.structured["content"], "hello");
+/// let change = json!({"path": "data/notes.txt", "content": "bye"});
+/// let written = tools.call("skills_write", change, &context).await?;
+/// assert_eq!(written.code(), Some("read_only"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Mount {
@@ -78,7 +100,9 @@ impl Mount {
         self
     }
 
-    /// Sets how many bytes the tools may write below the mount during the lifetime of the tool set.
+    /// Sets how many bytes the tools may write below the mount during the lifetime of the tool set,
+    /// 256 MiB by default. Overwritten and removed bytes count, too. Programs are limited by the
+    /// policy instead.
     pub fn quota_bytes(mut self, bytes: u64) -> Self {
         self.quota_bytes = bytes;
         self
@@ -174,6 +198,7 @@ impl MountTable {
         let workspace = workspace
             .map(|mount| {
                 OpenMount::open(Mount {
+                    // Tools and prompts name it `workspace`, so another name would not be found.
                     name: "workspace".to_owned(),
                     ..mount
                 })
@@ -195,6 +220,8 @@ impl MountTable {
                 return Err(Repr::DuplicateName { name: mount.name }.into());
             }
             let mount = OpenMount::open(mount)?;
+            // With two names for one file, the stricter permissions could be bypassed through the
+            // other name.
             let overlaps = |known: &&OpenMount| {
                 known.path.starts_with(&mount.path) || mount.path.starts_with(&known.path)
             };
@@ -237,6 +264,8 @@ impl MountTable {
                 .iter()
                 .filter_map(move |path| Some((mount, strip_prefix(path, parts)?)))
         });
+        // The given path of a mount can be a symlink below another mount; the longest match is
+        // meant.
         found.min_by_key(|(_, rest)| rest.len())
     }
 
@@ -256,9 +285,10 @@ impl OpenMount {
             name,
             directory,
             access,
-            host_path: mirror,
+            host_path: visibility,
             quota_bytes,
         } = mount;
+        // Resolved once at the start, so that later changes of symlinks do not move the mount.
         let path = match directory.canonicalize() {
             Ok(path) => path,
             Err(source) => {
@@ -278,6 +308,7 @@ impl OpenMount {
             }
             .into());
         }
+        // All file tools use this handle, whatever happens to the path.
         let handle = match Dir::open_ambient_dir(&path, ambient_authority()) {
             Ok(handle) => Arc::new(handle),
             Err(source) => {
@@ -289,7 +320,7 @@ impl OpenMount {
                 .into());
             }
         };
-        let mirrors = match mirror {
+        let host_paths = match visibility {
             HostPathVisibility::Hidden => Vec::new(),
             // A relative path depends on the working directory, so only the canonical path is used.
             HostPathVisibility::Visible if !directory.is_absolute() => vec![path.clone()],
@@ -301,7 +332,7 @@ impl OpenMount {
             path,
             access,
             quota: Arc::new(WriteQuota::new(quota_bytes)),
-            host_paths: mirrors,
+            host_paths,
         })
     }
 }
@@ -315,12 +346,13 @@ impl WriteQuota {
 
     /// Reserves bytes, or returns how many are left.
     pub(crate) fn reserve(&self, bytes: u64) -> Result<(), u64> {
-        let taken =
+        let updated =
             self.remaining_bytes
-                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
-                    left.checked_sub(bytes)
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |remaining| {
+                    // One atomic step, so that concurrent writes cannot exceed the quota together.
+                    remaining.checked_sub(bytes)
                 });
-        taken.map(|_| ())
+        updated.map(|_| ())
     }
 
     /// Returns bytes that were not written.
@@ -331,14 +363,24 @@ impl WriteQuota {
 
 impl fmt::Debug for WriteQuota {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Quota({})", self.remaining_bytes.load(Ordering::Relaxed))
+        write!(
+            f,
+            "WriteQuota({})",
+            self.remaining_bytes.load(Ordering::Relaxed)
+        )
     }
 }
 
 fn invalid_name_reason(name: &str) -> Option<&'static str> {
-    let is_one_of = |names: &[&str]| names.iter().any(|taken| name.eq_ignore_ascii_case(taken));
+    let is_one_of = |names: &[&str]| {
+        names
+            .iter()
+            .any(|reserved| name.eq_ignore_ascii_case(reserved))
+    };
     match () {
         () if is_one_of(&RESERVED_NAMES) => Some("the name is reserved"),
+        // Programs see mounts at the root, where such a name would hide the directory of the
+        // system.
         () if is_one_of(&SYSTEM_DIRECTORIES) => {
             Some("operating systems have a directory of that name")
         }
@@ -352,7 +394,7 @@ fn invalid_directory_reason(path: &Path) -> Option<&'static str> {
     }
     KERNEL_FILE_SYSTEMS
         .iter()
-        .any(|never| path.starts_with(never))
+        .any(|file_system| path.starts_with(file_system))
         .then_some("kernel file systems cannot be mounted")
 }
 
@@ -369,6 +411,7 @@ fn strip_prefix<'a>(path: &Path, parts: &'a [String]) -> Option<&'a [String]> {
                 let (first, tail) = rest.split_first()?;
                 rest = (name == first.as_str()).then_some(tail)?;
             }
+            // Windows prefixes and `..` never match a virtual path.
             _ => return None,
         }
     }
@@ -452,7 +495,7 @@ mod tests {
     #[test]
     fn reserved_names_and_directories_are_rejected() {
         let directory = tempfile::tempdir().unwrap();
-        let refused = |mounts: Vec<Mount>| MountTable::new(None, mounts).unwrap_err().to_string();
+        let error_of = |mounts: Vec<Mount>| MountTable::new(None, mounts).unwrap_err().to_string();
         for name in [
             "skills",
             "workspace",
@@ -466,7 +509,7 @@ mod tests {
             "Tmp",
             "usr",
         ] {
-            let message = refused(vec![Mount::read_only(name, directory.path())]);
+            let message = error_of(vec![Mount::read_only(name, directory.path())]);
             assert!(
                 message.contains("invalid mount name"),
                 "{name:?}: {message}"
@@ -476,12 +519,12 @@ mod tests {
             Mount::read_only("a", directory.path()),
             Mount::writable("a", directory.path()),
         ];
-        assert_eq!(refused(twice), "duplicate mount name `a`");
+        assert_eq!(error_of(twice), "duplicate mount name `a`");
         assert!(
-            refused(vec![Mount::read_only("all", "/")]).contains("the root of the file system")
+            error_of(vec![Mount::read_only("all", "/")]).contains("the root of the file system")
         );
         assert!(
-            refused(vec![Mount::read_only(
+            error_of(vec![Mount::read_only(
                 "gone",
                 directory.path().join("gone")
             )])
@@ -490,7 +533,7 @@ mod tests {
         if cfg!(target_os = "linux") {
             for path in ["/proc", "/proc/self", "/sys", "/dev"] {
                 assert!(
-                    refused(vec![Mount::read_only("kernel", path)]).contains("cannot be mounted"),
+                    error_of(vec![Mount::read_only("kernel", path)]).contains("cannot be mounted"),
                     "{path}"
                 );
             }

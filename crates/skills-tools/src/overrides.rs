@@ -130,7 +130,8 @@ impl OverrideError {
 
 impl OverrideStore {
     /// Stores overrides in a file that only its owner can access. The file and its directory are
-    /// created with the first override. Several processes can share the file.
+    /// created with the first override. Several processes can share the file, which is locked while
+    /// it is changed and read again for each call.
     #[must_use]
     pub fn in_file(path: impl Into<PathBuf>) -> Self {
         Self {
@@ -159,22 +160,23 @@ impl OverrideStore {
     }
 
     /// Removes the override of a script, and returns whether there was one.
-    pub(crate) fn remove(&self, identity: &ScriptId) -> Result<bool, OverrideError> {
-        let without = |all: &mut Vec<OverrideRecord>| {
-            let before = all.len();
-            all.retain(|known| known.script_id != *identity);
-            all.len() != before
+    pub(crate) fn remove(&self, script_id: &ScriptId) -> Result<bool, OverrideError> {
+        let remove_record = |records: &mut Vec<OverrideRecord>| {
+            let old_len = records.len();
+            records.retain(|record| record.script_id != *script_id);
+            records.len() != old_len
         };
         let Some(file) = &self.file else {
-            return Ok(without(
+            return Ok(remove_record(
                 &mut self.memory.lock().unwrap_or_else(PoisonError::into_inner),
             ));
         };
+        // Other processes may share the file, so it is locked from reading to replacing.
         let _lock = file.lock().map_err(|source| io_error(file, source))?;
-        let mut entered = read_file(file)?;
-        let is_changed = without(&mut entered);
+        let mut records = read_file(file)?;
+        let is_changed = remove_record(&mut records);
         if is_changed {
-            write_file(file, entered)?;
+            write_file(file, records)?;
         }
         Ok(is_changed)
     }
@@ -182,24 +184,26 @@ impl OverrideStore {
     /// Merges `change` into the override of a script; fields that are `None` stay.
     pub(crate) fn merge(
         &self,
-        identity: ScriptId,
+        script_id: ScriptId,
         change: ToolOverride,
     ) -> Result<(), OverrideError> {
+        // It would stop each run at once, while callers may expect it to mean no timeout.
         if change.timeout_ms == Some(0) {
             return Err(Repr::ZeroTimeout.into());
         }
         let Some(file) = &self.file else {
             merge_record(
                 &mut self.memory.lock().unwrap_or_else(PoisonError::into_inner),
-                identity,
+                script_id,
                 change,
             );
             return Ok(());
         };
+        // Other processes may share the file, so it is locked from reading to replacing.
         let _lock = file.lock().map_err(|source| io_error(file, source))?;
-        let mut entered = read_file(file)?;
-        merge_record(&mut entered, identity, change);
-        write_file(file, entered)
+        let mut records = read_file(file)?;
+        merge_record(&mut records, script_id, change);
+        write_file(file, records)
     }
 }
 
@@ -207,25 +211,28 @@ impl OverrideStore {
 pub(crate) struct OverrideSnapshot(Vec<OverrideRecord>);
 
 impl OverrideSnapshot {
-    pub(crate) fn get(&self, identity: &ScriptId) -> ToolOverride {
+    pub(crate) fn get(&self, script_id: &ScriptId) -> ToolOverride {
         self.0
             .iter()
-            .find(|entered| entered.script_id == *identity)
-            .map(|entered| entered.settings.clone())
+            .find(|record| record.script_id == *script_id)
+            .map(|record| record.settings.clone())
             .unwrap_or_default()
     }
 }
 
-fn merge_record(all: &mut Vec<OverrideRecord>, identity: ScriptId, change: ToolOverride) {
-    match all.iter_mut().find(|known| known.script_id == identity) {
-        Some(known) => {
-            let before = &mut known.settings;
-            before.enabled = change.enabled.or(before.enabled);
-            before.description = change.description.or(before.description.take());
-            before.timeout_ms = change.timeout_ms.or(before.timeout_ms);
+fn merge_record(records: &mut Vec<OverrideRecord>, script_id: ScriptId, change: ToolOverride) {
+    match records
+        .iter_mut()
+        .find(|record| record.script_id == script_id)
+    {
+        Some(record) => {
+            let settings = &mut record.settings;
+            settings.enabled = change.enabled.or(settings.enabled);
+            settings.description = change.description.or(settings.description.take());
+            settings.timeout_ms = change.timeout_ms.or(settings.timeout_ms);
         }
-        None => all.push(OverrideRecord {
-            script_id: identity,
+        None => records.push(OverrideRecord {
+            script_id,
             settings: change,
         }),
     }
@@ -239,6 +246,7 @@ fn read_file(file: &PrivateFile) -> Result<Vec<OverrideRecord>, OverrideError> {
         path: file.path().to_owned(),
         source,
     })?;
+    // Writing it back would lose fields that this version does not know, such as a restriction.
     if content.version > VERSION {
         return Err(Repr::UnsupportedVersion {
             path: file.path().to_owned(),
@@ -255,6 +263,7 @@ fn write_file(file: &PrivateFile, overrides: Vec<OverrideRecord>) -> Result<(), 
         overrides,
     })
     .map_err(io::Error::from);
+    // Replaced as a whole, so that a crash leaves the old or the new overrides.
     text.and_then(|text| file.replace(&text))
         .map_err(|source| io_error(file, source))
 }

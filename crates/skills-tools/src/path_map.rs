@@ -13,11 +13,13 @@ pub(crate) struct PathMap {
 
 impl PathMap {
     /// Adds a host directory.
-    pub(crate) fn add(mut self, host: &Path, shown: impl Into<String>) -> Self {
+    pub(crate) fn add(mut self, host: &Path, virtual_path: impl Into<String>) -> Self {
         let host = host.to_string_lossy().trim_end_matches('/').to_owned();
         if !host.is_empty() && !self.pairs.iter().any(|(known, _)| *known == host) {
-            self.pairs.push((host, shown.into()));
+            self.pairs.push((host, virtual_path.into()));
             self.pairs
+                // Longer paths first: a directory inside another one must not be shown with the
+                // name of the outer one.
                 .sort_by_key(|(host, _)| std::cmp::Reverse(host.len()));
         }
         self
@@ -44,13 +46,13 @@ impl PathMap {
     pub(crate) fn replace_in(&self, text: &str) -> String {
         self.pairs
             .iter()
-            .fold(text.to_owned(), |text, (host, shown)| {
-                replace_path(&text, host, shown)
+            .fold(text.to_owned(), |text, (host, virtual_path)| {
+                replace_path(&text, host, virtual_path)
             })
     }
 }
 
-fn replace_path(text: &str, host: &str, shown: &str) -> String {
+fn replace_path(text: &str, host: &str, virtual_path: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(host) {
@@ -67,7 +69,8 @@ fn replace_path(text: &str, host: &str, shown: &str) -> String {
             || ends_with_escape_sequence(&out);
         let ends = !after.starts_with(is_name_char)
             || after.starts_with(['.', '-']) && !after[1..].starts_with(is_name_char);
-        out.push_str(if begins && ends { shown } else { host });
+        out.push_str(if begins && ends { virtual_path } else { host });
+        // The replacement is not searched again, so that a virtual path cannot be replaced twice.
         rest = after;
     }
     out.push_str(rest);
@@ -94,10 +97,11 @@ mod tests {
 
     #[test]
     fn only_whole_paths_are_replaced() {
-        let shown = PathMap::default()
+        let virtual_path = PathMap::default()
             .add(Path::new("/tmp/work"), "/workspace")
             .add(Path::new("/tmp/work/skills/pdf"), "/skills/pdf");
-        let check = |text: &str, expected: &str| assert_eq!(shown.replace_in(text), expected);
+        let check =
+            |text: &str, expected: &str| assert_eq!(virtual_path.replace_in(text), expected);
         check(
             "at /tmp/work/a.txt, in /tmp/work.",
             "at /workspace/a.txt, in /workspace.",

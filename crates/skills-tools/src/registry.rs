@@ -49,13 +49,13 @@ pub(crate) struct RegistryOptions {
 impl ScriptToolRegistry {
     pub(crate) fn new(
         scripts: Arc<ScriptIndex>,
-        known: OverrideSnapshot,
-        terms: RegistryOptions,
+        overrides: OverrideSnapshot,
+        options: RegistryOptions,
     ) -> Self {
         Self {
             scripts,
-            overrides: known,
-            options: terms,
+            overrides,
+            options,
         }
     }
 
@@ -82,8 +82,8 @@ impl ScriptToolRegistry {
             .filter(move |script| script.script_id.skill == skill);
         of_skill
             .map(|script| self.entry(script))
-            .filter(|listed| listed.is_enabled)
-            .map(|listed| listed.name().to_owned())
+            .filter(|entry| entry.is_enabled)
+            .map(|entry| entry.name().to_owned())
     }
 
     /// Returns the warnings for the host application: ambiguous tool names, scripts that are not
@@ -93,14 +93,14 @@ impl ScriptToolRegistry {
     }
 
     fn entry<'a>(&self, script: &'a IndexedScript) -> RegistryEntry<'a> {
-        let change = self.overrides.get(&script.script_id);
-        let is_enabled = change
+        let settings = self.overrides.get(&script.script_id);
+        let is_enabled = settings
             .enabled
             .unwrap_or(self.options.default_script_state == DefaultScriptState::Enabled);
         RegistryEntry {
             script,
             is_enabled,
-            settings: change,
+            settings,
         }
     }
 }
@@ -123,6 +123,8 @@ impl<'a> RegistryEntry<'a> {
         let path = format!("scripts/{file}");
         let source = entry
             .open()
+            // Read on every call: the index compares metadata only, and the content may have
+            // changed.
             .and_then(|files| files.read(&path, select::MAX_SCRIPT_BYTES));
         let source =
             source.map_err(|error| format!("skill `{skill}`: cannot read '{path}': {error}"))?;

@@ -78,6 +78,7 @@ impl ProgramTools {
     /// Finds a skill that may run by exact name, in the catalog that the call started with.
     fn find_runnable(&self, name: &str) -> Result<RunnableSkill, ToolError> {
         let (entry, is_draft) = self.files.find_cached_skill(name)?;
+        // Its content is whatever the model wrote. Only a user can make it a skill.
         if is_draft {
             let error = ToolError::new(
                 ToolErrorCode::ApprovalRequired,
@@ -97,7 +98,8 @@ impl ProgramTools {
                 "cannot read the tool overrides; nothing ran",
             )
         };
-        let change = self
+        // Read on every call, so that an operator can disable a script at any time.
+        let settings = self
             .overrides
             .snapshot()
             .map_err(failed)?
@@ -106,13 +108,13 @@ impl ProgramTools {
                 entry,
                 script,
             ));
-        if change
+        if settings
             .enabled
             .unwrap_or(self.default_script_state == DefaultScriptState::Enabled)
         {
             return Ok(());
         }
-        let message = match change.enabled {
+        let message = match settings.enabled {
             Some(_) => format!("script `{script}` is disabled by the operator"),
             None => format!("script `{script}` is not enabled by the operator"),
         };
@@ -128,11 +130,12 @@ impl ProgramTools {
         target: RunTarget<'_>,
         mut options: ExecutionOptions,
         deadline: &Deadline,
-        shown: &PathMap,
+        path_map: &PathMap,
     ) -> Result<CompletedRun, ToolError> {
-        let left_ms = deadline.remaining_ms();
-        options.timeout_ms = Some(left_ms);
-        let (ran, name) = match target {
+        let remaining_ms = deadline.remaining_ms();
+        // The time for the lookup counts, too, so that a call never takes longer than requested.
+        options.timeout_ms = Some(remaining_ms);
+        let (result, name) = match target {
             RunTarget::Skill(entry) => (
                 self.runtime
                     .execute_skill(&entry.directory().to_string_lossy(), options)
@@ -143,20 +146,24 @@ impl ProgramTools {
                 (self.runtime.execute_command(directory, options).await, None)
             }
         };
-        let artifacts = ran.map_err(|error| run_error(&error, name, shown))?;
-        let finished = ProgramOutput::from_artifacts(&artifacts, shown)?;
-        let seconds = deadline.timeout_seconds(reached_timeout_ms(&artifacts), left_ms);
+        let artifacts = result.map_err(|error| run_error(&error, name, path_map))?;
+        let output = ProgramOutput::from_artifacts(&artifacts, path_map)?;
+        let timeout_seconds =
+            deadline.timeout_seconds(reached_timeout_ms(&artifacts), remaining_ms);
         Ok(CompletedRun {
             artifacts,
-            output: finished,
-            timeout_seconds: seconds,
+            output,
+            timeout_seconds,
         })
     }
 
     /// Returns the options that all runs have in common.
     fn base_options(&self, context: &CallContext) -> ExecutionOptions {
         let mut options = ExecutionOptions::default();
+        // Standard input stays empty unless the caller sets it; scripts get their arguments on the
+        // command line.
         options.input_protocol = InputProtocol::ScriptRunner;
+        // Models cannot use more, and concurrent runs must not fill the memory.
         options.captured_bytes = Some(MAX_OUTPUT_BYTES);
         options.approver.clone_from(&context.approver);
         options.session.clone_from(&context.session);
@@ -167,23 +174,25 @@ impl ProgramTools {
 
 impl RunnableSkill {
     fn try_new(entry: Entry) -> Result<Self, ToolError> {
-        let gone = |_| {
+        let cannot_open = |_| {
             ToolError::new(
                 ToolErrorCode::SkillNotFound,
                 format!("cannot open the files of skill `{}`", entry.name()),
             )
         };
-        let files = entry.open().map_err(gone)?;
+        let files = entry.open().map_err(cannot_open)?;
         Ok(Self { entry, files })
     }
 
     /// Fails if the skill declares packages that its scripts need.
     fn check_dependencies(&self, script: Option<&str>) -> Result<(), ToolError> {
+        // Running it would fail with an import error, which models try to fix by installing
+        // packages.
         match dependencies::find_declared(&self.files, script) {
             None => Ok(()),
-            Some(needed) => {
+            Some(declared) => {
                 let message = format!(
-                    "Failed to setup environment: {needed}, and installing packages is not supported"
+                    "Failed to setup environment: {declared}, and installing packages is not supported"
                 );
                 Err(ToolError::new(ToolErrorCode::SetupFailed, message)
                     .with_hint("ask the user to rewrite the script with the standard library only"))
@@ -209,15 +218,18 @@ impl Deadline {
 
     /// Returns the remaining time in milliseconds, at least 1.
     fn remaining_ms(&self) -> u64 {
-        let left = self.limit.saturating_sub(self.started.elapsed());
-        u64::try_from(left.as_millis()).unwrap_or(u64::MAX).max(1)
+        let remaining = self.limit.saturating_sub(self.started.elapsed());
+        u64::try_from(remaining.as_millis())
+            .unwrap_or(u64::MAX)
+            // 0 would mean the default timeout of the runtime.
+            .max(1)
     }
 
     /// Returns the timeout in seconds as messages show it: the requested one, or the ceiling of the
     /// policy if that is lower.
-    fn timeout_seconds(&self, reached_ms: Option<u64>, given_ms: u64) -> String {
+    fn timeout_seconds(&self, reached_ms: Option<u64>, requested_ms: u64) -> String {
         let limit = match reached_ms {
-            Some(reached) if reached < given_ms => Duration::from_millis(reached),
+            Some(reached) if reached < requested_ms => Duration::from_millis(reached),
             _ => self.limit,
         };
         limit.as_secs_f64().to_string()
@@ -226,16 +238,17 @@ impl Deadline {
 
 /// Parses the hosts that a call requests.
 fn parse_hosts(names: &[String]) -> Result<Vec<HostPattern>, ToolError> {
-    let read = |name: &String| {
-        let wrong = |error: skills_runtime::policy::PolicyError| {
+    let parse = |name: &String| {
+        let invalid = |error: skills_runtime::policy::PolicyError| {
             ToolError::new(
                 ToolErrorCode::InvalidArguments,
                 format!("invalid `network`: {error}"),
             )
         };
-        name.parse::<HostPattern>().map_err(wrong)
+        // The syntax of rules, so that a user can allow exactly what was requested.
+        name.parse::<HostPattern>().map_err(invalid)
     };
-    names.iter().map(read).collect()
+    names.iter().map(parse).collect()
 }
 
 fn stdin_bytes(text: Option<&String>) -> Option<Vec<u8>> {

@@ -24,6 +24,7 @@ impl ArgumentValidator {
     /// Compiles a schema. Patterns are matched in linear time.
     pub(crate) fn new(schema: &Value) -> Result<Self, ToolError> {
         let built = jsonschema::draft202012::options()
+            // Patterns come from skills; backtracking could take exponential time.
             .with_pattern_options(PatternOptions::regex())
             .build(schema);
         let failed = |_| {
@@ -50,6 +51,7 @@ impl ArgumentValidator {
         if mistakes.is_empty() {
             return Ok(());
         }
+        // Counted and not listed: arguments can have as many mistakes as values.
         let more = match errors.count() {
             0 => String::new(),
             more => format!("; and {more} more"),
@@ -63,20 +65,21 @@ impl ArgumentValidator {
 }
 
 fn describe_error(error: &ValidationError<'_>) -> String {
-    let (place, text) = (
+    let (location, text) = (
         escape_and_truncate(&error.instance_path().to_string(), MAX_LOCATION_CHARS),
         escape_and_truncate(&error_reason(error), MAX_ERROR_CHARS),
     );
-    if place.is_empty() {
+    if location.is_empty() {
         text
     } else {
-        format!("{place}: {text}")
+        format!("{location}: {text}")
     }
 }
 
 /// Replaces the value in the message of `jsonschema`, which begins with the value, however long it
 /// is.
 fn error_reason(error: &ValidationError<'_>) -> String {
+    // Its message repeats that of the inner error, and with it the value.
     if let ValidationErrorKind::PropertyNames { error } = error.kind() {
         return error_reason(error);
     }
@@ -99,6 +102,7 @@ fn escape_and_truncate(text: &str, max_characters: usize) -> String {
             c.to_string()
         }
     };
+    // The text contains parts of the arguments and goes into logs and terminals.
     let mut plain: String = text.chars().take(max_characters).map(escaped).collect();
     if text.chars().nth(max_characters).is_some() {
         plain.push('…');
@@ -135,14 +139,15 @@ pub(crate) fn output_schema(properties: Value, required: &[&str]) -> Value {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
         "properties": properties,
+        // Clients validate results against the schema, and failed calls have results, too.
         "anyOf": [{"required": required}, {"required": ["error"]}],
     })
 }
 
 /// Returns the schema of a virtual path.
-pub(crate) fn path_schema(what: &str) -> Value {
+pub(crate) fn path_schema(subject: &str) -> Value {
     let rules = "`workspace/PATH` or `PATH` for the workspace, `skills/NAME/PATH` for a skill, `MOUNT/PATH` for a mount. `..` is not allowed.";
-    json!({"type": "string", "maxLength": 4096, "description": format!("{what} {rules}")})
+    json!({"type": "string", "maxLength": 4096, "description": format!("{subject} {rules}")})
 }
 
 #[cfg(test)]
@@ -205,17 +210,21 @@ mod tests {
     #[test]
     fn further_mistakes_are_counted() {
         let properties = json!({"a": {"items": {"type": "string"}}});
-        let told = |count: usize| {
+        let expected = |count: usize| {
             (0..count)
                 .map(|at| format!("/a/{at}: 1 is not of type \"string\""))
                 .collect::<Vec<_>>()
                 .join("; ")
         };
-        check(properties.clone(), &json!({"a": [1, 1, 1, 1, 1]}), &told(5));
+        check(
+            properties.clone(),
+            &json!({"a": [1, 1, 1, 1, 1]}),
+            &expected(5),
+        );
         check(
             properties,
             &json!({"a": [1, 1, 1, 1, 1, 1, 1]}),
-            &format!("{}; and 2 more", told(5)),
+            &format!("{}; and 2 more", expected(5)),
         );
     }
 }

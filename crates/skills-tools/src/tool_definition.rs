@@ -66,14 +66,14 @@ pub enum ToolFormat {
 impl ToolDefinition {
     /// Renders the definition in a format.
     #[must_use]
-    pub fn render(&self, flavour: ToolFormat) -> Value {
+    pub fn render(&self, format: ToolFormat) -> Value {
         let Self {
             name,
             description,
             input_schema,
             ..
         } = self;
-        match flavour {
+        match format {
             ToolFormat::Mcp => json!(self),
             ToolFormat::OpenAi => {
                 json!({"type": "function", "function": {"name": name, "description": description, "parameters": input_schema}})

@@ -49,7 +49,8 @@ impl ToolOutput {
         }
     }
 
-    /// Returns the error code if the call failed.
+    /// Returns the error code if the call failed, such as `not_found`; see
+    /// [`ToolErrorCode`] for all codes.
     #[must_use]
     pub fn code(&self) -> Option<&str> {
         self.structured.get("error")?.get("code")?.as_str()

@@ -3,6 +3,7 @@
 mod builder;
 mod prompts;
 mod published_skills;
+mod script_tools;
 
 use std::sync::Arc;
 
@@ -13,12 +14,11 @@ use skills_runtime::{Catalog, SkillRuntime};
 use crate::builtin::{self, BuiltinKind, BuiltinTool};
 use crate::catalog_tools::CatalogTools;
 use crate::file_tools::FileTools;
-use crate::overrides::{OverrideError, OverrideStore, ToolOverride};
+use crate::overrides::{OverrideError, OverrideStore};
 use crate::publication::Publisher;
 use crate::registry::{RegistryOptions, ScriptScanner, ScriptToolEntry, ScriptToolRegistry};
 use crate::run::{ProgramTools, run_skill_script, script_tool, skills_bash, skills_run};
 use crate::schema::ArgumentValidator;
-use crate::script::ScriptTool;
 use crate::tool_definition::ToolDefinition;
 use crate::{CallContext, ScriptExecutor, ToolError, ToolErrorCode, ToolFormat, ToolOutput};
 
@@ -27,7 +27,33 @@ pub use builder::{DefaultScriptState, MissingEnv, ToolGroup, ToolSetBuildError, 
 /// Lists and calls the tools of a host application.
 ///
 /// Definitions are for a model, [`call`](Self::call) executes what the model requests; policy
-/// decides about permissions in between. Cheap to clone; clones share sessions and write quotas.
+/// decides about permissions in between. Paths in arguments and results are virtual, so a model
+/// never sees a path of the host. Cheap to clone; clones share sessions, write quotas and caches.
+///
+/// ```
+/// use serde_json::json;
+/// use skills_tools::runtime::{Root, Scope, SkillRuntime};
+/// use skills_tools::{CallContext, ToolSet};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let directory = tempfile::tempdir()?;
+/// # std::fs::create_dir_all(directory.path().join("greet/scripts"))?;
+/// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nSay hello.\n")?;
+/// # std::fs::write(directory.path().join("greet/scripts/hello.py"), "print('hello')\n")?;
+/// let root = Root::new(directory.path(), Scope::Custom);
+/// let runtime = SkillRuntime::builder().root(root).build();
+/// let tools = ToolSet::builder(runtime).build()?;
+/// let context = CallContext::default();
+/// let output = tools.call("load_skill", json!({"name": "greet"}), &context).await?;
+/// assert!(output.text.contains("Say hello."));
+/// assert_eq!(output.structured["path"], "skills/greet");
+/// // A mistake of the model is a result that it can correct.
+/// let output = tools.call("load_skill", json!({"name": "great"}), &context).await?;
+/// assert_eq!(output.code(), Some("skill_not_found"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct ToolSet {
     pub(crate) inner: Arc<Inner>,
@@ -46,7 +72,7 @@ pub(crate) struct Inner {
 }
 
 impl ToolSet {
-    /// Returns a builder for the tools of a runtime.
+    /// Returns a builder for the tools of a runtime, with the defaults of [`ToolSetBuilder`].
     pub fn builder(runtime: SkillRuntime) -> ToolSetBuilder {
         ToolSetBuilder::new(runtime)
     }
@@ -55,7 +81,25 @@ impl ToolSet {
     /// of the catalog.
     ///
     /// The catalog is refreshed unless a watcher is active. Equal skills give equal definitions,
-    /// byte for byte. Performs blocking I/O.
+    /// byte for byte. Scripts that cannot be read are omitted; [`warnings`](Self::warnings) reports
+    /// them. Performs blocking I/O.
+    ///
+    /// ```
+    /// use skills_tools::runtime::{Root, Scope, SkillRuntime};
+    /// use skills_tools::{ToolGroup, ToolSet};
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// # std::fs::create_dir_all(directory.path().join("greet/scripts"))?;
+    /// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nSay hello.\n")?;
+    /// # std::fs::write(directory.path().join("greet/scripts/hello.py"), "print('hello')\n")?;
+    /// let root = Root::new(directory.path(), Scope::Custom);
+    /// let runtime = SkillRuntime::builder().root(root).build();
+    /// let tools = ToolSet::builder(runtime).tool_groups([ToolGroup::ScriptTools]).build()?;
+    /// let definitions = tools.definitions()?;
+    /// assert_eq!(definitions[0].name, "skill__greet__hello");
+    /// assert_eq!(definitions[0].description, "Execute hello from greet");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the tool overrides cannot be read.
@@ -69,69 +113,34 @@ impl ToolSet {
             let registry = self.registry(&catalog)?;
             let tools = registry
                 .scripts()
-                .filter(|listed| listed.is_enabled)
-                .filter_map(|listed| listed.load_tool().ok());
-            definitions.extend(tools.map(|registered| script_tool::definition(&registered)));
+                .filter(|entry| entry.is_enabled)
+                .filter_map(|entry| entry.load_tool().ok());
+            definitions.extend(tools.map(|tool| script_tool::definition(&tool)));
         }
         Ok(definitions)
     }
 
-    /// Renders the definitions in a format.
+    /// Renders the definitions in the format of a model API, in the order of
+    /// [`definitions`](Self::definitions). Performs blocking I/O.
+    ///
+    /// ```
+    /// use skills_tools::runtime::SkillRuntime;
+    /// use skills_tools::{ToolFormat, ToolGroup, ToolSet};
+    ///
+    /// let runtime = SkillRuntime::builder().build();
+    /// let tools = ToolSet::builder(runtime).tool_groups([ToolGroup::Catalog]).build()?;
+    /// let rendered = tools.render(ToolFormat::OpenAi)?;
+    /// assert_eq!(rendered[0]["function"]["name"], "search_skills");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`definitions`](Self::definitions).
-    pub fn render(&self, flavour: ToolFormat) -> Result<Vec<Value>, OverrideError> {
+    pub fn render(&self, format: ToolFormat) -> Result<Vec<Value>, OverrideError> {
         Ok(self
             .definitions()?
             .iter()
-            .map(|definition| definition.render(flavour))
-            .collect())
-    }
-
-    /// Returns warnings about the scripts of skills, for the host application: ambiguous tool
-    /// names, scripts that are not tools, ignored declarations, missing environment variables.
-    ///
-    /// # Errors
-    /// As [`definitions`](Self::definitions).
-    pub fn warnings(&self) -> Result<Vec<String>, OverrideError> {
-        let registry = self.registry(&self.catalog())?;
-        let mut notes = registry.warnings().to_vec();
-        for listed in registry.scripts() {
-            let of_tool = |registered: ScriptToolEntry| {
-                let ScriptTool {
-                    skill,
-                    file,
-                    warnings,
-                    ..
-                } = registered.tool;
-                warnings
-                    .into_iter()
-                    .map(|warning| format!("skill `{skill}`: `{file}`: {warning}"))
-                    .collect()
-            };
-            notes.extend(listed.load_tool().map_or_else(|note| vec![note], of_tool));
-        }
-        Ok(notes)
-    }
-
-    /// Returns the `allowed-tools` of a skill together with the tools of its own scripts.
-    ///
-    /// # Errors
-    /// As [`definitions`](Self::definitions).
-    pub fn allowed_tools(&self, skill: &str) -> Result<Vec<String>, OverrideError> {
-        let catalog = self.catalog();
-        let entry = catalog
-            .entries()
-            .iter()
-            .find(|entry| entry.name().as_str() == skill);
-        let written = entry
-            .map(|entry| entry.manifest().allowed_tools())
-            .unwrap_or_default();
-        let registry = self.registry(&catalog)?;
-        Ok(written
-            .iter()
-            .map(ToString::to_string)
-            .chain(registry.names_of_skill(skill))
+            .map(|definition| definition.render(format))
             .collect())
     }
 
@@ -157,18 +166,20 @@ impl ToolSet {
             arguments
         };
         let set = self.clone();
-        let asked = name.to_owned();
-        let plan = run_blocking(move || set.prepare(&asked, arguments)).await;
-        let runs = plan.as_ref().is_ok_and(PreparedCall::runs_program);
-        let outcome = match plan {
+        let tool_name = name.to_owned();
+        // Lookup, validation and the file tools block, so they run on the blocking pool.
+        let prepared = run_blocking(move || set.prepare(&tool_name, arguments)).await;
+        let runs_program = prepared.as_ref().is_ok_and(PreparedCall::runs_program);
+        let output = match prepared {
             Err(error) => Err(error),
             Ok(PreparedCall::Unknown { nearest }) => {
                 return Err(UnknownTool {
+                    // The name is client input of any length.
                     name: name.chars().take(MAX_NAME_CHARS).collect(),
                     nearest,
                 });
             }
-            Ok(PreparedCall::Done(outcome)) => outcome,
+            Ok(PreparedCall::Done(output)) => output,
             Ok(PreparedCall::Run(arguments)) => {
                 self.inner.program_tools.run(arguments, context).await
             }
@@ -181,56 +192,37 @@ impl ToolSet {
                     .run_skill_script(arguments, context)
                     .await
             }
-            Ok(PreparedCall::ScriptTool(registered, arguments)) => {
+            Ok(PreparedCall::ScriptTool(tool, arguments)) => {
                 self.inner
                     .program_tools
-                    .run_script_tool(&registered, &arguments, context)
+                    .run_script_tool(&tool, &arguments, context)
                     .await
             }
         };
-        if runs && self.inner.files.may_overlap_skills() {
-            let looks = Arc::clone(&self.inner.files.catalog_cache);
+        // The program may have written to a mount that contains skills, which a watcher has not
+        // reported yet.
+        if runs_program && self.inner.files.may_overlap_skills() {
+            let catalog_cache = Arc::clone(&self.inner.files.catalog_cache);
             // If the task panics, the next call fails with the reason.
-            let _ = run_blocking(move || Ok(looks.refresh())).await;
+            let _ = run_blocking(move || Ok(catalog_cache.refresh())).await;
         }
-        Ok(outcome.unwrap_or_else(ToolOutput::from))
+        Ok(output.unwrap_or_else(ToolOutput::from))
     }
 
     /// Ends a session: removes the private directory of its scripts and the approvals for the
-    /// session. Performs blocking I/O.
+    /// session.
+    ///
+    /// A directory that a program is still using is removed when that program ends. A later call
+    /// with the same session starts a new one. Performs blocking I/O.
     pub fn end_session(&self, session: &str) {
         self.inner.program_tools.sessions.remove(session);
         self.inner.runtime.clear_session_approvals(session);
     }
 
-    /// Sets overrides of a script tool permanently: enabled, description, timeout. Fields of
-    /// `change` that are `None` stay.
-    ///
-    /// # Errors
-    /// If no script has a tool of that name, enabled or not, and if the override cannot be stored.
-    pub fn set_override(&self, name: &str, change: ToolOverride) -> Result<(), OverrideError> {
-        let registry = self.registry(&self.catalog())?;
-        let registered = registry
-            .find_by_name(name)
-            .ok_or_else(|| OverrideError::unknown_tool(name))?;
-        self.inner
-            .overrides
-            .merge(registered.script_id().clone(), change)
-    }
-
-    /// Removes all overrides of a script tool, and returns whether there were any.
-    ///
-    /// # Errors
-    /// As [`set_override`](Self::set_override).
-    pub fn clear_override(&self, name: &str) -> Result<bool, OverrideError> {
-        let registry = self.registry(&self.catalog())?;
-        let registered = registry
-            .find_by_name(name)
-            .ok_or_else(|| OverrideError::unknown_tool(name))?;
-        self.inner.overrides.remove(registered.script_id())
-    }
-
     /// Returns an executor for scripts that applies the same overrides.
+    ///
+    /// It shares sessions and mounts with this tool set, so scripts that run through it see the
+    /// same directories as those that a model runs.
     #[must_use]
     pub fn executor(&self) -> ScriptExecutor {
         ScriptExecutor::with_programs(Arc::clone(&self.inner.program_tools))
@@ -240,8 +232,8 @@ impl ToolSet {
         self.inner.files.catalog_cache.catalog()
     }
 
-    pub(crate) fn has_group(&self, toolbox: ToolGroup) -> bool {
-        self.inner.groups.contains(&toolbox)
+    pub(crate) fn has_group(&self, group: ToolGroup) -> bool {
+        self.inner.groups.contains(&group)
     }
 
     fn registry(&self, catalog: &Arc<Catalog>) -> Result<ScriptToolRegistry, OverrideError> {
@@ -257,16 +249,18 @@ impl ToolSet {
         self.inner
             .groups
             .iter()
-            .flat_map(|toolbox| builtin::builtin_tools(*toolbox))
+            .flat_map(|group| builtin::builtin_tools(*group))
     }
 
     /// Finds the tool, validates the arguments, and does all work that needs only file I/O.
     fn prepare(&self, name: &str, arguments: Value) -> Result<PreparedCall, ToolError> {
+        // Built-in tools first: a script tool can never take the name of one, since its name has a
+        // prefix.
         let Some(tool) = self.builtin_tools().find(|tool| tool.name == name) else {
             return self.prepare_script_tool(name, arguments);
         };
         let arguments = tool.validate(arguments)?;
-        let (files, knowledge) = (&self.inner.files, &self.inner.catalog_tools);
+        let (files, catalog_tools) = (&self.inner.files, &self.inner.catalog_tools);
         if matches!(tool.kind, BuiltinKind::Run | BuiltinKind::RunSkillScript) {
             // Refresh once, so that the program that runs is found in the current catalog without
             // another scan after waiting for an approval.
@@ -283,10 +277,10 @@ impl ToolSet {
                 PreparedCall::RunSkillScript(parse_arguments(arguments)?)
             }
             BuiltinKind::SearchSkills => {
-                PreparedCall::Done(knowledge.search(&parse_arguments(arguments)?))
+                PreparedCall::Done(catalog_tools.search(&parse_arguments(arguments)?))
             }
             BuiltinKind::LoadSkill => {
-                PreparedCall::Done(knowledge.load(&parse_arguments(arguments)?))
+                PreparedCall::Done(catalog_tools.load(&parse_arguments(arguments)?))
             }
             BuiltinKind::ReadSkillResource => {
                 PreparedCall::Done(files.read_skill_resource(&parse_arguments(arguments)?))
@@ -309,26 +303,32 @@ impl ToolSet {
         let found = registry
             .as_ref()
             .and_then(|registry| registry.find_by_name(name))
-            .filter(|listed| listed.is_enabled);
-        let Some(listed) = found else {
-            let on = registry
+            .filter(|entry| entry.is_enabled);
+        // A disabled tool is unknown, too: in both cases the list that the caller has is outdated.
+        let Some(entry) = found else {
+            let enabled_names = registry
                 .iter()
                 .flat_map(ScriptToolRegistry::scripts)
-                .filter(|listed| listed.is_enabled)
-                .map(|listed| listed.name());
+                .filter(|entry| entry.is_enabled)
+                .map(|entry| entry.name());
             return Ok(PreparedCall::Unknown {
-                nearest: nearest_name(name, self.builtin_tools().map(|tool| tool.name).chain(on)),
+                nearest: nearest_name(
+                    name,
+                    self.builtin_tools()
+                        .map(|tool| tool.name)
+                        .chain(enabled_names),
+                ),
             });
         };
-        let registered = listed
+        let tool = entry
             .load_tool()
             .map_err(|_| ToolError::new(ToolErrorCode::Conflict, "the script was removed"))?;
-        ArgumentValidator::new(&registered.tool.input_schema)?.validate(&arguments)?;
+        ArgumentValidator::new(&tool.tool.input_schema)?.validate(&arguments)?;
         let arguments = match arguments {
             Value::Object(arguments) => arguments,
             _ => serde_json::Map::new(),
         };
-        Ok(PreparedCall::ScriptTool(Box::new(registered), arguments))
+        Ok(PreparedCall::ScriptTool(Box::new(tool), arguments))
     }
 }
 
@@ -392,6 +392,7 @@ async fn run_blocking<T: Send + 'static>(
 fn nearest_name<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
     let scored = names
         .map(|known| (strsim::jaro_winkler(name, known), known))
+        // Less similar names are more often wrong than helpful.
         .filter(|(score, _)| *score > 0.85);
     scored
         .max_by(|a, b| a.0.total_cmp(&b.0))

@@ -47,23 +47,24 @@ pub(crate) fn list_prompts(runtime: &SkillRuntime, catalog: &Catalog) -> Vec<Ski
         .entries()
         .iter()
         .filter(|entry| runtime.is_user_invocable(entry));
-    let alone = callable.filter(|entry| {
+    // Clients address prompts by name and cannot choose between two.
+    let unambiguous = callable.filter(|entry| {
         matches!(
             catalog.find_by_name(entry.name().as_str()),
             Lookup::Found(_)
         )
     });
-    alone.map(SkillPrompt::from_entry).collect()
+    unambiguous.map(SkillPrompt::from_entry).collect()
 }
 
 /// Renders the text for a model when a user invokes a skill.
 pub(crate) fn render_prompt(
-    knowledge: &CatalogTools,
+    catalog_tools: &CatalogTools,
     catalog: &Catalog,
     name: &str,
     arguments: &str,
 ) -> Result<RenderedPrompt, ToolError> {
-    let refused = || {
+    let not_found = || {
         ToolError::new(
             ToolErrorCode::SkillNotFound,
             format!(
@@ -73,27 +74,30 @@ pub(crate) fn render_prompt(
         )
     };
     let entry = match catalog.find_by_name(name) {
-        Lookup::Found(entry) if knowledge.runtime.is_user_invocable(entry) => entry,
-        _ => return Err(refused()),
+        Lookup::Found(entry) if catalog_tools.runtime.is_user_invocable(entry) => entry,
+        _ => return Err(not_found()),
     };
     let SkillText {
         text,
-        is_truncated: is_cut,
+        is_truncated,
         manifest,
-    } = knowledge.load_text(entry, None)?;
+    } = catalog_tools.load_text(entry, None)?;
+    // Checked again: the file may have changed since the catalog was scanned.
     if !manifest.user_invocable() {
-        return Err(refused());
+        return Err(not_found());
     }
-    let (name, words) = (entry.name(), arguments.trim());
-    let request = if words.is_empty() {
+    let (name, input) = (entry.name(), arguments.trim());
+    // Not substituted into the skill: the text of the author must stay separate from that of the
+    // user.
+    let request = if input.is_empty() {
         format!("Use the skill {name}.")
     } else {
-        format!("Use the skill {name}: {words}")
+        format!("Use the skill {name}: {input}")
     };
     Ok(RenderedPrompt {
         description: SkillPrompt::from_entry(entry).description,
         text,
-        is_truncated: is_cut,
+        is_truncated,
         request,
     })
 }
@@ -145,24 +149,24 @@ mod tests {
             .root(Root::new(directory.path(), Scope::Custom))
             .build();
         let files = Arc::new(FileTools::new(runtime.clone(), MountTable::default()));
-        let knowledge = CatalogTools { runtime, files };
-        let catalog = knowledge.runtime.refresh();
-        knowledge.files.catalog_cache.register(Box::new(|| 0));
+        let catalog_tools = CatalogTools { runtime, files };
+        let catalog = catalog_tools.runtime.refresh();
+        catalog_tools.files.catalog_cache.register(Box::new(|| 0));
         let load = || {
-            knowledge.load(
+            catalog_tools.load(
                 &serde_json::from_value::<LoadArguments>(serde_json::json!({"name": "a"})).unwrap(),
             )
         };
-        assert!(render_prompt(&knowledge, &catalog, "a", "").is_ok() && load().is_ok());
+        assert!(render_prompt(&catalog_tools, &catalog, "a", "").is_ok() && load().is_ok());
         write("user-invocable: false\n");
         assert_eq!(
-            render_prompt(&knowledge, &catalog, "a", "")
+            render_prompt(&catalog_tools, &catalog, "a", "")
                 .unwrap_err()
                 .code,
             ToolErrorCode::SkillNotFound
         );
         write("disable-model-invocation: true\n");
         assert_eq!(load().unwrap_err().code, ToolErrorCode::PermissionDenied);
-        assert!(render_prompt(&knowledge, &catalog, "a", "").is_ok());
+        assert!(render_prompt(&catalog_tools, &catalog, "a", "").is_ok());
     }
 }

@@ -54,7 +54,7 @@ impl VirtualPath {
     /// # Errors
     /// As [`parse`](Self::parse), and for absolute paths and the directory itself.
     pub(crate) fn in_skill(name: &str, text: &str) -> Result<Self, ToolError> {
-        let of_skill = |problem| {
+        let invalid_skill_name = |problem| {
             ToolError::new(
                 ToolErrorCode::InvalidPath,
                 format!(
@@ -64,9 +64,9 @@ impl VirtualPath {
             )
         };
         if let Some(problem) = invalid_part_reason(name) {
-            return Err(of_skill(problem));
+            return Err(invalid_skill_name(problem));
         }
-        let below = || {
+        let parse_parts = || {
             check_text(text)?;
             let parts = split_parts(strip_dot_prefix(text).unwrap_or(text))?;
             match parts.len() {
@@ -76,7 +76,7 @@ impl VirtualPath {
             }
         };
         let hint = "pass a path relative to the skill directory, such as `references/table.md`";
-        let parts = match below() {
+        let parts = match parse_parts() {
             _ if text.starts_with('/') => {
                 return Err(invalid_path(text, "it is absolute").with_hint(hint));
             }
@@ -97,6 +97,7 @@ impl VirtualPath {
                 parts: split_parts(rest)?,
             });
         }
+        // `/workspace` and `/skills` are where programs see them, so models use these forms, too.
         let rest = text.strip_prefix('/');
         let mut parts = split_parts(rest.unwrap_or(text))?;
         let (anchor, is_named) = match parts.first().map(String::as_str) {
@@ -158,6 +159,7 @@ pub(crate) fn invalid_part_reason(part: &str) -> Option<&'static str> {
     if part.chars().any(is_invisible) {
         return Some("invisible characters");
     }
+    // A backslash is a separator on Windows, and a slash cannot be part of a component.
     if part.contains(['\\', '/']) {
         return Some("path separator in a component");
     }
@@ -173,19 +175,19 @@ pub(crate) fn invalid_part_reason(part: &str) -> Option<&'static str> {
 
 /// Escapes invisible characters of a text and truncates it.
 pub(crate) fn escape_for_display(text: &str) -> String {
-    let mut shown = String::new();
+    let mut escaped = String::new();
     for (index, c) in text.chars().enumerate() {
         if index == MAX_DISPLAY_CHARS {
-            shown.push('…');
+            escaped.push('…');
             break;
         }
         match c {
-            '\\' => shown.push_str("\\\\"),
-            c if is_invisible(c) => shown.extend(c.escape_default()),
-            c => shown.push(c),
+            '\\' => escaped.push_str("\\\\"),
+            c if is_invisible(c) => escaped.extend(c.escape_default()),
+            c => escaped.push(c),
         }
     }
-    shown
+    escaped
 }
 
 fn check_text(text: &str) -> Result<(), &'static str> {
@@ -246,6 +248,8 @@ fn has_encoded_separator(part: &str) -> bool {
         return false;
     }
     let mut text = part.to_ascii_lowercase();
+    // `%252e` becomes `.` if a client and a proxy decode once each. Each replacement shortens the
+    // text, so this ends.
     while text.contains("%25") {
         text = text.replace("%25", "%");
     }

@@ -67,38 +67,40 @@ impl ToolSet {
         options: WatchOptions,
         mut changed: impl FnMut() + Send + 'static,
     ) -> WatchHandle {
-        let counted = WatcherRegistration {
+        let registration = WatcherRegistration {
             catalog_cache: Arc::clone(&self.inner.files.catalog_cache),
             state: Arc::default(),
         };
-        let finder = self
+        let scanner = self
             .has_group(ToolGroup::ScriptTools)
             .then(|| Arc::clone(&self.inner.script_scanner));
         let runtime = self.inner.runtime.clone();
-        let mut known = finder
+        // Before the watcher starts, so that a change during its start is a difference.
+        let mut previous_index = scanner
             .as_ref()
-            .map(|finder| finder.refresh(&runtime.refresh()));
-        let of_thread = UnregisterOnDrop(counted.clone());
-        let looked = move |look: &ScanEvent| {
-            let now = finder
+            .map(|scanner| scanner.refresh(&runtime.refresh()));
+        let thread_registration = UnregisterOnDrop(registration.clone());
+        let on_scan = move |event: &ScanEvent| {
+            let now = scanner
                 .as_ref()
-                .map(|finder: &Arc<ScriptScanner>| finder.refresh(&runtime.catalog()));
-            let is_other = known
+                .map(|scanner: &Arc<ScriptScanner>| scanner.refresh(&runtime.catalog()));
+            let scripts_changed = previous_index
                 .as_ref()
                 .zip(now.as_ref())
-                .is_some_and(|(known, now)| known.differs_from(now));
-            known = now;
-            of_thread
+                .is_some_and(|(previous_index, now)| previous_index.differs_from(now));
+            previous_index = now;
+            thread_registration
                 .0
-                .update(look.is_event_driven.then_some(&look.event_count));
-            if look.change.is_some() || is_other {
+                // Registered only while events are complete; otherwise each call scans.
+                .update(event.is_event_driven.then_some(&event.event_count));
+            if event.change.is_some() || scripts_changed {
                 changed();
             }
         };
-        let watching = self.inner.runtime.watch(options, looked);
+        let watcher = self.inner.runtime.watch(options, on_scan);
         WatchHandle {
-            inner: Some(watching),
-            registration: counted,
+            inner: Some(watcher),
+            registration,
         }
     }
 }
@@ -117,6 +119,7 @@ impl WatchHandle {
 
 impl Drop for WatchHandle {
     fn drop(&mut self) {
+        // Stops the thread first: afterwards it cannot register again.
         self.inner = None;
         self.registration.unregister();
     }
@@ -126,14 +129,15 @@ impl WatcherRegistration {
     /// Updates the registration: calls rely on these events, or on none.
     fn update(&self, events: Option<&EventCount>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // Registered at most once; an ended registration never becomes active again.
         match (*state, events.cloned()) {
             (RegistrationState::Inactive, Some(events)) => {
                 *state = RegistrationState::Active(
                     self.catalog_cache.register(Box::new(move || events.get())),
                 )
             }
-            (RegistrationState::Active(watch), None) => {
-                self.catalog_cache.unregister(watch);
+            (RegistrationState::Active(id), None) => {
+                self.catalog_cache.unregister(id);
                 *state = RegistrationState::Inactive;
             }
             _ => {}
@@ -142,10 +146,10 @@ impl WatcherRegistration {
 
     fn unregister(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let RegistrationState::Active(watch) =
+        if let RegistrationState::Active(id) =
             std::mem::replace(&mut *state, RegistrationState::Ended)
         {
-            self.catalog_cache.unregister(watch);
+            self.catalog_cache.unregister(id);
         }
     }
 }
@@ -161,7 +165,7 @@ impl Drop for UnregisterOnDrop {
 
 impl std::fmt::Debug for WatcherRegistration {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Counted")
+        f.debug_struct("WatcherRegistration")
             .field("state", &self.state)
             .finish_non_exhaustive()
     }

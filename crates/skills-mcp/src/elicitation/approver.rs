@@ -42,13 +42,13 @@ struct ApproverState {
 
 impl ElicitationApprover {
     pub(crate) fn new(
-        way: ElicitationChannel,
-        offers: AllowedAnswers,
+        channel: ElicitationChannel,
+        allowed_answers: AllowedAnswers,
         cancellation: CancellationToken,
     ) -> Self {
         Self {
-            channel: way,
-            allowed_answers: offers,
+            channel,
+            allowed_answers,
             cancellation,
             state: Mutex::default(),
         }
@@ -76,13 +76,16 @@ impl ElicitationApprover {
     async fn ask_by_request(
         &self,
         peer: &Peer<RoleServer>,
-        ask: &Elicitation,
+        elicitation: &Elicitation,
     ) -> Result<Option<ApprovalResponse>, BoxError> {
+        // Progress notifications say that the call waits for the user, so that clients do not time
+        // out silently.
         let _waiting = WaitingGuard::start(self);
-        let asked = PendingElicitation::send(peer, ask).await?;
+        let pending = PendingElicitation::send(peer, elicitation).await?;
         tokio::select! {
+            // Dropping the pending prompt withdraws it from the client.
             () = self.cancellation.cancelled() => Ok(None),
-            result = asked.response() => Ok(ask.parse_answer(&result?)),
+            result = pending.response() => Ok(elicitation.parse_answer(&result?)),
         }
     }
 
@@ -90,13 +93,16 @@ impl ElicitationApprover {
     /// prompt becomes the result of the call.
     fn ask_by_result(
         &self,
-        given: Option<&(String, ElicitResult)>,
-        ask: Elicitation,
+        response: Option<&(String, ElicitResult)>,
+        elicitation: Elicitation,
     ) -> Result<Option<ApprovalResponse>, BoxError> {
-        match given.filter(|(fingerprint, _)| fingerprint == ask.question_digest()) {
-            Some((_, result)) => Ok(ask.parse_answer(result)),
+        // The digest must match: content or permissions may have changed since the user answered.
+        match response.filter(|(digest, _)| digest == elicitation.question_digest()) {
+            Some((_, result)) => Ok(elicitation.parse_answer(result)),
             None => {
-                self.state().pending.get_or_insert(ask);
+                // The first prompt only: the call ends with it, and later ones are asked for by the
+                // retry.
+                self.state().pending.get_or_insert(elicitation);
                 Err("approval is pending; the client retries with the response".into())
             }
         }
@@ -114,8 +120,8 @@ impl Approver for ElicitationApprover {
                     )
                     .await
                 }
-                ElicitationChannel::Result(given) => self.ask_by_result(
-                    given.as_ref(),
+                ElicitationChannel::Result(response) => self.ask_by_result(
+                    response.as_ref(),
                     Elicitation::try_new(question, self.allowed_answers)?,
                 ),
                 ElicitationChannel::None => {

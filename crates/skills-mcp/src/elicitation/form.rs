@@ -30,11 +30,11 @@ impl Elicitation {
     /// If it is too long to be read completely.
     pub(crate) fn try_new(
         question: &ApprovalRequest,
-        offers: AllowedAnswers,
+        allowed_answers: AllowedAnswers,
     ) -> Result<Self, BoxError> {
         Ok(Self {
             message: format_approval_request_in_full(question)?,
-            allowed_answers: offers.for_request(question),
+            allowed_answers: allowed_answers.for_request(question),
             question_digest: question_digest(question)?,
         })
     }
@@ -63,6 +63,7 @@ impl Elicitation {
                 "title": "Allow this?",
                 "description": "Nothing has run yet; no answer means deny.",
                 "enum": self.allowed_answers.choices().map(|(name, _)| name).collect::<Vec<_>>(),
+                // A client that submits the form unchanged denies.
                 "default": "deny",
             }},
             "required": ["decision"],
@@ -81,10 +82,10 @@ impl AllowedAnswers {
     /// Removes answers that do not apply to the request: without a digest nothing can be recognized
     /// again, and commands of a model are not approved permanently.
     fn for_request(self, question: &ApprovalRequest) -> Self {
-        let lasts = question.digest.is_some();
+        let is_identifiable = question.digest.is_some();
         Self {
-            session: self.session && lasts,
-            always: self.always && lasts && !question.is_ad_hoc,
+            session: self.session && is_identifiable,
+            always: self.always && is_identifiable && !question.is_ad_hoc,
         }
     }
 
@@ -117,6 +118,8 @@ impl AllowedAnswers {
                     .content
                     .as_ref()
                     .and_then(|content| content.get("decision")?.as_str());
+                // Compared with the offered choices: a client could send `allow_always` without
+                // having been offered it.
                 let chosen = self.choices().find(|(name, _)| Some(*name) == decision);
                 Some(chosen.map_or(ApprovalResponse::Deny, |(_, answer)| answer))
             }
@@ -146,10 +149,10 @@ mod tests {
 
     #[test]
     fn only_an_offered_answer_allows() {
-        let check = |action, content: Option<Value>, offers: AllowedAnswers, expected| {
+        let check = |action, content: Option<Value>, allowed: AllowedAnswers, expected| {
             let result = ElicitResult::new(action);
             let result = content.into_iter().fold(result, ElicitResult::with_content);
-            assert_eq!(offers.parse_answer(&result), expected, "{result:?}");
+            assert_eq!(allowed.parse_answer(&result), expected, "{result:?}");
         };
         let all = AllowedAnswers {
             session: true,

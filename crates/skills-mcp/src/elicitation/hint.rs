@@ -4,34 +4,37 @@ use skills_tools::runtime::policy::{ApprovalRequest, Permission, PermissionDecis
 
 /// Returns how the operator of the server can allow the request. Contains no host paths.
 pub(crate) fn allow_hint(question: &ApprovalRequest) -> String {
-    let mut ways = Vec::new();
+    let mut options = Vec::new();
+    // The name goes into a command line that a user may copy.
     let is_plain = question
         .name
         .chars()
         .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     // Commands of a model are not part of what `skills trust` approves.
     if !question.is_ad_hoc && question.digest.is_some() && is_plain {
-        ways.push(format!("run `skills trust {}`", question.name));
+        options.push(format!("run `skills trust {}`", question.name));
     }
     let rules: Option<Vec<String>> = question.pending.iter().map(allow_option).collect();
     if let Some(rules) =
+        // Rules do not approve content, so they alone would not help then.
         rules.filter(|rules| !rules.is_empty() && !question.requires_content_approval)
     {
-        ways.push(format!("start the server with `{}`", rules.join(" ")));
+        options.push(format!("start the server with `{}`", rules.join(" ")));
     }
-    let ways = if ways.is_empty() {
+    let options = if options.is_empty() {
         "add a rule that allows it".to_owned()
     } else {
-        ways.join(" or ")
+        options.join(" or ")
     };
-    format!("the client does not support elicitation; on the server, {ways}")
+    format!("the client does not support elicitation; on the server, {options}")
 }
 
 /// Returns the option that allows a permission, with `PATH` for paths; `None` if no rule can allow
 /// it.
-fn allow_option(verdict: &PermissionDecision) -> Option<String> {
+fn allow_option(decision: &PermissionDecision) -> Option<String> {
     let allow = |what: &str| Some(format!("--allow {what}"));
-    match verdict.permission() {
+    match decision.permission() {
+        // A placeholder, since the real path is a path of the host.
         Permission::Read(_) => allow("read:PATH"),
         Permission::Write(_) | Permission::WriteProtected { .. } => allow("write:PATH"),
         Permission::Host(pattern) => allow(&format!("network:{pattern}")),

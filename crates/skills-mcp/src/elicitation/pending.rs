@@ -28,8 +28,11 @@ impl PendingElicitation {
     ///
     /// # Errors
     /// If the client cannot be reached.
-    pub(super) async fn send(peer: &Peer<RoleServer>, ask: &Elicitation) -> Result<Self, BoxError> {
-        let request = ServerRequest::ElicitRequest(ElicitRequest::new(ask.form_params()?));
+    pub(super) async fn send(
+        peer: &Peer<RoleServer>,
+        elicitation: &Elicitation,
+    ) -> Result<Self, BoxError> {
+        let request = ServerRequest::ElicitRequest(ElicitRequest::new(elicitation.form_params()?));
         let RequestHandle { rx, id, .. } = peer
             .send_cancellable_request(request, PeerRequestOptions::no_options())
             .await?;
@@ -52,6 +55,7 @@ impl PendingElicitation {
         let answer = tokio::time::timeout(ANSWER_TIMEOUT, answer)
             .await
             .map_err(|_| "no answer within 290 s")?;
+        // Any response ends the prompt on the client, so dropping this need not cancel it.
         self.is_pending = false;
         match answer.map_err(|_| "the client disconnected")? {
             Ok(ClientResult::ElicitResult(result)) => Ok(result),
@@ -63,7 +67,8 @@ impl PendingElicitation {
 
 impl Drop for PendingElicitation {
     fn drop(&mut self) {
-        let Some(executor) = tokio::runtime::Handle::try_current()
+        // Outside of a runtime nothing can be sent; the client notices when the connection closes.
+        let Some(runtime) = tokio::runtime::Handle::try_current()
             .ok()
             .filter(|_| self.is_pending)
         else {
@@ -75,6 +80,6 @@ impl Drop for PendingElicitation {
             CancelledNotificationParam::new(Some(self.id.clone()), Some(reason)),
         );
         // A disconnected client need not be notified.
-        executor.spawn(async move { peer.notify_cancelled(cancelled).await });
+        runtime.spawn(async move { peer.notify_cancelled(cancelled).await });
     }
 }

@@ -23,6 +23,7 @@ pub(super) struct AccessLogEntry {
 
 impl AccessLogEntry {
     pub(super) fn new<B>(request: &Request<B>, known: &[&'static str]) -> Self {
+        // Other paths are arbitrary client input and could forge log lines.
         let path = known
             .iter()
             .find(|&&path| path == request.uri().path())
@@ -44,6 +45,7 @@ impl AccessLogEntry {
 
     pub(super) fn session(&mut self, id: &str) {
         let digest = Sha256::digest(id);
+        // Enough to correlate entries, too little to use the session.
         let part = digest.iter().take(6).fold(String::new(), |mut text, byte| {
             _ = write!(text, "{byte:02x}");
             text
@@ -58,6 +60,7 @@ impl AccessLogEntry {
 
 impl Drop for AccessLogEntry {
     fn drop(&mut self) {
+        // On drop, so that requests of clients that disconnect are logged, too.
         tracing::info!(
             method = self.method,
             path = self.path,

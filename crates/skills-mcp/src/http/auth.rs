@@ -39,6 +39,7 @@ impl Authenticator {
                     }
                     .into());
                 }
+                // One secret with two names would have an arbitrary principal.
                 if other.expose_secret() == token.expose_secret() {
                     return Err(Repr::DuplicateTokenSecret {
                         first: other.name().to_owned(),
@@ -49,14 +50,15 @@ impl Authenticator {
             }
         }
         let body_budget = BodyBudget::new(tokens.len(), limits.max_request_body_bytes);
-        let account = |principal| Arc::new(PrincipalLimits::new(principal, limits, &body_budget));
+        let with_limits =
+            |principal| Arc::new(PrincipalLimits::new(principal, limits, &body_budget));
         if tokens.is_empty() {
-            return Ok(Self::Anonymous(account(Principal::local())));
+            return Ok(Self::Anonymous(with_limits(Principal::local())));
         }
         let key = |token: &BearerToken| {
             (
                 Sha256::digest(token.expose_secret()).into(),
-                account(Principal::new(token.name())),
+                with_limits(Principal::new(token.name())),
             )
         };
         Ok(Self::Tokens(tokens.iter().map(key).collect()))
@@ -76,7 +78,7 @@ impl Authenticator {
         headers: &HeaderMap,
     ) -> Result<&Arc<PrincipalLimits>, Rejection> {
         match self {
-            Self::Anonymous(account) => Ok(account),
+            Self::Anonymous(principal_limits) => Ok(principal_limits),
             Self::Tokens(keys) => find_token(keys, bearer_token(headers)?),
         }
     }
@@ -86,6 +88,7 @@ type TokenDigest = [u8; 32];
 
 /// Returns the token of the only `Authorization` header, whose scheme is `Bearer` in any case.
 fn bearer_token(headers: &HeaderMap) -> Result<&[u8], Rejection> {
+    // With two headers, a proxy could have checked the other one.
     let Some(field) = single_value(headers, &AUTHORIZATION)? else {
         return Err(Rejection::MissingToken);
     };
@@ -105,11 +108,12 @@ fn find_token<'a>(
     keys: &'a [(TokenDigest, Arc<PrincipalLimits>)],
     token: &[u8],
 ) -> Result<&'a Arc<PrincipalLimits>, Rejection> {
-    let shown: TokenDigest = Sha256::digest(token).into();
+    let presented: TokenDigest = Sha256::digest(token).into();
+    // No early return: the position of the matching token must not be measurable.
     let mut found = None;
-    for (sum, account) in keys {
-        if bool::from(sum.ct_eq(&shown)) {
-            found = Some(account);
+    for (known, principal_limits) in keys {
+        if bool::from(known.ct_eq(&presented)) {
+            found = Some(principal_limits);
         }
     }
     found.ok_or(Rejection::InvalidToken)

@@ -31,10 +31,13 @@ impl BufferedBody {
             .get(CONTENT_LENGTH)
             .and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
         let length = declared.map_or(limit, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        // The client waits for permission to send, so an oversized body can be rejected before it
+        // is sent.
         if headers.contains_key(EXPECT) && declared.is_some() && length > limit {
             return Err(Rejection::TooLarge { limit });
         }
         let collected = collect_body(body, limit, budget, length.min(limit));
+        // A total timeout: a client that sends one byte at a time is never idle.
         tokio::time::timeout(limits.request_body_timeout, collected)
             .await
             .unwrap_or(Err(Rejection::BodyTimeout))
@@ -49,32 +52,35 @@ async fn collect_body(
     budget: &BodyBudget,
     length: usize,
 ) -> Result<BufferedBody, Rejection> {
-    let mut kept = Vec::new();
-    let mut taken = None;
-    let mut seen = 0_usize;
+    let mut buffer = Vec::new();
+    let mut permit = None;
+    let mut received = 0_usize;
     while let Some(frame) = body.frame().await {
         let Ok(bytes) = frame.map_err(|_| Rejection::IncompleteBody)?.into_data() else {
             continue;
         };
-        seen = seen.saturating_add(bytes.len());
-        if seen <= limit {
-            if seen > UNBUDGETED_BYTES && taken.is_none() {
-                taken = Some(budget.acquire(length).await?);
+        received = received.saturating_add(bytes.len());
+        if received <= limit {
+            // Acquired when the body turns out to be large, and for all of it at once: growing step
+            // by step could deadlock.
+            if received > UNBUDGETED_BYTES && permit.is_none() {
+                permit = Some(budget.acquire(length).await?);
             }
-            kept.extend_from_slice(&bytes);
+            buffer.extend_from_slice(&bytes);
             continue;
         }
-        (kept, taken) = (Vec::new(), None);
-        if seen > limit.saturating_mul(MAX_DISCARDED_BYTES) {
+        // Frees the memory at once; the rest is only counted.
+        (buffer, permit) = (Vec::new(), None);
+        if received > limit.saturating_mul(MAX_DISCARDED_BYTES) {
             break;
         }
     }
-    if seen > limit {
+    if received > limit {
         Err(Rejection::TooLarge { limit })
     } else {
         Ok(BufferedBody {
-            bytes: kept.into(),
-            permit: taken,
+            bytes: buffer.into(),
+            permit,
         })
     }
 }

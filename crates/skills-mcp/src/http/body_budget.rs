@@ -29,6 +29,7 @@ impl BodyBudget {
     /// Creates the budget for a number of principals. If there are several, each can use half of
     /// the total, so that none blocks all others.
     pub(super) fn new(principals: usize, max_body_bytes: usize) -> Self {
+        // Twice the largest body, so that two principals can send one at the same time.
         let all = BUDGET_KIBIBYTES.max(to_kibibytes(max_body_bytes).saturating_mul(2));
         let own_kibibytes = if principals > 1 { all / 2 } else { all };
         Self {
@@ -48,8 +49,9 @@ impl BodyBudget {
 
     /// Acquires memory for a body; waits for a short time if none is available.
     pub(super) async fn acquire(&self, bytes: usize) -> Result<BodyPermit, Rejection> {
+        // A body larger than the budget would wait forever; the body limit applies to it anyway.
         let kibibytes = to_kibibytes(bytes).min(self.principal_kibibytes);
-        let taken = async {
+        let permits = async {
             // The principal's own budget first: waiting for it takes nothing from others.
             let own = self.principal.clone().acquire_many_owned(kibibytes).await?;
             let all = self.total.clone().acquire_many_owned(kibibytes).await?;
@@ -58,7 +60,7 @@ impl BodyBudget {
                 _principal: own,
             })
         };
-        tokio::time::timeout(ACQUIRE_TIMEOUT, taken)
+        tokio::time::timeout(ACQUIRE_TIMEOUT, permits)
             .await
             .ok()
             .and_then(Result::ok)

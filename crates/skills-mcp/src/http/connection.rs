@@ -25,11 +25,14 @@ pub(super) async fn serve(
     // Responses are small and written at once; Nagle's algorithm would only delay them.
     _ = stream.set_nodelay(true);
     let stream = WriteTimeoutStream::new(stream, limits.write_timeout);
-    let watch = stream.disconnect_watch();
+    let disconnect_watch = stream.disconnect_watch();
+    // HTTP/1.1 only: timeouts and the disconnect watch are per connection, which HTTP/2 would share
+    // between requests.
     let mut builder = Builder::new(TokioExecutor::new()).http1_only();
     builder
         .http1()
         .timer(TokioTimer::new())
+        // Clients that send their headers slowly would hold connections.
         .header_read_timeout(limits.header_read_timeout);
     builder
         .http1()
@@ -37,7 +40,7 @@ pub(super) async fn serve(
         .max_buf_size(MAX_HEAD_BYTES);
     let mut connection =
         pin!(builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router)));
-    let answered = async {
+    let serving = async {
         tokio::select! {
             served = connection.as_mut() => served,
             () = stopping.cancelled() => {
@@ -47,10 +50,10 @@ pub(super) async fn serve(
         }
     };
     tokio::select! {
-        served = answered => if let Err(error) = served {
+        served = serving => if let Err(error) = served {
             tracing::debug!(error = %error, "connection failed");
         },
-        () = watch.disconnected() => tracing::debug!("client disconnected before the response"),
+        () = disconnect_watch.disconnected() => tracing::debug!("client disconnected before the response"),
     }
 }
 

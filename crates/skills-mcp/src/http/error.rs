@@ -32,6 +32,9 @@ impl HttpError {
 }
 
 /// Classifies an [`HttpError`].
+///
+/// Use it to point a user to the setting that is missing or invalid. All kinds except
+/// [`Io`](Self::Io) are found before the address is bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HttpErrorKind {

@@ -20,7 +20,7 @@ pub(super) struct AllowedHosts(Vec<Host>);
 impl AllowedHosts {
     /// Creates the list for an address: the loopback names if it is loopback, and the configured
     /// hosts.
-    pub(super) fn new(address: IpAddr, given: &[String]) -> Result<Self, HttpError> {
+    pub(super) fn new(address: IpAddr, configured: &[String]) -> Result<Self, HttpError> {
         let mut hosts = vec![];
         if address.is_loopback() {
             hosts.extend(["localhost", "127.0.0.1", "::1"].map(|name| Host {
@@ -32,7 +32,7 @@ impl AllowedHosts {
                 port: None,
             });
         }
-        for text in given {
+        for text in configured {
             hosts.push(Host::parse(text).ok_or_else(|| Repr::InvalidHost { text: text.clone() })?);
         }
         Ok(Self(hosts))
@@ -46,6 +46,7 @@ impl AllowedHosts {
             .ok()
             .and_then(Host::parse)
             .ok_or(Rejection::MissingHost)?;
+        // An absolute request target overrides the header, so both must be allowed.
         let target = request.uri().authority().map(Host::from_authority);
         if self.allows(&named) && target.is_none_or(|target| self.allows(&target)) {
             Ok(())
@@ -72,11 +73,11 @@ impl Host {
     /// Parses `name`, `name:port`, `[address]` or `[address]:port`.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let authority: Authority = text.parse().ok()?;
-        let plain =
+        let is_plain =
             !text.contains('@') && !authority.host().is_empty() && !authority.host().contains('*');
         // `name:` and `name:99999` have a colon, but no valid port.
-        let port_is_whole = authority.host().len() == text.len() || authority.port_u16().is_some();
-        (plain && port_is_whole).then(|| Self::from_authority(&authority))
+        let has_valid_port = authority.host().len() == text.len() || authority.port_u16().is_some();
+        (is_plain && has_valid_port).then(|| Self::from_authority(&authority))
     }
 
     fn from_authority(authority: &Authority) -> Self {
@@ -85,6 +86,7 @@ impl Host {
             .trim_start_matches('[')
             .trim_end_matches(']');
         Self {
+            // Host names are compared without case.
             name: name.to_ascii_lowercase(),
             port: authority.port_u16(),
         }

@@ -44,10 +44,12 @@ impl JsonRpcHeader {
         if body.trim_ascii_start().first() == Some(&b'[') {
             return Err(Rejection::BatchNotSupported);
         }
+        // Counted before parsing, which would allocate the values.
         if count_values(body) > max_values {
             return Err(Rejection::TooManyValues { limit: max_values });
         }
         serde_json::from_slice(body).map_err(|error| {
+            // Valid JSON that is not a message has another error code than invalid JSON.
             if error.is_data() {
                 Rejection::InvalidMessage
             } else {
@@ -76,6 +78,7 @@ impl JsonRpcHeader {
 /// Parsed values are stored individually, for a short time twice. A body of many `[]` would need a
 /// hundred times its size.
 fn count_values(text: &[u8]) -> usize {
+    // One pass without recursion, since nesting can be as deep as the body is long.
     let (mut values, mut quoted, mut escaped) = (1, false, false);
     for byte in text {
         match byte {
@@ -128,10 +131,13 @@ mod tests {
         assert_eq!(purpose("initialize"), MessageKind::Initialize);
         assert_eq!(purpose("subscriptions/listen"), MessageKind::Subscribe);
         assert_eq!(purpose("tools/call"), MessageKind::Request);
-        let told = |text: &str| read(text.as_bytes()).unwrap().kind();
-        assert_eq!(told(r#"{"id":1,"result":{}}"#), MessageKind::Notification);
+        let kind_of = |text: &str| read(text.as_bytes()).unwrap().kind();
         assert_eq!(
-            told(r#"{"method":"subscriptions/listen"}"#),
+            kind_of(r#"{"id":1,"result":{}}"#),
+            MessageKind::Notification
+        );
+        assert_eq!(
+            kind_of(r#"{"method":"subscriptions/listen"}"#),
             MessageKind::Notification,
             "without an id it is no request"
         );

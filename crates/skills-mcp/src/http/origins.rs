@@ -16,13 +16,13 @@ pub(super) struct AllowedOrigins(Vec<OriginPattern>);
 
 impl AllowedOrigins {
     /// Creates the list for an address: local pages if it is loopback, and the configured origins.
-    pub(super) fn new(address: IpAddr, given: &[String]) -> Result<Self, HttpError> {
-        let own = if address.is_loopback() {
+    pub(super) fn new(address: IpAddr, configured: &[String]) -> Result<Self, HttpError> {
+        let local = if address.is_loopback() {
             ["localhost", "127.0.0.1", "::1"].as_slice()
         } else {
             &[]
         };
-        let mut rules: Vec<_> = own
+        let mut patterns: Vec<_> = local
             .iter()
             .map(|name| OriginPattern {
                 scheme: "http".to_owned(),
@@ -30,13 +30,13 @@ impl AllowedOrigins {
                 port: None,
             })
             .collect();
-        for text in given {
-            rules.push(
+        for text in configured {
+            patterns.push(
                 OriginPattern::parse(text)
                     .ok_or_else(|| Repr::InvalidOrigin { text: text.clone() })?,
             );
         }
-        Ok(Self(rules))
+        Ok(Self(patterns))
     }
 
     /// Rejects requests of other origins, and of opaque ones (`null`).
@@ -49,7 +49,7 @@ impl AllowedOrigins {
             .ok()
             .and_then(Origin::parse)
             .ok_or(Rejection::OriginNotAllowed)?;
-        if self.0.iter().any(|rule| rule.allows(&origin)) {
+        if self.0.iter().any(|pattern| pattern.allows(&origin)) {
             Ok(())
         } else {
             Err(Rejection::OriginNotAllowed)
@@ -73,6 +73,7 @@ impl OriginPattern {
         let Origin { scheme, host } = Origin::parse(text)?;
         let port = match (any_port, host.port) {
             (true, None) => None,
+            // `host:80:*` has two ports.
             (true, Some(_)) => return None,
             (false, port) => Some(port.or_else(|| default_port(&scheme))?),
         };
@@ -84,6 +85,7 @@ impl OriginPattern {
     }
 
     fn allows(&self, origin: &Origin) -> bool {
+        // Browsers omit the default port.
         let port = || origin.host.port.or_else(|| default_port(&origin.scheme));
         self.scheme == origin.scheme
             && self.host == origin.host.name
@@ -99,12 +101,12 @@ struct Origin {
 impl Origin {
     fn parse(text: &str) -> Option<Self> {
         let (scheme, host) = text.split_once("://")?;
-        let whole = !scheme.is_empty()
+        let is_valid_scheme = !scheme.is_empty()
             && scheme
                 .bytes()
                 .all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
         let host = Host::parse(host)?;
-        whole.then(|| Self {
+        is_valid_scheme.then(|| Self {
             scheme: scheme.to_ascii_lowercase(),
             host,
         })

@@ -40,6 +40,7 @@ impl PrincipalLimits {
         self.rate.check().map_err(|until| {
             let wait = until.wait_time_from(DefaultClock::default().now());
             Rejection::RateLimited {
+                // Rounded up: a client that retries exactly then must succeed.
                 seconds: wait.as_secs() + 1,
             }
         })
@@ -50,9 +51,9 @@ impl PrincipalLimits {
     /// A client may receive the last byte of a response slightly before its slot is released, so
     /// this waits for a short time.
     pub(super) async fn acquire_request(&self) -> Result<OwnedSemaphorePermit, Rejection> {
-        let place =
+        let permit =
             tokio::time::timeout(RELEASE_GRACE, self.requests.clone().acquire_owned()).await;
-        place
+        permit
             .ok()
             .and_then(Result::ok)
             .ok_or(Rejection::TooManyConcurrent)
@@ -62,6 +63,7 @@ impl PrincipalLimits {
     pub(super) fn acquire_stream(&self) -> Result<OwnedSemaphorePermit, Rejection> {
         self.streams
             .clone()
+            // Without waiting, since streams last long.
             .try_acquire_owned()
             .map_err(|_| Rejection::TooManyConcurrent)
     }

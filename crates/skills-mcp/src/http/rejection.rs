@@ -1,5 +1,7 @@
 //! Responses to requests that are rejected before the protocol handler.
 
+use std::borrow::Cow;
+
 use axum::body::Body;
 use axum::response::Response;
 use http::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -62,11 +64,11 @@ pub(super) enum Rejection {
 impl Rejection {
     /// Builds the response: a JSON-RPC error without id.
     pub(super) fn into_response(self) -> Response {
-        let (status, code, message) = self.status_code_message();
-        let error = JsonRpcError::new(None, ErrorData::new(code, message, None));
+        // The id may be unknown or invalid, so the response has none.
+        let error = JsonRpcError::new(None, ErrorData::new(self.code(), self.message(), None));
         let mut response =
             Response::new(Body::from(serde_json::to_vec(&error).unwrap_or_default()));
-        *response.status_mut() = status;
+        *response.status_mut() = self.status();
         response
             .headers_mut()
             .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -80,6 +82,7 @@ impl Rejection {
                 WWW_AUTHENTICATE,
                 HeaderValue::from_static(r#"Bearer realm="skills""#),
             ),
+            // RFC 6750 distinguishes a missing token from an invalid one.
             Self::InvalidToken => (
                 WWW_AUTHENTICATE,
                 HeaderValue::from_static(r#"Bearer realm="skills", error="invalid_token""#),
@@ -94,79 +97,67 @@ impl Rejection {
         headers.insert(name, value);
     }
 
-    fn status_code_message(&self) -> (StatusCode, ErrorCode, String) {
-        let (status, message) = match self {
-            Self::UnsupportedHttpVersion => (
-                StatusCode::HTTP_VERSION_NOT_SUPPORTED,
-                "HTTP version not supported; use HTTP/1.1",
-            ),
-            Self::DuplicateHeader(name) => {
-                return invalid_request(
-                    StatusCode::BAD_REQUEST,
-                    format!("duplicate header `{name}`"),
-                );
-            }
-            Self::MissingHost => (StatusCode::BAD_REQUEST, "missing or invalid header `host`"),
-            Self::HostNotAllowed => (StatusCode::FORBIDDEN, "host not allowed"),
-            Self::OriginNotAllowed => (StatusCode::FORBIDDEN, "origin not allowed"),
-            Self::MissingToken => (StatusCode::UNAUTHORIZED, "missing bearer token"),
-            Self::InvalidToken => (StatusCode::UNAUTHORIZED, "invalid bearer token"),
-            Self::NotFound => (StatusCode::NOT_FOUND, "not found; the endpoint is /mcp"),
-            Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "method not allowed"),
-            Self::UnsupportedMediaType => (
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "unsupported content type; expected application/json",
-            ),
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::UnsupportedHttpVersion => StatusCode::HTTP_VERSION_NOT_SUPPORTED,
+            Self::HostNotAllowed | Self::OriginNotAllowed => StatusCode::FORBIDDEN,
+            Self::MissingToken | Self::InvalidToken => StatusCode::UNAUTHORIZED,
+            Self::NotFound | Self::SessionNotFound => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::TooLarge { .. } | Self::TooManyValues { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
+            Self::RateLimited { .. } | Self::TooManyConcurrent => StatusCode::TOO_MANY_REQUESTS,
+            Self::TooManySessions | Self::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::DuplicateHeader(_)
+            | Self::MissingHost
+            | Self::IncompleteBody
+            | Self::InvalidJson
+            | Self::BatchNotSupported
+            | Self::InvalidMessage
+            | Self::DuplicateId => StatusCode::BAD_REQUEST,
+        }
+    }
+
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::InvalidJson => ErrorCode::PARSE_ERROR,
+            Self::Internal => ErrorCode::INTERNAL_ERROR,
+            _ => ErrorCode::INVALID_REQUEST,
+        }
+    }
+
+    fn message(&self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
+            Self::DuplicateHeader(name) => return format!("duplicate header `{name}`").into(),
             Self::TooLarge { limit } => {
-                return invalid_request(
-                    StatusCode::PAYLOAD_TOO_LARGE,
-                    format!("request body exceeds {limit} bytes"),
-                );
+                return format!("request body exceeds {limit} bytes").into();
             }
             Self::TooManyValues { limit } => {
-                return invalid_request(
-                    StatusCode::PAYLOAD_TOO_LARGE,
-                    format!("request body exceeds {limit} JSON values"),
-                );
+                return format!("request body exceeds {limit} JSON values").into();
             }
-            Self::BodyTimeout => (StatusCode::REQUEST_TIMEOUT, "request body timeout"),
-            Self::IncompleteBody => (StatusCode::BAD_REQUEST, "incomplete request body"),
-            Self::InvalidJson => {
-                return (
-                    StatusCode::BAD_REQUEST,
-                    ErrorCode::PARSE_ERROR,
-                    "invalid JSON".to_owned(),
-                );
-            }
-            Self::BatchNotSupported => (
-                StatusCode::BAD_REQUEST,
-                "batches are not supported; send one message per request",
-            ),
-            Self::InvalidMessage => (StatusCode::BAD_REQUEST, "invalid JSON-RPC 2.0 message"),
-            Self::DuplicateId => (StatusCode::BAD_REQUEST, "duplicate request id"),
-            Self::SessionNotFound => (StatusCode::NOT_FOUND, "session not found"),
-            Self::TooManySessions => (StatusCode::SERVICE_UNAVAILABLE, "too many sessions in use"),
-            Self::RateLimited { .. } => (StatusCode::TOO_MANY_REQUESTS, "rate limit exceeded"),
-            Self::TooManyConcurrent => (
-                StatusCode::TOO_MANY_REQUESTS,
-                "too many concurrent requests; retry later",
-            ),
-            Self::ShuttingDown => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "the server is shutting down",
-            ),
-            Self::Internal => {
-                return (
-                    StatusCode::INTERNAL_SERVER_ERROR,
-                    ErrorCode::INTERNAL_ERROR,
-                    "internal error".to_owned(),
-                );
-            }
-        };
-        invalid_request(status, message.to_owned())
+            Self::UnsupportedHttpVersion => "HTTP version not supported; use HTTP/1.1",
+            Self::MissingHost => "missing or invalid header `host`",
+            Self::HostNotAllowed => "host not allowed",
+            Self::OriginNotAllowed => "origin not allowed",
+            Self::MissingToken => "missing bearer token",
+            Self::InvalidToken => "invalid bearer token",
+            Self::NotFound => "not found; the endpoint is /mcp",
+            Self::MethodNotAllowed => "method not allowed",
+            Self::UnsupportedMediaType => "unsupported content type; expected application/json",
+            Self::BodyTimeout => "request body timeout",
+            Self::IncompleteBody => "incomplete request body",
+            Self::InvalidJson => "invalid JSON",
+            Self::BatchNotSupported => "batches are not supported; send one message per request",
+            Self::InvalidMessage => "invalid JSON-RPC 2.0 message",
+            Self::DuplicateId => "duplicate request id",
+            Self::SessionNotFound => "session not found",
+            Self::TooManySessions => "too many sessions in use",
+            Self::RateLimited { .. } => "rate limit exceeded",
+            Self::TooManyConcurrent => "too many concurrent requests; retry later",
+            Self::ShuttingDown => "the server is shutting down",
+            Self::Internal => "internal error",
+        })
     }
-}
-
-fn invalid_request(status: StatusCode, message: String) -> (StatusCode, ErrorCode, String) {
-    (status, ErrorCode::INVALID_REQUEST, message)
 }

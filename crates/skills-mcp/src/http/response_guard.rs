@@ -11,8 +11,8 @@ use http_body_util::BodyExt as _;
 ///
 /// hyper takes small bodies as a whole, long before they are written, so the value is attached to
 /// the bytes.
-pub(super) fn attach_guard<T: Send + Sync + 'static>(response: Response, held: T) -> Response {
-    let held = Arc::new(held);
+pub(super) fn attach_guard<T: Send + Sync + 'static>(response: Response, guard: T) -> Response {
+    let guard = Arc::new(guard);
     let (mut head, body) = response.into_parts();
     // The mapped body has no exact length, and would be sent in chunks.
     if let Some(length) = body.size_hint().exact() {
@@ -21,15 +21,15 @@ pub(super) fn attach_guard<T: Send + Sync + 'static>(response: Response, held: T
             .or_insert_with(|| HeaderValue::from(length));
     }
     let body =
-        body.map_frame(move |frame| frame.map_data(|bytes| guard_bytes(bytes, held.clone())));
+        body.map_frame(move |frame| frame.map_data(|bytes| guard_bytes(bytes, guard.clone())));
     Response::from_parts(head, Body::new(body))
 }
 
 /// Holds a value as long as the bytes.
-pub(super) fn guard_bytes<T: Send + 'static>(bytes: Bytes, held: T) -> Bytes {
+pub(super) fn guard_bytes<T: Send + 'static>(bytes: Bytes, guard: T) -> Bytes {
     Bytes::from_owner(GuardedBytes {
         bytes,
-        _guard: held,
+        _guard: guard,
     })
 }
 
@@ -50,26 +50,26 @@ mod tests {
 
     #[tokio::test]
     async fn the_guard_is_dropped_with_the_last_bytes() {
-        let held = Arc::new(());
-        let mut response = attach_guard(Response::new(Body::from("answer")), held.clone());
+        let guard = Arc::new(());
+        let mut response = attach_guard(Response::new(Body::from("answer")), guard.clone());
         assert_eq!(response.headers()[CONTENT_LENGTH], "6");
         let frame = response.body_mut().frame().await.unwrap().unwrap();
         drop(response);
         assert_eq!(
-            (Arc::strong_count(&held), &frame.data_ref().unwrap()[..]),
+            (Arc::strong_count(&guard), &frame.data_ref().unwrap()[..]),
             (2, &b"answer"[..])
         );
         drop(frame);
-        assert_eq!(Arc::strong_count(&held), 1);
+        assert_eq!(Arc::strong_count(&guard), 1);
     }
 
     #[test]
     fn the_guard_is_dropped_if_the_response_is_not_read() {
-        let held = Arc::new(());
+        let guard = Arc::new(());
         drop(attach_guard(
             Response::new(Body::from("answer")),
-            held.clone(),
+            guard.clone(),
         ));
-        assert_eq!(Arc::strong_count(&held), 1);
+        assert_eq!(Arc::strong_count(&guard), 1);
     }
 }

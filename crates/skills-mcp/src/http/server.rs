@@ -65,10 +65,10 @@ impl BoundHttpServer {
             .await
     }
 
-    /// Serves requests like [`serve`](Self::serve), and aborts the shutdown when `hurry` completes.
+    /// Serves requests like [`serve`](Self::serve), and aborts the shutdown when `abort` completes.
     ///
     /// Running requests are then cancelled as after the shutdown timeout, and the end takes at most
-    /// two seconds. `hurry` is polled only after `stop` has completed, so that both can wait for
+    /// two seconds. `abort` is polled only after `stop` has completed, so that both can wait for
     /// the same signal.
     ///
     /// # Errors
@@ -78,19 +78,19 @@ impl BoundHttpServer {
         self,
         handlers: impl Fn() -> H + Send + Sync + 'static,
         stop: impl Future<Output = ()>,
-        hurry: impl Future<Output = ()>,
+        abort: impl Future<Output = ()>,
     ) -> Result<(), HttpError>
     where
         H: ServerHandler,
     {
-        let stages = ShutdownPhases::default();
+        let phases = ShutdownPhases::default();
         // Also when this future is dropped, all tasks end.
         let _end = [
-            &stages.draining,
-            &stages.subscriptions_closed,
-            &stages.aborted,
+            &phases.draining,
+            &phases.subscriptions_closed,
+            &phases.aborted,
         ]
-        .map(|stage| stage.clone().drop_guard());
+        .map(|phase| phase.clone().drop_guard());
         let Self {
             listener,
             address,
@@ -99,18 +99,19 @@ impl BoundHttpServer {
             authenticator,
             limits,
         } = self;
-        let front = HttpService::new(
+        let service = HttpService::new(
             hosts,
             origins,
             authenticator,
             limits.clone(),
             Arc::new(handlers),
-            stages.clone(),
+            phases.clone(),
         );
-        let mut open = Connections::new(front.into_router(), &limits, stages);
-        let accepted = open.accept(&listener, pin!(stop)).await;
+        let mut connections = Connections::new(service.into_router(), &limits, phases);
+        let accepted = connections.accept(&listener, pin!(stop)).await;
+        // New clients then get an error at once instead of waiting in the backlog.
         drop(listener);
-        open.close(limits.shutdown_timeout, hurry).await;
+        connections.close(limits.shutdown_timeout, abort).await;
         accepted.map_err(|source| Repr::Accept { address, source }.into())
     }
 }
@@ -125,16 +126,16 @@ struct Connections {
 }
 
 impl Connections {
-    fn new(router: Router, limits: &HttpLimits, stages: ShutdownPhases) -> Self {
-        let places = Arc::new(Semaphore::new(
+    fn new(router: Router, limits: &HttpLimits, phases: ShutdownPhases) -> Self {
+        let slots = Arc::new(Semaphore::new(
             limits.max_connections.min(Semaphore::MAX_PERMITS),
         ));
         Self {
             router,
-            slots: places,
+            slots,
             limits: limits.clone(),
             tasks: JoinSet::new(),
-            phases: stages,
+            phases,
         }
     }
 
@@ -148,22 +149,22 @@ impl Connections {
         loop {
             let next = async {
                 // Further connections wait in the backlog of the socket.
-                let place = self
+                let slot = self
                     .slots
                     .clone()
                     .acquire_owned()
                     .await
                     .map_err(io::Error::other)?;
-                listener.accept().await.map(|(stream, _)| (stream, place))
+                listener.accept().await.map(|(stream, _)| (stream, slot))
             };
             let accepted = tokio::select! {
                 () = stop.as_mut() => return Ok(()),
                 accepted = next => accepted,
             };
             match accepted {
-                Ok((stream, place)) => {
+                Ok((stream, slot)) => {
                     failures = 0;
-                    self.serve(stream, place);
+                    self.serve(stream, slot);
                 }
                 Err(error) if failures == MAX_ACCEPT_FAILURES => return Err(error),
                 Err(error) => {
@@ -176,7 +177,8 @@ impl Connections {
         }
     }
 
-    fn serve(&mut self, stream: TcpStream, place: impl Send + 'static) {
+    fn serve(&mut self, stream: TcpStream, slot: impl Send + 'static) {
+        // Finished tasks would otherwise stay in the set until the shutdown.
         while self.tasks.try_join_next().is_some() {}
         let served = connection::serve(
             stream,
@@ -186,23 +188,24 @@ impl Connections {
         );
         self.tasks.spawn(async move {
             served.await;
-            drop(place);
+            drop(slot);
         });
     }
 
-    async fn close(mut self, drain: Duration, hurry: impl Future<Output = ()>) {
+    async fn close(mut self, timeout: Duration, abort: impl Future<Output = ()>) {
+        // Phase by phase, so that running requests can still finish while new ones are rejected.
         self.phases.draining.cancel();
         tokio::select! {
-            () = self.wait_drained(drain) => {}
-            () = hurry => self.phases.subscriptions_closed.cancel(),
+            () = self.wait_drained(timeout) => {}
+            () = abort => self.phases.subscriptions_closed.cancel(),
         }
         self.phases.aborted.cancel();
         self.wait_closed(Instant::now() + FINAL_FLUSH_TIMEOUT).await;
         self.tasks.shutdown().await;
     }
 
-    async fn wait_drained(&mut self, drain: Duration) {
-        let deadline = Instant::now() + drain;
+    async fn wait_drained(&mut self, timeout: Duration) {
+        let deadline = Instant::now() + timeout;
         self.wait_closed(deadline.min(Instant::now() + FINAL_FLUSH_TIMEOUT))
             .await;
         self.phases.subscriptions_closed.cancel();

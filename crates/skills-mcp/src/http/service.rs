@@ -71,7 +71,7 @@ impl<H: ServerHandler> HttpService<H> {
         authenticator: Authenticator,
         limits: HttpLimits,
         handlers: HandlerFactory<H>,
-        stages: ShutdownPhases,
+        phases: ShutdownPhases,
     ) -> Self {
         let sessions = (limits.max_sessions > 0).then(|| {
             SessionOwners::new(
@@ -80,10 +80,10 @@ impl<H: ServerHandler> HttpService<H> {
                 limits.session_idle_timeout,
             )
         });
-        let kept = sessions
+        let session_manager = sessions
             .as_ref()
             .map_or_else(Arc::default, SessionOwners::manager);
-        let protocol = |end: &CancellationToken| {
+        let mcp_service = |end: &CancellationToken| {
             let handlers = Arc::clone(&handlers);
             let config = StreamableHttpServerConfig::default()
                 .disable_allowed_hosts() // Checked earlier, for every path.
@@ -91,21 +91,23 @@ impl<H: ServerHandler> HttpService<H> {
                 .with_json_response(true)
                 .with_max_request_body_bytes(limits.max_request_body_bytes)
                 .with_cancellation_token(end.clone());
-            StreamableHttpService::new(move || Ok(handlers()), kept.clone(), config)
+            StreamableHttpService::new(move || Ok(handlers()), session_manager.clone(), config)
         };
+        // rmcp has one cancellation token per service, and each kind of request ends in another
+        // phase.
         let [calls, subscriptions, streams] = [
-            &stages.aborted,
-            &stages.subscriptions_closed,
-            &stages.draining,
+            &phases.aborted,
+            &phases.subscriptions_closed,
+            &phases.draining,
         ]
-        .map(protocol);
+        .map(mcp_service);
         Self {
             allowed_hosts: hosts,
             allowed_origins: origins,
             authenticator,
             limits,
             sessions,
-            phases: stages,
+            phases,
             requests: calls,
             subscriptions,
             streams,
@@ -114,27 +116,28 @@ impl<H: ServerHandler> HttpService<H> {
 
     /// Returns the router that serves connections.
     pub(super) fn into_router(self) -> Router {
-        let front = Arc::new(self);
+        let service = Arc::new(self);
         Router::new().fallback(move |request: Request| {
-            let front = front.clone();
-            async move { front.handle(request).await }
+            let service = service.clone();
+            async move { service.handle(request).await }
         })
     }
 
     async fn handle(&self, request: Request) -> Response {
-        let mut record = AccessLogEntry::new(&request, &[MCP_PATH, HEALTH_PATH]);
-        let (mut response, held) = match self.route(request, &mut record).await {
+        let mut log_entry = AccessLogEntry::new(&request, &[MCP_PATH, HEALTH_PATH]);
+        let (mut response, guard) = match self.route(request, &mut log_entry).await {
             Ok(answer) => answer,
-            Err(refusal) => (refusal.into_response(), None),
+            Err(rejection) => (rejection.into_response(), None),
         };
         let headers = response.headers_mut();
+        // Responses depend on the token, so no cache may store them.
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        record.status(response.status());
+        log_entry.status(response.status());
         // A stream is logged when it ends.
-        let record = is_event_stream(response.headers()).then_some(record);
-        if held.is_some() || record.is_some() {
-            attach_guard(response, (held, record))
+        let log_entry = is_event_stream(response.headers()).then_some(log_entry);
+        if guard.is_some() || log_entry.is_some() {
+            attach_guard(response, (guard, log_entry))
         } else {
             response
         }
@@ -143,15 +146,17 @@ impl<H: ServerHandler> HttpService<H> {
     async fn route(
         &self,
         request: Request,
-        record: &mut AccessLogEntry,
+        log_entry: &mut AccessLogEntry,
     ) -> Result<GuardedResponse, Rejection> {
         if request.version() != Version::HTTP_11 {
             return Err(Rejection::UnsupportedHttpVersion);
         }
+        // The cheapest checks first, and for every path: a rebound page must not even learn that
+        // the server is healthy.
         self.allowed_hosts.check(&request)?;
         self.allowed_origins.check(request.headers())?;
         match request.uri().path() {
-            MCP_PATH => self.handle_mcp(request, record).await,
+            MCP_PATH => self.handle_mcp(request, log_entry).await,
             HEALTH_PATH => self
                 .handle_health(request.method())
                 .map(|response| (response, None)),
@@ -177,41 +182,50 @@ impl<H: ServerHandler> HttpService<H> {
     async fn handle_mcp(
         &self,
         request: Request,
-        record: &mut AccessLogEntry,
+        log_entry: &mut AccessLogEntry,
     ) -> Result<GuardedResponse, Rejection> {
-        let account = self.authenticator.authenticate(request.headers())?;
-        record.principal(&account.principal);
+        let principal_limits = self.authenticator.authenticate(request.headers())?;
+        log_entry.principal(&principal_limits.principal);
         if self.phases.draining.is_cancelled() {
             return Err(Rejection::ShuttingDown);
         }
-        account.check_rate()?;
+        // After authentication, since limits belong to principals, and before the body, which costs
+        // memory.
+        principal_limits.check_rate()?;
         let (mut parts, body) = request.into_parts();
         strip_credentials(&mut parts);
-        parts.extensions.insert(account.principal.clone());
+        // The protocol handler reads the principal from here and from nowhere else.
+        parts.extensions.insert(principal_limits.principal.clone());
         if parts.method == Method::POST {
-            let payload =
-                BufferedBody::read(&parts.headers, body, &self.limits, &account.body_budget)
-                    .await?;
-            self.handle_post(account, parts, payload, record).await
+            let body = BufferedBody::read(
+                &parts.headers,
+                body,
+                &self.limits,
+                &principal_limits.body_budget,
+            )
+            .await?;
+            self.handle_post(principal_limits, parts, body, log_entry)
+                .await
         } else {
             // Ending a session must be possible when all streams are in use.
-            let place = (parts.method == Method::GET)
-                .then(|| account.acquire_stream())
+            let permit = (parts.method == Method::GET)
+                .then(|| principal_limits.acquire_stream())
                 .transpose()?;
-            let visit = self.enter_session(&mut parts.headers, account, None, record)?;
-            let is_end = parts.method == Method::DELETE;
+            let session =
+                self.enter_session(&mut parts.headers, principal_limits, None, log_entry)?;
+            let is_delete = parts.method == Method::DELETE;
             let mut response = self
                 .forward(&self.streams, parts, BufferedBody::default())
                 .await?;
             // Some clients treat any other status as a failure.
-            if is_end && response.status() == StatusCode::ACCEPTED {
+            if is_delete && response.status() == StatusCode::ACCEPTED {
                 *response.status_mut() = StatusCode::NO_CONTENT;
             }
             Ok((
                 response,
                 Some(ResponseGuard {
-                    _permit: place,
-                    _session: visit,
+                    _permit: permit,
+                    _session: session,
                 }),
             ))
         }
@@ -219,33 +233,43 @@ impl<H: ServerHandler> HttpService<H> {
 
     async fn handle_post(
         &self,
-        account: &PrincipalLimits,
+        principal_limits: &PrincipalLimits,
         mut parts: Parts,
-        payload: BufferedBody,
-        record: &mut AccessLogEntry,
+        body: BufferedBody,
+        log_entry: &mut AccessLogEntry,
     ) -> Result<GuardedResponse, Rejection> {
-        let envelope = JsonRpcHeader::parse(&payload.bytes, self.limits.max_json_values())?;
+        let header = JsonRpcHeader::parse(&body.bytes, self.limits.max_json_values())?;
         // Notifications and responses need no slot: a running call may wait for one of them.
-        let (place, service) = match envelope.kind() {
-            MessageKind::Subscribe => (Some(account.acquire_stream()?), &self.subscriptions),
-            MessageKind::Initialize | MessageKind::Request => {
-                (Some(account.acquire_request().await?), &self.requests)
-            }
+        let (permit, service) = match header.kind() {
+            MessageKind::Subscribe => (
+                Some(principal_limits.acquire_stream()?),
+                &self.subscriptions,
+            ),
+            MessageKind::Initialize | MessageKind::Request => (
+                Some(principal_limits.acquire_request().await?),
+                &self.requests,
+            ),
             MessageKind::Notification => (None, &self.requests),
         };
-        let visit = self.enter_session(&mut parts.headers, account, Some(&envelope), record)?;
-        let response = match (envelope.kind(), &self.sessions) {
-            (MessageKind::Initialize, Some(sessions)) if visit.is_none() => {
-                self.initialize(sessions, account, parts, payload, record)
+        // Held until the response is sent, so that the session is not evicted while it is in use.
+        let session = self.enter_session(
+            &mut parts.headers,
+            principal_limits,
+            Some(&header),
+            log_entry,
+        )?;
+        let response = match (header.kind(), &self.sessions) {
+            (MessageKind::Initialize, Some(sessions)) if session.is_none() => {
+                self.initialize(sessions, principal_limits, parts, body, log_entry)
                     .await?
             }
-            _ => self.forward(service, parts, payload).await?,
+            _ => self.forward(service, parts, body).await?,
         };
         Ok((
             response,
             Some(ResponseGuard {
-                _permit: place,
-                _session: visit,
+                _permit: permit,
+                _session: session,
             }),
         ))
     }
@@ -255,29 +279,30 @@ impl<H: ServerHandler> HttpService<H> {
     async fn initialize(
         &self,
         sessions: &SessionOwners,
-        account: &PrincipalLimits,
+        principal_limits: &PrincipalLimits,
         parts: Parts,
-        payload: BufferedBody,
-        record: &mut AccessLogEntry,
+        body: BufferedBody,
+        log_entry: &mut AccessLogEntry,
     ) -> Result<Response, Rejection> {
-        let (sessions, principal) = (sessions.clone(), account.principal.clone());
-        let (service, stopping) = (self.requests.clone(), self.phases.draining.clone());
-        let begun = tokio::spawn(async move {
-            let beginning = sessions.reserve(&principal).await?;
-            let response = forward(&service, &stopping, parts, payload).await?;
+        let (sessions, principal) = (sessions.clone(), principal_limits.principal.clone());
+        let (service, draining) = (self.requests.clone(), self.phases.draining.clone());
+        let started = tokio::spawn(async move {
+            let reservation = sessions.reserve(&principal).await?;
+            let response = forward(&service, &draining, parts, body).await?;
             let id = response
                 .headers()
                 .get(SESSION_ID)
                 .and_then(|id| id.to_str().ok())
                 .map(str::to_owned);
             if let Some(id) = &id {
-                beginning.commit(id);
+                // Only now is there an id. The reservation has counted the session until here.
+                reservation.commit(id);
             }
             Ok((response, id))
         });
-        let (response, id) = begun.await.unwrap_or(Err(Rejection::Internal))?;
+        let (response, id) = started.await.unwrap_or(Err(Rejection::Internal))?;
         if let Some(id) = id {
-            record.session(&id);
+            log_entry.session(&id);
         }
         Ok(response)
     }
@@ -287,9 +312,9 @@ impl<H: ServerHandler> HttpService<H> {
     fn enter_session(
         &self,
         headers: &mut HeaderMap,
-        account: &PrincipalLimits,
-        envelope: Option<&JsonRpcHeader>,
-        record: &mut AccessLogEntry,
+        principal_limits: &PrincipalLimits,
+        header: Option<&JsonRpcHeader>,
+        log_entry: &mut AccessLogEntry,
     ) -> Result<Option<SessionGuard>, Rejection> {
         let sessions = if is_stateless_version(headers)? {
             None
@@ -297,19 +322,21 @@ impl<H: ServerHandler> HttpService<H> {
             self.sessions.as_ref()
         };
         let Some(sessions) = sessions else {
+            // rmcp would accept the id without checking its owner.
             headers.remove(SESSION_ID);
             return Ok(None);
         };
         let Some(id) = single_value(headers, &SESSION_ID)? else {
             return Ok(None);
         };
+        // The same error as for an unknown id, so that nothing is revealed.
         let id = id.to_str().map_err(|_| Rejection::SessionNotFound)?;
-        record.session(id);
+        log_entry.session(id);
         sessions
             .enter(
                 id,
-                &account.principal,
-                envelope.and_then(JsonRpcHeader::request_id),
+                &principal_limits.principal,
+                header.and_then(JsonRpcHeader::request_id),
             )
             .map(Some)
     }
@@ -318,9 +345,9 @@ impl<H: ServerHandler> HttpService<H> {
         &self,
         service: &McpService<H>,
         parts: Parts,
-        payload: BufferedBody,
+        body: BufferedBody,
     ) -> Result<Response, Rejection> {
-        forward(service, &self.phases.draining, parts, payload).await
+        forward(service, &self.phases.draining, parts, body).await
     }
 }
 
@@ -337,11 +364,11 @@ const HEALTH_PATH: &str = "/healthz";
 
 async fn forward<H: ServerHandler>(
     service: &McpService<H>,
-    stopping: &CancellationToken,
+    draining: &CancellationToken,
     parts: Parts,
-    payload: BufferedBody,
+    body: BufferedBody,
 ) -> Result<Response, Rejection> {
-    let BufferedBody { bytes, permit } = payload;
+    let BufferedBody { bytes, permit } = body;
     // rmcp drops the body after parsing it.
     let body = Full::new(bytes).map_frame(move |frame| {
         let _permit = &permit;
@@ -351,7 +378,7 @@ async fn forward<H: ServerHandler>(
     match response.status() {
         // rmcp reports internal failures, which clients must not see, and failures due to the
         // shutdown.
-        StatusCode::INTERNAL_SERVER_ERROR if stopping.is_cancelled() => {
+        StatusCode::INTERNAL_SERVER_ERROR if draining.is_cancelled() => {
             Err(Rejection::ShuttingDown)
         }
         StatusCode::INTERNAL_SERVER_ERROR => Err(Rejection::Internal),
@@ -390,7 +417,7 @@ mod tests {
 
     impl ServerHandler for Silent {}
 
-    async fn status(stages: &ShutdownPhases, method: Method, path: &str) -> StatusCode {
+    async fn status(phases: &ShutdownPhases, method: Method, path: &str) -> StatusCode {
         let local = Ipv4Addr::LOCALHOST.into();
         let limits = HttpLimits::default();
         let (hosts, origins) = (
@@ -404,7 +431,7 @@ mod tests {
             authenticator,
             limits,
             Arc::new(|| Silent),
-            stages.clone(),
+            phases.clone(),
         )
         .into_router();
         let request = Request::builder()
@@ -418,30 +445,30 @@ mod tests {
 
     #[tokio::test]
     async fn a_server_that_is_shutting_down_rejects_requests() {
-        let stages = ShutdownPhases::default();
+        let phases = ShutdownPhases::default();
         assert_eq!(
-            status(&stages, Method::GET, HEALTH_PATH).await,
+            status(&phases, Method::GET, HEALTH_PATH).await,
             StatusCode::OK
         );
         assert_eq!(
-            status(&stages, Method::HEAD, HEALTH_PATH).await,
+            status(&phases, Method::HEAD, HEALTH_PATH).await,
             StatusCode::OK
         );
         assert_eq!(
-            status(&stages, Method::POST, HEALTH_PATH).await,
+            status(&phases, Method::POST, HEALTH_PATH).await,
             StatusCode::METHOD_NOT_ALLOWED
         );
-        stages.draining.cancel();
+        phases.draining.cancel();
         assert_eq!(
-            status(&stages, Method::GET, HEALTH_PATH).await,
+            status(&phases, Method::GET, HEALTH_PATH).await,
             StatusCode::SERVICE_UNAVAILABLE
         );
         assert_eq!(
-            status(&stages, Method::POST, MCP_PATH).await,
+            status(&phases, Method::POST, MCP_PATH).await,
             StatusCode::SERVICE_UNAVAILABLE
         );
         assert_eq!(
-            status(&stages, Method::GET, "/").await,
+            status(&phases, Method::GET, "/").await,
             StatusCode::NOT_FOUND
         );
     }

@@ -29,11 +29,12 @@ pub(super) struct SessionOwners {
 impl SessionOwners {
     /// Creates the table for a number of principals.
     pub(super) fn new(limit: usize, principals: usize, idle: Duration) -> Self {
-        let mut kept = LocalSessionManager::default();
-        kept.session_config.keep_alive = Some(idle);
-        kept.session_config.init_timeout = Some(Duration::from_secs(10));
+        let mut manager = LocalSessionManager::default();
+        manager.session_config.keep_alive = Some(idle);
+        // A session that is not initialized would hold its slot for the whole idle timeout.
+        manager.session_config.init_timeout = Some(Duration::from_secs(10));
         Self {
-            manager: Arc::new(kept),
+            manager: Arc::new(manager),
             quota: SessionQuota::new(limit, principals),
             table: Arc::default(),
         }
@@ -55,22 +56,24 @@ impl SessionOwners {
     ) -> Result<SessionReservation, Rejection> {
         // Taken before rmcp is queried: sessions that start later are missing in its answer without
         // having ended.
-        let known = lock_table(&self.table).ids();
-        let kept: HashSet<SessionId> = self.manager.sessions.read().await.keys().cloned().collect();
-        let silent = {
+        let known_ids = lock_table(&self.table).ids();
+        let live_ids: HashSet<SessionId> =
+            self.manager.sessions.read().await.keys().cloned().collect();
+        // In a block of its own, since the lock must not be held across the `await` below.
+        let evicted = {
             let mut table = lock_table(&self.table);
-            table.remove(known.iter().filter(|id| !kept.contains(*id)));
+            table.remove(known_ids.iter().filter(|id| !live_ids.contains(*id)));
             table.reserve(principal, self.quota)?
         };
-        let beginning = SessionReservation {
+        let reservation = SessionReservation {
             table: self.table.clone(),
             principal: principal.clone(),
         };
-        if let Some(silent) = silent {
+        if let Some(evicted) = evicted {
             // It may have ended in the meantime; its slot is free in any case.
-            _ = self.manager.close_session(&silent).await;
+            _ = self.manager.close_session(&evicted).await;
         }
-        Ok(beginning)
+        Ok(reservation)
     }
 
     /// Enters a session with a message, which may be a request with an id, until the guard is
@@ -160,7 +163,7 @@ mod tests {
         let (sessions, principal) = (sessions(9), Principal::local());
         // rmcp is queried, and does not answer before another session was started, committed and
         // left.
-        let asked = sessions.manager.sessions.write().await;
+        let lock = sessions.manager.sessions.write().await;
         let mut making = Box::pin(sessions.reserve(&principal));
         assert!(
             tokio::time::timeout(Duration::ZERO, &mut making)
@@ -176,7 +179,7 @@ mod tests {
             principal: principal.clone(),
         }
         .commit("new");
-        drop(asked);
+        drop(lock);
         making.await.unwrap();
         assert!(sessions.enter("new", &principal, None).is_ok());
     }

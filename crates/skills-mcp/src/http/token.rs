@@ -39,6 +39,7 @@ impl BearerToken {
                 name: name.to_owned(),
             });
         }
+        // Requests are not delayed after an invalid token, so it must be too long to guess.
         if secret.len() < MIN_CHARACTERS {
             return Err(TokenError::TooShort {
                 characters: secret.len(),
@@ -73,6 +74,16 @@ impl BearerToken {
     ///
     /// Empty lines and lines that start with `#` are skipped.
     ///
+    /// ```
+    /// use skills_mcp::BearerToken;
+    ///
+    /// let file = "# Build server\nci: 0123456789abcdef0123456789abcdef\n";
+    /// let tokens = BearerToken::parse_file(file)?;
+    /// assert_eq!(tokens[0].name(), "ci");
+    /// assert!(BearerToken::parse_file("ci: short").is_err());
+    /// # Ok::<(), skills_mcp::TokenError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// If a line is invalid or repeats a name or secret, and if there is no token. The error
@@ -80,12 +91,14 @@ impl BearerToken {
     pub fn parse_file(text: &str) -> Result<Vec<Self>, TokenError> {
         let mut tokens: Vec<Self> = vec![];
         let mut nameless = false;
+        // Editors on Windows write a byte order mark.
         for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let at = |source| TokenError::InvalidLine {
+            // With the line number only: the line itself can contain a secret.
+            let at_line = |source| TokenError::InvalidLine {
                 line: index + 1,
                 source: Box::new(source),
             };
@@ -93,15 +106,16 @@ impl BearerToken {
                 (Some(name.trim()), secret.trim())
             });
             nameless |= name.is_none();
+            // Two tokens without a name would be the same principal.
             if nameless && !tokens.is_empty() {
-                return Err(at(TokenError::MissingName));
+                return Err(at_line(TokenError::MissingName));
             }
-            let token = Self::new(name.unwrap_or(Self::DEFAULT_NAME), secret).map_err(at)?;
+            let token = Self::new(name.unwrap_or(Self::DEFAULT_NAME), secret).map_err(at_line)?;
             if tokens
                 .iter()
                 .any(|other| other.name == token.name || other.secret == token.secret)
             {
-                return Err(at(TokenError::Duplicate));
+                return Err(at_line(TokenError::Duplicate));
             }
             tokens.push(token);
         }

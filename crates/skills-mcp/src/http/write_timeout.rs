@@ -46,14 +46,15 @@ impl WriteTimeoutStream {
         written: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         if written.is_ready() {
+            // Any progress resets the timeout, since slow clients are fine.
             self.deadline = None;
             return written;
         }
         let timeout = self.timeout;
-        let late = self
+        let deadline = self
             .deadline
             .get_or_insert_with(|| Box::pin(sleep(timeout)));
-        ready!(late.as_mut().poll(context));
+        ready!(deadline.as_mut().poll(context));
         // Otherwise the kernel would keep megabytes of unread data for minutes.
         _ = self.reader.as_ref().as_ref().set_zero_linger();
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
@@ -69,6 +70,8 @@ impl AsyncRead for WriteTimeoutStream {
         let stream = self.reader.as_ref().as_ref();
         loop {
             ready!(stream.poll_read_ready(context))?;
+            // The read half is shared with the disconnect watch, so there is no exclusive reference
+            // to poll.
             match stream.try_read(buffer.initialize_unfilled()) {
                 Ok(bytes) => {
                     buffer.advance(bytes);

@@ -33,6 +33,45 @@ struct MessageHead {
     error: Option<IgnoredAny>,
 }
 
+impl MessageHead {
+    /// Decides how an invalid message is answered: requests get an error, responses fail the
+    /// request of the server, and notifications are ignored.
+    fn into_decoded(self) -> Decoded {
+        match self {
+            Self {
+                method: Some(_),
+                id: Some(id),
+                ..
+            } => Decoded::Invalid {
+                id,
+                error: ErrorData::invalid_request(
+                    "invalid request: nested too deeply, invalid Unicode, or invalid fields",
+                    None,
+                ),
+            },
+            Self {
+                method: Some(_), ..
+            } => Decoded::Ignored,
+            // A request of the server is waiting for this response.
+            Self {
+                result,
+                error,
+                id: Some(Some(id)),
+                ..
+            } if result.is_some() || error.is_some() => {
+                let error = ErrorData::invalid_request("invalid response", None);
+                Decoded::Message(Box::new(ClientJsonRpcMessage::error(error, Some(id))))
+            }
+            Self { result, error, .. } if result.is_some() || error.is_some() => Decoded::Ignored,
+            // The id is unknown.
+            Self { .. } => Decoded::Invalid {
+                id: None,
+                error: ErrorData::invalid_request("invalid JSON-RPC message", None),
+            },
+        }
+    }
+}
+
 /// Distinguishes `null` from a missing field.
 fn deserialize_present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
@@ -59,6 +98,7 @@ pub(super) fn decode_line(line: &[u8]) -> Decoded {
         Ok(message) => return Decoded::Message(Box::new(message)),
         Err(error) => error,
     };
+    // A second attempt with less: the id is needed to answer the request.
     let Ok(head) = serde_json::from_slice::<MessageHead>(line) else {
         let code = if error.is_data() {
             ErrorCode::INVALID_REQUEST
@@ -70,40 +110,7 @@ pub(super) fn decode_line(line: &[u8]) -> Decoded {
             error: ErrorData::new(code, "invalid JSON-RPC message", None),
         };
     };
-    match head {
-        MessageHead {
-            method: Some(_),
-            id: Some(id),
-            ..
-        } => Decoded::Invalid {
-            id,
-            error: ErrorData::invalid_request(
-                "invalid request: nested too deeply, invalid Unicode, or invalid fields",
-                None,
-            ),
-        },
-        MessageHead {
-            method: Some(_), ..
-        } => Decoded::Ignored,
-        // A request of the server is waiting for this response.
-        MessageHead {
-            result,
-            error,
-            id: Some(Some(id)),
-            ..
-        } if result.is_some() || error.is_some() => {
-            let error = ErrorData::invalid_request("invalid response", None);
-            Decoded::Message(Box::new(ClientJsonRpcMessage::error(error, Some(id))))
-        }
-        MessageHead { result, error, .. } if result.is_some() || error.is_some() => {
-            Decoded::Ignored
-        }
-        // The id is unknown.
-        MessageHead { .. } => Decoded::Invalid {
-            id: None,
-            error: ErrorData::invalid_request("invalid JSON-RPC message", None),
-        },
-    }
+    head.into_decoded()
 }
 
 /// Returns whether rmcp completes negotiation with this request. Before, it accepts requests only,
@@ -114,6 +121,7 @@ pub(super) fn completes_negotiation(request: &ClientRequest, versions: &[Protoco
         ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
         other => {
             let meta = other.get_meta();
+            // As rmcp checks it: a request of the stateless lifecycle negotiates by its metadata.
             meta.missing_required_keys(&ProtocolVersion::V_2026_07_28)
                 .is_empty()
                 && meta

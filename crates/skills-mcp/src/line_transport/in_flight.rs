@@ -44,10 +44,10 @@ const CANCEL_GRACE: Duration = Duration::from_secs(1);
 const BUSY_CODE: ErrorCode = ErrorCode(-32_000);
 
 impl InFlight {
-    pub(super) fn new(most: usize) -> Self {
+    pub(super) fn new(max: usize) -> Self {
         Self {
             requests: Mutex::default(),
-            max: most,
+            max,
             request_ended: Notify::new(),
         }
     }
@@ -58,6 +58,7 @@ impl InFlight {
     /// If its id is in use, or there are too many requests: the error for the client.
     pub(super) fn begin(&self, id: &RequestId) -> Result<(), ErrorData> {
         let mut requests = self.requests();
+        // Two requests with one id could not be told apart by their responses.
         if requests.contains_key(id) {
             return Err(ErrorData::invalid_request("duplicate request id", None));
         }
@@ -101,10 +102,11 @@ impl InFlight {
 
     /// Waits for a free slot. Supports one waiting task at a time.
     pub(super) async fn slot(&self) {
-        while let Some(over) = self.next_expiry() {
+        // A loop, since another request may have taken the slot in the meantime.
+        while let Some(expiry) = self.next_expiry() {
             tokio::select! {
                 () = self.request_ended.notified() => {}
-                () = sleep_until(over) => {}
+                () = sleep_until(expiry) => {}
             }
         }
     }
@@ -112,15 +114,18 @@ impl InFlight {
     /// Returns when the next slot may become free without an event, if all are taken.
     fn next_expiry(&self) -> Option<Instant> {
         let requests = self.requests();
-        let over = requests.values().filter_map(|state| {
+        let expiry = requests.values().filter_map(|state| {
             if let RequestState::Draining(until) = state {
                 Some(*until)
             } else {
                 None
             }
         });
-        (requests.len() >= self.max)
-            .then(|| over.min().unwrap_or_else(|| Instant::now() + CANCEL_GRACE))
+        (requests.len() >= self.max).then(|| {
+            expiry
+                .min()
+                .unwrap_or_else(|| Instant::now() + CANCEL_GRACE)
+        })
     }
 
     /// Returns whether a request with this id will be answered.
@@ -136,6 +141,7 @@ impl InFlight {
         self.requests().contains_key(id)
     }
 
+    // Expired entries are removed on access, so no timer is needed.
     fn requests(&self) -> MutexGuard<'_, HashMap<RequestId, RequestState>> {
         let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();

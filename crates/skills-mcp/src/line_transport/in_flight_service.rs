@@ -20,11 +20,8 @@ pub(crate) struct InFlightService<S> {
 }
 
 impl<S> InFlightService<S> {
-    pub(super) fn new(service: S, open: Arc<InFlight>) -> Self {
-        Self {
-            service,
-            in_flight: open,
-        }
+    pub(super) fn new(service: S, in_flight: Arc<InFlight>) -> Self {
+        Self { service, in_flight }
     }
 }
 
@@ -34,9 +31,9 @@ impl<S: Service<RoleServer>> Service<RoleServer> for InFlightService<S> {
         request: ClientRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
-        let work = self.in_flight.start_work(&context.id);
+        let guard = self.in_flight.start_work(&context.id);
         let result = catch_panics(self.service.handle_request(request, context)).await;
-        work.complete();
+        guard.complete();
         result
     }
 
@@ -65,6 +62,7 @@ async fn catch_panics(
 ) -> Result<ServerResult, ErrorData> {
     let mut work = pin!(work);
     poll_fn(|context| {
+        // Handlers share only state behind locks, and those tolerate poisoning.
         catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))).unwrap_or_else(|_| {
             tracing::error!("a request handler panicked");
             Poll::Ready(Err(ErrorData::internal_error("internal error", None)))

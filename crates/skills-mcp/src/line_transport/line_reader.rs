@@ -53,6 +53,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             };
             let end = available.iter().position(|byte| *byte == b'\n');
             let taken = end.unwrap_or(available.len());
+            // Checked before copying, so that memory is bounded whatever the client sends.
             let is_too_long = self.line.len() + taken > self.max_bytes;
             if !self.is_skipping && !is_too_long {
                 self.line.extend_from_slice(&available[..taken]);
@@ -63,6 +64,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
                 (true, false) => {}
                 (false, is_end) if is_too_long => {
                     self.is_skipping = !is_end;
+                    // Not `clear`, which would keep up to 16 MiB allocated.
                     self.line = Vec::new();
                     return Line::TooLong;
                 }

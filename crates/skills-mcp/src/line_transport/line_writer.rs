@@ -47,13 +47,13 @@ struct WriteQueue {
 impl OutgoingLine {
     /// A message of the server, which may be a response.
     pub(super) fn from_message(message: &ServerJsonRpcMessage) -> Self {
-        let answers = match message {
+        let response_to = match message {
             ServerJsonRpcMessage::Response(response) => Some(response.id.clone()),
             ServerJsonRpcMessage::Error(error) => error.id.clone(),
             _ => None,
         };
         Self {
-            response_to: answers,
+            response_to,
             ..Self::rejection(message)
         }
     }
@@ -72,16 +72,18 @@ impl OutgoingLine {
 }
 
 impl Writer {
-    /// Starts the writer task, which ends when everything is written. `gone` is cancelled when the
+    /// Starts the writer task, which ends when everything is written. `disconnected` is cancelled when the
     /// client does not read.
     pub(super) fn start(
         output: impl AsyncWrite + Send + Unpin + 'static,
-        open: Arc<InFlight>,
-        gone: CancellationToken,
+        in_flight: Arc<InFlight>,
+        disconnected: CancellationToken,
     ) -> (Self, JoinHandle<()>) {
+        // Unbounded, since responses must never wait; their number is limited by the requests in
+        // flight.
         let (sender, lines) = unbounded_channel();
         let slots = Arc::new(Semaphore::new(MAX_QUEUED));
-        let waiting = WriteQueue {
+        let queue = WriteQueue {
             lines,
             slots: Arc::clone(&slots),
         };
@@ -90,7 +92,7 @@ impl Writer {
                 lines: sender,
                 slots,
             })),
-            tokio::spawn(write_lines(output, waiting, open, gone)),
+            tokio::spawn(write_lines(output, queue, in_flight, disconnected)),
         )
     }
 
@@ -108,6 +110,7 @@ impl LineSender {
     /// Sends a response immediately, and other messages when the queue has a slot. Returns `false`
     /// if the writer has ended.
     pub(super) async fn send(&self, mut out: OutgoingLine) -> bool {
+        // Only messages that no request asked for can accumulate.
         if out.response_to.is_none() {
             let Some(permit) = self.reserve().await else {
                 return false;
@@ -140,29 +143,30 @@ impl Drop for WriteQueue {
 
 async fn write_lines(
     mut output: impl AsyncWrite + Unpin,
-    mut waiting: WriteQueue,
-    open: Arc<InFlight>,
-    gone: CancellationToken,
+    mut queue: WriteQueue,
+    in_flight: Arc<InFlight>,
+    disconnected: CancellationToken,
 ) {
     while let Some(OutgoingLine {
         line,
-        response_to: answers,
-        permit: _room,
-    }) = waiting.lines.recv().await
+        response_to,
+        permit: _permit,
+    }) = queue.lines.recv().await
     {
         // The client may reuse an id once it has read the response.
-        answers.iter().for_each(|id| open.end(id));
+        response_to.iter().for_each(|id| in_flight.end(id));
         let written = async {
             output.write_all(&line).await?;
             output.flush().await
         };
+        // A client that does not read would otherwise hold its requests forever.
         if let Err(error) = timeout(WRITE_TIMEOUT, written)
             .await
             .map_err(Into::into)
             .flatten()
         {
             tracing::debug!(%error, "cannot write to the client");
-            gone.cancel();
+            disconnected.cancel();
             return;
         }
     }
@@ -185,9 +189,10 @@ mod tests {
     #[tokio::test]
     async fn queued_messages_are_written_after_the_senders_are_dropped() {
         let (mut client, output) = tokio::io::duplex(8);
-        let open = Arc::new(InFlight::new(2));
-        open.begin(&RequestId::Number(1)).unwrap();
-        let (writer, writing) = Writer::start(output, Arc::clone(&open), CancellationToken::new());
+        let in_flight = Arc::new(InFlight::new(2));
+        in_flight.begin(&RequestId::Number(1)).unwrap();
+        let (writer, writing) =
+            Writer::start(output, Arc::clone(&in_flight), CancellationToken::new());
         let sender = writer.sender().unwrap();
         for id in [1, 2] {
             assert!(sender.send(answer(id)).await);
@@ -197,18 +202,19 @@ mod tests {
         client.read_to_string(&mut text).await.unwrap();
         assert_eq!(text.lines().count(), 2, "{text}");
         writing.await.unwrap();
-        assert!(!open.contains(&RequestId::Number(1)));
+        assert!(!in_flight.contains(&RequestId::Number(1)));
     }
 
     #[tokio::test]
     async fn an_id_can_be_reused_after_its_response_was_read() {
         let (mut client, output) = tokio::io::duplex(8);
-        let open = Arc::new(InFlight::new(2));
-        open.begin(&RequestId::Number(1)).unwrap();
-        let (writer, _writing) = Writer::start(output, Arc::clone(&open), CancellationToken::new());
+        let in_flight = Arc::new(InFlight::new(2));
+        in_flight.begin(&RequestId::Number(1)).unwrap();
+        let (writer, _writing) =
+            Writer::start(output, Arc::clone(&in_flight), CancellationToken::new());
         assert!(writer.sender().unwrap().send(answer(1)).await);
         client.read_u8().await.unwrap();
-        assert!(open.begin(&RequestId::Number(1)).is_ok());
+        assert!(in_flight.begin(&RequestId::Number(1)).is_ok());
     }
 
     #[tokio::test(start_paused = true)]
@@ -239,11 +245,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_client_that_does_not_read_is_disconnected() {
         let (_client, output) = tokio::io::duplex(8);
-        let gone = CancellationToken::new();
-        let (writer, writing) = Writer::start(output, Arc::new(InFlight::new(1)), gone.clone());
+        let disconnected = CancellationToken::new();
+        let (writer, writing) =
+            Writer::start(output, Arc::new(InFlight::new(1)), disconnected.clone());
         assert!(writer.sender().unwrap().send(answer(1)).await);
         writing.await.unwrap();
-        assert!(gone.is_cancelled());
+        assert!(disconnected.is_cancelled());
         assert!(!writer.sender().unwrap().send(answer(2)).await);
     }
 }

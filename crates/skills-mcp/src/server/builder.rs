@@ -40,7 +40,8 @@ impl ServerBuilder {
     }
 
     /// Sets the key that signs request state, at least 32 random bytes. Servers that answer for
-    /// each other must share it.
+    /// each other must share it. By default, a random key is generated, so that request state is
+    /// invalid after a restart and clients are prompted again.
     pub fn request_state_key(mut self, key: impl Into<Vec<u8>>) -> Self {
         self.request_state_key = Some(key.into());
         self
@@ -48,20 +49,20 @@ impl ServerBuilder {
 
     /// Sets the replay cache for request state. Servers that answer for each other must share it,
     /// otherwise a response could be used once with each of them.
-    pub fn replay_cache(mut self, spent: impl ReplayCache + 'static) -> Self {
-        self.replay_cache = Box::new(spent);
+    pub fn replay_cache(mut self, replay_cache: impl ReplayCache + 'static) -> Self {
+        self.replay_cache = Box::new(replay_cache);
         self
     }
 
     /// Declares that the server has several users, none of whom decides for the others: approvals
-    /// are never stored permanently.
+    /// are never stored permanently. By default, the only user owns the approval store.
     pub fn multi_user(mut self) -> Self {
         self.tenancy = Tenancy::MultiUser;
         self
     }
 
-    /// Sets the maximum number of concurrent calls per principal, at least one; further calls are
-    /// rejected.
+    /// Sets the maximum number of concurrent calls per principal, at least one and 64 by default;
+    /// further calls are rejected with a result that the model can retry.
     pub fn max_concurrent_calls(mut self, calls: usize) -> Self {
         self.max_concurrent_calls = calls.max(1);
         self
@@ -82,11 +83,13 @@ impl ServerBuilder {
             Some(key) => key,
             None => {
                 let mut key = vec![0; 32];
+                // A fixed key would let clients forge answers. A random one is valid until the
+                // process ends.
                 getrandom::fill(&mut key).map_err(ServerBuildError::no_randomness)?;
                 key
             }
         };
-        let shared = Inner {
+        let inner = Inner {
             state_signer: RequestStateSigner::new(&key, self.replay_cache, STATE_TTL)?,
             call_limiter: CallLimiter::new(self.max_concurrent_calls),
             list_tracker: ListTracker::default(),
@@ -99,7 +102,7 @@ impl ServerBuilder {
             cancel_calls: CancellationToken::new(),
         };
         Ok(Server {
-            inner: Arc::new(shared),
+            inner: Arc::new(inner),
         })
     }
 }

@@ -17,22 +17,22 @@ PROGRAMS = "allowed-tools: Bash(sh:*) Bash(sleep:*)\n"
 @contextlib.asynccontextmanager
 async def connected(world, way, *more, **options):
     """Starts a server and connects a client to it."""
-    transport, era = way
+    transport, lifecycle = way
     if transport == "http":
         target = world.http(*more).url
     else:
         target = StdioServerParameters(
             command=COMMAND, args=world.arguments(*more), env=world.environment(), cwd=str(world.directory)
         )
-    async with Client(target, mode=MODE[era], **options) as client:
+    async with Client(target, mode=MODE[lifecycle], **options) as client:
         yield client
 
 
 @contextlib.asynccontextmanager
-async def holding(url, era, token, **options):
+async def holding(url, lifecycle, token, **options):
     """Connects a client with a token."""
     async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=30) as http:
-        async with Client(streamable_http_client(url, http_client=http), mode=MODE[era], **options) as client:
+        async with Client(streamable_http_client(url, http_client=http), mode=MODE[lifecycle], **options) as client:
             yield client
 
 

@@ -20,14 +20,14 @@ PROGRAMS = "allowed-tools: Bash(sh:*) Bash(sleep:*)\n"
 
 @contextlib.asynccontextmanager
 async def connected(world, way, *more, **options):
-    transport, era = way
+    transport, lifecycle = way
     if transport == "http":
         target = world.http(*more).url
     else:
         target = StdioTransport(
             COMMAND, world.arguments(*more), env=world.environment(), cwd=str(world.directory), keep_alive=False
         )
-    async with Client(target, mode={"modern": "auto", "legacy": "legacy"}[era], **options) as client:
+    async with Client(target, mode={"modern": "auto", "legacy": "legacy"}[lifecycle], **options) as client:
         yield client
 
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use skills_mcp::Server;
 use skills_test_support::skip_without_sandbox;
 
-use crate::client::{Client, Era};
+use crate::client::{Client, Lifecycle};
 use crate::fixture::Host;
 
 const FORMS: &str = r#"{"elicitation": {"form": {}}}"#;
@@ -39,7 +39,7 @@ async fn a_legacy_client_is_prompted_during_the_call() {
     }
     let host = host();
     let server = host.server(&[]);
-    let mut client = Client::connect(&server, Era::Old, forms()).await;
+    let mut client = Client::connect(&server, Lifecycle::Legacy, forms()).await;
     for (answer, expected) in [
         (json!({"action": "decline"}), "denied_by_policy"),
         (json!({"action": "cancel"}), "approval_required"),
@@ -51,7 +51,7 @@ async fn a_legacy_client_is_prompted_during_the_call() {
         let result = client.ok("tools/call", run()).await;
         assert_eq!(code(&result), expected, "{answer}: {result}");
     }
-    let form = &client.asked[0]["params"];
+    let form = &client.requests[0]["params"];
     assert!(
         form["message"]
             .as_str()
@@ -65,7 +65,7 @@ async fn a_legacy_client_is_prompted_during_the_call() {
     );
     // Commands of a model are approved for the session at most.
     client.answer = json!({"action": "decline"});
-    let asked = client.asked.len();
+    let earlier = client.requests.len();
     client
         .tool(
             "skills_run",
@@ -73,10 +73,10 @@ async fn a_legacy_client_is_prompted_during_the_call() {
         )
         .await;
     assert_eq!(
-        client.asked[asked]["params"]["requestedSchema"]["properties"]["decision"]["enum"],
+        client.requests[earlier]["params"]["requestedSchema"]["properties"]["decision"]["enum"],
         json!(["allow_once", "allow_session", "deny"])
     );
-    let asked = client.asked.len();
+    let earlier = client.requests.len();
     client.answer = accept("allow_once");
     assert_eq!(
         client.ok("tools/call", run()).await["content"][0]["text"],
@@ -87,17 +87,17 @@ async fn a_legacy_client_is_prompted_during_the_call() {
         client.ok("tools/call", run()).await["content"][0]["text"],
         "hello"
     );
-    assert_eq!(client.asked.len(), asked + 2);
+    assert_eq!(client.requests.len(), earlier + 2);
     assert_eq!(
         client.ok("tools/call", run()).await["content"][0]["text"],
         "hello"
     );
     assert_eq!(
-        client.asked.len(),
-        asked + 2,
+        client.requests.len(),
+        earlier + 2,
         "the approval holds for the connection"
     );
-    let mut other = Client::connect(&server, Era::Old, forms()).await;
+    let mut other = Client::connect(&server, Lifecycle::Legacy, forms()).await;
     other.answer = json!({"action": "decline"});
     assert_eq!(
         code(&other.ok("tools/call", run()).await),
@@ -113,7 +113,7 @@ async fn an_invalid_response_is_a_denial() {
     }
     let host = host();
     let server = host.server(&[]);
-    let mut client = Client::connect(&server, Era::Old, forms()).await;
+    let mut client = Client::connect(&server, Lifecycle::Legacy, forms()).await;
     for unreadable in [
         r#""error":"no""#,
         r#""error":{"message":"no"}"#,
@@ -142,7 +142,7 @@ async fn an_invalid_response_is_a_denial() {
 }
 
 /// Calls until there is a prompt, and returns it with the state for the retry.
-async fn asked(client: &mut Client) -> (Value, Value) {
+async fn prompt_for_state(client: &mut Client) -> (Value, Value) {
     let result = client.ok("tools/call", run()).await;
     assert_eq!(result["resultType"], "input_required", "{result}");
     let request = result["inputRequests"]["permission"].clone();
@@ -164,8 +164,8 @@ async fn a_stateless_client_is_prompted_by_the_result() {
     }
     let host = host();
     let server = host.server(&[]);
-    let mut client = Client::connect(&server, Era::New, forms()).await;
-    let (form, state) = asked(&mut client).await;
+    let mut client = Client::connect(&server, Lifecycle::Stateless, forms()).await;
+    let (form, state) = prompt_for_state(&mut client).await;
     assert!(
         form["message"]
             .as_str()
@@ -186,7 +186,7 @@ async fn a_stateless_client_is_prompted_by_the_result() {
         (json!({"action": "decline"}), "denied_by_policy"),
         (json!({"action": "cancel"}), "approval_required"),
     ] {
-        let (_, state) = asked(&mut client).await;
+        let (_, state) = prompt_for_state(&mut client).await;
         let result = client.ok("tools/call", again(&state, answer)).await;
         assert_eq!(code(&result), expected, "{result}");
     }
@@ -200,8 +200,8 @@ async fn state_of_another_call_is_rejected() {
     let host = host();
     host.script("greet", "canary.sh", "echo alive > /workspace/canary\n");
     let server = host.server(&[]);
-    let mut client = Client::connect(&server, Era::New, forms()).await;
-    let (_, state) = asked(&mut client).await;
+    let mut client = Client::connect(&server, Lifecycle::Stateless, forms()).await;
+    let (_, state) = prompt_for_state(&mut client).await;
     let canary = json!({"name": "greet", "command": "sh scripts/canary.sh"});
     let mut wrong = Vec::new();
     let mut other_arguments = again(&state, accept("allow_once"));
@@ -232,7 +232,7 @@ async fn state_of_another_call_is_rejected() {
         assert_eq!(answer["error"]["code"], -32602, "{call}: {answer}");
     }
     // Another server rejects the state, unless it has the same key.
-    let mut foreign = Client::connect(&host.server(&[]), Era::New, forms()).await;
+    let mut foreign = Client::connect(&host.server(&[]), Lifecycle::Stateless, forms()).await;
     assert_eq!(
         foreign
             .call("tools/call", again(&state, accept("allow_once")))
@@ -254,16 +254,16 @@ async fn servers_that_share_a_key_accept_each_others_state() {
         return;
     }
     let host = host();
-    let spent = host.path("spent");
+    let replay_dir = host.path("replays");
     let server = || {
         let server = Server::builder(host.tools(&[]))
             .request_state_key([7; 32])
-            .replay_cache(skills_mcp::DirectoryReplayCache::new(&spent));
+            .replay_cache(skills_mcp::DirectoryReplayCache::new(&replay_dir));
         server.build().unwrap()
     };
-    let mut first = Client::connect(&server(), Era::New, forms()).await;
-    let mut second = Client::connect(&server(), Era::New, forms()).await;
-    let (_, state) = asked(&mut first).await;
+    let mut first = Client::connect(&server(), Lifecycle::Stateless, forms()).await;
+    let mut second = Client::connect(&server(), Lifecycle::Stateless, forms()).await;
+    let (_, state) = prompt_for_state(&mut first).await;
     let result = second
         .ok("tools/call", again(&state, accept("allow_once")))
         .await;
@@ -281,12 +281,12 @@ async fn a_client_without_elicitation_gets_a_hint() {
     }
     let host = host();
     let server = host.server(&[]);
-    for (era, capabilities) in [
-        (Era::Old, json!({})),
-        (Era::New, json!({})),
-        (Era::New, json!({"elicitation": {"url": {}}})),
+    for (lifecycle, capabilities) in [
+        (Lifecycle::Legacy, json!({})),
+        (Lifecycle::Stateless, json!({})),
+        (Lifecycle::Stateless, json!({"elicitation": {"url": {}}})),
     ] {
-        let mut client = Client::connect(&server, era, capabilities).await;
+        let mut client = Client::connect(&server, lifecycle, capabilities).await;
         let result = client.ok("tools/call", run()).await;
         assert_eq!(code(&result), "approval_required", "{result}");
         let text = result["content"][0]["text"].as_str().unwrap();
@@ -301,7 +301,7 @@ async fn a_client_without_elicitation_gets_a_hint() {
             "{text}"
         );
         assert!(!text.contains(host.path("").to_str().unwrap()), "{text}");
-        assert!(client.asked.is_empty());
+        assert!(client.requests.is_empty());
     }
 }
 
@@ -315,13 +315,14 @@ async fn users_do_not_decide_for_each_other() {
         .multi_user()
         .build()
         .unwrap();
-    let mut client = Client::connect(&server, Era::Old, forms()).await;
+    let mut client = Client::connect(&server, Lifecycle::Legacy, forms()).await;
     client.answer = accept("allow_always");
     assert_eq!(
         code(&client.ok("tools/call", run()).await),
         "denied_by_policy"
     );
-    let offered = &client.asked[0]["params"]["requestedSchema"]["properties"]["decision"]["enum"];
+    let offered =
+        &client.requests[0]["params"]["requestedSchema"]["properties"]["decision"]["enum"];
     assert_eq!(offered, &json!(["allow_once", "allow_session", "deny"]));
     assert!(!host.path("approvals.json").exists());
 }
@@ -333,9 +334,9 @@ async fn the_prompt_of_a_cancelled_call_is_cancelled() {
     }
     let host = host();
     let server = host.server(&[]);
-    let mut client = Client::connect(&server, Era::Old, forms()).await;
+    let mut client = Client::connect(&server, Lifecycle::Legacy, forms()).await;
     let id = client.send("tools/call", run()).await;
-    while client.asked.is_empty() {
+    while client.requests.is_empty() {
         client.message().await;
     }
     client
@@ -343,12 +344,11 @@ async fn the_prompt_of_a_cancelled_call_is_cancelled() {
         .await;
     let taken = client.notification("notifications/cancelled").await;
     assert_eq!(
-        taken["params"]["requestId"], client.asked[0]["id"],
+        taken["params"]["requestId"], client.requests[0]["id"],
         "{taken}"
     );
     // A late answer is discarded.
-    let late =
-        json!({"jsonrpc": "2.0", "id": client.asked[0]["id"], "result": accept("allow_session")});
+    let late = json!({"jsonrpc": "2.0", "id": client.requests[0]["id"], "result": accept("allow_session")});
     client.write(&late).await;
     client.answer = json!({"action": "decline"});
     assert_eq!(

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use skills_test_support::skip_without_sandbox;
 
-use crate::client::{Client, Era};
+use crate::client::{Client, Lifecycle};
 use crate::fixture::Host;
 
 #[tokio::test]
@@ -11,8 +11,8 @@ async fn results_are_text_data_and_links() {
     let host = Host::new();
     host.skill("greet", "");
     let server = host.server(&[]);
-    for era in [Era::Old, Era::New] {
-        let mut client = Client::connect(&server, era, json!({})).await;
+    for lifecycle in [Lifecycle::Legacy, Lifecycle::Stateless] {
+        let mut client = Client::connect(&server, lifecycle, json!({})).await;
         let listed = client.tool("skills_ls", json!({"path": "skills"})).await;
         assert_eq!(
             listed["content"][0]["text"],
@@ -79,15 +79,15 @@ async fn scripts_run_and_are_stopped_by_cancellation() {
     host.skill("greet", "allowed-tools: Bash\n");
     host.script("greet", "hello.sh", "echo hello \"$1\"\ncat\n");
     let server = host.server(&["spawn"]);
-    for era in [Era::Old, Era::New] {
+    for lifecycle in [Lifecycle::Legacy, Lifecycle::Stateless] {
         // A number that no other program sleeps for.
-        let words = format!("sleep 1000.{}{}", std::process::id(), era as u8);
+        let words = format!("sleep 1000.{}{}", std::process::id(), lifecycle as u8);
         host.script(
             "greet",
             "slow.sh",
             &format!("echo begun\n{words} & {words}\n"),
         );
-        let mut client = Client::connect(&server, era, json!({})).await;
+        let mut client = Client::connect(&server, lifecycle, json!({})).await;
         let ran = client
             .tool(
                 "skills_run",
@@ -153,7 +153,7 @@ async fn programs_end_when_their_client_disconnects() {
         &format!("{words} & {words}\n"),
     );
     let server = host.server(&["spawn"]);
-    let mut client = Client::connect(&server, Era::New, json!({})).await;
+    let mut client = Client::connect(&server, Lifecycle::Stateless, json!({})).await;
     client
         .send(
             "tools/call",
@@ -204,7 +204,7 @@ async fn cancelled_calls_return_the_output_so_far() {
         "echo begun\nsleep 1000\n",
     );
     let server = host.server(&["spawn"]);
-    let mut client = Client::connect(&server, Era::New, json!({})).await;
+    let mut client = Client::connect(&server, Lifecycle::Stateless, json!({})).await;
     let params =
         json!({"name": "skill__greet__slow", "arguments": {}, "_meta": {"progressToken": 1}});
     let id = client.send("tools/call", params).await;
@@ -230,7 +230,7 @@ async fn the_concurrent_calls_of_a_client_are_limited() {
         .max_concurrent_calls(1)
         .build()
         .unwrap();
-    let mut client = Client::connect(&server, Era::New, json!({})).await;
+    let mut client = Client::connect(&server, Lifecycle::Stateless, json!({})).await;
     let slow =
         json!({"name": "skill__greet__slow", "arguments": {}, "_meta": {"progressToken": 1}});
     let id = client.send("tools/call", slow).await;

@@ -11,13 +11,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The lifecycle of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Era {
-    Old,
-    New,
+pub(crate) enum Lifecycle {
+    Legacy,
+    Stateless,
 }
 
 pub(crate) struct Client {
-    era: Era,
+    lifecycle: Lifecycle,
     capabilities: Value,
     reader: BufReader<ReadHalf<DuplexStream>>,
     writer: Option<WriteHalf<DuplexStream>>,
@@ -26,14 +26,18 @@ pub(crate) struct Client {
     pub(crate) notifications: Vec<Value>,
     /// Responses to requests of the server.
     pub(crate) answer: Value,
-    pub(crate) asked: Vec<Value>,
+    pub(crate) requests: Vec<Value>,
     /// The ids that were answered.
     pub(crate) answered: Vec<u64>,
 }
 
 impl Client {
     /// Connects a client with these capabilities, and initializes the connection.
-    pub(crate) async fn connect(server: &Server, era: Era, capabilities: Value) -> Self {
+    pub(crate) async fn connect(
+        server: &Server,
+        lifecycle: Lifecycle,
+        capabilities: Value,
+    ) -> Self {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(theirs);
         let server = server.clone();
@@ -45,19 +49,19 @@ impl Client {
         });
         let (reader, writer) = tokio::io::split(ours);
         let reader = BufReader::new(reader);
-        let (notifications, asked, answered) = (Vec::new(), Vec::new(), Vec::new());
+        let (notifications, requests, answered) = (Vec::new(), Vec::new(), Vec::new());
         let mut client = Self {
-            era,
+            lifecycle,
             capabilities,
             reader,
             writer: Some(writer),
             next: 0,
             notifications,
             answer: json!(null),
-            asked,
+            requests,
             answered,
         };
-        if era == Era::Old {
+        if lifecycle == Lifecycle::Legacy {
             let capabilities = client.capabilities.clone();
             let greeting = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": "test", "version": "1"}});
             client.ok("initialize", greeting).await;
@@ -69,7 +73,7 @@ impl Client {
     /// Sends a request, and returns its id.
     pub(crate) async fn send(&mut self, method: &str, mut params: Value) -> u64 {
         self.next += 1;
-        if self.era == Era::New {
+        if self.lifecycle == Lifecycle::Stateless {
             let meta = &mut params["_meta"];
             meta["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
             meta["io.modelcontextprotocol/clientCapabilities"] = self.capabilities.clone();
@@ -139,7 +143,7 @@ impl Client {
         let message: Value = serde_json::from_str(&line).unwrap();
         match (message.get("method").is_some(), message.get("id").cloned()) {
             (true, Some(id)) => {
-                self.asked.push(message.clone());
+                self.requests.push(message.clone());
                 if !self.answer.is_null() {
                     let answer = json!({"jsonrpc": "2.0", "id": id, "result": self.answer});
                     self.write(&answer).await;

@@ -9,8 +9,8 @@
 mod approval;
 mod calls;
 mod client;
-mod eras;
 mod fixture;
 #[cfg(feature = "http")]
 mod http;
+mod lifecycles;
 mod skills;

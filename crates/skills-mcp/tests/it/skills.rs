@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use skills_mcp::Server;
 
-use crate::client::{Client, Era};
+use crate::client::{Client, Lifecycle};
 use crate::fixture::Host;
 
 fn host() -> Host {
@@ -20,7 +20,7 @@ fn host() -> Host {
 async fn skills_are_listed_with_the_digests_of_all_files() {
     let host = host();
     let server = host.server(&[]);
-    let mut client = Client::connect(&server, Era::New, json!({})).await;
+    let mut client = Client::connect(&server, Lifecycle::Stateless, json!({})).await;
     let listed = client.ok("skills/list", json!({})).await;
     let skills = listed["skills"].as_array().unwrap();
     let uris: Vec<&str> = skills
@@ -83,15 +83,19 @@ async fn skills_are_listed_with_the_digests_of_all_files() {
 async fn files_match_their_listing() {
     let host = host();
     let server = host.server(&[]);
-    for era in [Era::Old, Era::New] {
-        let mut client = Client::connect(&server, era, json!({})).await;
+    for lifecycle in [Lifecycle::Legacy, Lifecycle::Stateless] {
+        let mut client = Client::connect(&server, lifecycle, json!({})).await;
         let mut read = async |uri: &str| client.call("resources/read", json!({"uri": uri})).await;
         let text = read("skill://greet/references/a%20b.md").await;
         let expected = json!({"uri": "skill://greet/references/a%20b.md", "mimeType": "text/markdown", "text": "# Über\n"});
         assert_eq!(text["result"]["contents"][0], expected);
         let blob = read("skill://greet/assets/dot.bin").await;
         assert_eq!(blob["result"]["contents"][0]["blob"], "AJ+Slg==");
-        let code = if era == Era::New { -32602 } else { -32002 };
+        let code = if lifecycle == Lifecycle::Stateless {
+            -32602
+        } else {
+            -32002
+        };
         for wrong in [
             "skill://greet",
             "skill://greet/none",
@@ -118,7 +122,7 @@ async fn files_match_their_listing() {
 async fn directories_have_children() {
     let host = host();
     let server = host.server(&[]);
-    let mut client = Client::connect(&server, Era::New, json!({})).await;
+    let mut client = Client::connect(&server, Lifecycle::Stateless, json!({})).await;
     let top = client
         .ok("resources/directory/read", json!({"uri": "skill://greet"}))
         .await;
@@ -179,7 +183,7 @@ async fn many_skills_are_paged() {
         host.skill(&format!("skill-{number:03}"), "");
     }
     let server = host.server(&[]);
-    let mut client = Client::connect(&server, Era::New, json!({})).await;
+    let mut client = Client::connect(&server, Lifecycle::Stateless, json!({})).await;
     for (method, items) in [("skills/list", "skills"), ("resources/list", "resources")] {
         let (mut seen, mut params) = (0, json!({}));
         for expected in [100, 100, 30] {
@@ -201,7 +205,7 @@ async fn users_invoke_skills_by_prompts() {
     let host = host();
     host.skill("hidden", "user-invocable: false\n");
     let server = host.server(&[]);
-    let mut client = Client::connect(&server, Era::New, json!({})).await;
+    let mut client = Client::connect(&server, Lifecycle::Stateless, json!({})).await;
     let listed = client.ok("prompts/list", json!({})).await;
     let names: Vec<&str> = listed["prompts"]
         .as_array()
@@ -257,7 +261,7 @@ async fn users_invoke_skills_by_prompts() {
 async fn names_and_paths_are_completed() {
     let host = host();
     let server = host.server(&[]);
-    let mut client = Client::connect(&server, Era::New, json!({})).await;
+    let mut client = Client::connect(&server, Lifecycle::Stateless, json!({})).await;
     let mut complete = async |name: &str, value: &str, context: Value| {
         let template = json!({"type": "ref/resource", "uri": "skill://{name}/{+path}"});
         let params = json!({"ref": template, "argument": {"name": name, "value": value}, "context": context});
@@ -280,8 +284,8 @@ async fn names_and_paths_are_completed() {
 async fn subscribers_are_notified_of_changed_lists_only() {
     let host = host();
     let server = Server::builder(host.tools(&[])).build().unwrap();
-    let mut old = Client::connect(&server, Era::Old, json!({})).await;
-    let mut new = Client::connect(&server, Era::New, json!({})).await;
+    let mut old = Client::connect(&server, Lifecycle::Legacy, json!({})).await;
+    let mut new = Client::connect(&server, Lifecycle::Stateless, json!({})).await;
     for client in [&mut old, &mut new] {
         for list in ["tools/list", "prompts/list", "resources/list"] {
             client.ok(list, json!({})).await;
@@ -323,12 +327,12 @@ async fn subscribers_are_notified_of_changed_lists_only() {
 #[tokio::test]
 async fn a_subscriber_that_read_from_another_server_is_notified() {
     let host = host();
-    let (here, there) = (host.server(&[]), host.server(&[]));
-    Client::connect(&there, Era::New, json!({}))
+    let (first, second) = (host.server(&[]), host.server(&[]));
+    Client::connect(&second, Lifecycle::Stateless, json!({}))
         .await
         .ok("skills/list", json!({}))
         .await;
-    let mut client = Client::connect(&here, Era::New, json!({})).await;
+    let mut client = Client::connect(&first, Lifecycle::Stateless, json!({})).await;
     let subscription = client
         .send(
             "subscriptions/listen",
@@ -340,10 +344,10 @@ async fn a_subscriber_that_read_from_another_server_is_notified() {
         .await;
     // The initial scan starts with the subscription, and its end cannot be observed.
     let changing = async {
-        for turn in 0.. {
+        for round in 0.. {
             host.file(
                 "skills/other/SKILL.md",
-                format!("---\nname: other\ndescription: About other.\n---\n# {turn}\n"),
+                format!("---\nname: other\ndescription: About other.\n---\n# {round}\n"),
             );
             tokio::time::sleep(std::time::Duration::from_millis(500)).await;
         }
@@ -352,7 +356,7 @@ async fn a_subscriber_that_read_from_another_server_is_notified() {
         _ = client.notification("notifications/resources/list_changed") => {}
         () = changing => {}
     }
-    here.stop();
+    first.stop();
     client.answer_to(subscription).await;
 }
 
@@ -360,12 +364,12 @@ async fn a_subscriber_that_read_from_another_server_is_notified() {
 async fn changed_digests_are_notified_once() {
     let host = host();
     let server = host.server(&[]);
-    let mut old = Client::connect(&server, Era::Old, json!({})).await;
+    let mut old = Client::connect(&server, Lifecycle::Legacy, json!({})).await;
     // Repeating the subscription causes no further notifications.
     for _ in 0..10 {
         old.notify("notifications/initialized", json!({})).await;
     }
-    let mut new = Client::connect(&server, Era::New, json!({})).await;
+    let mut new = Client::connect(&server, Lifecycle::Stateless, json!({})).await;
     for client in [&mut old, &mut new] {
         client.ok("skills/list", json!({})).await;
     }
@@ -403,8 +407,8 @@ async fn a_change_of_an_earlier_page_is_notified() {
         host.skill(&format!("skill-{number:03}"), "");
     }
     let server = host.server(&[]);
-    let mut old = Client::connect(&server, Era::Old, json!({})).await;
-    let mut new = Client::connect(&server, Era::New, json!({})).await;
+    let mut old = Client::connect(&server, Lifecycle::Legacy, json!({})).await;
+    let mut new = Client::connect(&server, Lifecycle::Stateless, json!({})).await;
     old.ok("skills/list", json!({})).await;
     let page = new.ok("skills/list", json!({})).await;
     host.file(
@@ -444,18 +448,18 @@ async fn texts_of_skills_are_short_and_visible() {
         &format!("# Description: Runs.{hidden}{long}\necho\n"),
     );
     let server = host.server(&[]);
-    let mut client = Client::connect(&server, Era::New, json!({})).await;
-    let mut told = Vec::new();
+    let mut client = Client::connect(&server, Lifecycle::Stateless, json!({})).await;
+    let mut texts = Vec::new();
     for list in ["tools/list", "prompts/list", "resources/list"] {
-        told.push(client.ok(list, json!({})).await.to_string());
+        texts.push(client.ok(list, json!({})).await.to_string());
     }
     for (tool, arguments) in [
         ("skills_ls", json!({"path": "skills"})),
         ("search_skills", json!({})),
     ] {
-        told.push(client.tool(tool, arguments).await.to_string());
+        texts.push(client.tool(tool, arguments).await.to_string());
     }
-    for text in told {
+    for text in texts {
         assert!(text.contains("quiet"), "{text}");
         assert!(text.len() < 40_000, "{} bytes", text.len());
         for character in ['\u{202e}', '\u{200b}', '\u{e0041}', '\u{1b}'] {

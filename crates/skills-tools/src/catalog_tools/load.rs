@@ -66,33 +66,36 @@ pub(crate) fn definition() -> ToolDefinition {
 impl CatalogTools {
     pub(crate) fn load(&self, arguments: &LoadArguments) -> Result<ToolOutput, ToolError> {
         let name = arguments.name.as_str();
-        let refused = || {
+        let unavailable = || {
             ToolError::new(
                 ToolErrorCode::PermissionDenied,
                 format!("skill `{name}` is not available to models"),
             )
         };
         let (entry, is_draft) = self.files.find_skill(name)?;
+        // A draft has the trust of the model that wrote it; its text must not come back with the
+        // authority of a skill.
         if is_draft {
-            return Err(refused().with_hint("read the draft with skills_read"));
+            return Err(unavailable().with_hint("read the draft with skills_read"));
         }
         if !self.runtime.is_model_invocable(&entry) {
-            return Err(refused().with_hint("ask the user to invoke it by name"));
+            return Err(unavailable().with_hint("ask the user to invoke it by name"));
         }
         let SkillText {
             text,
-            is_truncated: is_cut,
+            is_truncated,
             manifest,
         } = self.load_text(&entry, arguments.max_bytes)?;
+        // Checked again: the file may have changed since the catalog was scanned.
         if !manifest.model_invocable() {
-            return Err(refused().with_hint("ask the user to invoke it by name"));
+            return Err(unavailable().with_hint("ask the user to invoke it by name"));
         }
         let missing = self.runtime.missing_requirements([&entry]).to_lines();
         let data = json!({
             "name": name,
             "path": format!("skills/{name}"),
             "text": text,
-            "truncated": is_cut,
+            "truncated": is_truncated,
             "missing": missing,
         });
         let note = if missing.is_empty() {
@@ -114,12 +117,12 @@ impl CatalogTools {
         max_bytes: Option<usize>,
     ) -> Result<SkillText, ToolError> {
         let name = entry.name().as_str();
-        let shown = PathMap::default().add(entry.directory(), format!("/skills/{name}"));
+        let path_map = PathMap::default().add(entry.directory(), format!("/skills/{name}"));
         let directory = entry.directory().to_string_lossy();
-        let injected = self
+        let injection = self
             .runtime
             .inject_skill(&directory, InjectionFormat::Fenced, max_bytes);
-        let injected = injected.map_err(|error| run_error(&error, Some(name), &shown))?;
+        let injection = injection.map_err(|error| run_error(&error, Some(name), &path_map))?;
         // Read after the text, so that a restriction that is in the file when the text is read
         // applies here, too.
         let document = entry.open().and_then(|files| files.document());
@@ -130,8 +133,8 @@ impl CatalogTools {
             )
         })?;
         Ok(SkillText {
-            text: shown.replace_in(&injected.text),
-            is_truncated: injected.omitted.is_some(),
+            text: path_map.replace_in(&injection.text),
+            is_truncated: injection.omitted.is_some(),
             manifest: document.manifest().clone(),
         })
     }

@@ -27,13 +27,13 @@ pub(crate) struct ResourceArguments {
 }
 
 pub(crate) fn definition() -> ToolDefinition {
-    let of_read = read::definition();
+    let read_definition = read::definition();
     let mut properties = json!({
         "name": any_skill_name_schema(),
         "path": {"type": "string", "minLength": 1, "maxLength": 4096, "description": "Path of the file in the skill, such as `references/table.md`."},
     });
     for name in ["offset", "limit", "encoding"] {
-        properties[name] = of_read.input_schema["properties"][name].clone();
+        properties[name] = read_definition.input_schema["properties"][name].clone();
     }
     // This tool reads bytes only, so `unit` does not apply.
     properties["offset"]["description"] = json!("Offset in bytes.");
@@ -46,7 +46,7 @@ pub(crate) fn definition() -> ToolDefinition {
         description: "Read a file of a skill that its instructions name. To continue a long file, pass `next_offset` as `offset`."
             .to_owned(),
         input_schema: schema::input_schema(properties, &["name", "path"]),
-        output_schema: of_read.output_schema,
+        output_schema: read_definition.output_schema,
         annotations: Annotations::READ_ONLY,
     }
 }
@@ -64,9 +64,11 @@ impl FileTools {
             limit,
             encoding,
         } = arguments;
-        let whole = VirtualPath::in_skill(name, path)?.to_string();
+        let virtual_path = VirtualPath::in_skill(name, path)?.to_string();
         if self
             .find_skill(name)
+            // Unknown names fall through to the read below, which has the suggestions. Drafts are
+            // readable, since the model wrote them.
             .is_ok_and(|(entry, is_draft)| !is_draft && !self.runtime.is_model_invocable(&entry))
         {
             let error = ToolError::new(
@@ -75,20 +77,24 @@ impl FileTools {
             );
             return Err(error.with_hint("ask the user to invoke it by name"));
         }
-        let mut document = json!({"path": whole, "offset": offset});
+        // Goes through the arguments of `skills_read`, so that both tools have the same defaults
+        // and limits.
+        let mut document = json!({"path": virtual_path, "offset": offset});
         if let Some(limit) = limit {
             document["limit"] = json!(limit);
         }
         if let Some(encoding) = encoding {
             document["encoding"] = json!(encoding);
         }
-        let wrong = |error: serde_json::Error| {
+        let invalid = |error: serde_json::Error| {
             ToolError::new(ToolErrorCode::InvalidArguments, error.to_string())
         };
-        let read = self.read(&serde_json::from_value::<ReadArguments>(document).map_err(wrong)?);
-        read.map_err(|error| ToolError {
+        let output =
+            self.read(&serde_json::from_value::<ReadArguments>(document).map_err(invalid)?);
+        // The model passed a path relative to the skill, so the error shows it in the same form.
+        output.map_err(|error| ToolError {
             message: error.message.replace(
-                &format!("'{whole}'"),
+                &format!("'{virtual_path}'"),
                 &format!("'{}'", escape_for_display(path)),
             ),
             ..error

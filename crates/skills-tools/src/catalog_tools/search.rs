@@ -61,21 +61,22 @@ pub(crate) fn definition() -> ToolDefinition {
 impl CatalogTools {
     pub(crate) fn search(&self, arguments: &SearchArguments) -> Result<ToolOutput, ToolError> {
         let catalog = self.files.catalog_cache.catalog();
-        let offered: Vec<&Entry> = catalog
+        let candidates: Vec<&Entry> = catalog
             .entries()
             .iter()
             .filter(|entry| self.runtime.is_model_invocable(entry))
             .collect();
-        let found = rank(&offered, &arguments.query);
+        let matches = rank(&candidates, &arguments.query);
         let limit = arguments.limit.unwrap_or(DEFAULT_LIMIT);
-        let page: Vec<Value> = found
+        let page: Vec<Value> = matches
             .iter()
             .skip(arguments.offset)
             .take(limit)
             .map(|entry| json!({"name": entry.name().as_str(), "description": short_description(entry.manifest().description())}))
             .collect();
+        // `None` on the last page, so that a model does not ask for an empty one.
         let next = arguments.offset.saturating_add(page.len());
-        let next = (next < found.len()).then_some(next);
+        let next = (next < matches.len()).then_some(next);
         let lines = page.iter().map(|skill| {
             format!(
                 "  {} - {}",
@@ -83,7 +84,7 @@ impl CatalogTools {
                 string_or_empty(&skill["description"])
             )
         });
-        let body = match found.len() {
+        let body = match matches.len() {
             0 if arguments.query.trim().is_empty() => "No skills found".to_owned(),
             0 => "No skills found for this query; try other words, or an empty query to list all"
                 .to_owned(),
@@ -97,7 +98,7 @@ impl CatalogTools {
         });
         Ok(ToolOutput::new(
             body + &more,
-            json!({"skills": page, "total": found.len(), "next_offset": next}),
+            json!({"skills": page, "total": matches.len(), "next_offset": next}),
         ))
     }
 }
@@ -108,6 +109,8 @@ fn string_or_empty(value: &Value) -> &str {
 
 /// Returns a description on one line, without invisible characters, truncated to the limit.
 pub(crate) fn short_description(description: &str) -> String {
+    // Descriptions are untrusted: escape sequences could hide text from a user who watches the
+    // terminal.
     let line = strip_terminal_escapes(description)
         .split_whitespace()
         .collect::<Vec<_>>()
@@ -122,8 +125,8 @@ pub(crate) fn short_description(description: &str) -> String {
 /// of the name three times as much as a word of the description, and a prefix half as much as a
 /// whole word. Skills with equal scores keep the order of the catalog.
 fn rank<'a>(entries: &[&'a Entry], query: &str) -> Vec<&'a Entry> {
-    let wanted = tokenize(query);
-    if wanted.is_empty() {
+    let query_words = tokenize(query);
+    if query_words.is_empty() {
         return entries.to_vec();
     }
     let documents: Vec<[Vec<String>; 2]> = entries
@@ -136,7 +139,7 @@ fn rank<'a>(entries: &[&'a Entry], query: &str) -> Vec<&'a Entry> {
         })
         .collect();
     let mut frequency: BTreeMap<&str, usize> = BTreeMap::new();
-    for word in &wanted {
+    for word in &query_words {
         let count = documents
             .iter()
             .filter(|fields| {
@@ -151,6 +154,8 @@ fn rank<'a>(entries: &[&'a Entry], query: &str) -> Vec<&'a Entry> {
     let score = |fields: &[Vec<String>; 2]| -> f64 {
         let of_word = |word: &String| {
             let count = frequency.get(word.as_str()).copied().unwrap_or_default() as f64;
+            // Inverse document frequency of BM25. The added 1 keeps it positive for words that
+            // every skill has.
             let rarity = (1.0 + (entries.len() as f64 - count + 0.5) / (count + 0.5)).ln();
             let best = |field: &[String]| {
                 field
@@ -160,7 +165,7 @@ fn rank<'a>(entries: &[&'a Entry], query: &str) -> Vec<&'a Entry> {
             };
             rarity * (3.0 * best(&fields[0]) + best(&fields[1]))
         };
-        wanted.iter().map(of_word).sum()
+        query_words.iter().map(of_word).sum()
     };
     let mut scored: Vec<(f64, &Entry)> = documents
         .iter()
@@ -168,6 +173,7 @@ fn rank<'a>(entries: &[&'a Entry], query: &str) -> Vec<&'a Entry> {
         .zip(entries.iter().copied())
         .filter(|(score, _)| *score > 0.0)
         .collect();
+    // The sort is stable, so equal scores keep the order of the catalog and pages do not overlap.
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));
     scored.into_iter().map(|(_, entry)| entry).collect()
 }
@@ -175,10 +181,10 @@ fn rank<'a>(entries: &[&'a Entry], query: &str) -> Vec<&'a Entry> {
 /// Returns how well a word of a skill matches a word of the query: 1 for equality, 0.5 for a prefix
 /// of at least three letters.
 fn match_score(known: &str, wanted: &str) -> f64 {
-    let shares = |long: &str, short: &str| short.chars().count() >= 3 && long.starts_with(short);
+    let is_prefix = |long: &str, short: &str| short.chars().count() >= 3 && long.starts_with(short);
     if known == wanted {
         1.0
-    } else if shares(known, wanted) || shares(wanted, known) {
+    } else if is_prefix(known, wanted) || is_prefix(wanted, known) {
         0.5
     } else {
         0.0
@@ -196,6 +202,8 @@ fn tokenize(text: &str) -> Vec<String> {
     {
         let characters: Vec<char> = word.chars().collect();
         if characters.iter().any(|c| is_unspaced_script(*c)) && characters.len() > 2 {
+            // Words are not separated there, so pairs are the smallest unit that still
+            // distinguishes.
             words.extend(characters.windows(2).map(|pair| pair.iter().collect()));
         } else {
             words.push(word.to_owned());

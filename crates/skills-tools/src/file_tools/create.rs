@@ -41,7 +41,7 @@ pub(crate) struct CreateArguments {
 }
 
 pub(crate) fn definition() -> ToolDefinition {
-    let name = "At most 64 lowercase letters, digits and single inner hyphens, starting with a letter, such as `code-reviewer` or `pdf2image`.";
+    let name_rule = "At most 64 lowercase letters, digits and single inner hyphens, starting with a letter, such as `code-reviewer` or `pdf2image`.";
     ToolDefinition {
         name: "skills_create".to_owned(),
         title: "Create a skill".to_owned(),
@@ -52,7 +52,7 @@ pub(crate) fn definition() -> ToolDefinition {
         input_schema: schema::input_schema(
             json!({
                 // No pattern: an invalid name gets an error that explains the rule.
-                "name": {"type": "string", "description": name},
+                "name": {"type": "string", "description": name_rule},
                 "description": {"type": "string", "minLength": 1, "maxLength": 1024,
                                 "description": "What the skill does and when to use it, on one line."},
                 "instructions": {"type": "string", "maxLength": 65536,
@@ -87,32 +87,38 @@ impl FileTools {
         for (name, content) in validate_scripts(&arguments.scripts)? {
             files.push((vec!["scripts".to_owned(), name], content.to_owned()));
         }
-        let _one_at_a_time = self
+        // Held from the check of the name to the rename, so that two calls cannot create the same
+        // skill.
+        let _write_guard = self
             .write_lock
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         self.check_name_free(draft.name())?;
         let drafts = self.open_drafts(&path)?;
         let bytes = files.iter().map(|(_, content)| content.len() as u64).sum();
-        let over = |left| {
+        let quota_exceeded = |remaining| {
             ToolError::new(
                 ToolErrorCode::TooLarge,
-                format!("cannot write '{path}': {left} bytes left in the write quota of skills"),
+                format!(
+                    "cannot write '{path}': {remaining} bytes left in the write quota of skills"
+                ),
             )
             .with_path(&path)
         };
-        self.skill_quota.reserve(bytes).map_err(over)?;
+        // Reserved before writing, so that concurrent calls cannot exceed the quota together.
+        self.skill_quota.reserve(bytes).map_err(quota_exceeded)?;
         build_draft(&drafts, draft.name(), &files, &path)
             .inspect_err(|_| self.skill_quota.release(bytes))?;
+        // The next call must find the draft, even while a watcher has not reported it yet.
         self.catalog_cache.refresh();
         let uri = format!("skill://{}/{SKILL_FILE}", draft.name());
         let data = json!({"status": "created", "name": draft.name(), "path": path, "uri": uri});
-        let mut outcome = ToolOutput::new(data.to_string(), data);
-        outcome.files = files
+        let mut output = ToolOutput::new(data.to_string(), data);
+        output.files = files
             .iter()
             .map(|(parts, _)| format!("{path}/{}", parts.join("/")))
             .collect();
-        Ok(outcome)
+        Ok(output)
     }
 
     /// Rejects the name of any existing skill, in whatever root it is and whether it is active or
@@ -120,7 +126,10 @@ impl FileTools {
     fn check_name_free(&self, name: &str) -> Result<(), ToolError> {
         let is_taken = self
             .catalog_cache
+            // Not the cached catalog: another process may have added the skill.
             .refresh()
+            // Inactive skills count, too: a draft could otherwise take the name of a disabled skill
+            // and be accepted in its place.
             .all_entries()
             .any(|entry| entry.name().as_str() == name);
         if is_taken {
@@ -130,7 +139,7 @@ impl FileTools {
         }
     }
 
-    fn open_drafts(&self, shown: &str) -> Result<Dir, ToolError> {
+    fn open_drafts(&self, display_path: &str) -> Result<Dir, ToolError> {
         let Some(path) = self
             .drafts_dir
             .as_ref()
@@ -141,16 +150,20 @@ impl FileTools {
                 "cannot create skills: not enabled by the host",
             );
             return Err(error
-                .with_path(shown)
+                .with_path(display_path)
                 .with_hint("write the files to the workspace and ask the user to install them"));
         };
+        // The path is configured by the host application, so ambient authority is right here.
         Dir::create_ambient_dir_all(path, ambient_authority())
-            .map_err(|error| io_error(&error, shown))?;
-        Dir::open_ambient_dir(path, ambient_authority()).map_err(|error| io_error(&error, shown))
+            .map_err(|error| io_error(&error, display_path))?;
+        Dir::open_ambient_dir(path, ambient_authority())
+            .map_err(|error| io_error(&error, display_path))
     }
 }
 
 fn render_draft(arguments: &CreateArguments) -> Result<Draft, DraftError> {
+    // The draft type renders its own frontmatter, so that no field of the model can add another
+    // one.
     let draft = Draft::new(&arguments.name, &arguments.description)?
         .instructions(&arguments.instructions)?;
     let draft = draft.metadata(arguments.metadata.clone())?;
@@ -180,16 +193,18 @@ fn name_taken_error(name: &str) -> ToolError {
 }
 
 /// Returns the scripts by file name, with the extension added where it is missing.
-fn validate_scripts(given: &BTreeMap<String, String>) -> Result<BTreeMap<String, &str>, ToolError> {
-    if given.len() > MAX_SCRIPTS {
+fn validate_scripts(
+    declared: &BTreeMap<String, String>,
+) -> Result<BTreeMap<String, &str>, ToolError> {
+    if declared.len() > MAX_SCRIPTS {
         return Err(ToolError::new(
             ToolErrorCode::TooLarge,
-            format!("too many scripts: {}, limit {MAX_SCRIPTS}", given.len()),
+            format!("too many scripts: {}, limit {MAX_SCRIPTS}", declared.len()),
         ));
     }
     let mut scripts = BTreeMap::new();
-    for (name, content) in given {
-        let bad = |code, problem: &str| {
+    for (name, content) in declared {
+        let invalid = |code, problem: &str| {
             ToolError::new(
                 code,
                 format!("invalid script `{}`: {problem}", escape_for_display(name)),
@@ -197,29 +212,33 @@ fn validate_scripts(given: &BTreeMap<String, String>) -> Result<BTreeMap<String,
         };
         if !is_valid_script_name(name) {
             let problem = "expected a name of at most 64 letters, digits, `_`, `-` and `.`, not starting with `.` or `-`";
-            return Err(bad(ToolErrorCode::InvalidArguments, problem));
+            return Err(invalid(ToolErrorCode::InvalidArguments, problem));
         }
         if content.len() > MAX_SCRIPT_BYTES {
-            return Err(bad(ToolErrorCode::TooLarge, "larger than 1048576 bytes"));
+            return Err(invalid(
+                ToolErrorCode::TooLarge,
+                "larger than 1048576 bytes",
+            ));
         }
-        let whole = if name.contains('.') {
+        let file_name = if name.contains('.') {
             name.clone()
         } else {
             format!("{name}.py")
         };
-        let is_other = |known: &String| known.eq_ignore_ascii_case(&whole);
-        if scripts.keys().any(is_other) {
-            return Err(bad(ToolErrorCode::InvalidArguments, "duplicate name"));
+        // On case-insensitive file systems, the second script would replace the first.
+        let is_same = |known: &String| known.eq_ignore_ascii_case(&file_name);
+        if scripts.keys().any(is_same) {
+            return Err(invalid(ToolErrorCode::InvalidArguments, "duplicate name"));
         }
-        scripts.insert(whole, content.as_str());
+        scripts.insert(file_name, content.as_str());
     }
     Ok(scripts)
 }
 
 fn is_valid_script_name(name: &str) -> bool {
-    let is_fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     name.len() <= MAX_SCRIPT_NAME_CHARS
-        && name.chars().all(is_fit)
+        && name.chars().all(is_allowed)
         && name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
         && !name.ends_with('.')
 }
@@ -230,58 +249,68 @@ fn build_draft(
     drafts: &Dir,
     name: &str,
     files: &[(Vec<String>, String)],
-    shown: &str,
+    display_path: &str,
 ) -> Result<(), ToolError> {
+    // The catalog does not list everything, such as directories without a `SKILL.md` and broken
+    // symlinks.
     if drafts.symlink_metadata(name).is_ok() {
         return Err(name_taken_error(name));
     }
-    let temporary = temporary::create_directory(drafts).map_err(|error| io_error(&error, shown))?;
-    let built = write_files(drafts, &temporary.name, files, shown)
-        .and_then(|()| publish_draft(drafts, &temporary.name, name, shown));
-    if built.is_err() {
+    let temporary =
+        temporary::create_directory(drafts).map_err(|error| io_error(&error, display_path))?;
+    let result = write_files(drafts, &temporary.name, files, display_path)
+        .and_then(|()| publish_draft(drafts, &temporary.name, name, display_path));
+    if result.is_err() {
         // Cleanup is best effort: the leftover has a temporary name, and the original error matters
         // more.
         let _ = drafts.remove_dir_all(&temporary.name);
     }
-    built
+    result
 }
 
 fn write_files(
     drafts: &Dir,
     temporary: &str,
     files: &[(Vec<String>, String)],
-    shown: &str,
+    display_path: &str,
 ) -> Result<(), ToolError> {
-    let top = drafts
+    let draft = drafts
         .open_dir(temporary)
-        .map_err(|error| io_error(&error, shown))?;
+        .map_err(|error| io_error(&error, display_path))?;
     for (parts, content) in files {
-        let Some((name, above)) = parts.split_last() else {
+        let Some((name, parents)) = parts.split_last() else {
             continue;
         };
-        let parent = write::create_parent(&top, above, shown)?;
+        let parent = write::create_parent(&draft, parents, display_path)?;
+        // A file with a `#!` line is meant to be executed; others keep the default mode.
         let executable = content.starts_with("#!").then_some(true);
-        let writing = WriteRequest {
-            display_path: shown,
+        let request = WriteRequest {
+            display_path,
             content: content.as_bytes(),
             mode: WriteMode::Create,
             if_match: None,
             executable,
         };
-        write::write_file(&parent, name, &writing)?;
+        write::write_file(&parent, name, &request)?;
     }
     Ok(())
 }
 
 /// Renames the directory. A rename replaces nothing but an empty directory.
-fn publish_draft(drafts: &Dir, temporary: &str, name: &str, shown: &str) -> Result<(), ToolError> {
+fn publish_draft(
+    drafts: &Dir,
+    temporary: &str,
+    name: &str,
+    display_path: &str,
+) -> Result<(), ToolError> {
     drafts
+        // After all files are complete: a scan never finds a draft without its scripts.
         .rename(temporary, drafts, name)
         .map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty | ErrorKind::NotADirectory => {
                 name_taken_error(name)
             }
-            _ => io_error(&error, shown),
+            _ => io_error(&error, display_path),
         })?;
     write::sync_directory(drafts);
     Ok(())

@@ -84,6 +84,7 @@ impl FileTools {
     pub(crate) fn ls(&self, arguments: &LsArguments) -> Result<ToolOutput, ToolError> {
         let limit = arguments.limit.unwrap_or(DEFAULT_LIMIT);
         let depth = arguments.depth.unwrap_or(MAX_DEPTH);
+        // The schema has the same limits, but calls from Rust need not have been validated.
         if !(1..=MAX_LIMIT).contains(&limit) || !(1..=MAX_DEPTH).contains(&depth) {
             return Err(ToolError::new(
                 ToolErrorCode::InvalidArguments,
@@ -92,46 +93,47 @@ impl FileTools {
         }
         match self.locate(&VirtualPath::parse(&arguments.path)?)? {
             PathTarget::SkillList => self.list_skills(arguments.cursor.as_deref(), limit),
-            PathTarget::Path(place) => self.list(&place, arguments, depth, limit),
+            PathTarget::Path(resolved) => self.list(&resolved, arguments, depth, limit),
         }
     }
 
     fn list(
         &self,
-        place: &ResolvedPath,
+        resolved: &ResolvedPath,
         arguments: &LsArguments,
         depth: usize,
         limit: usize,
     ) -> Result<ToolOutput, ToolError> {
-        let shown = place.display.as_str();
-        let (directory, real) = self
-            .open_directory(place)
-            .map_err(|error| match error.code {
-                ToolErrorCode::NotADirectory => error.with_hint("read a file with skills_read"),
-                ToolErrorCode::NotFound => {
-                    error.with_hint("list its parent directory with skills_ls")
-                }
-                _ => error,
-            })?;
-        let base = place.base_path();
+        let display_path = resolved.display.as_str();
+        let (directory, canonical) =
+            self.open_directory(resolved)
+                .map_err(|error| match error.code {
+                    ToolErrorCode::NotADirectory => error.with_hint("read a file with skills_read"),
+                    ToolErrorCode::NotFound => {
+                        error.with_hint("list its parent directory with skills_ls")
+                    }
+                    _ => error,
+                })?;
+        let base = resolved.base_path();
+        // Only those below this directory, so that each entry is compared with few paths.
         let hidden = self.hidden_dirs().within(&base);
-        let ground = ListRoot {
-            root: &place.base_dir,
+        let list_root = ListRoot {
+            root: &resolved.base_dir,
             root_path: base,
             hidden,
-            relative_path: real.iter().collect(),
+            relative_path: canonical.iter().collect(),
             directory: &directory,
         };
         let after = arguments.cursor.as_deref().map(decode_cursor).transpose()?;
-        let dotted = if arguments.show_hidden {
+        let hidden_files = if arguments.show_hidden {
             HiddenFiles::Include
         } else {
             HiddenFiles::Exclude
         };
         let page = if arguments.recursive {
             list::list_recursive(
-                &ground,
-                dotted,
+                &list_root,
+                hidden_files,
                 depth,
                 after.as_deref(),
                 limit,
@@ -142,32 +144,33 @@ impl FileTools {
                 .as_ref()
                 .and_then(|names| names.first())
                 .map(OsString::as_os_str);
-            let page = list::list_directory(&ground, dotted, after, limit, self.list_limits)
-                .map_err(|error| io_error(&error, shown))?;
-            page.ok_or_else(|| {
-                let message = format!(
-                    "cannot list '{shown}': more than {} entries",
-                    self.list_limits.max_entries
-                );
-                ToolError::new(ToolErrorCode::TooLarge, message)
-                    .with_path(shown)
-                    .with_hint("search with skills_bash")
-            })?
+            let page =
+                list::list_directory(&list_root, hidden_files, after, limit, self.list_limits)
+                    .map_err(|error| io_error(&error, display_path))?;
+            page.ok_or_else(|| too_many_entries(display_path, self.list_limits.max_entries))?
         };
-        Ok(page_output(shown, &page))
+        Ok(page_output(display_path, &page))
     }
 }
 
-fn page_output(shown: &str, page: &Page) -> ToolOutput {
+fn too_many_entries(display_path: &str, limit: usize) -> ToolError {
+    let message = format!("cannot list '{display_path}': more than {limit} entries");
+    ToolError::new(ToolErrorCode::TooLarge, message)
+        .with_path(display_path)
+        .with_hint("search with skills_bash")
+}
+
+fn page_output(display_path: &str, page: &Page) -> ToolOutput {
     let next = page
         .items
         .last()
         .filter(|_| page.has_more)
         .map(|item| encode_cursor(&item.names));
+    // An empty directory and an incomplete listing must not look the same.
     let mut text = if page.total == 0 && !page.is_truncated {
-        format!("Directory '{shown}' is empty")
+        format!("Directory '{display_path}' is empty")
     } else {
-        format!("Contents of '{shown}' ({} items):", page.total)
+        format!("Contents of '{display_path}' ({} items):", page.total)
     };
     for item in &page.items {
         text.push_str(&entry_line(item));
@@ -181,9 +184,9 @@ fn page_output(shown: &str, page: &Page) -> ToolOutput {
     let entries: Vec<Value> = page
         .items
         .iter()
-        .map(|item| entry_json(shown, item))
+        .map(|item| entry_json(display_path, item))
         .collect();
-    let data = json!({"path": shown, "entries": entries, "total": page.total, "next_cursor": next, "truncated": page.is_truncated});
+    let data = json!({"path": display_path, "entries": entries, "total": page.total, "next_cursor": next, "truncated": page.is_truncated});
     ToolOutput::new(text, data)
 }
 
@@ -197,11 +200,11 @@ fn entry_line(item: &ListedEntry) -> String {
     }
 }
 
-fn entry_json(shown: &str, item: &ListedEntry) -> Value {
+fn entry_json(display_path: &str, item: &ListedEntry) -> Value {
     let (names, is_readable) = item.display_names();
     let mut entry = json!({
         "name": names.last(),
-        "path": format!("{shown}/{}", names.join("/")),
+        "path": format!("{display_path}/{}", names.join("/")),
         "type": item.kind.as_str(),
         "size": item.bytes,
         "mtime": item.modified,
@@ -222,6 +225,7 @@ fn encode_cursor(names: &[OsString]) -> String {
 
 fn decode_cursor(cursor: &str) -> Result<Vec<OsString>, ToolError> {
     let bytes = URL_SAFE_NO_PAD
+        // A cursor is client input. It is compared with names only and never used as a path.
         .decode(cursor)
         .map_err(|_| invalid_cursor())?;
     bytes

@@ -106,15 +106,16 @@ impl FileTools {
     /// Reads a file or a part of it.
     pub(crate) fn read(&self, arguments: &ReadArguments) -> Result<ToolOutput, ToolError> {
         let limit = effective_limit(arguments)?;
-        let mut place = self.resolve(&VirtualPath::parse(&arguments.path)?)?;
-        if let (Some(skill), true) = (&place.skill, place.parts.is_empty()) {
-            place.parts.push(skill.file_name.clone());
-            place.display = format!("{}/{}", place.display, skill.file_name);
+        let mut resolved = self.resolve(&VirtualPath::parse(&arguments.path)?)?;
+        // `skills/NAME` means its `SKILL.md`, under the name that the directory has for it.
+        if let (Some(skill), true) = (&resolved.skill, resolved.parts.is_empty()) {
+            resolved.parts.push(skill.file_name.clone());
+            resolved.display = format!("{}/{}", resolved.display, skill.file_name);
         }
-        let mut source = self.open_source(&place)?;
+        let mut source = self.open_source(&resolved)?;
         let part = match (arguments.encoding, arguments.unit) {
             (Encoding::Base64, Unit::Bytes) => {
-                read_base64(&mut source, arguments.offset, limit, &place)?
+                read_base64(&mut source, arguments.offset, limit, &resolved)?
             }
             (Encoding::Base64, Unit::Lines) => {
                 return Err(ToolError::new(
@@ -123,16 +124,16 @@ impl FileTools {
                 )
                 .with_hint("use unit `bytes`"));
             }
-            (_, Unit::Bytes) => read_bytes(&mut source, arguments.offset, limit, &place)?
-                .ok_or_else(|| binary_file_error(&place, &source))?,
-            (_, Unit::Lines) => read_lines(&mut source, arguments.offset, limit, &place)?
-                .ok_or_else(|| binary_file_error(&place, &source))?,
+            (_, Unit::Bytes) => read_bytes(&mut source, arguments.offset, limit, &resolved)?
+                .ok_or_else(|| binary_file_error(&resolved, &source))?,
+            (_, Unit::Lines) => read_lines(&mut source, arguments.offset, limit, &resolved)?
+                .ok_or_else(|| binary_file_error(&resolved, &source))?,
         };
         let data = json!({
-            "path": place.display,
+            "path": resolved.display,
             "content": part.content,
             "encoding": part.encoding,
-            "mime_type": media_type(file_name(&place), part.encoding != "base64"),
+            "mime_type": media_type(file_name(&resolved), part.encoding != "base64"),
             "size": source.size(),
             "sha256": source.sha256(),
             "offset": part.offset,
@@ -142,31 +143,34 @@ impl FileTools {
         Ok(ToolOutput::new(part.content, data))
     }
 
-    fn open_source(&self, place: &ResolvedPath) -> Result<FileSource, ToolError> {
-        if let Some(bytes) = read_linked_manifest(place) {
-            self.check_visible(place, &canonicalize_existing(&place.host_path))?;
+    fn open_source(&self, resolved: &ResolvedPath) -> Result<FileSource, ToolError> {
+        if let Some(bytes) = read_linked_manifest(resolved) {
+            // This path leaves the skill by design, so its target must still not be hidden.
+            self.check_visible(resolved, &canonicalize_existing(&resolved.host_path))?;
             return Ok(FileSource::InMemory(bytes));
         }
-        let failed = |error| io_error(&error, &place.display);
-        let refused =
-            |code, message: String| Err(ToolError::new(code, message).with_path(&place.display));
-        match open::open_file(&place.base_dir, &self.canonicalize(place)?).map_err(failed)? {
+        let to_tool_error = |error| io_error(&error, &resolved.display);
+        let reject =
+            |code, message: String| Err(ToolError::new(code, message).with_path(&resolved.display));
+        match open::open_file(&resolved.base_dir, &self.canonicalize(resolved)?)
+            .map_err(to_tool_error)?
+        {
             OpenedFile::File(file, metadata) => {
-                FileSource::from_file(file, metadata.len()).map_err(failed)
+                FileSource::from_file(file, metadata.len()).map_err(to_tool_error)
             }
             OpenedFile::Directory => {
                 let error = ToolError::new(
                     ToolErrorCode::IsADirectory,
                     format!(
                         "'{}' is a directory, use skills_ls() instead",
-                        place.display
+                        resolved.display
                     ),
                 );
-                Err(error.with_path(&place.display))
+                Err(error.with_path(&resolved.display))
             }
-            OpenedFile::Special => refused(
+            OpenedFile::Special => reject(
                 ToolErrorCode::PermissionDenied,
-                format!("cannot read '{}': not a regular file", place.display),
+                format!("cannot read '{}': not a regular file", resolved.display),
             ),
         }
     }
@@ -174,13 +178,14 @@ impl FileTools {
 
 /// Reads a `SKILL.md` that is a symlink out of its skill, which a root may allow. No other symlink
 /// may leave the skill.
-fn read_linked_manifest(place: &ResolvedPath) -> Option<Vec<u8>> {
-    let skill = place.skill.as_ref()?;
-    let [name] = place.parts.as_slice() else {
+fn read_linked_manifest(resolved: &ResolvedPath) -> Option<Vec<u8>> {
+    let skill = resolved.skill.as_ref()?;
+    // Only the manifest itself: no other file of the skill may be a symlink to the outside.
+    let [name] = resolved.parts.as_slice() else {
         return None;
     };
     let is_link =
-        *name == skill.file_name && place.base_dir.symlink_metadata(name).ok()?.is_symlink();
+        *name == skill.file_name && resolved.base_dir.symlink_metadata(name).ok()?.is_symlink();
     if is_link {
         skill.entry.open().ok()?.read_skill_file().ok()
     } else {
@@ -194,6 +199,7 @@ fn effective_limit(arguments: &ReadArguments) -> Result<u64, ToolError> {
         Unit::Lines => (DEFAULT_LINES, MAX_LINES),
     };
     let limit = arguments.limit.unwrap_or(default);
+    // The schema cannot express that the maximum depends on the unit.
     if !(1..=max).contains(&limit) {
         return Err(ToolError::new(
             ToolErrorCode::InvalidArguments,
@@ -207,13 +213,14 @@ fn read_base64(
     source: &mut FileSource,
     offset: u64,
     limit: u64,
-    place: &ResolvedPath,
+    resolved: &ResolvedPath,
 ) -> Result<ReadPart, ToolError> {
     let size = source.size();
     let bytes = source
         .read_at(offset, limit)
-        .map_err(|error| io_error(&error, &place.display))?;
+        .map_err(|error| io_error(&error, &resolved.display))?;
     let end = offset.saturating_add(bytes.len() as u64);
+    // No next offset at the end, or if the file shrank, so that callers stop.
     let next = (end < size && !bytes.is_empty()).then_some(end);
     Ok(ReadPart {
         content: STANDARD.encode(&bytes),
@@ -228,31 +235,35 @@ fn read_bytes(
     source: &mut FileSource,
     offset: u64,
     limit: u64,
-    place: &ResolvedPath,
+    resolved: &ResolvedPath,
 ) -> Result<Option<ReadPart>, ToolError> {
-    let failed = |error| io_error(&error, &place.display);
+    let to_tool_error = |error| io_error(&error, &resolved.display);
     let size = source.size();
-    let (coding, mark) = TextEncoding::detect(&source.read_at(0, 3).map_err(failed)?);
-    let start = offset.max(mark as u64);
+    // The byte order mark is at the start of the file, wherever the requested part is.
+    let (encoding, bom_len) = TextEncoding::detect(&source.read_at(0, 3).map_err(to_tool_error)?);
+    let start = offset.max(bom_len as u64);
     // UTF-16 code units begin at even offsets.
-    let start = if coding == TextEncoding::Utf8 {
+    let start = if encoding == TextEncoding::Utf8 {
         start
     } else {
         start.saturating_add(start % 2)
     };
     let slice = source
+        // A smaller limit could end inside a character, and the next call would start at the same
+        // offset.
         .read_at(start, limit.max(MAX_CHARACTER_BYTES))
-        .map_err(failed)?;
+        .map_err(to_tool_error)?;
     let end = start.saturating_add(slice.len() as u64);
-    let edges = SlicePosition {
-        is_first: start == mark as u64,
+    let position = SlicePosition {
+        is_first: start == bom_len as u64,
         is_last: end >= size,
     };
-    let Some(text) = coding.decode(&slice, edges) else {
+    let Some(text) = encoding.decode(&slice, position) else {
         return Ok(None);
     };
     let end = start.saturating_add(text.end as u64);
     let next = (end < size && !slice.is_empty()).then_some(end);
+    // A caller that starts at 0 gets 0 back, even if a byte order mark was skipped.
     let offset = if offset == 0 {
         0
     } else {
@@ -260,7 +271,7 @@ fn read_bytes(
     };
     Ok(Some(ReadPart {
         content: text.content,
-        encoding: coding.as_str(),
+        encoding: encoding.as_str(),
         offset,
         next_offset: next,
     }))
@@ -271,23 +282,19 @@ fn read_lines(
     source: &mut FileSource,
     offset: u64,
     limit: u64,
-    place: &ResolvedPath,
+    resolved: &ResolvedPath,
 ) -> Result<Option<ReadPart>, ToolError> {
+    // Counting lines from the start of a large file would read all of it on each call.
     let FileSource::InMemory(bytes) = source else {
-        let error = ToolError::new(
-            ToolErrorCode::TooLarge,
-            format!(
-                "cannot read '{}' by lines: larger than 16 MiB",
-                place.display
-            ),
+        let message = format!(
+            "cannot read '{}' by lines: larger than 16 MiB",
+            resolved.display
         );
-        return Err(error
-            .with_path(&place.display)
-            .with_hint("use unit `bytes`"));
+        return Err(too_large_for_lines(message, resolved));
     };
-    let (coding, mark) = TextEncoding::detect(bytes);
-    let Some(text) = coding.decode(
-        &bytes[mark..],
+    let (encoding, bom_len) = TextEncoding::detect(bytes);
+    let Some(text) = encoding.decode(
+        &bytes[bom_len..],
         SlicePosition {
             is_first: true,
             is_last: true,
@@ -304,6 +311,8 @@ fn read_lines(
         .skip(skipped)
         .zip(offset..)
     {
+        // At least one line is returned, even if it is longer than the default size, so that every
+        // call makes progress.
         let is_full = number - offset == limit
             || (!content.is_empty() && (content.len() + line.len()) as u64 > DEFAULT_BYTES);
         if is_full {
@@ -311,38 +320,40 @@ fn read_lines(
             break;
         }
         if line.len() as u64 > MAX_BYTES {
-            let error = ToolError::new(
-                ToolErrorCode::TooLarge,
-                format!(
-                    "cannot read line {number} of '{}': longer than 4 MiB",
-                    place.display
-                ),
+            let message = format!(
+                "cannot read line {number} of '{}': longer than 4 MiB",
+                resolved.display
             );
-            return Err(error
-                .with_path(&place.display)
-                .with_hint("use unit `bytes`"));
+            return Err(too_large_for_lines(message, resolved));
         }
         content.push_str(line);
     }
     Ok(Some(ReadPart {
         content,
-        encoding: coding.as_str(),
+        encoding: encoding.as_str(),
         offset,
         next_offset: next,
     }))
 }
 
-fn binary_file_error(place: &ResolvedPath, source: &FileSource) -> ToolError {
-    let (mime, size) = (media_type(file_name(place), false), source.size());
+fn too_large_for_lines(message: String, resolved: &ResolvedPath) -> ToolError {
+    ToolError::new(ToolErrorCode::TooLarge, message)
+        .with_path(&resolved.display)
+        .with_hint("use unit `bytes`")
+}
+
+fn binary_file_error(resolved: &ResolvedPath, source: &FileSource) -> ToolError {
+    // Type and size help a model to decide what to do instead.
+    let (mime, size) = (media_type(file_name(resolved), false), source.size());
     let message = format!(
         "'{}' is not a text file (binary file): {mime}, {size} bytes",
-        place.display
+        resolved.display
     );
     ToolError::new(ToolErrorCode::BinaryFile, message)
-        .with_path(&place.display)
+        .with_path(&resolved.display)
         .with_hint("read it with encoding `base64`, or process it with a program")
 }
 
-fn file_name(place: &ResolvedPath) -> &str {
-    place.parts.last().map_or("", String::as_str)
+fn file_name(resolved: &ResolvedPath) -> &str {
+    resolved.parts.last().map_or("", String::as_str)
 }

@@ -54,7 +54,7 @@ impl FileTools {
     /// As [`locate`](Self::locate), and `is_a_directory` for the list of skills.
     pub(crate) fn resolve(&self, path: &VirtualPath) -> Result<ResolvedPath, ToolError> {
         match self.locate(path)? {
-            PathTarget::Path(place) => Ok(*place),
+            PathTarget::Path(resolved) => Ok(*resolved),
             PathTarget::SkillList => {
                 let error = ToolError::new(
                     ToolErrorCode::IsADirectory,
@@ -78,6 +78,8 @@ impl FileTools {
             (Anchor::Skills, Some((name, rest))) => {
                 self.resolve_in_skill(name, rest).map(PathTarget::from_path)
             }
+            // Host paths first: a mount that exposes its host path is more specific than a name
+            // that is equal to its first component.
             (Anchor::Absolute, _) if self.mounts.find_by_host_path(parts).is_some() => self
                 .mounts
                 .find_by_host_path(parts)
@@ -97,6 +99,7 @@ impl FileTools {
             }
             (Anchor::Workspace | Anchor::Relative, _) => match self.mounts.workspace() {
                 Some(mount) => Ok(PathTarget::from_path(resolve_in_mount(mount, parts))),
+                // Without a workspace, the list of skills is the only root there is.
                 None if parts.is_empty() => Ok(PathTarget::SkillList),
                 None => Err(self.outside_mounts_error(path, "there is no workspace")),
             },
@@ -105,22 +108,25 @@ impl FileTools {
 
     fn resolve_in_skill(&self, name: &str, rest: &[String]) -> Result<ResolvedPath, ToolError> {
         let (entry, is_draft) = self.find_skill(name)?;
-        let gone = || {
+        let cannot_open = || {
             ToolError::new(
                 ToolErrorCode::SkillNotFound,
                 format!("cannot open the files of skill `{name}`"),
             )
             .with_path(format!("skills/{name}"))
         };
-        let files = entry.open().map_err(|_| gone())?;
-        let top = files.directory().try_clone().map_err(|_| gone())?;
+        // Opened again for each call: the directory may have been replaced since the scan.
+        let files = entry.open().map_err(|_| cannot_open())?;
+        let directory = files.directory().try_clone().map_err(|_| cannot_open())?;
+        // Decided for each path, since a skill can be accepted at any time and is read-only from
+        // then on.
         let may_write = match self.skill_writes {
             SkillWrites::Never => false,
             SkillWrites::Drafts => is_draft,
             SkillWrites::All => true,
         };
         Ok(ResolvedPath {
-            base_dir: Arc::new(top),
+            base_dir: Arc::new(directory),
             parts: rest.to_vec(),
             access: if may_write {
                 Access::ReadWrite
@@ -147,10 +153,10 @@ impl FileTools {
 
     /// Finds a skill in the catalog of the last scan.
     pub(crate) fn find_cached_skill(&self, name: &str) -> Result<(Entry, bool), ToolError> {
-        let (catalog, told) = (self.runtime.catalog(), escape_for_display(name));
+        let (catalog, escaped_name) = (self.runtime.catalog(), escape_for_display(name));
         let error = |message: String| {
             ToolError::new(ToolErrorCode::SkillNotFound, message)
-                .with_path(format!("skills/{told}"))
+                .with_path(format!("skills/{escaped_name}"))
         };
         match catalog.find_by_name(name) {
             Lookup::Found(entry) => Ok((entry.clone(), false)),
@@ -159,11 +165,15 @@ impl FileTools {
             }
             Lookup::Inactive(inactive) => {
                 let reason = inactive.reason().code();
-                Err(error(format!("skill `{told}` is inactive: {reason}"))
-                    .with_hint("list the available skills with skills_ls of `skills`"))
+                Err(
+                    error(format!("skill `{escaped_name}` is inactive: {reason}"))
+                        .with_hint("list the available skills with skills_ls of `skills`"),
+                )
             }
+            // Neither is chosen: a new skill must not receive reads and runs that were meant for
+            // the other one.
             Lookup::Ambiguous(entries) => Err(error(format!(
-                "skill name `{told}` is ambiguous: {} skills have it",
+                "skill name `{escaped_name}` is ambiguous: {} skills have it",
                 entries.len()
             ))
             .with_hint("ask the user to rename or disable all but one")),
@@ -172,20 +182,24 @@ impl FileTools {
                     [] => "list the skills with skills_ls of `skills`".to_owned(),
                     names => format!("did you mean `{}`?", names.join("`, `")),
                 };
-                Err(error(format!("skill `{told}` not found")).with_hint(hint))
+                Err(error(format!("skill `{escaped_name}` not found")).with_hint(hint))
             }
         }
     }
 
     /// Returns whether an inactive skill is a draft.
     pub(crate) fn is_draft(&self, entry: &Entry, reason: &InactiveReason) -> bool {
+        // Entries have canonical paths. The directory may not exist yet, and then nothing is a
+        // draft.
         let Some(Ok(drafts)) = self.drafts_dir.as_ref().map(|drafts| drafts.canonicalize()) else {
             return false;
         };
+        // Only direct children: a nested skill was not created by `skills_create`.
         *reason == InactiveReason::Untrusted && entry.directory().parent() == Some(drafts.as_path())
     }
 
     fn outside_mounts_error(&self, path: &VirtualPath, problem: &str) -> ToolError {
+        // The names that exist help a model to correct the path.
         let names: Vec<String> = self
             .mounts
             .names()
@@ -208,21 +222,25 @@ impl FileTools {
     /// As [`ResolvedPath::open_directory`], and `permission_denied` for a hidden directory.
     pub(crate) fn open_directory(
         &self,
-        place: &ResolvedPath,
+        resolved: &ResolvedPath,
     ) -> Result<(Dir, Vec<OsString>), ToolError> {
-        self.check_visible(place, &place.host_path)?;
-        let (directory, real) = place.open_directory()?;
-        self.check_visible(place, &place.canonical_host_path(&real))?;
-        Ok((directory, real))
+        // Once as written and once after resolving symlinks, since either can be hidden.
+        self.check_visible(resolved, &resolved.host_path)?;
+        let (directory, canonical) = resolved.open_directory()?;
+        self.check_visible(resolved, &resolved.canonical_host_path(&canonical))?;
+        Ok((directory, canonical))
     }
 
     /// Rejects a path whose canonical path is hidden.
-    pub(super) fn check_visible(&self, place: &ResolvedPath, real: &Path) -> Result<(), ToolError> {
-        if self.hidden_dirs().contains(real) {
-            let message = format!("cannot access '{}': hidden by the host", place.display);
-            return Err(
-                ToolError::new(ToolErrorCode::PermissionDenied, message).with_path(&place.display)
-            );
+    pub(super) fn check_visible(
+        &self,
+        resolved: &ResolvedPath,
+        canonical: &Path,
+    ) -> Result<(), ToolError> {
+        if self.hidden_dirs().contains(canonical) {
+            let message = format!("cannot access '{}': hidden by the host", resolved.display);
+            return Err(ToolError::new(ToolErrorCode::PermissionDenied, message)
+                .with_path(&resolved.display));
         }
         Ok(())
     }
@@ -234,31 +252,35 @@ impl FileTools {
 
     /// Canonicalizes an existing path. Rejects hidden paths and key files, by the name in the path
     /// and by the name of a symlink's target.
-    pub(super) fn canonicalize(&self, place: &ResolvedPath) -> Result<Vec<OsString>, ToolError> {
-        self.check_visible(place, &place.host_path)?;
-        let real = open::canonicalize(&place.base_dir, &place.parts)
-            .map_err(|error| io_error(&error, &place.display))?;
-        self.check_visible(place, &place.canonical_host_path(&real))?;
-        let names: Vec<_> = real.iter().map(|name| name.to_string_lossy()).collect();
-        if self.is_key_file(&names) || self.is_key_file(&place.parts) {
+    pub(super) fn canonicalize(&self, resolved: &ResolvedPath) -> Result<Vec<OsString>, ToolError> {
+        self.check_visible(resolved, &resolved.host_path)?;
+        let canonical = open::canonicalize(&resolved.base_dir, &resolved.parts)
+            .map_err(|error| io_error(&error, &resolved.display))?;
+        self.check_visible(resolved, &resolved.canonical_host_path(&canonical))?;
+        let names: Vec<_> = canonical
+            .iter()
+            .map(|name| name.to_string_lossy())
+            .collect();
+        // Both names count: a link with a harmless name must not expose a key.
+        if self.is_key_file(&names) || self.is_key_file(&resolved.parts) {
             let error = ToolError::new(
                 ToolErrorCode::PermissionDenied,
                 format!(
                     "cannot read '{}': it may contain keys or secrets",
-                    place.display
+                    resolved.display
                 ),
             );
             return Err(error
-                .with_path(&place.display)
+                .with_path(&resolved.display)
                 .with_hint("ask the user for the information you need from it"));
         }
-        Ok(real)
+        Ok(canonical)
     }
 }
 
 impl PathTarget {
-    fn from_path(place: ResolvedPath) -> Self {
-        Self::Path(Box::new(place))
+    fn from_path(resolved: ResolvedPath) -> Self {
+        Self::Path(Box::new(resolved))
     }
 }
 
@@ -267,13 +289,15 @@ impl ResolvedPath {
     pub(crate) fn base_path(&self) -> PathBuf {
         self.host_path
             .ancestors()
+            // `host_path` is the base plus the parts, so removing them gives the base.
             .nth(self.parts.len())
             .map_or_else(|| self.host_path.clone(), PathBuf::from)
     }
 
     /// Returns the host path of canonical names below [`base_dir`](Self::base_dir).
-    fn canonical_host_path(&self, real: &[OsString]) -> PathBuf {
-        real.iter()
+    fn canonical_host_path(&self, canonical: &[OsString]) -> PathBuf {
+        canonical
+            .iter()
             .fold(self.base_path(), |path, part| path.join(part))
     }
 
@@ -291,10 +315,10 @@ impl ResolvedPath {
             .with_path(&self.display),
             _ => io_error(&error, &self.display),
         };
-        let real = open::canonicalize(&self.base_dir, &self.parts).map_err(failed)?;
+        let canonical = open::canonicalize(&self.base_dir, &self.parts).map_err(failed)?;
         Ok((
-            open::open_directory(&self.base_dir, &real).map_err(failed)?,
-            real,
+            open::open_directory(&self.base_dir, &canonical).map_err(failed)?,
+            canonical,
         ))
     }
 }

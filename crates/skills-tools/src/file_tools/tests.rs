@@ -264,16 +264,20 @@ fn resolved_paths_have_host_paths_for_programs() {
         ),
     ];
     for (path, host, shown, access) in cases {
-        let place = lab
+        let resolved = lab
             .tools
             .resolve(&VirtualPath::parse(path).unwrap())
             .unwrap();
         assert_eq!(
-            (&place.host_path, place.display.as_str(), place.access),
+            (
+                &resolved.host_path,
+                resolved.display.as_str(),
+                resolved.access
+            ),
             (&top.join(host), shown, access)
         );
-        assert!(place.open_directory().is_ok());
-        assert_eq!(place.skill.is_some(), path.starts_with("skills"));
+        assert!(resolved.open_directory().is_ok());
+        assert_eq!(resolved.skill.is_some(), path.starts_with("skills"));
     }
     let file = lab
         .tools

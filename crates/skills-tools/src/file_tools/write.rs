@@ -92,30 +92,32 @@ impl FileTools {
     /// Writes a file.
     pub(crate) fn write(&self, arguments: &WriteArguments) -> Result<ToolOutput, ToolError> {
         let content = decode_content(arguments)?;
-        let place = self.resolve(&VirtualPath::parse(&arguments.path)?)?;
-        check_target(&place)?;
-        self.check_writable(&place)?;
-        let _one_at_a_time = self
+        let resolved = self.resolve(&VirtualPath::parse(&arguments.path)?)?;
+        check_target(&resolved)?;
+        self.check_writable(&resolved)?;
+        // From the comparison with `if_match` to the rename, no other call may change the file.
+        let _write_guard = self
             .write_lock
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let bytes = content.len() as u64;
-        place
+        resolved
             .quota
             .reserve(bytes)
-            .map_err(|left| quota_error(&place, left))?;
-        let written = write_content(&place, &content, arguments)
-            .inspect_err(|_| place.quota.release(bytes))?;
-        if place.skill.is_some() || self.may_overlap_skills() {
+            .map_err(|remaining| quota_error(&resolved, remaining))?;
+        let written = write_content(&resolved, &content, arguments)
+            .inspect_err(|_| resolved.quota.release(bytes))?;
+        // A changed `SKILL.md` must be visible to the next call, even before a watcher reports it.
+        if resolved.skill.is_some() || self.may_overlap_skills() {
             self.catalog_cache.refresh();
         }
-        let data = json!({"path": place.display, "bytes_written": bytes, "sha256": written.sha256, "created": written.is_new});
-        let mut outcome = ToolOutput::new(
-            format!("Successfully wrote {bytes} bytes to '{}'", place.display),
+        let data = json!({"path": resolved.display, "bytes_written": bytes, "sha256": written.sha256, "created": written.is_new});
+        let mut output = ToolOutput::new(
+            format!("Successfully wrote {bytes} bytes to '{}'", resolved.display),
             data,
         );
-        outcome.files = vec![place.display];
-        Ok(outcome)
+        output.files = vec![resolved.display];
+        Ok(output)
     }
 }
 
@@ -132,6 +134,7 @@ fn decode_content(arguments: &WriteArguments) -> Result<Cow<'_, [u8]>, ToolError
             })?)
         }
     };
+    // Checked after decoding: base64 is a third longer than its content.
     if content.len() > MAX_BYTES {
         let message = format!("`content` is {} bytes, limit 1048576", content.len());
         return Err(ToolError::new(ToolErrorCode::TooLarge, message)
@@ -140,52 +143,56 @@ fn decode_content(arguments: &WriteArguments) -> Result<Cow<'_, [u8]>, ToolError
     Ok(content)
 }
 
-fn check_target(place: &ResolvedPath) -> Result<(), ToolError> {
-    let refused = |code, message: String, hint: &str| {
+fn check_target(resolved: &ResolvedPath) -> Result<(), ToolError> {
+    let reject = |code, message: String, hint: &str| {
         Err(ToolError::new(code, message)
-            .with_path(&place.display)
+            .with_path(&resolved.display)
             .with_hint(hint))
     };
-    let shown = &place.display;
-    match (place.access, &place.skill) {
+    let display_path = &resolved.display;
+    match (resolved.access, &resolved.skill) {
         (Access::ReadWrite, _) => {}
         (Access::ReadOnly, None) => {
-            return refused(
+            return reject(
                 ToolErrorCode::ReadOnly,
-                format!("'{shown}' is read-only"),
+                format!("'{display_path}' is read-only"),
                 "write to the workspace instead",
             );
         }
         (Access::ReadOnly, Some(_)) => {
             let hint = "create a skill with skills_create, or write to the workspace";
-            return refused(
+            return reject(
                 ToolErrorCode::ReadOnly,
-                format!("'{shown}' is part of a read-only skill"),
+                format!("'{display_path}' is part of a read-only skill"),
                 hint,
             );
         }
     }
-    if place.parts.is_empty() {
-        return refused(
+    if resolved.parts.is_empty() {
+        return reject(
             ToolErrorCode::IsADirectory,
-            format!("'{shown}' is a directory"),
+            format!("'{display_path}' is a directory"),
             "pass the path of a file in it",
         );
     }
-    if let Some(name) = sensitive::protected_component(&place.parts) {
+    // Checked in every mount: a file that a hook, shell or CI executes would run outside of the
+    // sandbox.
+    if let Some(name) = sensitive::protected_component(&resolved.parts) {
         let hint = "ask the user to change it";
-        return refused(
+        return reject(
             ToolErrorCode::PermissionDenied,
             format!(
-                "cannot write '{shown}': `{name}` is protected, since it is executed automatically or contains secrets"
+                "cannot write '{display_path}': `{name}` is protected, since it is executed automatically or contains secrets"
             ),
             hint,
         );
     }
-    if let Some(name) = find_case_variant(place) {
-        return refused(
+    // Otherwise a `skill.md` next to `SKILL.md` would be another skill for readers that ignore
+    // case.
+    if let Some(name) = find_case_variant(resolved) {
+        return reject(
             ToolErrorCode::PermissionDenied,
-            format!("cannot write '{shown}': it would be confused with `{name}`"),
+            format!("cannot write '{display_path}': it would be confused with `{name}`"),
             &format!("write to `{name}`"),
         );
     }
@@ -193,36 +200,38 @@ fn check_target(place: &ResolvedPath) -> Result<(), ToolError> {
 }
 
 /// On case-insensitive file systems, both spellings are one file.
-fn find_case_variant(place: &ResolvedPath) -> Option<&str> {
-    let file_name = place.skill.as_ref()?.file_name.as_str();
-    let [name] = place.parts.as_slice() else {
+fn find_case_variant(resolved: &ResolvedPath) -> Option<&str> {
+    let file_name = resolved.skill.as_ref()?.file_name.as_str();
+    // Only at the top of the skill, where `SKILL.md` is.
+    let [name] = resolved.parts.as_slice() else {
         return None;
     };
     (name != file_name && fold_name(name) == fold_name(file_name)).then_some(file_name)
 }
 
-fn quota_error(place: &ResolvedPath, left: u64) -> ToolError {
+fn quota_error(resolved: &ResolvedPath, remaining: u64) -> ToolError {
     let message = format!(
-        "cannot write: {left} bytes left in the write quota of '{}'",
-        place.display.split('/').next().unwrap_or_default()
+        "cannot write: {remaining} bytes left in the write quota of '{}'",
+        resolved.display.split('/').next().unwrap_or_default()
     );
-    ToolError::new(ToolErrorCode::TooLarge, message).with_path(&place.display)
+    ToolError::new(ToolErrorCode::TooLarge, message).with_path(&resolved.display)
 }
 
 fn write_content(
-    place: &ResolvedPath,
+    resolved: &ResolvedPath,
     content: &[u8],
     arguments: &WriteArguments,
 ) -> Result<WriteResult, ToolError> {
-    let Some((name, above)) = place.parts.split_last() else {
+    let Some((name, parents)) = resolved.parts.split_last() else {
         return Err(ToolError::new(
             ToolErrorCode::IsADirectory,
             "cannot write a directory",
         ));
     };
     let parent = match arguments.if_match {
-        None => write::create_parent(&place.base_dir, above, &place.display)?,
-        Some(_) => write::open_parent(&place.base_dir, above, &place.display)?,
+        None => write::create_parent(&resolved.base_dir, parents, &resolved.display)?,
+        // With `if_match` the file must exist, so missing directories are not created for it.
+        Some(_) => write::open_parent(&resolved.base_dir, parents, &resolved.display)?,
     };
     let mode = match arguments.mode {
         ModeArgument::Overwrite => WriteMode::Overwrite,
@@ -230,27 +239,29 @@ fn write_content(
         ModeArgument::Append => WriteMode::Append,
     };
     let (if_match, executable) = (arguments.if_match.as_deref(), arguments.executable);
-    let writing = WriteRequest {
-        display_path: &place.display,
+    let request = WriteRequest {
+        display_path: &resolved.display,
         content,
         mode,
         if_match,
         executable,
     };
-    let is_manifest = place
+    let is_manifest = resolved
         .skill
         .as_ref()
-        .is_some_and(|skill| above.is_empty() && *name == skill.file_name);
+        .is_some_and(|skill| parents.is_empty() && *name == skill.file_name);
     if !is_manifest {
-        return write::write_file(&parent, name, &writing);
+        return write::write_file(&parent, name, &request);
     }
+    // The result as a whole must be valid, so an append to a manifest is checked and written as a
+    // replacement.
     let old = if mode == WriteMode::Append {
-        write::read_small(&parent, name, &place.display)?.unwrap_or_default()
+        write::read_small(&parent, name, &resolved.display)?.unwrap_or_default()
     } else {
         Vec::new()
     };
-    let whole = [old.as_slice(), content].concat();
-    check_manifest(place, &whole)?;
+    let new_content = [old.as_slice(), content].concat();
+    check_manifest(resolved, &new_content)?;
     let mode = if mode == WriteMode::Append {
         WriteMode::Overwrite
     } else {
@@ -260,36 +271,37 @@ fn write_content(
         &parent,
         name,
         &WriteRequest {
-            content: &whole,
+            content: &new_content,
             mode,
-            ..writing
+            ..request
         },
     )
 }
 
 /// Ensures that the file remains a valid `SKILL.md` with the same name.
-fn check_manifest(place: &ResolvedPath, bytes: &[u8]) -> Result<(), ToolError> {
-    let refused = |message: String| {
-        ToolError::new(ToolErrorCode::InvalidArguments, message).with_path(&place.display)
+fn check_manifest(resolved: &ResolvedPath, bytes: &[u8]) -> Result<(), ToolError> {
+    let invalid = |message: String| {
+        ToolError::new(ToolErrorCode::InvalidArguments, message).with_path(&resolved.display)
     };
     if bytes.len() > MAX_BYTES {
         return Err(ToolError::new(
             ToolErrorCode::TooLarge,
             "SKILL.md is larger than 1048576 bytes",
         )
-        .with_path(&place.display));
+        .with_path(&resolved.display));
     }
     let document =
-        Document::parse(bytes).map_err(|error| refused(format!("invalid SKILL.md: {error}")))?;
+        Document::parse(bytes).map_err(|error| invalid(format!("invalid SKILL.md: {error}")))?;
     let (old, new) = (
-        place
+        resolved
             .skill
             .as_ref()
             .map(|skill| skill.entry.manifest().name()),
         document.manifest().name(),
     );
+    // The name is part of approvals and tool names, which must not move to other content.
     if old != Some(new) {
-        return Err(refused("cannot change `name` of a skill".to_owned())
+        return Err(invalid("cannot change `name` of a skill".to_owned())
             .with_hint("keep `name`, or create another skill with skills_create"));
     }
     Ok(())

@@ -87,27 +87,31 @@ pub(crate) enum EntryKind {
 /// Lists one page of a directory, after the name `after`. Only one page is held in memory. Returns
 /// `None` if the directory has too many entries.
 pub(crate) fn list_directory(
-    ground: &ListRoot<'_>,
-    dotted: HiddenFiles,
+    list_root: &ListRoot<'_>,
+    hidden_files: HiddenFiles,
     after: Option<&OsStr>,
     limit: usize,
-    bounds: ListLimits,
+    limits: ListLimits,
 ) -> Result<Option<Page>> {
     let mut names = BTreeSet::new();
     let (mut total, mut has_more) = (0, false);
-    for (seen, entry) in ground.directory.entries()?.enumerate() {
-        if seen >= bounds.max_entries {
+    for (index, entry) in list_root.directory.entries()?.enumerate() {
+        // Reading more would take too long. A truncated set of names would depend on the order on
+        // disk.
+        if index >= limits.max_entries {
             return Ok(None);
         }
         let entry = entry?;
         let name = entry.file_name();
-        if is_excluded(&name, dotted) || ground.is_hidden(&entry, &[]) {
+        if is_excluded(&name, hidden_files) || list_root.is_hidden(&entry, &[]) {
             continue;
         }
         total += 1;
         if after.is_some_and(|after| name.as_os_str() <= after) {
             continue;
         }
+        // A page of the smallest names only, so that a directory of a million entries needs little
+        // memory.
         names.insert(name);
         if names.len() > limit {
             names.pop_last();
@@ -116,7 +120,7 @@ pub(crate) fn list_directory(
     }
     let items = names
         .into_iter()
-        .filter_map(|name| ListedEntry::read(ground, ground.directory, vec![name]))
+        .filter_map(|name| ListedEntry::read(list_root, list_root.directory, vec![name]))
         .collect();
     Ok(Some(Page {
         items,
@@ -128,22 +132,22 @@ pub(crate) fn list_directory(
 
 /// Lists a directory recursively, `depth` levels deep, after the entry `after`.
 pub(crate) fn list_recursive(
-    ground: &ListRoot<'_>,
-    dotted: HiddenFiles,
+    list_root: &ListRoot<'_>,
+    hidden_files: HiddenFiles,
     depth: usize,
     after: Option<&[OsString]>,
     limit: usize,
-    bounds: ListLimits,
+    limits: ListLimits,
 ) -> Page {
     let mut walk = Walk {
-        root: ground,
-        hidden_files: dotted,
+        root: list_root,
+        hidden_files,
         after,
         limit,
-        remaining: bounds.max_visited,
+        remaining: limits.max_visited,
         page: Page::default(),
     };
-    walk.visit_directory(ground.directory, &[], depth);
+    walk.visit_directory(list_root.directory, &[], depth);
     walk.page
 }
 
@@ -157,17 +161,20 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn visit_directory(&mut self, directory: &Dir, above: &[OsString], depth: usize) {
-        let Some(names) = self.read_names(directory, above) else {
+    fn visit_directory(&mut self, directory: &Dir, parents: &[OsString], depth: usize) {
+        let Some(names) = self.read_names(directory, parents) else {
             self.page.is_truncated = true;
             return;
         };
         for name in names {
-            let names = [above, std::slice::from_ref(&name)].concat();
+            let names = [parents, std::slice::from_ref(&name)].concat();
             let Some(item) = ListedEntry::read(self.root, directory, names.clone()) else {
                 continue;
             };
-            let enters = item.kind == EntryKind::Directory && !item.is_symlink && depth > 1;
+            // Symlinks are listed and not followed: they could form a cycle or lead out of the
+            // mount.
+            let descends = item.kind == EntryKind::Directory && !item.is_symlink && depth > 1;
+            // Counted on every page, so that the total does not depend on the cursor.
             self.page.total += 1;
             if self.after.is_none_or(|after| names.as_slice() > after) {
                 if self.page.items.len() < self.limit {
@@ -176,7 +183,9 @@ impl Walk<'_> {
                     self.page.has_more = true;
                 }
             }
-            if enters {
+            if descends {
+                // Without following symlinks: the entry may have been replaced since its metadata
+                // were read.
                 match directory.open_dir_nofollow(&name) {
                     Ok(inner) => self.visit_directory(&inner, &names, depth - 1),
                     Err(_) => self.page.is_truncated = true,
@@ -187,13 +196,14 @@ impl Walk<'_> {
 
     /// Returns the names in a directory, or `None` if there are too many, since a truncated set
     /// would depend on the order on disk.
-    fn read_names(&mut self, directory: &Dir, above: &[OsString]) -> Option<BTreeSet<OsString>> {
+    fn read_names(&mut self, directory: &Dir, parents: &[OsString]) -> Option<BTreeSet<OsString>> {
         let mut names = BTreeSet::new();
         for entry in directory.entries().ok()? {
+            // Counted before filtering, since hidden entries cost as much to read.
             self.remaining = self.remaining.checked_sub(1)?;
             let entry = entry.ok()?;
             let name = entry.file_name();
-            if !is_excluded(&name, self.hidden_files) && !self.root.is_hidden(&entry, above) {
+            if !is_excluded(&name, self.hidden_files) && !self.root.is_hidden(&entry, parents) {
                 names.insert(name);
             }
         }
@@ -204,14 +214,16 @@ impl Walk<'_> {
 impl ListRoot<'_> {
     /// Returns whether an entry of the directory `above` is hidden, or is a symlink to a hidden
     /// directory.
-    fn is_hidden(&self, entry: &DirEntry, above: &[OsString]) -> bool {
+    fn is_hidden(&self, entry: &DirEntry, parents: &[OsString]) -> bool {
+        // Avoids a system call per symlink in the common case.
         if self.hidden.is_empty() {
             return false;
         }
-        let path = above
+        let path = parents
             .iter()
             .fold(self.relative_path.clone(), |path, name| path.join(name))
             .join(entry.file_name());
+        // An entry of unknown type is treated as a symlink, which has the stricter check.
         let is_link = entry.file_type().map_or(true, |kind| kind.is_symlink());
         let target = if is_link {
             self.root.canonicalize(&path).ok()
@@ -225,20 +237,23 @@ impl ListRoot<'_> {
 
 impl ListedEntry {
     /// Reads the metadata of an entry. Returns `None` if it was removed in the meantime.
-    fn read(ground: &ListRoot<'_>, directory: &Dir, names: Vec<OsString>) -> Option<Self> {
-        let own = directory.symlink_metadata(names.last()?).ok()?;
-        let is_symlink = own.is_symlink();
+    fn read(list_root: &ListRoot<'_>, directory: &Dir, names: Vec<OsString>) -> Option<Self> {
+        // Without following the link, whose target may be outside.
+        let link_metadata = directory.symlink_metadata(names.last()?).ok()?;
+        let is_symlink = link_metadata.is_symlink();
         let path = || {
             names
                 .iter()
-                .fold(ground.relative_path.clone(), |path, name| path.join(name))
+                .fold(list_root.relative_path.clone(), |path, name| {
+                    path.join(name)
+                })
         };
         let target = if is_symlink {
-            ground.root.metadata(path()).ok()
+            list_root.root.metadata(path()).ok()
         } else {
             None
         };
-        let metadata = target.as_ref().unwrap_or(&own);
+        let metadata = target.as_ref().unwrap_or(&link_metadata);
         let modified = metadata.modified().ok().and_then(|time| {
             let since = time
                 .duration_since(SystemTime::from_std(std::time::UNIX_EPOCH))
@@ -264,14 +279,18 @@ impl ListedEntry {
     /// Returns the names as text, and whether they can be used in a path.
     pub(crate) fn display_names(&self) -> (Vec<String>, bool) {
         let names: Vec<(String, bool)> = self.names.iter().map(|name| display_name(name)).collect();
-        let all = names.iter().all(|(_, is_readable)| *is_readable);
-        (names.into_iter().map(|(name, _)| name).collect(), all)
+        let all_readable = names.iter().all(|(_, is_readable)| *is_readable);
+        (
+            names.into_iter().map(|(name, _)| name).collect(),
+            all_readable,
+        )
     }
 }
 
 impl EntryKind {
     fn from_metadata(metadata: &Metadata) -> Self {
         match () {
+            // The metadata of an accessible target, so a symlink here has no such target.
             () if metadata.is_dir() => Self::Directory,
             () if metadata.is_file() => Self::File,
             () if metadata.is_symlink() => Self::Symlink,
@@ -289,8 +308,8 @@ impl EntryKind {
     }
 }
 
-fn is_excluded(name: &OsStr, dotted: HiddenFiles) -> bool {
-    dotted == HiddenFiles::Exclude && name.as_encoded_bytes().starts_with(b".")
+fn is_excluded(name: &OsStr, hidden_files: HiddenFiles) -> bool {
+    hidden_files == HiddenFiles::Exclude && name.as_encoded_bytes().starts_with(b".")
 }
 
 /// Escapes invisible and ambiguous characters of a name.
@@ -298,6 +317,7 @@ fn display_name(name: &OsStr) -> (String, bool) {
     match name.to_str() {
         Some(name) if invalid_part_reason(name).is_none() => (name.to_owned(), true),
         Some(name) => (escape_for_display(name), false),
+        // Not UTF-8. The escaped name cannot be passed back as a path, which the second value says.
         None => (name.as_encoded_bytes().escape_ascii().to_string(), false),
     }
 }

@@ -25,6 +25,7 @@ impl FileSource {
         }
         let mut bytes = Vec::new();
         (&mut file)
+            // The size is from before; a growing file must not fill the memory.
             .take(MAX_IN_MEMORY_BYTES + 1)
             .read_to_end(&mut bytes)?;
         // The file grew in the meantime.

@@ -40,18 +40,21 @@ pub(crate) fn protected_component<S: AsRef<str>>(parts: &[S]) -> Option<String> 
 /// there.
 ///
 /// A component is protected if other programs execute or trust it
-/// ([`PROTECTED_PATHS`](skills_runtime::policy::PROTECTED_PATHS)) or if it may contain keys. The comparison
-/// ignores case. Returns `None` if the path may be written.
+/// ([`PROTECTED_PATHS`](skills_runtime::policy::PROTECTED_PATHS)) or if it may contain keys. The
+/// comparison ignores case. Returns `None` if the path may be written.
 ///
 /// ```
 /// use std::path::Path;
 ///
 /// let base = Path::new("/home/me");
-/// assert_eq!(skills_tools::protected_name(Path::new("/home/me/.ssh/config"), base).as_deref(), Some(".ssh"));
+/// let key = skills_tools::protected_name(Path::new("/home/me/.ssh/config"), base);
+/// assert_eq!(key.as_deref(), Some(".ssh"));
 /// assert_eq!(skills_tools::protected_name(Path::new("/home/me/report.txt"), base), None);
 /// ```
 #[must_use]
 pub fn protected_name(path: &Path, base: &Path) -> Option<String> {
+    // Directories above the base are the user's own choice, for example a home directory below
+    // `.config`.
     let below = path.strip_prefix(base).unwrap_or(path);
     let parts: Vec<String> = below
         .components()
@@ -82,6 +85,7 @@ fn starts_with_key_path(parts: &[String]) -> bool {
     let Some(part) = parts.first() else {
         return false;
     };
+    // By prefix, to include `.env.local`, `id_rsa.pub` and backups such as `id_rsa~`.
     KEY_PREFIXES.iter().any(|start| part.starts_with(start))
         || KEY_EXTENSIONS.iter().any(|end| part.ends_with(end))
         || KEY_PATHS.iter().any(|path| starts_with_parts(parts, path))

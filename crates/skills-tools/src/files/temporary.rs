@@ -46,18 +46,22 @@ pub(crate) fn create_directory(parent: &Dir) -> io::Result<TemporaryDirectory> {
 /// Creates a file or directory under an unused name, and locks it.
 fn create_unique(
     parent: &Dir,
-    make: impl Fn(&str) -> io::Result<File>,
+    create: impl Fn(&str) -> io::Result<File>,
 ) -> io::Result<(File, String)> {
     loop {
         let name = next_name();
-        let made = match make(&name) {
+        let created = match create(&name) {
+            // Another process with the same process id, in another container, can share the
+            // directory.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
-            made => made?,
+            created => created?,
         };
         // The sweep of another process may have removed it before it was locked.
-        if try_lock(&made)? != LockResult::HeldByOther && is_at(parent, &name, &made)? {
-            sweep_once(parent, &made);
-            return Ok((made, name));
+        if try_lock(&created)? != LockResult::HeldByOther && is_at(parent, &name, &created)? {
+            // Now that it is locked and in place, the sweep of this process cannot remove it
+            // either.
+            sweep_once(parent, &created);
+            return Ok((created, name));
         }
     }
 }
@@ -79,6 +83,7 @@ fn is_temporary(name: &str) -> bool {
         .strip_prefix(".skills-")
         .and_then(|rest| rest.strip_suffix(".tmp"))
         .and_then(|rest| rest.split_once('-'));
+    // Exactly the form of `next_name`, so that no file of a user is removed.
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     numbers.is_some_and(|(process, number)| is_number(process) && is_number(number))
 }
@@ -97,6 +102,7 @@ fn try_lock(file: &File) -> io::Result<LockResult> {
     Ok(match file.try_clone()?.into_std().try_lock() {
         Ok(()) => LockResult::Acquired,
         Err(std::fs::TryLockError::WouldBlock) => LockResult::HeldByOther,
+        // Some network file systems have no locks; writes still work there.
         Err(std::fs::TryLockError::Error(_)) => LockResult::Unsupported,
     })
 }
@@ -119,9 +125,10 @@ fn open_for_lock(parent: &Dir, name: &str) -> io::Result<File> {
 }
 
 fn is_at(parent: &Dir, name: &str, file: &File) -> io::Result<bool> {
-    let own = file.metadata()?;
+    let opened = file.metadata()?;
     match parent.symlink_metadata(name) {
-        Ok(there) => Ok((there.dev(), there.ino()) == (own.dev(), own.ino())),
+        // Device and inode: the name may belong to another file by now.
+        Ok(current) => Ok((current.dev(), current.ino()) == (opened.dev(), opened.ino())),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
@@ -137,6 +144,8 @@ fn sweep_once(parent: &Dir, own: &File) {
     };
     {
         let mut swept = SWEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        // Clearing costs at most another sweep per directory; growing without bound would cost
+        // memory.
         if swept.len() == MAX_SWEPT {
             swept.clear();
         }
@@ -165,6 +174,7 @@ fn remove_abandoned(parent: &Dir, name: &str, own: &Metadata) -> io::Result<()> 
         .into_std()
         .elapsed()
         .unwrap_or_default();
+    // Files of other users may be in use by a process whose locks are not visible here.
     let is_candidate = (metadata.is_file() || metadata.is_dir())
         && is_same_user(&metadata, own)
         && age > ABANDONED_AFTER;
@@ -172,6 +182,8 @@ fn remove_abandoned(parent: &Dir, name: &str, own: &Metadata) -> io::Result<()> 
         return Ok(());
     }
     let file = open_for_lock(parent, name)?;
+    // The name is compared after locking: its owner may have renamed the file and created another
+    // one.
     if try_lock(&file)? != LockResult::Acquired || !is_at(parent, name, &file)? {
         return Ok(());
     }

@@ -46,18 +46,19 @@ impl TextEncoding {
 
     /// Decodes a slice of a file. Characters that are cut at the edges are omitted. Returns `None`
     /// if the bytes are not text.
-    pub(crate) fn decode(self, bytes: &[u8], edges: SlicePosition) -> Option<DecodedText> {
+    pub(crate) fn decode(self, bytes: &[u8], position: SlicePosition) -> Option<DecodedText> {
         match self {
-            Self::Utf8 => decode_utf8(bytes, edges),
-            Self::Utf16Little => decode_utf16(bytes, edges, u16::from_le_bytes),
-            Self::Utf16Big => decode_utf16(bytes, edges, u16::from_be_bytes),
+            Self::Utf8 => decode_utf8(bytes, position),
+            Self::Utf16Little => decode_utf16(bytes, position, u16::from_le_bytes),
+            Self::Utf16Big => decode_utf16(bytes, position, u16::from_be_bytes),
         }
     }
 }
 
-fn decode_utf8(bytes: &[u8], edges: SlicePosition) -> Option<DecodedText> {
+fn decode_utf8(bytes: &[u8], position: SlicePosition) -> Option<DecodedText> {
     let is_inner = |byte: &&u8| **byte & 0xC0 == 0x80;
-    let start = if edges.is_first {
+    // A slice can start inside a character, which has at most three continuation bytes.
+    let start = if position.is_first {
         0
     } else {
         bytes.iter().take(3).take_while(is_inner).count()
@@ -65,7 +66,9 @@ fn decode_utf8(bytes: &[u8], edges: SlicePosition) -> Option<DecodedText> {
     let rest = &bytes[start..];
     let end = match std::str::from_utf8(rest) {
         Ok(_) => rest.len(),
-        Err(error) if error.error_len().is_none() && !edges.is_last => error.valid_up_to(),
+        // No error length means that the input ends inside a character: the next slice has the
+        // rest.
+        Err(error) if error.error_len().is_none() && !position.is_last => error.valid_up_to(),
         Err(_) => return None,
     };
     let content = std::str::from_utf8(&rest[..end]).ok()?.to_owned();
@@ -79,20 +82,22 @@ fn decode_utf8(bytes: &[u8], edges: SlicePosition) -> Option<DecodedText> {
 
 fn decode_utf16(
     bytes: &[u8],
-    edges: SlicePosition,
+    position: SlicePosition,
     unit: fn([u8; 2]) -> u16,
 ) -> Option<DecodedText> {
     let mut units: Vec<u16> = bytes
         .chunks_exact(2)
         .map(|pair| unit([pair[0], pair[1]]))
         .collect();
-    if edges.is_last && bytes.len() % 2 == 1 {
+    // An odd number of bytes is fine in the middle, where the next slice has the second byte.
+    if position.is_last && bytes.len() % 2 == 1 {
         return None;
     }
     let is_low = |unit: &u16| (0xDC00..0xE000).contains(unit);
     let is_high = |unit: &u16| (0xD800..0xDC00).contains(unit);
-    let skipped = usize::from(!edges.is_first && units.first().is_some_and(is_low));
-    let end = units.len() - usize::from(!edges.is_last && units.last().is_some_and(is_high));
+    // Half of a surrogate pair belongs to the neighboring slice.
+    let skipped = usize::from(!position.is_first && units.first().is_some_and(is_low));
+    let end = units.len() - usize::from(!position.is_last && units.last().is_some_and(is_high));
     units.truncate(end);
     let content = String::from_utf16(units.get(skipped..)?).ok()?;
     Some(DecodedText {
@@ -130,8 +135,8 @@ mod tests {
                 let (mut together, mut at) = (String::new(), 0);
                 while at < bytes.len() {
                     let end = (at + step).min(bytes.len());
-                    let edges = SlicePosition { is_first: at == 0, is_last: end == bytes.len() };
-                    let part = coding.decode(&bytes[at..end], edges).unwrap();
+                    let position = SlicePosition { is_first: at == 0, is_last: end == bytes.len() };
+                    let part = coding.decode(&bytes[at..end], position).unwrap();
                     prop_assert_eq!(part.start, 0);
                     prop_assert!(part.end > 0);
                     together.push_str(&part.content);

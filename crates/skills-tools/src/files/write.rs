@@ -39,33 +39,47 @@ pub(crate) struct WriteResult {
 }
 
 /// Opens a directory by its components, and creates missing ones. Does not follow symlinks.
-pub(crate) fn create_parent(top: &Dir, parts: &[String], shown: &str) -> Result<Dir, ToolError> {
-    walk_parents(top, parts, shown, open_or_create_dir)
+pub(crate) fn create_parent(
+    base: &Dir,
+    parts: &[String],
+    display_path: &str,
+) -> Result<Dir, ToolError> {
+    walk_parents(base, parts, display_path, open_or_create_dir)
 }
 
 /// Opens the directory of a file that must exist, and creates nothing. Does not follow symlinks.
-pub(crate) fn open_parent(top: &Dir, parts: &[String], shown: &str) -> Result<Dir, ToolError> {
-    walk_parents(top, parts, shown, |_, _| Err(ErrorKind::NotFound.into())).map_err(|error| {
-        match error.code {
-            ToolErrorCode::NotFound => conflict_error(shown, "no longer exists"),
-            _ => error,
-        }
+pub(crate) fn open_parent(
+    base: &Dir,
+    parts: &[String],
+    display_path: &str,
+) -> Result<Dir, ToolError> {
+    walk_parents(base, parts, display_path, |_, _| {
+        Err(ErrorKind::NotFound.into())
+    })
+    .map_err(|error| match error.code {
+        // The caller expected a file, so a missing directory means that it was removed.
+        ToolErrorCode::NotFound => conflict_error(display_path, "no longer exists"),
+        _ => error,
     })
 }
 
 fn walk_parents(
-    top: &Dir,
+    base: &Dir,
     parts: &[String],
-    shown: &str,
-    missing: fn(&Dir, &str) -> std::io::Result<Dir>,
+    display_path: &str,
+    on_missing: fn(&Dir, &str) -> std::io::Result<Dir>,
 ) -> Result<Dir, ToolError> {
-    let mut directory = top.try_clone().map_err(|error| io_error(&error, shown))?;
+    let mut directory = base
+        .try_clone()
+        .map_err(|error| io_error(&error, display_path))?;
     for part in parts {
+        // Component by component from the handle: a symlink that replaces a parent is never
+        // followed.
         directory = match directory.open_dir_nofollow(part) {
-            Err(error) if error.kind() == ErrorKind::NotFound => missing(&directory, part),
+            Err(error) if error.kind() == ErrorKind::NotFound => on_missing(&directory, part),
             opened => opened,
         }
-        .map_err(|error| parent_error(&directory, part, shown, &error))?;
+        .map_err(|error| parent_error(&directory, part, display_path, &error))?;
     }
     Ok(directory)
 }
@@ -74,34 +88,35 @@ fn walk_parents(
 pub(crate) fn write_file(
     parent: &Dir,
     name: &str,
-    writing: &WriteRequest<'_>,
+    request: &WriteRequest<'_>,
 ) -> Result<WriteResult, ToolError> {
-    let old = check_existing(parent, name, writing.display_path)?;
-    if old.is_some() && writing.mode == WriteMode::Create {
+    let old = check_existing(parent, name, request.display_path)?;
+    if old.is_some() && request.mode == WriteMode::Create {
         let error = ToolError::new(
             ToolErrorCode::AlreadyExists,
-            format!("'{}' already exists", writing.display_path),
+            format!("'{}' already exists", request.display_path),
         );
         return Err(error
-            .with_path(writing.display_path)
+            .with_path(request.display_path)
             .with_hint("use mode `overwrite` or `append`, or another path"));
     }
-    check_match(parent, name, old.as_ref(), writing)?;
-    if old.is_some() && writing.mode == WriteMode::Append {
-        return append(parent, name, writing);
+    check_match(parent, name, old.as_ref(), request)?;
+    // A missing file is created by `replace`, so that a crash leaves no partial first append.
+    if old.is_some() && request.mode == WriteMode::Append {
+        return append(parent, name, request);
     }
-    match replace(parent, name, old.as_ref(), writing) {
+    match replace(parent, name, old.as_ref(), request) {
         Ok(()) => Ok(WriteResult {
-            sha256: Some(sha256(writing.content)),
+            sha256: Some(sha256(request.content)),
             is_new: old.is_none(),
         }),
         // The file was created concurrently; its content is kept.
         Err(error)
-            if error.kind() == ErrorKind::AlreadyExists && writing.mode == WriteMode::Append =>
+            if error.kind() == ErrorKind::AlreadyExists && request.mode == WriteMode::Append =>
         {
-            append(parent, name, writing)
+            append(parent, name, request)
         }
-        Err(error) => Err(io_error(&error, writing.display_path)),
+        Err(error) => Err(io_error(&error, request.display_path)),
     }
 }
 
@@ -109,9 +124,9 @@ pub(crate) fn write_file(
 pub(crate) fn read_small(
     parent: &Dir,
     name: &str,
-    shown: &str,
+    display_path: &str,
 ) -> Result<Option<Vec<u8>>, ToolError> {
-    if check_existing(parent, name, shown)?.is_none() {
+    if check_existing(parent, name, display_path)?.is_none() {
         return Ok(None);
     }
     let mut options = OpenOptions::new();
@@ -119,17 +134,17 @@ pub(crate) fn read_small(
     set_nonblocking(&mut options);
     let file = parent
         .open_with(name, &options)
-        .map_err(|error| io_error(&error, shown))?;
+        .map_err(|error| io_error(&error, display_path))?;
     let mut bytes = Vec::new();
     file.take(MAX_IN_MEMORY_BYTES + 1)
         .read_to_end(&mut bytes)
-        .map_err(|error| io_error(&error, shown))?;
+        .map_err(|error| io_error(&error, display_path))?;
     if bytes.len() as u64 > MAX_IN_MEMORY_BYTES {
         return Err(ToolError::new(
             ToolErrorCode::TooLarge,
-            format!("'{shown}' is larger than 16 MiB"),
+            format!("'{display_path}' is larger than 16 MiB"),
         )
-        .with_path(shown));
+        .with_path(display_path));
     }
     Ok(Some(bytes))
 }
@@ -138,45 +153,58 @@ pub(crate) fn read_small(
 fn open_or_create_dir(directory: &Dir, part: &str) -> std::io::Result<Dir> {
     match directory.create_dir(part) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        // Opened without following symlinks, since another process may have created it.
         _ => directory.open_dir_nofollow(part),
     }
 }
 
-fn parent_error(directory: &Dir, part: &str, shown: &str, error: &std::io::Error) -> ToolError {
+fn parent_error(
+    directory: &Dir,
+    part: &str,
+    display_path: &str,
+    error: &std::io::Error,
+) -> ToolError {
+    // The system error of `O_NOFOLLOW` differs between platforms, so the cause is looked up.
     match directory.symlink_metadata(part) {
-        Ok(metadata) if metadata.is_symlink() => symlink_error(shown),
-        _ => io_error(error, shown),
+        Ok(metadata) if metadata.is_symlink() => symlink_error(display_path),
+        _ => io_error(error, display_path),
     }
 }
 
-fn symlink_error(shown: &str) -> ToolError {
+fn symlink_error(display_path: &str) -> ToolError {
     let error = ToolError::new(
         ToolErrorCode::PermissionDenied,
-        format!("cannot write '{shown}': its path contains a symlink"),
+        format!("cannot write '{display_path}': its path contains a symlink"),
     );
     error
-        .with_path(shown)
+        .with_path(display_path)
         .with_hint("write to the target of the symlink")
 }
 
 /// Returns the metadata of the existing file, and rejects everything but a regular file with one
 /// name.
-fn check_existing(parent: &Dir, name: &str, shown: &str) -> Result<Option<Metadata>, ToolError> {
+fn check_existing(
+    parent: &Dir,
+    name: &str,
+    display_path: &str,
+) -> Result<Option<Metadata>, ToolError> {
     let metadata = match parent.symlink_metadata(name) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(io_error(&error, shown)),
+        Err(error) => return Err(io_error(&error, display_path)),
     };
-    let refused =
-        |code, what: &str| Err(ToolError::new(code, format!("'{shown}' {what}")).with_path(shown));
+    let reject = |code, reason: &str| {
+        Err(ToolError::new(code, format!("'{display_path}' {reason}")).with_path(display_path))
+    };
+    // A write through a symlink could leave the mount or reach a protected file.
     if metadata.is_symlink() {
-        return Err(symlink_error(shown));
+        return Err(symlink_error(display_path));
     }
     if metadata.is_dir() {
-        return refused(ToolErrorCode::IsADirectory, "is a directory");
+        return reject(ToolErrorCode::IsADirectory, "is a directory");
     }
-    unwritable_reason(&metadata).map_or(Ok(Some(metadata)), |what| {
-        refused(ToolErrorCode::PermissionDenied, what)
+    unwritable_reason(&metadata).map_or(Ok(Some(metadata)), |reason| {
+        reject(ToolErrorCode::PermissionDenied, reason)
     })
 }
 
@@ -194,57 +222,64 @@ fn check_match(
     parent: &Dir,
     name: &str,
     old: Option<&Metadata>,
-    writing: &WriteRequest<'_>,
+    request: &WriteRequest<'_>,
 ) -> Result<(), ToolError> {
-    let Some(wanted) = writing.if_match else {
+    let Some(expected) = request.if_match else {
         return Ok(());
     };
-    let shown = writing.display_path;
-    let found = match old {
-        Some(_) => read_small(parent, name, shown)?,
+    let display_path = request.display_path;
+    let current = match old {
+        Some(_) => read_small(parent, name, display_path)?,
         None => None,
     };
-    let problem = match found {
-        Some(bytes) if sha256(&bytes).eq_ignore_ascii_case(wanted) => return Ok(()),
+    let problem = match current {
+        Some(bytes) if sha256(&bytes).eq_ignore_ascii_case(expected) => return Ok(()),
         Some(_) => "has changed since it was read",
         None => "no longer exists",
     };
-    Err(conflict_error(shown, problem))
+    Err(conflict_error(display_path, problem))
 }
 
-fn conflict_error(shown: &str, problem: &str) -> ToolError {
+fn conflict_error(display_path: &str, problem: &str) -> ToolError {
     let hint = "read it again with skills_read and use the new `sha256`";
-    ToolError::new(ToolErrorCode::Conflict, format!("'{shown}' {problem}"))
-        .with_path(shown)
-        .with_hint(hint)
+    ToolError::new(
+        ToolErrorCode::Conflict,
+        format!("'{display_path}' {problem}"),
+    )
+    .with_path(display_path)
+    .with_hint(hint)
 }
 
 /// Appends without copying the file. Later failures do not turn a successful append into an error.
-fn append(parent: &Dir, name: &str, writing: &WriteRequest<'_>) -> Result<WriteResult, ToolError> {
-    let failed = |error: std::io::Error| io_error(&error, writing.display_path);
+fn append(parent: &Dir, name: &str, request: &WriteRequest<'_>) -> Result<WriteResult, ToolError> {
+    let to_tool_error = |error: std::io::Error| io_error(&error, request.display_path);
     let mut options = OpenOptions::new();
     options.append(true);
+    // The file may have been replaced by a pipe or a symlink since it was checked.
     set_nonblocking(&mut options);
-    let mut file = parent.open_with(name, &options).map_err(failed)?;
-    let metadata = file.metadata().map_err(failed)?;
+    let mut file = parent.open_with(name, &options).map_err(to_tool_error)?;
+    let metadata = file.metadata().map_err(to_tool_error)?;
     // The file may have been replaced since it was checked.
-    if let Some(what) = unwritable_reason(&metadata) {
+    if let Some(reason) = unwritable_reason(&metadata) {
         return Err(ToolError::new(
             ToolErrorCode::PermissionDenied,
-            format!("'{}' {what}", writing.display_path),
+            format!("'{}' {reason}", request.display_path),
         )
-        .with_path(writing.display_path));
+        .with_path(request.display_path));
     }
-    file.write_all(writing.content)
+    file.write_all(request.content)
+        // Success is reported only for content that survives a crash.
         .and_then(|()| file.sync_all())
-        .map_err(failed)?;
-    set_mode(&file, Some(&metadata), writing.executable)
-        .map_err(|_| permission_error(writing.display_path))?;
+        .map_err(to_tool_error)?;
+    set_mode(&file, Some(&metadata), request.executable)
+        // The content is written already, so a plain error would make the caller append it twice.
+        .map_err(|_| permission_error(request.display_path))?;
+    // A digest of a large file would cost more than the append itself.
     let is_small =
-        metadata.len().saturating_add(writing.content.len() as u64) <= MAX_IN_MEMORY_BYTES;
+        metadata.len().saturating_add(request.content.len() as u64) <= MAX_IN_MEMORY_BYTES;
     // A file may be writable but not readable.
     let whole = if is_small {
-        read_small(parent, name, writing.display_path)
+        read_small(parent, name, request.display_path)
             .ok()
             .flatten()
     } else {
@@ -256,11 +291,12 @@ fn append(parent: &Dir, name: &str, writing: &WriteRequest<'_>) -> Result<WriteR
     })
 }
 
-fn permission_error(shown: &str) -> ToolError {
-    let message =
-        format!("content was appended to '{shown}', but its executable bit could not be changed");
+fn permission_error(display_path: &str) -> ToolError {
+    let message = format!(
+        "content was appended to '{display_path}', but its executable bit could not be changed"
+    );
     ToolError::new(ToolErrorCode::PermissionDenied, message)
-        .with_path(shown)
+        .with_path(display_path)
         .with_hint("do not append it again")
 }
 
@@ -269,14 +305,16 @@ fn replace(
     parent: &Dir,
     name: &str,
     old: Option<&Metadata>,
-    writing: &WriteRequest<'_>,
+    request: &WriteRequest<'_>,
 ) -> std::io::Result<()> {
     let (mut file, temporary) = create_temp(parent, old)?;
-    let filled = file
-        .write_all(writing.content)
-        .and_then(|()| set_mode(&file, old, writing.executable))
+    let written = file
+        .write_all(request.content)
+        // Before the rename, so that the file never has its new content with the wrong mode.
+        .and_then(|()| set_mode(&file, old, request.executable))
         .and_then(|()| file.sync_all());
-    let published = filled.and_then(|()| match writing.mode {
+    let published = written.and_then(|()| match request.mode {
+        // A file that appeared since the check must not be replaced.
         WriteMode::Create | WriteMode::Append => publish_new(parent, &temporary, name),
         WriteMode::Overwrite => parent.rename(&temporary, parent, name),
     });
@@ -297,6 +335,8 @@ fn publish_new(parent: &Dir, temporary: &str, name: &str) -> std::io::Result<()>
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
         // The file system has no hard links: reserve the name first.
         Err(_) => {
+            // Exclusive creation still fails if the name exists; the rename then replaces only the
+            // reserved file.
             parent.open_with(name, OpenOptions::new().write(true).create_new(true))?;
             parent.rename(temporary, parent, name)
         }
@@ -309,6 +349,7 @@ fn create_temp(parent: &Dir, old: Option<&Metadata>) -> std::io::Result<(File, S
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     if old.is_some() {
+        // The old file may be private; its new content must not be readable while it is written.
         set_private_mode(&mut options);
     }
     temporary::create_file(parent, &options)
@@ -360,6 +401,7 @@ fn set_mode(
 pub(crate) fn sync_directory(directory: &Dir) {
     #[cfg(unix)]
     if let Ok(directory) = directory.try_clone() {
+        // Without it, the file could be missing after a power failure.
         let _ = directory.into_std_file().sync_all();
     }
     #[cfg(not(unix))]
@@ -450,13 +492,13 @@ mod tests {
     #[test]
     fn append_does_not_replace_a_concurrently_created_file() {
         let (_held, directory) = directory();
-        let writing = WriteRequest {
+        let request = WriteRequest {
             mode: WriteMode::Append,
             ..WRITING
         };
         // Simulates a file that is created after the check.
         assert_eq!(
-            replace(&directory, "a", None, &writing).unwrap_err().kind(),
+            replace(&directory, "a", None, &request).unwrap_err().kind(),
             ErrorKind::AlreadyExists
         );
         assert_eq!(
@@ -464,7 +506,7 @@ mod tests {
             1,
             "no file of the writer is left"
         );
-        assert!(!append(&directory, "a", &writing).unwrap().is_new);
+        assert!(!append(&directory, "a", &request).unwrap().is_new);
         assert_eq!(directory.read_to_string("a").unwrap(), "oldnew");
     }
 
@@ -472,12 +514,12 @@ mod tests {
     fn concurrent_first_appends_lose_no_content() {
         let (_held, directory) = directory();
         let append = |name: &str, line: &str| {
-            let writing = WriteRequest {
+            let request = WriteRequest {
                 content: line.as_bytes(),
                 mode: WriteMode::Append,
                 ..WRITING
             };
-            write_file(&directory, name, &writing)
+            write_file(&directory, name, &request)
                 .is_ok()
                 .then(|| line.to_owned())
         };

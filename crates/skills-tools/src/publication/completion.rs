@@ -12,7 +12,7 @@ const MAX_VALUES: usize = 100;
 /// The completions of a partial name or path.
 ///
 /// Completions are offered for published skills only, so they reveal nothing that the skill list
-/// does not contain.
+/// does not contain. They are complete values, not the missing ends, in byte order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Completion {
@@ -30,10 +30,11 @@ impl Publisher {
             .iter()
             .map(Entry::name)
             .map(AsRef::<str>::as_ref);
-        let fitting: BTreeSet<&str> = names.filter(|name| name.starts_with(prefix)).collect();
+        let matching: BTreeSet<&str> = names.filter(|name| name.starts_with(prefix)).collect();
         Completion::from_values(
-            fitting
+            matching
                 .into_iter()
+                // Lazily, so that only as many skills are captured as are returned.
                 .filter(|name| self.publish_one(catalog, name).is_ok()),
         )
     }
@@ -55,13 +56,13 @@ impl Publisher {
 
 impl Completion {
     fn from_values<'a>(mut values: impl Iterator<Item = &'a str>) -> Self {
-        let offered = values
+        let completions = values
             .by_ref()
             .take(MAX_VALUES)
             .map(str::to_owned)
             .collect();
         Self {
-            values: offered,
+            values: completions,
             has_more: values.next().is_some(),
         }
     }

@@ -14,6 +14,9 @@ pub struct PublicationError {
 }
 
 /// Classifies a [`PublicationError`].
+///
+/// Use it to choose an error code of a protocol. A skill that exists and is not published cannot be
+/// distinguished from one that does not exist, so that clients learn nothing about such skills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PublicationErrorKind {

@@ -24,6 +24,22 @@ pub(crate) struct Publisher {
     captures: Mutex<HashMap<PathBuf, CachedCapture>>,
 }
 
+/// Where the snapshot comes from that a read file is compared with.
+#[derive(Debug, Clone, Copy)]
+enum SnapshotSource {
+    /// The last snapshot, without any check.
+    Cached,
+    /// A new snapshot that reuses the digests of unchanged files.
+    Refreshed,
+    /// A new snapshot for which all files are read.
+    Recaptured,
+}
+
+impl SnapshotSource {
+    /// All sources, the cheapest first.
+    const ALL: [Self; 3] = [Self::Cached, Self::Refreshed, Self::Recaptured];
+}
+
 /// The result of capturing a skill.
 type CaptureResult = Result<Arc<Snapshot>, Arc<UnpublishedReason>>;
 
@@ -39,27 +55,29 @@ impl Publisher {
     /// Captures all skills of a catalog.
     pub(crate) fn publish_all(&self, catalog: &Catalog) -> PublishedSkills {
         let mut publications = PublishedSkills::default();
-        let mut kept = HashSet::new();
-        let mut told = HashSet::new();
+        let mut captured_dirs = HashSet::new();
+        let mut warned_names = HashSet::new();
         let names = count_names(catalog);
         for entry in catalog.entries() {
             let name = entry.name().as_str();
-            let is_one = names.get(name) == Some(&1);
-            let eligible = if is_one {
+            let is_unique = names.get(name) == Some(&1);
+            let eligible = if is_unique {
                 self.check_eligible(entry)
             } else {
+                // Neither is published: clients address skills by name and would get either of
+                // them.
                 Err(UnpublishedReason::DuplicateName)
             };
-            let made = eligible.map_err(Arc::new).and_then(|()| {
-                kept.insert(entry.directory());
+            let captured = eligible.map_err(Arc::new).and_then(|()| {
+                captured_dirs.insert(entry.directory());
                 self.refresh(entry)
             });
-            match made {
+            match captured {
                 Ok(snapshot) => publications.skills.push(Arc::clone(&snapshot.skill)),
-                Err(refusal) => {
+                Err(reason) => {
                     // One warning for all skills that share a name.
-                    if told.insert(name) {
-                        publications.warnings.push(refusal.warning(name));
+                    if warned_names.insert(name) {
+                        publications.warnings.push(reason.warning(name));
                     }
                 }
             }
@@ -68,7 +86,8 @@ impl Publisher {
             .warnings
             .extend(self.untrusted_warnings(catalog));
         self.captures()
-            .retain(|directory, _| kept.contains(directory.as_path()));
+            // Skills that are no longer eligible must not be served from the cache.
+            .retain(|directory, _| captured_dirs.contains(directory.as_path()));
         publications
     }
 
@@ -95,19 +114,10 @@ impl Publisher {
         let entry = self
             .find_publishable(catalog, name)
             .map_err(|_| PublicationError::not_published(name))?;
-        let known = || self.cached(entry, path);
-        let looked = || self.refresh(entry);
-        let afresh = || {
-            self.store(
-                entry.directory(),
-                CachedCapture::capture(entry, &self.files, None),
-            )
-        };
-        let looks: [&dyn Fn() -> CaptureResult; 3] = [&known, &looked, &afresh];
-        for look in looks {
-            let publication = match look() {
+        for source in SnapshotSource::ALL {
+            let publication = match self.snapshot_from(source, entry, path) {
                 Ok(snapshot) => Arc::clone(&snapshot.skill),
-                Err(refusal) => match *refusal {
+                Err(reason) => match *reason {
                     UnpublishedReason::NotFound => continue,
                     UnpublishedReason::Unstable => {
                         return Err(PublicationError::unstable(name, path));
@@ -122,6 +132,7 @@ impl Publisher {
             let Some(content) = read_candidate(entry, path, file.bytes) else {
                 continue;
             };
+            // Compared on every read: a client must never receive bytes that no snapshot lists.
             if sha256(&content) == file.sha256 {
                 return Ok(PublishedContent {
                     skill: publication,
@@ -131,6 +142,17 @@ impl Publisher {
             }
         }
         Err(PublicationError::unstable(name, path))
+    }
+
+    fn snapshot_from(&self, source: SnapshotSource, entry: &Entry, path: &str) -> CaptureResult {
+        match source {
+            SnapshotSource::Cached => self.cached(entry, path),
+            SnapshotSource::Refreshed => self.refresh(entry),
+            SnapshotSource::Recaptured => {
+                let capture = CachedCapture::capture(entry, &self.files, None);
+                self.store(entry.directory(), capture)
+            }
+        }
     }
 
     /// Finds the only skill with this name that may be published.
@@ -155,6 +177,8 @@ impl Publisher {
                 Err(UnpublishedReason::UserOnly)
             }
             () if !self.runtime.is_model_invocable(entry) => Err(UnpublishedReason::NotInvocable),
+            // Other clients use the name as a path component and reject or misread other
+            // characters.
             () if !is_publishable_name(entry.name().as_str()) => {
                 Err(UnpublishedReason::InvalidName)
             }
@@ -164,14 +188,15 @@ impl Publisher {
 
     /// Returns the cached snapshot of a skill if it lists the file.
     fn cached(&self, entry: &Entry, path: &str) -> CaptureResult {
-        let Some(CachedCapture::Published(known)) = self.captures().get(entry.directory()).cloned()
+        let Some(CachedCapture::Published(snapshot)) =
+            self.captures().get(entry.directory()).cloned()
         else {
             return Err(UnpublishedReason::NotFound.into());
         };
         let has_file =
-            known.skill.name() == entry.name().as_str() && known.skill.file(path).is_some();
+            snapshot.skill.name() == entry.name().as_str() && snapshot.skill.file(path).is_some();
         if has_file {
-            Ok(known)
+            Ok(snapshot)
         } else {
             Err(UnpublishedReason::NotFound.into())
         }
@@ -180,38 +205,40 @@ impl Publisher {
     /// Captures a skill. Unchanged skills are not read again, whether they were published or
     /// rejected.
     fn refresh(&self, entry: &Entry) -> CaptureResult {
-        let before = self.captures().get(entry.directory()).cloned();
+        // The lock is not held during the capture, which reads files.
+        let previous = self.captures().get(entry.directory()).cloned();
         self.store(
             entry.directory(),
-            CachedCapture::capture(entry, &self.files, before.as_ref()),
+            CachedCapture::capture(entry, &self.files, previous.as_ref()),
         )
     }
 
     fn store(
         &self,
         directory: &Path,
-        taken: Result<CachedCapture, UnpublishedReason>,
+        captured: Result<CachedCapture, UnpublishedReason>,
     ) -> CaptureResult {
-        let mut kept = self.captures();
-        match &taken {
-            Ok(known) => drop(kept.insert(directory.to_owned(), known.clone())),
+        let mut captures = self.captures();
+        match &captured {
+            Ok(capture) => drop(captures.insert(directory.to_owned(), capture.clone())),
             // Unchanged files of a skill that is changing can still be read.
             Err(UnpublishedReason::Unstable) => {}
-            Err(_) => drop(kept.remove(directory)),
+            Err(_) => drop(captures.remove(directory)),
         }
-        drop(kept);
-        match taken? {
+        drop(captures);
+        match captured? {
             CachedCapture::Published(snapshot) => Ok(snapshot),
-            CachedCapture::Unpublished(refused) => Err(Arc::clone(&refused.reason)),
+            CachedCapture::Unpublished(refusal) => Err(Arc::clone(&refusal.reason)),
         }
     }
 
     /// Evicts removed skills once the cache is larger than the catalog.
     fn evict_removed(&self, catalog: &Catalog) {
-        let mut kept = self.captures();
-        if kept.len() > catalog.entries().len() {
-            let there: HashSet<&Path> = catalog.entries().iter().map(Entry::directory).collect();
-            kept.retain(|directory, _| there.contains(directory.as_path()));
+        let mut captures = self.captures();
+        if captures.len() > catalog.entries().len() {
+            let current_dirs: HashSet<&Path> =
+                catalog.entries().iter().map(Entry::directory).collect();
+            captures.retain(|directory, _| current_dirs.contains(directory.as_path()));
         }
     }
 
@@ -237,6 +264,7 @@ impl Publisher {
 /// Reads content that may match the listed digest; the caller compares.
 fn read_candidate(entry: &Entry, path: &str, bytes: u64) -> Option<Vec<u8>> {
     let files = entry.open().ok()?;
+    // Other sizes cannot match the digest and need not be read.
     snapshot::read_listed(&files, path, |stamp| stamp.bytes() == bytes).ok()
 }
 
@@ -252,6 +280,7 @@ fn count_names(catalog: &Catalog) -> HashMap<&str, usize> {
 /// Returns whether every client accepts the name.
 fn is_publishable_name(name: &str) -> bool {
     let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    // The rule of the Agent Skills format, which clients may enforce.
     let has_hyphens_inside = !name.starts_with('-') && !name.ends_with('-') && !name.contains("--");
     (1..=MAX_NAME_CHARS).contains(&name.len()) && name.bytes().all(is_plain) && has_hyphens_inside
 }

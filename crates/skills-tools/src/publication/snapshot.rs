@@ -44,7 +44,7 @@ pub(crate) struct CachedRefusal {
 }
 
 impl CachedCapture {
-    /// Captures a skill, reading only files that `before` does not cover. Returns `before` if
+    /// Captures a skill, reading only files that `previous` does not cover. Returns `previous` if
     /// nothing has changed.
     ///
     /// The files are listed, read and listed again; if the listings differ, the capture is
@@ -52,30 +52,34 @@ impl CachedCapture {
     pub(crate) fn capture(
         entry: &Entry,
         tools: &FileTools,
-        before: Option<&Self>,
+        previous: Option<&Self>,
     ) -> Result<Self, UnpublishedReason> {
         let name = entry.name().as_str();
-        let before = before.filter(|before| before.name() == name);
+        // A capture of another skill that was at this path says nothing about this one.
+        let previous = previous.filter(|previous| previous.name() == name);
         for _ in 0..MAX_ATTEMPTS {
             let files = entry.open().map_err(|_| UnpublishedReason::Unlistable)?;
             let listing = files
                 .list_with_stamps()
                 .map_err(|_| UnpublishedReason::Unlistable)?;
-            if let Some(before) = before.filter(|before| before.is_current(&files, &listing)) {
-                return Ok(before.clone());
+            if let Some(previous) =
+                previous.filter(|previous| previous.is_current(&files, &listing))
+            {
+                return Ok(previous.clone());
             }
-            let made = build_snapshot(
+            let captured = build_snapshot(
                 entry,
                 tools,
                 &files,
                 &listing,
-                before.and_then(Self::snapshot),
+                previous.and_then(Self::snapshot),
             );
-            let is_same = files.list_with_stamps().is_ok_and(|now| now == listing);
-            match made {
+            // Listed again after reading: a change in between would mix two versions of the skill.
+            let is_stable = files.list_with_stamps().is_ok_and(|now| now == listing);
+            match captured {
                 // The failure may be caused by the concurrent change itself.
                 Err(UnpublishedReason::Unstable) => {}
-                _ if !is_same => {}
+                _ if !is_stable => {}
                 Ok(publication) => {
                     return Ok(Self::Published(Arc::new(Snapshot {
                         skill: Arc::new(publication),
@@ -105,7 +109,7 @@ impl CachedCapture {
     fn name(&self) -> &str {
         match self {
             Self::Published(snapshot) => &snapshot.skill.name,
-            Self::Unpublished(refused) => &refused.name,
+            Self::Unpublished(refusal) => &refusal.name,
         }
     }
 
@@ -114,8 +118,8 @@ impl CachedCapture {
     fn is_current(&self, files: &SkillFiles, now: &StampedListing) -> bool {
         match self {
             Self::Published(snapshot) => is_unchanged(&snapshot.listing, now),
-            Self::Unpublished(refused) => {
-                is_unchanged(&refused.listing, now) && refused.is_unchanged(files)
+            Self::Unpublished(refusal) => {
+                is_unchanged(&refusal.listing, now) && refusal.is_unchanged(files)
             }
         }
     }
@@ -139,13 +143,13 @@ impl Snapshot {
             .files
             .binary_search_by(|file| file.path.cmp(&now.path))
             .ok()?;
-        let is_still = self
+        let is_unchanged = self
             .listing
             .files
             .get(index)?
             .stamp
             .is_unchanged(Some(now.stamp));
-        if is_still {
+        if is_unchanged {
             self.skill.file(&now.path)
         } else {
             None
@@ -154,13 +158,13 @@ impl Snapshot {
 }
 
 /// Returns whether all stamps are unchanged and reliable.
-fn is_unchanged(before: &StampedListing, now: &StampedListing) -> bool {
-    let is_still = |(before, now): (&StampedFile, &StampedFile)| {
-        before.path == now.path && before.stamp.is_unchanged(Some(now.stamp))
+fn is_unchanged(previous: &StampedListing, now: &StampedListing) -> bool {
+    let is_still = |(previous, now): (&StampedFile, &StampedFile)| {
+        previous.path == now.path && previous.stamp.is_unchanged(Some(now.stamp))
     };
-    before.truncated == now.truncated
-        && before.files.len() == now.files.len()
-        && before.files.iter().zip(&now.files).all(is_still)
+    previous.truncated == now.truncated
+        && previous.files.len() == now.files.len()
+        && previous.files.iter().zip(&now.files).all(is_still)
 }
 
 /// Reads a listed file. Fails if its path contains a symlink or its stamp has changed.
@@ -175,9 +179,11 @@ pub(super) fn read_listed(
     let parts: Vec<OsString> = path.split('/').map(OsString::from).collect();
     let (file, stamp) = match open::open_file(files.directory(), &parts) {
         Ok(OpenedFile::File(file, metadata)) => (file, FileStamp::from_metadata(&metadata)),
+        // It was a regular file when it was listed.
         Ok(OpenedFile::Directory | OpenedFile::Special) => return Err(UnpublishedReason::Unstable),
         Err(_) => return Err(unreadable()),
     };
+    // Checked on the open file, which may not be the one that was listed.
     if !is_listed(stamp) {
         return Err(UnpublishedReason::Unstable);
     }
@@ -196,6 +202,7 @@ fn read_stable(
     read: impl Fn() -> Result<Vec<u8>, UnpublishedReason>,
 ) -> Result<Vec<u8>, UnpublishedReason> {
     let content = read()?;
+    // A stamp equals itself only if it is old enough to be reliable.
     let is_settled = stamp.is_unchanged(Some(stamp));
     if is_settled || read()? == content {
         Ok(content)
@@ -217,15 +224,15 @@ fn build_snapshot(
     tools: &FileTools,
     files: &SkillFiles,
     listing: &StampedListing,
-    before: Option<&Snapshot>,
+    previous: Option<&Snapshot>,
 ) -> Result<PublishedSkill, UnpublishedReason> {
-    let listed = select_files(entry, tools, listing)?;
+    let selected = select_files(entry, tools, listing)?;
     let read_now = |file: &StampedFile| {
         read_stable(file.stamp, || {
             read_listed(files, &file.path, |stamp| stamp == file.stamp)
         })
     };
-    let skill_file = listed
+    let skill_file = selected
         .iter()
         .find(|file| file.path == SKILL_FILE)
         .ok_or(UnpublishedReason::IrregularSkillFile)?;
@@ -234,16 +241,15 @@ fn build_snapshot(
     }
     let text = read_now(skill_file)?;
     let (description, frontmatter) = parse_frontmatter(&text, entry.name().as_str())?;
-    let published =
-        listed.iter().map(
-            |file| match before.and_then(|before| before.unchanged_file(file)) {
-                _ if file.path == SKILL_FILE => Ok(PublishedFile::from_content(&file.path, &text)),
-                Some(known) => Ok(known.clone()),
-                None => {
-                    read_now(file).map(|content| PublishedFile::from_content(&file.path, &content))
-                }
-            },
-        );
+    let published = selected.iter().map(|file| {
+        match previous.and_then(|previous| previous.unchanged_file(file)) {
+            // Always from the text that the frontmatter was parsed from, so that both belong to one
+            // version.
+            _ if file.path == SKILL_FILE => Ok(PublishedFile::from_content(&file.path, &text)),
+            Some(known) => Ok(known.clone()),
+            None => read_now(file).map(|content| PublishedFile::from_content(&file.path, &content)),
+        }
+    });
     let files = published.collect::<Result<_, _>>()?;
     Ok(PublishedSkill {
         name: entry.name().to_string(),
@@ -259,18 +265,19 @@ fn select_files<'a>(
     tools: &FileTools,
     listing: &'a StampedListing,
 ) -> Result<Vec<&'a StampedFile>, UnpublishedReason> {
+    // A partial skill could miss the file that restricts or explains the others.
     if listing.truncated {
         return Err(UnpublishedReason::TooManyEntries);
     }
     let hidden = tools.hidden_dirs();
-    let is_given = |file: &&StampedFile| {
+    let is_published = |file: &&StampedFile| {
         let parts: Vec<&str> = file.path.split('/').collect();
         // Names that the file tools reject are not published either.
         parts.iter().all(|part| invalid_part_reason(part).is_none())
             && !tools.is_key_file(&parts)
             && !hidden.contains(&entry.directory().join(&file.path))
     };
-    let files: Vec<&StampedFile> = listing.files.iter().filter(is_given).collect();
+    let files: Vec<&StampedFile> = listing.files.iter().filter(is_published).collect();
     let bytes = files
         .iter()
         .fold(0_u64, |sum, file| sum.saturating_add(file.stamp.bytes()));
@@ -290,20 +297,24 @@ fn parse_frontmatter(
     if !Document::parse(text)?.manifest().model_invocable() {
         return Err(UnpublishedReason::NotInvocable);
     }
+    // Clients parse the YAML again with other parsers, which must not read another name or other
+    // restrictions.
     let fields = FrontmatterScan::parse_file(text)?.portable_fields()?;
-    let written = |field| {
+    let required_text = |field| {
         fields
             .get(field)
             .and_then(Value::as_str)
             .filter(|text| !text.trim().is_empty())
             .ok_or(UnpublishedReason::MissingField(field))
     };
-    let (found, description) = (
-        written("name")?.to_owned(),
-        written("description")?.to_owned(),
+    let (found_name, description) = (
+        required_text("name")?.to_owned(),
+        required_text("description")?.to_owned(),
     );
-    if found != name {
-        return Err(UnpublishedReason::NameMismatch { written: found });
+    if found_name != name {
+        return Err(UnpublishedReason::NameMismatch {
+            written: found_name,
+        });
     }
     Ok((description, fields))
 }

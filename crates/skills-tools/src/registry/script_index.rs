@@ -61,13 +61,13 @@ struct CachedIndex {
 impl ScriptScanner {
     pub(crate) fn new(
         runtime: SkillRuntime,
-        looks: Arc<CatalogCache>,
-        terms: RegistryOptions,
+        catalog_cache: Arc<CatalogCache>,
+        options: RegistryOptions,
     ) -> Self {
         Self {
             runtime,
-            catalog_cache: looks,
-            options: terms,
+            catalog_cache,
+            options,
             latest: Mutex::default(),
         }
     }
@@ -76,14 +76,15 @@ impl ScriptScanner {
     /// watcher has reported nothing since the last scan, less than a second ago.
     pub(crate) fn index(&self, catalog: &Arc<Catalog>) -> Arc<ScriptIndex> {
         let latest = self.latest();
-        let is_known = |latest: &CachedIndex| {
+        // Both: the catalog may be the same although a tool has written a script.
+        let is_valid = |latest: &CachedIndex| {
             self.catalog_cache.is_current(latest.generation)
                 && latest
                     .index
                     .is_for(catalog, self.catalog_cache.write_count())
         };
         match latest {
-            Some(latest) if is_known(&latest) => latest.index,
+            Some(latest) if is_valid(&latest) => latest.index,
             latest => self.scan(latest, catalog),
         }
     }
@@ -101,27 +102,30 @@ impl ScriptScanner {
         self.scan(self.latest(), catalog)
     }
 
-    fn scan(&self, before: Option<CachedIndex>, catalog: &Arc<Catalog>) -> Arc<ScriptIndex> {
-        let (writes, sight) = (
+    fn scan(&self, previous: Option<CachedIndex>, catalog: &Arc<Catalog>) -> Arc<ScriptIndex> {
+        // Taken before the scan, so that a change during the scan makes the result stale.
+        let (writes, generation) = (
             self.catalog_cache.write_count(),
             self.catalog_cache.generation(),
         );
         let is_current = |latest: &CachedIndex| {
             latest.index.is_for(catalog, writes) && latest.index.is_current()
         };
-        let before = before.filter(is_current);
+        let previous = previous.filter(is_current);
         // One scan at a time, so that an older result does not replace a newer one.
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         let is_same = |latest: &&mut CachedIndex| {
-            before
+            previous
                 .as_ref()
-                .is_some_and(|before| Arc::ptr_eq(&before.index, &latest.index))
+                .is_some_and(|previous| Arc::ptr_eq(&previous.index, &latest.index))
         };
         if let Some(latest) = latest
             .as_mut()
             .filter(|latest| is_same(latest) || is_current(latest))
         {
-            latest.generation = sight;
+            // Another call has scanned meanwhile, or nothing has changed: the index stays, and is
+            // valid for longer.
+            latest.generation = generation;
             return Arc::clone(&latest.index);
         }
         let scripts = Arc::new(ScriptIndex::build(
@@ -132,7 +136,7 @@ impl ScriptScanner {
         ));
         *latest = Some(CachedIndex {
             index: Arc::clone(&scripts),
-            generation: sight,
+            generation,
         });
         scripts
     }
@@ -142,31 +146,60 @@ impl ScriptIndex {
     fn build(
         runtime: &SkillRuntime,
         catalog: &Arc<Catalog>,
-        terms: RegistryOptions,
+        options: RegistryOptions,
         writes: u64,
     ) -> Self {
-        let (all, notes, stamps) = (Vec::new(), Vec::new(), StampSet::default());
-        let mut scripts = Self {
+        let mut index = Self {
             catalog: Arc::clone(catalog),
-            scripts: all,
-            warnings: notes,
-            stamps,
+            scripts: Vec::new(),
+            warnings: Vec::new(),
+            stamps: StampSet::default(),
             uncacheable: Vec::new(),
             write_count: writes,
         };
+        let found = index.collect_scripts(runtime, catalog, options);
+        let skills: Vec<tool_name::SkillScripts<'_>> = found
+            .iter()
+            .map(|(entry, files)| named_skill(entry, files))
+            .collect();
+        let names = tool_name::assign_names(&skills);
+        index
+            .warnings
+            .extend(names.collisions.iter().map(ToString::to_string));
+        let all_files = found
+            .into_iter()
+            .flat_map(|(entry, files)| files.into_iter().map(move |file| (entry, file)));
+        index.scripts = all_files
+            .zip(names.names)
+            .map(|((entry, file), name)| IndexedScript {
+                name,
+                script_id: ScriptId::for_script(catalog, entry, &file),
+                entry: entry.clone(),
+                file,
+            })
+            .collect();
+        index
+    }
+
+    /// Returns the skills of a catalog with their script files, which are empty if the scripts are
+    /// not tools. Skills without tools still take part in the assignment of names.
+    fn collect_scripts<'a>(
+        &mut self,
+        runtime: &SkillRuntime,
+        catalog: &'a Catalog,
+        options: RegistryOptions,
+    ) -> Vec<(&'a Entry, Vec<String>)> {
         let mut found: Vec<(&Entry, Vec<String>)> = Vec::with_capacity(catalog.entries().len());
         for entry in catalog.entries() {
             let is_tool = runtime.is_model_invocable(entry)
-                && (!scripts.is_missing_env(runtime, entry)
-                    || terms.missing_env != MissingEnv::Skip);
-            found.push((
-                entry,
-                if is_tool {
-                    scripts.list_files(entry)
-                } else {
-                    Vec::new()
-                },
-            ));
+                && (!self.is_missing_env(runtime, entry)
+                    || options.missing_env != MissingEnv::Skip);
+            let files = if is_tool {
+                self.list_files(entry)
+            } else {
+                Vec::new()
+            };
+            found.push((entry, files));
         }
         // A shadowed skill becomes active when the other one is removed, and must not get the other
         // one's tool names then.
@@ -180,28 +213,7 @@ impl ScriptIndex {
                 .filter(is_shadowed)
                 .map(|inactive| (inactive.entry(), Vec::new())),
         );
-        let skills: Vec<tool_name::SkillScripts<'_>> = found
-            .iter()
-            .map(|(entry, files)| named_skill(entry, files))
-            .collect();
-        let names = tool_name::assign_names(&skills);
-        scripts
-            .warnings
-            .extend(names.collisions.iter().map(ToString::to_string));
-        let all = found
-            .into_iter()
-            .flat_map(|(entry, files)| files.into_iter().map(move |file| (entry, file)));
-        let named = all.zip(names.names).map(|((entry, file), name)| {
-            let identity = ScriptId::for_script(catalog, entry, &file);
-            IndexedScript {
-                name,
-                script_id: identity,
-                entry: entry.clone(),
-                file,
-            }
-        });
-        scripts.scripts = named.collect();
-        scripts
+        found
     }
 
     fn is_for(&self, catalog: &Arc<Catalog>, writes: u64) -> bool {
@@ -214,7 +226,7 @@ impl ScriptIndex {
             && self
                 .uncacheable
                 .iter()
-                .all(|(entry, before)| list_scripts(entry) == *before)
+                .all(|(entry, previous)| list_scripts(entry) == *previous)
     }
 
     /// Returns whether a file was changed, added or removed.
@@ -229,24 +241,26 @@ impl ScriptIndex {
         let openclaw = entry.manifest().extensions().openclaw.as_ref();
         let missing = openclaw
             .and_then(|openclaw| openclaw.primary_env.as_deref())
+            // The value itself is never read here.
             .filter(|key| !runtime.has_variable(key));
-        let note = missing.map(|key| {
+        let warning = missing.map(|key| {
             format!(
                 "skill `{}`: environment variable `{key}` is not set; its script tools may fail",
                 entry.name()
             )
         });
-        self.warnings.extend(note);
+        self.warnings.extend(warning);
         missing.is_some()
     }
 
     fn list_files(&mut self, entry: &Entry) -> Vec<String> {
         let (skill, specs) = (entry.name(), &entry.manifest().extensions().scripts);
         let directory = entry.directory().join("scripts");
+        // The directory itself, too: its stamp changes when a script is added or removed.
         self.stamps.add(&directory);
         let listed = list_scripts(entry);
-        let there = match &listed {
-            Ok(there) => there.clone(),
+        let files = match &listed {
+            Ok(files) => files.clone(),
             Err(error) => {
                 // The directory may become readable without a change of its metadata.
                 self.warnings
@@ -256,32 +270,35 @@ impl ScriptIndex {
             }
         };
         // Of other files only the names matter.
-        let mut is_sure = true;
-        for (file, bytes) in there.iter().filter(|(file, _)| select::may_be_script(file)) {
+        let mut is_cacheable = true;
+        for (file, bytes) in files.iter().filter(|(file, _)| select::may_be_script(file)) {
             let stamp = self.stamps.add(directory.join(file));
-            is_sure &= stamp.is_some_and(|stamp| stamp.bytes() == *bytes);
+            // A stamp that does not match the listing was taken after a change, and would hide it.
+            is_cacheable &= stamp.is_some_and(|stamp| stamp.bytes() == *bytes);
         }
-        if !is_sure {
+        if !is_cacheable {
             self.uncacheable.push((entry.clone(), listed));
         }
-        let all: Vec<String> = there.iter().map(|(file, _)| file.clone()).collect();
+        let all: Vec<String> = files.iter().map(|(file, _)| file.clone()).collect();
         self.warnings.extend(
             spec_match::unmatched_specs(specs, &all)
                 .iter()
                 .map(|warning| format!("skill `{skill}`: {warning}")),
         );
-        let scan = select::select_scripts(&there);
+        let selection = select::select_scripts(&files);
         self.warnings.extend(
-            scan.skipped
+            selection
+                .skipped
                 .iter()
-                .map(|passed| format!("skill `{skill}`: {passed}")),
+                .map(|skipped| format!("skill `{skill}`: {skipped}")),
         );
-        let mut scripts = scan.scripts;
+        let mut scripts = selection.scripts;
         if scripts.len() > MAX_SCRIPTS {
             self.warnings.push(format!(
                 "skill `{skill}`: {} scripts beyond the first {MAX_SCRIPTS} are not tools",
                 scripts.len() - MAX_SCRIPTS
             ));
+            // Model APIs limit the number of tools; one skill must not crowd out all others.
             scripts.truncate(MAX_SCRIPTS);
         }
         scripts

@@ -21,7 +21,7 @@ impl CommandLine {
     /// # Errors
     /// `invalid_arguments` for an empty command, a NUL, or an unclosed quote.
     pub(crate) fn parse(text: &str) -> Result<Self, ToolError> {
-        let wrong = |message: &str, hint: &str| {
+        let invalid = |message: &str, hint: &str| {
             ToolError::new(ToolErrorCode::InvalidArguments, message).with_hint(hint)
         };
         let text = text.trim();
@@ -36,21 +36,22 @@ impl CommandLine {
             return Err(error.with_hint("move long text to a file or to `stdin`"));
         }
         if text.contains('\0') {
-            return Err(wrong(
+            return Err(invalid(
                 "invalid command: it contains a NUL character",
                 "remove the character",
             ));
         }
+        // Decided before splitting: a command that is passed to a shell must not be changed.
         if needs_shell(text) {
             return Ok(Self::Shell(text.to_owned()));
         }
         match shlex::split(text) {
-            None => Err(wrong(
+            None => Err(invalid(
                 "invalid command: unclosed quote",
                 "close the quote, or escape it with a backslash",
             )),
             Some(words) if words.is_empty() => {
-                Err(wrong("empty command", "pass a program and its arguments"))
+                Err(invalid("empty command", "pass a program and its arguments"))
             }
             Some(words) => Ok(Self::Argv(words)),
         }
@@ -63,6 +64,7 @@ impl CommandLine {
 fn needs_shell(text: &str) -> bool {
     let mut quote = None;
     let mut characters = text.chars().peekable();
+    // `~` also expands after `=` and `:` in assignments.
     let mut at_start = true;
     while let Some(c) = characters.next() {
         match (quote, c) {
@@ -101,6 +103,8 @@ fn is_assignment(text: &str) -> bool {
 /// Returns whether a word is a shell builtin that is not a program, or a program with another
 /// behavior.
 fn is_shell_builtin(word: &str) -> bool {
+    // `cd` and similar change the shell itself, and `time` and `type` behave differently as
+    // programs.
     let words = [
         ".", ":", "alias", "cd", "case", "eval", "exec", "exit", "export", "for", "function", "if",
         "read", "return", "set", "shift", "source", "trap", "ulimit", "umask", "unset", "until",

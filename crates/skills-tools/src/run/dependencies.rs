@@ -44,6 +44,7 @@ pub(crate) fn find_declared(
             python.or_else(|| read_file(files, script, parse_inline_metadata))
         }
         Some(script) if is_node(script) => node(),
+        // Any command of the skill may start either kind of script.
         _ => python.or_else(node),
     }
 }
@@ -51,7 +52,7 @@ pub(crate) fn find_declared(
 fn is_node(script: &str) -> bool {
     [".js", ".mjs", ".cjs", ".ts"]
         .iter()
-        .any(|ending| script.ends_with(ending))
+        .any(|extension| script.ends_with(extension))
 }
 
 /// Reads one file. A missing file declares no dependencies.
@@ -103,11 +104,13 @@ fn parse_pyproject(text: &str) -> Option<Vec<String>> {
         .into_iter()
         .flatten()
         .map(|(name, _)| name.clone());
+    // Poetry lists the interpreter as a dependency.
     names.extend(poetry.filter(|name| name != "python"));
     Some(names)
 }
 
 fn parse_requirements(text: &str) -> Option<Vec<String>> {
+    // Options such as `-r other.txt` count as dependencies, since they name further ones.
     let lines = text
         .lines()
         .map(|line| line.split('#').next().unwrap_or_default().trim());
@@ -167,6 +170,7 @@ impl fmt::Display for DeclaredDependencies {
                 self.file
             );
         }
+        // The file is untrusted text and goes into a message for the model.
         let clean = |name: &String| {
             name.chars()
                 .filter(|c| !skills_runtime::is_invisible(*c))

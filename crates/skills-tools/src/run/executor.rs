@@ -43,6 +43,7 @@ impl ScriptExecutor {
     /// those, use [`ToolSet::executor`](crate::ToolSet::executor).
     #[must_use]
     pub fn new(runtime: SkillRuntime) -> Self {
+        // Without mounts: scripts get a workspace of their own.
         let files = Arc::new(FileTools::new(runtime.clone(), MountTable::default()));
         let programs = ProgramTools {
             runtime,
@@ -62,14 +63,16 @@ impl ScriptExecutor {
         }
     }
 
-    /// Sets the timeout of each script.
+    /// Sets the timeout of each script, ten seconds by default. The ceiling of the policy may be
+    /// lower. The time for finding and preparing the script counts, too.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Sets the approver, session and cancellation of all calls.
+    /// Sets the approver, session and cancellation of all calls, replacing an earlier context. By
+    /// default, each call is a session of its own.
     #[must_use]
     pub fn context(mut self, context: CallContext) -> Self {
         self.context = context;
@@ -84,7 +87,21 @@ impl ScriptExecutor {
     ///
     /// # Errors
     /// If the script did not run: `args` is not an object, the skill or script does not exist,
-    /// policy denies the run, or no sandbox is available.
+    /// policy denies the run, or no sandbox is available. The code of the error says which.
+    ///
+    /// ```
+    /// use serde_json::Value;
+    /// use skills_tools::runtime::SkillRuntime;
+    /// use skills_tools::{ScriptExecutor, ToolErrorCode};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let executor = ScriptExecutor::new(SkillRuntime::builder().build());
+    /// let error = executor.execute("greet", "hello", Value::Null).await.unwrap_err();
+    /// assert_eq!(error.code, ToolErrorCode::SkillNotFound);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn execute(
         &self,
         skill: &str,
@@ -101,9 +118,9 @@ impl ScriptExecutor {
                 ));
             }
         };
-        let looks = Arc::clone(&self.programs.files.catalog_cache);
+        let catalog_cache = Arc::clone(&self.programs.files.catalog_cache);
         // Scans on a blocking thread. If the task panics, the lookup below fails with the reason.
-        let _ = tokio::task::spawn_blocking(move || looks.catalog()).await;
+        let _ = tokio::task::spawn_blocking(move || catalog_cache.catalog()).await;
         let arguments = ScriptArguments {
             skill_name: skill.to_owned(),
             script_name: script.to_owned(),

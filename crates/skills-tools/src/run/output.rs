@@ -47,9 +47,9 @@ impl ProgramOutput {
     /// If the policy denied the run.
     pub(crate) fn from_artifacts(
         artifacts: &ExecutionArtifacts,
-        shown: &PathMap,
+        path_map: &PathMap,
     ) -> Result<Self, ToolError> {
-        let ended = match &artifacts.exit_status {
+        let exit = match &artifacts.exit_status {
             ExecutionStatus::Success => ExitKind::Exited(0),
             ExecutionStatus::Failed {
                 termination: Termination::Exited { code },
@@ -60,16 +60,17 @@ impl ProgramOutput {
             ExecutionStatus::Failed {
                 termination: Termination::DiskLimit(exceeded),
             } => ExitKind::QuotaExceeded(exceeded.to_string()),
-            ExecutionStatus::Failed {
-                termination: ending,
-            } => ExitKind::Other(shown.replace_in(&ending.to_string())),
+            ExecutionStatus::Failed { termination } => {
+                ExitKind::Other(path_map.replace_in(&termination.to_string()))
+            }
             ExecutionStatus::Timeout { .. } => ExitKind::TimedOut,
             ExecutionStatus::PermissionDenied { denial } => {
-                return Err(denial_error(denial, shown));
+                return Err(denial_error(denial, path_map));
             }
-            other => ExitKind::Other(shown.replace_in(&format!("{other:?}"))),
+            // A status of a later version of the runtime is a failure, never a success.
+            other => ExitKind::Other(path_map.replace_in(&format!("{other:?}"))),
         };
-        let text = |captured: &CapturedOutput| shown.replace_in(&captured.text());
+        let text = |captured: &CapturedOutput| path_map.replace_in(&captured.text());
         let (stdout, stderr) = (text(&artifacts.stdout), text(&artifacts.stderr));
         let files: Vec<String> = artifacts
             .output_files
@@ -77,11 +78,11 @@ impl ProgramOutput {
             .iter()
             .map(|file| file.path.clone())
             .collect();
-        let data = structured_data(artifacts, &ended, &stdout, &stderr, shown);
+        let data = structured_data(artifacts, &exit, &stdout, &stderr, path_map);
         Ok(Self {
             stdout,
             stderr,
-            exit: ended,
+            exit,
             data,
             files,
         })
@@ -113,61 +114,67 @@ impl ProgramOutput {
         seconds: &str,
         merge: impl Fn(&str, &str) -> String,
     ) -> ToolOutput {
+        // The text is shown in terminals; `data` keeps the output as it was.
         let (stdout, stderr) = (
             strip_terminal_escapes(&self.stdout),
             strip_terminal_escapes(&self.stderr),
         );
         let merged = merge(stdout.trim_end_matches('\n'), stderr.trim_end_matches('\n'));
-        let below = |first: String| {
-            if merged.is_empty() {
-                first
+        let Some((first_line, error)) = self.exit.failure(seconds) else {
+            let text = if merged.is_empty() {
+                "(no output)".to_owned()
             } else {
-                format!("{first}\n{merged}")
-            }
+                merged
+            };
+            return ToolOutput {
+                files: self.files,
+                ..ToolOutput::new(text, Value::Object(self.data))
+            };
         };
-        let (text, error) = match &self.exit {
-            ExitKind::Exited(0) => {
-                let text = if merged.is_empty() {
-                    "(no output)".to_owned()
-                } else {
-                    merged
-                };
-                return ToolOutput {
-                    files: self.files,
-                    ..ToolOutput::new(text, Value::Object(self.data))
-                };
-            }
-            ExitKind::Exited(code) => (
-                below(format!("Exit code: {code}")),
-                ToolError::new(
-                    ToolErrorCode::Failed,
-                    format!("the program failed with exit code {code}"),
-                ),
-            ),
-            ExitKind::TimedOut => {
-                let message = format!("Command timed out after {seconds} seconds");
-                (
-                    below(message.clone()),
-                    ToolError::new(ToolErrorCode::TimedOut, message),
-                )
-            }
-            ExitKind::Cancelled => (
-                below("Error: cancelled".to_owned()),
-                ToolError::new(ToolErrorCode::Cancelled, "cancelled"),
-            ),
-            ExitKind::QuotaExceeded(exceeded) => (
-                below(format!("Error: the program was stopped: {exceeded}")),
-                quota_exceeded_error(exceeded),
-            ),
-            ExitKind::Other(ending) => (
-                below(format!("Error: the program was stopped: {ending}")),
-                ToolError::new(ToolErrorCode::Failed, ending.clone()),
-            ),
+        let text = if merged.is_empty() {
+            first_line
+        } else {
+            format!("{first_line}\n{merged}")
         };
         ToolOutput {
             files: self.files,
             ..ToolOutput::error_with_data(text, self.data, &error)
         }
+    }
+}
+
+impl ExitKind {
+    /// Returns the first line of the text and the error of a failure, or `None` for a success.
+    fn failure(&self, seconds: &str) -> Option<(String, ToolError)> {
+        Some(match self {
+            Self::Exited(0) => return None,
+            Self::Exited(code) => (
+                format!("Exit code: {code}"),
+                ToolError::new(
+                    ToolErrorCode::Failed,
+                    format!("the program failed with exit code {code}"),
+                ),
+            ),
+            Self::TimedOut => {
+                let message = format!("Command timed out after {seconds} seconds");
+                (
+                    message.clone(),
+                    ToolError::new(ToolErrorCode::TimedOut, message),
+                )
+            }
+            Self::Cancelled => (
+                "Error: cancelled".to_owned(),
+                ToolError::new(ToolErrorCode::Cancelled, "cancelled"),
+            ),
+            Self::QuotaExceeded(exceeded) => (
+                format!("Error: the program was stopped: {exceeded}"),
+                quota_exceeded_error(exceeded),
+            ),
+            Self::Other(reason) => (
+                format!("Error: the program was stopped: {reason}"),
+                ToolError::new(ToolErrorCode::Failed, reason.clone()),
+            ),
+        })
     }
 }
 
@@ -187,12 +194,12 @@ pub(crate) fn reached_timeout_ms(artifacts: &ExecutionArtifacts) -> Option<u64> 
 
 fn structured_data(
     artifacts: &ExecutionArtifacts,
-    ended: &ExitKind,
+    exit: &ExitKind,
     stdout: &str,
     stderr: &str,
-    shown: &PathMap,
+    path_map: &PathMap,
 ) -> Map<String, Value> {
-    let (exit_code, signal) = match (&artifacts.exit_status, ended) {
+    let (exit_code, signal) = match (&artifacts.exit_status, exit) {
         (_, ExitKind::Exited(code)) => (json!(code), Value::Null),
         (
             ExecutionStatus::Failed {
@@ -202,12 +209,12 @@ fn structured_data(
         ) => (Value::Null, json!(signal)),
         _ => (Value::Null, Value::Null),
     };
-    let layers = artifacts
+    let restrictions = artifacts
         .enforcement
         .iter()
         .flat_map(|report| report.restrictions());
-    let layers: Vec<Value> = layers
-        .map(|layer| json!({"name": layer.name(), "enforced": layer.status() == EnforcementStatus::Enforced}))
+    let restrictions: Vec<Value> = restrictions
+        .map(|restriction| json!({"name": restriction.name(), "enforced": restriction.status() == EnforcementStatus::Enforced}))
         .collect();
     let files = artifacts
         .output_files
@@ -222,8 +229,9 @@ fn structured_data(
     let more = notes.len().saturating_sub(MAX_NOTES);
     let notes = notes
         .into_iter()
+        // Output of programs can cause any number of notes.
         .take(MAX_NOTES)
-        .map(|note| shown.replace_in(note))
+        .map(|note| path_map.replace_in(note))
         .chain((more > 0).then(|| format!("and {more} more notes")));
     let value = json!({
         "exit_code": exit_code,
@@ -232,9 +240,9 @@ fn structured_data(
         "stderr": stderr,
         "stdout_truncated": artifacts.stdout.is_truncated(),
         "stderr_truncated": artifacts.stderr.is_truncated(),
-        "timed_out": *ended == ExitKind::TimedOut,
+        "timed_out": *exit == ExitKind::TimedOut,
         "duration_ms": u64::try_from(artifacts.duration.as_millis()).unwrap_or(u64::MAX),
-        "sandbox": {"backend": artifacts.enforcement.as_ref().map(|report| report.backend()), "layers": layers},
+        "sandbox": {"backend": artifacts.enforcement.as_ref().map(|report| report.backend()), "layers": restrictions},
         "files_changed": files.collect::<Vec<_>>(),
         "notes": notes.collect::<Vec<_>>(),
     });
@@ -245,7 +253,8 @@ fn structured_data(
 }
 
 /// Converts a denial, with a code that tells whether an approval could still allow the run.
-fn denial_error(denial: &Denial, shown: &PathMap) -> ToolError {
+fn denial_error(denial: &Denial, path_map: &PathMap) -> ToolError {
+    // An approval can change the other reasons, so the model may ask the user and retry.
     let is_final = |reason: &DecisionReason| {
         matches!(
             reason,
@@ -258,12 +267,12 @@ fn denial_error(denial: &Denial, shown: &PathMap) -> ToolError {
                 }
         )
     };
-    let code = if denial.denied().any(|verdict| is_final(verdict.reason())) {
+    let code = if denial.denied().any(|decision| is_final(decision.reason())) {
         ToolErrorCode::DeniedByPolicy
     } else {
         ToolErrorCode::ApprovalRequired
     };
-    let message = format!("permission denied: {}", describe_denial(denial, shown));
+    let message = format!("permission denied: {}", describe_denial(denial, path_map));
     match code {
         ToolErrorCode::ApprovalRequired => {
             ToolError::new(code, message).with_hint("ask the user to allow it, then retry")
@@ -273,31 +282,32 @@ fn denial_error(denial: &Denial, shown: &PathMap) -> ToolError {
 }
 
 /// Describes the denial without operator-only details, such as approval files that cannot be read.
-fn describe_denial(denial: &Denial, shown: &PathMap) -> String {
+fn describe_denial(denial: &Denial, path_map: &PathMap) -> String {
     const MAX_LISTED: usize = 10;
     // The cause of a failure follows a colon and may contain host paths.
-    let first = |reason: &str| reason.split(": ").next().unwrap_or_default().to_owned();
+    let without_cause = |reason: &str| reason.split(": ").next().unwrap_or_default().to_owned();
     let content = denial.content_reason().map(|reason| {
         format!(
             "this version of the skill has not been approved: {}",
-            first(reason)
+            without_cause(reason)
         )
     });
-    let refused = denial.denied().take(MAX_LISTED);
-    let refused = refused.map(|verdict| {
+    // Limited: a skill could request thousands of permissions.
+    let denied = denial.denied().take(MAX_LISTED);
+    let denied = denied.map(|decision| {
         format!(
             "{} (requested by {}): {}",
-            verdict.permission(),
-            verdict.requesters(),
-            denial_reason(verdict)
+            decision.permission(),
+            decision.requesters(),
+            denial_reason(decision)
         )
     });
     let more = denial.denied().count().saturating_sub(MAX_LISTED);
     let more = (more > 0).then(|| format!("and {more} more permissions"));
-    shown.replace_in(
+    path_map.replace_in(
         &content
             .into_iter()
-            .chain(refused)
+            .chain(denied)
             .chain(more)
             .collect::<Vec<_>>()
             .join("; "),
@@ -306,34 +316,35 @@ fn describe_denial(denial: &Denial, shown: &PathMap) -> String {
 
 /// Returns the reason of a denial. Rules with paths are replaced by their source, since paths in
 /// rules are host paths.
-fn denial_reason(verdict: &PermissionDecision) -> String {
-    let because = verdict.explanation();
-    let rule = match verdict.reason() {
-        DecisionReason::Rule {
-            source: layer,
-            text,
-        } => Some((*layer, text.as_str())),
-        _ => verdict.ask_rule(),
+fn denial_reason(decision: &PermissionDecision) -> String {
+    let explanation = decision.explanation();
+    let rule = match decision.reason() {
+        DecisionReason::Rule { source, text } => Some((*source, text.as_str())),
+        _ => decision.ask_rule(),
     };
-    // `PermissionDecision::explanation` displays a rule with its host paths as "rule `TEXT`".
-    let because = match rule.filter(|(_, text)| text.contains('/')) {
-        Some((layer, text)) => {
-            because.replace(&format!("rule `{text}`"), &format!("a rule ({layer})"))
+    // A rule with a slash can contain a path of the host.
+    let explanation = match rule.filter(|(_, text)| text.contains('/')) {
+        Some((source, text)) => {
+            explanation.replace(&format!("rule `{text}`"), &format!("a rule ({source})"))
         }
-        None => because,
+        None => explanation,
     };
-    match verdict.reason() {
+    match decision.reason() {
         DecisionReason::ApproverFailed { error }
         | DecisionReason::ApproverResponded {
             store_error: Some(error),
             ..
-        } => because.replace(&format!(": {error}"), ""),
-        _ => because,
+        } => explanation.replace(&format!(": {error}"), ""),
+        _ => explanation,
     }
 }
 
 /// Converts the error of a run that did not start.
-pub(crate) fn run_error(error: &RuntimeError, skill: Option<&str>, shown: &PathMap) -> ToolError {
+pub(crate) fn run_error(
+    error: &RuntimeError,
+    skill: Option<&str>,
+    path_map: &PathMap,
+) -> ToolError {
     let mut message = error.to_string();
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
@@ -342,16 +353,17 @@ pub(crate) fn run_error(error: &RuntimeError, skill: Option<&str>, shown: &PathM
     }
     let code = error_code(error);
     let message = match (code, skill) {
+        // The error of the runtime contains the path of the directory.
         (ToolErrorCode::SkillNotFound, Some(skill)) => format!("skill `{skill}` not found"),
-        _ => shown.replace_in(&message),
+        _ => path_map.replace_in(&message),
     };
     let hint = error
         .sandbox()
         .and_then(|sandbox| sandbox.hint())
-        .map(|hint| shown.replace_in(hint));
+        .map(|hint| path_map.replace_in(hint));
     let hint = hint.or_else(|| error_hint(error));
-    let told = ToolError::new(code, message);
-    hint.into_iter().fold(told, ToolError::with_hint)
+    let tool_error = ToolError::new(code, message);
+    hint.into_iter().fold(tool_error, ToolError::with_hint)
 }
 
 fn error_code(error: &RuntimeError) -> ToolErrorCode {
@@ -396,6 +408,8 @@ pub(crate) fn strip_terminal_escapes(text: &str) -> String {
             '\u{1b}' => skip_sequence(&mut characters),
             '\u{9b}' => skip_until(&mut characters, |c| ('\u{40}'..='\u{7e}').contains(&c)),
             '\n' | '\t' => out.push(c),
+            // CRLF is one line end. A lone carriage return could overwrite the line before it, so
+            // it becomes a line end.
             '\r' if characters.peek() == Some(&'\n') => {}
             '\r' => out.push('\n'),
             c if skills_runtime::is_invisible(c) && !is_joiner(c) => {}
@@ -407,6 +421,7 @@ pub(crate) fn strip_terminal_escapes(text: &str) -> String {
 
 /// Returns whether a character joins others in some scripts and emoji.
 fn is_joiner(c: char) -> bool {
+    // Removing these would change words in some languages.
     matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
 }
 

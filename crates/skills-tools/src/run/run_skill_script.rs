@@ -120,6 +120,7 @@ impl ProgramTools {
             .await?;
         let data = match json!(result) {
             Value::Object(mut data) => {
+                // The tool reports errors in its own `error` member, with a code.
                 data.shift_remove("error");
                 data
             }
@@ -145,40 +146,48 @@ impl ProgramTools {
         let deadline = Deadline::after(limit);
         let skill = self.find_runnable(&arguments.skill_name)?;
         let script = skill.find_script(&arguments.script_name)?;
+        // Also here, since an operator who disables a script tool means the script and not only one
+        // way to call it.
         self.check_enabled(
             &skill.entry,
             script.strip_prefix("scripts/").unwrap_or(&script),
         )?;
         skill.check_dependencies(Some(&script))?;
-        let around = self.visible_dirs(Some(&skill.entry))?;
+        let visible_dirs = self.visible_dirs(Some(&skill.entry))?;
         let mut options = self.base_options(context);
         options.script = Some(script);
         options.args = vec![json_argument(&arguments.args)?];
         options.stdin = stdin_bytes(arguments.stdin.as_ref());
-        let shown = around.path_map();
+        let path_map = visible_dirs.path_map();
         let CompletedRun {
             artifacts,
-            output: finished,
-            timeout_seconds: seconds,
+            output,
+            timeout_seconds,
         } = self
-            .execute(RunTarget::Skill(&skill.entry), options, &deadline, &shown)
+            .execute(
+                RunTarget::Skill(&skill.entry),
+                options,
+                &deadline,
+                &path_map,
+            )
             .await?;
-        let error = script_error(&finished, &seconds);
+        let error = script_error(&output, &timeout_seconds);
+        // Truncated JSON can still be valid, for example a number without its last digits.
         let is_json =
-            finished.is_success() && !artifacts.stdout.is_truncated() && is_json(&finished.stdout);
+            output.is_success() && !artifacts.stdout.is_truncated() && is_json(&output.stdout);
         let result = ScriptResult {
-            success: finished.is_success(),
+            success: output.is_success(),
             // Parsed by the runtime, which has redacted secrets in whatever way JSON escapes them.
-            result: is_json.then(|| shown.replace_in_json(&artifacts.output)),
+            result: is_json.then(|| path_map.replace_in_json(&artifacts.output)),
             error: error.as_ref().map(|error| error.message.clone()),
-            exit_code: if let ExitKind::Exited(code) = finished.exit {
+            exit_code: if let ExitKind::Exited(code) = output.exit {
                 Some(code)
             } else {
                 None
             },
             duration_ms: u64::try_from(artifacts.duration.as_millis()).unwrap_or(u64::MAX),
-            timed_out: finished.exit == ExitKind::TimedOut,
-            raw: finished.stdout,
+            timed_out: output.exit == ExitKind::TimedOut,
+            raw: output.stdout,
         };
         Ok((result, error))
     }
@@ -187,22 +196,23 @@ impl ProgramTools {
 impl RunnableSkill {
     /// Finds a script by file name only: no path, no hidden file, nothing outside of `scripts/`.
     fn find_script(&self, name: &str) -> Result<String, ToolError> {
-        let refused = |reason: &str| {
+        let invalid = |reason: &str| {
             ToolError::new(
                 ToolErrorCode::InvalidPath,
                 format!("invalid script name: {reason}"),
             )
         };
         if name.chars().count() > MAX_NAME_CHARS {
-            return Err(refused("longer than 64 characters"));
+            return Err(invalid("longer than 64 characters"));
         }
+        // Models often pass paths; rejecting them is clearer than not finding the script.
         if name.contains(['/', '\\']) || name.starts_with('.') {
-            return Err(refused(
+            return Err(invalid(
                 "expected a file name without a path, such as `calculate.py`",
             ));
         }
         if let Some(reason) = invalid_part_reason(name) {
-            return Err(refused(reason));
+            return Err(invalid(reason));
         }
         let listed = self.files.list_directory("scripts").unwrap_or_default();
         let scripts: Vec<&str> = listed
@@ -253,6 +263,7 @@ fn stem(path: &str) -> &str {
 /// Returns the arguments as the only command line argument of the script.
 fn json_argument(args: &Map<String, Value>) -> Result<String, ToolError> {
     let text = Value::Object(args.clone()).to_string();
+    // Linux limits one argument to 128 KiB and fails with an error that does not name it.
     if text.len() > MAX_ARGUMENT_BYTES {
         let error = ToolError::new(
             ToolErrorCode::TooLarge,
@@ -266,6 +277,7 @@ fn json_argument(args: &Map<String, Value>) -> Result<String, ToolError> {
 /// Returns whether standard output is one JSON value. Output with numbers of more digits than are
 /// preserved is treated as text.
 fn is_json(stdout: &str) -> bool {
+    // Some programs on Windows write a byte order mark.
     let text = stdout.trim_start_matches('\u{feff}').trim();
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() && !has_inexact_integer(text)
 }
@@ -284,6 +296,7 @@ fn has_inexact_integer(text: &str) -> bool {
             (false, '.' | 'e' | 'E') if digits > 0 => is_fraction = true,
             (false, '+' | '-') if is_fraction => {}
             (false, _) => {
+                // 64 bits hold every integer of up to 19 digits, and not all of 20.
                 if digits > 19 && !is_fraction {
                     return true;
                 }

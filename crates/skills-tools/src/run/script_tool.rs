@@ -13,8 +13,8 @@ use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::{CallContext, ToolError, ToolErrorCode, ToolOutput};
 
 /// Returns the definition of a script tool.
-pub(crate) fn definition(registered: &ScriptToolEntry) -> ToolDefinition {
-    let tool = &registered.tool;
+pub(crate) fn definition(entry: &ScriptToolEntry) -> ToolDefinition {
+    let tool = &entry.tool;
     ToolDefinition {
         name: tool.name.clone(),
         title: format!("{}: {}", tool.skill, stem(&tool.file)),
@@ -33,15 +33,15 @@ impl ProgramTools {
     /// of the session.
     pub(crate) async fn run_script_tool(
         &self,
-        registered: &ScriptToolEntry,
+        entry: &ScriptToolEntry,
         arguments: &Map<String, Value>,
         context: &CallContext,
     ) -> Result<ToolOutput, ToolError> {
-        let tool = &registered.tool;
-        let deadline = Deadline::after(registered.timeout);
-        let passed = argv::build_argv(arguments, &tool.arguments)
+        let tool = &entry.tool;
+        let deadline = Deadline::after(entry.timeout);
+        let script_argv = argv::build_argv(arguments, &tool.arguments)
             .map_err(|error| ToolError::new(ToolErrorCode::InvalidArguments, error.to_string()))?;
-        let skill = RunnableSkill::try_new(registered.entry.clone())?;
+        let skill = RunnableSkill::try_new(entry.entry.clone())?;
         let path = format!("scripts/{}", tool.file);
         skill.check_dependencies(Some(&path))?;
         let session = self
@@ -49,59 +49,67 @@ impl ProgramTools {
             .get_or_create(&self.runtime, context.session.as_deref())?;
         let mut options = self.base_options(context);
         options.script = Some(path);
-        options.args = passed.args;
-        options.stdin = passed.stdin.map(String::into_bytes);
+        options.args = script_argv.args;
+        options.stdin = script_argv.stdin.map(String::into_bytes);
+        // Relative output paths of the script then end up in the directory of the session, which
+        // later calls can read.
         options.current_dir = Some(session.path().to_owned());
-        let shown = self
+        let path_map = self
             .visible_dirs(Some(&skill.entry))?
             .path_map()
             .add(session.path(), "/session");
         options.workspace = Workspace::Session(session);
-        let ran = self
-            .execute(RunTarget::Skill(&skill.entry), options, &deadline, &shown)
+        let completed = self
+            .execute(
+                RunTarget::Skill(&skill.entry),
+                options,
+                &deadline,
+                &path_map,
+            )
             .await?;
-        Ok(tool_output(ran.output, &ran.timeout_seconds))
+        Ok(tool_output(completed.output, &completed.timeout_seconds))
     }
 }
 
 /// Converts the result: standard output is the text of a success, standard error the reason of a
 /// failure.
-fn tool_output(finished: ProgramOutput, seconds: &str) -> ToolOutput {
-    let text = script_error(&finished, seconds);
-    match text {
+fn tool_output(output: ProgramOutput, timeout_seconds: &str) -> ToolOutput {
+    let error = script_error(&output, timeout_seconds);
+    match error {
         None => ToolOutput {
             files: Vec::new(),
             ..ToolOutput::new(
-                strip_terminal_escapes(&finished.stdout),
-                Value::Object(finished.data),
+                strip_terminal_escapes(&output.stdout),
+                Value::Object(output.data),
             )
         },
-        Some(error) => ToolOutput::error_with_data(error.message.clone(), finished.data, &error),
+        Some(error) => ToolOutput::error_with_data(error.message.clone(), output.data, &error),
     }
 }
 
 /// Returns the reason of a failure, with the fixed texts of the script runner.
-pub(super) fn script_error(finished: &ProgramOutput, seconds: &str) -> Option<ToolError> {
-    Some(match &finished.exit {
+pub(super) fn script_error(output: &ProgramOutput, timeout_seconds: &str) -> Option<ToolError> {
+    Some(match &output.exit {
         ExitKind::Exited(0) => return None,
         ExitKind::Exited(code) => {
-            let said = [&finished.stderr, &finished.stdout]
+            // Scripts that print errors to standard output are common.
+            let message = [&output.stderr, &output.stdout]
                 .map(|text| strip_terminal_escapes(text).trim().to_owned());
-            let said = said.into_iter().find(|text| !text.is_empty());
+            let message = message.into_iter().find(|text| !text.is_empty());
             ToolError::new(
                 ToolErrorCode::Failed,
-                said.unwrap_or_else(|| format!("Script exited with code {code}")),
+                message.unwrap_or_else(|| format!("Script exited with code {code}")),
             )
         }
         ExitKind::TimedOut => ToolError::new(
             ToolErrorCode::TimedOut,
-            format!("Script execution timed out after {seconds} seconds"),
+            format!("Script execution timed out after {timeout_seconds} seconds"),
         ),
         ExitKind::Cancelled => ToolError::new(ToolErrorCode::Cancelled, "cancelled"),
         ExitKind::QuotaExceeded(exceeded) => quota_exceeded_error(exceeded),
-        ExitKind::Other(ending) => ToolError::new(
+        ExitKind::Other(reason) => ToolError::new(
             ToolErrorCode::Failed,
-            format!("the script was stopped: {ending}"),
+            format!("the script was stopped: {reason}"),
         ),
     })
 }

@@ -25,19 +25,21 @@ impl SessionDirectories {
         runtime: &SkillRuntime,
         session: Option<&str>,
     ) -> Result<SessionDirectory, ToolError> {
-        let make = || {
+        let create = || {
             runtime
                 .session_directory()
                 .map_err(|error| run_error(&error, None, &PathMap::default()))
         };
         let Some(session) = session else {
-            return make();
+            return create();
         };
+        // Created outside of the lock, which other sessions need; a lost race is resolved in
+        // `insert`.
         if let Some(directory) = self.get(session) {
             return Ok(directory);
         }
         // Directories that are evicted or not needed are removed after the lock is released.
-        let (directory, _gone) = self.insert(session, make()?);
+        let (directory, _evicted) = self.insert(session, create()?);
         Ok(directory)
     }
 
@@ -56,25 +58,27 @@ impl SessionDirectories {
     fn insert(
         &self,
         session: &str,
-        made: SessionDirectory,
+        created: SessionDirectory,
     ) -> (SessionDirectory, Vec<(String, SessionDirectory)>) {
         let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, directory)) = sessions.iter().find(|(known, _)| known == session) {
-            return (directory.clone(), vec![(session.to_owned(), made)]);
+            return (directory.clone(), vec![(session.to_owned(), created)]);
         }
-        sessions.push((session.to_owned(), made.clone()));
+        sessions.push((session.to_owned(), created.clone()));
+        // Least recently used first: `get` moves used ones to the end.
         let surplus = sessions.len().saturating_sub(MAX_SESSIONS);
-        (made, sessions.drain(..surplus).collect())
+        (created, sessions.drain(..surplus).collect())
     }
 
     /// Ends a session. Its directory is removed with the last run that uses it.
     pub(crate) fn remove(&self, session: &str) {
-        let gone: Vec<_> = self
+        let removed: Vec<_> = self
             .0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+            // Collected first, since removing a directory is slow and must not hold the lock.
             .extract_if(.., |(known, _)| known == session)
             .collect();
-        drop(gone);
+        drop(removed);
     }
 }

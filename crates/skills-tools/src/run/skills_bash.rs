@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::json;
-use skills_runtime::{HostCommand, Workspace};
+use skills_runtime::{ExecutionOptions, HostCommand, Workspace};
 
 use super::command_line::CommandLine;
 use super::{
@@ -72,60 +72,54 @@ impl ProgramTools {
         context: &CallContext,
     ) -> Result<ToolOutput, ToolError> {
         let deadline = Deadline::from_secs(arguments.timeout);
-        let line = CommandLine::parse(&arguments.command)?;
-        let ground = self.resolve_start_directory(&arguments.cwd)?;
-        let skill = ground
+        let command_line = CommandLine::parse(&arguments.command)?;
+        let start_dir = self.resolve_start_directory(&arguments.cwd)?;
+        // A working directory inside a skill gives the command the permissions of that skill, so a
+        // draft is rejected here.
+        let skill = start_dir
             .skill
             .as_deref()
             .map(|name| self.find_runnable(name))
             .transpose()?;
-        let around = self.visible_dirs(skill.as_ref().map(|skill| &skill.entry))?;
+        let visible_dirs = self.visible_dirs(skill.as_ref().map(|skill| &skill.entry))?;
         let mut options = self.base_options(context);
-        around.add_to(&mut options);
+        visible_dirs.add_to(&mut options);
         options.stdin = stdin_bytes(arguments.stdin.as_ref());
         options.hosts = parse_hosts(&arguments.network)?;
-        options.current_dir = Some(ground.start);
-        let mut worked_on = around.display_name(&ground.base).unwrap_or("workspace");
+        options.current_dir = Some(start_dir.start);
+        // Changed files are reported relative to the directory that the program worked on.
+        let mut output_dir = visible_dirs
+            .display_name(&start_dir.base)
+            .unwrap_or("workspace");
         // A skill is read-only, so the program works on the workspace, like the skill's own
         // programs.
         if let Some(workspace) = self.files.workspace().filter(|_| skill.is_some()) {
             options.workspace = Workspace::Directory(workspace.path.clone());
-            worked_on = "workspace";
+            output_dir = "workspace";
         }
-        match line {
-            CommandLine::Shell(text) => options.command = Some(HostCommand::Shell(text)),
-            CommandLine::Argv(words) => {
-                let mut words = words.into_iter();
-                options.command = words
-                    .next()
-                    .map(check_program_name)
-                    .transpose()?
-                    .map(HostCommand::Program);
-                options.args = words.collect();
-            }
-        }
+        set_command(command_line, &mut options)?;
         let target = match &skill {
             Some(skill) => {
                 skill.check_dependencies(None)?;
                 super::RunTarget::Skill(&skill.entry)
             }
-            None => super::RunTarget::Directory(&ground.base),
+            None => super::RunTarget::Directory(&start_dir.base),
         };
-        let ran = self
-            .execute(target, options, &deadline, &around.path_map())
+        let completed = self
+            .execute(target, options, &deadline, &visible_dirs.path_map())
             .await?;
-        Ok(ran.output.with_file_prefix(worked_on).into_tool_output(
-            &ran.timeout_seconds,
-            |stdout, stderr| match stderr {
+        Ok(completed
+            .output
+            .with_file_prefix(output_dir)
+            .into_tool_output(&completed.timeout_seconds, |stdout, stderr| match stderr {
                 "" => stdout.to_owned(),
                 stderr => format!("{stdout}\n[stderr]\n{stderr}"),
-            },
-        ))
+            }))
     }
 
     fn resolve_start_directory(&self, cwd: &str) -> Result<StartDirectory, ToolError> {
-        let place = match self.files.locate(&VirtualPath::parse(cwd)?)? {
-            PathTarget::Path(place) => place,
+        let resolved = match self.files.locate(&VirtualPath::parse(cwd)?)? {
+            PathTarget::Path(resolved) => resolved,
             PathTarget::SkillList => {
                 let error = ToolError::new(
                     ToolErrorCode::PathOutsideMounts,
@@ -134,27 +128,48 @@ impl ProgramTools {
                 return Err(error.with_hint("pass a directory as `cwd`, such as `skills/NAME`"));
             }
         };
-        let (_, real) = self
-            .files
-            .open_directory(&place)
-            .map_err(|error| match error.code {
-                ToolErrorCode::NotFound => {
-                    error.with_hint("create the directory with mkdir, or pass an existing one")
-                }
-                _ => error,
-            })?;
-        let base = place.base_path();
-        let start = real.iter().fold(base.clone(), |path, part| path.join(part));
+        let (_, canonical) =
+            self.files
+                .open_directory(&resolved)
+                .map_err(|error| match error.code {
+                    ToolErrorCode::NotFound => {
+                        error.with_hint("create the directory with mkdir, or pass an existing one")
+                    }
+                    _ => error,
+                })?;
+        let base = resolved.base_path();
+        // From the canonical names, so that a symlink that changes later does not move the working
+        // directory.
+        let start = canonical
+            .iter()
+            .fold(base.clone(), |path, part| path.join(part));
         Ok(StartDirectory {
             base,
             start,
-            skill: place.skill.map(|skill| skill.entry.name().to_string()),
+            skill: resolved.skill.map(|skill| skill.entry.name().to_string()),
         })
     }
 }
 
+fn set_command(command_line: CommandLine, options: &mut ExecutionOptions) -> Result<(), ToolError> {
+    match command_line {
+        CommandLine::Shell(text) => options.command = Some(HostCommand::Shell(text)),
+        CommandLine::Argv(words) => {
+            let mut words = words.into_iter();
+            options.command = words
+                .next()
+                .map(check_program_name)
+                .transpose()?
+                .map(HostCommand::Program);
+            options.args = words.collect();
+        }
+    }
+    Ok(())
+}
+
 /// Rejects paths: programs of the host are named without one.
 fn check_program_name(program: String) -> Result<String, ToolError> {
+    // Rules name programs without a path; a path could name another file.
     if !program.contains('/') {
         return Ok(program);
     }

@@ -65,15 +65,16 @@ impl ProgramTools {
     ) -> Result<ToolOutput, ToolError> {
         let deadline = Deadline::from_secs(arguments.timeout);
         let skill = self.find_runnable(&arguments.name)?;
-        let line = CommandLine::parse(&arguments.command)?;
-        let around = self.visible_dirs(Some(&skill.entry))?;
+        let command_line = CommandLine::parse(&arguments.command)?;
+        let visible_dirs = self.visible_dirs(Some(&skill.entry))?;
         let mut options = self.base_options(context);
-        around.add_to(&mut options);
+        visible_dirs.add_to(&mut options);
         options.stdin = stdin_bytes(arguments.stdin.as_ref());
         options.hosts = parse_hosts(&arguments.network)?;
         self.apply_declared_env(&skill, &arguments.env, &mut options)?;
-        let program = parse_run_command(&line, &skill)?;
+        let program = parse_run_command(&command_line, &skill)?;
         if let Some(script) = program.script_path() {
+            // A disabled script must not run as a command line either.
             self.check_enabled(
                 &skill.entry,
                 script.strip_prefix("scripts/").unwrap_or(script),
@@ -84,32 +85,34 @@ impl ProgramTools {
         if let Some(workspace) = self.files.workspace() {
             options.workspace = Workspace::Directory(workspace.path.clone());
         }
-        let ran = self
+        let completed = self
             .execute(
                 RunTarget::Skill(&skill.entry),
                 options,
                 &deadline,
-                &around.path_map(),
+                &visible_dirs.path_map(),
             )
             .await?;
-        Ok(ran.output.with_file_prefix("workspace").into_tool_output(
-            &ran.timeout_seconds,
-            |stdout, stderr| match (stdout, stderr) {
-                ("", stderr) => stderr.to_owned(),
-                (stdout, "") => stdout.to_owned(),
-                (stdout, stderr) => format!("{stdout}\n{stderr}"),
-            },
-        ))
+        Ok(completed
+            .output
+            .with_file_prefix("workspace")
+            .into_tool_output(&completed.timeout_seconds, |stdout, stderr| {
+                match (stdout, stderr) {
+                    ("", stderr) => stderr.to_owned(),
+                    (stdout, "") => stdout.to_owned(),
+                    (stdout, stderr) => format!("{stdout}\n{stderr}"),
+                }
+            }))
     }
 
     /// Sets environment variables that the skill declares, and rejects all others.
     fn apply_declared_env(
         &self,
         skill: &RunnableSkill,
-        given: &BTreeMap<String, String>,
+        requested: &BTreeMap<String, String>,
         options: &mut ExecutionOptions,
     ) -> Result<(), ToolError> {
-        if given.is_empty() {
+        if requested.is_empty() {
             return Ok(());
         }
         let directory = skill.entry.directory().to_string_lossy();
@@ -117,7 +120,9 @@ impl ProgramTools {
             .runtime
             .declared_variables(&directory)
             .unwrap_or_default();
-        if let Some(other) = given.keys().find(|name| !declared.contains(*name)) {
+        // Undeclared variables could change how programs behave without a declaration that a user
+        // has seen.
+        if let Some(undeclared) = requested.keys().find(|name| !declared.contains(*name)) {
             let names: Vec<&str> = declared.iter().map(String::as_str).collect();
             let hint = if names.is_empty() {
                 "the skill declares no variables".to_owned()
@@ -128,13 +133,13 @@ impl ProgramTools {
                 ToolErrorCode::InvalidArguments,
                 format!(
                     "undeclared environment variable `{}`",
-                    escape_for_display(other)
+                    escape_for_display(undeclared)
                 ),
             );
             return Err(error.with_hint(hint));
         }
         options.env.extend(
-            given
+            requested
                 .iter()
                 .map(|(name, value)| (name.clone(), Secret::new(value))),
         );
@@ -187,8 +192,11 @@ impl RunCommand {
 /// Determines the program of a command line. Scripts of the skill, named alone or after their
 /// interpreter, need no extra permission; any other program is a program of the host and needs
 /// `spawn`.
-fn parse_run_command(line: &CommandLine, skill: &RunnableSkill) -> Result<RunCommand, ToolError> {
-    let words = match line {
+fn parse_run_command(
+    command_line: &CommandLine,
+    skill: &RunnableSkill,
+) -> Result<RunCommand, ToolError> {
+    let words = match command_line {
         CommandLine::Argv(words) => words,
         CommandLine::Shell(text) => {
             return Ok(RunCommand::Host {
@@ -203,34 +211,14 @@ fn parse_run_command(line: &CommandLine, skill: &RunnableSkill) -> Result<RunCom
             "empty command",
         ));
     };
+    if let Some(command) = find_skill_program(skill, first, rest) {
+        return Ok(command);
+    }
     let name = skill.entry.name().as_str();
-    if let (Some(kind), Some((script, arguments))) = (script_type_of(first), rest.split_first())
-        && let Some(path) = find_in_skill(&skill.files, name, script)
-            .filter(|path| ScriptType::from_path(path.as_ref()) == Some(kind))
-    {
-        return Ok(RunCommand::Script {
-            path,
-            arguments: arguments.to_vec(),
-        });
-    }
-    if let Some(path) = find_in_skill(&skill.files, name, first) {
-        if ScriptType::from_path(path.as_ref()).is_some() {
-            return Ok(RunCommand::Script {
-                path,
-                arguments: rest.to_vec(),
-            });
-        }
-        if path.ends_with(".wasm") {
-            return Ok(RunCommand::Module {
-                path,
-                arguments: rest.to_vec(),
-            });
-        }
-    }
     // Also after an interpreter: asking for permission to start it would not help.
-    let script = rest
-        .first()
-        .filter(|word| script_type_of(first).is_some_and(|kind| names_script(name, word, kind)));
+    let script = rest.first().filter(|word| {
+        script_type_of(first).is_some_and(|script_type| names_script(name, word, script_type))
+    });
     if let Some(missing) = script.or(Some(first).filter(|first| first.contains('/'))) {
         let error = ToolError::new(
             ToolErrorCode::ScriptNotFound,
@@ -244,6 +232,31 @@ fn parse_run_command(line: &CommandLine, skill: &RunnableSkill) -> Result<RunCom
         command: HostCommand::Program(first.clone()),
         arguments: rest.to_vec(),
     })
+}
+
+/// Finds the script or module of the skill that a command line starts, if there is one.
+fn find_skill_program(skill: &RunnableSkill, first: &str, rest: &[String]) -> Option<RunCommand> {
+    let name = skill.entry.name().as_str();
+    if let (Some(script_type), Some((script, arguments))) =
+        (script_type_of(first), rest.split_first())
+        && let Some(path) = find_in_skill(&skill.files, name, script)
+            // `python x.sh` does not run a script of the skill as its type demands, so the
+            // interpreter counts as a program of the host.
+            .filter(|path| ScriptType::from_path(path.as_ref()) == Some(script_type))
+    {
+        let arguments = arguments.to_vec();
+        return Some(RunCommand::Script { path, arguments });
+    }
+    let path = find_in_skill(&skill.files, name, first)?;
+    let arguments = rest.to_vec();
+    if ScriptType::from_path(path.as_ref()).is_some() {
+        return Some(RunCommand::Script { path, arguments });
+    }
+    // A module runs in the WebAssembly sandbox and needs no interpreter.
+    if path.ends_with(".wasm") {
+        return Some(RunCommand::Module { path, arguments });
+    }
+    None
 }
 
 /// Returns the type of scripts that an interpreter runs.
@@ -260,9 +273,10 @@ fn script_type_of(program: &str) -> Option<ScriptType> {
 
 /// Returns whether a word can only refer to a script of this type in the skill, where commands
 /// start.
-fn names_script(skill: &str, word: &str, kind: ScriptType) -> bool {
-    let is_here = !word.starts_with(['/', '-']) || word.starts_with(&format!("/skills/{skill}/"));
-    is_here && ScriptType::from_path(word.as_ref()) == Some(kind)
+fn names_script(skill: &str, word: &str, script_type: ScriptType) -> bool {
+    let is_in_skill =
+        !word.starts_with(['/', '-']) || word.starts_with(&format!("/skills/{skill}/"));
+    is_in_skill && ScriptType::from_path(word.as_ref()) == Some(script_type)
 }
 
 /// Returns the path of a file in the skill, as the directory spells it. Symlinks and hidden files
@@ -272,10 +286,13 @@ fn find_in_skill(files: &SkillFiles, skill: &str, word: &str) -> Option<String> 
         .strip_prefix(&format!("/skills/{skill}/"))
         .or_else(|| word.strip_prefix(&format!("skills/{skill}/")));
     let path = path.unwrap_or_else(|| word.strip_prefix("./").unwrap_or(word));
+    // A bare word such as `convert` is a program name, even if the skill has a file of that name.
     let is_plain = path.contains(['/', '.'])
         && !path.starts_with('/')
         && path.split('/').all(|part| !matches!(part, "" | "." | ".."));
     let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+    // Compared with the listing, because a case-insensitive file system would open other spellings,
+    // too.
     let listed = if is_plain {
         files.list_directory(directory).unwrap_or_default()
     } else {

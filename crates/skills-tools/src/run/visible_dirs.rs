@@ -28,10 +28,12 @@ impl ProgramTools {
     /// # Errors
     /// If the directory of a mount was replaced.
     pub(super) fn visible_dirs(&self, entry: Option<&Entry>) -> Result<VisibleDirs, ToolError> {
+        // Sandboxes mount by path, and the path could lead elsewhere by now.
         self.files.check_mounts_unchanged()?;
         let skill = entry.map(|entry| VisibleDir {
             alias: format!("/skills/{}", entry.name()),
             host_path: entry.directory().to_owned(),
+            // The runtime itself grants read access to the skill.
             access: None,
         });
         let mounts = self.files.mounts().map(|mount| VisibleDir {
@@ -51,19 +53,19 @@ impl VisibleDirs {
         options.optional_mounts.extend(
             self.dirs
                 .iter()
-                .filter_map(|place| Some((place.host_path.clone(), place.access?))),
+                .filter_map(|dir| Some((dir.host_path.clone(), dir.access?))),
         );
         options.path_aliases.extend(
             self.dirs
                 .iter()
-                .map(|place| (PathBuf::from(&place.alias), place.host_path.clone())),
+                .map(|dir| (PathBuf::from(&dir.alias), dir.host_path.clone())),
         );
     }
 
     /// Returns the mapping of host paths to virtual paths.
     pub(super) fn path_map(&self) -> PathMap {
-        self.dirs.iter().fold(PathMap::default(), |shown, place| {
-            shown.add(&place.host_path, &place.alias)
+        self.dirs.iter().fold(PathMap::default(), |map, dir| {
+            map.add(&dir.host_path, &dir.alias)
         })
     }
 
@@ -71,7 +73,7 @@ impl VisibleDirs {
     pub(super) fn display_name(&self, host: &Path) -> Option<&str> {
         self.dirs
             .iter()
-            .find(|place| place.host_path == host)
-            .map(|place| place.alias.trim_start_matches('/'))
+            .find(|dir| dir.host_path == host)
+            .map(|dir| dir.alias.trim_start_matches('/'))
     }
 }

@@ -29,10 +29,13 @@ pub(super) fn parse_arguments(
     source: &str,
     warnings: &mut Vec<ScriptWarning>,
 ) -> Option<Vec<Argument>> {
+    // The cheap test first: most scripts do not use argparse.
     if source.len() > MAX_SOURCE_BYTES || !source.contains("add_argument") {
         return None;
     }
     let tokens: Vec<_> = Lexer::new(source).collect();
+    // Wrong arguments are worse than none: without a schema, the script gets JSON on standard
+    // input.
     if tokens
         .iter()
         .any(|token| matches!(token, Token::Name(name) if UNSUPPORTED_NAMES.contains(name)))
@@ -40,36 +43,37 @@ pub(super) fn parse_arguments(
         return None;
     }
     let mut arguments: Vec<Argument> = Vec::new();
-    let mut lost_a_place = false;
+    let mut lost_positional = false;
     for (index, call) in find_calls(&tokens).enumerate() {
         if index == MAX_ARGUMENTS {
             warnings.push(ScriptWarning::TooManyArguments {
                 limit: MAX_ARGUMENTS,
             });
-            lost_a_place = true;
+            lost_positional = true;
             break;
         }
         let flags = option_strings(&call).unwrap_or_default();
+        // Negative numbers could then not be passed as values.
         if flags.iter().any(|flag| looks_like_number(flag)) {
             return None;
         }
         match read(&call, &flags, warnings) {
             Some(argument) if arguments.iter().any(|other| other.name == argument.name) => {
-                lost_a_place |= may_take_positional(&call, &flags);
+                lost_positional |= may_take_positional(&call, &flags);
                 warnings.push(ScriptWarning::DuplicateArgument {
                     argument: argument.name,
                 });
             }
             Some(argument) => arguments.push(argument),
-            None => lost_a_place |= may_take_positional(&call, &flags),
+            None => lost_positional |= may_take_positional(&call, &flags),
         }
     }
     // Positional values are unambiguous only if all positional arguments are known.
-    let has_places = arguments
+    let has_positionals = arguments
         .iter()
         .any(|argument| matches!(argument.style, ArgumentStyle::Positional { .. }));
-    let is_sure = !lost_a_place || !has_places;
-    (is_sure && !arguments.is_empty()).then_some(arguments)
+    let is_unambiguous = !lost_positional || !has_positionals;
+    (is_unambiguous && !arguments.is_empty()).then_some(arguments)
 }
 
 /// Returns whether an option string makes the parser read negative numbers as options.
@@ -103,6 +107,15 @@ fn option_strings(call: &Call<'_, '_>) -> Option<Vec<String>> {
     }
 }
 
+/// Returns the name under which argparse stores the value.
+fn attribute_name(call: &Call<'_, '_>, option: &str, bare: &str) -> String {
+    match call.keyword_text("dest") {
+        Some(dest) => dest,
+        None if option.starts_with('-') => bare.replace('-', "_"),
+        None => bare.to_owned(),
+    }
+}
+
 /// Parses one call. Returns `None` if the argument cannot be passed as data.
 fn read(
     call: &Call<'_, '_>,
@@ -110,55 +123,55 @@ fn read(
     warnings: &mut Vec<ScriptWarning>,
 ) -> Option<Argument> {
     let first = flags.first()?;
-    let word = flags
+    let option = flags
         .iter()
         .find(|flag| flag.starts_with("--"))
         .unwrap_or(first);
-    let is_option = word.starts_with('-');
+    let is_option = option.starts_with('-');
     let action = call.keyword_text("action");
+    // These print a text and exit, which is no use for a tool.
     if matches!(action.as_deref(), Some("help" | "version")) {
         return None;
     }
-    let bare = word
+    let bare = option
         .strip_prefix("--")
-        .or_else(|| word.strip_prefix('-'))
-        .unwrap_or(word);
-    let name = match call.keyword_text("dest") {
-        Some(dest) => dest,
-        None if is_option => bare.replace('-', "_"),
-        None => bare.to_owned(),
-    };
-    let shape = if is_option {
-        ArgumentType::option(call, action.as_deref(), word)
+        .or_else(|| option.strip_prefix('-'))
+        .unwrap_or(option);
+    let name = attribute_name(call, option, bare);
+    let argument_type = if is_option {
+        ArgumentType::option(call, action.as_deref(), option)
     } else {
         ArgumentType::positional(call, action.as_deref())
     };
-    let Some(shape) = shape.filter(|_| is_argument_name(&name) && is_argument_name(bare)) else {
+    let Some(argument_type) =
+        argument_type.filter(|_| is_argument_name(&name) && is_argument_name(bare))
+    else {
         warnings.push(ScriptWarning::UnsupportedArgument {
             argument: truncate_name(&name),
         });
         return None;
     };
-    let required = match shape.style {
-        ArgumentStyle::Positional { min: least, .. } => least > 0,
+    let required = match argument_type.style {
+        ArgumentStyle::Positional { min, .. } => min > 0,
         _ => call.keyword_literal("required") == Some(true.into()),
     };
+    // A default of another type would make the schema reject its own default.
     let default = call
         .keyword_literal("default")
-        .filter(|default| is_of_type(default, shape.json_type));
+        .filter(|default| is_of_type(default, argument_type.json_type));
     let description = help_text(call, default.as_ref());
-    let mut written = shape.keywords;
+    let mut declared = argument_type.keywords;
     if let Some(default) = default {
-        written.insert("default".to_owned(), default);
+        declared.insert("default".to_owned(), default);
     }
-    let keywords = schema::parse_keywords(&name, shape.json_type, &written, warnings);
+    let keywords = schema::parse_keywords(&name, argument_type.json_type, &declared, warnings);
     Some(Argument {
         name,
-        json_type: shape.json_type,
+        json_type: argument_type.json_type,
         required,
         description,
         keywords,
-        style: shape.style,
+        style: argument_type.style,
     })
 }
 

@@ -133,6 +133,7 @@ impl JsonType {
 /// Returns whether a name cannot be read as an option.
 pub(super) fn is_argument_name(name: &str) -> bool {
     name.len() <= 64
+        // The first character is never `-`, so that `--` plus the name is one long option.
         && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name
             .bytes()
@@ -143,6 +144,7 @@ fn parse_declared(args: &[ScriptArg], warnings: &mut Vec<ScriptWarning>) -> Vec<
     let mut arguments: Vec<Argument> = Vec::new();
     for arg in args {
         let name = || truncate_name(&arg.name);
+        // The name becomes an option, so it must not contain `=`, spaces or a leading hyphen.
         if !is_argument_name(&arg.name) {
             warnings.push(ScriptWarning::InvalidArgumentName { argument: name() });
         } else if arguments.iter().any(|other| other.name == arg.name) {
@@ -162,19 +164,19 @@ fn parse_argument(arg: &ScriptArg, warnings: &mut Vec<ScriptWarning>) -> Argumen
         });
         JsonType::String
     });
-    let is = |key: &str, value: Value| arg.raw.get(key) == Some(&value);
-    let word = format!("--{}", arg.name);
-    let form = match kind {
-        _ if is("style", "json".into()) => ArgumentStyle::Json(word),
+    let has = |key: &str, value: Value| arg.raw.get(key) == Some(&value);
+    let option = format!("--{}", arg.name);
+    let style = match kind {
+        _ if has("style", "json".into()) => ArgumentStyle::Json(option),
         JsonType::Boolean => {
-            let otherwise = is("negatable", true.into()).then(|| format!("--no-{}", arg.name));
+            let otherwise = has("negatable", true.into()).then(|| format!("--no-{}", arg.name));
             ArgumentStyle::Flag {
-                option: word,
+                option,
                 when: true,
                 otherwise,
             }
         }
-        _ => ArgumentStyle::Option(word),
+        _ => ArgumentStyle::Option(option),
     };
     Argument {
         name: arg.name.clone(),
@@ -185,6 +187,6 @@ fn parse_argument(arg: &ScriptArg, warnings: &mut Vec<ScriptWarning>) -> Argumen
             .as_deref()
             .and_then(schema::clean_description),
         keywords: schema::parse_keywords(&arg.name, kind, &arg.raw, warnings),
-        style: form,
+        style,
     }
 }

@@ -87,6 +87,7 @@ pub(crate) fn build_argv(
         }
         Arguments::Declared(arguments) | Arguments::Inferred(arguments) => arguments,
     };
+    // Validation rejects these already if the schema is closed; this also holds without it.
     if let Some(unknown) = given
         .keys()
         .find(|name| !arguments.iter().any(|argument| argument.name == **name))
@@ -95,19 +96,22 @@ pub(crate) fn build_argv(
             argument: unknown.clone(),
         });
     }
-    let mut words = ArgvBuilder::default();
+    let mut builder = ArgvBuilder::default();
     for argument in arguments {
         if let Some(value) = given.get(&argument.name).filter(|value| !value.is_null()) {
-            words.argument = &argument.name;
-            words.push_argument(argument, value)?;
+            builder.argument = &argument.name;
+            builder.push_argument(argument, value)?;
         }
     }
-    positional::push_positionals(given, arguments, &mut words)?;
-    if words.bytes > MAX_ARGV_BYTES {
-        return Err(ArgvError::TooLong { bytes: words.bytes });
+    positional::push_positionals(given, arguments, &mut builder)?;
+    // Below the limit of the kernel, which counts the environment, too.
+    if builder.bytes > MAX_ARGV_BYTES {
+        return Err(ArgvError::TooLong {
+            bytes: builder.bytes,
+        });
     }
     Ok(ScriptArgv {
-        args: words.words,
+        args: builder.words,
         stdin: None,
     })
 }
@@ -126,11 +130,13 @@ struct ArgvBuilder<'a> {
 impl ArgvBuilder<'_> {
     fn push(&mut self, word: String) -> Result<(), ArgvError> {
         let argument = || self.argument.to_owned();
+        // The system call would end the word there.
         if word.contains('\0') {
             return Err(ArgvError::Nul {
                 argument: argument(),
             });
         }
+        // Linux limits a single word to 128 KiB and fails with an error that does not name it.
         if word.len() > MAX_WORD_BYTES {
             return Err(ArgvError::WordTooLong {
                 argument: argument(),
@@ -167,13 +173,9 @@ impl ArgvBuilder<'_> {
                 self.push_value(word, "True".to_owned())
             }
             (ArgumentStyle::Json(word), value) => self.push_value(word, value.to_string()),
-            (
-                ArgumentStyle::ManyValues {
-                    option: word,
-                    min: least,
-                },
-                Value::Array(items),
-            ) => self.push_many(word, *least, items),
+            (ArgumentStyle::ManyValues { option: word, min }, Value::Array(items)) => {
+                self.push_many(word, *min, items)
+            }
             (ArgumentStyle::Option(word), Value::Array(items)) => items
                 .iter()
                 .try_for_each(|item| self.push_value(word, to_word(item))),
@@ -190,6 +192,7 @@ impl ArgvBuilder<'_> {
     /// Adds one value with its option.
     fn push_value(&mut self, option: &str, value: String) -> Result<(), ArgvError> {
         if value.starts_with('-') {
+            // As a word of its own, argparse would parse it as an option.
             return self.push(format!("{option}={value}"));
         }
         self.push(option.to_owned())?;
@@ -197,12 +200,13 @@ impl ArgvBuilder<'_> {
     }
 
     /// Adds all items after one option.
-    fn push_many(&mut self, option: &str, least: usize, items: &[Value]) -> Result<(), ArgvError> {
-        if items.len() < least {
+    fn push_many(&mut self, option: &str, min: usize, items: &[Value]) -> Result<(), ArgvError> {
+        if items.len() < min {
             return Ok(());
         }
         self.has_open_option = true;
         if let [item] = items {
+            // A single value can be joined with `=`, so that any text is possible.
             return self.push_value(option, to_word(item));
         }
         self.push(option.to_owned())?;

@@ -30,8 +30,8 @@ pub(crate) fn tool_description(
         Language::Python => docstring(source),
         Language::Shell => None,
     };
-    let written = spec.and_then(|spec| spec.description.clone());
-    written
+    let declared = spec.and_then(|spec| spec.description.clone());
+    declared
         .and_then(line)
         .or_else(|| docstring().and_then(line))
         .or_else(|| {
@@ -58,6 +58,8 @@ pub(crate) fn docstring(source: &str) -> Option<String> {
             Some(Token::Symbol(')')) if text.is_some() && open > 0 => open -= 1,
             Some(Token::StringLiteral(more)) => text.get_or_insert_default().push_str(&more),
             Some(Token::Newline | Token::Symbol(';')) | None if open == 0 => break,
+            // Anything else makes it an expression, such as a formatted string or a call, which
+            // would need execution.
             _ => return None,
         }
     }

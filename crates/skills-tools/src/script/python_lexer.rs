@@ -70,6 +70,7 @@ impl<'a> Lexer<'a> {
 
     fn lex_word(&mut self) -> Token<'a> {
         let word = self.take_while(|c| c.is_alphanumeric() || c == '_' || !c.is_ascii());
+        // A short word directly before a quote can be a string prefix.
         if !self.rest.starts_with(['"', '\'']) || word.len() > 2 {
             return Token::Name(word);
         }
@@ -95,7 +96,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Lexes a string that starts with its quotes.
-    fn lex_string(&mut self, form: StringKind) -> Token<'a> {
+    fn lex_string(&mut self, kind: StringKind) -> Token<'a> {
         let quote = if self.rest.starts_with('"') {
             '"'
         } else {
@@ -117,7 +118,7 @@ impl<'a> Lexer<'a> {
         };
         let body = self.take(end);
         self.take(if triple { 3 } else { 1 });
-        match form {
+        match kind {
             StringKind::Plain => Token::StringLiteral(decode_escapes(body)),
             StringKind::Raw => Token::StringLiteral(body.replace("\r\n", "\n")),
             StringKind::Opaque => Token::Opaque,
@@ -229,11 +230,11 @@ fn decode_escape(text: &str) -> (Option<char>, usize) {
     }
 }
 
-/// Decodes up to `most` digits of `text`, starting at byte `start`.
-fn decode_digits(text: &str, start: usize, most: usize, radix: u32) -> (Option<char>, usize) {
+/// Decodes up to `max_digits` digits of `text`, starting at byte `start`.
+fn decode_digits(text: &str, start: usize, max_digits: usize, radix: u32) -> (Option<char>, usize) {
     let digits = text[start..]
         .chars()
-        .take(most)
+        .take(max_digits)
         .take_while(|c| c.is_digit(radix));
     let (count, code) = digits.fold((0, 0_u32), |(count, code), c| {
         let digit = c.to_digit(radix).unwrap_or_default();

@@ -30,8 +30,8 @@ pub(crate) fn input_schema(arguments: &Arguments) -> Value {
 }
 
 /// Sanitizes a description. Returns `None` if nothing is left.
-pub(super) fn clean_description(written: &str) -> Option<String> {
-    Some(text::one_line(written, MAX_DESCRIPTION_CHARS)).filter(|line| !line.is_empty())
+pub(super) fn clean_description(text: &str) -> Option<String> {
+    Some(text::one_line(text, MAX_DESCRIPTION_CHARS)).filter(|line| !line.is_empty())
 }
 
 /// Extracts the keywords that apply to the type of an argument, under their names in JSON Schema.
@@ -41,7 +41,7 @@ pub(super) fn clean_description(written: &str) -> Option<String> {
 pub(super) fn parse_keywords(
     argument: &str,
     kind: JsonType,
-    written: &Map<String, Value>,
+    declared: &Map<String, Value>,
     warnings: &mut Vec<ScriptWarning>,
 ) -> Map<String, Value> {
     let mut found = Map::new();
@@ -52,7 +52,8 @@ pub(super) fn parse_keywords(
         let Some(value) = keyword
             .aliases
             .iter()
-            .find_map(|name| written.get(*name))
+            // The name of JSON Schema comes first in the list and wins over aliases.
+            .find_map(|name| declared.get(*name))
             .filter(|value| !value.is_null())
         else {
             continue;
@@ -89,15 +90,15 @@ struct Keyword {
 
 const fn keyword(
     name: &'static str,
-    written: &'static [&'static str],
-    kinds: &'static [JsonType],
-    read: fn(&Value) -> Option<Value>,
+    aliases: &'static [&'static str],
+    types: &'static [JsonType],
+    parse: fn(&Value) -> Option<Value>,
 ) -> Keyword {
     Keyword {
         name,
-        aliases: written,
-        types: kinds,
-        parse: read,
+        aliases,
+        types,
+        parse,
     }
 }
 
@@ -193,13 +194,11 @@ fn property_schema(argument: &Argument) -> Value {
     // An array that the script accepts only if it is not empty.
     if let (
         JsonType::Array,
-        ArgumentStyle::ManyValues { min: least, .. } | ArgumentStyle::Positional { min: least, .. },
+        ArgumentStyle::ManyValues { min, .. } | ArgumentStyle::Positional { min, .. },
     ) = (argument.json_type, &argument.style)
-        && *least > 0
+        && *min > 0
     {
-        property
-            .entry("minItems")
-            .or_insert_with(|| (*least).into());
+        property.entry("minItems").or_insert_with(|| (*min).into());
     }
     Value::Object(property)
 }
@@ -251,6 +250,8 @@ fn boolean(value: &Value) -> Option<Value> {
 /// A pattern for the regular expression engine with linear time.
 fn linear_pattern(value: &Value) -> Option<Value> {
     plain_value(value).filter(Value::is_string)?;
+    // Compiled with the engine that validates calls, so that a pattern that is accepted here cannot
+    // fail there.
     let schema = json!({ "pattern": value });
     jsonschema::options()
         .with_pattern_options(PatternOptions::regex())
@@ -268,14 +269,14 @@ fn format_name(value: &Value) -> Option<Value> {
 
 /// `string`, or `{type: string, enum: […]}`. Deeper schemas are not supported.
 fn item_schema(value: &Value) -> Option<Value> {
-    let written = value.as_object();
+    let declared = value.as_object();
     let kind = value
         .as_str()
-        .or_else(|| written?.get("type")?.as_str())
+        .or_else(|| declared?.get("type")?.as_str())
         .and_then(JsonType::parse)?;
     let mut items = Map::from_iter([("type".to_owned(), kind.as_str().into())]);
     if let Some(value) =
-        written.and_then(|written| written.get("enum").or_else(|| written.get("choices")))
+        declared.and_then(|declared| declared.get("enum").or_else(|| declared.get("choices")))
     {
         items.insert("enum".to_owned(), enum_values(value)?);
     }

@@ -74,6 +74,7 @@ pub(crate) fn may_be_script(file: &str) -> bool {
 }
 
 fn skip_reason(file: &str, bytes: u64) -> Option<ScriptSkipReason> {
+    // First, since such a name could look like any other one in a warning or a tool list.
     if file.contains(is_invisible) {
         return Some(ScriptSkipReason::InvisibleCharacters);
     }

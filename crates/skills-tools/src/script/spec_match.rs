@@ -19,11 +19,11 @@ pub(crate) fn find_spec<'a>(specs: &'a [ScriptSpec], file: &str) -> Option<&'a S
 /// Returns warnings for entries without a file. `files` are the names of all files in `scripts/`,
 /// including those that are not tools.
 pub(crate) fn unmatched_specs(specs: &[ScriptSpec], files: &[String]) -> Vec<ScriptWarning> {
-    let speaks_of =
+    let names_file =
         |spec: &ScriptSpec, file: &str| spec_file(spec) == file || spec_file(spec) == stem(file);
     let unmatched = specs
         .iter()
-        .filter(|spec| !files.iter().any(|file| speaks_of(spec, file)));
+        .filter(|spec| !files.iter().any(|file| names_file(spec, file)));
     unmatched
         .map(|spec| ScriptWarning::UnknownScript {
             entry: truncate_name(&spec.name),
@@ -41,12 +41,12 @@ fn spec_file(spec: &ScriptSpec) -> &str {
 /// Finds the file whose name differs in at most a third of the characters; the first in byte order
 /// of several.
 fn nearest_file(name: &str, files: &[String]) -> Option<String> {
-    let away = |file: &String| edit_distance(name, file).min(edit_distance(name, stem(file)));
-    let most = (name.chars().count() / 3).max(1);
+    let distance = |file: &String| edit_distance(name, file).min(edit_distance(name, stem(file)));
+    let max_distance = (name.chars().count() / 3).max(1);
     files
         .iter()
-        .map(|file| (away(file), file))
-        .filter(|(away, _)| *away <= most)
+        .map(|file| (distance(file), file))
+        .filter(|(distance, _)| *distance <= max_distance)
         .min()
         .map(|(_, file)| file.clone())
 }
@@ -60,6 +60,7 @@ fn edit_distance(one: &str, other: &str) -> usize {
             .collect::<Vec<_>>()
     };
     let (one, other) = (lower(one), lower(other));
+    // The time is the product of both lengths, and names in a manifest are untrusted.
     if one.len().max(other.len()) > MAX_COMPARED_CHARS {
         return usize::MAX;
     }

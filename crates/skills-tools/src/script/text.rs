@@ -22,6 +22,7 @@ pub(super) fn one_line(text: &str, max_chars: usize) -> String {
         line.push(c);
         before = c;
         chars += 1;
+        // Stops here instead of at the end, since the text can be very long.
         if chars > max_chars {
             return truncate(&line, max_chars);
         }
@@ -32,12 +33,13 @@ pub(super) fn one_line(text: &str, max_chars: usize) -> String {
 /// Returns whether a value can be shown unchanged: no invisible characters, and at most `max_chars`
 /// characters.
 pub(super) fn is_displayable(text: &str, max_chars: usize) -> bool {
+    // Counted up to the limit only, since the text can be very long.
     text.chars().take(max_chars + 1).count() <= max_chars && one_line(text, max_chars) == text
 }
 
 fn truncate(line: &str, max_chars: usize) -> String {
-    let kept: String = line.chars().take(max_chars.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end())
+    let start: String = line.chars().take(max_chars.saturating_sub(1)).collect();
+    format!("{}…", start.trim_end())
 }
 
 #[cfg(test)]

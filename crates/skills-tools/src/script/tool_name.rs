@@ -78,6 +78,8 @@ fn assign_with_digits(skills: &[SkillScripts<'_>], digits: usize) -> ToolNames {
     for ((claim, plain), short) in claims.iter().zip(plain).zip(short) {
         let name = plain
             .or(short)
+            // The plain name would belong to either of the skills, and clients remember permissions
+            // by tool name.
             .filter(|_| !claim.shares_skill_name)
             .unwrap_or_else(|| claim.unique_hashed_name());
         assigned.collisions.extend(claim.collision(&name));
@@ -135,6 +137,7 @@ impl NameClaim<'_> {
 
     /// Returns the name with a hash that is independent of the host.
     fn portable_hashed_name(&self, digits: usize) -> String {
+        // Without the directory, so that a tool keeps its name on another machine.
         self.hashed_name(digits, &[self.skill.name.as_bytes(), self.file.as_bytes()])
     }
 
@@ -154,9 +157,11 @@ impl NameClaim<'_> {
     /// a different number of parts.
     fn hashed_name(&self, digits: usize, hash_of: &[&[u8]]) -> String {
         let (mut skill, mut stem) = (sanitize(self.skill.name), sanitize(stem(self.file)));
-        let room = MAX_NAME_BYTES - PREFIX.len() - 2 * SEPARATOR.len() - digits;
-        skill.truncate(room - stem.len().min(room / 2));
-        stem.truncate(room - skill.len());
+        // The hash is never truncated. Each part keeps up to half of the remaining space, so that
+        // both stay recognizable.
+        let available = MAX_NAME_BYTES - PREFIX.len() - 2 * SEPARATOR.len() - digits;
+        skill.truncate(available - stem.len().min(available / 2));
+        stem.truncate(available - skill.len());
         format!(
             "{PREFIX}{skill}{SEPARATOR}{stem}{SEPARATOR}{}",
             hash_parts(hash_of, digits)
@@ -164,7 +169,7 @@ impl NameClaim<'_> {
     }
 
     fn collision(&self, name: &str) -> Option<Collision> {
-        let wanted = if self.shares_skill_name {
+        let requested_name = if self.shares_skill_name {
             None
         } else {
             Some(self.plain_name().filter(|plain| plain != name)?)
@@ -172,7 +177,7 @@ impl NameClaim<'_> {
         Some(Collision {
             skill: self.skill.name.to_owned(),
             file: self.file.to_owned(),
-            requested_name: wanted,
+            requested_name,
             name: name.to_owned(),
         })
     }
@@ -183,7 +188,7 @@ impl std::fmt::Display for Collision {
         let Self {
             skill,
             file,
-            requested_name: wanted,
+            requested_name,
             name,
         } = self;
         write!(
@@ -191,8 +196,8 @@ impl std::fmt::Display for Collision {
             "skill `{skill}`: script `{}` is the tool `{name}`: ",
             file.escape_debug()
         )?;
-        match wanted {
-            Some(wanted) => write!(f, "tool name `{wanted}` is ambiguous"),
+        match requested_name {
+            Some(requested_name) => write!(f, "tool name `{requested_name}` is ambiguous"),
             None => write!(f, "skill name `{skill}` is ambiguous"),
         }
     }
@@ -200,6 +205,7 @@ impl std::fmt::Display for Collision {
 
 /// Returns whether a part of a name is used unchanged, because its end is unambiguous.
 fn is_plain_part(part: &str) -> bool {
+    // With `__` only as a separator, the parts of a name can be told apart.
     let is_inside = !part.is_empty()
         && !part.contains(SEPARATOR)
         && !part.starts_with('_')
@@ -221,6 +227,7 @@ fn sanitize(part: &str) -> String {
 fn hash_parts(parts: &[&[u8]], digits: usize) -> String {
     let mut hasher = Sha256::new();
     for part in parts {
+        // Without lengths, `ab` + `c` and `a` + `bc` would have the same hash.
         hasher.update((part.len() as u64).to_be_bytes());
         hasher.update(part);
     }
@@ -354,7 +361,7 @@ mod tests {
     }
 
     /// Skills in different directories, many of which have equal names.
-    fn catalog(most: usize) -> impl Strategy<Value = Vec<(String, String, Vec<String>)>> {
+    fn catalog(max_skills: usize) -> impl Strategy<Value = Vec<(String, String, Vec<String>)>> {
         let name = prop_oneof!["[ab_]{1,4}", "[aé]{1,2}", "\\PC{1,70}"];
         let file = (
             prop_oneof!["[ab_ .é]{1,4}", "\\PC{0,70}"],
@@ -363,7 +370,7 @@ mod tests {
         let file = file.prop_map(|(stem, ending)| format!("{stem}.{ending}"));
         let files =
             prop::collection::hash_set(file, 0..4).prop_map(|files| files.into_iter().collect());
-        prop::collection::hash_map("/[a-z]{1,6}", (name, files), 0..most).prop_map(|skills| {
+        prop::collection::hash_map("/[a-z]{1,6}", (name, files), 0..max_skills).prop_map(|skills| {
             skills
                 .into_iter()
                 .map(|(directory, (name, files))| (directory, name, files))

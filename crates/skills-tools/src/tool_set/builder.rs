@@ -22,6 +22,36 @@ use crate::{KeyFileAccess, Mount, MountError, SkillWrites};
 /// By default, all tool groups are enabled, there is no workspace, mount or drafts directory,
 /// overrides are held in memory, new scripts are tools, a missing environment variable causes a
 /// warning only, key files cannot be read, and only drafts can be written.
+///
+/// ```
+/// use serde_json::json;
+/// use skills_tools::runtime::discovery::Trust;
+/// use skills_tools::runtime::{Root, Scope, SkillRuntime};
+/// use skills_tools::{CallContext, ToolSet};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let directory = tempfile::tempdir()?;
+/// let (skills, drafts) = (directory.path().join("skills"), directory.path().join("drafts"));
+/// # std::fs::create_dir(&skills)?;
+/// let runtime = SkillRuntime::builder()
+///     .root(Root::new(&skills, Scope::User))
+///     .root(Root::new(&drafts, Scope::User).trust(Trust::Untrusted))
+///     .build();
+/// let tools = ToolSet::builder(runtime).drafts_dir(&drafts).build()?;
+/// let context = CallContext::default();
+/// let draft = json!({"name": "greet", "description": "Says hello.", "instructions": "Hello!"});
+/// let created = tools.call("skills_create", draft, &context).await?;
+/// assert_eq!(created.structured["status"], "created");
+/// // A draft is not used as a skill ...
+/// let name = json!({"name": "greet"});
+/// assert!(tools.call("load_skill", name.clone(), &context).await?.is_error);
+/// // ... until a user accepts it, which moves it to a trusted root.
+/// std::fs::rename(drafts.join("greet"), skills.join("greet"))?;
+/// assert!(!tools.call("load_skill", name, &context).await?.is_error);
+/// # Ok(())
+/// # }
+/// ```
 #[must_use]
 pub struct ToolSetBuilder {
     runtime: SkillRuntime,
@@ -56,7 +86,7 @@ pub enum ToolGroup {
 /// Selects whether scripts without an operator override are tools.
 ///
 /// With [`Disabled`](Self::Disabled), new scripts that come with an updated skill are not callable
-/// before the operator enables them.
+/// by any tool before the operator enables them with [`ToolSet::set_override`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum DefaultScriptState {
     /// They are tools.
@@ -68,7 +98,8 @@ pub enum DefaultScriptState {
 
 /// Selects what happens to the scripts of a skill whose `primaryEnv` is not set.
 ///
-/// In both cases, [`ToolSet::warnings`] reports the missing environment variable.
+/// In both cases, [`ToolSet::warnings`] reports the missing environment variable. The variables of
+/// the runtime decide, not those of the process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum MissingEnv {
     /// They are tools, and may fail when they are called.
@@ -132,25 +163,29 @@ impl ToolSetBuilder {
         }
     }
 
-    /// Selects the groups of tools, in the order of their listing. Duplicates are ignored.
-    pub fn tool_groups(mut self, boxes: impl IntoIterator<Item = ToolGroup>) -> Self {
+    /// Selects the groups of tools, in the order of their listing. Duplicates are ignored. Tools of
+    /// other groups are neither listed nor callable.
+    pub fn tool_groups(mut self, groups: impl IntoIterator<Item = ToolGroup>) -> Self {
         self.groups = Vec::new();
-        for toolbox in boxes {
-            if !self.groups.contains(&toolbox) {
-                self.groups.push(toolbox);
+        for group in groups {
+            // A tool that is listed twice is an error for model APIs.
+            if !self.groups.contains(&group) {
+                self.groups.push(group);
             }
         }
         self
     }
 
-    /// Sets the workspace; its name is always `workspace`. Programs can write to it if policy
-    /// allows that, too.
+    /// Sets the workspace; its name is always `workspace`, whatever name the mount has. Relative
+    /// paths of a model are below it, and programs see it at `/workspace`. Programs can write to it
+    /// only if policy allows that, too.
     pub fn workspace(mut self, mount: Mount) -> Self {
         self.workspace = Some(mount);
         self
     }
 
-    /// Adds a mount.
+    /// Adds a mount. Names must be unique, and directories must not overlap; [`build`](Self::build)
+    /// checks both.
     pub fn mount(mut self, mount: Mount) -> Self {
         self.mounts.push(mount);
         self
@@ -171,104 +206,110 @@ impl ToolSetBuilder {
         self
     }
 
-    /// Selects the skills that a model may write to.
+    /// Selects the skills that a model may write to; by default, drafts only.
     pub fn skill_writes(mut self, skill_writes: SkillWrites) -> Self {
         self.skill_writes = skill_writes;
         self
     }
 
-    /// Selects whether key files can be read.
-    pub fn key_file_access(mut self, key_files: KeyFileAccess) -> Self {
-        self.key_file_access = key_files;
+    /// Selects whether key files can be read by tools; by default, they cannot. Access of programs
+    /// is up to the policy.
+    pub fn key_file_access(mut self, key_file_access: KeyFileAccess) -> Self {
+        self.key_file_access = key_file_access;
         self
     }
 
-    /// Sets the store of the tool overrides.
+    /// Sets the store of the tool overrides; by default, they are held in memory. Overrides apply
+    /// to script tools, to `run_skill_script` and to scripts that `skills_run` starts.
     pub fn overrides(mut self, overrides: OverrideStore) -> Self {
         self.overrides = overrides;
         self
     }
 
-    /// Selects whether scripts without an operator override are tools.
-    pub fn default_script_state(mut self, new_scripts: DefaultScriptState) -> Self {
-        self.registry_options.default_script_state = new_scripts;
+    /// Selects whether scripts without an operator override are tools and can be run; by default,
+    /// they are and can.
+    pub fn default_script_state(mut self, state: DefaultScriptState) -> Self {
+        self.registry_options.default_script_state = state;
         self
     }
 
-    /// Selects what happens to the scripts of a skill whose `primaryEnv` is not set.
+    /// Selects what happens to the scripts of a skill whose `primaryEnv` is not set; by default, a
+    /// warning is reported and they remain tools.
     pub fn missing_env(mut self, missing_env: MissingEnv) -> Self {
         self.registry_options.missing_env = missing_env;
         self
     }
 
-    /// Opens the mounts and builds the tool set.
+    /// Opens the mounts and builds the tool set. Does not scan for skills. Performs blocking I/O.
     ///
     /// # Errors
     /// If a mount is invalid; if a writable mount overlaps a trusted root, unless skills may be
     /// written; if the drafts directory is not an untrusted root, or overlaps a mount or a trusted
     /// root; and if a mount contains the scratch directory of the runtime.
-    pub fn build(self) -> Result<ToolSet, ToolSetBuildError> {
-        let table = MountTable::new(self.workspace, self.mounts).map_err(Repr::from)?;
-        let trusted = canonical_roots(&self.runtime, Root::is_trusted);
-        if let Some(drafts) = self.drafts_dir.as_deref().map(canonicalize_existing) {
-            check_drafts_not_mounted(&drafts, &table)?;
-            check_drafts_root(
-                &drafts,
-                &trusted,
-                &canonical_roots(&self.runtime, |root| !root.is_trusted()),
-            )?;
-        }
-        if self.skill_writes != SkillWrites::All {
-            check_trusted_roots_not_writable(&trusted, &table)?;
-        }
-        check_scratch_not_mounted(
-            &canonicalize_existing(self.runtime.scratch_directory()),
-            &table,
-        )?;
-        let files = FileTools::new(self.runtime.clone(), table).drafts_dir(self.drafts_dir);
-        let files = Arc::new(
-            files
-                .protected_paths(
-                    self.protected_paths
-                        .iter()
-                        .map(|path| canonicalize_existing(path))
-                        .collect(),
-                )
-                .skill_writes(self.skill_writes)
-                .key_file_access(self.key_file_access),
-        );
+    pub fn build(mut self) -> Result<ToolSet, ToolSetBuildError> {
+        let table = MountTable::new(self.workspace.take(), std::mem::take(&mut self.mounts))
+            .map_err(Repr::from)?;
+        self.check_directories(&table)?;
+        let protected_paths = self
+            .protected_paths
+            .iter()
+            .map(|path| canonicalize_existing(path))
+            .collect();
+        let files = FileTools::new(self.runtime.clone(), table)
+            .drafts_dir(self.drafts_dir)
+            .protected_paths(protected_paths)
+            .skill_writes(self.skill_writes)
+            .key_file_access(self.key_file_access);
+        let files = Arc::new(files);
         let overrides = Arc::new(self.overrides);
-        let programs = Arc::new(ProgramTools {
+        let program_tools = Arc::new(ProgramTools {
             runtime: self.runtime.clone(),
             files: Arc::clone(&files),
             overrides: Arc::clone(&overrides),
             default_script_state: self.registry_options.default_script_state,
             sessions: SessionDirectories::default(),
         });
-        let scripts = Arc::new(ScriptScanner::new(
+        let script_scanner = Arc::new(ScriptScanner::new(
             self.runtime.clone(),
             Arc::clone(&files.catalog_cache),
             self.registry_options,
         ));
-        let knowledge = CatalogTools {
+        let catalog_tools = CatalogTools {
             runtime: self.runtime.clone(),
             files: Arc::clone(&files),
         };
-        let library = Publisher::new(self.runtime.clone(), Arc::clone(&files));
-        let (runtime, terms, boxes) = (self.runtime, self.registry_options, self.groups);
+        let publisher = Publisher::new(self.runtime.clone(), Arc::clone(&files));
         Ok(ToolSet {
             inner: Arc::new(Inner {
-                runtime,
+                runtime: self.runtime,
                 files,
-                catalog_tools: knowledge,
-                publisher: library,
-                program_tools: programs,
-                script_scanner: scripts,
+                catalog_tools,
+                publisher,
+                program_tools,
+                script_scanner,
                 overrides,
-                registry_options: terms,
-                groups: boxes,
+                registry_options: self.registry_options,
+                groups: self.groups,
             }),
         })
+    }
+
+    /// Rejects a configuration with which writes would bypass a restriction.
+    fn check_directories(&self, table: &MountTable) -> Result<(), Repr> {
+        let trusted = canonical_roots(&self.runtime, Root::is_trusted);
+        // Checked once here, since the configuration cannot change later.
+        if let Some(drafts) = self.drafts_dir.as_deref().map(canonicalize_existing) {
+            let untrusted = canonical_roots(&self.runtime, |root| !root.is_trusted());
+            check_drafts_not_mounted(&drafts, table)?;
+            check_drafts_root(&drafts, &trusted, &untrusted)?;
+        }
+        if self.skill_writes != SkillWrites::All {
+            check_trusted_roots_not_writable(&trusted, table)?;
+        }
+        check_scratch_not_mounted(
+            &canonicalize_existing(self.runtime.scratch_directory()),
+            table,
+        )
     }
 }
 
@@ -302,6 +343,8 @@ fn check_drafts_root(
     trusted: &[PathBuf],
     untrusted: &[PathBuf],
 ) -> Result<(), Repr> {
+    // Both directions: a trusted root inside the drafts directory would make new drafts trusted,
+    // too.
     if let Some(root) = trusted
         .iter()
         .find(|root| root.starts_with(drafts) || drafts.starts_with(root))

@@ -16,6 +16,25 @@ impl ToolSet {
     /// not accepted by every client, if its `SKILL.md` has a non-standard name, is a symlink or is
     /// ambiguous YAML, if it has more than 512 files or 16 MiB or is nested deeper than 8
     /// directories, or if its files cannot be read or change continuously. Performs blocking I/O.
+    ///
+    /// ```
+    /// use skills_tools::ToolSet;
+    /// use skills_tools::runtime::{Root, Scope, SkillRuntime};
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// # std::fs::create_dir_all(directory.path().join("greet/scripts"))?;
+    /// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nSay hello.\n")?;
+    /// # std::fs::write(directory.path().join("greet/scripts/hello.py"), "print('hello')\n")?;
+    /// let root = Root::new(directory.path(), Scope::Custom);
+    /// let runtime = SkillRuntime::builder().root(root).build();
+    /// let tools = ToolSet::builder(runtime).build()?;
+    /// let published = tools.published_skills();
+    /// let skill = &published.skills[0];
+    /// assert_eq!((skill.name(), skill.files().len()), ("greet", 2));
+    /// let content = tools.published_file("greet", "SKILL.md")?;
+    /// assert_eq!(content.file(), &skill.files()[0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn published_skills(&self) -> PublishedSkills {
         self.inner.publisher.publish_all(&self.catalog())
@@ -45,14 +64,15 @@ impl ToolSet {
         self.inner.publisher.read_file(&self.catalog(), name, path)
     }
 
-    /// Completes the name of a published skill. Performs blocking I/O.
+    /// Completes the name of a published skill, case-sensitively and in byte order; an empty prefix
+    /// lists all names. Performs blocking I/O.
     #[must_use]
     pub fn complete_skill(&self, prefix: &str) -> Completion {
         self.inner.publisher.complete_skill(&self.catalog(), prefix)
     }
 
-    /// Completes the path of a file of a published skill. Returns no values for other skills.
-    /// Performs blocking I/O.
+    /// Completes the path of a file of a published skill, case-sensitively and in byte order.
+    /// Returns no values for other skills. Performs blocking I/O.
     #[must_use]
     pub fn complete_path(&self, skill: &str, prefix: &str) -> Completion {
         self.inner

@@ -329,8 +329,8 @@ async fn an_approval_of_a_command_covers_its_arguments_and_input() {
     }
     let host = Host::new();
     host.skill("demo", "allowed-tools: Bash\n");
-    let asked = Arc::new(Mutex::new(Vec::new()));
-    let seen = Arc::clone(&asked);
+    let requests = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&requests);
     let approver = Arc::new(move |question: &ApprovalRequest| {
         seen.lock().unwrap().push(question.command.join(" "));
         ApprovalResponse::AllowAlways
@@ -364,7 +364,7 @@ async fn an_approval_of_a_command_covers_its_arguments_and_input() {
             .await
             .is_error
     );
-    insta::assert_snapshot!(asked.lock().unwrap().join("\n"), @r#"
+    insta::assert_snapshot!(requests.lock().unwrap().join("\n"), @r#"
     sh -c echo a | cat
     sh -c echo b | cat
     sh <<< "echo first"
@@ -485,8 +485,8 @@ async fn an_approval_for_a_session_does_not_apply_to_another() {
     let host = Host::new();
     host.skill("demo", "allowed-tools: Bash(ls:*)\n")
         .script("demo", "a.sh", "echo done\n");
-    let asked = Arc::new(Mutex::new(0));
-    let counted = Arc::clone(&asked);
+    let requests = Arc::new(Mutex::new(0));
+    let counted = Arc::clone(&requests);
     let approver = move |_: &ApprovalRequest| {
         *counted.lock().unwrap() += 1;
         ApprovalResponse::AllowSession
@@ -504,7 +504,7 @@ async fn an_approval_for_a_session_does_not_apply_to_another() {
         };
         let outcome = tools.call_in(name, arguments, &context).await;
         assert!(!outcome.is_error, "{name}: {}", outcome.text);
-        assert_eq!(*asked.lock().unwrap(), questions, "{name} {session:?}");
+        assert_eq!(*requests.lock().unwrap(), questions, "{name} {session:?}");
     };
     for name in ["skill__demo__a", "run_skill_script", "skills_run"] {
         check(Some("one"), name, 1).await;

@@ -43,14 +43,14 @@ fn every_tool_has_an_mcp_definition() {
 fn other_formats_have_the_same_content() {
     let host = host();
     let tools = host.tools();
-    let one = |flavour| tools.set.render(flavour).unwrap().pop().unwrap();
+    let one = |format| tools.set.render(format).unwrap().pop().unwrap();
     assert_json_snapshot!("openai", one(ToolFormat::OpenAi));
     assert_json_snapshot!("anthropic", one(ToolFormat::Anthropic));
     let all = definitions(&tools).len();
     assert_eq!(
-        [ToolFormat::Mcp, ToolFormat::OpenAi, ToolFormat::Anthropic].map(|flavour| tools
+        [ToolFormat::Mcp, ToolFormat::OpenAi, ToolFormat::Anthropic].map(|format| tools
             .set
-            .render(flavour)
+            .render(format)
             .unwrap()
             .len()),
         [all; 3]
@@ -97,11 +97,11 @@ fn schemas_and_names_are_valid() {
 fn equal_skills_have_equal_definitions() {
     let host = host();
     let tools = host.tools();
-    let told =
+    let rendered =
         |tools: &Tools| serde_json::to_string(&tools.set.render(ToolFormat::Mcp).unwrap()).unwrap();
-    let first = told(&tools);
-    assert_eq!(told(&tools), first);
-    assert_eq!(told(&host.tools()), first);
+    let first = rendered(&tools);
+    assert_eq!(rendered(&tools), first);
+    assert_eq!(rendered(&host.tools()), first);
 }
 
 #[test]
@@ -346,10 +346,10 @@ async fn an_unknown_tool_is_an_error_of_the_host() {
 #[tokio::test]
 async fn only_the_selected_tools_are_listed_and_callable() {
     let host = host();
-    let with = |boxes: &[ToolGroup]| {
+    let with = |groups: &[ToolGroup]| {
         host.wrap(
             host.builder(host.runtime())
-                .tool_groups(boxes.iter().copied())
+                .tool_groups(groups.iter().copied())
                 .build()
                 .unwrap(),
         )
@@ -370,14 +370,14 @@ async fn only_the_selected_tools_are_listed_and_callable() {
         names(&with(&[ToolGroup::ScriptTools])),
         "skill__demo__greet"
     );
-    let knowledge = with(&[ToolGroup::Catalog, ToolGroup::ScriptExecutor]);
+    let catalog_tools = with(&[ToolGroup::Catalog, ToolGroup::ScriptExecutor]);
     assert_eq!(
-        names(&knowledge),
+        names(&catalog_tools),
         "search_skills load_skill read_skill_resource run_skill_script"
     );
     for name in ["skills_ls", "skills_bash", "skill__demo__greet"] {
         assert!(
-            knowledge
+            catalog_tools
                 .set
                 .call(name, json!({}), &CallContext::default())
                 .await

@@ -117,13 +117,13 @@ impl Tools {
             .call(name, arguments.clone(), context)
             .await
             .unwrap();
-        let told = format!(
+        let output = format!(
             "{} {} {:?}",
             outcome.text, outcome.structured, outcome.files
         );
         assert!(
-            !told.contains(&self.host),
-            "{name} {arguments} contains a host path: {told}"
+            !output.contains(&self.host),
+            "{name} {arguments} contains a host path: {output}"
         );
         self.check_data(name, &outcome);
         outcome

@@ -7,13 +7,13 @@
 )]
 
 mod boundaries;
+mod catalog_tools;
 mod definitions;
 mod engine;
 mod escape;
 mod examples;
 mod files;
 mod fixture;
-mod knowledge;
 mod overrides;
 mod prompts;
 mod publication;

@@ -150,7 +150,7 @@ async fn overrides_are_merged_by_field() {
     let host = host();
     host.script("demo", "slow.py", "import time\ntime.sleep(600)\n");
     let set = process(&host);
-    let told = |set: &ToolSet| {
+    let description_of = |set: &ToolSet| {
         set.definitions()
             .unwrap()
             .into_iter()
@@ -158,16 +158,16 @@ async fn overrides_are_merged_by_field() {
             .unwrap()
             .description
     };
-    assert_eq!(told(&set), "Says a.");
+    assert_eq!(description_of(&set), "Says a.");
     set.set_override("skill__demo__a", describe("Does what A does."))
         .unwrap();
     turn_off(&set, "skill__demo__a");
     set.set_override("skill__demo__a", ToolOverride::enable())
         .unwrap();
-    assert_eq!(told(&process(&host)), "Does what A does.");
+    assert_eq!(description_of(&process(&host)), "Does what A does.");
     set.set_override("skill__demo__a", ToolOverride::default())
         .unwrap();
-    assert_eq!(told(&set), "Does what A does.");
+    assert_eq!(description_of(&set), "Does what A does.");
 
     let mut change = ToolOverride::default();
     change.timeout_ms = Some(1500);
@@ -232,9 +232,9 @@ fn the_file_is_accessible_by_its_owner_only() {
         (mode(file(&host)), mode(host.path("state/tools"))),
         (0o600, 0o700)
     );
-    let kept: serde_json::Value =
+    let stored: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(file(&host)).unwrap()).unwrap();
-    assert_eq!(kept["version"], 1);
+    assert_eq!(stored["version"], 1);
 }
 
 #[tokio::test]
@@ -315,8 +315,8 @@ fn concurrent_writers_keep_each_others_overrides() {
             scope.spawn(move || {
                 let set = process(host);
                 let name = format!("skill__demo__{letter}");
-                for turn in 0..20 {
-                    set.set_override(&name, describe(&format!("{letter} {turn}")))
+                for round in 0..20 {
+                    set.set_override(&name, describe(&format!("{letter} {round}")))
                         .unwrap();
                 }
             });
@@ -324,11 +324,11 @@ fn concurrent_writers_keep_each_others_overrides() {
     });
     let all = process(&host).definitions().unwrap();
     for letter in letters {
-        let told = all
+        let changed = all
             .iter()
             .find(|definition| definition.name == format!("skill__demo__{letter}"))
             .unwrap();
-        assert_eq!(told.description, format!("{letter} 19"));
+        assert_eq!(changed.description, format!("{letter} 19"));
     }
 }
 

@@ -32,14 +32,14 @@ fn user_invocable_skills_are_prompts() {
     let modes =
         ListingModes::default().with_rule(Selector::Name("off".to_owned()), ListingMode::Disabled);
     let set = host.builder(host.runtime().modes(modes)).build().unwrap();
-    let told: Vec<_> = set
+    let listed: Vec<_> = set
         .prompts()
         .into_iter()
         .map(|prompt| (prompt.name, prompt.argument_hint))
         .collect();
     let hint = Some("[file] [line]".to_owned());
     assert_eq!(
-        told,
+        listed,
         [
             ("manual".to_owned(), hint),
             ("plain".to_owned(), None),
@@ -98,10 +98,10 @@ fn a_prompt_has_the_text_and_the_request() {
 
 #[test]
 fn the_guide_names_the_enabled_tools() {
-    let guide = |boxes: &[ToolGroup]| {
+    let guide = |groups: &[ToolGroup]| {
         let builder = ToolSet::builder(SkillRuntime::builder().build());
         builder
-            .tool_groups(boxes.iter().copied())
+            .tool_groups(groups.iter().copied())
             .build()
             .unwrap()
             .guide()
@@ -114,11 +114,11 @@ fn the_guide_names_the_enabled_tools() {
     ]);
     assert!(all.len() < 2_500, "{}", all.len());
     insta::assert_snapshot!("guide", all);
-    let knowledge = guide(&[ToolGroup::Catalog]);
+    let catalog_guide = guide(&[ToolGroup::Catalog]);
     assert!(
-        knowledge.contains("`load_skill`")
-            && !knowledge.contains("skills_")
-            && !knowledge.contains("skill__"),
-        "{knowledge}"
+        catalog_guide.contains("`load_skill`")
+            && !catalog_guide.contains("skills_")
+            && !catalog_guide.contains("skill__"),
+        "{catalog_guide}"
     );
 }

@@ -190,11 +190,11 @@ fn omitted_files_cannot_be_read() {
         );
         assert_eq!(set.published_skill(name), None);
     }
-    let told = set
+    let message = set
         .published_file("demo", "a\u{202e}b")
         .unwrap_err()
         .to_string();
-    assert_eq!(told, "skill `demo` has no file 'a\\u{202e}b'");
+    assert_eq!(message, "skill `demo` has no file 'a\\u{202e}b'");
 }
 
 #[test]

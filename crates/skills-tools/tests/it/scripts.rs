@@ -246,12 +246,16 @@ fn descriptions_are_one_short_visible_line() {
         .as_str()
         .unwrap()
         .to_owned();
-    for (text, most) in [(&definition.description, 1024), (&argument, 300)] {
+    for (text, max_chars) in [(&definition.description, 1024), (&argument, 300)] {
         assert!(
             !text.contains(is_invisible) && !text.contains('\n'),
             "{text:?}"
         );
-        assert!(text.chars().count() <= most, "{}", text.chars().count());
+        assert!(
+            text.chars().count() <= max_chars,
+            "{}",
+            text.chars().count()
+        );
     }
     assert!(
         definition.description.starts_with("Adds."),

@@ -36,7 +36,7 @@ fn watch(tools: &Tools, quiet: Duration) -> Option<(WatchHandle, Receiver<()>)> 
     Some((watching, changes))
 }
 
-fn told(tools: &Tools) -> String {
+fn script_tool_names(tools: &Tools) -> String {
     let definitions = tools.set.definitions().unwrap();
     let names = definitions
         .iter()
@@ -47,7 +47,7 @@ fn told(tools: &Tools) -> String {
 
 /// Waits until these are the script tools.
 fn until(tools: &Tools, changes: &Receiver<()>, expected: &str) {
-    while told(tools) != expected {
+    while script_tool_names(tools) != expected {
         changes.recv_timeout(PATIENCE).unwrap();
     }
 }
@@ -60,7 +60,7 @@ fn changes_of_skills_and_scripts_are_reported() {
     let Some((watching, changes)) = watch(&tools, Duration::from_millis(20)) else {
         return;
     };
-    assert_eq!(told(&tools), "skill__demo__a");
+    assert_eq!(script_tool_names(&tools), "skill__demo__a");
     host.script("demo", "b.py", "print(2)\n");
     changes.recv_timeout(PATIENCE).unwrap();
     until(&tools, &changes, "skill__demo__a skill__demo__b");
@@ -114,7 +114,7 @@ async fn a_call_does_not_wait_for_the_scan_of_the_watcher() {
         until_skills(&tools, number).await;
     }
     drop(watching);
-    assert_eq!(told(&tools).split(' ').count(), 10);
+    assert_eq!(script_tool_names(&tools).split(' ').count(), 10);
 }
 
 /// Changes that no platform reports to a watcher of the roots are found nevertheless: edits through
@@ -202,7 +202,7 @@ async fn writes_of_the_tools_are_visible_immediately() {
                 .await
                 .is_error
         );
-        let names = told(&tools);
+        let names = script_tool_names(&tools);
         assert!(names.contains(&format!("skill__demo__s{round}")), "{names}");
         let text = format!("---\nname: demo\ndescription: Round {round}.\n---\n");
         assert!(
@@ -257,7 +257,7 @@ async fn no_call_relies_on_a_failed_watcher() {
     let host = Host::new();
     host.skill("demo", "");
     let tools = host.tools();
-    let (sender, told) = channel();
+    let (sender, changes) = channel();
     let mut options = WatchOptions::default();
     options.debounce = Duration::from_millis(20);
     // Values owned by the thread are dropped with it.
@@ -267,9 +267,9 @@ async fn no_call_relies_on_a_failed_watcher() {
     };
     let watching = tools.set.watch_with(options, changed);
     host.skill("more", "");
-    told.recv_timeout(PATIENCE).unwrap();
+    changes.recv_timeout(PATIENCE).unwrap();
     assert_eq!(
-        told.recv_timeout(PATIENCE),
+        changes.recv_timeout(PATIENCE),
         Err(RecvTimeoutError::Disconnected)
     );
     assert!(!watching.reports_events());
@@ -288,7 +288,7 @@ fn a_watcher_can_be_dropped_in_its_callback() {
     let host = Host::new();
     host.skill("demo", "");
     let tools = host.tools();
-    let (sender, told) = channel();
+    let (sender, changes) = channel();
     let handle = std::sync::Arc::new(std::sync::Mutex::new(None::<WatchHandle>));
     let of_thread = std::sync::Arc::clone(&handle);
     let mut options = WatchOptions::default();
@@ -299,7 +299,7 @@ fn a_watcher_can_be_dropped_in_its_callback() {
     };
     *handle.lock().unwrap() = Some(tools.set.watch_with(options, changed));
     host.skill("more", "").script("more", "a.py", "");
-    while told.recv_timeout(PATIENCE).is_ok() {}
+    while changes.recv_timeout(PATIENCE).is_ok() {}
     host.script("more", "b.py", "");
-    assert!(self::told(&tools).ends_with("skill__more__b"));
+    assert!(self::script_tool_names(&tools).ends_with("skill__more__b"));
 }

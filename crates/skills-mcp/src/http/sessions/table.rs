@@ -40,10 +40,10 @@ impl SessionQuota {
     /// If there are several principals, each can have half of the total, so that none takes all
     /// sessions.
     pub(super) fn new(all: usize, principals: usize) -> Self {
-        let most = if principals > 1 { all / 2 } else { all };
+        let max = if principals > 1 { all / 2 } else { all };
         Self {
             total: all,
-            max: most.max(1),
+            max: max.max(1),
             fair_share: (all / principals.max(1)).max(1),
         }
     }
@@ -65,28 +65,26 @@ impl SessionTable {
     pub(super) fn reserve(
         &mut self,
         principal: &Principal,
-        shares: SessionQuota,
+        quota: SessionQuota,
     ) -> Result<Option<SessionId>, Rejection> {
+        // Reservations count, so that concurrent clients cannot exceed the limit together.
         let all = self.sessions.len() + self.reserved.values().sum::<usize>();
         let own = self.count_for(principal);
-        let silent = if own < shares.max && all < shares.total {
+        let evicted = if own < quota.max && all < quota.total {
             None
         } else {
-            let own_silent = self.least_recently_used(|owner| owner == principal);
+            // A principal pays with its own sessions first.
+            let own_idle = self.least_recently_used(|owner| owner == principal);
             let others = || {
                 self.least_recently_used(|owner| {
-                    own < shares.max && self.count_for(owner) > shares.fair_share
+                    own < quota.max && self.count_for(owner) > quota.fair_share
                 })
             };
-            Some(
-                own_silent
-                    .or_else(others)
-                    .ok_or(Rejection::TooManySessions)?,
-            )
+            Some(own_idle.or_else(others).ok_or(Rejection::TooManySessions)?)
         };
-        self.remove(silent.iter());
+        self.remove(evicted.iter());
         *self.reserved.entry(principal.clone()).or_default() += 1;
-        Ok(silent)
+        Ok(evicted)
     }
 
     /// Releases a reservation.
@@ -118,6 +116,7 @@ impl SessionTable {
         let owned = self
             .sessions
             .get_mut(id)
+            // One error for both cases, so that ids of others cannot be probed.
             .filter(|owned| owned.principal == *principal)
             .ok_or(Rejection::SessionNotFound)?;
         if let Some(request) = request
@@ -152,13 +151,13 @@ impl SessionTable {
     }
 
     /// Returns the least recently used idle session of the principals that may lose one.
-    fn least_recently_used(&self, may_lose: impl Fn(&Principal) -> bool) -> Option<SessionId> {
-        let silent = self
+    fn least_recently_used(&self, is_candidate: impl Fn(&Principal) -> bool) -> Option<SessionId> {
+        // Sessions in use are never evicted, even if all are.
+        let idle = self
             .sessions
             .iter()
-            .filter(|(_, owned)| owned.active == 0 && may_lose(&owned.principal));
-        silent
-            .min_by_key(|(_, owned)| owned.last_used)
+            .filter(|(_, owned)| owned.active == 0 && is_candidate(&owned.principal));
+        idle.min_by_key(|(_, owned)| owned.last_used)
             .map(|(id, _)| id.clone())
     }
 }
@@ -168,20 +167,20 @@ mod tests {
     use super::*;
 
     /// Lets principals start sessions in turn, and returns whose session was evicted each time.
-    fn check(all: usize, principals: usize, turns: &[&str]) -> Vec<String> {
-        let (mut table, shares) = (SessionTable::default(), SessionQuota::new(all, principals));
-        let mut begin = |(number, name): (usize, &&str)| {
+    fn check(all: usize, principals: usize, names: &[&str]) -> Vec<String> {
+        let (mut table, quota) = (SessionTable::default(), SessionQuota::new(all, principals));
+        let mut start_session = |(number, name): (usize, &&str)| {
             let principal = Principal::new(name);
-            let gone = match table.reserve(&principal, shares) {
+            let evicted = match table.reserve(&principal, quota) {
                 Ok(None) => String::new(),
-                Ok(Some(gone)) => gone.to_string(),
-                Err(_) => return "refused".to_owned(),
+                Ok(Some(evicted)) => evicted.to_string(),
+                Err(_) => return "rejected".to_owned(),
             };
             table.insert(format!("{name}{number}").into(), &principal);
             table.release(&principal);
-            gone
+            evicted
         };
-        turns.iter().enumerate().map(&mut begin).collect()
+        names.iter().enumerate().map(&mut start_session).collect()
     }
 
     #[test]
@@ -210,7 +209,7 @@ mod tests {
 
     #[test]
     fn sessions_within_a_fair_share_are_kept() {
-        assert_eq!(check(2, 3, &["a", "b", "c"]), ["", "", "refused"]);
+        assert_eq!(check(2, 3, &["a", "b", "c"]), ["", "", "rejected"]);
     }
 
     #[test]

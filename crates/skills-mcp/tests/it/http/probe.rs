@@ -100,7 +100,7 @@ pub(super) struct Server {
     pub(super) address: SocketAddr,
     pub(super) probe: Probe,
     stop: oneshot::Sender<()>,
-    hurry: oneshot::Sender<()>,
+    abort: oneshot::Sender<()>,
     task: JoinHandle<Result<(), HttpError>>,
 }
 
@@ -116,18 +116,19 @@ impl Server {
             let probe = probe.clone();
             move || probe.clone()
         };
-        let (hurry, hurried) = oneshot::channel();
-        let told = async |told: oneshot::Receiver<()>| {
-            if told.await.is_err() {
+        let (abort, aborted) = oneshot::channel();
+        let received = async |signal: oneshot::Receiver<()>| {
+            if signal.await.is_err() {
                 std::future::pending().await
             }
         };
-        let task = tokio::spawn(bound.serve_with_shutdown(handlers, told(stopped), told(hurried)));
+        let task =
+            tokio::spawn(bound.serve_with_shutdown(handlers, received(stopped), received(aborted)));
         Self {
             address,
             probe,
             stop,
-            hurry,
+            abort,
             task,
         }
     }
@@ -145,11 +146,11 @@ impl Server {
     }
 
     /// Stops the server, and returns the trigger of the immediate shutdown.
-    pub(super) fn stop_without_hurry(
+    pub(super) fn stop_gracefully(
         self,
     ) -> (oneshot::Sender<()>, JoinHandle<Result<(), HttpError>>) {
         self.stop.send(()).unwrap();
-        (self.hurry, self.task)
+        (self.abort, self.task)
     }
 }
 

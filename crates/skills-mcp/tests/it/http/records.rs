@@ -133,7 +133,7 @@ async fn each_request_is_logged_once_without_secrets() {
         .filter(|line| line.starts_with("http::access_log "))
         .map(String::as_str)
         .collect();
-    let told = [
+    let expected = [
         r#"http::access_log message=request method="GET" path="/healthz" status=200"#.to_owned(),
         r#"http::access_log message=request method="other" path="other" status=404"#.to_owned(),
         r#"http::access_log message=request method="POST" path="/mcp" status=401"#.to_owned(),
@@ -145,7 +145,7 @@ async fn each_request_is_logged_once_without_secrets() {
         r#"http::access_log message=request method="POST" path="/mcp" principal="ci""#.to_owned(),
     ];
     assert_eq!(
-        requests, told,
+        requests, expected,
         "the last one has no status, since its client disconnected"
     );
     for line in own {

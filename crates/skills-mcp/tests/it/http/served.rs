@@ -63,7 +63,7 @@ async fn request_state_is_accepted_by_any_server_for_its_caller_only() {
     for _ in 0..2 {
         let server = Server::builder(host.tools(&[]))
             .request_state_key([7; 32])
-            .replay_cache(DirectoryReplayCache::new(host.path("spent")))
+            .replay_cache(DirectoryReplayCache::new(host.path("replays")))
             .multi_user();
         addresses.push(serve(server.build().unwrap(), &tokens).await);
     }
@@ -78,22 +78,22 @@ async fn request_state_is_accepted_by_any_server_for_its_caller_only() {
         json!({"name": "skills_run", "arguments": {"name": "greet", "command": "sh scripts/hello.sh"}}),
         json!({"name": "run_skill_script", "arguments": {"skill_name": "greet", "script_name": "hello.sh"}}),
     ] {
-        let asked = by(&tokens[0], call(tool.clone()))
+        let prompt = by(&tokens[0], call(tool.clone()))
             .send(addresses[0])
             .await
             .message();
         assert_eq!(
-            asked["result"]["resultType"], "input_required",
-            "{tool}: {asked}"
+            prompt["result"]["resultType"], "input_required",
+            "{tool}: {prompt}"
         );
-        let offered = &asked["result"]["inputRequests"]["permission"]["params"]["requestedSchema"]
+        let offered = &prompt["result"]["inputRequests"]["permission"]["params"]["requestedSchema"]
             ["properties"]["decision"]["enum"];
         assert_eq!(
             offered,
             &json!(["allow_once", "deny"]),
             "there is no session, and there are several users"
         );
-        let answered = call(with_answer(tool.clone(), &asked["result"]["requestState"]));
+        let answered = call(with_answer(tool.clone(), &prompt["result"]["requestState"]));
         assert_eq!(
             by(&tokens[1], answered.clone())
                 .send(addresses[1])
@@ -145,12 +145,12 @@ async fn a_client_with_a_session_is_prompted_on_the_stream_of_its_call() {
         let mut calling = Open::send(address, &call.bytes()).await;
         if !decision.is_empty() {
             let seen = calling.until("\"requestedSchema\"").await;
-            let asked: Value = seen
+            let prompt: Value = seen
                 .lines()
                 .rev()
                 .find_map(|line| serde_json::from_str(line.strip_prefix("data:")?.trim()).ok())
                 .unwrap();
-            let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept", "content": {"decision": decision}}});
+            let answer = json!({"jsonrpc": "2.0", "id": prompt["id"], "result": {"action": "accept", "content": {"decision": decision}}});
             assert_eq!(post(answer).send(address).await.status(), 202);
         }
         let ran = calling.rest().await;

@@ -159,9 +159,12 @@ async fn idle_sessions_are_evicted() {
             .status(),
         404
     );
-    for kept in [&first, &third] {
+    for remaining in [&first, &third] {
         assert_eq!(
-            call(kept, "whoami", 2).send(server.address).await.status(),
+            call(remaining, "whoami", 2)
+                .send(server.address)
+                .await
+                .status(),
             200
         );
     }

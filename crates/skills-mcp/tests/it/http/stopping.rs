@@ -147,12 +147,12 @@ async fn a_shutdown_can_be_accelerated() {
     let (address, probe) = (server.address, server.probe.clone());
     let waiting = Open::send(address, &Call::tool("wait").bytes()).await;
     heard(&probe.started).await;
-    let (hurry, stopped) = server.stop_without_hurry();
+    let (abort, stopped) = server.stop_gracefully();
     while TcpStream::connect(address).await.is_ok() {
         tokio::task::yield_now().await;
     }
     assert!(!stopped.is_finished(), "until then it waits");
-    hurry.send(()).unwrap();
+    abort.send(()).unwrap();
     heard(&probe.cancelled).await;
     assert_eq!(waiting.rest().await.status(), 503);
     timeout(PATIENCE, stopped)
@@ -163,7 +163,7 @@ async fn a_shutdown_can_be_accelerated() {
 }
 
 #[tokio::test]
-async fn hurry_without_stop_has_no_effect() {
+async fn an_abort_without_stop_has_no_effect() {
     let bound = HttpServer::new("127.0.0.1:0".parse().unwrap())
         .bind()
         .await

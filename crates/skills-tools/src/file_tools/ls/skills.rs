@@ -22,13 +22,15 @@ impl FileTools {
         let start = cursor.map_or(Ok(0), |cursor| {
             cursor.parse::<usize>().map_err(|_| invalid_cursor())
         })?;
-        let used = catalog.entries().iter().skip(start).map(active_row);
-        let unused = catalog
+        let active_rows = catalog.entries().iter().skip(start).map(active_row);
+        let inactive_rows = catalog
             .inactive()
             .iter()
+            // Active skills come first; the offset counts both lists as one.
             .skip(start.saturating_sub(catalog.entries().len()))
             .map(|inactive| self.inactive_row(inactive));
-        let (lines, entries): (Vec<String>, Vec<Value>) = used.chain(unused).take(limit).unzip();
+        let (lines, entries): (Vec<String>, Vec<Value>) =
+            active_rows.chain(inactive_rows).take(limit).unzip();
         let next = Some(start.saturating_add(entries.len()))
             .filter(|next| *next < total && !entries.is_empty())
             .map(|next| next.to_string());
@@ -55,6 +57,7 @@ impl FileTools {
         } else {
             String::new()
         };
+        // The reason by its code, since its text can contain host paths.
         let line = match is_draft {
             true => format!("{}  [draft, not accepted]", skill_line(entry, &description)),
             false => format!("\n  {}/  [inactive: {}]", entry.name(), reason.code()),
@@ -105,6 +108,7 @@ fn display_description(entry: &Entry) -> String {
         let space = if line.is_empty() { "" } else { " " };
         for c in space
             .chars()
+            // The description is untrusted and could hide instructions from the user.
             .chain(word.chars().filter(|c| !is_invisible(*c)))
             .take(left)
         {

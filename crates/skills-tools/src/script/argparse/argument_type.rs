@@ -15,67 +15,74 @@ pub(super) struct ArgumentType {
 
 impl ArgumentType {
     /// Interprets an option. Returns `None` if its values cannot be passed as data.
-    pub(super) fn option(call: &Call<'_, '_>, action: Option<&str>, word: &str) -> Option<Self> {
-        let word = word.to_owned();
+    pub(super) fn option(
+        call: &Call<'_, '_>,
+        action: Option<&str>,
+        option_string: &str,
+    ) -> Option<Self> {
+        if let Some(flag) = Self::flag(call, action, option_string) {
+            return Some(flag);
+        }
+        if !matches!(action, None | Some("store" | "extend" | "append")) {
+            return None;
+        }
+        let option_string = option_string.to_owned();
+        match (parse_nargs(call)?, action) {
+            (Nargs::One | Nargs::Optional, Some("append")) => {
+                Some(value_list(call, ArgumentStyle::Option(option_string), None))
+            }
+            (Nargs::One | Nargs::Optional, _) if call.keyword_name("type") == Some("bool") => {
+                Some(ArgumentType {
+                    json_type: JsonType::Boolean,
+                    style: ArgumentStyle::EmptyIsFalse(option_string),
+                    keywords: Map::new(),
+                })
+            }
+            (Nargs::One | Nargs::Optional, _) => {
+                Some(single_value(call, ArgumentStyle::Option(option_string)))
+            }
+            // The value would be a list of lists.
+            (Nargs::Many { .. }, Some("append")) => None,
+            (Nargs::Many { min, max }, _) => Some(value_list(
+                call,
+                ArgumentStyle::ManyValues {
+                    option: option_string,
+                    min,
+                },
+                max,
+            )),
+        }
+    }
+
+    /// Interprets an option without a value. Returns `None` if its action takes values or is
+    /// unknown.
+    fn flag(call: &Call<'_, '_>, action: Option<&str>, option_string: &str) -> Option<Self> {
         let flag = |when, otherwise| ArgumentType {
             json_type: JsonType::Boolean,
             style: ArgumentStyle::Flag {
-                option: word.clone(),
+                option: option_string.to_owned(),
                 when,
                 otherwise,
             },
             keywords: Map::new(),
         };
         match action {
-            Some("store_true" | "count" | "store_const" | "append_const") => {
-                return Some(flag(true, None));
-            }
+            Some("store_true" | "count" | "store_const" | "append_const") => Some(flag(true, None)),
             // `--no-color` with `dest="color"` is passed for false; without `dest`, the option
             // itself is the property.
             Some("store_false") if call.keyword_text("dest").is_some() => {
                 let mut flag = flag(false, None);
                 flag.keywords.insert("default".to_owned(), true.into());
-                return Some(flag);
+                Some(flag)
             }
-            Some("store_false") => return Some(flag(true, None)),
+            Some("store_false") => Some(flag(true, None)),
             None if call.keyword_name("action") == Some("BooleanOptionalAction") => {
-                return Some(flag(
-                    true,
-                    word.strip_prefix("--").map(|bare| format!("--no-{bare}")),
-                ));
+                let otherwise = option_string
+                    .strip_prefix("--")
+                    .map(|bare| format!("--no-{bare}"));
+                Some(flag(true, otherwise))
             }
-            None | Some("store" | "extend" | "append") => {}
-            Some(_) => return None,
-        }
-        match (parse_nargs(call)?, action) {
-            (Nargs::One | Nargs::Optional, Some("append")) => {
-                Some(value_list(call, ArgumentStyle::Option(word), None))
-            }
-            (Nargs::One | Nargs::Optional, _) if call.keyword_name("type") == Some("bool") => {
-                Some(ArgumentType {
-                    json_type: JsonType::Boolean,
-                    style: ArgumentStyle::EmptyIsFalse(word),
-                    keywords: Map::new(),
-                })
-            }
-            (Nargs::One | Nargs::Optional, _) => {
-                Some(single_value(call, ArgumentStyle::Option(word)))
-            }
-            (Nargs::Many { .. }, Some("append")) => None,
-            (
-                Nargs::Many {
-                    min: least,
-                    max: most,
-                },
-                _,
-            ) => Some(value_list(
-                call,
-                ArgumentStyle::ManyValues {
-                    option: word,
-                    min: least,
-                },
-                most,
-            )),
+            _ => None,
         }
     }
 
@@ -87,16 +94,13 @@ impl ArgumentType {
         Some(match parse_nargs(call)? {
             Nargs::One => single_value(call, ArgumentStyle::Positional { min: 1, max: 1 }),
             Nargs::Optional => single_value(call, ArgumentStyle::Positional { min: 0, max: 1 }),
-            Nargs::Many {
-                min: least,
-                max: most,
-            } => value_list(
+            Nargs::Many { min, max } => value_list(
                 call,
                 ArgumentStyle::Positional {
-                    min: least,
-                    max: most.unwrap_or(usize::MAX),
+                    min,
+                    max: max.unwrap_or(usize::MAX),
                 },
-                most,
+                max,
             ),
         })
     }
@@ -125,6 +129,7 @@ fn parse_nargs(call: &Call<'_, '_>) -> Option<Nargs> {
         (Some("?"), _) => Some(Nargs::Optional),
         (Some("*"), _) => Some(Nargs::Many { min: 0, max: None }),
         (Some("+"), _) => Some(Nargs::Many { min: 1, max: None }),
+        // A huge number would make the schema useless.
         (_, Some(count @ 1..=MAX_ARGUMENTS)) => Some(Nargs::Many {
             min: count,
             max: Some(count),
@@ -133,30 +138,30 @@ fn parse_nargs(call: &Call<'_, '_>) -> Option<Nargs> {
     }
 }
 
-fn single_value(call: &Call<'_, '_>, form: ArgumentStyle) -> ArgumentType {
+fn single_value(call: &Call<'_, '_>, style: ArgumentStyle) -> ArgumentType {
     let mut keywords = Map::new();
     if let Some(choices) = enum_choices(call) {
         keywords.insert("enum".to_owned(), choices);
     }
     ArgumentType {
         json_type: json_type(call),
-        style: form,
+        style,
         keywords,
     }
 }
 
-fn value_list(call: &Call<'_, '_>, form: ArgumentStyle, most: Option<usize>) -> ArgumentType {
+fn value_list(call: &Call<'_, '_>, style: ArgumentStyle, max: Option<usize>) -> ArgumentType {
     let mut items = Map::from_iter([("type".to_owned(), json_type(call).as_str().into())]);
     if let Some(choices) = enum_choices(call) {
         items.insert("enum".to_owned(), choices);
     }
     let mut keywords = Map::from_iter([("items".to_owned(), Value::Object(items))]);
-    if let Some(most) = most {
-        keywords.insert("maxItems".to_owned(), json!(most));
+    if let Some(max) = max {
+        keywords.insert("maxItems".to_owned(), json!(max));
     }
     ArgumentType {
         json_type: JsonType::Array,
-        style: form,
+        style,
         keywords,
     }
 }

@@ -40,6 +40,7 @@ impl<'t, 'a> Call<'t, 'a> {
             keywords: Vec::new(),
         };
         let mut depth = 0_usize;
+        // Commas inside brackets belong to the value.
         let parts = tokens.split(|token| {
             match token {
                 Token::Symbol('(' | '[' | '{') => depth += 1,

@@ -52,6 +52,7 @@ fn parse_items<'t, 'a>(
     close: char,
     depth: usize,
 ) -> Option<(Value, &'t [Token<'a>])> {
+    // Source is untrusted, and the parser is recursive.
     let depth = depth.checked_sub(1)?;
     let mut values = Vec::new();
     let mut comma = false;
@@ -65,6 +66,7 @@ fn parse_items<'t, 'a>(
             } else {
                 Value::Array(values)
             };
+            // `{}` is an empty dictionary, not a set.
             return (close != '}' || value != Value::Array(Vec::new())).then_some((value, rest));
         }
         if !values.is_empty() && !comma {
@@ -78,6 +80,7 @@ fn parse_items<'t, 'a>(
 }
 
 fn parse_number(written: &str, sign: &str) -> Option<Number> {
+    // Python allows `_` between digits.
     let plain = written.replace('_', "");
     let radix = |prefix: [&str; 2], radix| {
         let digits = prefix

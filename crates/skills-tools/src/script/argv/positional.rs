@@ -9,47 +9,50 @@ use super::{ArgvBuilder, ArgvError, to_word};
 pub(super) fn push_positionals<'a>(
     given: &Map<String, Value>,
     arguments: &'a [Argument],
-    words: &mut ArgvBuilder<'a>,
+    builder: &mut ArgvBuilder<'a>,
 ) -> Result<(), ArgvError> {
-    let places: Vec<PositionalArgument<'_>> = arguments
+    let positionals: Vec<PositionalArgument<'_>> = arguments
         .iter()
         .filter_map(|argument| PositionalArgument::try_new(argument, given.get(&argument.name)))
         .collect();
-    let mut left: usize = places.iter().map(|place| place.words.len()).sum();
-    if left == 0 {
+    let mut remaining: usize = positionals
+        .iter()
+        .map(|positional| positional.words.len())
+        .sum();
+    if remaining == 0 {
         return Ok(());
     }
     // Each argument takes as many words as leave the minimum for the later ones.
-    let mut later: usize = places.iter().map(|place| place.min).sum();
-    for place in &places {
-        later -= place.min;
-        let taken = left.saturating_sub(later).min(place.max);
-        if taken != place.words.len() || taken < place.min {
+    let mut later: usize = positionals.iter().map(|positional| positional.min).sum();
+    for positional in &positionals {
+        later -= positional.min;
+        let count = remaining.saturating_sub(later).min(positional.max);
+        if count != positional.words.len() || count < positional.min {
             return Err(ArgvError::Ambiguous {
-                argument: place.argument.to_owned(),
+                argument: positional.argument.to_owned(),
             });
         }
-        left -= taken;
+        remaining -= count;
     }
-    let starts_with_hyphen = places
+    let starts_with_hyphen = positionals
         .iter()
-        .flat_map(|place| &place.words)
+        .flat_map(|positional| &positional.words)
         .any(|word| word.starts_with('-'));
-    if starts_with_hyphen || words.has_open_option {
-        words.push("--".to_owned())?;
+    if starts_with_hyphen || builder.has_open_option {
+        builder.push("--".to_owned())?;
     }
-    for place in places {
-        words.argument = place.argument;
+    for positional in positionals {
+        builder.argument = positional.argument;
         // argparse removes the first `--` of each positional argument, in some versions everywhere.
-        if place.words.iter().any(|word| word == "--") {
+        if positional.words.iter().any(|word| word == "--") {
             return Err(ArgvError::LeadingHyphen {
-                argument: place.argument.to_owned(),
+                argument: positional.argument.to_owned(),
             });
         }
-        place
+        positional
             .words
             .into_iter()
-            .try_for_each(|word| words.push(word))?;
+            .try_for_each(|word| builder.push(word))?;
     }
     Ok(())
 }
@@ -64,11 +67,7 @@ struct PositionalArgument<'a> {
 
 impl<'a> PositionalArgument<'a> {
     fn try_new(argument: &'a Argument, value: Option<&Value>) -> Option<Self> {
-        let ArgumentStyle::Positional {
-            min: least,
-            max: most,
-        } = argument.style
-        else {
+        let ArgumentStyle::Positional { min, max } = argument.style else {
             return None;
         };
         let words = match value {
@@ -78,8 +77,8 @@ impl<'a> PositionalArgument<'a> {
         };
         Some(Self {
             argument: &argument.name,
-            min: least,
-            max: most,
+            min,
+            max,
             words,
         })
     }

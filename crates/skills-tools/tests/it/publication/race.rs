@@ -12,7 +12,7 @@ use super::{read, set, sha256};
 use crate::fixture::Host;
 
 /// Minimum number of captures and reads, and of changes meanwhile.
-const LOOKS: usize = 1_000;
+const ATTEMPTS: usize = 1_000;
 const CHANGES: usize = 1_000;
 /// Timeout until both happened often enough: on a busy machine, one side may not run for some time.
 const PATIENCE: usize = 1_000;
@@ -27,10 +27,11 @@ fn while_changing(change: impl Fn(usize) + Sync, look: impl Fn()) {
             }
         });
         let _stopping = Stopping(&stop);
-        let done = |looks: &usize| *looks >= LOOKS && changes.load(Ordering::Relaxed) >= CHANGES;
-        let looks = (0..LOOKS * PATIENCE).inspect(|_| look()).find(done);
+        let done =
+            |attempts: &usize| *attempts >= ATTEMPTS && changes.load(Ordering::Relaxed) >= CHANGES;
+        let attempts = (0..ATTEMPTS * PATIENCE).inspect(|_| look()).find(done);
         assert!(
-            looks.is_some(),
+            attempts.is_some(),
             "{} changes",
             changes.load(Ordering::Relaxed)
         );

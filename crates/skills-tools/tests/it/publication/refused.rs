@@ -21,9 +21,12 @@ fn notes(host: &Host, runtime: skills_runtime::Builder) -> String {
         .map(|skill| skill.name())
         .collect();
     assert_eq!(names, ["good"]);
-    let told = publications.warnings.join("\n");
-    assert!(!told.contains(&*host.path("").to_string_lossy()), "{told}");
-    told
+    let warnings = publications.warnings.join("\n");
+    assert!(
+        !warnings.contains(&*host.path("").to_string_lossy()),
+        "{warnings}"
+    );
+    warnings
 }
 
 #[test]

@@ -29,7 +29,7 @@ async fn a_command_starts_in_its_working_directory() {
     }
     let host = host();
     let tools = host.allowing(&["spawn:pwd"]);
-    for (cwd, place) in [
+    for (cwd, directory) in [
         ("", "/workspace"),
         (".", "/workspace"),
         ("workspace", "/workspace"),
@@ -41,7 +41,7 @@ async fn a_command_starts_in_its_working_directory() {
         ("skills/kit", "/skills/kit"),
         ("/skills/kit", "/skills/kit"),
     ] {
-        assert_eq!(bash(&tools, "pwd", cwd).await.text, place, "{cwd:?}");
+        assert_eq!(bash(&tools, "pwd", cwd).await.text, directory, "{cwd:?}");
     }
 }
 

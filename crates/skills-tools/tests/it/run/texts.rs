@@ -136,7 +136,7 @@ async fn unknown_names_get_suggestions() {
 async fn a_denial_tells_whether_an_approval_could_allow_the_run() {
     let host = kit(&[("show.py", SHOW)]);
     let tools = host.tools();
-    let told = |outcome: ToolOutput| {
+    let text = |outcome: ToolOutput| {
         format!(
             "{} {}\n{}",
             outcome.code().unwrap(),
@@ -144,41 +144,41 @@ async fn a_denial_tells_whether_an_approval_could_allow_the_run() {
             outcome.text
         )
     };
-    assert_snapshot!(told(run(&tools, "ls -l").await), @"
+    assert_snapshot!(text(run(&tools, "ls -l").await), @"
     approval_required true
     Error: permission denied: spawn `ls` (requested by the caller): no rule allows it and no approver is available
     Hint: ask the user to allow it, then retry
     ");
-    assert_snapshot!(told(bash(&tools, "ls -l", "").await), @"
+    assert_snapshot!(text(bash(&tools, "ls -l", "").await), @"
     approval_required true
     Error: permission denied: spawn `ls` (requested by the caller): no rule allows it and no approver is available
     Hint: ask the user to allow it, then retry
     ");
-    assert_snapshot!(told(bash(&tools, "ls | wc", "").await), @"
+    assert_snapshot!(text(bash(&tools, "ls | wc", "").await), @"
     approval_required true
     Error: permission denied: spawn any program (requested by the caller): no rule allows it and no approver is available
     Hint: ask the user to allow it, then retry
     ");
     let network =
         json!({"name": "kit", "command": "scripts/show.py", "network": ["api.example.com"]});
-    assert_snapshot!(told(tools.call("skills_run", network).await), @"
+    assert_snapshot!(text(tools.call("skills_run", network).await), @"
     approval_required true
     Error: permission denied: connect to `api.example.com` (requested by the caller): no rule allows it and no approver is available
     Hint: ask the user to allow it, then retry
     ");
     let network = json!({"command": "ls", "network": ["not a host"]});
-    assert_snapshot!(told(tools.call("skills_bash", network).await), @"
+    assert_snapshot!(text(tools.call("skills_bash", network).await), @"
     invalid_arguments false
     Error: invalid `network`: invalid host `not a host`: expected `api.example.com`, `*.example.com` or `*`, without scheme, port and path
     ");
     let deny = Rule::parse(Effect::Deny, RuleSource::User, "spawn:ls").unwrap();
     let tools = host.tools_with(Policy::default().rule(deny));
-    assert_snapshot!(told(run(&tools, "ls -l").await), @"
+    assert_snapshot!(text(run(&tools, "ls -l").await), @"
     denied_by_policy false
     Error: permission denied: spawn `ls` (requested by the caller): denied by rule `deny spawn:ls (user)`
     Hint: do not retry; use another approach
     ");
-    assert_snapshot!(told(bash(&tools, "ls -l", "").await), @"
+    assert_snapshot!(text(bash(&tools, "ls -l", "").await), @"
     denied_by_policy false
     Error: permission denied: spawn `ls` (requested by the caller): denied by rule `deny spawn:ls (user)`
     Hint: do not retry; use another approach

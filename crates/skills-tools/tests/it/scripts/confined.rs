@@ -177,16 +177,16 @@ async fn declared_keys_are_passed_if_allowed_and_redacted() {
         "{}",
         allowed.text
     );
-    let asked = run(&with_keys(&host, &[]), json!({})).await;
+    let output = run(&with_keys(&host, &[]), json!({})).await;
     assert!(
-        !asked.text.contains("token"),
+        !output.text.contains("token"),
         "without a rule: {}",
-        asked.text
+        output.text
     );
     assert!(
-        asked.has_code(ToolErrorCode::ApprovalRequired),
+        output.has_code(ToolErrorCode::ApprovalRequired),
         "{}",
-        asked.text
+        output.text
     );
 }
 
@@ -295,9 +295,9 @@ async fn a_session_that_exceeds_its_quota_is_stopped() {
     }
     let source = "import sys\nif 'fill' in sys.stdin.read():\n    n = 0\n    while True:\n        open(str(n), 'wb').write(b'x' * 100_000)\n        n += 1\nprint('done')\n";
     let host = host("", "main.py", source);
-    let mut most = ResourceLimits::default_ceiling();
-    most.scratch_bytes = 8 << 20;
-    let tools = host.tools_with(Policy::default().with_ceiling(most));
+    let mut ceiling = ResourceLimits::default_ceiling();
+    ceiling.scratch_bytes = 8 << 20;
+    let tools = host.tools_with(Policy::default().with_ceiling(ceiling));
     let (one, two) = (
         CallContext::default().session("one"),
         CallContext::default().session("two"),

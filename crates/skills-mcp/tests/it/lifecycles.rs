@@ -8,14 +8,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::client::{Client, Era};
+use crate::client::{Client, Lifecycle};
 use crate::fixture::Host;
 
 #[tokio::test]
 async fn initialization_returns_server_info_and_capabilities() {
     let host = Host::new();
     let server = host.server(&[]);
-    let mut new = Client::connect(&server, Era::New, json!({})).await;
+    let mut new = Client::connect(&server, Lifecycle::Stateless, json!({})).await;
     let discovered = new.ok("server/discover", json!({})).await;
     let capabilities = json!({
         "completions": {},
@@ -39,14 +39,17 @@ async fn initialization_returns_server_info_and_capabilities() {
     assert_eq!(discovered["cacheScope"], "private");
     assert!(discovered["instructions"].as_str().unwrap().len() < 1_000);
 
-    for (asked, expected) in [
+    for (requested, expected) in [
         ("2025-11-25", "2025-11-25"),
         ("2024-11-05", "2024-11-05"),
         ("1999-01-01", "2025-11-25"),
     ] {
-        let (mut old, _) = (Client::connect(&server, Era::New, json!({})).await, ());
+        let (mut old, _) = (
+            Client::connect(&server, Lifecycle::Stateless, json!({})).await,
+            (),
+        );
         old.write(&json!({"jsonrpc": "2.0", "id": 99, "method": "initialize", "params": {
-            "protocolVersion": asked, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"},
+            "protocolVersion": requested, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"},
         }}))
         .await;
         let greeted = old.answer_to(99).await;
@@ -66,14 +69,18 @@ async fn tools_have_titles_schemas_and_annotations_in_both_lifecycles() {
     );
     let server = host.server(&[]);
     let mut lists = Vec::new();
-    for era in [Era::Old, Era::New] {
-        let mut client = Client::connect(&server, era, json!({})).await;
+    for lifecycle in [Lifecycle::Legacy, Lifecycle::Stateless] {
+        let mut client = Client::connect(&server, lifecycle, json!({})).await;
         let listed = client.ok("tools/list", json!({})).await;
-        assert_eq!(listed.get("ttlMs").is_some(), era == Era::New, "{era:?}");
+        assert_eq!(
+            listed.get("ttlMs").is_some(),
+            lifecycle == Lifecycle::Stateless,
+            "{lifecycle:?}"
+        );
         assert_eq!(
             listed.get("resultType").is_some(),
-            era == Era::New,
-            "{era:?}"
+            lifecycle == Lifecycle::Stateless,
+            "{lifecycle:?}"
         );
         lists.push(listed["tools"].clone());
     }
@@ -124,7 +131,7 @@ async fn very_many_tools_are_paged() {
         );
     }
     let server = host.server(&[]);
-    let mut client = Client::connect(&server, Era::New, json!({})).await;
+    let mut client = Client::connect(&server, Lifecycle::Stateless, json!({})).await;
     let (mut names, mut params, mut pages) = (std::collections::BTreeSet::new(), json!({}), 0);
     loop {
         let page = client.ok("tools/list", params).await;
@@ -158,7 +165,7 @@ async fn very_many_tools_are_paged() {
 async fn a_stateless_request_names_its_protocol_version() {
     let host = Host::new();
     let server = host.server(&[]);
-    let mut client = Client::connect(&server, Era::New, json!({})).await;
+    let mut client = Client::connect(&server, Lifecycle::Stateless, json!({})).await;
     client
         .write(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}))
         .await;
@@ -180,7 +187,7 @@ async fn a_stateless_request_names_its_protocol_version() {
 async fn every_request_is_answered() {
     let host = Host::new();
     let server = host.server(&[]);
-    let mut client = Client::connect(&server, Era::Old, json!({})).await;
+    let mut client = Client::connect(&server, Lifecycle::Legacy, json!({})).await;
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     for (id, request, code) in [
         (
@@ -266,7 +273,7 @@ async fn every_request_is_answered() {
 async fn messages_before_initialization_are_ignored() {
     let host = Host::new();
     let server = host.server(&[]);
-    let mut client = Client::connect(&server, Era::New, json!({})).await;
+    let mut client = Client::connect(&server, Lifecycle::Stateless, json!({})).await;
     for stray in [
         json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}),
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
@@ -296,7 +303,7 @@ async fn before_negotiation_only_requests_are_accepted() {
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
         json!({"jsonrpc": "2.0", "id": 0, "result": {}}),
     ] {
-        let mut client = Client::connect(&server, Era::New, json!({})).await;
+        let mut client = Client::connect(&server, Lifecycle::Stateless, json!({})).await;
         client.ok("server/discover", json!({})).await;
         client.write(&stray).await;
         client
@@ -438,7 +445,7 @@ async fn a_duplicate_id_does_not_affect_the_first_request() {
     host.skill("greet", "allowed-tools: Bash\n")
         .script("greet", "slow.sh", "sleep 1000\n");
     let server = host.server(&["spawn"]);
-    let mut client = Client::connect(&server, Era::Old, json!({})).await;
+    let mut client = Client::connect(&server, Lifecycle::Legacy, json!({})).await;
     let slow =
         json!({"name": "skill__greet__slow", "arguments": {}, "_meta": {"progressToken": 1}});
     client
@@ -487,7 +494,7 @@ async fn a_client_that_does_not_read_is_not_served_further() {
         host.skill(&format!("skill-{number}"), "");
     }
     let server = host.server(&[]);
-    let mut client = Client::connect(&server, Era::Old, json!({})).await;
+    let mut client = Client::connect(&server, Lifecycle::Legacy, json!({})).await;
     // Far more requests than can be in flight, without reading: the server stops reading, too.
     let line =
         json!({"jsonrpc": "2.0", "id": 1, "method": "skills/list", "params": {}}).to_string();
@@ -515,7 +522,7 @@ async fn a_client_that_does_not_read_is_not_served_further() {
 async fn invalid_lines_are_harmless() {
     let host = Host::new();
     let server = host.server(&[]);
-    let mut client = Client::connect(&server, Era::Old, json!({})).await;
+    let mut client = Client::connect(&server, Lifecycle::Legacy, json!({})).await;
     for line in [
         "{",
         "null",

@@ -133,17 +133,17 @@ async fn descriptions_in_results_are_short_and_visible() {
         .tools()
         .call("search_skills", json!({"query": "numbers"}))
         .await;
-    let told = outcome.structured["skills"][0]["description"]
+    let description = outcome.structured["skills"][0]["description"]
         .as_str()
         .unwrap();
     assert!(
-        told.starts_with("Adds numbers. word")
-            && told.chars().count() == 301
-            && told.ends_with('…'),
-        "{told}"
+        description.starts_with("Adds numbers. word")
+            && description.chars().count() == 301
+            && description.ends_with('…'),
+        "{description}"
     );
     assert!(
-        !told.contains(skills_runtime::is_invisible) && outcome.text.lines().count() == 2,
+        !description.contains(skills_runtime::is_invisible) && outcome.text.lines().count() == 2,
         "{}",
         outcome.text
     );
@@ -319,15 +319,15 @@ fn offsets_are_documented_in_bytes() {
         .iter()
         .find(|definition| definition.name == "read_skill_resource")
         .unwrap();
-    let told = |name: &str| {
+    let description_of = |name: &str| {
         definition.input_schema["properties"][name]["description"]
             .as_str()
             .unwrap()
     };
     assert!(definition.input_schema["properties"].get("unit").is_none());
-    assert_eq!(told("offset"), "Offset in bytes.");
+    assert_eq!(description_of("offset"), "Offset in bytes.");
     assert_eq!(
-        told("limit"),
+        description_of("limit"),
         "Maximum number of bytes to return; default 262144."
     );
 }
@@ -339,9 +339,9 @@ async fn skill_files_are_read_in_parts_and_as_base64() {
         .file("skills/gcd/assets/logo.bin", [0, 159, 146, 150]);
     let tools = host.tools();
     let read = async |arguments: Value| tools.call("read_skill_resource", arguments).await;
-    let whole = read(json!({"name": "gcd", "path": "references/table.md"})).await;
+    let output = read(json!({"name": "gcd", "path": "references/table.md"})).await;
     assert_eq!(
-        (whole.text.as_str(), &whole.structured["size"]),
+        (output.text.as_str(), &output.structured["size"]),
         ("0123456789", &json!(10))
     );
     let part =
