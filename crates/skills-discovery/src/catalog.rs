@@ -63,6 +63,9 @@ pub enum Precedence {
 }
 
 /// The result of looking up a skill by name or path.
+///
+/// Only [`Found`](Self::Found) selects a skill. The other results have what a message needs: the
+/// candidates, the reason, or similar names. Names are compared exactly, including case.
 #[derive(Debug)]
 pub enum Lookup<'a> {
     /// Exactly one active skill matches.
@@ -95,9 +98,11 @@ impl Catalog {
             symlinks,
         } = output;
         let (mut entries, mut inactive) = resolve::resolve_active(entries, discovery);
+        // Sorted only after precedence, which needs the order of the roots.
         entries.sort_by(compare_entries);
         inactive.sort_by(|a, b| compare_entries(&a.entry, &b.entry));
         resolve::add_name_warnings(&mut entries);
+        // The walk is breadth-first and root by root; users look for a path.
         skipped.sort_by(|a, b| (a.path(), a.reason().code()).cmp(&(b.path(), b.reason().code())));
         // Roots may overlap, and then each reports the same path.
         skipped.dedup_by(|a, b| a.path() == b.path() && a.reason().code() == b.reason().code());
@@ -243,6 +248,7 @@ impl Catalog {
     }
 
     fn nearest_names(&self, name: &str) -> Vec<&str> {
+        // A wrong case is a likely mistake, but the lookup itself stays exact.
         let wanted = name.to_lowercase();
         let mut scored: Vec<(f64, &str)> = self
             .entries
@@ -273,6 +279,7 @@ fn is_located_at(entry: &Entry, path: &Path) -> bool {
 }
 
 fn compare_entries(a: &Entry, b: &Entry) -> std::cmp::Ordering {
+    // The directory makes the order total, so that it does not depend on the file system.
     (a.scope, &a.name, &a.directory).cmp(&(b.scope, &b.name, &b.directory))
 }
 

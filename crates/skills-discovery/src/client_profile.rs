@@ -144,6 +144,7 @@ impl ClientProfile {
     /// its product name.
     pub fn discovery(self, context: &ProfileContext) -> Discovery {
         let discovery = Discovery::new(self.roots(context)).precedence(self.precedence());
+        // `policy.products` is a feature of Codex; other clients ignore it.
         if self == Self::Codex {
             discovery.product("codex")
         } else {
@@ -166,6 +167,8 @@ impl ClientProfile {
             base.join(location.path)
         };
         let root = Root::new(path, location.scope);
+        // Only files of the project may be by strangers. All other directories belong to the user,
+        // the host application or the administrator.
         let root = if location.scope == Scope::Repo {
             root.trust(context.project_trust)
         } else {

@@ -40,6 +40,9 @@ pub struct ConfigRule {
 }
 
 /// The skills that a rule applies to.
+///
+/// A selector compares names and paths exactly, including case; only [`Pattern`](Self::Pattern) has
+/// wildcards. It can be used without a rule, to filter the entries of a catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Selector {
@@ -142,6 +145,7 @@ pub fn canonical_skill_path(path: &Path) -> Option<PathBuf> {
     if path.is_dir() {
         return path.canonicalize().ok();
     }
+    // `Path::parent` of a bare file name is the empty path, which cannot be resolved.
     let parent = path
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty())
@@ -167,6 +171,7 @@ impl fmt::Display for ConfigRule {
             Selector::Pattern(pattern) => write!(f, "pattern {pattern}")?,
             Selector::Scope(scope) => write!(f, "scope {scope}")?,
         }
+        // The source shows the user which file or option to change.
         write!(f, " ({})", self.source)
     }
 }

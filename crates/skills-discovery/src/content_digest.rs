@@ -31,8 +31,8 @@ const MAX_DEPTH: usize = 32;
 ///
 /// Hidden files count, and so do symlinks, by the text of their target. Two skills with the same
 /// digest have the same files and symlinks; location, owner, permissions and times do not matter.
-/// Approvals hold for exactly one digest. The format is stable: other versions of this crate compute
-/// the same digest for the same files.
+/// Approvals hold for exactly one digest. The format is stable: other versions of this crate
+/// compute the same digest for the same files.
 ///
 /// The digest is displayed as `sha256:` and 64 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -131,6 +131,8 @@ impl DigestCache {
     }
 
     fn insert(&mut self, stamp: FileStamp, digest: [u8; 32]) {
+        // Two generations approximate eviction by last use, without a timestamp per digest. A skill
+        // that changes constantly cannot grow the cache.
         if self.files.len() >= MAX_CACHED {
             self.previous = std::mem::take(&mut self.files);
         }
@@ -144,8 +146,8 @@ impl SkillFiles {
     /// The skill must not change meanwhile; to run exactly the files of a digest, use `copy_to`.
     ///
     /// # Errors
-    /// If a file cannot be read, if the skill has more than 10,000 files and directories, 256 MiB or
-    /// 32 directory levels, or if an entry is not a regular file, a directory or a symlink.
+    /// If a file cannot be read, if the skill has more than 10,000 files and directories, 256 MiB
+    /// or 32 directory levels, or if an entry is not a regular file, a directory or a symlink.
     pub fn digest(&self, cache: &mut DigestCache) -> Result<ContentDigest, DiscoveryError> {
         self.digest_at(cache, ScanStart::now())
     }
@@ -211,6 +213,7 @@ impl SkillFiles {
     ) -> Result<(ContentDigest, u64), DiscoveryError> {
         let target = open_root(target)?;
         let tree = SkillTree::scan(self.directory())?;
+        // Parents come before their subdirectories.
         for directory in &tree.directories {
             target
                 .create_dir(directory)
@@ -327,6 +330,7 @@ impl SkillTree {
             .into());
         }
         for entry in handle.entries().map_err(DiscoveryError::from_io)? {
+            // Counted before anything is read, so that a huge directory ends the scan early.
             self.entry_count += 1;
             if self.entry_count > MAX_FILES {
                 return Err(Repr::TooManyEntries {
@@ -368,6 +372,7 @@ fn hash_file(
     length: u64,
     mut consume: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> Result<[u8; 32], DiscoveryError> {
+    // Streamed: a file may be as large as the limit of the whole skill.
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 64 * 1024];
     // The length is that of the stamp: a file that grows meanwhile would be read without end.

@@ -154,6 +154,7 @@ impl Discovery {
     /// Returns whether both configurations have the same result. The number of threads does not
     /// matter.
     pub(crate) fn has_same_settings(&self, other: &Self) -> bool {
+        // Comparing whole values includes every setting that is added later.
         let threads = other.threads;
         Self {
             threads,

@@ -80,8 +80,8 @@ impl Entry {
         &self.root
     }
 
-    /// Returns the metadata of `agents/openai.yaml`, which the first call reads; `None` if the skill
-    /// has no such file. If it cannot be read, the metadata forbids implicit invocation.
+    /// Returns the metadata of `agents/openai.yaml`, which the first call reads; `None` if the
+    /// skill has no such file. If it cannot be read, the metadata forbids implicit invocation.
     #[must_use]
     pub fn openai_metadata(&self) -> Option<&OpenAiMetadata> {
         self.openai_file().metadata.as_deref()
@@ -111,6 +111,7 @@ impl Entry {
     /// Returns whether a skill file that a scan has found is the one that this entry was read from,
     /// through the same root.
     pub(crate) fn is_unchanged(&self, root: &Path, file_name: &str, stamp: FileStamp) -> bool {
+        // A symlinked or differently spelled file may shadow the one that was read before.
         self.stamp.is_unchanged(Some(stamp))
             && self.file_name() == file_name
             && *self.root == *root
@@ -220,8 +221,8 @@ pub enum EntryWarning {
 }
 
 impl EntryWarning {
-    /// Returns the line of the `SKILL.md` that the warning is about, counted from 1; `None` if it is
-    /// not about a line of that file.
+    /// Returns the line of the `SKILL.md` that the warning is about, counted from 1; `None` if it
+    /// is not about a line of that file.
     #[must_use]
     pub fn line(&self) -> Option<usize> {
         match self {

@@ -54,6 +54,8 @@ impl DiscoveryError {
 
     /// Classifies an error of the operating system or of a directory handle.
     pub(crate) fn from_io(error: io::Error) -> Self {
+        // The classes that callers branch on must not depend on the operating system; all others
+        // keep its error.
         match error.kind() {
             io::ErrorKind::NotFound => Repr::NotFound.into(),
             _ if is_escape(&error) => Repr::OutsideSkill.into(),
@@ -70,6 +72,9 @@ fn is_escape(error: &io::Error) -> bool {
 }
 
 /// The class of a [`DiscoveryError`].
+///
+/// It says what a caller can do: correct the path, raise a limit, report an attempt to leave the
+/// skill, show the problem of the manifest, or retry after an I/O error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {

@@ -209,6 +209,7 @@ impl Discovery {
             (1, _) => return explanation,
             (_, _) => explanation.status = SkillStatus::Ambiguous,
         }
+        // Skipped copies of an active skill would only distract from it.
         if entries.is_empty() {
             explanation.push_skipped(catalog, &query);
         }
@@ -307,6 +308,8 @@ impl Explanation {
 
 /// Returns why an active skill is not listed to a model; `None` if it is.
 fn not_invocable_reason(entry: &Entry) -> Option<&'static str> {
+    // The most specific reason first: a restriction that cannot be parsed also makes the manifest
+    // report that it is not model-invocable.
     if !entry.manifest().unparsed_restrictions().is_empty() {
         Some("a declared restriction cannot be parsed")
     } else if !entry.manifest().model_invocable() {
@@ -332,8 +335,8 @@ fn is_located_at(entry: &Entry, path: &Path) -> bool {
 }
 
 impl ExplanationStep {
-    /// Returns the stable code of the step, as in JSON output. For skipped paths and inactive skills
-    /// it is the code of the reason.
+    /// Returns the stable code of the step, as in JSON output. For skipped paths and inactive
+    /// skills it is the code of the reason.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {

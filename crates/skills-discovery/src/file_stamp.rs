@@ -151,8 +151,8 @@ impl FileStamp {
             .map(|stat| Self::from_stat(&stat))
     }
 
-    /// Creates the stamp of an open file from its metadata. It is equal to the stamp of a listing if
-    /// the file is the same and was not written in between. It never counts as unchanged itself.
+    /// Creates the stamp of an open file from its metadata. It is equal to the stamp of a listing
+    /// if the file is the same and was not written in between. It never counts as unchanged itself.
     #[must_use]
     pub fn from_metadata(metadata: &cap_std::fs::Metadata) -> Self {
         use cap_std::fs::MetadataExt;
@@ -177,8 +177,8 @@ impl FileStamp {
         Some(Self::from_parts(metadata.len(), metadata.modified().ok()))
     }
 
-    /// Creates the stamp of an open file from its metadata. It is equal to the stamp of a listing if
-    /// the file is the same and was not written in between. It never counts as unchanged itself.
+    /// Creates the stamp of an open file from its metadata. It is equal to the stamp of a listing
+    /// if the file is the same and was not written in between. It never counts as unchanged itself.
     #[must_use]
     pub fn from_metadata(metadata: &cap_std::fs::Metadata) -> Self {
         Self::from_parts(

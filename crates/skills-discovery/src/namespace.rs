@@ -9,8 +9,8 @@ use crate::open::{fill_buffer, open_regular, open_root};
 use crate::pending_dir::PendingDir;
 use crate::{FileStamp, Namespace, Root};
 
-/// The paths of a plugin's manifest, in order of preference. If the first exists but is invalid, the
-/// second is not used, as in Codex.
+/// The paths of a plugin's manifest, in order of preference. If the first exists but is invalid,
+/// the second is not used, as in Codex.
 const PLUGIN_MANIFESTS: [&str; 2] = [".codex-plugin/plugin.json", ".claude-plugin/plugin.json"];
 /// The maximum size of a plugin's manifest: 256 KiB.
 const MAX_MANIFEST_BYTES: u64 = 256 * 1024;
@@ -39,7 +39,8 @@ impl<'a> PluginNamespaces<'a> {
         }
     }
 
-    /// Returns the namespace of a skill, and its path relative to the plugin, with `/` as separator.
+    /// Returns the namespace of a skill, and its path relative to the plugin, with `/` as
+    /// separator.
     pub(crate) fn for_skill(&self, dir: &PendingDir) -> Option<(String, String)> {
         match self.policy {
             Namespace::None => None,
@@ -84,8 +85,8 @@ impl<'a> PluginNamespaces<'a> {
 
     /// Returns the nearest plugin at or above a directory.
     fn nearest_plugin(&self, directory: &Path) -> Option<Arc<Plugin>> {
-        // The lock is not held while a manifest is read. Two threads may read the same manifest, with
-        // the same result.
+        // The lock is not held while a manifest is read. Two threads may read the same manifest,
+        // with the same result.
         let cached = self
             .cached
             .lock()
@@ -95,6 +96,8 @@ impl<'a> PluginNamespaces<'a> {
         if let Some(plugin) = cached {
             return plugin;
         }
+        // The recursion fills the cache for all parents, so that the skills of one plugin search it
+        // only once. It ends at the root of the file system.
         let plugin = read_plugin(directory)
             .map(Arc::new)
             .or_else(|| self.nearest_plugin(directory.parent()?));
@@ -136,6 +139,7 @@ fn read_plugin(directory: &Path) -> Option<Plugin> {
 
 /// Returns `path` relative to `directory`, or the empty path if it is not below it.
 fn relative_slash_path(path: &Path, directory: &Path) -> String {
+    // A skill behind a symlinked root is not below its plugin.
     let rest = path.strip_prefix(directory).unwrap_or(Path::new(""));
     rest.components()
         .map(|part| part.as_os_str().to_string_lossy())

@@ -1,8 +1,8 @@
 //! Opens directories and regular files, without leaving a directory handle.
 //!
 //! All files of skills are opened here. A path is resolved from a handle that is already open, and
-//! what was opened is checked on its own handle, so that nothing can be replaced between a check and
-//! the use.
+//! what was opened is checked on its own handle, so that nothing can be replaced between a check
+//! and the use.
 
 use std::io::Read;
 use std::path::Path;
@@ -13,8 +13,8 @@ use cap_std::fs::{Dir, File, OpenOptions};
 use crate::FileStamp;
 use crate::error::{DiscoveryError, Repr};
 
-/// Opens a directory by its path. This is the only function of the crate that opens by a path of the
-/// caller; symlinks on it are followed.
+/// Opens a directory by its path. This is the only function of the crate that opens by a path of
+/// the caller; symlinks on it are followed.
 pub(crate) fn open_root(path: &Path) -> Result<Dir, DiscoveryError> {
     Dir::open_ambient_dir(path, ambient_authority()).map_err(DiscoveryError::from_io)
 }
@@ -33,6 +33,7 @@ pub(crate) fn open_canonical(path: &Path) -> Result<Dir, DiscoveryError> {
         ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS,
     ) {
         Ok(handle) => Ok(Dir::from_std_file(std::fs::File::from(handle))),
+        // A symlink on a path that was canonical: it was replaced.
         Err(rustix::io::Errno::LOOP) => Err(Repr::OutsideSkill.into()),
         // `openat2` does not exist before Linux 5.6, and a seccomp filter may reject it.
         Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => open_and_compare(path),
@@ -57,8 +58,8 @@ fn open_and_compare(path: &Path) -> Result<Dir, DiscoveryError> {
     }
 }
 
-/// Opens a regular file of at most `max_bytes` bytes. Symlinks may be followed but never lead out of
-/// `directory`, and a FIFO does not block.
+/// Opens a regular file of at most `max_bytes` bytes. Symlinks may be followed but never lead out
+/// of `directory`, and a FIFO does not block.
 pub(crate) fn open_regular(
     directory: &Dir,
     path: &Path,
@@ -148,8 +149,8 @@ fn open_without_symlinks(
     origin: PathOrigin,
 ) -> Option<Result<File, DiscoveryError>> {
     use rustix::fs::{Mode, OFlags, ResolveFlags};
-    // `NONBLOCK`: opening a FIFO for reading waits for a writer otherwise. `NOCTTY`: a terminal must
-    // not become the controlling one.
+    // `NONBLOCK`: opening a FIFO for reading waits for a writer otherwise. `NOCTTY`: a terminal
+    // must not become the controlling one.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let mut resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     // The kernel checks `BENEATH` with additional work, which is not needed for names of listings.
@@ -179,6 +180,7 @@ pub(crate) fn fill_buffer(
     buffer: &mut Vec<u8>,
     length: usize,
 ) -> Result<(), DiscoveryError> {
+    // Bounded by `take`, since a file can grow after its size was checked.
     let wanted = length.saturating_sub(buffer.len()) as u64;
     file.take(wanted)
         .read_to_end(buffer)
@@ -186,8 +188,8 @@ pub(crate) fn fill_buffer(
     Ok(())
 }
 
-/// Reads the first `length` bytes of a file of `bytes` bytes, and returns whether that was the whole
-/// file.
+/// Reads the first `length` bytes of a file of `bytes` bytes, and returns whether that was the
+/// whole file.
 pub(crate) fn read_head(
     file: &mut File,
     bytes: u64,

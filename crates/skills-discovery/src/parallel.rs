@@ -51,6 +51,7 @@ fn map_blocks<T: Sync, R: Send>(
     let run = || {
         let mut results = Vec::new();
         loop {
+            // Blocks are handed out as threads become free, since items differ in cost.
             let start = next.fetch_add(BLOCK_ITEMS, Ordering::Relaxed);
             let Some(block) = items
                 .get(start..items.len().min(start + BLOCK_ITEMS))
@@ -67,11 +68,13 @@ fn map_blocks<T: Sync, R: Send>(
         for worker in workers {
             match worker.join() {
                 Ok(results) => blocks.extend(results),
+                // A panic of `work` must not become a partial result.
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         }
         blocks
     });
+    // Threads finish in any order.
     blocks.sort_unstable_by_key(|(start, _)| *start);
     blocks
 }

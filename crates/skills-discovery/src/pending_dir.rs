@@ -63,6 +63,7 @@ impl PendingDir {
     pub(crate) fn open(&self) -> Result<Dir, DiscoveryError> {
         let path = self.relative_path();
         let base = match &self.base.handle {
+            // The empty path cannot be opened, so the base itself is cloned.
             Some(handle) if path.as_os_str().is_empty() => {
                 return handle.try_clone().map_err(DiscoveryError::from_io);
             }

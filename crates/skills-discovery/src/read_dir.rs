@@ -15,8 +15,8 @@ pub(crate) struct DirEntry {
     pub(crate) is_symlink: bool,
 }
 
-/// Calls `visit` for each entry of a directory except `.` and `..`, in the order of the file system,
-/// until it returns `Break`.
+/// Calls `visit` for each entry of a directory except `.` and `..`, in the order of the file
+/// system, until it returns `Break`.
 #[cfg(target_os = "linux")]
 pub(crate) fn for_each_entry(
     handle: &Dir,
@@ -75,8 +75,8 @@ fn from_errno(error: rustix::io::Errno) -> DiscoveryError {
     DiscoveryError::from_io(error.into())
 }
 
-/// Calls `visit` for each entry of a directory except `.` and `..`, in the order of the file system,
-/// until it returns `Break`.
+/// Calls `visit` for each entry of a directory except `.` and `..`, in the order of the file
+/// system, until it returns `Break`.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn for_each_entry(
     handle: &Dir,

@@ -206,6 +206,9 @@ pub enum DirSymlinks {
 }
 
 /// How a scan treats a `SKILL.md` that is a symlink.
+///
+/// A target that is not allowed is reported as skipped, with the code `outside-skill`. A symlink
+/// that is followed out of the skill has a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SkillFileSymlinks {
@@ -218,6 +221,9 @@ pub enum SkillFileSymlinks {
 }
 
 /// How deep a root is searched.
+///
+/// The depth limit of the scan applies in addition. A symlinked directory has the depth of its
+/// symlink, and deeper directories are reported as skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SearchDepth {
@@ -230,6 +236,10 @@ pub enum SearchDepth {
 }
 
 /// How a scan treats the directories below a skill.
+///
+/// This is about skill directories other than the root: a root that is a skill itself is always
+/// searched. With [`Search`](Self::Search) the directory of every skill is listed, which costs
+/// time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NestedSkills {
@@ -254,6 +264,9 @@ pub enum Trust {
 }
 
 /// The prefix of the names of the skills of a root, separated by a colon (`plugin:skill`).
+///
+/// Rules and lookups use the name with its prefix. A name that is longer than 128 characters with
+/// its prefix is not valid, and the skill is skipped.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Namespace {

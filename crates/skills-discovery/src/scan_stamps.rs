@@ -32,8 +32,8 @@ impl<'a> ScanStamps<'a> {
     }
 
     /// Returns whether nothing changed since the scan. Reads the metadata of all files, on up to
-    /// `threads` threads, but no content. Files with stamps from the clock tick of the scan count as
-    /// changed.
+    /// `threads` threads, but no content. Files with stamps from the clock tick of the scan count
+    /// as changed.
     #[must_use]
     pub fn is_current(self, threads: usize) -> bool {
         let are_stamps_current = self

@@ -70,7 +70,8 @@ pub struct ResourceListing {
     pub truncated: bool,
 }
 
-/// One file of a skill.
+/// One file of a [`ResourceListing`]. The file may change or be deleted after it was listed; to
+/// read it, pass the path to [`SkillFiles::read`], which checks type and size again.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Resource {
     /// The path relative to the skill directory, with `/` as separator.
@@ -104,6 +105,8 @@ impl SkillFiles {
     /// If the directory cannot be opened or listed, or has no skill file.
     pub fn open_directory(directory: &Path) -> Result<Self, DiscoveryError> {
         let handle = open_root(directory)?;
+        // On a file system that ignores case an attempt to open `SKILL.md` would succeed for every
+        // spelling, without telling which one it is.
         let names = handle.entries().map_err(DiscoveryError::from_io)?;
         let mut names: Vec<String> = names
             .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
@@ -177,7 +180,8 @@ impl SkillFiles {
         Ok(self.document_with_source()?.0)
     }
 
-    /// Reads the whole skill file once, and returns it parsed and as text without a byte order mark.
+    /// Reads the whole skill file once, and returns it parsed and as text without a byte order
+    /// mark.
     ///
     /// # Errors
     /// As [`document`](Self::document).
@@ -189,10 +193,12 @@ impl SkillFiles {
         Ok((document, text.trim_start_matches('\u{FEFF}').to_owned()))
     }
 
-    /// Reads a regular file of at most `max_bytes` bytes. `path` is relative to the skill directory.
+    /// Reads a regular file of at most `max_bytes` bytes. `path` is relative to the skill
+    /// directory.
     ///
     /// # Errors
-    /// If there is no such regular file, if it is larger, or if the path leads outside of the skill.
+    /// If there is no such regular file, if it is larger, or if the path leads outside of the
+    /// skill.
     pub fn read(&self, path: &str, max_bytes: u64) -> Result<Vec<u8>, DiscoveryError> {
         read_file(&self.directory, Path::new(path), max_bytes)
     }
@@ -250,8 +256,8 @@ impl SkillFiles {
     /// bounded; see [`ResourceListing`].
     ///
     /// # Errors
-    /// If `directory` itself cannot be read or leads outside of the skill. A directory that does not
-    /// exist has no files.
+    /// If `directory` itself cannot be read or leads outside of the skill. A directory that does
+    /// not exist has no files.
     pub fn list(&self, directory: &str) -> Result<ResourceListing, DiscoveryError> {
         let listing = self.walk(directory, SkillFileListing::Omit)?;
         Ok(ResourceListing {

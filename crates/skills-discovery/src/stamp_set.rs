@@ -52,6 +52,7 @@ impl StampSet {
 
 /// Returns whether a file still has its stamp, or is still missing if it had none.
 pub(crate) fn is_stamp_current(path: &Path, stamp: Option<FileStamp>) -> bool {
+    // A file that appears is a change, too.
     let now = FileStamp::from_path(path);
     stamp.map_or(now.is_none(), |stamp| stamp.is_unchanged(now))
 }

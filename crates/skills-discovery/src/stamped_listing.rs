@@ -17,7 +17,8 @@ pub struct StampedListing {
     pub truncated: bool,
 }
 
-/// One file of a [`StampedListing`].
+/// One file of a [`StampedListing`]. Compare its stamp with a later one to notice that the file was
+/// written; the stamp says nothing about the content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StampedFile {
     /// The path relative to the skill directory, with `/` as separator.

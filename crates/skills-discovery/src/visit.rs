@@ -290,8 +290,8 @@ impl Visitor<'_> {
         }
     }
 
-    /// Reads a skill file, or reuses the entry of an earlier scan. Returns `None` if it has no valid
-    /// name, which is reported in `result`.
+    /// Reads a skill file, or reuses the entry of an earlier scan. Returns `None` if it has no
+    /// valid name, which is reported in `result`.
     fn load_entry(
         &self,
         dir: &PendingDir,
@@ -306,6 +306,8 @@ impl Visitor<'_> {
             return Ok(Some(previous.for_rescan()));
         }
         let stamp = stamp.with_scan_start(self.scan_start);
+        // The namespace comes from files outside of the skill, so it is looked up only for skills
+        // that are read.
         let (namespace, below_plugin) = self.namespaces.for_skill(dir).unzip();
         let (declared_name, metadata) = read_metadata(&mut file, stamp.bytes(), below_plugin)?;
         let mut warnings = Vec::new();
@@ -313,6 +315,7 @@ impl Visitor<'_> {
             .and_then(|name| qualify_name(namespace.as_deref(), name));
         let Some(name) = name else {
             result.add_stamp(dir.canonical_path.join(file_name), Some(stamp));
+            // Its stamp was recorded, since an edit of the file may give it a name.
             result.skip(&*dir.canonical_path, SkipReason::InvalidName);
             return Ok(None);
         };

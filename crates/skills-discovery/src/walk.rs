@@ -23,8 +23,8 @@ use crate::{
 /// The number of directories that are visited before the limits are checked again.
 const BATCH_DIRECTORIES: usize = 16_384;
 
-/// Walks all roots. Entries of `previous` whose files are unchanged are reused without reading them.
-/// `scan_start` is the time before anything is read.
+/// Walks all roots. Entries of `previous` whose files are unchanged are reused without reading
+/// them. `scan_start` is the time before anything is read.
 pub(crate) fn walk(
     discovery: &Discovery,
     previous: Option<&Catalog>,
@@ -178,8 +178,8 @@ impl Walk<'_> {
                 let results = parallel::map(batch, self.discovery.thread_count(), |dir| {
                     visitor.visit(dir, listing)
                 });
-                // Results are absorbed in the order of the directories, so that the catalog does not
-                // depend on the number of threads.
+                // Results are absorbed in the order of the directories, so that the catalog does
+                // not depend on the number of threads.
                 for (dir, result) in batch.iter().zip(results) {
                     level.extend(self.absorb(visitor.root, root_path, dir, result, &mut usage));
                 }
@@ -197,6 +197,7 @@ impl Walk<'_> {
         let limit = self.discovery.limits.max_directories;
         let mut dirs = Vec::with_capacity(level.len());
         for dir in level {
+            // Breadth-first, so the limit drops the deepest directories.
             if usage.directories == limit {
                 self.skip(root_path, SkipReason::TooManyDirectories { limit });
                 break;
@@ -298,7 +299,8 @@ impl Walk<'_> {
             .collect()
     }
 
-    /// Decides whether to enter a child that is a symlink, or that is skipped for its name or depth.
+    /// Decides whether to enter a child that is a symlink, or that is skipped for its name or
+    /// depth.
     fn enter_child(
         &mut self,
         root: &Root,
@@ -342,15 +344,17 @@ impl Walk<'_> {
         }
     }
 
-    /// Resolves a symlink to a directory. Returns `None` if it is not followed; unless it leads to a
-    /// file, the reason is recorded.
+    /// Resolves a symlink to a directory. Returns `None` if it is not followed; unless it leads to
+    /// a file, the reason is recorded.
     fn resolve_symlink(
         &mut self,
         root: &Root,
         root_path: &Path,
         link: PathBuf,
     ) -> Option<WalkBase> {
+        // The canonical target identifies the directory, so that cycles and duplicates are found.
         let Ok(target) = link.canonicalize() else {
+            // If the target appears later, the catalog is outdated.
             self.output.stamps.push((link.clone(), None));
             self.skip(link, SkipReason::BrokenSymlink);
             return None;
@@ -393,8 +397,8 @@ fn symlink_skip_reason(root: &Root, root_path: &Path, target: &Path) -> Option<S
     None
 }
 
-/// Returns whether a name can be shown faithfully. Joiners are allowed, since some scripts and emoji
-/// need them.
+/// Returns whether a name can be shown faithfully. Joiners are allowed, since some scripts and
+/// emoji need them.
 fn is_printable(name: &str) -> bool {
     // Most names are ASCII, where only control characters are invisible.
     name.is_ascii() && !name.bytes().any(|b| b.is_ascii_control())

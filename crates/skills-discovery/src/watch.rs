@@ -22,6 +22,9 @@ const EVENT_DRIVEN_INTERVAL: Duration = Duration::from_secs(30);
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The options of a [`CatalogWatcher`]: how long it waits before and between scans.
+///
+/// Shorter intervals report changes sooner and cost more scans; a scan without changes costs one
+/// `stat` per file. The defaults suit an interactive program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WatchOptions {
@@ -46,6 +49,9 @@ impl Default for WatchOptions {
 }
 
 /// A new catalog, and how it differs from the one before.
+///
+/// Changes are reported one after the other, each against the catalog of the previous report, so a
+/// receiver that applies all of them never misses one.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct CatalogChange {
@@ -56,7 +62,10 @@ pub struct CatalogChange {
     pub diff: CatalogDiff,
 }
 
-/// The result of one scan of a [`CatalogWatcher`].
+/// The result of one scan of a [`CatalogWatcher`], with or without a change.
+///
+/// It is for callers that cache more than the catalog: until the next event, everything that they
+/// have read since this scan is current, if `is_event_driven` is true.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ScanEvent {
@@ -343,6 +352,8 @@ impl<F: FnMut(ScanEvent)> WatchLoop<F> {
         let diff = CatalogDiff::between(&self.catalog, &catalog);
         let is_same = diff.is_empty()
             && inactive_and_skipped(&self.catalog) == inactive_and_skipped(&catalog);
+        // Also without a change the new catalog is kept: its stamps may be settled now, which makes
+        // the next rescan cheaper.
         self.catalog = Arc::clone(&catalog);
         (!is_same).then_some(CatalogChange { catalog, diff })
     }

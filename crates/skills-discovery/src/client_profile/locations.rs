@@ -45,6 +45,7 @@ impl Location {
         match self.base {
             LocationBase::ProjectUpwards => projects(context).rev().cloned().collect(),
             LocationBase::ProjectDownwards => projects(context).cloned().collect(),
+            // Filtered as the others: the working directory may be the home directory.
             LocationBase::Working => projects(context)
                 .filter(|directory| Some(*directory) == context.project_directories.last())
                 .cloned()
@@ -60,6 +61,7 @@ impl Location {
             }
             LocationBase::Copilot => context.copilot_directories.clone(),
             LocationBase::FileSystemRoot => vec![PathBuf::from("/")],
+            // Roots of plugins are complete; `ClientProfile::roots` adds them.
             LocationBase::Plugins => Vec::new(),
         }
     }

@@ -110,8 +110,8 @@ impl Visitor<'_> {
     }
 }
 
-/// Reads the frontmatter of a skill file of `bytes` bytes, in one call if it is short, and parses as
-/// much of it as a scan needs.
+/// Reads the frontmatter of a skill file of `bytes` bytes, in one call if it is short, and parses
+/// as much of it as a scan needs.
 pub(super) fn read_metadata(
     file: &mut File,
     bytes: u64,
@@ -179,8 +179,8 @@ pub(super) fn resolve_name(
     Some(name)
 }
 
-/// Returns the last component of a canonical path. `Path::file_name` parses components such as `..`,
-/// which a canonical path does not have.
+/// Returns the last component of a canonical path. `Path::file_name` parses components such as
+/// `..`, which a canonical path does not have.
 fn directory_name(directory: &Path) -> Cow<'_, str> {
     let bytes = directory.as_os_str().as_encoded_bytes();
     let start = bytes

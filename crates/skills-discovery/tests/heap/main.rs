@@ -1,5 +1,5 @@
-//! The memory of a catalog: at most 2 KiB per skill in addition to its strings, before and after its
-//! fields are parsed.
+//! The memory of a catalog: at most 2 KiB per skill in addition to its strings, before and after
+//! its fields are parsed.
 #![expect(
     clippy::disallowed_methods,
     reason = "tests make their own files and fail by panicking"

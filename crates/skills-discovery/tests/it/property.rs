@@ -10,8 +10,8 @@ use crate::tree::Tree;
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The order of creation does not change the catalog, and an invalid skill changes nothing about
-    /// the others.
+    /// The order of creation does not change the catalog, and an invalid skill changes nothing
+    /// about the others.
     #[test]
     fn the_catalog_depends_only_on_the_files(order in Just((0..12).collect::<Vec<u32>>()).prop_shuffle(), broken in proptest::collection::vec(any::<u8>(), 0..60)) {
         let tree = Tree::new();

@@ -310,10 +310,10 @@ fn symlinks_are_followed_once_and_cycles_end() {
     let within = [root.dir_symlinks(DirSymlinks::WithinRoot)];
     assert_snapshot!(tree.print(&discover(&within, &ScanLimits::default())), @r#"
     user own skills/own/SKILL.md
-    skipped "skills" seen: reached before by another root or symlink
-    skipped "skills/gone" broken-symlink: symlink leads nowhere
-    skipped "skills/linked" symlink-leaves-root: symlink leaves its root
-    skipped "skills/up" symlink-leaves-root: symlink leaves its root
+    skipped "skills" seen: already scanned through another root or symlink
+    skipped "skills/gone" broken-symlink: broken symlink
+    skipped "skills/linked" symlink-leaves-root: symlink leads outside of its root
+    skipped "skills/up" symlink-leaves-root: symlink leads outside of its root
     "#);
 }
 

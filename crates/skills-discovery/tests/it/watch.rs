@@ -36,8 +36,8 @@ fn watch(tree: &Tree, force_polling: bool) -> Watched {
 }
 
 impl Watched {
-    /// Waits for a catalog with exactly these skills. Catalogs in between may have any subset of the
-    /// changes.
+    /// Waits for a catalog with exactly these skills. Catalogs in between may have any subset of
+    /// the changes.
     fn wait_for(&self, names: &[&str]) -> CatalogChange {
         loop {
             let change = self.changes.recv_timeout(TIMEOUT).unwrap();
