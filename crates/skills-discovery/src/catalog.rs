@@ -1,4 +1,4 @@
-//! What a scan found.
+//! The catalog: the result of a scan.
 
 mod resolve;
 
@@ -8,79 +8,106 @@ use std::sync::Arc;
 
 use crate::{Discovery, Entry, FileStamp, InactiveEntry, Root, ScanStamps, Skipped};
 
-/// How alike two names must be, from 0 to 1, for one to be offered instead of the other.
+/// The minimum similarity of two names, from 0 to 1, for one to be suggested instead of the other.
 const MIN_SIMILARITY: f64 = 0.6;
 
-/// The skills that were found, and everything that was passed over.
+/// The result of a scan: all skills that were found, and everything that was skipped.
 ///
-/// Entries are ordered by scope, name, then directory; two scans of the same files give the same
-/// catalogue.
+/// A catalog is immutable. Entries are ordered by scope, name, then directory, and two scans of the
+/// same files have equal results, whatever the order of the file system and the number of threads.
+/// A catalog does not follow changes on disk; see [`Discovery::rescan`].
+///
+/// ```
+/// use skills_discovery::{Discovery, Lookup, Root, Scope};
+///
+/// # let directory = tempfile::tempdir()?;
+/// # std::fs::create_dir(directory.path().join("pdf"))?;
+/// # let text = "---\nname: pdf\ndescription: Reads PDF files.\n---\n";
+/// # std::fs::write(directory.path().join("pdf/SKILL.md"), text)?;
+/// let catalog = Discovery::new([Root::new(directory.path(), Scope::User)]).scan();
+/// assert_eq!(catalog.entries().len(), 1);
+/// assert!(matches!(catalog.find("pdf"), Lookup::Found(_)));
+/// let Lookup::Unknown(similar) = catalog.find("pfd") else { panic!("`pfd` was found") };
+/// assert_eq!(similar, ["pdf"]);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     entries: Vec<Entry>,
     inactive: Vec<InactiveEntry>,
     skipped: Vec<Skipped>,
+    /// The stamps of files and directories other than the skill files; `None` if there is none.
     stamps: Vec<(PathBuf, Option<FileStamp>)>,
+    /// Symlinks and their targets.
     symlinks: Vec<(PathBuf, PathBuf)>,
-    /// The roots as they were given and where they are, in the order in which they were looked
-    /// through.
+    /// The path of each root as it was passed to the scan, and its canonical path, in the order of
+    /// the configuration.
     roots: Vec<(PathBuf, PathBuf)>,
+    /// The configuration of the scan; `None` for an empty catalog that no scan made.
     settings: Option<Arc<Discovery>>,
 }
 
-/// What several skills of one name mean.
+/// Which of several skills with the same name are active.
+///
+/// Only skills that are active otherwise take part: an untrusted or disabled skill hides none.
+/// Within one root the first by path wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Precedence {
-    /// All are used, and naming one needs its directory (Codex).
+    /// All are active, and selecting one needs its directory (Codex).
     KeepAll,
-    /// The one of the first root is used and hides the others (most clients).
+    /// The skill of the first root is active and hides the others (most clients).
     FirstRoot,
-    /// The one of the last root is used and hides the others.
+    /// The skill of the last root is active and hides the others (OpenCode).
     LastRoot,
 }
 
-/// The answer to a name.
+/// The result of looking up a skill by name or path.
+///
+/// Only [`Found`](Self::Found) selects a skill. The other results have what a message needs: the
+/// candidates, the reason, or similar names. Names are compared exactly, including case.
 #[derive(Debug)]
 pub enum Lookup<'a> {
-    /// One skill has the name.
+    /// Exactly one active skill matches.
     Found(&'a Entry),
-    /// Several have it, and none is chosen: ask by directory.
+    /// Several active skills have the name, in the order of the catalog; look one up by its
+    /// directory.
     Ambiguous(Vec<&'a Entry>),
-    /// A skill has the name and is not used.
+    /// No active skill matches, but an inactive one does.
     Inactive(&'a InactiveEntry),
-    /// None has it; the nearest names, best first, at most three.
+    /// No skill matches. Contains the names of similar active skills, best first, at most three.
     Unknown(Vec<&'a str>),
 }
 
-/// What the walk brings together.
+/// The collected results of walking all roots, in the order of the walk.
 #[derive(Default)]
 pub(crate) struct WalkOutput {
     pub(crate) entries: Vec<Entry>,
     pub(crate) skipped: Vec<Skipped>,
     pub(crate) stamps: Vec<(PathBuf, Option<FileStamp>)>,
-    /// Paths that lead elsewhere, and where: roots as they were given, and the symlinks that were
-    /// followed.
+    /// The symlinks that were followed, including roots, with their canonical targets.
     pub(crate) symlinks: Vec<(PathBuf, PathBuf)>,
 }
 
 impl Catalog {
-    pub(crate) fn new(found: WalkOutput, discovery: &Discovery) -> Self {
+    pub(crate) fn new(output: WalkOutput, discovery: &Discovery) -> Self {
         let WalkOutput {
             entries,
             mut skipped,
             stamps,
-            symlinks: links,
-        } = found;
+            symlinks,
+        } = output;
         let (mut entries, mut inactive) = resolve::resolve_active(entries, discovery);
+        // Sorted only after precedence, which needs the order of the roots.
         entries.sort_by(compare_entries);
         inactive.sort_by(|a, b| compare_entries(&a.entry, &b.entry));
         resolve::add_name_warnings(&mut entries);
+        // The walk is breadth-first and root by root; users look for a path.
         skipped.sort_by(|a, b| (a.path(), a.reason().code()).cmp(&(b.path(), b.reason().code())));
-        // Roots that overlap see the same.
+        // Roots may overlap, and then each reports the same path.
         skipped.dedup_by(|a, b| a.path() == b.path() && a.reason().code() == b.reason().code());
         let canonical = |root: &Root| {
-            links
+            symlinks
                 .iter()
                 .find(|(from, _)| from == root.path())
                 .map_or(root.path(), |(_, to)| to)
@@ -96,46 +123,47 @@ impl Catalog {
             inactive,
             skipped,
             stamps,
-            symlinks: links,
+            symlinks,
             roots,
             settings: Some(Arc::new(discovery.clone())),
         }
     }
 
-    /// Returns the skills that are used, in order.
+    /// Returns the active skills, ordered by scope, name, then directory.
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// Returns the skills that were found and are not used: untrusted, disabled, for other
-    /// products, shadowed.
+    /// Returns the skills that were found but are not in use: untrusted, disabled, for other
+    /// products or shadowed. The order is that of [`entries`](Self::entries).
     #[must_use]
     pub fn inactive(&self) -> &[InactiveEntry] {
         &self.inactive
     }
 
-    /// Returns what was passed over, ordered by path.
+    /// Returns what was skipped, ordered by path.
     #[must_use]
     pub fn skipped(&self) -> &[Skipped] {
         &self.skipped
     }
 
-    /// Returns all skills, those that are used first.
+    /// Returns all skills, active ones first.
     pub fn all_entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries
             .iter()
             .chain(self.inactive.iter().map(InactiveEntry::entry))
     }
 
-    /// Returns how the files looked that this catalogue was made of.
+    /// Returns the stamps of the files that this catalog was built from, to check whether it is
+    /// still current.
     #[must_use]
     pub fn scan_stamps(&self) -> ScanStamps<'_> {
         ScanStamps::new(self, &self.stamps, &self.symlinks)
     }
 
-    /// Returns the paths that lead to others, and where they lead: roots as they were given, and
-    /// the symlinks that were followed.
+    /// Returns the symlinks that the scan followed, with their canonical targets. Roots whose path
+    /// is not canonical are included.
     #[must_use]
     pub fn symlinks(&self) -> &[(PathBuf, PathBuf)] {
         &self.symlinks
@@ -144,61 +172,52 @@ impl Catalog {
     /// Returns the canonical path of the root that a skill was found in.
     #[must_use]
     pub fn root_of<'a>(&'a self, entry: &'a Entry) -> &'a Path {
-        let root = self.roots.iter().find(|(given, _)| given == entry.root());
+        let root = self.roots.iter().find(|(path, _)| path == entry.root());
         root.map_or(entry.root(), |(_, canonical)| canonical)
     }
 
-    /// Returns the canonical paths of the roots that led to skills that are used, in the order in
-    /// which they were looked through.
+    /// Returns the canonical paths of the roots with at least one active skill, in the order of the
+    /// configuration.
     #[must_use]
     pub fn used_roots(&self) -> Vec<&Path> {
         let used: HashSet<&Path> = self.entries.iter().map(Entry::root).collect();
         self.roots
             .iter()
-            .filter(|(given, _)| used.contains(given.as_path()))
+            .filter(|(path, _)| used.contains(path.as_path()))
             .map(|(_, canonical)| canonical.as_path())
             .collect()
     }
 
-    /// Whether the catalogue was made with these settings.
+    /// Returns whether the catalog is the result of a scan with these settings.
     pub(crate) fn was_scanned_with(&self, discovery: &Discovery) -> bool {
         self.settings
             .as_deref()
             .is_some_and(|settings| settings.has_same_settings(discovery))
     }
 
-    /// Looks a skill up by its exact name, or by the path of its directory or `SKILL.md`.
+    /// Finds a skill by its exact name, or by the canonical path of its directory or `SKILL.md`.
+    ///
+    /// Names go before paths, and active skills before inactive ones.
     #[must_use]
     pub fn find(&self, name: &str) -> Lookup<'_> {
-        let path = Path::new(name);
         match self.find_by_name(name) {
-            Lookup::Unknown(nearest) => {
-                let used = self
-                    .entries
-                    .iter()
-                    .find(|entry| is_located_at(entry, path))
-                    .map(Lookup::Found);
-                let inactive = || {
-                    self.inactive
-                        .iter()
-                        .find(|inactive| is_located_at(&inactive.entry, path))
-                        .map(Lookup::Inactive)
-                };
-                used.or_else(inactive).unwrap_or(Lookup::Unknown(nearest))
-            }
+            Lookup::Unknown(nearest) => self
+                .find_by_path(Path::new(name))
+                .unwrap_or(Lookup::Unknown(nearest)),
             found => found,
         }
     }
 
-    /// Looks a skill up by its exact name alone, as whoever may not know where skills lie does.
+    /// Finds a skill by its exact name only, for callers such as a model that must not learn
+    /// whether a path exists.
     #[must_use]
     pub fn find_by_name(&self, name: &str) -> Lookup<'_> {
-        let named: Vec<&Entry> = self
+        let active: Vec<&Entry> = self
             .entries
             .iter()
             .filter(|entry| entry.name.as_str() == name)
             .collect();
-        match named.as_slice() {
+        match active.as_slice() {
             [entry] => Lookup::Found(entry),
             [] => {
                 let inactive = self
@@ -210,11 +229,26 @@ impl Catalog {
                     Lookup::Inactive,
                 )
             }
-            _ => Lookup::Ambiguous(named),
+            _ => Lookup::Ambiguous(active),
         }
     }
 
+    fn find_by_path(&self, path: &Path) -> Option<Lookup<'_>> {
+        let active = self
+            .entries
+            .iter()
+            .find(|entry| is_located_at(entry, path))
+            .map(Lookup::Found);
+        active.or_else(|| {
+            self.inactive
+                .iter()
+                .find(|inactive| is_located_at(&inactive.entry, path))
+                .map(Lookup::Inactive)
+        })
+    }
+
     fn nearest_names(&self, name: &str) -> Vec<&str> {
+        // A wrong case is a likely mistake, but the lookup itself stays exact.
         let wanted = name.to_lowercase();
         let mut scored: Vec<(f64, &str)> = self
             .entries
@@ -224,6 +258,8 @@ impl Catalog {
             .filter(|(score, _)| *score >= MIN_SIMILARITY)
             .collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+        // Several skills may have the same name; equal names have equal scores, so they are
+        // adjacent.
         scored.dedup_by_key(|(_, candidate)| *candidate);
         scored
             .into_iter()
@@ -234,6 +270,7 @@ impl Catalog {
 }
 
 fn is_located_at(entry: &Entry, path: &Path) -> bool {
+    // `location` allocates, so the directories are compared first.
     *entry.directory == *path
         || path
             .parent()
@@ -242,11 +279,12 @@ fn is_located_at(entry: &Entry, path: &Path) -> bool {
 }
 
 fn compare_entries(a: &Entry, b: &Entry) -> std::cmp::Ordering {
+    // The directory makes the order total, so that it does not depend on the file system.
     (a.scope, &a.name, &a.directory).cmp(&(b.scope, &b.name, &b.directory))
 }
 
-/// The better of two measures: one likes common beginnings, the other forgives swapped letters in
-/// short names.
+/// Returns the higher of two measures of similarity: Jaro-Winkler favors common prefixes, and
+/// Damerau-Levenshtein tolerates swapped letters in short names.
 fn similarity(a: &str, b: &str) -> f64 {
     strsim::jaro_winkler(a, b).max(strsim::normalized_damerau_levenshtein(a, b))
 }

@@ -1,4 +1,4 @@
-//! Where each client keeps skills, and what it makes of equal names: the differences as data.
+//! Client profiles: where each client keeps skills, and how it reads them, as data.
 
 mod locations;
 
@@ -10,51 +10,73 @@ use crate::{
 };
 use locations::{Location, LocationBase};
 
-/// A client whose places for skills are known.
+/// The roots and parsing rules of one client.
+///
+/// A profile reproduces which directories the client scans, in which order, how deep, and which of
+/// several skills with the same name it uses. The paths are from the documentation and sources of
+/// the clients. A profile reads no environment variable: see [`ProfileContext`].
+///
+/// ```
+/// use std::path::Path;
+///
+/// use skills_discovery::{ClientProfile, ProfileContext, Scope};
+///
+/// let mut context = ProfileContext::default();
+/// context.home = Some("/home/me".into());
+/// let roots = ClientProfile::Claude.roots(&context);
+/// let user = roots.iter().find(|root| root.scope() == Scope::User).unwrap();
+/// assert_eq!(user.path(), Path::new("/home/me/.claude/skills"));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ClientProfile {
-    /// All known places of all clients: the project's before the user's, `.agents/skills` first.
+    /// The directories of all known clients: those of the project before those of the user, and
+    /// `.agents/skills` first. The first root wins.
     Universal,
-    /// Codex: no name hides another, skills below skills are found, plugins give names a namespace.
+    /// Codex: all skills of the same name are kept, nested skills are found, and plugins give names
+    /// a namespace.
     Codex,
-    /// Claude Code: the administrator's skills win over the user's, those over the project's; one
-    /// level deep.
+    /// Claude Code: one level deep; skills of the administrator hide those of the user, and these
+    /// hide those of the project.
     Claude,
-    /// OpenClaw: symlinks must stay below their root.
+    /// OpenClaw: symlinks must stay inside their root.
     OpenClaw,
     /// Gemini CLI: one level deep.
     Gemini,
-    /// Copilot in its command line and in VS Code.
+    /// Copilot on the command line and in VS Code.
     Copilot,
     /// Goose.
     Goose,
-    /// OpenCode: what is found last wins.
+    /// OpenCode: the last root wins.
     OpenCode,
 }
 
-/// What a profile needs to know of the machine. Whoever reads the environment fills it in.
+/// The directories that the roots of a profile depend on.
+///
+/// This crate reads neither the environment nor the home directory; the caller does, and fills in
+/// what it found. All fields are empty by default, and roots that depend on an empty field are left
+/// out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ProfileContext {
-    /// The directories from the project's root down to the working directory; see
+    /// The directories from the root of the project down to the working directory, as from
     /// [`project_directories`].
     pub project_directories: Vec<PathBuf>,
     /// The home directory.
     pub home: Option<PathBuf>,
-    /// `CODEX_HOME`, where it is set.
+    /// `CODEX_HOME`, if set. Default: `.codex` in the home directory.
     pub codex_home: Option<PathBuf>,
-    /// `CLAUDE_CONFIG_DIR`, where it is set.
+    /// `CLAUDE_CONFIG_DIR`, if set. Default: `.claude` in the home directory.
     pub claude_config: Option<PathBuf>,
-    /// `XDG_CONFIG_HOME`, where it is set.
+    /// `XDG_CONFIG_HOME`, if set. Default: `.config` in the home directory.
     pub xdg_config_home: Option<PathBuf>,
-    /// `OPENCLAW_STATE_DIR`, where it is set.
+    /// `OPENCLAW_STATE_DIR`, if set. Default: `.openclaw` in the home directory.
     pub openclaw_state: Option<PathBuf>,
-    /// `COPILOT_SKILLS_DIRS`.
+    /// The directories in `COPILOT_SKILLS_DIRS`.
     pub copilot_directories: Vec<PathBuf>,
-    /// Roots that plugins bring.
+    /// The roots of installed plugins.
     pub plugins: Vec<Root>,
-    /// Whether the user has agreed to the project's skills. Default: not.
+    /// Whether the user trusts the skills of the project. Default: untrusted.
     pub project_trust: Trust,
 }
 
@@ -71,7 +93,7 @@ impl ClientProfile {
         Self::OpenCode,
     ];
 
-    /// Returns the profile's name as one lower-case word.
+    /// Returns the name of the profile as one lowercase word, as in `--profile`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -86,7 +108,7 @@ impl ClientProfile {
         }
     }
 
-    /// Finds a profile by its name.
+    /// Returns the profile with this name; `None` if there is none.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL
@@ -94,20 +116,22 @@ impl ClientProfile {
             .find(|profile| profile.as_str() == name)
     }
 
-    /// Lists the roots in the order in which they are searched; each path once.
+    /// Returns the roots in the order in which the client scans them, without duplicate paths.
+    /// Roots of the project have the trust of [`ProfileContext::project_trust`].
     #[must_use]
-    pub fn roots(self, surroundings: &ProfileContext) -> Vec<Root> {
+    pub fn roots(self, context: &ProfileContext) -> Vec<Root> {
         let mut roots: Vec<Root> = Vec::new();
         for location in locations::for_profile(self) {
             let found = match location.base {
-                LocationBase::Plugins => surroundings.plugins.clone(),
+                LocationBase::Plugins => context.plugins.clone(),
                 _ => location
-                    .base_directories(surroundings)
+                    .base_directories(context)
                     .into_iter()
-                    .map(|base| self.build_root(location, &base, surroundings))
+                    .map(|base| self.build_root(location, &base, context))
                     .collect(),
             };
             for root in found {
+                // Some clients share directories, and a variable may name a default directory.
                 if roots.iter().all(|known| known.path() != root.path()) {
                     roots.push(root);
                 }
@@ -116,9 +140,11 @@ impl ClientProfile {
         roots
     }
 
-    /// Looks as the client does.
-    pub fn discovery(self, surroundings: &ProfileContext) -> Discovery {
-        let discovery = Discovery::new(self.roots(surroundings)).precedence(self.precedence());
+    /// Returns the configuration for a scan like that of the client: its roots, its precedence and
+    /// its product name.
+    pub fn discovery(self, context: &ProfileContext) -> Discovery {
+        let discovery = Discovery::new(self.roots(context)).precedence(self.precedence());
+        // `policy.products` is a feature of Codex; other clients ignore it.
         if self == Self::Codex {
             discovery.product("codex")
         } else {
@@ -134,22 +160,25 @@ impl ClientProfile {
         }
     }
 
-    fn build_root(self, location: &Location, base: &Path, surroundings: &ProfileContext) -> Root {
+    fn build_root(self, location: &Location, base: &Path, context: &ProfileContext) -> Root {
         let path = if location.path.is_empty() {
             base.to_owned()
         } else {
             base.join(location.path)
         };
         let root = Root::new(path, location.scope);
+        // Only files of the project may be by strangers. All other directories belong to the user,
+        // the host application or the administrator.
         let root = if location.scope == Scope::Repo {
-            root.trust(surroundings.project_trust)
+            root.trust(context.project_trust)
         } else {
             root
         };
         self.configure_root(root)
     }
 
-    /// Gives a root the client's way of reading: depth, nested skills, symlinks, namespaces.
+    /// Sets the options of a root as the client reads its own: depth, nested skills, symlinks and
+    /// namespaces.
     #[must_use]
     pub fn configure_root(self, root: Root) -> Root {
         match self {
@@ -170,11 +199,23 @@ impl fmt::Display for ClientProfile {
     }
 }
 
-/// Lists the directories from the root of the project down to `directory`.
+/// Returns the directories from the root of the project down to `directory`, both included.
 ///
-/// The root is the nearest directory at or above `directory` that holds one of `markers`, as a file
-/// or a directory; where there is none, or no marker, `directory` stands alone. When `directory` is
-/// a file, its parent is meant.
+/// The root is the nearest directory at or above `directory` with an entry of one of the names
+/// `markers`, of any type. If there is none, the result is `directory` only. If `directory` is a
+/// file, its parent is used.
+///
+/// ```
+/// use skills_discovery::project_directories;
+///
+/// # let directory = tempfile::tempdir()?;
+/// let root = directory.path().join("project");
+/// std::fs::create_dir_all(root.join(".git"))?;
+/// std::fs::create_dir_all(root.join("src"))?;
+/// let directories = project_directories(&root.join("src"), &[".git"]);
+/// assert_eq!(directories, [root.clone(), root.join("src")]);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[must_use]
 pub fn project_directories(directory: &Path, markers: &[&str]) -> Vec<PathBuf> {
     let start = if directory.is_file() {
@@ -182,12 +223,10 @@ pub fn project_directories(directory: &Path, markers: &[&str]) -> Vec<PathBuf> {
     } else {
         directory
     };
-    let holds = |directory: &Path| {
-        markers
-            .iter()
-            .any(|marker| directory.join(marker).symlink_metadata().is_ok())
-    };
-    let Some(root) = start.ancestors().find(|directory| holds(directory)) else {
+    let Some(root) = start
+        .ancestors()
+        .find(|directory| has_marker(directory, markers))
+    else {
         return vec![start.to_owned()];
     };
     let mut directories: Vec<PathBuf> = start
@@ -197,4 +236,11 @@ pub fn project_directories(directory: &Path, markers: &[&str]) -> Vec<PathBuf> {
         .collect();
     directories.reverse();
     directories
+}
+
+fn has_marker(directory: &Path, markers: &[&str]) -> bool {
+    // In a worktree or submodule `.git` is a file, and it may be a symlink.
+    markers
+        .iter()
+        .any(|marker| directory.join(marker).symlink_metadata().is_ok())
 }

@@ -1,4 +1,4 @@
-//! Rules that enable and disable skills.
+//! Rules of the configuration that enable and disable skills.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,31 @@ use wildmatch::WildMatch;
 
 use crate::{Entry, Scope};
 
-/// A rule that enables or disables skills. Of several that fit, the last one wins.
+/// A rule that enables or disables the skills that its selector matches.
+///
+/// Of several rules that match a skill, the last one decides; a skill that no rule matches is
+/// enabled. A rule cannot enable a skill of an untrusted root. Pass rules to
+/// [`Discovery::rules`](crate::Discovery::rules).
+///
+/// ```
+/// use skills_discovery::{ConfigRule, Discovery, Lookup, Root, Scope, Selector};
+///
+/// # let directory = tempfile::tempdir()?;
+/// # for name in ["pdf", "docx"] {
+/// #     std::fs::create_dir(directory.path().join(name))?;
+/// #     let text = format!("---\nname: {name}\ndescription: About {name}.\n---\n");
+/// #     std::fs::write(directory.path().join(name).join("SKILL.md"), text)?;
+/// # }
+/// let rules = [
+///     ConfigRule::disable(Selector::Pattern("*".to_owned()), "config.toml"),
+///     ConfigRule::enable(Selector::Name("pdf".to_owned()), "--enable"),
+/// ];
+/// let catalog = Discovery::new([Root::new(directory.path(), Scope::User)]).rules(rules).scan();
+/// assert!(matches!(catalog.find("pdf"), Lookup::Found(_)));
+/// let Lookup::Inactive(docx) = catalog.find("docx") else { panic!("docx is enabled") };
+/// assert_eq!(docx.reason().to_string(), "disabled by rule `disable pattern * (config.toml)`");
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigRule {
     selector: Selector,
@@ -15,16 +39,20 @@ pub struct ConfigRule {
     source: String,
 }
 
-/// Which skills a rule is about.
+/// The skills that a rule applies to.
+///
+/// A selector compares names and paths exactly, including case; only [`Pattern`](Self::Pattern) has
+/// wildcards. It can be used without a rule, to filter the entries of a catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Selector {
-    /// The skill with this directory or `SKILL.md`; symlinks on the path are resolved.
+    /// The skill with this directory or `SKILL.md`. [`ConfigRule::with_resolved_path`] resolves
+    /// symlinks on the path; a scan does this for its rules.
     Path(PathBuf),
-    /// All skills of exactly this name, its namespace included.
+    /// All skills of exactly this name, including its namespace (`plugin:skill`).
     Name(String),
-    /// All skills whose name fits a pattern, in which `*` stands for anything and `?` for one
-    /// character.
+    /// All skills whose name, including its namespace, matches a pattern: `*` matches any number
+    /// of characters, `?` exactly one.
     Pattern(String),
     /// All skills of a scope.
     Scope(Scope),
@@ -37,7 +65,8 @@ enum RuleAction {
 }
 
 impl ConfigRule {
-    /// Makes a rule that enables; `source` says where it stands, as explanations show it.
+    /// Creates a rule that enables skills. `source` names where the rule comes from, such as a file
+    /// or an option of the command line; explanations show it.
     #[must_use]
     pub fn enable(selector: Selector, source: impl Into<String>) -> Self {
         Self {
@@ -47,7 +76,7 @@ impl ConfigRule {
         }
     }
 
-    /// Makes a rule that disables.
+    /// Creates a rule that disables skills; `source` is as in [`enable`](Self::enable).
     #[must_use]
     pub fn disable(selector: Selector, source: impl Into<String>) -> Self {
         Self {
@@ -57,25 +86,27 @@ impl ConfigRule {
         }
     }
 
-    /// Says whether the rule disables.
+    /// Returns whether the rule disables skills.
     #[must_use]
     pub fn disables(&self) -> bool {
         self.action == RuleAction::Disable
     }
 
-    /// Returns where the rule stands.
+    /// Returns where the rule comes from.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// Returns which skills it is about.
+    /// Returns the skills that the rule applies to.
     #[must_use]
     pub fn selector(&self) -> &Selector {
         &self.selector
     }
 
-    /// Resolves the symlinks of its path once, before it is compared with canonical ones.
+    /// Resolves the symlinks of the path of the rule, if it has one. The paths of entries are
+    /// canonical, so that the rule matches the skill through whichever symlink it was written. A
+    /// path that does not exist stays as it is.
     #[must_use]
     pub fn with_resolved_path(mut self) -> Self {
         if let Selector::Path(path) = &mut self.selector
@@ -92,7 +123,7 @@ impl ConfigRule {
 }
 
 impl Selector {
-    /// Says whether a skill is meant.
+    /// Returns whether the selector matches a skill.
     #[must_use]
     pub fn matches(&self, entry: &Entry) -> bool {
         match self {
@@ -104,13 +135,17 @@ impl Selector {
     }
 }
 
-/// Resolves the symlinks on the way to a skill's directory or file; a file that is itself a symlink
-/// keeps its name.
+/// Resolves the symlinks on the path of a skill directory or skill file. Returns `None` if there is
+/// no such file or directory.
+///
+/// If the last component is a symlink to a file, it stays: a skill is identified by its directory,
+/// not by the file that its `SKILL.md` links to.
 #[must_use]
 pub fn canonical_skill_path(path: &Path) -> Option<PathBuf> {
     if path.is_dir() {
         return path.canonicalize().ok();
     }
+    // `Path::parent` of a bare file name is the empty path, which cannot be resolved.
     let parent = path
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty())
@@ -131,11 +166,12 @@ impl fmt::Display for ConfigRule {
             "enable "
         })?;
         match &self.selector {
-            Selector::Path(path) => write!(f, "{}", path.display())?,
-            Selector::Name(name) => write!(f, "{name:?}")?,
-            Selector::Pattern(pattern) => write!(f, "names like {pattern:?}")?,
-            Selector::Scope(scope) => write!(f, "all of scope {scope}")?,
+            Selector::Path(path) => write!(f, "path {}", path.display())?,
+            Selector::Name(name) => write!(f, "name {name}")?,
+            Selector::Pattern(pattern) => write!(f, "pattern {pattern}")?,
+            Selector::Scope(scope) => write!(f, "scope {scope}")?,
         }
+        // The source shows the user which file or option to change.
         write!(f, " ({})", self.source)
     }
 }

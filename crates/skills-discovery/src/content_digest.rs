@@ -1,4 +1,4 @@
-//! The content of a skill as one number.
+//! Content digests: one hash over all files of a skill.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,27 +17,29 @@ use crate::open::open_regular;
 use crate::open::open_root;
 use crate::{FileStamp, SkillFiles};
 
-/// The most files and directories of a skill that are looked at for its digest.
+/// The maximum number of files and directories of a skill with a digest.
 const MAX_FILES: usize = 10_000;
-/// The most bytes of a skill that are read for its digest: 256 MiB.
+/// The maximum total size of the files of a skill with a digest: 256 MiB.
 const MAX_BYTES: u64 = 256 << 20;
-/// How many digests are kept before the older ones go: so many lasting ones, and as many that were
-/// not asked for since.
+/// The number of digests in one generation of a cache. There are two generations.
 const MAX_CACHED: usize = 20_000;
-/// How deep directories are searched.
+/// The maximum number of directory levels below the skill directory.
 const MAX_DEPTH: usize = 32;
 
-/// The SHA-256 over all files of a skill: for each, in the order of their paths, path, kind and
-/// content.
+/// The SHA-256 over all files of a skill: the path, kind and content of each, in the order of the
+/// paths.
 ///
-/// Hidden files count, and so do symlinks, with the text of their target. Two skills with the same
-/// digest have the same files; where the skill lies, who owns it and when it was written do not
-/// matter.
+/// Hidden files count, and so do symlinks, by the text of their target. Two skills with the same
+/// digest have the same files and symlinks; location, owner, permissions and times do not matter.
+/// Approvals hold for exactly one digest. The format is stable: other versions of this crate
+/// compute the same digest for the same files.
+///
+/// The digest is displayed as `sha256:` and 64 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContentDigest([u8; 32]);
 
 impl ContentDigest {
-    /// Returns the bytes.
+    /// Returns the 32 bytes of the digest.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
@@ -51,20 +53,38 @@ impl fmt::Display for ContentDigest {
     }
 }
 
-/// The digests of files that were read before. A file that looks the same is not read again.
+/// A cache of the digests of single files, by their stamps, so that unchanged files are not read
+/// again.
 ///
-/// At most 40,000 are kept; those that were not asked for longest go first.
+/// It contains at most 40,000 digests, about 4 MiB; those that were not used for the longest time
+/// are evicted first. One cache can serve any number of skills. Only settled stamps are cached (see
+/// [`FileStamp`]), and on systems without a change time nothing is.
+///
+/// ```
+/// use skills_discovery::{DigestCache, SkillFiles};
+///
+/// # let directory = tempfile::tempdir()?;
+/// # std::fs::write(directory.path().join("SKILL.md"), "---\nname: a\n---\n")?;
+/// let files = SkillFiles::open_directory(directory.path())?;
+/// let mut cache = DigestCache::default();
+/// let before = files.digest(&mut cache)?;
+/// assert!(before.to_string().starts_with("sha256:"));
+/// assert_eq!(files.digest(&mut cache)?, before);
+/// std::fs::write(directory.path().join("run.py"), "print(1)")?;
+/// assert_ne!(files.digest(&mut cache)?, before);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct DigestCache {
     files: HashMap<FileStamp, [u8; 32]>,
-    /// Those that were asked for before: whichever is asked for again becomes one of the others,
-    /// and the rest goes at the next turn.
+    /// Digests that were not used since the last rotation; the next rotation drops them. A digest
+    /// that is used moves back to `files`.
     previous: HashMap<FileStamp, [u8; 32]>,
     hits: usize,
 }
 
 impl DigestCache {
-    /// Returns how many files were not read because they looked the same.
+    /// Returns how many files were not read because their digest was cached.
     #[must_use]
     pub fn hits(&self) -> usize {
         self.hits
@@ -74,42 +94,45 @@ impl DigestCache {
         &mut self,
         directory: &Dir,
         path: &Path,
-        moment: ScanStart,
+        scan_start: ScanStart,
         budget: &mut ByteBudget,
     ) -> Result<[u8; 32], DiscoveryError> {
         let (file, stamp) = budget.open(directory, path)?;
-        if let Some(known) = self.get(stamp) {
+        if let Some(digest) = self.get(stamp) {
             self.hits += 1;
-            return Ok(known);
+            return Ok(digest);
         }
         let digest = hash_file(&file, stamp.bytes(), |_| Ok(()))?;
-        self.insert_unless_racy(stamp.with_scan_start(moment), digest);
+        self.insert_unless_racy(stamp.with_scan_start(scan_start), digest);
         Ok(digest)
     }
 
-    /// Keeps the digest of a file that cannot change unseen; any other is read again.
+    /// Caches a digest, if a change of the file will change its stamp.
     fn insert_unless_racy(&mut self, stamp: FileStamp, digest: [u8; 32]) {
+        // Elsewhere a stamp has no change time, and programs can set the time of modification back.
         if cfg!(unix) && stamp.is_settled() {
             self.insert(stamp, digest);
         }
     }
 
-    /// Forgets everything, because a file changed although it looked the same.
+    /// Removes all digests, for callers that found a file changed although its stamp is the same.
     pub fn clear(&mut self) {
         self.files.clear();
         self.previous.clear();
     }
 
     fn get(&mut self, stamp: FileStamp) -> Option<[u8; 32]> {
-        if let Some(known) = self.files.get(&stamp) {
-            return Some(*known);
+        if let Some(digest) = self.files.get(&stamp) {
+            return Some(*digest);
         }
-        let known = self.previous.remove(&stamp)?;
-        self.insert(stamp, known);
-        Some(known)
+        let digest = self.previous.remove(&stamp)?;
+        self.insert(stamp, digest);
+        Some(digest)
     }
 
     fn insert(&mut self, stamp: FileStamp, digest: [u8; 32]) {
+        // Two generations approximate eviction by last use, without a timestamp per digest. A skill
+        // that changes constantly cannot grow the cache.
         if self.files.len() >= MAX_CACHED {
             self.previous = std::mem::take(&mut self.files);
         }
@@ -118,12 +141,13 @@ impl DigestCache {
 }
 
 impl SkillFiles {
-    /// Computes the digest of the skill.
+    /// Computes the content digest of the skill, reading only files that `cache` does not contain.
+    ///
+    /// The skill must not change meanwhile; to run exactly the files of a digest, use `copy_to`.
     ///
     /// # Errors
-    /// When a file cannot be read, when the skill has more than 10,000 files or 256 MiB, when it
-    /// nests deeper than 32 directories, or when a file is neither a regular file, a directory nor
-    /// a symlink.
+    /// If a file cannot be read, if the skill has more than 10,000 files and directories, 256 MiB
+    /// or 32 directory levels, or if an entry is not a regular file, a directory or a symlink.
     pub fn digest(&self, cache: &mut DigestCache) -> Result<ContentDigest, DiscoveryError> {
         self.digest_at(cache, ScanStart::now())
     }
@@ -131,42 +155,46 @@ impl SkillFiles {
     fn digest_at(
         &self,
         cache: &mut DigestCache,
-        moment: ScanStart,
+        scan_start: ScanStart,
     ) -> Result<ContentDigest, DiscoveryError> {
-        let found = SkillTree::scan(self.directory())?;
+        let tree = SkillTree::scan(self.directory())?;
         let mut budget = ByteBudget::default();
-        self.combine_digests(&found, |path| {
-            cache.digest_file(self.directory(), path, moment, &mut budget)
+        self.combine_digests(&tree, |path| {
+            cache.digest_file(self.directory(), path, scan_start, &mut budget)
         })
     }
 
-    /// Computes the digest by what `cache` knows, without reading a file; nothing when it does not
-    /// know all of them as they are now.
+    /// Computes the content digest from `cache` only, without reading a file; `None` if the cache
+    /// does not contain the current digest of every file.
     ///
     /// # Errors
-    /// As [`digest`](Self::digest).
+    /// As [`digest`](Self::digest), also if the result would be `None`.
     pub fn cached_digest(
         &self,
         cache: &mut DigestCache,
     ) -> Result<Option<ContentDigest>, DiscoveryError> {
-        let found = SkillTree::scan(self.directory())?;
-        let (mut budget, mut is_known) = (ByteBudget::default(), true);
-        let digest = self.combine_digests(&found, |path| {
+        let tree = SkillTree::scan(self.directory())?;
+        let mut budget = ByteBudget::default();
+        let mut is_cached = true;
+        let digest = self.combine_digests(&tree, |path| {
             let (_, stamp) = budget.open(self.directory(), path)?;
-            let known = cache.get(stamp).filter(|_| is_known);
-            is_known = known.is_some();
-            Ok(known.unwrap_or_default())
+            let digest = cache.get(stamp);
+            is_cached &= digest.is_some();
+            // Without a digest the walk goes on, so that limits are checked as in `digest`.
+            Ok(digest.unwrap_or_default())
         })?;
-        Ok(is_known.then_some(digest))
+        Ok(is_cached.then_some(digest))
     }
 
-    /// Copies the skill into `target`, an empty directory, and computes the digest of just the
-    /// bytes that were copied. Files can be read, and executed if they could be before, but not
-    /// written; their times are kept. Symlinks are copied as they are. Returns the digest and how
-    /// many bytes the files have.
+    /// Copies the skill into `target`, an empty directory, and computes the content digest of
+    /// exactly the bytes that were copied. Returns the digest and the total size of the files.
+    ///
+    /// The owner can read the copies, and execute those that were executable, but not write them.
+    /// Modification times are kept. Symlinks are copied as they are.
     ///
     /// # Errors
-    /// As [`digest`](Self::digest), and when the copy cannot be written.
+    /// As [`digest`](Self::digest), and if the copy cannot be written or an entry of it exists. A
+    /// partial copy is left behind.
     #[cfg(unix)]
     pub fn copy_to(
         &self,
@@ -181,16 +209,17 @@ impl SkillFiles {
         &self,
         target: &Path,
         cache: &mut DigestCache,
-        moment: ScanStart,
+        scan_start: ScanStart,
     ) -> Result<(ContentDigest, u64), DiscoveryError> {
         let target = open_root(target)?;
-        let found = SkillTree::scan(self.directory())?;
-        for directory in &found.directories {
+        let tree = SkillTree::scan(self.directory())?;
+        // Parents come before their subdirectories.
+        for directory in &tree.directories {
             target
                 .create_dir(directory)
                 .map_err(DiscoveryError::from_io)?;
         }
-        for (path, link) in &found.entries {
+        for (path, link) in &tree.entries {
             if let Some(link) = link {
                 target
                     .symlink_contents(link, path)
@@ -198,30 +227,35 @@ impl SkillFiles {
             }
         }
         let mut budget = ByteBudget::default();
-        let digest = self.combine_digests(&found, |path| {
+        let digest = self.combine_digests(&tree, |path| {
             let (file, stamp) = budget.open(self.directory(), path)?;
+            // Hashing what is written, not the file again, ties the digest to the copy even if the
+            // skill changes meanwhile.
             let mut copy = copy::create_file(&target, path)?;
             let digest = hash_file(&file, stamp.bytes(), |bytes| copy.write_all(bytes))?;
             copy::copy_attributes(&file, &copy)?;
-            cache.insert_unless_racy(stamp.with_scan_start(moment), digest);
+            cache.insert_unless_racy(stamp.with_scan_start(scan_start), digest);
             Ok(digest)
         })?;
         Ok((digest, budget.used()))
     }
 
-    /// Puts the digest together from those of the files.
+    /// Combines the digests of the files with their paths and kinds.
     fn combine_digests(
         &self,
-        found: &SkillTree,
-        mut of_file: impl FnMut(&Path) -> Result<[u8; 32], DiscoveryError>,
+        tree: &SkillTree,
+        mut digest_file: impl FnMut(&Path) -> Result<[u8; 32], DiscoveryError>,
     ) -> Result<ContentDigest, DiscoveryError> {
         let mut hasher = Sha256::new();
-        for (path, link) in &found.entries {
+        for (path, link) in &tree.entries {
+            // The separator is `/` on all systems, so that the digest is the same.
             let text = path
                 .components()
                 .map(|part| part.as_os_str().as_encoded_bytes())
                 .collect::<Vec<_>>()
                 .join(&b'/');
+            // The length separates the path from what follows, so that no two skills feed the same
+            // bytes to the hasher.
             hasher.update((text.len() as u64).to_le_bytes());
             hasher.update(&text);
             if let Some(link) = link {
@@ -229,10 +263,10 @@ impl SkillFiles {
                 hasher.update(Sha256::digest(link.as_os_str().as_encoded_bytes()));
             } else {
                 hasher.update([0]);
-                hasher.update(of_file(path)?);
+                hasher.update(digest_file(path)?);
             }
         }
-        // The instructions are content wherever they lie.
+        // A linked skill file is outside of the tree, but it is what a model reads.
         if self.is_skill_file_linked() {
             hasher.update([2]);
             hasher.update(Sha256::digest(self.read_skill_file()?));
@@ -241,7 +275,7 @@ impl SkillFiles {
     }
 }
 
-/// How many bytes of a skill may still be read for its digest.
+/// The number of bytes of a skill that may still be read.
 struct ByteBudget(u64);
 
 impl Default for ByteBudget {
@@ -251,7 +285,7 @@ impl Default for ByteBudget {
 }
 
 impl ByteBudget {
-    /// Opens a file of the skill, and takes its length off.
+    /// Opens a file of the skill and subtracts its size.
     fn open(&mut self, directory: &Dir, path: &Path) -> Result<(File, FileStamp), DiscoveryError> {
         let (file, stamp) = open_regular(directory, path, self.0)?;
         self.0 -= stamp.bytes();
@@ -264,34 +298,39 @@ impl ByteBudget {
     }
 }
 
-/// What lies below the directory of a skill.
+/// The directories, files and symlinks below a skill directory.
 #[derive(Default)]
 struct SkillTree {
-    /// The directories, each before those in it.
+    /// The directories, each before its subdirectories.
     directories: Vec<PathBuf>,
-    /// The files and symlinks in the order of their paths, each symlink with its target: it is read
-    /// once, so that what is hashed is what is copied.
+    /// The files and symlinks by path, symlinks with their target. A target is read only once, so
+    /// that the hash and the copy cannot differ.
     entries: Vec<(PathBuf, Option<PathBuf>)>,
+    /// The number of directory entries so far.
     entry_count: usize,
 }
 
 impl SkillTree {
     fn scan(handle: &Dir) -> Result<Self, DiscoveryError> {
-        let mut found = Self::default();
-        found.collect(handle, Path::new(""), 0)?;
-        found.entries.sort();
-        Ok(found)
+        let mut tree = Self::default();
+        tree.collect(handle, Path::new(""), 0)?;
+        // The order of the file system must not change the digest.
+        tree.entries.sort();
+        Ok(tree)
     }
 
+    /// Adds the entries of a directory. Symlinks are recorded but not followed, so that the
+    /// recursion ends.
     fn collect(&mut self, handle: &Dir, below: &Path, depth: usize) -> Result<(), DiscoveryError> {
         if depth > MAX_DEPTH {
             return Err(Repr::TooManyEntries {
-                what: "levels of directories",
+                what: "directory levels",
                 limit: MAX_DEPTH as u64,
             }
             .into());
         }
         for entry in handle.entries().map_err(DiscoveryError::from_io)? {
+            // Counted before anything is read, so that a huge directory ends the scan early.
             self.entry_count += 1;
             if self.entry_count > MAX_FILES {
                 return Err(Repr::TooManyEntries {
@@ -303,6 +342,8 @@ impl SkillTree {
             let entry = entry.map_err(DiscoveryError::from_io)?;
             let path = below.join(entry.file_name());
             let file_type = entry.file_type().map_err(DiscoveryError::from_io)?;
+            // A skill with a device, FIFO or socket has no digest: their content is not repeatable,
+            // and to ignore them would leave them out of the approval.
             if file_type.is_dir() {
                 self.directories.push(path.clone());
                 self.collect(
@@ -325,15 +366,16 @@ impl SkillTree {
     }
 }
 
-/// Hashes the first `length` bytes of a file, and hands them on. A file that grows is not read for
-/// ever.
+/// Hashes the first `length` bytes of a file and passes them to `consume`.
 fn hash_file(
     file: &File,
     length: u64,
-    mut each: impl FnMut(&[u8]) -> io::Result<()>,
+    mut consume: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> Result<[u8; 32], DiscoveryError> {
+    // Streamed: a file may be as large as the limit of the whole skill.
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 64 * 1024];
+    // The length is that of the stamp: a file that grows meanwhile would be read without end.
     let mut file = file.take(length);
     loop {
         let read = file.read(&mut buffer).map_err(DiscoveryError::from_io)?;
@@ -341,11 +383,11 @@ fn hash_file(
             return Ok(hasher.finalize().into());
         }
         hasher.update(&buffer[..read]);
-        each(&buffer[..read]).map_err(DiscoveryError::from_io)?;
+        consume(&buffer[..read]).map_err(DiscoveryError::from_io)?;
     }
 }
 
-/// The files of a copy.
+/// Creates the files of a copy.
 #[cfg(unix)]
 mod copy {
     use std::path::Path;
@@ -357,13 +399,14 @@ mod copy {
 
     pub(super) fn create_file(target: &Dir, path: &Path) -> Result<File, DiscoveryError> {
         let mut options = OpenOptions::new();
+        // An existing file may be a symlink out of the copy, so only new files are written.
         options.write(true).create_new(true).mode(0o600);
         target
             .open_with(path, &options)
             .map_err(DiscoveryError::from_io)
     }
 
-    /// Takes the right to write from a copy, and gives it the times and the right to execute of the
+    /// Makes a copy read-only, with the modification time and the execute permission of the
     /// original.
     pub(super) fn copy_attributes(original: &File, copy: &File) -> Result<(), DiscoveryError> {
         let stat =

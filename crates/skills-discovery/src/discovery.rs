@@ -1,20 +1,42 @@
-//! How to look: roots, limits, rules.
+//! The configuration of a scan, and the entry points that run it.
 
 use crate::file_stamp::ScanStart;
 use crate::{Catalog, ConfigRule, Precedence, Root, ScanLimits};
 
-/// Finds the skills below `roots` with the defaults of [`Discovery`].
+/// Scans `roots` for skills with the defaults of [`Discovery`] and the given limits.
 ///
-/// Never fails: what cannot be read is in [`Catalog::skipped`].
+/// The scan never fails: roots, directories and skills that cannot be read are in
+/// [`Catalog::skipped`], with the reason.
 #[must_use]
 pub fn discover(roots: &[Root], limits: &ScanLimits) -> Catalog {
     Discovery::new(roots.to_vec()).limits(limits.clone()).scan()
 }
 
-/// Where to look for skills and what to make of them.
+/// The configuration of a scan: roots, limits, rules, precedence.
 ///
-/// Defaults: the limits of Codex, all skills of one name are kept, no rules, no product, as many
-/// threads as there are cores, at most eight.
+/// Defaults: the limits of Codex ([`ScanLimits`]), all skills of the same name are kept
+/// ([`Precedence::KeepAll`]), no rules, no product, and one thread for each core, at most eight. A
+/// configuration is a value without open files; it can be cloned and scanned any number of times.
+///
+/// ```
+/// use skills_discovery::{Discovery, Precedence, Root, Scope};
+///
+/// # let directory = tempfile::tempdir()?;
+/// # for root in ["project", "user"] {
+/// #     std::fs::create_dir_all(directory.path().join(root).join("pdf"))?;
+/// #     let text = format!("---\nname: pdf\ndescription: Of the {root}.\n---\n");
+/// #     std::fs::write(directory.path().join(root).join("pdf/SKILL.md"), text)?;
+/// # }
+/// let discovery = Discovery::new([
+///     Root::new(directory.path().join("project"), Scope::Repo),
+///     Root::new(directory.path().join("user"), Scope::User),
+/// ])
+/// .precedence(Precedence::FirstRoot);
+/// let catalog = discovery.scan();
+/// assert_eq!(catalog.entries()[0].manifest().description(), "Of the project.");
+/// assert_eq!(catalog.inactive()[0].reason().code(), "shadowed");
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Discovery {
@@ -27,8 +49,9 @@ pub struct Discovery {
 }
 
 impl Discovery {
-    /// Takes the roots in the order in which they win: a directory that several lead to belongs to
-    /// the first.
+    /// Creates a configuration for `roots`, in order of precedence: a skill that can be reached
+    /// through several roots belongs to the first. Trusted roots go before untrusted ones,
+    /// whatever their order.
     pub fn new(roots: impl IntoIterator<Item = Root>) -> Self {
         Self {
             roots: roots.into_iter().collect(),
@@ -40,78 +63,98 @@ impl Discovery {
         }
     }
 
-    /// Sets the roots anew.
+    /// Replaces the roots.
     pub fn with_roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
         self.roots = roots.into_iter().collect();
         self
     }
 
-    /// Sets the limits of a scan.
+    /// Sets the limits, which apply to each root separately.
     pub fn limits(mut self, limits: ScanLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Chooses what several skills of one name mean.
+    /// Sets which of several skills with the same name are active.
     pub fn precedence(mut self, precedence: Precedence) -> Self {
         self.precedence = precedence;
         self
     }
 
-    /// Sets the rules that enable and disable skills; later ones win.
+    /// Replaces the rules that enable and disable skills; the last rule that matches a skill
+    /// decides.
     pub fn rules(mut self, rules: impl IntoIterator<Item = ConfigRule>) -> Self {
         self.rules = rules.into_iter().collect();
         self
     }
 
-    /// Names the product that asks; skills whose `agents/openai.yaml` names others only are left
-    /// out.
+    /// Sets the product that scans. Skills whose `agents/openai.yaml` lists only other products are
+    /// inactive; for this the scan reads that file of every skill.
     pub fn product(mut self, product: impl Into<String>) -> Self {
         self.product = Some(product.into());
         self
     }
 
-    /// Sets how many threads read skills, at least one.
+    /// Sets the number of threads that read skills, at least one. The result does not depend on it.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads.max(1));
         self
     }
 
-    /// Returns the roots.
+    /// Returns the roots in the order in which they were passed.
     #[must_use]
     pub fn roots(&self) -> &[Root] {
         &self.roots
     }
 
-    /// Finds the skills.
+    /// Scans the roots for skills.
     ///
-    /// Each root is walked breadth-first, so that skills near it are found even when a limit bites;
-    /// directories are taken in the order of their names. A directory with a `SKILL.md` is a skill
-    /// and is not searched for more, unless it is the root itself or the root says so.
+    /// Each root is scanned breadth-first, so that skills near the root are found even if a limit
+    /// is reached; directories are visited in the order of their names. A directory with a
+    /// `SKILL.md` is a skill and is not searched further, unless it is the root itself or the root
+    /// allows nested skills.
     ///
-    /// Never fails: what cannot be read is in [`Catalog::skipped`].
+    /// The scan never fails: what cannot be read is in [`Catalog::skipped`], with the reason.
     #[must_use]
     pub fn scan(&self) -> Catalog {
         crate::walk::walk(self, None, ScanStart::now())
     }
 
-    /// Finds the skills again; nothing when `known` was found in the same way and the disk looks as
-    /// it did then, which costs one look at each file's metadata. Else skills whose files look as
-    /// before are taken over without reading them.
+    /// Scans incrementally: returns `None` if `previous` was scanned with the same settings and
+    /// nothing changed since, which costs one `stat` per file. Otherwise it returns a new catalog,
+    /// in which skills with unchanged files are reused without reading them.
+    ///
+    /// Files that were written just before the previous scan count as changed once more, because a
+    /// second write in the same tick of the file system's clock cannot be noticed.
+    ///
+    /// ```
+    /// use skills_discovery::{Discovery, Root, Scope};
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// let discovery = Discovery::new([Root::new(directory.path().join("skills"), Scope::User)]);
+    /// let previous = discovery.scan();
+    /// assert!(discovery.rescan(&previous).is_none());
+    /// std::fs::create_dir(directory.path().join("skills"))?;
+    /// assert!(discovery.rescan(&previous).is_some());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
-    pub fn rescan(&self, known: &Catalog) -> Option<Catalog> {
-        if !known.was_scanned_with(self) {
+    pub fn rescan(&self, previous: &Catalog) -> Option<Catalog> {
+        // Other roots, rules or limits can change the result although no file changed.
+        if !previous.was_scanned_with(self) {
             return Some(self.scan());
         }
-        if known.scan_stamps().is_current(self.thread_count()) {
+        if previous.scan_stamps().is_current(self.thread_count()) {
             None
         } else {
-            Some(crate::walk::walk(self, Some(known), ScanStart::now()))
+            Some(crate::walk::walk(self, Some(previous), ScanStart::now()))
         }
     }
 
-    /// Whether both look in the same way; how many threads do it does not matter.
+    /// Returns whether both configurations have the same result. The number of threads does not
+    /// matter.
     pub(crate) fn has_same_settings(&self, other: &Self) -> bool {
+        // Comparing whole values includes every setting that is added later.
         let threads = other.threads;
         Self {
             threads,
@@ -134,20 +177,20 @@ mod tests {
     use super::*;
     use crate::Scope;
 
-    /// A second write in the same tick of the file system's clock would not show.
+    /// A second write in the same tick of the file system's clock would not be noticed.
     #[test]
-    fn a_catalog_is_current_only_when_its_files_were_written_before_the_last_tick() {
+    fn a_catalog_is_current_only_if_its_files_were_written_before_the_last_tick() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a").join("SKILL.md");
         std::fs::create_dir(directory.path().join("a")).unwrap();
         std::fs::write(&path, "---\nname: a\ndescription: d\n---\n").unwrap();
         let discovery = Discovery::new([Root::new(directory.path(), Scope::Repo)]);
         for (age, is_current) in [(Duration::ZERO, false), (Duration::from_secs(4), true)] {
-            let known = crate::walk::walk(&discovery, None, ScanStart::after_writing(&path, age));
-            assert_eq!(known.scan_stamps().is_current(1), is_current, "{age:?}");
-            assert_eq!(discovery.rescan(&known).is_none(), is_current, "{age:?}");
+            let catalog = crate::walk::walk(&discovery, None, ScanStart::after_writing(&path, age));
+            assert_eq!(catalog.scan_stamps().is_current(1), is_current, "{age:?}");
+            assert_eq!(discovery.rescan(&catalog).is_none(), is_current, "{age:?}");
             assert_eq!(
-                known.entries()[0].stamp().is_settled(),
+                catalog.entries()[0].stamp().is_settled(),
                 is_current,
                 "{age:?}"
             );

@@ -1,8 +1,7 @@
-//! One skill of a catalogue.
+//! One skill of a catalog.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-
 use std::sync::{Arc, OnceLock};
 
 use skills_manifest::{Manifest, OpenAiMetadata, OpenAiWarning, SkillName, Warning};
@@ -11,52 +10,60 @@ use crate::lazy_metadata::LazyMetadata;
 use crate::openai_file::OpenAiFile;
 use crate::{DiscoveryError, FileStamp, SKILL_FILE, Scope, SkillFiles};
 
-/// One skill: its metadata and where it lies. Its body was not read.
+/// One skill of a [`Catalog`](crate::Catalog): its metadata and location.
+///
+/// The scan has checked that the frontmatter can be parsed and has read the name. The other fields
+/// are parsed on the first access, `agents/openai.yaml` is read on the first access, and the body
+/// is not read until [`open`](Self::open). A clone shares the parsed metadata.
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub(crate) name: SkillName,
     pub(crate) metadata: Arc<LazyMetadata>,
     pub(crate) directory: Arc<Path>,
-    /// The file's name when it is another than `SKILL.md`.
+    /// The name of the skill file if it differs from `SKILL.md`.
     pub(crate) file_name: Option<Box<str>>,
     pub(crate) file_location: SkillFileLocation,
     pub(crate) scope: Scope,
     pub(crate) root: Arc<Path>,
-    /// What is wrong beside what its files say.
+    /// The warnings of the scan, without those of the skill's files.
     pub(crate) scan_warnings: Vec<EntryWarning>,
+    /// All warnings, collected on the first access.
     pub(crate) warnings: OnceLock<Vec<EntryWarning>>,
     pub(crate) stamp: FileStamp,
 }
 
-/// Where the text of a skill lies.
+/// Where the skill file of a skill is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SkillFileLocation {
-    /// In the skill's directory.
+    /// In the skill directory.
     InDirectory,
-    /// At this path, to which the `SKILL.md` is a symlink.
+    /// At this canonical path, which the `SKILL.md` is a symlink to.
     Linked(Box<Path>),
 }
 
 impl Entry {
-    /// Returns the skill's name: `name` of the frontmatter, else the directory's name.
+    /// Returns the name of the skill: `name` of the frontmatter if it is valid, otherwise the name
+    /// of the directory, with the namespace of its plugin if the root has namespaces.
     #[must_use]
     pub fn name(&self) -> &SkillName {
         &self.name
     }
 
-    /// Returns the frontmatter, which is taken apart at the first call.
+    /// Returns the manifest; the first call parses the frontmatter that the scan kept.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
         &self.metadata.manifest().0
     }
 
-    /// Returns the canonical path of the skill's directory. Equal paths are the same skill.
+    /// Returns the canonical path of the skill directory. Two entries are the same skill if and
+    /// only if their directories are equal.
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Returns the path of the `SKILL.md`, to show; read it through [`open`](Self::open).
+    /// Returns the path of the `SKILL.md`, for display only. To read it use [`open`](Self::open),
+    /// which does not follow a directory that was replaced by a symlink.
     #[must_use]
     pub fn location(&self) -> PathBuf {
         self.directory.join(self.file_name())
@@ -66,14 +73,15 @@ impl Entry {
         self.file_name.as_deref().unwrap_or(SKILL_FILE)
     }
 
-    /// Returns the root that the skill was found in, as it was given.
+    /// Returns the path of the root that the skill was found in, as it was passed to the scan;
+    /// [`Catalog::root_of`](crate::Catalog::root_of) returns the canonical one.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Returns what `agents/openai.yaml` says, which is read at the first call; nothing when there
-    /// is none.
+    /// Returns the metadata of `agents/openai.yaml`, which the first call reads; `None` if the
+    /// skill has no such file. If it cannot be read, the metadata forbids implicit invocation.
     #[must_use]
     pub fn openai_metadata(&self) -> Option<&OpenAiMetadata> {
         self.openai_file().metadata.as_deref()
@@ -83,126 +91,138 @@ impl Entry {
         self.metadata.openai(&self.directory)
     }
 
-    /// Says whether the model may choose the skill by itself: neither its `SKILL.md` nor its
-    /// `agents/openai.yaml` forbids it.
+    /// Returns whether the skill is listed to a model, which may choose it by itself: neither the
+    /// `SKILL.md` nor `agents/openai.yaml` forbids it, and neither has a restriction that cannot be
+    /// parsed. Otherwise only a user can select it by name.
     #[must_use]
     pub fn is_model_invocable(&self) -> bool {
         self.manifest().model_invocable()
             && self
                 .openai_metadata()
-                .is_none_or(|host| host.policy.allows_implicit_invocation())
+                .is_none_or(|metadata| metadata.policy.allows_implicit_invocation())
     }
 
-    /// Returns how the `SKILL.md` looked when it was read.
+    /// Returns the stamp of the `SKILL.md` at the time when it was read.
     #[must_use]
     pub fn stamp(&self) -> FileStamp {
         self.stamp
     }
 
-    /// Whether a file that is found now is the one that was read, by the same root.
+    /// Returns whether a skill file that a scan has found is the one that this entry was read from,
+    /// through the same root.
     pub(crate) fn is_unchanged(&self, root: &Path, file_name: &str, stamp: FileStamp) -> bool {
+        // A symlinked or differently spelled file may shadow the one that was read before.
         self.stamp.is_unchanged(Some(stamp))
             && self.file_name() == file_name
             && *self.root == *root
+            // The stamp of a linked file says nothing about the symlink, which may lead to another
+            // file now.
             && self.file_location == SkillFileLocation::InDirectory
     }
 
-    /// The skill as an earlier scan found it, without what was said of it beside others.
+    /// Returns a copy for the next catalog, without the warnings that compare the skill with other
+    /// skills and without `agents/openai.yaml`, which may have changed independently.
     pub(crate) fn for_rescan(&self) -> Self {
-        let is_own = |warning: &&EntryWarning| {
-            !matches!(
-                warning,
-                EntryWarning::DuplicateName { .. } | EntryWarning::ConfusableName { .. }
-            )
-        };
-        let notes = self.scan_warnings.iter().filter(is_own).cloned().collect();
+        let scan_warnings = self
+            .scan_warnings
+            .iter()
+            .filter(|warning| !warning.is_about_other_skill())
+            .cloned()
+            .collect();
         Self {
             metadata: self.metadata.without_openai(),
-            scan_warnings: notes,
+            scan_warnings,
             warnings: OnceLock::new(),
             ..self.clone()
         }
     }
 
-    /// Returns who the skill's root belongs to.
+    /// Returns the scope of the root that the skill was found in.
     #[must_use]
     pub fn scope(&self) -> Scope {
         self.scope
     }
 
-    /// Returns what is wrong with the skill: with its `SKILL.md` in the order of the file, with
-    /// where it lies, with `agents/openai.yaml`.
+    /// Returns the warnings of the skill: those of its `SKILL.md` in the order of the file, then
+    /// those of the scan, then those of `agents/openai.yaml`. The first call reads and parses both
+    /// files, if no earlier call has.
     #[must_use]
     pub fn warnings(&self) -> &[EntryWarning] {
         self.warnings.get_or_init(|| {
-            let own = self
+            let manifest = self
                 .metadata
                 .manifest()
                 .1
                 .iter()
                 .cloned()
                 .map(EntryWarning::Manifest);
-            let host = self
+            let openai = self
                 .openai_file()
                 .warnings
                 .iter()
                 .cloned()
                 .map(EntryWarning::OpenAi);
-            own.chain(self.scan_warnings.iter().cloned())
-                .chain(host)
+            manifest
+                .chain(self.scan_warnings.iter().cloned())
+                .chain(openai)
                 .collect()
         })
     }
 
-    /// Opens the skill's directory.
+    /// Opens the skill directory, to read its files through a handle that no path leads out of.
     ///
     /// # Errors
-    /// When the directory is gone or may not be read.
+    /// If the directory no longer exists or cannot be read, or if a part of its canonical path was
+    /// replaced by a symlink since the scan ([`OutsideSkill`](crate::ErrorKind::OutsideSkill)).
     pub fn open(&self) -> Result<SkillFiles, DiscoveryError> {
         SkillFiles::open(&self.directory, self.file_name(), &self.file_location)
     }
 }
 
-/// What is wrong with a skill that loads all the same.
+/// A problem of a skill that still loads.
+///
+/// [`code`](Self::code) is stable and meant for programs. The text of [`Display`](fmt::Display) is
+/// meant for users and may change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EntryWarning {
-    /// Something in the `SKILL.md`.
+    /// A problem of the `SKILL.md`.
     Manifest(Warning),
-    /// There is no usable `name`; the directory's name serves.
+    /// `name` is missing or invalid; the name of the directory is used.
     NameFromDirectory,
-    /// `name` and the directory's name differ, which the specification forbids.
+    /// `name` differs from the name of the directory, which the specification forbids.
     NameMismatch {
-        /// The directory's name.
+        /// The name of the directory.
         directory: String,
     },
-    /// The file is spelled otherwise than `SKILL.md`; other clients do not find it.
+    /// The name of the skill file differs from `SKILL.md` in case; other clients do not find it.
     NonStandardFileName {
-        /// The spelling.
+        /// The name of the file.
         found: String,
     },
-    /// The `SKILL.md` is a symlink out of the skill, which its root allows.
+    /// The `SKILL.md` is a symlink out of the skill directory, which its root allows
+    /// ([`SkillFileSymlinks::Follow`](crate::SkillFileSymlinks::Follow)).
     SymlinkedSkillFile {
-        /// Where it leads.
+        /// The canonical path of the file that is read.
         target: PathBuf,
     },
-    /// Another skill's name differs only in upper and lower case or in how its characters are
-    /// composed.
+    /// The name of another skill differs only in case or in Unicode composition.
     ConfusableName {
-        /// The other name.
+        /// The name of the other skill.
         other: String,
     },
-    /// Another skill has the same name; naming it needs its directory.
+    /// Another skill in use has the same name, so that the name alone is ambiguous.
     DuplicateName {
-        /// The other skill's directory.
+        /// The directory of the other skill.
         directory: PathBuf,
     },
-    /// Something in `agents/openai.yaml` was dropped.
+    /// A field of `agents/openai.yaml`, or the whole file, was ignored.
     OpenAi(OpenAiWarning),
 }
 
 impl EntryWarning {
-    /// Returns the line of the `SKILL.md`, counted from 1, where it is about one.
+    /// Returns the line of the `SKILL.md` that the warning is about, counted from 1; `None` if it
+    /// is not about a line of that file.
     #[must_use]
     pub fn line(&self) -> Option<usize> {
         match self {
@@ -211,7 +231,7 @@ impl EntryWarning {
         }
     }
 
-    /// Returns the stable code of this class, as JSON output shows it.
+    /// Returns the stable code of the warning, as in JSON output.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -225,39 +245,47 @@ impl EntryWarning {
             Self::OpenAi(_) => "host-metadata",
         }
     }
+
+    fn is_about_other_skill(&self) -> bool {
+        matches!(
+            self,
+            Self::DuplicateName { .. } | Self::ConfusableName { .. }
+        )
+    }
 }
 
 impl fmt::Display for EntryWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Manifest(warning) => warning.fmt(f),
-            Self::NameFromDirectory => f.write_str("no usable `name`; the directory's name serves"),
+            Self::NameFromDirectory => {
+                f.write_str("missing or invalid `name`; using the directory name")
+            }
             Self::NameMismatch { directory } => {
-                write!(f, "name differs from the directory's name {directory:?}")
+                write!(f, "name does not match directory `{directory}`")
             }
             Self::NonStandardFileName { found } => write!(
                 f,
-                "the file is spelled {found:?}; other clients read only `SKILL.md`"
+                "file is named `{found}`; other clients read only `SKILL.md`"
             ),
+            // The target may be any path, so control characters in it are escaped.
             Self::SymlinkedSkillFile { target } => write!(
                 f,
                 "`SKILL.md` is a symlink to {target:?}; other clients ignore it"
             ),
-            Self::ConfusableName { other } => write!(
-                f,
-                "the name is easily taken for that of the skill {other:?}"
-            ),
+            Self::ConfusableName { other } => write!(f, "name is confusable with `{other}`"),
             Self::DuplicateName { directory } => write!(
                 f,
-                "{directory:?} has the same name; name one by its directory"
+                "duplicate name, also in `{}`; refer to it by path",
+                directory.display()
             ),
-            Self::OpenAi(note) if note.field.is_empty() => {
-                write!(f, "agents/openai.yaml not read: {}", note.reason)
+            Self::OpenAi(warning) if warning.field.is_empty() => {
+                write!(f, "cannot read `agents/openai.yaml`: {}", warning.reason)
             }
-            Self::OpenAi(note) => write!(
+            Self::OpenAi(warning) => write!(
                 f,
-                "agents/openai.yaml: `{}` dropped: {}",
-                note.field, note.reason
+                "`agents/openai.yaml`: `{}` ignored: {}",
+                warning.field, warning.reason
             ),
         }
     }

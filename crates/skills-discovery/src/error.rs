@@ -1,10 +1,23 @@
-//! The one error of this crate: a file of a skill that cannot be had.
+//! The error type of this crate: a file or directory of a skill cannot be opened or read.
 
 use std::io;
 
 use skills_manifest::ManifestError;
 
-/// Says why a file or directory of a skill cannot be had. Callers know the path.
+/// The reason why a file or directory of a skill cannot be opened, read or listed.
+///
+/// The message is a cause without the path, since callers know the path and put it in front:
+/// `cannot read scripts/run.py: not a regular file`. Branch on [`kind`](Self::kind), which is
+/// stable, not on the message.
+///
+/// ```
+/// use skills_discovery::{ErrorKind, SkillFiles};
+///
+/// # let directory = tempfile::tempdir()?;
+/// let error = SkillFiles::open_directory(directory.path()).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::NotFound);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct DiscoveryError(#[from] Repr);
@@ -24,7 +37,8 @@ impl DiscoveryError {
         }
     }
 
-    /// Returns the manifest's own error, when that is the reason.
+    /// Returns the error of the manifest, with its line, if the `SKILL.md` was read but is invalid;
+    /// otherwise `None`.
     #[must_use]
     pub fn manifest(&self) -> Option<&ManifestError> {
         match &self.0 {
@@ -33,14 +47,15 @@ impl DiscoveryError {
         }
     }
 
-    /// Says whether a part of the path is no directory.
+    /// Returns whether a parent in the path is not a directory.
     pub(crate) fn is_not_a_directory(&self) -> bool {
         matches!(&self.0, Repr::Io(error) if error.kind() == io::ErrorKind::NotADirectory)
     }
 
-    /// Sorts an error of the operating system; a handle answers an escape with "permission denied"
-    /// or "too many links".
+    /// Classifies an error of the operating system or of a directory handle.
     pub(crate) fn from_io(error: io::Error) -> Self {
+        // The classes that callers branch on must not depend on the operating system; all others
+        // keep its error.
         match error.kind() {
             io::ErrorKind::NotFound => Repr::NotFound.into(),
             _ if is_escape(&error) => Repr::OutsideSkill.into(),
@@ -49,32 +64,37 @@ impl DiscoveryError {
     }
 }
 
-/// The handle refuses a path that leaves it by an error of its own, which carries no number of the
-/// operating system.
+/// Returns whether a directory handle rejected a path that leads out of it.
 fn is_escape(error: &io::Error) -> bool {
+    // cap-std makes this error itself, so it has no error number. A real `EACCES` has one and must
+    // stay an I/O error: it says nothing about where the path leads.
     error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
 }
 
-/// The classes of [`DiscoveryError`].
+/// The class of a [`DiscoveryError`].
+///
+/// It says what a caller can do: correct the path, raise a limit, report an attempt to leave the
+/// skill, show the problem of the manifest, or retry after an I/O error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// There is no such file.
+    /// The file or directory does not exist, or a directory has no skill file.
     NotFound,
-    /// It is a directory, FIFO, socket or device.
+    /// It is a directory, FIFO, socket or device where a regular file is expected.
     NotRegular,
-    /// It is longer than allowed, or the skill has more files than allowed; it was not read.
+    /// It is larger than the limit of the call, or the skill has more files, bytes or directory
+    /// levels than the limit. Nothing of it is returned.
     TooLarge,
-    /// The path, or a symlink on it, leaves the skill.
+    /// The path, or a symlink on it, leads outside of the skill directory.
     OutsideSkill,
-    /// The `SKILL.md` is no skill.
+    /// The `SKILL.md` is not valid; see [`DiscoveryError::manifest`].
     Manifest,
-    /// The operating system refused.
+    /// Any other error of the operating system, such as a missing permission.
     Io,
 }
 
 impl ErrorKind {
-    /// Returns the stable code of this class, as JSON output shows it.
+    /// Returns the stable code of the class, as in JSON output.
     #[must_use]
     pub fn code(self) -> &'static str {
         match self {
@@ -90,18 +110,18 @@ impl ErrorKind {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Repr {
-    #[error("no such file")]
+    #[error("no such file or directory")]
     NotFound,
     #[error("not a regular file")]
     NotRegular,
-    #[error("the file has {bytes} bytes, at most {limit} are read")]
+    #[error("file is {bytes} bytes, limit {limit}")]
     TooLarge { bytes: u64, limit: u64 },
-    #[error("the skill has more than {limit} {what}")]
+    #[error("skill has more than {limit} {what}")]
     TooManyEntries { what: &'static str, limit: u64 },
-    #[error("the path leaves the skill")]
+    #[error("path leads outside of the skill directory")]
     OutsideSkill,
     #[error(transparent)]
     Manifest(ManifestError),
-    #[error("the operating system refused: {0}")]
+    #[error("I/O error: {0}")]
     Io(io::Error),
 }

@@ -1,40 +1,47 @@
-//! Why a skill is seen, or not.
+//! Explains why a skill is available or not.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::{
-    Catalog, Discovery, Entry, InactiveEntry, InactiveReason, Lookup, SKILL_FILE, Scope,
+    Catalog, Discovery, Entry, InactiveEntry, InactiveReason, Lookup, Root, SKILL_FILE, Scope,
     SkipReason, Skipped, canonical_skill_path,
 };
 
-/// Why a skill is seen, or not, step by step.
+/// The explanation of why a skill is available or not: a status and the steps that led to it.
+///
+/// Made by [`Discovery::explain`] from a catalog, for commands such as `skills explain`. Steps are
+/// in the order in which a user reads them; each has a stable [`code`](ExplanationStep::code) and a
+/// text.
 #[derive(Debug, Clone)]
 pub struct Explanation {
     status: SkillStatus,
     steps: Vec<ExplanationStep>,
 }
 
-/// The answer in one word.
+/// The result of an explanation in one word.
+///
+/// Only [`ModelInvocable`](Self::ModelInvocable) and [`MentionOnly`](Self::MentionOnly) skills can
+/// be used by their name; all others need a change by the user first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SkillStatus {
-    /// It is used, and the model is offered it.
+    /// The skill is active and listed to a model.
     ModelInvocable,
-    /// It is used when somebody names it; the model is not offered it.
+    /// The skill is active for explicit mentions only; it is not listed to a model.
     MentionOnly,
-    /// Several skills have the name.
+    /// Several active skills have the name.
     Ambiguous,
-    /// It was found and is not used.
+    /// The skill was found but is not in use.
     Inactive,
-    /// It, or a directory that it lies in, was passed over.
+    /// The scan skipped the skill, or a directory that contains it.
     Skipped,
-    /// No root leads to it, or there is no such skill.
+    /// The skill does not exist, or is not below any root.
     NotFound,
 }
 
 impl SkillStatus {
-    /// Returns the verdict as one lower-case word.
+    /// Returns the stable code of the status, as in JSON output.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -48,160 +55,203 @@ impl SkillStatus {
     }
 }
 
-/// One step of an explanation.
+/// One step of an [`Explanation`].
+///
+/// [`code`](Self::code) is stable and meant for programs. The text of [`Display`](fmt::Display) is
+/// meant for users and may change.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum ExplanationStep {
     /// A skill was found in a root.
     Found {
-        /// Its name.
+        /// The name of the skill.
         name: String,
-        /// Its `SKILL.md`.
+        /// The path of its `SKILL.md`.
         path: PathBuf,
-        /// The root.
+        /// The root, as it was passed to the scan.
         root: PathBuf,
-        /// Who the root belongs to.
+        /// The scope of the root.
         scope: Scope,
     },
-    /// Something of it is wrong, and it loads all the same.
+    /// The skill has a problem but still loads.
     Warning(String),
-    /// It is not used.
+    /// The skill is not in use.
     Inactive(InactiveReason),
-    /// The model is not offered it.
+    /// The skill is active but not listed to a model, for this reason.
     NotModelInvocable(&'static str),
-    /// The model is offered it.
+    /// The skill is active and listed to a model.
     ModelInvocable,
-    /// Something was passed over.
+    /// A file or directory was skipped.
     Skipped {
-        /// What.
+        /// The file or directory.
         path: PathBuf,
-        /// The stable code of the reason.
+        /// The stable code of the [`SkipReason`].
         code: &'static str,
-        /// Why.
+        /// The text of the reason.
         reason: String,
     },
-    /// A path lies below no root.
+    /// The path is not below any root, or beyond a limit of its root.
     OutsideRoots(PathBuf),
-    /// A directory was searched and holds no `SKILL.md`.
+    /// The directory is below a root but has no `SKILL.md`.
     NoSkillFile(PathBuf),
-    /// There is no such file or directory.
+    /// The file or directory does not exist.
     PathNotFound(PathBuf),
-    /// No skill has the name; these are nearest.
+    /// No skill has the name; these names are similar, best first.
     NameNotFound(Vec<String>),
 }
 
 impl Explanation {
-    /// Returns the answer in one word.
+    /// Returns the result in one word.
     #[must_use]
     pub fn status(&self) -> SkillStatus {
         self.status
     }
 
-    /// Returns the steps that led to it.
+    /// Returns the steps that led to the status, in order.
     #[must_use]
     pub fn steps(&self) -> &[ExplanationStep] {
         &self.steps
     }
 }
 
+/// What an explanation is asked for.
+struct Query<'a> {
+    text: &'a str,
+    /// The path without symlinks, if the query is the path of an existing file or directory.
+    canonical: Option<PathBuf>,
+}
+
+impl<'a> Query<'a> {
+    fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            canonical: canonical_skill_path(Path::new(text)),
+        }
+    }
+
+    /// Returns whether the query is a path, not a name.
+    fn is_path(&self) -> bool {
+        self.text.contains(['/', std::path::MAIN_SEPARATOR]) || self.canonical.is_some()
+    }
+
+    fn matches_entry(&self, entry: &Entry) -> bool {
+        entry.name().as_str() == self.text
+            || self
+                .canonical
+                .as_deref()
+                .is_some_and(|path| is_located_at(entry, path))
+    }
+
+    /// Returns whether something that was skipped has the name, is at the path, contains it or is a
+    /// file directly in it.
+    fn matches_skipped(&self, skipped: &Skipped) -> bool {
+        let at = skipped.path();
+        // A skill file stands for its directory, whose name is the likely name of the skill.
+        let is_named = self.is_file_name_of(Some(at))
+            || (at.extension().is_some() && self.is_file_name_of(at.parent()));
+        let is_on_path = self
+            .canonical
+            .as_deref()
+            .is_some_and(|path| path.starts_with(at) || at.parent() == Some(path));
+        is_named || is_on_path
+    }
+
+    fn is_file_name_of(&self, path: Option<&Path>) -> bool {
+        path.and_then(Path::file_name)
+            .is_some_and(|name| name == self.text)
+    }
+}
+
 impl Discovery {
-    /// Explains why `catalog`, which this found, shows a skill or not; `query` is a name, a
-    /// directory or a `SKILL.md`.
+    /// Explains why a skill is available or not. `query` is a name, or the path of a skill
+    /// directory or `SKILL.md`; relative paths are relative to the working directory. `catalog` is
+    /// the result of a scan with these settings.
+    ///
+    /// ```
+    /// use skills_discovery::{Discovery, Root, Scope, SkillStatus};
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// # std::fs::create_dir(directory.path().join("pdf"))?;
+    /// # std::fs::write(directory.path().join("pdf/SKILL.md"), "no frontmatter")?;
+    /// let discovery = Discovery::new([Root::new(directory.path(), Scope::User)]);
+    /// let explanation = discovery.explain(&discovery.scan(), "pdf");
+    /// assert_eq!(explanation.status(), SkillStatus::Skipped);
+    /// assert_eq!(explanation.steps()[0].code(), "frontmatter-missing");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn explain(&self, catalog: &Catalog, query: &str) -> Explanation {
-        let path = Path::new(query);
-        let canonical = canonical_skill_path(path);
-        let looks_like_path =
-            query.contains(['/', std::path::MAIN_SEPARATOR]) || canonical.is_some();
-        let mut explanation = Explanation {
-            status: SkillStatus::NotFound,
-            steps: Vec::new(),
-        };
-        let is_it = |entry: &Entry| {
-            entry.name().as_str() == query
-                || canonical
-                    .as_deref()
-                    .is_some_and(|path| is_located_at(entry, path))
-        };
+        let query = Query::new(query);
         let entries: Vec<&Entry> = catalog
             .entries()
             .iter()
-            .filter(|entry| is_it(entry))
+            .filter(|entry| query.matches_entry(entry))
             .collect();
         let inactive: Vec<&InactiveEntry> = catalog
             .inactive()
             .iter()
-            .filter(|inactive| is_it(inactive.entry()))
+            .filter(|inactive| query.matches_entry(inactive.entry()))
             .collect();
+        let mut explanation = Explanation {
+            status: SkillStatus::NotFound,
+            steps: Vec::new(),
+        };
         for entry in &entries {
-            explanation.push_model_invocability(entry);
+            explanation.push_active(entry);
         }
         for inactive in &inactive {
-            explanation.push_found(inactive.entry());
-            explanation
-                .steps
-                .push(ExplanationStep::Inactive(inactive.reason().clone()));
+            explanation.push_inactive(inactive);
         }
         match (entries.len(), inactive.len()) {
             (0, 0) => {}
             (0, _) => explanation.status = SkillStatus::Inactive,
+            // `push_active` has set the status.
             (1, _) => return explanation,
             (_, _) => explanation.status = SkillStatus::Ambiguous,
         }
+        // Skipped copies of an active skill would only distract from it.
         if entries.is_empty() {
-            explanation.push_skipped(catalog, query, canonical.as_deref());
+            explanation.push_skipped(catalog, &query);
         }
         if explanation.steps.is_empty() {
-            self.explain_not_found(
-                &mut explanation,
-                catalog,
-                query,
-                canonical.as_deref().filter(|_| looks_like_path),
-                looks_like_path,
-            );
+            self.explain_not_found(&mut explanation, catalog, &query);
         }
         explanation
     }
 
-    /// Says why nothing at all is known of it.
-    fn explain_not_found(
-        &self,
-        explanation: &mut Explanation,
-        catalog: &Catalog,
-        query: &str,
-        path: Option<&Path>,
-        looks_like_path: bool,
-    ) {
-        let step = match path {
-            Some(path) => {
-                let is_below = |root: &crate::Root| {
-                    root.path()
-                        .canonicalize()
-                        .is_ok_and(|root| path.starts_with(root))
-                };
-                if !self.roots.iter().any(is_below) {
-                    ExplanationStep::OutsideRoots(path.to_owned())
-                } else if path.is_dir() && !path.join(SKILL_FILE).exists() {
-                    ExplanationStep::NoSkillFile(path.to_owned())
-                } else {
-                    ExplanationStep::OutsideRoots(path.to_owned())
-                }
+    /// Adds why neither a skill nor a skipped path matches the query.
+    fn explain_not_found(&self, explanation: &mut Explanation, catalog: &Catalog, query: &Query) {
+        let step = match &query.canonical {
+            Some(path) if self.is_empty_directory_of_root(path) => {
+                ExplanationStep::NoSkillFile(path.clone())
             }
-            None if looks_like_path => ExplanationStep::PathNotFound(PathBuf::from(query)),
+            Some(path) => ExplanationStep::OutsideRoots(path.clone()),
+            None if query.is_path() => ExplanationStep::PathNotFound(PathBuf::from(query.text)),
             None => {
-                let nearest = match catalog.find(query) {
+                let nearest = match catalog.find(query.text) {
                     Lookup::Unknown(nearest) => nearest.into_iter().map(str::to_owned).collect(),
                     _ => Vec::new(),
                 };
-                let missing = catalog
+                // The skill may be in a root that does not exist, or not yet.
+                let missing_roots = catalog
                     .skipped()
                     .iter()
                     .filter(|skipped| matches!(skipped.reason(), SkipReason::RootNotFound));
-                explanation.steps.extend(missing.map(skipped_step));
+                explanation.steps.extend(missing_roots.map(skipped_step));
                 ExplanationStep::NameNotFound(nearest)
             }
         };
         explanation.steps.push(step);
+    }
+
+    /// Returns whether a path is a directory below a root and has no `SKILL.md`.
+    fn is_empty_directory_of_root(&self, path: &Path) -> bool {
+        let contains_path = |root: &Root| {
+            root.path()
+                .canonicalize()
+                .is_ok_and(|root| path.starts_with(root))
+        };
+        self.roots.iter().any(contains_path) && path.is_dir() && !path.join(SKILL_FILE).exists()
     }
 }
 
@@ -221,48 +271,53 @@ impl Explanation {
         );
     }
 
-    fn push_model_invocability(&mut self, entry: &Entry) {
-        self.push_found(entry);
-        let reason = if !entry.manifest().unparsed_restrictions().is_empty() {
-            Some("a restriction that it declares could not be read")
-        } else if !entry.manifest().model_invocable() {
-            Some("`disable-model-invocation` is set")
-        } else if !entry.is_model_invocable() {
-            Some("the policy of agents/openai.yaml forbids it or could not be read")
-        } else {
-            None
-        };
-        self.status = if reason.is_some() {
-            SkillStatus::MentionOnly
-        } else {
-            SkillStatus::ModelInvocable
-        };
-        self.steps.push(reason.map_or(
-            ExplanationStep::ModelInvocable,
-            ExplanationStep::NotModelInvocable,
-        ));
+    fn push_inactive(&mut self, inactive: &InactiveEntry) {
+        self.push_found(inactive.entry());
+        self.steps
+            .push(ExplanationStep::Inactive(inactive.reason().clone()));
     }
 
-    /// Adds what was passed over and is of the name, at the path or on the way to it.
-    fn push_skipped(&mut self, catalog: &Catalog, query: &str, path: Option<&Path>) {
-        let is_named = |part: Option<&Path>| {
-            part.and_then(Path::file_name)
-                .is_some_and(|name| name == query)
+    fn push_active(&mut self, entry: &Entry) {
+        self.push_found(entry);
+        let (status, step) = match not_invocable_reason(entry) {
+            Some(reason) => (
+                SkillStatus::MentionOnly,
+                ExplanationStep::NotModelInvocable(reason),
+            ),
+            None => (SkillStatus::ModelInvocable, ExplanationStep::ModelInvocable),
         };
-        let concerns = |skipped: &&Skipped| {
-            let at = skipped.path();
-            let is_named =
-                is_named(Some(at)) || (at.extension().is_some() && is_named(at.parent()));
-            let leads_to =
-                path.is_some_and(|path| path.starts_with(at) || at.parent() == Some(path));
-            is_named || leads_to
-        };
-        let before = self.steps.len();
-        self.steps
-            .extend(catalog.skipped().iter().filter(concerns).map(skipped_step));
-        if before == 0 && !self.steps.is_empty() {
+        self.status = status;
+        self.steps.push(step);
+    }
+
+    /// Adds what was skipped and matches the query. It decides the status only if no skill matches.
+    fn push_skipped(&mut self, catalog: &Catalog, query: &Query) {
+        let steps_before = self.steps.len();
+        self.steps.extend(
+            catalog
+                .skipped()
+                .iter()
+                .filter(|skipped| query.matches_skipped(skipped))
+                .map(skipped_step),
+        );
+        if steps_before == 0 && !self.steps.is_empty() {
             self.status = SkillStatus::Skipped;
         }
+    }
+}
+
+/// Returns why an active skill is not listed to a model; `None` if it is.
+fn not_invocable_reason(entry: &Entry) -> Option<&'static str> {
+    // The most specific reason first: a restriction that cannot be parsed also makes the manifest
+    // report that it is not model-invocable.
+    if !entry.manifest().unparsed_restrictions().is_empty() {
+        Some("a declared restriction cannot be parsed")
+    } else if !entry.manifest().model_invocable() {
+        Some("`disable-model-invocation` is set")
+    } else if !entry.is_model_invocable() {
+        Some("the policy in `agents/openai.yaml` forbids it or cannot be parsed")
+    } else {
+        None
     }
 }
 
@@ -280,8 +335,8 @@ fn is_located_at(entry: &Entry, path: &Path) -> bool {
 }
 
 impl ExplanationStep {
-    /// Returns the stable code of the kind of step, or of the reason why something was passed over
-    /// or is not used.
+    /// Returns the stable code of the step, as in JSON output. For skipped paths and inactive
+    /// skills it is the code of the reason.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -298,7 +353,7 @@ impl ExplanationStep {
         }
     }
 
-    /// Returns the path that the step is about.
+    /// Returns the path that the step is about, if there is one.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match self {
@@ -322,39 +377,34 @@ impl fmt::Display for ExplanationStep {
             } => {
                 write!(
                     f,
-                    "found {name:?} at {} in the {scope} root {}",
+                    "found `{name}` at {} in {scope} root {}",
                     path.display(),
                     root.display()
                 )
             }
             Self::Warning(warning) => write!(f, "warning: {warning}"),
-            Self::Inactive(reason) => write!(f, "not used: {reason}"),
-            Self::NotModelInvocable(reason) => write!(
-                f,
-                "used when it is named, not offered to the model: {reason}"
-            ),
-            Self::ModelInvocable => f.write_str("used, and offered to the model"),
+            Self::Inactive(reason) => write!(f, "inactive: {reason}"),
+            Self::NotModelInvocable(reason) => write!(f, "not model-invocable: {reason}"),
+            Self::ModelInvocable => f.write_str("active and model-invocable"),
             Self::Skipped { path, reason, .. } => {
-                write!(f, "passed over {}: {reason}", path.display())
+                write!(f, "skipped {}: {reason}", path.display())
             }
             Self::OutsideRoots(path) => write!(
                 f,
-                "{} lies below no root, or a limit of its root",
+                "{} is not below any root, or beyond a limit of its root",
                 path.display()
             ),
-            Self::NoSkillFile(path) => write!(
-                f,
-                "{} was searched and holds no {SKILL_FILE}",
-                path.display()
-            ),
-            Self::PathNotFound(path) => write!(f, "there is no {}", path.display()),
+            Self::NoSkillFile(path) => {
+                write!(f, "{} contains no `{SKILL_FILE}`", path.display())
+            }
+            Self::PathNotFound(path) => write!(f, "{} does not exist", path.display()),
             Self::NameNotFound(nearest) if nearest.is_empty() => {
                 f.write_str("no skill has this name")
             }
             Self::NameNotFound(nearest) => write!(
                 f,
-                "no skill has this name; the nearest: {}",
-                nearest.join(", ")
+                "no skill has this name; did you mean `{}`?",
+                nearest.join("` or `")
             ),
         }
     }

@@ -1,31 +1,38 @@
-//! What the file system says of a file without reading it.
+//! File stamps: metadata of a file, to notice changes without reading it.
 
 use std::hash::{Hash, Hasher};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// What the file system says of a file or directory without reading it. Two are equal when nothing
-/// was written in between, as far as the file system's clock goes;
-/// [`ContentDigest`](crate::ContentDigest) compares contents.
+/// The metadata of a file or directory that changes when it is written: device, inode, size, and
+/// the times of modification and change.
 ///
-/// That clock ticks every few milliseconds, and on some disks every two seconds: a file that was
-/// read in the tick in which it was written may change once more and look the same. A stamp knows
-/// whether that can be, and then the file counts as changed at the next look.
+/// Equal stamps mean that nothing was written in between, as far as the clock of the file system
+/// can tell. A stamp identifies no content; that is what [`ContentDigest`](crate::ContentDigest)
+/// is for.
+///
+/// The clock ticks every few milliseconds, on some file systems every two seconds. A file that is
+/// written in the tick in which its stamp is made can be written again without a change of the
+/// stamp. Such a stamp is not *settled* (git calls it racy) and never counts as unchanged.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FileStamp {
     stat: FileStat,
+    /// Whether the tick of the last write was over when the scan began. False by default, so that a
+    /// stamp of unknown age never counts as unchanged.
     settled: bool,
 }
 
+/// The fields of `stat` that a write changes. Times are in seconds and nanoseconds since 1970.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 struct FileStat {
     device: u64,
     inode: u64,
     bytes: u64,
     modified: (i64, i64),
+    /// The time of change of the metadata (`ctime`); zero on systems without it.
     changed: (i64, i64),
 }
 
-/// When a look at the disk began.
+/// The time at which a scan began, since 1970. All stamps of one scan are judged by it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScanStart(Duration);
 
@@ -38,7 +45,7 @@ impl ScanStart {
         )
     }
 
-    /// The moment `age` after the file was written.
+    /// Returns the time `age` after the last write of a file.
     #[cfg(test)]
     #[cfg(unix)]
     pub(crate) fn after_writing(path: &std::path::Path, age: Duration) -> Self {
@@ -53,54 +60,57 @@ impl ScanStart {
 }
 
 impl FileStamp {
-    /// Returns the length in bytes.
+    /// Returns the size of the file in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.stat.bytes
     }
 
-    /// Says whether the file can be taken for unchanged: it looks the same, and it was not read in
-    /// the tick in which it was written. A stamp that no listing made does not know that, and then
-    /// it cannot.
+    /// Returns whether the file has not changed since this stamp was made: the current stamp `now`
+    /// is equal, and this one is settled. Stamps from [`from_metadata`](Self::from_metadata) are
+    /// never settled; those of scans, listings and [`StampSet`](crate::StampSet) can be.
     #[must_use]
     pub fn is_unchanged(self, now: Option<Self>) -> bool {
         self.settled && now == Some(self)
     }
 
-    /// Says whether both are of the same file, changed or not.
+    /// Returns whether both stamps are of the same file, changed or not.
     #[cfg(feature = "watch")]
     pub(crate) fn is_same_file(&self, other: &Self) -> bool {
         (self.stat.device, self.stat.inode) == (other.stat.device, other.stat.inode)
     }
 
+    /// Returns whether the clock tick of the last write was over when the scan began.
     pub(crate) fn is_settled(self) -> bool {
         self.settled
     }
 
-    /// Notes when the look began.
-    pub(crate) fn with_scan_start(mut self, moment: ScanStart) -> Self {
-        // The time of modification can be set to anything; where there is a time of change, that
-        // counts.
+    /// Decides whether the stamp is settled, by the time at which the scan began.
+    pub(crate) fn with_scan_start(mut self, scan_start: ScanStart) -> Self {
+        // A program can set the time of modification to any value, but not the time of change.
         let last = if self.stat.changed == (0, 0) {
             self.stat.modified
         } else {
             self.stat.changed
         };
-        // A clock without parts of a second ticks in whole ones, or in two.
+        // Without a fraction the file system probably stores whole seconds, or two (FAT). Otherwise
+        // the tick is that of the kernel, 1 to 10 ms; 50 ms leave a margin.
         let tick = if self.stat.modified.1 == 0 {
             Duration::from_secs(3)
         } else {
             Duration::from_millis(50)
         };
+        // A time before 1970 becomes 1970, which is long ago as well.
         let written = Duration::new(
             u64::try_from(last.0).unwrap_or_default(),
             u32::try_from(last.1).unwrap_or_default(),
         );
-        self.settled = written + tick < moment.0;
+        self.settled = written + tick < scan_start.0;
         self
     }
 }
 
+// Equality is that of the metadata: when a stamp was made does not matter.
 impl PartialEq for FileStamp {
     fn eq(&self, other: &Self) -> bool {
         self.stat == other.stat
@@ -119,10 +129,10 @@ impl Hash for FileStamp {
 impl FileStamp {
     #[expect(
         clippy::unnecessary_cast,
-        reason = "the widths of these fields differ from system to system"
+        reason = "the widths of these fields differ between systems"
     )]
     pub(crate) fn from_stat(stat: &rustix::fs::Stat) -> Self {
-        let look = FileStat {
+        let stat = FileStat {
             device: stat.st_dev as u64,
             inode: stat.st_ino as u64,
             bytes: stat.st_size as u64,
@@ -130,7 +140,7 @@ impl FileStamp {
             changed: (stat.st_ctime as i64, stat.st_ctime_nsec as i64),
         };
         Self {
-            stat: look,
+            stat,
             settled: false,
         }
     }
@@ -141,12 +151,12 @@ impl FileStamp {
             .map(|stat| Self::from_stat(&stat))
     }
 
-    /// Takes what a handle says of its file. It is equal to the stamp of a listing when the file is
-    /// the same and looks the same.
+    /// Creates the stamp of an open file from its metadata. It is equal to the stamp of a listing
+    /// if the file is the same and was not written in between. It never counts as unchanged itself.
     #[must_use]
     pub fn from_metadata(metadata: &cap_std::fs::Metadata) -> Self {
         use cap_std::fs::MetadataExt;
-        let look = FileStat {
+        let stat = FileStat {
             device: metadata.dev(),
             inode: metadata.ino(),
             bytes: metadata.size(),
@@ -154,7 +164,7 @@ impl FileStamp {
             changed: (metadata.ctime(), metadata.ctime_nsec()),
         };
         Self {
-            stat: look,
+            stat,
             settled: false,
         }
     }
@@ -167,8 +177,8 @@ impl FileStamp {
         Some(Self::from_parts(metadata.len(), metadata.modified().ok()))
     }
 
-    /// Takes what a handle says of its file. It is equal to the stamp of a listing when the file is
-    /// the same and looks the same.
+    /// Creates the stamp of an open file from its metadata. It is equal to the stamp of a listing
+    /// if the file is the same and was not written in between. It never counts as unchanged itself.
     #[must_use]
     pub fn from_metadata(metadata: &cap_std::fs::Metadata) -> Self {
         Self::from_parts(
@@ -206,16 +216,16 @@ mod tests {
 
     const SECOND: i64 = 1_000_000_000;
 
-    /// Says whether a file with these times, in nanoseconds since 1970, is settled at `now`.
+    /// Returns whether a file with these times, in nanoseconds since 1970, is settled at `now`.
     fn is_settled(modified: i64, changed: i64, now: i64) -> bool {
-        let look = FileStat {
+        let stat = FileStat {
             modified: parts(modified),
             changed: parts(changed),
             ..FileStat::default()
         };
         let now = ScanStart(Duration::from_nanos(now.unsigned_abs()));
         FileStamp {
-            stat: look,
+            stat,
             settled: false,
         }
         .with_scan_start(now)
@@ -227,19 +237,19 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_settled_once_the_tick_in_which_it_was_written_is_over() {
+    fn a_stamp_is_settled_once_the_tick_of_the_last_write_is_over() {
         let (written, tick) = (100 * SECOND + 7, 50_000_000);
         assert!(!is_settled(written, written, written));
         assert!(!is_settled(written, written, written + tick));
         assert!(is_settled(written, written, written + tick + 1));
         assert!(
             !is_settled(written, written, written - 1),
-            "a clock that was set back decides nothing"
+            "not settled if the clock was set back"
         );
     }
 
     #[test]
-    fn a_clock_of_whole_seconds_has_longer_ticks() {
+    fn whole_seconds_mean_a_longer_tick() {
         let (written, tick) = (100 * SECOND, 3 * SECOND);
         assert!(!is_settled(written, written, written + tick));
         assert!(is_settled(written, written, written + tick + 1));
@@ -247,7 +257,7 @@ mod tests {
 
     /// A program can set the time of modification to any value, but not the time of change.
     #[test]
-    fn the_time_of_change_decides_where_there_is_one() {
+    fn the_time_of_change_decides_if_there_is_one() {
         let (old, new) = (100 * SECOND + 7, 200 * SECOND + 7);
         assert!(!is_settled(old, new, new));
         assert!(is_settled(new, old, new));
@@ -255,12 +265,12 @@ mod tests {
         assert!(is_settled(old, 0, new));
         assert!(
             is_settled(-old, 0, 4 * SECOND),
-            "what was written before 1970 is old"
+            "a file from before 1970 is settled"
         );
     }
 
     #[test]
-    fn an_unchanged_file_is_still_the_same_only_when_it_is_settled() {
+    fn a_stamp_that_is_not_settled_never_counts_as_unchanged() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let stamp = FileStamp::from_path(file.path());
         let young = stamp
@@ -270,7 +280,7 @@ mod tests {
             file.path(),
             Duration::from_secs(4),
         ));
-        assert!(young == old, "a stamp is what the file system says");
+        assert!(young == old, "equality ignores the time of the scan");
         assert!(!young.is_unchanged(stamp) && old.is_unchanged(stamp));
         assert!(!old.is_unchanged(None));
         let longer = FileStamp {

@@ -1,37 +1,43 @@
-//! Skills that were found and are not used.
+//! Skills that were found but are not in use.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use crate::{ConfigRule, Entry};
 
-/// A skill that was found and is not used: no model hears of it, no name leads to it, nothing of it
-/// runs.
+/// A skill that was found but is not in use, with the reason.
+///
+/// An inactive skill is not listed to a model, cannot be selected by name or path, and nothing of
+/// it runs. It hides no active skill and does not make an active name ambiguous, so that an
+/// untrusted project cannot disable skills of the user.
 #[derive(Debug, Clone)]
 pub struct InactiveEntry {
     pub(crate) entry: Entry,
     pub(crate) reason: InactiveReason,
 }
 
-/// Why a skill is not used.
+/// The reason why a skill is inactive.
+///
+/// If several apply, one is reported: trust is checked first, then the product, then the rules, and
+/// precedence last, among the skills that are left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InactiveReason {
     /// Its root is not trusted.
     Untrusted,
-    /// A rule disables it.
+    /// A rule of the configuration disables it.
     Disabled {
-        /// The rule.
+        /// The last rule that matches it.
         rule: ConfigRule,
     },
-    /// It is for other products.
+    /// Its `agents/openai.yaml` restricts it to other products.
     OtherProduct {
-        /// The products that it is for.
+        /// The products that it is restricted to.
         products: Vec<String>,
     },
-    /// A skill of the same name in a root that wins hides it.
+    /// A skill of the same name, in a root of higher precedence, hides it.
     Shadowed {
-        /// The directory of the skill that is used.
+        /// The directory of the skill that is in use.
         winner: PathBuf,
     },
 }
@@ -43,7 +49,7 @@ impl InactiveEntry {
         &self.entry
     }
 
-    /// Returns why it is not used.
+    /// Returns why the skill is inactive.
     #[must_use]
     pub fn reason(&self) -> &InactiveReason {
         &self.reason
@@ -51,7 +57,7 @@ impl InactiveEntry {
 }
 
 impl InactiveReason {
-    /// Returns the stable code of this class, as JSON output shows it.
+    /// Returns the stable code of the reason, as in JSON output.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -67,12 +73,12 @@ impl fmt::Display for InactiveReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Untrusted => f.write_str("its root is not trusted"),
-            Self::Disabled { rule } => write!(f, "disabled by the rule: {rule}"),
+            Self::Disabled { rule } => write!(f, "disabled by rule `{rule}`"),
             Self::OtherProduct { products } => write!(f, "only for {}", products.join(", ")),
-            Self::Shadowed { winner: by } => write!(
+            Self::Shadowed { winner } => write!(
                 f,
                 "hidden by the skill of the same name in {}",
-                by.display()
+                winner.display()
             ),
         }
     }

@@ -1,4 +1,4 @@
-//! What the files of a skill say, read when somebody asks.
+//! The metadata of a skill, parsed on first access.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -7,20 +7,20 @@ use skills_manifest::{FrontmatterScan, Manifest, Warning};
 
 use crate::openai_file::OpenAiFile;
 
-/// What the files of a skill say. The first look at a `SKILL.md` makes sure that it can be read;
-/// its fields are taken apart when somebody asks, and so is `agents/openai.yaml`.
+/// The metadata of a skill: its manifest, parsed on first access, and its `agents/openai.yaml`,
+/// read on first access. The scan has checked that the manifest can be parsed.
 #[derive(Debug, Default)]
 pub(crate) struct LazyMetadata {
-    /// The file up to its body, when it was not taken apart at once.
+    /// The start of the skill file up to its body; empty if the scan had to parse it.
     head: Box<[u8]>,
     parsed: OnceLock<(Manifest, Vec<Warning>)>,
-    /// The skill's path below its plugin.
+    /// The path of the skill relative to its plugin.
     below_plugin: Option<Box<str>>,
     openai: OnceLock<OpenAiFile>,
 }
 
 impl LazyMetadata {
-    /// Keeps a head that a glance has found good.
+    /// Keeps the head of a skill file that the scan has validated, to parse it later.
     pub(crate) fn deferred(head: &[u8], below_plugin: Option<String>) -> Arc<Self> {
         Arc::new(Self {
             head: head.into(),
@@ -29,41 +29,37 @@ impl LazyMetadata {
         })
     }
 
+    /// Keeps a manifest that the scan had to parse.
     pub(crate) fn parsed(
         manifest: Manifest,
         warnings: Vec<Warning>,
         below_plugin: Option<String>,
     ) -> Arc<Self> {
-        let parsed = OnceLock::from((manifest, warnings));
         Arc::new(Self {
-            parsed,
+            parsed: OnceLock::from((manifest, warnings)),
             below_plugin: below_plugin.map(Into::into),
             ..Self::default()
         })
     }
 
-    /// The same `SKILL.md` beside an `agents/openai.yaml` that may have changed.
+    /// Returns the metadata of the same skill file, with an `agents/openai.yaml` that is read again
+    /// on its first access.
     pub(crate) fn without_openai(&self) -> Arc<Self> {
-        let (head, parsed, below_plugin) = (
-            self.head.clone(),
-            self.parsed.clone(),
-            self.below_plugin.clone(),
-        );
         Arc::new(Self {
-            head,
-            parsed,
-            below_plugin,
+            head: self.head.clone(),
+            parsed: self.parsed.clone(),
+            below_plugin: self.below_plugin.clone(),
             openai: OnceLock::new(),
         })
     }
 
     pub(crate) fn manifest(&self) -> &(Manifest, Vec<Warning>) {
         self.parsed.get_or_init(|| {
-            let read = FrontmatterScan::parse_file(&self.head)
+            let parsed = FrontmatterScan::parse_file(&self.head)
                 .and_then(|frontmatter| Manifest::from_frontmatter(&frontmatter));
-            // A glance has promised that it can be read; a skill of which nothing is known may do
-            // nothing.
-            read.unwrap_or_else(|_| (Manifest::unreadable(), Vec::new()))
+            // The scan has validated the head. If parsing fails nevertheless, the manifest fails
+            // closed: every restriction counts as set.
+            parsed.unwrap_or_else(|_| (Manifest::unreadable(), Vec::new()))
         })
     }
 
@@ -72,7 +68,7 @@ impl LazyMetadata {
             .get_or_init(|| OpenAiFile::read(directory, self.below_plugin.as_deref()))
     }
 
-    /// Whether the `SKILL.md` says the same.
+    /// Returns whether both skill files have the same content up to the body.
     pub(crate) fn content_eq(&self, other: &Self) -> bool {
         if self.head.is_empty() || other.head.is_empty() {
             self.manifest() == other.manifest()
@@ -81,7 +77,7 @@ impl LazyMetadata {
         }
     }
 
-    /// What was read of `agents/openai.yaml`, if anybody has asked.
+    /// Returns `agents/openai.yaml` if a caller has accessed it, without reading it.
     pub(crate) fn loaded_openai(&self) -> Option<&OpenAiFile> {
         self.openai.get()
     }

@@ -1,18 +1,21 @@
-//! Finds skills: [`Root`]s in, a [`Catalog`] out, and one skill's files through a handle that
-//! cannot leave it.
+//! Discovers skills: scans [`Root`]s and returns a [`Catalog`], and reads the files of a skill
+//! through a directory handle that no path leads out of.
 //!
 //! ```text
-//! Roots --discover--> Catalog: entries in a fixed order + everything skipped, with its reason
+//! Roots --discover--> Catalog: entries in a fixed order, and everything skipped, with the reason
 //!                        |
 //!                      Entry --open--> SkillFiles: document, resources, bytes
 //! ```
 //!
-//! Only metadata is kept. A scan reads the first 1 KiB of each `SKILL.md` and more only when the
-//! frontmatter is longer; bodies, scripts and references stay on the disk until somebody opens the
-//! skill.
+//! A catalog contains metadata only. A scan reads the first 1 KiB of each `SKILL.md`, and more only
+//! if the frontmatter is longer; bodies, scripts and references are not read until
+//! [`Entry::open`] is called. A [`Discovery`] has the options of a scan, a [`ClientProfile`] the
+//! roots of a client, and `CatalogWatcher` (feature `watch`) reports changes.
 //!
-//! This crate must never know HOME, the working directory, the environment, clocks, prompts or
-//! policy: it gets roots as values.
+//! This crate must never know the home directory, the working directory, the environment, prompts
+//! or policy: roots are values. It reads the time only to tell when a file stamp is too recent to
+//! be relied on. Everything in a skill is untrusted input, so every read is bounded, and one
+//! invalid skill never affects another.
 //!
 //! ```
 //! use skills_discovery::{discover, Lookup, Root, ScanLimits, Scope};
@@ -21,7 +24,7 @@
 //! # std::fs::create_dir(directory.path().join("greet"))?;
 //! # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nHi\n")?;
 //! let catalog = discover(&[Root::new(directory.path(), Scope::Repo)], &ScanLimits::default());
-//! let Lookup::Found(entry) = catalog.find("greet") else { panic!("greet is there") };
+//! let Lookup::Found(entry) = catalog.find("greet") else { panic!("`greet` was not found") };
 //! assert_eq!(entry.manifest().description(), "Says hello.");
 //! assert_eq!(entry.open()?.document()?.body(), "Hi\n");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -81,5 +84,5 @@ pub use stamped_listing::{StampedFile, StampedListing};
 #[cfg(feature = "watch")]
 pub use watch::{CatalogChange, CatalogWatcher, EventCount, ScanEvent, WatchOptions};
 
-/// The file that makes a directory a skill.
+/// The name of the file that makes a directory a skill.
 pub const SKILL_FILE: &str = "SKILL.md";

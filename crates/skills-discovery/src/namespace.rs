@@ -1,4 +1,4 @@
-//! The plugin that a skill belongs to.
+//! Namespaces of skills: the plugins that they belong to.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,22 +9,24 @@ use crate::open::{fill_buffer, open_regular, open_root};
 use crate::pending_dir::PendingDir;
 use crate::{FileStamp, Namespace, Root};
 
-/// Where a plugin's manifest lies, first choice first. A broken first choice is not replaced by the
-/// second.
+/// The paths of a plugin's manifest, in order of preference. If the first exists but is invalid,
+/// the second is not used, as in Codex.
 const PLUGIN_MANIFESTS: [&str; 2] = [".codex-plugin/plugin.json", ".claude-plugin/plugin.json"];
+/// The maximum size of a plugin's manifest: 256 KiB.
 const MAX_MANIFEST_BYTES: u64 = 256 * 1024;
 
-/// A directory with a plugin's manifest.
+/// A directory with the manifest of a plugin.
 #[derive(Debug)]
 struct Plugin {
     name: String,
     directory: PathBuf,
 }
 
-/// Finds the plugins of skills below one root; each directory is looked into once.
+/// Finds the plugins of skills below one root, with a cache shared by all threads of a walk.
 pub(crate) struct PluginNamespaces<'a> {
     policy: &'a Namespace,
     root: &'a Path,
+    /// The nearest plugin at or above each directory that was looked up.
     cached: Mutex<HashMap<PathBuf, Option<Arc<Plugin>>>>,
 }
 
@@ -37,57 +39,65 @@ impl<'a> PluginNamespaces<'a> {
         }
     }
 
-    /// Returns the namespace of a skill, and its path below the plugin with `/` between the parts.
-    pub(crate) fn for_skill(&self, place: &PendingDir) -> Option<(String, String)> {
+    /// Returns the namespace of a skill, and its path relative to the plugin, with `/` as
+    /// separator.
+    pub(crate) fn for_skill(&self, dir: &PendingDir) -> Option<(String, String)> {
         match self.policy {
             Namespace::None => None,
             Namespace::Plugin { name, directory } => Some((
                 name.clone(),
-                relative_slash_path(&place.canonical_path, directory),
+                relative_slash_path(&dir.canonical_path, directory),
             )),
             Namespace::FromManifests => {
-                // A root that is a symlink may stand in a plugin although what it leads to does
-                // not.
-                let beside = || {
-                    self.nearest_plugin(self.root)
-                        .filter(|_| place.base.is_root)
-                };
-                let plugin = self.nearest_plugin(&place.canonical_path).or_else(beside)?;
+                // A root may be a symlink inside a plugin to a directory outside of it. Its skills
+                // belong to the plugin as well, but not those behind further symlinks.
+                let plugin_of_root = || self.nearest_plugin(self.root).filter(|_| dir.base.is_root);
+                let plugin = self
+                    .nearest_plugin(&dir.canonical_path)
+                    .or_else(plugin_of_root)?;
                 Some((
                     plugin.name.clone(),
-                    relative_slash_path(&place.canonical_path, &plugin.directory),
+                    relative_slash_path(&dir.canonical_path, &plugin.directory),
                 ))
             }
         }
     }
 
-    /// Returns how the manifests looked that were asked for, absent ones too.
-    pub(crate) fn manifest_stamps(&self, moment: ScanStart) -> Vec<(PathBuf, Option<FileStamp>)> {
-        let known = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
-        let paths = known
+    /// Returns the stamps of all manifests that were looked for, including missing ones: a new
+    /// manifest changes the names of skills without a change of their files.
+    pub(crate) fn manifest_stamps(
+        &self,
+        scan_start: ScanStart,
+    ) -> Vec<(PathBuf, Option<FileStamp>)> {
+        let cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        let paths = cached
             .keys()
             .flat_map(|directory| PLUGIN_MANIFESTS.map(|path| directory.join(path)));
         paths
             .map(|path| {
                 (
                     path.clone(),
-                    FileStamp::from_path(&path).map(|stamp| stamp.with_scan_start(moment)),
+                    FileStamp::from_path(&path).map(|stamp| stamp.with_scan_start(scan_start)),
                 )
             })
             .collect()
     }
 
-    /// Finds the nearest plugin at or above a directory.
+    /// Returns the nearest plugin at or above a directory.
     fn nearest_plugin(&self, directory: &Path) -> Option<Arc<Plugin>> {
-        let known = self
+        // The lock is not held while a manifest is read. Two threads may read the same manifest,
+        // with the same result.
+        let cached = self
             .cached
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .get(directory)
             .cloned();
-        if let Some(plugin) = known {
+        if let Some(plugin) = cached {
             return plugin;
         }
+        // The recursion fills the cache for all parents, so that the skills of one plugin search it
+        // only once. It ends at the root of the file system.
         let plugin = read_plugin(directory)
             .map(Arc::new)
             .or_else(|| self.nearest_plugin(directory.parent()?));
@@ -99,31 +109,27 @@ impl<'a> PluginNamespaces<'a> {
     }
 }
 
-/// Reads the manifest of a directory; nothing when it has none or a broken one.
+/// Reads the plugin of a directory; `None` if it has no manifest or an invalid one.
 fn read_plugin(directory: &Path) -> Option<Plugin> {
     let handle = open_root(directory).ok()?;
     let path = PLUGIN_MANIFESTS
         .into_iter()
         .find(|path| handle.symlink_metadata(path).is_ok())?;
+    // A manifest in a skill repository is untrusted: only a regular file of bounded size is read.
     let (mut file, _) = open_regular(&handle, Path::new(path), MAX_MANIFEST_BYTES).ok()?;
     let mut bytes = Vec::new();
     fill_buffer(&mut file, &mut bytes, MAX_MANIFEST_BYTES as usize).ok()?;
     let manifest: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
-    let written = manifest
+    let declared = manifest
         .as_object()?
         .get("name")
         .and_then(serde_json::Value::as_str)
         .map(str::trim)
         .unwrap_or_default();
-    let own = || {
-        directory
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned())
-    };
-    let name = if written.is_empty() {
-        own()?
+    let name = if declared.is_empty() {
+        directory.file_name()?.to_string_lossy().into_owned()
     } else {
-        written.to_owned()
+        declared.to_owned()
     };
     Some(Plugin {
         name,
@@ -131,7 +137,9 @@ fn read_plugin(directory: &Path) -> Option<Plugin> {
     })
 }
 
+/// Returns `path` relative to `directory`, or the empty path if it is not below it.
 fn relative_slash_path(path: &Path, directory: &Path) -> String {
+    // A skill behind a symlinked root is not below its plugin.
     let rest = path.strip_prefix(directory).unwrap_or(Path::new(""));
     rest.components()
         .map(|part| part.as_os_str().to_string_lossy())

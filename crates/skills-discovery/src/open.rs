@@ -1,4 +1,8 @@
-//! Opens directories and regular files below a directory handle.
+//! Opens directories and regular files, without leaving a directory handle.
+//!
+//! All files of skills are opened here. A path is resolved from a handle that is already open, and
+//! what was opened is checked on its own handle, so that nothing can be replaced between a check
+//! and the use.
 
 use std::io::Read;
 use std::path::Path;
@@ -9,13 +13,14 @@ use cap_std::fs::{Dir, File, OpenOptions};
 use crate::FileStamp;
 use crate::error::{DiscoveryError, Repr};
 
-/// Opens a directory by its path: the one place where a path, not a handle, leads to files.
+/// Opens a directory by its path. This is the only function of the crate that opens by a path of
+/// the caller; symlinks on it are followed.
 pub(crate) fn open_root(path: &Path) -> Result<Dir, DiscoveryError> {
     Dir::open_ambient_dir(path, ambient_authority()).map_err(DiscoveryError::from_io)
 }
 
-/// Opens a directory by the canonical path that it had before. A part of the path that has become a
-/// symlink since then leads elsewhere, and is not followed.
+/// Opens a directory by the canonical path that an earlier call resolved. Fails if a component of
+/// the path is a symlink, since then the path was replaced and leads to another directory.
 #[cfg(target_os = "linux")]
 pub(crate) fn open_canonical(path: &Path) -> Result<Dir, DiscoveryError> {
     use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
@@ -28,8 +33,9 @@ pub(crate) fn open_canonical(path: &Path) -> Result<Dir, DiscoveryError> {
         ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS,
     ) {
         Ok(handle) => Ok(Dir::from_std_file(std::fs::File::from(handle))),
+        // A symlink on a path that was canonical: it was replaced.
         Err(rustix::io::Errno::LOOP) => Err(Repr::OutsideSkill.into()),
-        // A kernel or a filter without this call.
+        // `openat2` does not exist before Linux 5.6, and a seccomp filter may reject it.
         Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => open_and_compare(path),
         Err(error) => Err(DiscoveryError::from_io(error.into())),
     }
@@ -40,7 +46,9 @@ pub(crate) fn open_canonical(path: &Path) -> Result<Dir, DiscoveryError> {
     open_and_compare(path)
 }
 
+/// Opens a directory and checks that its path is still canonical.
 fn open_and_compare(path: &Path) -> Result<Dir, DiscoveryError> {
+    // Open first: a symlink that is put there after the check can no longer redirect the handle.
     let handle = open_root(path)?;
     let now = path.canonicalize().map_err(DiscoveryError::from_io)?;
     if now == path {
@@ -50,13 +58,15 @@ fn open_and_compare(path: &Path) -> Result<Dir, DiscoveryError> {
     }
 }
 
-/// Opens a regular file of at most `max_bytes` bytes. Never blocks on a FIFO, never leaves
-/// `directory`.
+/// Opens a regular file of at most `max_bytes` bytes. Symlinks may be followed but never lead out
+/// of `directory`, and a FIFO does not block.
 pub(crate) fn open_regular(
     directory: &Dir,
     path: &Path,
     max_bytes: u64,
 ) -> Result<(File, FileStamp), DiscoveryError> {
+    // Nearly no path has symlinks, and then one system call is enough. cap-std resolves the rest,
+    // component by component.
     let file = match open_without_symlinks(directory, path, PathOrigin::Untrusted) {
         Some(file) => file?,
         None => {
@@ -72,8 +82,8 @@ pub(crate) fn open_regular(
     Ok((file, stamp))
 }
 
-/// Opens a regular file on a path without symlinks, whose parts a listing gave; nothing when that
-/// does not decide.
+/// Opens a regular file by a path that consists of names from listings. Returns `None` if the path
+/// has a symlink or the fast path is unavailable; then use [`open_regular`].
 pub(crate) fn open_listed_regular(
     directory: &Dir,
     path: &Path,
@@ -86,7 +96,8 @@ pub(crate) fn open_listed_regular(
     Some(check_regular(&file, max_bytes).map(|stamp| (file, stamp)))
 }
 
-/// Checks what was opened on its handle, so that nothing can be put in its place in between.
+/// Checks type and size of an open file. The check is on the handle, not the path, so that the file
+/// cannot be replaced between check and use.
 #[cfg(unix)]
 fn check_regular(file: &File, max_bytes: u64) -> Result<FileStamp, DiscoveryError> {
     let stat = rustix::fs::fstat(file).map_err(|error| DiscoveryError::from_io(error.into()))?;
@@ -120,33 +131,35 @@ fn check_regular(file: &File, max_bytes: u64) -> Result<FileStamp, DiscoveryErro
     Ok(FileStamp::from_metadata(&metadata))
 }
 
-/// Where a path comes from.
+/// The origin of a path, which decides how strictly it is resolved.
 #[derive(Clone, Copy, PartialEq)]
 enum PathOrigin {
-    /// From somebody: it may hold `..` or begin with `/`.
+    /// From a caller or a skill: it may contain `..` or be absolute.
     Untrusted,
-    /// From listings of directories: without symlinks it cannot lead out.
+    /// From listings of directories: without symlinks it cannot leave the directory.
     FromListing,
 }
 
-/// Opens a path without symlinks by one system call; nothing when that does not decide and the
-/// careful way must.
+/// Opens a path without symlinks by a single system call. Returns `None` if that fails for a reason
+/// that only the resolution component by component can classify.
 #[cfg(target_os = "linux")]
 fn open_without_symlinks(
     directory: &Dir,
     path: &Path,
-    way: PathOrigin,
+    origin: PathOrigin,
 ) -> Option<Result<File, DiscoveryError>> {
     use rustix::fs::{Mode, OFlags, ResolveFlags};
+    // `NONBLOCK`: opening a FIFO for reading waits for a writer otherwise. `NOCTTY`: a terminal
+    // must not become the controlling one.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let mut resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    // It costs the kernel a second walk.
-    if way == PathOrigin::Untrusted {
+    // The kernel checks `BENEATH` with additional work, which is not needed for names of listings.
+    if origin == PathOrigin::Untrusted {
         resolve |= ResolveFlags::BENEATH;
     }
     match rustix::fs::openat2(directory, path, flags, Mode::empty(), resolve) {
         Ok(file) => Some(Ok(File::from_std(std::fs::File::from(file)))),
-        // A missing file is missing, whichever way one looks.
+        // Resolving the path in another way cannot find a file that does not exist.
         Err(rustix::io::Errno::NOENT) => Some(Err(Repr::NotFound.into())),
         Err(_) => None,
     }
@@ -156,17 +169,18 @@ fn open_without_symlinks(
 fn open_without_symlinks(
     _directory: &Dir,
     _path: &Path,
-    _way: PathOrigin,
+    _origin: PathOrigin,
 ) -> Option<Result<File, DiscoveryError>> {
     None
 }
 
-/// Reads `file` until `buffer` holds `length` bytes or the file ends.
+/// Reads from `file` until `buffer` contains `length` bytes or the file ends.
 pub(crate) fn fill_buffer(
     file: &mut File,
     buffer: &mut Vec<u8>,
     length: usize,
 ) -> Result<(), DiscoveryError> {
+    // Bounded by `take`, since a file can grow after its size was checked.
     let wanted = length.saturating_sub(buffer.len()) as u64;
     file.take(wanted)
         .read_to_end(buffer)
@@ -174,8 +188,8 @@ pub(crate) fn fill_buffer(
     Ok(())
 }
 
-/// Reads the first `length` bytes of a file of `bytes` bytes by one call where that is enough; says
-/// whether these are all of it.
+/// Reads the first `length` bytes of a file of `bytes` bytes, and returns whether that was the
+/// whole file.
 pub(crate) fn read_head(
     file: &mut File,
     bytes: u64,
@@ -185,6 +199,7 @@ pub(crate) fn read_head(
     buffer.resize(length, 0);
     let read = file.read(buffer).map_err(DiscoveryError::from_io)?;
     buffer.truncate(read);
+    // The size is known, so a small file needs no second call to find its end.
     if read as u64 == bytes {
         return Ok(ReadEnd::Eof);
     }
@@ -199,8 +214,8 @@ pub(crate) enum ReadEnd {
     More,
 }
 
-/// Opening a FIFO for reading waits for a writer; what was opened is checked afterwards, on the
-/// handle.
+/// Keeps `open` from blocking: opening a FIFO for reading waits for a writer otherwise. That it is
+/// not a regular file is detected afterwards, on the handle.
 #[cfg(unix)]
 fn set_nonblocking(options: &mut OpenOptions) {
     use cap_std::fs::OpenOptionsExt;
@@ -224,26 +239,26 @@ mod tests {
 
     /// Programs that are started meanwhile must not inherit the files of a skill.
     #[test]
-    fn what_is_opened_is_closed_in_programs_that_are_started() {
+    fn handles_are_closed_on_exec() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().canonicalize().unwrap();
         fs::write(path.join("file"), "").unwrap();
-        let is_closed = |handle: &dyn AsFd| {
+        let is_close_on_exec = |handle: &dyn AsFd| {
             fcntl_getfd(handle.as_fd())
                 .unwrap()
                 .contains(FdFlags::CLOEXEC)
         };
         let handle = open_canonical(&path).unwrap();
-        assert!(is_closed(&handle) && is_closed(&open_root(&path).unwrap()));
-        assert!(is_closed(
+        assert!(is_close_on_exec(&handle) && is_close_on_exec(&open_root(&path).unwrap()));
+        assert!(is_close_on_exec(
             &open_regular(&handle, Path::new("file"), 0).unwrap().0
         ));
         let listed = open_listed_regular(&handle, Path::new("file"), 0).unwrap();
-        assert!(is_closed(&listed.unwrap().0));
+        assert!(is_close_on_exec(&listed.unwrap().0));
     }
 
     #[test]
-    fn a_canonical_path_has_no_symlink_and_leads_to_a_directory() {
+    fn canonical_paths_with_symlinks_are_rejected() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().canonicalize().unwrap();
         fs::create_dir_all(path.join("real/skill")).unwrap();

@@ -1,4 +1,4 @@
-//! `agents/openai.yaml` of one skill.
+//! The file `agents/openai.yaml` of a skill.
 
 use std::path::Path;
 
@@ -6,78 +6,81 @@ use cap_std::fs::Dir;
 use skills_manifest::{OpenAiMetadata, OpenAiWarning};
 
 use crate::FileStamp;
-use crate::error::ErrorKind;
+use crate::error::{DiscoveryError, ErrorKind};
 use crate::file_stamp::ScanStart;
 use crate::open::{fill_buffer, open_canonical, open_regular};
 
-/// Where it lies in a skill.
+/// The path of the file, relative to the skill directory.
 pub(crate) const OPENAI_FILE: &str = "agents/openai.yaml";
-/// The most bytes of it that are read: 64 KiB. A longer one counts as broken.
+/// The maximum size of the file: 64 KiB. A larger one is treated as unreadable.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// What `agents/openai.yaml` says, and how it looked when it was read.
+/// The metadata of `agents/openai.yaml`, and its stamp at the time of reading.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OpenAiFile {
+    /// `None` if the skill has no such file.
     pub(crate) metadata: Option<Box<OpenAiMetadata>>,
     pub(crate) stamp: Option<FileStamp>,
     pub(crate) warnings: Vec<OpenAiWarning>,
 }
 
 impl OpenAiFile {
-    /// Reads it; a skill without it, or with one that cannot be read, loads all the same.
+    /// Reads the file of a skill directory. A missing or unreadable file is not an error: the skill
+    /// still loads.
     pub(crate) fn read(directory: &Path, below_plugin: Option<&str>) -> Self {
-        match open_canonical(directory) {
-            Ok(handle) => {
-                let moment = ScanStart::now();
-                let host = Self::read_in(&handle, below_plugin);
-                // What could not be read looks as its path does.
-                let stamp = host.stamp.or_else(|| {
-                    host.metadata
-                        .as_ref()
-                        .and_then(|_| FileStamp::from_path(&directory.join(OPENAI_FILE)))
-                });
-                Self {
-                    stamp: stamp.map(|stamp| stamp.with_scan_start(moment)),
-                    ..host
-                }
-            }
-            Err(_) => Self::default(),
+        let Ok(handle) = open_canonical(directory) else {
+            return Self::default();
+        };
+        let scan_start = ScanStart::now();
+        let file = Self::read_in(&handle, below_plugin);
+        // An unreadable file was not opened, so its stamp comes from its path; without a stamp the
+        // file would count as changed in every rescan.
+        let stamp = file.stamp.or_else(|| {
+            file.metadata
+                .as_ref()
+                .and_then(|_| FileStamp::from_path(&directory.join(OPENAI_FILE)))
+        });
+        Self {
+            stamp: stamp.map(|stamp| stamp.with_scan_start(scan_start)),
+            ..file
         }
     }
 
-    /// Reads it below the handle of a skill.
+    /// Reads the file below the handle of a skill directory.
     pub(crate) fn read_in(handle: &Dir, below_plugin: Option<&str>) -> Self {
         let mut bytes = Vec::new();
         let opened = open_regular(handle, Path::new(OPENAI_FILE), MAX_BYTES);
-        let read = opened.and_then(|(mut file, stamp)| {
+        let result = opened.and_then(|(mut file, stamp)| {
             fill_buffer(&mut file, &mut bytes, MAX_BYTES as usize).map(|_| stamp)
         });
-        match read {
+        match result {
             Ok(stamp) => {
-                let (metadata, notes) = OpenAiMetadata::parse(&bytes, below_plugin);
+                let (metadata, warnings) = OpenAiMetadata::parse(&bytes, below_plugin);
                 Self {
                     metadata: Some(Box::new(metadata)),
                     stamp: Some(stamp),
-                    warnings: notes,
+                    warnings,
                 }
             }
             Err(error) if error.kind() == ErrorKind::NotFound => Self::default(),
-            // `agents` is a file, then.
+            // `agents` is a file, so there is no `agents/openai.yaml`.
             Err(error) if error.is_not_a_directory() => Self::default(),
-            Err(error) => {
-                // What stands in it nobody knows; the host is not told of interface or tools, and
-                // the skill is not offered.
-                let (metadata, _) = OpenAiMetadata::parse(b"policy: unread", None);
-                let note = OpenAiWarning {
-                    field: String::new(),
-                    reason: error.to_string(),
-                };
-                Self {
-                    metadata: Some(Box::new(metadata)),
-                    stamp: None,
-                    warnings: vec![note],
-                }
-            }
+            Err(error) => Self::unreadable(&error),
+        }
+    }
+
+    /// Returns the metadata of a file that exists but cannot be read.
+    fn unreadable(error: &DiscoveryError) -> Self {
+        // The file may forbid implicit invocation, so it must count as if it did. A policy of an
+        // invalid type has this effect.
+        let (metadata, _) = OpenAiMetadata::parse(b"policy: unread", None);
+        Self {
+            metadata: Some(Box::new(metadata)),
+            stamp: None,
+            warnings: vec![OpenAiWarning {
+                field: String::new(),
+                reason: error.to_string(),
+            }],
         }
     }
 }

@@ -1,17 +1,17 @@
-//! Does the same with many things on several threads, and keeps their order.
+//! Maps and sorts on several threads, with results that do not depend on their number.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// How many things a thread takes at a time: few, so that all end together.
+/// The number of items that a thread takes at a time; small, so that all threads end together.
 const BLOCK_ITEMS: usize = 16;
-/// How many things are worth a thread of their own.
+/// The minimum number of items for each thread, when an item costs system calls.
 const MIN_ITEMS_PER_THREAD: usize = 64;
-/// How many things are worth a thread, when each is only a little work in memory.
+/// The minimum number of items for each thread, when an item costs only little work in memory.
 pub(crate) const MIN_CHEAP_ITEMS_PER_THREAD: usize = 4_096;
 
-/// How many threads are used unless somebody says: as many as there are cores, at most eight.
+/// Returns the default number of threads: one for each core, at most eight.
 pub(crate) fn default_threads() -> usize {
     const MAX_THREADS: usize = 8;
     static THREADS: OnceLock<usize> = OnceLock::new();
@@ -22,24 +22,26 @@ pub(crate) fn default_threads() -> usize {
     })
 }
 
-/// Calls `work` on each of `items` and gives the results in their order. Few items are done on this
-/// thread, when they are asked for.
+/// Calls `work` for each item and returns the results in the order of the items. If there are too
+/// few items for several threads, `work` runs lazily on this thread, when a result is consumed.
 pub(crate) fn map<T: Sync, R: Send>(
     items: &[T],
     threads: usize,
     work: impl Fn(&T) -> R + Sync,
 ) -> impl Iterator<Item = R> {
     let threads = threads.min(items.len() / MIN_ITEMS_PER_THREAD);
-    let (now, later) = if threads > 1 {
+    let (blocks, lazy_items) = if threads > 1 {
         (map_blocks(items, threads, &work), [].iter())
     } else {
         (Vec::new(), items.iter())
     };
-    now.into_iter()
+    blocks
+        .into_iter()
         .flat_map(|(_, results)| results)
-        .chain(later.map(work))
+        .chain(lazy_items.map(work))
 }
 
+/// Returns the results of each block with the index of its first item, in order.
 fn map_blocks<T: Sync, R: Send>(
     items: &[T],
     threads: usize,
@@ -47,34 +49,37 @@ fn map_blocks<T: Sync, R: Send>(
 ) -> Vec<(usize, Vec<R>)> {
     let next = AtomicUsize::new(0);
     let run = || {
-        let mut done = Vec::new();
+        let mut results = Vec::new();
         loop {
+            // Blocks are handed out as threads become free, since items differ in cost.
             let start = next.fetch_add(BLOCK_ITEMS, Ordering::Relaxed);
             let Some(block) = items
                 .get(start..items.len().min(start + BLOCK_ITEMS))
                 .filter(|block| !block.is_empty())
             else {
-                return done;
+                return results;
             };
-            done.push((start, block.iter().map(&work).collect::<Vec<R>>()));
+            results.push((start, block.iter().map(&work).collect::<Vec<R>>()));
         }
     };
     let mut blocks = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(run)).collect();
+        let workers: Vec<_> = (1..threads).map(|_| scope.spawn(run)).collect();
         let mut blocks = run();
-        for other in others {
-            match other.join() {
-                Ok(done) => blocks.extend(done),
+        for worker in workers {
+            match worker.join() {
+                Ok(results) => blocks.extend(results),
+                // A panic of `work` must not become a partial result.
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         }
         blocks
     });
+    // Threads finish in any order.
     blocks.sort_unstable_by_key(|(start, _)| *start);
     blocks
 }
 
-/// Sorts `items`; many of them by halves, at the same time.
+/// Sorts `items`, on two threads if there are many.
 pub(crate) fn sort<T: Ord + Send>(items: &mut [T], threads: usize) {
     if threads > 1 && items.len() >= MIN_CHEAP_ITEMS_PER_THREAD {
         let (left, right) = items.split_at_mut(items.len() / 2);
@@ -82,7 +87,7 @@ pub(crate) fn sort<T: Ord + Send>(items: &mut [T], threads: usize) {
             scope.spawn(|| left.sort_unstable());
             right.sort_unstable();
         });
-        // Two runs are merged in one pass.
+        // The stable sort detects the two sorted runs and merges them in one pass.
         items.sort();
     } else {
         items.sort_unstable();

@@ -1,4 +1,4 @@
-//! A directory to visit.
+//! A directory that a walk will visit.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,35 +8,39 @@ use cap_std::fs::Dir;
 use crate::error::DiscoveryError;
 use crate::open::open_canonical;
 
-/// A directory to visit, below the directory `base`, which is the root or where a symlink led.
+/// A directory that a walk will visit, opened relative to `base`: the root, or the target of the
+/// last symlink on the way.
 pub(crate) struct PendingDir {
     pub(crate) base: Arc<WalkBase>,
+    /// The number of directories between the root and this one.
     pub(crate) depth: usize,
-    /// Its canonical path.
+    /// The canonical path of the directory.
     pub(crate) canonical_path: Arc<Path>,
 }
 
-/// Where handles start. Only the root's handle stays open, so that a tree of symlinks does not use
-/// up file descriptors.
+/// The directory that others are opened below: a root or the target of a symlink.
 pub(crate) struct WalkBase {
+    /// The canonical path.
     pub(crate) path: PathBuf,
+    /// The handle of a root. Targets of symlinks have none, so that a tree of symlinks does not
+    /// exhaust the file descriptors.
     pub(crate) handle: Option<Dir>,
     pub(crate) is_root: bool,
 }
 
 impl PendingDir {
-    /// The directory that `base` is.
+    /// Returns the base itself, at the given depth.
     pub(crate) fn from_base(base: Arc<WalkBase>, depth: usize) -> Self {
-        let full = Arc::from(base.path.as_path());
         Self {
+            canonical_path: Arc::from(base.path.as_path()),
             base,
             depth,
-            canonical_path: full,
         }
     }
 
-    /// The directory `name` in this one.
+    /// Returns the directory `name` in this one, which must not be a symlink.
     pub(crate) fn child(&self, name: &Path) -> Self {
+        // `Path::join` would allocate a second time when it appends the name.
         let mut path = PathBuf::with_capacity(
             self.canonical_path.as_os_str().len() + name.as_os_str().len() + 1,
         );
@@ -49,15 +53,17 @@ impl PendingDir {
         }
     }
 
-    /// Its path below the base.
+    /// Returns the path relative to the base.
     pub(crate) fn relative_path(&self) -> &Path {
         strip_base(&self.canonical_path, &self.base.path)
     }
 
-    /// Opens the directory; no symlink on the way is passed.
+    /// Opens the directory below its base. Fails if a component was replaced by a symlink that
+    /// leads out of the base.
     pub(crate) fn open(&self) -> Result<Dir, DiscoveryError> {
         let path = self.relative_path();
         let base = match &self.base.handle {
+            // The empty path cannot be opened, so the base itself is cloned.
             Some(handle) if path.as_os_str().is_empty() => {
                 return handle.try_clone().map_err(DiscoveryError::from_io);
             }
@@ -72,11 +78,12 @@ impl PendingDir {
     }
 }
 
-/// Takes `base` off a path that was joined from it; a separator stands behind a base that is not
-/// `/`.
+/// Removes the prefix `base` from a path that was joined from it.
 #[cfg(unix)]
 fn strip_base<'a>(full: &'a Path, base: &Path) -> &'a Path {
     use std::os::unix::ffi::OsStrExt;
+    // `Path::strip_prefix` compares all components, for each directory of the walk. The prefix is
+    // known to match, so its length is enough; only the base `/` has no separator after it.
     let rest = full
         .as_os_str()
         .as_bytes()

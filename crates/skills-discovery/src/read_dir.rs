@@ -1,4 +1,4 @@
-//! Lists the names in a directory.
+//! Lists the entries of a directory.
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;
@@ -7,7 +7,7 @@ use cap_std::fs::Dir;
 
 use crate::error::DiscoveryError;
 
-/// A name in a directory, and what it is.
+/// An entry of a directory: its name and type. The order is that of the names.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct DirEntry {
     pub(crate) name: OsString,
@@ -15,31 +15,33 @@ pub(crate) struct DirEntry {
     pub(crate) is_symlink: bool,
 }
 
-/// Gives each name of a directory to `take`, in the order of the disk, until it has enough.
+/// Calls `visit` for each entry of a directory except `.` and `..`, in the order of the file
+/// system, until it returns `Break`.
 #[cfg(target_os = "linux")]
 pub(crate) fn for_each_entry(
     handle: &Dir,
-    take: &mut dyn FnMut(DirEntry) -> ControlFlow<()>,
+    visit: &mut dyn FnMut(DirEntry) -> ControlFlow<()>,
 ) -> Result<(), DiscoveryError> {
     use std::mem::MaybeUninit;
     use std::os::unix::ffi::OsStringExt;
 
     use rustix::fs::{FileType, Mode, OFlags, RawDir};
 
-    /// Room for some hundred names at a time.
+    /// Large enough for a few hundred entries per system call.
     const BUFFER_BYTES: usize = 16 * 1024;
-    let failed = |error: rustix::io::Errno| DiscoveryError::from_io(error.into());
-    let opened = rustix::fs::openat(
+    // Opened anew, since listing moves the position of an open directory, and the handle may be in
+    // use elsewhere.
+    let directory = rustix::fs::openat(
         handle,
         ".",
         OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
         Mode::empty(),
     )
-    .map_err(failed)?;
+    .map_err(from_errno)?;
     let mut buffer = vec![MaybeUninit::uninit(); BUFFER_BYTES];
-    let mut entries = RawDir::new(opened, &mut buffer);
+    let mut entries = RawDir::new(directory, &mut buffer);
     while let Some(entry) = entries.next() {
-        let entry = entry.map_err(failed)?;
+        let entry = entry.map_err(from_errno)?;
         let bytes = entry.file_name().to_bytes();
         if bytes == b"." || bytes == b".." {
             continue;
@@ -48,14 +50,14 @@ pub(crate) fn for_each_entry(
         let (is_directory, is_symlink) = match entry.file_type() {
             FileType::Directory => (true, false),
             FileType::Symlink => (false, true),
-            // Some disks do not say it in their listings.
+            // Some file systems do not return the type with the entry.
             FileType::Unknown => handle
                 .symlink_metadata(&name)
-                .map(|found| (found.is_dir(), found.is_symlink()))
+                .map(|metadata| (metadata.is_dir(), metadata.is_symlink()))
                 .unwrap_or_default(),
             _ => (false, false),
         };
-        if take(DirEntry {
+        if visit(DirEntry {
             name,
             is_directory,
             is_symlink,
@@ -68,21 +70,27 @@ pub(crate) fn for_each_entry(
     Ok(())
 }
 
-/// Gives each name of a directory to `take`, in the order of the disk, until it has enough.
+#[cfg(target_os = "linux")]
+fn from_errno(error: rustix::io::Errno) -> DiscoveryError {
+    DiscoveryError::from_io(error.into())
+}
+
+/// Calls `visit` for each entry of a directory except `.` and `..`, in the order of the file
+/// system, until it returns `Break`.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn for_each_entry(
     handle: &Dir,
-    take: &mut dyn FnMut(DirEntry) -> ControlFlow<()>,
+    visit: &mut dyn FnMut(DirEntry) -> ControlFlow<()>,
 ) -> Result<(), DiscoveryError> {
     for entry in handle.entries().map_err(DiscoveryError::from_io)? {
         let entry = entry.map_err(DiscoveryError::from_io)?;
         let file_type = entry.file_type().map_err(DiscoveryError::from_io)?;
-        let name = DirEntry {
+        let entry = DirEntry {
             name: entry.file_name(),
             is_directory: file_type.is_dir(),
             is_symlink: file_type.is_symlink(),
         };
-        if take(name).is_break() {
+        if visit(entry).is_break() {
             break;
         }
     }

@@ -1,9 +1,23 @@
-//! Where to look.
+//! Roots: the directories that are scanned, and how each is read.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A directory to look for skills in, and how.
+/// A directory that is scanned for skills, and the options for reading it.
+///
+/// A root is a value: it opens nothing and need not exist. The options say what the scan may follow
+/// (symlinks, nested skills, depth), whether the user trusts the skills, and which namespace their
+/// names get.
+///
+/// ```
+/// use skills_discovery::{DirSymlinks, Root, Scope, Trust};
+///
+/// let root = Root::new("/srv/project/.agents/skills", Scope::Repo)
+///     .dir_symlinks(DirSymlinks::WithinRoot)
+///     .trust(Trust::Untrusted);
+/// assert_eq!(root.scope().as_str(), "repo");
+/// assert!(!root.is_trusted());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root {
     path: PathBuf,
@@ -17,16 +31,17 @@ pub struct Root {
 }
 
 impl Root {
-    /// Names a directory; it need not exist.
+    /// Creates a root with the default options. The directory need not exist.
     ///
-    /// Defaults: directory symlinks are followed, except in [`Scope::System`], where they are
+    /// Defaults: symlinks to directories are followed, except in [`Scope::System`], where they are
     /// ignored; a `SKILL.md` that is a symlink must stay inside its skill; the root is searched to
-    /// the depth of the limits and not below a skill; it is trusted and has no namespace.
+    /// the depth of the limits, and not below a skill; it is trusted and has no namespace.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>, scope: Scope) -> Self {
         Self {
             path: path.into(),
             scope,
+            // As in Codex: the host application installs these skills as plain directories.
             dir_symlinks: if scope == Scope::System {
                 DirSymlinks::Ignore
             } else {
@@ -40,61 +55,61 @@ impl Root {
         }
     }
 
-    /// Chooses what to do with symlinks to directories.
+    /// Sets whether symlinks to directories are followed.
     #[must_use]
     pub fn dir_symlinks(mut self, symlinks: DirSymlinks) -> Self {
         self.dir_symlinks = symlinks;
         self
     }
 
-    /// Chooses what to do with a `SKILL.md` that is a symlink.
+    /// Sets whether a `SKILL.md` may be a symlink out of its skill.
     #[must_use]
-    pub fn skill_file_symlinks(mut self, file_links: SkillFileSymlinks) -> Self {
-        self.skill_file_symlinks = file_links;
+    pub fn skill_file_symlinks(mut self, symlinks: SkillFileSymlinks) -> Self {
+        self.skill_file_symlinks = symlinks;
         self
     }
 
-    /// Chooses how deep to look.
+    /// Sets how deep the root is searched.
     #[must_use]
     pub fn depth(mut self, depth: SearchDepth) -> Self {
         self.depth = depth;
         self
     }
 
-    /// Chooses whether to look below skills.
+    /// Sets whether directories below a skill are searched.
     #[must_use]
     pub fn nested(mut self, nested: NestedSkills) -> Self {
         self.nested = nested;
         self
     }
 
-    /// Says whether the root is trusted.
+    /// Sets whether the user trusts the skills of the root.
     #[must_use]
     pub fn trust(mut self, trust: Trust) -> Self {
         self.trust = trust;
         self
     }
 
-    /// Chooses the namespace of the skills' names.
+    /// Sets the namespace of the names of the skills.
     #[must_use]
     pub fn namespace(mut self, namespace: Namespace) -> Self {
         self.namespace = namespace;
         self
     }
 
-    /// Returns the directory as given.
+    /// Returns the path of the directory as it was passed to [`new`](Self::new).
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns who the root belongs to.
+    /// Returns the scope of the root.
     #[must_use]
     pub fn scope(&self) -> Scope {
         self.scope
     }
 
-    /// Says whether the root is trusted.
+    /// Returns whether the user trusts the skills of the root.
     #[must_use]
     pub fn is_trusted(&self) -> bool {
         self.trust == Trust::Trusted
@@ -116,7 +131,7 @@ impl Root {
         self.depth == SearchDepth::Children
     }
 
-    /// How deep skills may lie, when that is less than the limits say.
+    /// Returns the maximum depth of a skill; `None` if only the limits of the scan apply.
     pub(crate) fn max_depth(&self) -> Option<usize> {
         (self.depth != SearchDepth::Limited).then_some(1)
     }
@@ -126,24 +141,27 @@ impl Root {
     }
 }
 
-/// Who a root belongs to. The order is the order of a catalogue.
+/// The owner of a root and of its skills.
+///
+/// The order of the variants is the order of the entries of a catalog, not an order of precedence:
+/// precedence follows the order of the roots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Scope {
-    /// Named by the caller.
+    /// A directory that the caller selected, such as with `--root`.
     Custom,
-    /// The project.
+    /// The project; its author may be a stranger to the user.
     Repo,
     /// The user.
     User,
-    /// Shipped with the host.
+    /// The host application ships it.
     System,
-    /// The machine's administrator.
+    /// The administrator of the machine.
     Admin,
 }
 
 impl Scope {
-    /// All scopes in their order.
+    /// All scopes, in order.
     pub const ALL: [Self; 5] = [
         Self::Custom,
         Self::Repo,
@@ -152,7 +170,7 @@ impl Scope {
         Self::Admin,
     ];
 
-    /// Returns the scope as one lower-case word.
+    /// Returns the scope as one lowercase word, as in JSON output.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -171,78 +189,97 @@ impl fmt::Display for Scope {
     }
 }
 
-/// What to do with a symlink to a directory.
+/// How a scan treats a symlink to a directory.
+///
+/// However often and wherever symlinks lead, each directory is visited at most once, so that cycles
+/// end. Symlinks to `/` and to directories in it are never followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DirSymlinks {
-    /// Enter it wherever it leads. Installers link skills from one client's directory into
-    /// another's.
+    /// Follow it wherever it leads: installers link skills from the directory of one client into
+    /// that of another.
     Follow,
-    /// Enter it only when it stays below the root.
+    /// Follow it only if its target is below the root.
     WithinRoot,
-    /// Never enter it.
+    /// Do not follow it.
     Ignore,
 }
 
-/// What to do with a `SKILL.md` that is a symlink.
+/// How a scan treats a `SKILL.md` that is a symlink.
+///
+/// A target that is not allowed is reported as skipped, with the code `outside-skill`. A symlink
+/// that is followed out of the skill has a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SkillFileSymlinks {
-    /// Read it when it stays inside its skill.
+    /// Read it if its target is inside the skill directory: otherwise any file of the user could
+    /// become instructions for a model.
     WithinSkill,
-    /// Read the regular file it leads to, wherever that is: managers of dotfiles link single files.
-    /// All other files of the skill stay behind the handle of its directory.
+    /// Read the regular file that it leads to, wherever that is: dotfile managers link single
+    /// files. All other files of the skill must still be inside its directory.
     Follow,
 }
 
-/// How deep to look.
+/// How deep a root is searched.
+///
+/// The depth limit of the scan applies in addition. A symlinked directory has the depth of its
+/// symlink, and deeper directories are reported as skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SearchDepth {
     /// To the depth of the [`ScanLimits`](crate::ScanLimits).
     Limited,
-    /// At the root and the directories in it.
+    /// The root and the directories directly in it.
     OneLevel,
-    /// Only at the directories in the root; the root itself is no skill either.
+    /// Only the directories directly in the root; the root itself is not a skill.
     Children,
 }
 
-/// What to do with directories below a skill.
+/// How a scan treats the directories below a skill.
+///
+/// This is about skill directories other than the root: a root that is a skill itself is always
+/// searched. With [`Search`](Self::Search) the directory of every skill is listed, which costs
+/// time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NestedSkills {
-    /// Do not look: a `SKILL.md` there is an example or a template far more often than a skill.
+    /// Do not search them: a `SKILL.md` there is more often an example or a template than a skill.
     Skip,
-    /// Look for skills there too, as Codex does.
+    /// Search them for further skills, as Codex does.
     Search,
 }
 
-/// Whether the user has agreed to what a root holds.
+/// Whether the user trusts the skills of a root.
+///
+/// The default is untrusted, since a cloned repository must not address a model before the user has
+/// agreed; [`Root::new`] sets trusted, since its caller has chosen the directory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Trust {
-    /// Its skills are used.
+    /// The skills are active.
     Trusted,
-    /// Its skills are found and listed as blocked; no model hears of them and none of their
-    /// programs runs.
+    /// The skills are found but inactive: not listed to a model, and none of their programs runs.
     #[default]
     Untrusted,
 }
 
-/// What stands before the names of a root's skills.
+/// The prefix of the names of the skills of a root, separated by a colon (`plugin:skill`).
+///
+/// Rules and lookups use the name with its prefix. A name that is longer than 128 characters with
+/// its prefix is not valid, and the skill is skipped.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Namespace {
-    /// Nothing.
+    /// No prefix.
     None,
-    /// The plugin's name and a colon: the root belongs to a plugin.
+    /// The name of the plugin that the root belongs to.
     Plugin {
-        /// The plugin's name.
+        /// The name of the plugin.
         name: String,
-        /// The plugin's directory.
+        /// The directory of the plugin; paths in `agents/openai.yaml` may refer to it.
         directory: PathBuf,
     },
-    /// The name of the nearest plugin at or above the skill, where there is one:
-    /// `.codex-plugin/plugin.json`, else `.claude-plugin/plugin.json`.
+    /// The name of the nearest plugin at or above the skill, if there is one. A plugin is a
+    /// directory with `.codex-plugin/plugin.json`, or else `.claude-plugin/plugin.json`.
     FromManifests,
 }

@@ -1,9 +1,11 @@
-//! The files of one skill, behind a directory handle.
+//! The files of one skill, read through a handle of its directory.
 
 use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, Metadata, ReadDir};
 use skills_manifest::{
     Document, Link, MAX_FILE_BYTES, OpenAiMetadata, OpenAiWarning, Outline, is_invisible,
 };
@@ -16,73 +18,101 @@ use crate::open::{fill_buffer, open_canonical, open_regular, open_root};
 use crate::openai_file::OpenAiFile;
 use crate::{FileStamp, StampedFile, StampedListing};
 
-/// The most files a listing names.
+/// The maximum number of files in a listing.
 const MAX_LISTED_FILES: usize = 1_000;
-/// The most directory entries a listing looks at.
+/// The maximum number of directory entries that are read for a listing.
 const MAX_SCANNED_ENTRIES: usize = 20_000;
-/// How deep a listing goes below the skill's directory.
+/// The maximum depth of a listing, in directories below the one that is listed.
 const MAX_LISTED_DEPTH: usize = 8;
 
-/// The files of one skill, behind a handle of its directory: no path, `..` or symlink leads out of
-/// it.
+/// The files of one skill, read through a handle of its directory.
+///
+/// No path, `..` or symlink leads out of the directory, also if the skill changes while it is read:
+/// paths are resolved from the handle, which stays on the directory that was opened. The only
+/// exception is a `SKILL.md` that is a symlink, if its root allows that. Nothing is cached, each
+/// call reads the current files.
+///
+/// ```
+/// use skills_discovery::{ErrorKind, SkillFiles};
+///
+/// # let directory = tempfile::tempdir()?;
+/// # std::fs::create_dir(directory.path().join("scripts"))?;
+/// # std::fs::write(directory.path().join("scripts/run.py"), "print(1)")?;
+/// # let text = "---\nname: a\ndescription: d\n---\nBody\n";
+/// # std::fs::write(directory.path().join("SKILL.md"), text)?;
+/// let files = SkillFiles::open_directory(directory.path())?;
+/// assert_eq!(files.document()?.body(), "Body\n");
+/// assert_eq!(files.list("")?.resources[0].path, "scripts/run.py");
+/// assert_eq!(files.read("scripts/run.py", 1024)?, b"print(1)");
+/// let error = files.read("../other/secret", 1024).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::OutsideSkill);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct SkillFiles {
     directory: Dir,
     file_name: String,
-    /// Where the text lies when its file is a symlink out of the skill, which the root allows.
+    /// The canonical path of the skill file if it is a symlink that may lead out of the skill.
     linked_path: Option<Box<Path>>,
 }
 
-/// The files of a skill.
+/// The files of a skill, or of one of its directories.
+///
+/// A listing shows what a model or user may use, so it omits what is not meant for them. It is
+/// bounded, since a skill is untrusted. For all files, use [`SkillFiles::digest`].
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct ResourceListing {
-    /// The regular files, ordered by path. Hidden ones, symlinks, names with invisible characters
-    /// and the `SKILL.md` itself are left out.
+    /// The regular files, ordered by path. Hidden files, symlinks, names that are not UTF-8 or
+    /// contain invisible characters, and the skill file itself are omitted.
     pub resources: Vec<Resource>,
-    /// Whether there are more: a listing names at most 1,000 files, 8 directories deep, and looks
-    /// at 20,000 entries; directories that cannot be read are left out too.
+    /// Whether files are missing: because of a limit (1,000 files, 8 directory levels, 20,000
+    /// directory entries), or because a directory cannot be read.
     pub truncated: bool,
 }
 
-/// One file of a skill.
+/// One file of a [`ResourceListing`]. The file may change or be deleted after it was listed; to
+/// read it, pass the path to [`SkillFiles::read`], which checks type and size again.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Resource {
-    /// Its path below the skill's directory, with `/` between the parts.
+    /// The path relative to the skill directory, with `/` as separator.
     pub path: String,
-    /// Its length.
+    /// The size in bytes.
     pub bytes: u64,
 }
 
 impl SkillFiles {
+    /// Opens the directory of an entry by its canonical path.
     pub(crate) fn open(
         directory: &Path,
         file_name: &str,
-        file_of: &SkillFileLocation,
+        file_location: &SkillFileLocation,
     ) -> Result<Self, DiscoveryError> {
-        let elsewhere = match file_of {
+        let linked_path = match file_location {
             SkillFileLocation::InDirectory => None,
             SkillFileLocation::Linked(path) => Some(path.clone()),
         };
         Ok(Self {
             directory: open_canonical(directory)?,
             file_name: file_name.to_owned(),
-            linked_path: elsewhere,
+            linked_path,
         })
     }
 
-    /// Opens a directory as a skill, whether it is one or not, and finds its `SKILL.md` in whatever
-    /// spelling.
+    /// Opens a directory that no scan has found, and finds its `SKILL.md` in any case (`skill.md`).
+    /// The file is not read, so it need not be valid.
     ///
     /// # Errors
-    /// When the directory cannot be opened or listed, or when it has no skill file.
+    /// If the directory cannot be opened or listed, or has no skill file.
     pub fn open_directory(directory: &Path) -> Result<Self, DiscoveryError> {
         let handle = open_root(directory)?;
+        // On a file system that ignores case an attempt to open `SKILL.md` would succeed for every
+        // spelling, without telling which one it is.
         let names = handle.entries().map_err(DiscoveryError::from_io)?;
         let mut names: Vec<String> = names
             .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
             .collect();
         names.retain(|name| name.eq_ignore_ascii_case(SKILL_FILE));
-        // `SKILL.md` sorts before all other spellings of it.
+        // Uppercase sorts before lowercase, so `SKILL.md` goes before all other spellings.
         let file_name = names.into_iter().min().ok_or(Repr::NotFound)?;
         Ok(Self {
             directory: handle,
@@ -91,9 +121,8 @@ impl SkillFiles {
         })
     }
 
-    /// Opens the directory of a skill that was found by its exact path, with the file name that it
-    /// has.
-    pub(crate) fn open_named(directory: &Path, file_name: &str) -> Result<Self, DiscoveryError> {
+    /// Opens a directory with a skill file of a known name.
+    fn open_named(directory: &Path, file_name: &str) -> Result<Self, DiscoveryError> {
         Ok(Self {
             directory: open_root(directory)?,
             file_name: file_name.to_owned(),
@@ -101,11 +130,11 @@ impl SkillFiles {
         })
     }
 
-    /// Opens a directory as the reference tool does: `SKILL.md`, else `skill.md`, wherever a
-    /// symlink of that name leads.
+    /// Opens a directory like the reference tool `skills-ref`: with `SKILL.md`, or else `skill.md`,
+    /// following a symlink of that name wherever it leads.
     ///
     /// # Errors
-    /// When the directory cannot be opened or has neither file.
+    /// If the directory cannot be opened or has neither file.
     pub fn open_like_skills_ref(directory: &Path) -> Result<Self, DiscoveryError> {
         let name = [SKILL_FILE, "skill.md"]
             .into_iter()
@@ -122,16 +151,16 @@ impl SkillFiles {
         })
     }
 
-    /// Returns the name of the skill file as it is spelled.
+    /// Returns the name of the skill file, usually `SKILL.md`.
     #[must_use]
     pub fn file_name(&self) -> &str {
         &self.file_name
     }
 
-    /// Reads the bytes of the whole `SKILL.md`.
+    /// Reads the whole skill file as bytes.
     ///
     /// # Errors
-    /// When it cannot be read, or is larger than 1 MiB.
+    /// If it cannot be read or is larger than 1 MiB.
     pub fn read_skill_file(&self) -> Result<Vec<u8>, DiscoveryError> {
         let Some(path) = &self.linked_path else {
             return self.read(&self.file_name, MAX_FILE_BYTES);
@@ -139,230 +168,236 @@ impl SkillFiles {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(Repr::NotFound.into());
         };
+        // Only this one file may be outside: the handle of its parent is not kept.
         read_file(&open_root(parent)?, Path::new(name), MAX_FILE_BYTES)
     }
 
-    /// Reads the whole `SKILL.md`.
+    /// Reads and parses the whole skill file.
     ///
     /// # Errors
-    /// When it cannot be read, is larger than 1 MiB, or is no skill any more.
+    /// If it cannot be read, is larger than 1 MiB, or is not valid any more.
     pub fn document(&self) -> Result<Document, DiscoveryError> {
         Ok(self.document_with_source()?.0)
     }
 
-    /// Reads the whole `SKILL.md` once, taken apart and as it is, without a byte order mark.
+    /// Reads the whole skill file once, and returns it parsed and as text without a byte order
+    /// mark.
     ///
     /// # Errors
     /// As [`document`](Self::document).
     pub fn document_with_source(&self) -> Result<(Document, String), DiscoveryError> {
         let bytes = self.read_skill_file()?;
         let document = Document::parse(&bytes).map_err(Repr::Manifest)?;
-        // Frontmatter and body are UTF-8, so all of it is.
+        // Parsing has checked that frontmatter and body are UTF-8, so nothing is replaced here.
         let text = String::from_utf8_lossy(&bytes);
         Ok((document, text.trim_start_matches('\u{FEFF}').to_owned()))
     }
 
-    /// Reads one file of at most `max_bytes` bytes; `path` is relative to the skill's directory.
+    /// Reads a regular file of at most `max_bytes` bytes. `path` is relative to the skill
+    /// directory.
     ///
     /// # Errors
-    /// When there is no such regular file, when it is longer, or when the path leaves the skill.
+    /// If there is no such regular file, if it is larger, or if the path leads outside of the
+    /// skill.
     pub fn read(&self, path: &str, max_bytes: u64) -> Result<Vec<u8>, DiscoveryError> {
         read_file(&self.directory, Path::new(path), max_bytes)
     }
 
-    /// Lists the references of a body whose targets are no files or directories of the skill.
+    /// Returns the links of a body to files or directories that the skill does not have.
     #[must_use]
     pub fn broken_links(&self, outline: &Outline) -> Vec<Link> {
-        let exists = |target: &str| {
-            let path = target.trim_end_matches('/');
-            let decoded = percent_decode(path);
-            [path, decoded.as_str()]
-                .iter()
-                .any(|path| self.directory.metadata(path).is_ok())
-        };
         outline
             .links()
             .iter()
-            .filter(|link| !exists(&link.target))
+            .filter(|link| !self.has_link_target(&link.target))
             .cloned()
             .collect()
     }
 
-    /// Reads `agents/openai.yaml`, and what of it was dropped; nothing stands in one that is not
-    /// there.
+    fn has_link_target(&self, target: &str) -> bool {
+        let path = target.trim_end_matches('/');
+        // Authors write a space as it is or as `%20`, and a name may contain a real `%`.
+        let decoded = percent_decode(path);
+        [path, decoded.as_str()]
+            .iter()
+            .any(|path| self.directory.metadata(path).is_ok())
+    }
+
+    /// Reads `agents/openai.yaml` and returns its metadata with warnings about ignored fields. A
+    /// missing file has the default metadata and no warnings.
     #[must_use]
     pub fn openai_metadata(&self) -> (OpenAiMetadata, Vec<OpenAiWarning>) {
-        let host = OpenAiFile::read_in(&self.directory, None);
+        let file = OpenAiFile::read_in(&self.directory, None);
         (
-            host.metadata.map(|metadata| *metadata).unwrap_or_default(),
-            host.warnings,
+            file.metadata.map(|metadata| *metadata).unwrap_or_default(),
+            file.warnings,
         )
     }
 
-    /// Says whether the text lies out of the skill.
+    /// Returns whether the skill file is read through a symlink that may lead out of the skill.
     pub(crate) fn is_skill_file_linked(&self) -> bool {
         self.linked_path.is_some()
     }
 
-    /// Returns the handle of the skill's directory, for what [`read`](Self::read) and
-    /// [`list`](Self::list) cannot do.
+    /// Returns the handle of the skill directory, for what [`read`](Self::read) and
+    /// [`list`](Self::list) cannot do. Paths that are resolved from it cannot leave the skill.
     #[must_use]
     pub fn directory(&self) -> &Dir {
         &self.directory
     }
 
-    /// Says whether `path` is a regular file inside the skill.
+    /// Returns whether `path` is a readable regular file inside the skill.
     #[must_use]
     pub fn contains(&self, path: &str) -> bool {
         open_regular(&self.directory, Path::new(path), u64::MAX).is_ok()
     }
 
-    /// Lists the files below `directory` (`""` for the whole skill), ordered by path.
+    /// Lists the files below `directory` (`""` for the whole skill), ordered by path. The result is
+    /// bounded; see [`ResourceListing`].
     ///
     /// # Errors
-    /// When `directory` itself cannot be read. One that does not exist has no files.
+    /// If `directory` itself cannot be read or leads outside of the skill. A directory that does
+    /// not exist has no files.
     pub fn list(&self, directory: &str) -> Result<ResourceListing, DiscoveryError> {
-        let ListState {
-            files,
-            truncated: cut,
-            ..
-        } = self.walk(directory, SkillFileListing::Omit)?;
-        let truncated = cut || files.len() > MAX_LISTED_FILES;
-        let resources = files
-            .into_iter()
-            .take(MAX_LISTED_FILES)
-            .map(Resource::from)
-            .collect();
+        let listing = self.walk(directory, SkillFileListing::Omit)?;
         Ok(ResourceListing {
-            resources,
-            truncated,
+            resources: listing.files.into_iter().map(Resource::from).collect(),
+            truncated: listing.truncated,
         })
     }
 
-    /// Lists all files, the skill file among them, with how each looks now; the bounds are those of
-    /// [`list`](Self::list). Nothing is read.
+    /// Lists all files, including the skill file, with their current stamps. Limits and omissions
+    /// are those of [`list`](Self::list). No content is read.
     ///
     /// # Errors
-    /// When the skill's directory cannot be read.
+    /// If the skill directory cannot be read.
     pub fn list_with_stamps(&self) -> Result<StampedListing, DiscoveryError> {
         self.stamped_at(ScanStart::now())
     }
 
-    fn stamped_at(&self, moment: ScanStart) -> Result<StampedListing, DiscoveryError> {
+    fn stamped_at(&self, scan_start: ScanStart) -> Result<StampedListing, DiscoveryError> {
         let ListState {
             mut files,
-            truncated: cut,
+            truncated,
             ..
         } = self.walk("", SkillFileListing::Include)?;
-        let truncated = cut || files.len() > MAX_LISTED_FILES;
-        files.truncate(MAX_LISTED_FILES);
-        files
-            .iter_mut()
-            .for_each(|file| file.stamp = file.stamp.with_scan_start(moment));
+        for file in &mut files {
+            file.stamp = file.stamp.with_scan_start(scan_start);
+        }
         Ok(StampedListing { files, truncated })
     }
 
-    /// Walks through a directory, breadth first; the files come ordered by path.
+    /// Collects the files below a directory, breadth-first, and sorts them by path. Of more than
+    /// the maximum, the first by path stay.
     fn walk(
         &self,
         directory: &str,
         skill_file: SkillFileListing,
     ) -> Result<ListState, DiscoveryError> {
-        let mut found = ListState::default();
-        let mut open = VecDeque::from([(PathBuf::from(directory), 0)]);
-        while let Some((path, depth)) = open.pop_front() {
-            let below = match self.list_into(&path, skill_file, &mut found) {
-                Ok(below) => below,
+        let mut state = ListState::default();
+        let mut pending = VecDeque::from([(PathBuf::from(directory), 0)]);
+        while let Some((path, depth)) = pending.pop_front() {
+            let subdirectories = match self.list_into(&path, skill_file, &mut state) {
+                Ok(subdirectories) => subdirectories,
                 Err(error) if depth == 0 => return Err(error),
+                // One unreadable subdirectory must not hide the rest of the skill.
                 Err(_) => {
-                    found.truncated = true;
+                    state.truncated = true;
                     continue;
                 }
             };
             if depth < MAX_LISTED_DEPTH {
-                open.extend(below.into_iter().map(|directory| (directory, depth + 1)));
+                pending.extend(subdirectories.into_iter().map(|path| (path, depth + 1)));
             } else {
-                found.truncated |= !below.is_empty();
+                state.truncated |= !subdirectories.is_empty();
             }
         }
-        found.files.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(found)
+        state.files.sort_by(|a, b| a.path.cmp(&b.path));
+        state.truncated |= state.files.len() > MAX_LISTED_FILES;
+        state.files.truncate(MAX_LISTED_FILES);
+        Ok(state)
     }
 
-    /// Lists the files in `directory` itself, ordered by path.
+    /// Lists the files directly in `directory`, ordered by path, without those of subdirectories.
     ///
     /// # Errors
     /// As [`list`](Self::list).
     pub fn list_directory(&self, directory: &str) -> Result<Vec<Resource>, DiscoveryError> {
-        let mut found = ListState::default();
-        self.list_into(Path::new(directory), SkillFileListing::Omit, &mut found)?;
-        found.files.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(found.files.into_iter().map(Resource::from).collect())
+        let mut state = ListState::default();
+        self.list_into(Path::new(directory), SkillFileListing::Omit, &mut state)?;
+        state.files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(state.files.into_iter().map(Resource::from).collect())
     }
 
-    /// Adds the files of one directory, and returns the directories in it in order.
+    /// Adds the files of one directory to `state`, and returns its subdirectories in order.
     fn list_into(
         &self,
         path: &Path,
         skill_file: SkillFileListing,
-        found: &mut ListState,
+        state: &mut ListState,
     ) -> Result<Vec<PathBuf>, DiscoveryError> {
         let is_top = path.as_os_str().is_empty();
-        let leaves_out_own = is_top && skill_file == SkillFileListing::Omit;
-        let handle = if is_top {
-            self.directory.try_clone()
-        } else {
-            self.directory.open_dir(path)
+        let Some(entries) = self.entries_of(path)? else {
+            return Ok(Vec::new());
         };
-        let entries = match handle
-            .and_then(|handle| handle.entries())
-            .map_err(DiscoveryError::from_io)
-        {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(error),
-        };
-        let mut directories = Vec::new();
-        let before = found.files.len();
+        let mut subdirectories = Vec::new();
+        let files_before = state.files.len();
         for entry in entries {
-            found.scanned_entries += 1;
-            if found.scanned_entries > MAX_SCANNED_ENTRIES {
-                // Half a directory would be whichever half the disk lists first.
-                found.truncated = true;
-                found.files.truncate(before);
+            state.scanned_entries += 1;
+            if state.scanned_entries > MAX_SCANNED_ENTRIES {
+                // The files so far depend on the order of the file system, and a listing must not.
+                state.truncated = true;
+                state.files.truncate(files_before);
                 return Ok(Vec::new());
             }
             let entry = entry.map_err(DiscoveryError::from_io)?;
-            let Ok(name) = entry.file_name().into_string() else {
+            let Some(name) = listable_name(&entry.file_name()) else {
                 continue;
             };
-            if name.starts_with('.')
-                || name.chars().any(is_invisible)
-                || (leaves_out_own && name == self.file_name)
-            {
+            // Only the skill's own file is omitted: a `SKILL.md` in a subdirectory is a resource,
+            // such as a template.
+            if is_top && skill_file == SkillFileListing::Omit && name == self.file_name {
                 continue;
             }
             let Ok(file_type) = entry.file_type() else {
                 continue;
             };
-            let below = path.join(&name);
+            let path = path.join(&name);
             if file_type.is_dir() {
-                directories.push(below);
+                subdirectories.push(path);
             } else if file_type.is_file() {
-                match entry.metadata().map_err(DiscoveryError::from_io) {
-                    Ok(metadata) => found.files.push(StampedFile {
-                        path: to_slash_path(&below),
-                        stamp: FileStamp::from_metadata(&metadata),
-                    }),
-                    // A file that vanishes while it is listed is not there.
-                    Err(error) if error.kind() == ErrorKind::NotFound => {}
-                    Err(_) => found.truncated = true,
-                }
+                state.push_file(&path, entry.metadata());
             }
         }
-        directories.sort();
-        Ok(directories)
+        subdirectories.sort();
+        Ok(subdirectories)
     }
+
+    /// Returns the entries of a directory of the skill; `None` if it does not exist.
+    fn entries_of(&self, path: &Path) -> Result<Option<ReadDir>, DiscoveryError> {
+        // The empty path cannot be opened.
+        let handle = if path.as_os_str().is_empty() {
+            self.directory.try_clone()
+        } else {
+            self.directory.open_dir(path)
+        };
+        match handle
+            .and_then(|handle| handle.entries())
+            .map_err(DiscoveryError::from_io)
+        {
+            Ok(entries) => Ok(Some(entries)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Returns a name that a listing may contain: UTF-8, not hidden, and without invisible characters,
+/// so that a model or user cannot be shown another name than the one that is opened.
+fn listable_name(name: &OsStr) -> Option<String> {
+    let name = name.to_str()?;
+    let is_listable = !name.starts_with('.') && !name.chars().any(is_invisible);
+    is_listable.then(|| name.to_owned())
 }
 
 fn read_file(directory: &Dir, path: &Path, max_bytes: u64) -> Result<Vec<u8>, DiscoveryError> {
@@ -373,7 +408,7 @@ fn read_file(directory: &Dir, path: &Path, max_bytes: u64) -> Result<Vec<u8>, Di
     Ok(bytes)
 }
 
-/// Links of Markdown write a space as `%20`.
+/// Decodes `%20` and other escapes of URLs. A `%` without two hexadecimal digits stays.
 fn percent_decode(path: &str) -> String {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
@@ -396,19 +431,33 @@ fn percent_decode(path: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Whether the skill file is one of those that are listed.
+/// Whether a listing includes the skill file.
 #[derive(Clone, Copy, PartialEq)]
 enum SkillFileListing {
     Include,
     Omit,
 }
 
-/// What a listing has found so far.
+/// The state of a listing.
 #[derive(Default)]
 struct ListState {
     files: Vec<StampedFile>,
     scanned_entries: usize,
     truncated: bool,
+}
+
+impl ListState {
+    fn push_file(&mut self, path: &Path, metadata: io::Result<Metadata>) {
+        match metadata.map_err(DiscoveryError::from_io) {
+            Ok(metadata) => self.files.push(StampedFile {
+                path: to_slash_path(path),
+                stamp: FileStamp::from_metadata(&metadata),
+            }),
+            // The file was deleted after its directory was read.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(_) => self.truncated = true,
+        }
+    }
 }
 
 fn to_slash_path(path: &Path) -> String {
@@ -427,35 +476,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_with_the_last_entry_that_is_looked_at_is_listed_whole_or_not_at_all() {
+    fn a_directory_at_the_entry_limit_is_listed_completely_or_not_at_all() {
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir(directory.path().join("data")).unwrap();
         for path in ["SKILL.md", "data/a", "data/b", "data/c"] {
             std::fs::write(directory.path().join(path), "").unwrap();
         }
         let files = SkillFiles::open_directory(directory.path()).unwrap();
-        for (seen, expected) in [
+        for (scanned_entries, expected) in [
             (MAX_SCANNED_ENTRIES - 3, (3, false)),
             (MAX_SCANNED_ENTRIES - 2, (0, true)),
         ] {
-            let mut found = ListState {
-                scanned_entries: seen,
+            let mut state = ListState {
+                scanned_entries,
                 ..ListState::default()
             };
             files
-                .list_into(Path::new("data"), SkillFileListing::Omit, &mut found)
+                .list_into(Path::new("data"), SkillFileListing::Omit, &mut state)
                 .unwrap();
-            assert_eq!((found.files.len(), found.truncated), expected);
+            assert_eq!((state.files.len(), state.truncated), expected);
         }
     }
 
     #[test]
-    fn a_listed_file_is_still_the_same_only_when_it_was_written_before_the_last_tick() {
+    fn a_listed_file_counts_as_unchanged_only_if_it_was_written_before_the_last_tick() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("SKILL.md");
         std::fs::write(&path, "").unwrap();
         let files = SkillFiles::open_directory(directory.path()).unwrap();
-        for (age, is_still) in [(Duration::ZERO, false), (Duration::from_secs(4), true)] {
+        for (age, is_unchanged) in [(Duration::ZERO, false), (Duration::from_secs(4), true)] {
             let listing = files
                 .stamped_at(ScanStart::after_writing(&path, age))
                 .unwrap();
@@ -463,7 +512,7 @@ mod tests {
                 listing.files[0]
                     .stamp
                     .is_unchanged(FileStamp::from_path(&path)),
-                is_still,
+                is_unchanged,
                 "{age:?}"
             );
         }

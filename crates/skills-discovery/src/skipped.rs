@@ -1,4 +1,4 @@
-//! What a scan passed over, and why.
+//! What a scan skipped, and why.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use crate::DiscoveryError;
 
-/// Something a scan passed over.
+/// A file or directory that a scan skipped, with the reason.
+///
+/// Skips are data, not errors: one unreadable skill does not stop the scan or hide other skills.
+/// Symlinks to files are resources, not candidates for skills, and are not recorded.
 #[derive(Debug, Clone)]
 pub struct Skipped {
     path: PathBuf,
@@ -21,13 +24,13 @@ impl Skipped {
         }
     }
 
-    /// Returns the file or directory that was passed over.
+    /// Returns the file or directory that was skipped; for a limit, the root that it applies to.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns why.
+    /// Returns why it was skipped.
     #[must_use]
     pub fn reason(&self) -> &SkipReason {
         &self.reason
@@ -40,7 +43,11 @@ impl fmt::Display for Skipped {
     }
 }
 
-/// Why something was passed over.
+/// The reason why a scan skipped a file or directory.
+///
+/// [`code`](Self::code) is stable and meant for programs; the text of [`Display`](fmt::Display) is
+/// meant for users and may change. Reasons that are no problem in a normal setup return true from
+/// [`is_expected`](Self::is_expected).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum SkipReason {
@@ -50,9 +57,10 @@ pub enum SkipReason {
     Hidden,
     /// A directory of installed packages (`node_modules`).
     Vendored,
-    /// The directory lies deeper than [`ScanLimits::max_depth`](crate::ScanLimits::max_depth).
+    /// The directory is deeper than [`ScanLimits::max_depth`](crate::ScanLimits::max_depth) or than
+    /// the [`SearchDepth`](crate::SearchDepth) of its root.
     TooDeep {
-        /// The limit.
+        /// The limit, in directories below the root.
         limit: usize,
     },
     /// The scan of this root stopped at
@@ -67,27 +75,27 @@ pub enum SkipReason {
         /// The limit.
         limit: usize,
     },
-    /// The directory was reached before, by another root or symlink.
+    /// The directory was scanned before, through another root or symlink.
     AlreadyVisited,
-    /// A symlink that leads nowhere.
+    /// A symlink whose target does not exist.
     BrokenSymlink,
-    /// A symlink that leaves a root that keeps to itself
+    /// A symlink that leads out of a root that does not allow it
     /// ([`DirSymlinks::WithinRoot`](crate::DirSymlinks::WithinRoot)).
     SymlinkLeavesRoot,
-    /// A symlink to `/` or to a directory in it: that is no collection of skills but a whole disk.
+    /// A symlink to `/` or to a directory in `/`, which is too large to be a collection of skills.
     SymlinkTooBroad,
-    /// A symlink to a directory in a root that enters none
+    /// A symlink to a directory, in a root that follows none
     /// ([`DirSymlinks::Ignore`](crate::DirSymlinks::Ignore)).
     SymlinkIgnored,
-    /// A second skill file that differs in upper and lower case only; `SKILL.md` was read.
+    /// A second skill file whose name differs only in case; `SKILL.md` was read instead.
     DuplicateSkillFile,
-    /// A directory whose name is not UTF-8 or holds invisible characters: neither a prompt nor a
-    /// terminal can show it as it is.
+    /// A directory whose name is not UTF-8 or contains invisible characters, so that neither a
+    /// prompt nor a terminal can show it faithfully.
     Unprintable,
-    /// Neither the frontmatter nor the directory gives a usable name, or it is too long with its
+    /// Neither the frontmatter nor the directory has a valid name, or the name is too long with its
     /// namespace.
     InvalidName,
-    /// The file or directory could not be read, or is no skill.
+    /// The file or directory cannot be read, or the `SKILL.md` is not valid.
     Unreadable(Arc<DiscoveryError>),
 }
 
@@ -96,7 +104,8 @@ impl SkipReason {
         Self::Unreadable(Arc::new(error))
     }
 
-    /// Returns the stable code of this class, as JSON output shows it.
+    /// Returns the stable code of the reason, as in JSON output. For an invalid `SKILL.md` it is
+    /// the code of the manifest error.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -120,8 +129,8 @@ impl SkipReason {
         }
     }
 
-    /// Says whether this is how a scan is meant to go (hidden, vendored, seen, absent root) and
-    /// nobody's mistake.
+    /// Returns true if the reason needs no warning: hidden or package directories, directories that
+    /// were scanned before, and missing roots are part of a normal setup.
     #[must_use]
     pub fn is_expected(&self) -> bool {
         matches!(
@@ -133,27 +142,48 @@ impl SkipReason {
 
 impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::RootNotFound => f.write_str("the root does not exist"),
-            Self::Hidden => f.write_str("hidden"),
-            Self::Vendored => f.write_str("holds installed packages"),
-            Self::TooDeep { limit } => write!(f, "deeper than {limit} directories below its root"),
-            Self::TooManyDirectories { limit } => write!(f, "scan stopped after {limit} directories; skills may be missing"),
-            Self::TooManyEntries { limit } => write!(f, "scan stopped after {limit} directory entries; skills may be missing"),
-            Self::AlreadyVisited => f.write_str("reached before by another root or symlink"),
-            Self::BrokenSymlink => f.write_str("symlink leads nowhere"),
-            Self::SymlinkLeavesRoot => f.write_str("symlink leaves its root"),
-            Self::SymlinkTooBroad => f.write_str("symlink to a whole disk or to a directory at its top"),
-            Self::SymlinkIgnored => f.write_str("symlinks to directories are ignored in this root"),
-            Self::DuplicateSkillFile => f.write_str("`SKILL.md` is there too and was read instead"),
-            Self::Unprintable => f.write_str("the name is not UTF-8 or holds invisible characters"),
-            Self::InvalidName => {
-                f.write_str("neither `name` nor the directory gives a usable name of at most 128 characters, its namespace included")
+        let text = match self {
+            Self::TooDeep { limit } => {
+                return write!(f, "deeper than {limit} directories below its root");
             }
-            Self::Unreadable(error) => match error.manifest().and_then(skills_manifest::ManifestError::line) {
-                Some(line) => write!(f, "line {line}: {error}"),
-                None => error.fmt(f),
-            },
-        }
+            Self::TooManyDirectories { limit } => {
+                return write!(
+                    f,
+                    "scan stopped after {limit} directories; skills may be missing"
+                );
+            }
+            Self::TooManyEntries { limit } => {
+                return write!(
+                    f,
+                    "scan stopped after {limit} directory entries; skills may be missing"
+                );
+            }
+            Self::Unreadable(error) => return write_unreadable(f, error),
+            Self::RootNotFound => "root does not exist",
+            Self::Hidden => "hidden directory",
+            Self::Vendored => "package directory",
+            Self::AlreadyVisited => "already scanned through another root or symlink",
+            Self::BrokenSymlink => "broken symlink",
+            Self::SymlinkLeavesRoot => "symlink leads outside of its root",
+            Self::SymlinkTooBroad => "symlink to / or a top-level directory",
+            Self::SymlinkIgnored => "symlinks to directories are ignored in this root",
+            Self::DuplicateSkillFile => "ignored: `SKILL.md` exists beside it",
+            Self::Unprintable => "name is not UTF-8 or contains invisible characters",
+            Self::InvalidName => {
+                "neither `name` nor the directory is a valid name of at most 128 characters \
+                 (with its namespace)"
+            }
+        };
+        f.write_str(text)
+    }
+}
+
+fn write_unreadable(f: &mut fmt::Formatter<'_>, error: &DiscoveryError) -> fmt::Result {
+    match error
+        .manifest()
+        .and_then(skills_manifest::ManifestError::line)
+    {
+        Some(line) => write!(f, "line {line}: {error}"),
+        None => write!(f, "{error}"),
     }
 }

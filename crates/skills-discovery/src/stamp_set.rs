@@ -1,41 +1,58 @@
-//! How some files looked.
+//! Stamps of files that a catalog is not built from.
 
 use std::path::{Path, PathBuf};
 
 use crate::file_stamp::ScanStart;
 use crate::{FileStamp, parallel};
 
-/// How some files and directories looked, to be held against the disk later. Nothing is read, and
-/// links are followed.
+/// The stamps of a set of files and directories, to check later whether they changed.
 ///
-/// For what a catalogue is not made of; a catalogue knows [its own](crate::ScanStamps).
+/// Only metadata is read, and symlinks are followed. It is meant for files that a catalog is not
+/// built from, such as scripts; a catalog has [its own](crate::ScanStamps).
+///
+/// ```
+/// use skills_discovery::StampSet;
+///
+/// # let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("state");
+/// let mut stamps = StampSet::default();
+/// assert!(stamps.add(&path).is_none());
+/// assert!(stamps.is_current());
+/// std::fs::write(&path, "new")?;
+/// assert!(!stamps.is_current());
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StampSet(Vec<(PathBuf, Option<FileStamp>)>);
 
 impl StampSet {
-    /// Looks at one more path; a missing one is noted as missing. Whoever reads a directory looks
-    /// first, so that what changes in between is a change.
+    /// Adds the current stamp of a path and returns it; `None` if there is no such file, which is
+    /// recorded as well. Call it before reading the file, so that a change between the two calls is
+    /// noticed.
     pub fn add(&mut self, path: impl Into<PathBuf>) -> Option<FileStamp> {
         self.add_at(path.into(), ScanStart::now())
     }
 
-    fn add_at(&mut self, path: PathBuf, moment: ScanStart) -> Option<FileStamp> {
-        let stamp = FileStamp::from_path(&path).map(|stamp| stamp.with_scan_start(moment));
+    fn add_at(&mut self, path: PathBuf, scan_start: ScanStart) -> Option<FileStamp> {
+        let stamp = FileStamp::from_path(&path).map(|stamp| stamp.with_scan_start(scan_start));
         self.0.push((path, stamp));
         stamp
     }
 
-    /// Says whether all look as they did. What was written in the moment in which it was looked at
-    /// first counts as changed, since it may have been written again.
+    /// Returns whether no path has changed since it was added. A file that was written in the clock
+    /// tick in which it was added counts as changed, since it may have been written again.
     #[must_use]
     pub fn is_current(&self) -> bool {
-        let is_as_before =
-            |(path, stamp): &(PathBuf, Option<FileStamp>)| is_stamp_current(path, *stamp);
-        parallel::map(&self.0, parallel::default_threads(), is_as_before).all(|same| same)
+        parallel::map(&self.0, parallel::default_threads(), |(path, stamp)| {
+            is_stamp_current(path, *stamp)
+        })
+        .all(|is_current| is_current)
     }
 }
 
-fn is_stamp_current(path: &Path, stamp: Option<FileStamp>) -> bool {
+/// Returns whether a file still has its stamp, or is still missing if it had none.
+pub(crate) fn is_stamp_current(path: &Path, stamp: Option<FileStamp>) -> bool {
+    // A file that appears is a change, too.
     let now = FileStamp::from_path(path);
     stamp.map_or(now.is_none(), |stamp| stamp.is_unchanged(now))
 }
@@ -48,7 +65,7 @@ mod tests {
 
     use super::*;
 
-    /// What was written in the tick in which it was looked at may be written again unseen.
+    /// A file that is written again in the tick in which it was added keeps its stamp.
     #[test]
     fn only_files_that_were_written_before_the_last_tick_are_current() {
         let directory = tempfile::tempdir().unwrap();

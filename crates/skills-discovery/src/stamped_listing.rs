@@ -1,24 +1,29 @@
-//! The files of a skill and how they look.
+//! A listing of the files of a skill with their stamps.
 
 use crate::{FileStamp, Resource};
 
-/// The files of a skill and how they looked when they were listed. Two are equal when nothing was
-/// written in between, as far as [`FileStamp`] can tell.
+/// The files of a skill with their stamps at the time of listing.
+///
+/// Two listings of the same skill are equal if nothing was written in between, as far as
+/// [`FileStamp`] can tell. No content is read; to identify content use
+/// [`SkillFiles::digest`](crate::SkillFiles::digest).
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct StampedListing {
-    /// The regular files, the skill file among them, ordered by path. What
-    /// [`ResourceListing`](crate::ResourceListing) leaves out is left out.
+    /// The regular files including the skill file, ordered by path. What a
+    /// [`ResourceListing`](crate::ResourceListing) omits is omitted here as well.
     pub files: Vec<StampedFile>,
-    /// Whether there are more, as in [`ResourceListing`](crate::ResourceListing).
+    /// Whether files are missing because of a limit, as in
+    /// [`ResourceListing`](crate::ResourceListing).
     pub truncated: bool,
 }
 
-/// One file of a skill and how it looks.
+/// One file of a [`StampedListing`]. Compare its stamp with a later one to notice that the file was
+/// written; the stamp says nothing about the content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StampedFile {
-    /// Its path below the skill's directory, with `/` between the parts.
+    /// The path relative to the skill directory, with `/` as separator.
     pub path: String,
-    /// How it looks.
+    /// The stamp of the file when it was listed.
     pub stamp: FileStamp,
 }
 

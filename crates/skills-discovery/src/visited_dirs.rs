@@ -1,15 +1,14 @@
-//! The directories that were visited.
+//! The set of directories that a walk has visited.
 
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The directories that were visited, by their canonical paths; the walk itself never passes a
-/// symlink without resolving it, so joined paths stay canonical.
+/// The canonical paths of the directories that were visited.
 ///
-/// Below a single root without symlinks nothing can be reached twice, and then the paths are only
-/// noted, not looked up.
+/// Without symlinks no directory below one root can be reached twice. So paths are only recorded,
+/// which is cheap, until [`enable_lookup`](Self::enable_lookup) builds the index.
 #[derive(Default)]
 pub(crate) struct VisitedDirs {
     paths: Vec<Arc<Path>>,
@@ -17,14 +16,15 @@ pub(crate) struct VisitedDirs {
 }
 
 impl VisitedDirs {
-    /// From now on a directory may be reached a second time.
+    /// Enables the detection of duplicates, because a symlink is followed. All directories that
+    /// were visited before are included.
     pub(crate) fn enable_lookup(&mut self) {
         let paths = &mut self.paths;
         self.index
             .get_or_insert_with(|| paths.drain(..).map(CanonicalPath).collect());
     }
 
-    /// Notes a directory; false when it was visited before.
+    /// Records a directory; returns false if it was visited before.
     pub(crate) fn insert(&mut self, path: &Arc<Path>) -> bool {
         match &mut self.index {
             Some(index) => index.insert(CanonicalPath(Arc::clone(path))),
@@ -36,7 +36,8 @@ impl VisitedDirs {
     }
 }
 
-/// A canonical path, compared byte by byte: there is one spelling of it.
+/// A canonical path, compared as bytes. `Path` compares component by component, which costs more
+/// and is not needed where each path has only one spelling.
 struct CanonicalPath(Arc<Path>);
 
 impl Hash for CanonicalPath {

@@ -1,9 +1,10 @@
-//! The breadth-first walk.
+//! The breadth-first walk through all roots.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use cap_std::fs::Dir;
 use skills_manifest::is_invisible;
 
 use crate::catalog::WalkOutput;
@@ -12,31 +13,38 @@ use crate::file_stamp::ScanStart;
 use crate::namespace::PluginNamespaces;
 use crate::open::open_canonical;
 use crate::pending_dir::{PendingDir, WalkBase};
-use crate::visit::{Child, VisitResult, Visitor};
+use crate::visit::{Child, Listing, VisitDetails, VisitResult, Visitor};
 use crate::visited_dirs::VisitedDirs;
 use crate::{
     Catalog, DirSymlinks, Discovery, Entry, FileStamp, Namespace, Root, SkipReason, Skipped,
     parallel,
 };
 
-/// Walks all roots; entries of `known` whose files look as before are not read again. `moment` is
-/// when the walk begins.
-pub(crate) fn walk(discovery: &Discovery, known: Option<&Catalog>, moment: ScanStart) -> Catalog {
+/// The number of directories that are visited before the limits are checked again.
+const BATCH_DIRECTORIES: usize = 16_384;
+
+/// Walks all roots. Entries of `previous` whose files are unchanged are reused without reading
+/// them. `scan_start` is the time before anything is read.
+pub(crate) fn walk(
+    discovery: &Discovery,
+    previous: Option<&Catalog>,
+    scan_start: ScanStart,
+) -> Catalog {
     let mut walk = Walk {
         discovery,
-        previous: HashMap::new(),
+        previous: previous
+            .into_iter()
+            .flat_map(Catalog::all_entries)
+            .map(|entry| (entry.directory(), entry))
+            .collect(),
         visited: VisitedDirs::default(),
         output: WalkOutput::default(),
         root_paths: HashSet::new(),
         claimed: HashSet::new(),
-        scan_start: moment,
+        scan_start,
     };
-    walk.previous = known
-        .into_iter()
-        .flat_map(Catalog::all_entries)
-        .map(|entry| (entry.directory(), entry))
-        .collect();
-    // What nobody has agreed to must not claim a directory that a trusted root leads to as well.
+    // Trusted roots first: otherwise an untrusted one could link to the skills of a trusted root,
+    // claim their directories, and so make them inactive.
     let (trusted, untrusted): (Vec<&Root>, Vec<&Root>) =
         discovery.roots.iter().partition(|root| root.is_trusted());
     for root in trusted.into_iter().chain(untrusted) {
@@ -45,25 +53,24 @@ pub(crate) fn walk(discovery: &Discovery, known: Option<&Catalog>, moment: ScanS
     Catalog::new(walk.output, discovery)
 }
 
+/// The state of a walk.
 struct Walk<'a> {
     discovery: &'a Discovery,
+    /// The entries of the previous catalog, by directory.
     previous: HashMap<&'a Path, &'a Entry>,
-    /// Canonical paths; the walk itself never passes a symlink without resolving it, so joined
-    /// paths stay canonical.
+    /// The directories of the current root that were visited. The walk never passes a symlink
+    /// without resolving it, so joined paths stay canonical.
     visited: VisitedDirs,
     output: WalkOutput,
     /// The canonical paths of the roots so far.
     root_paths: HashSet<PathBuf>,
-    /// The directories of the skills so far, when there are several roots: the first that leads to
-    /// one has it.
+    /// The directories of the skills so far, if there are several roots. A skill belongs to the
+    /// first root that leads to it.
     claimed: HashSet<Arc<Path>>,
     scan_start: ScanStart,
 }
 
-/// How many directories are visited before the limits are looked at.
-const BATCH_DIRECTORIES: usize = 16_384;
-
-/// What one root has used up of its limits.
+/// How much of its limits one root has used.
 #[derive(Default)]
 struct RootUsage {
     directories: usize,
@@ -76,34 +83,22 @@ impl Walk<'_> {
     }
 
     fn walk_root(&mut self, root: &Root) {
-        let opened = root
-            .path()
-            .canonicalize()
-            .map_err(DiscoveryError::from_io)
-            .and_then(|path| Ok((open_canonical(&path)?, path)));
-        let (handle, path) = match opened {
-            Ok(opened) => opened,
-            Err(error) => {
-                self.output.stamps.push((
-                    root.path().to_owned(),
-                    FileStamp::from_path(root.path())
-                        .map(|stamp| stamp.with_scan_start(self.scan_start)),
-                ));
-                let missing = error.kind() == ErrorKind::NotFound;
-                return self.skip(
-                    root.path(),
-                    if missing {
-                        SkipReason::RootNotFound
-                    } else {
-                        SkipReason::unreadable(error)
-                    },
-                );
-            }
+        let Some((handle, path)) = self.open_root(root) else {
+            return;
         };
-        if !path.to_str().is_some_and(is_printable) {
-            return self.skip(path, SkipReason::Unprintable);
+        if !self.root_paths.insert(path.clone()) {
+            return self.skip(path, SkipReason::AlreadyVisited);
         }
-        let known = std::mem::take(&mut self.previous);
+        // Roots may overlap, and one may be searched deeper than the other. So each root visits all
+        // of its directories; only skills belong to the first root.
+        self.visited = VisitedDirs::default();
+        if path != root.path() {
+            self.output
+                .symlinks
+                .push((root.path().to_owned(), path.clone()));
+        }
+        // Taken, so that the visitor can borrow it while `self` is changed.
+        let previous = std::mem::take(&mut self.previous);
         let visitor = Visitor {
             root,
             root_path: Arc::from(root.path()),
@@ -112,158 +107,224 @@ impl Walk<'_> {
             threads: self.discovery.thread_count(),
             walk_id: Visitor::next_walk_id(),
             namespaces: PluginNamespaces::new(root),
-            // A name with a namespace depends on more than the skill's own file.
+            // A name with a namespace also depends on the manifest of the plugin, so the stamp of
+            // the skill file is not enough to reuse it.
             previous: &|directory| {
-                known
+                previous
                     .get(directory)
                     .copied()
                     .filter(|_| *root.namespace_policy() != Namespace::FromManifests)
             },
         };
-        if !self.root_paths.insert(path.clone()) {
-            return self.skip(path, SkipReason::AlreadyVisited);
-        }
-        // Roots may overlap, and one may look deeper than the other; only skills belong to the
-        // first.
-        self.visited = VisitedDirs::default();
-        if path != root.path() {
-            self.output
-                .symlinks
-                .push((root.path().to_owned(), path.clone()));
-        }
-        let base = WalkBase {
-            path: path.clone(),
-            handle: Some(handle),
-            is_root: true,
-        };
-        let mut level = vec![PendingDir::from_base(Arc::new(base), 0)];
-        let mut spent = RootUsage::default();
-        while !level.is_empty() {
-            let places = self.claim_directories(&path, level, &mut spent);
-            level = Vec::new();
-            // In portions, so that a limit ends the work and not only its result.
-            for portion in places.chunks(BATCH_DIRECTORIES) {
-                let may_list = spent.entries <= self.discovery.limits.max_entries;
-                self.output.entries.reserve(portion.len());
-                let visits = parallel::map(portion, self.discovery.thread_count(), |place| {
-                    visitor.visit(place, may_list)
-                });
-                for (place, visited) in portion.iter().zip(visits) {
-                    level.extend(self.absorb(root, &path, place, visited, &mut spent));
-                }
-            }
-        }
+        self.walk_levels(&visitor, handle, &path);
         Visitor::close_thread_handle();
         self.output
             .stamps
             .extend(visitor.namespaces.manifest_stamps(self.scan_start));
-        self.previous = known;
+        self.previous = previous;
     }
 
-    /// Leaves out directories that were visited before, and those beyond the limit.
+    /// Opens a root and returns its handle and canonical path. If it cannot be used, the reason is
+    /// recorded.
+    fn open_root(&mut self, root: &Root) -> Option<(Dir, PathBuf)> {
+        let opened = root
+            .path()
+            .canonicalize()
+            .map_err(DiscoveryError::from_io)
+            .and_then(|path| Ok((open_canonical(&path)?, path)));
+        let (handle, path) = match opened {
+            Ok(opened) => opened,
+            Err(error) => {
+                // A root that appears or becomes readable later makes the catalog outdated.
+                let stamp = FileStamp::from_path(root.path())
+                    .map(|stamp| stamp.with_scan_start(self.scan_start));
+                self.output.stamps.push((root.path().to_owned(), stamp));
+                let reason = if error.kind() == ErrorKind::NotFound {
+                    SkipReason::RootNotFound
+                } else {
+                    SkipReason::unreadable(error)
+                };
+                self.skip(root.path(), reason);
+                return None;
+            }
+        };
+        if !path.to_str().is_some_and(is_printable) {
+            self.skip(path, SkipReason::Unprintable);
+            return None;
+        }
+        Some((handle, path))
+    }
+
+    /// Visits the directories of a root, level by level.
+    fn walk_levels(&mut self, visitor: &Visitor<'_>, handle: Dir, root_path: &Path) {
+        let base = WalkBase {
+            path: root_path.to_owned(),
+            handle: Some(handle),
+            is_root: true,
+        };
+        let mut level = vec![PendingDir::from_base(Arc::new(base), 0)];
+        let mut usage = RootUsage::default();
+        while !level.is_empty() {
+            let dirs = self.claim_directories(root_path, level, &mut usage);
+            level = Vec::new();
+            // In batches, so that a limit also bounds the work, not only the result.
+            for batch in dirs.chunks(BATCH_DIRECTORIES) {
+                let listing = if usage.entries <= self.discovery.limits.max_entries {
+                    Listing::Allowed
+                } else {
+                    Listing::SkillFileOnly
+                };
+                self.output.entries.reserve(batch.len());
+                let results = parallel::map(batch, self.discovery.thread_count(), |dir| {
+                    visitor.visit(dir, listing)
+                });
+                // Results are absorbed in the order of the directories, so that the catalog does
+                // not depend on the number of threads.
+                for (dir, result) in batch.iter().zip(results) {
+                    level.extend(self.absorb(visitor.root, root_path, dir, result, &mut usage));
+                }
+            }
+        }
+    }
+
+    /// Removes directories that were visited before, and those beyond the limit.
     fn claim_directories(
         &mut self,
         root_path: &Path,
         level: Vec<PendingDir>,
-        spent: &mut RootUsage,
+        usage: &mut RootUsage,
     ) -> Vec<PendingDir> {
         let limit = self.discovery.limits.max_directories;
-        let mut places = Vec::with_capacity(level.len());
-        for place in level {
-            if spent.directories == limit {
+        let mut dirs = Vec::with_capacity(level.len());
+        for dir in level {
+            // Breadth-first, so the limit drops the deepest directories.
+            if usage.directories == limit {
                 self.skip(root_path, SkipReason::TooManyDirectories { limit });
                 break;
             }
-            if !self.visited.insert(&place.canonical_path) {
-                self.skip(&*place.canonical_path, SkipReason::AlreadyVisited);
+            if self.visited.insert(&dir.canonical_path) {
+                usage.directories += 1;
+                dirs.push(dir);
             } else {
-                spent.directories += 1;
-                places.push(place);
+                self.skip(&*dir.canonical_path, SkipReason::AlreadyVisited);
             }
         }
-        places
+        dirs
     }
 
-    /// Takes over what a visit found; returns the directories to visit next.
+    /// Adds the result of a visit to the output, and returns the directories to visit next.
     fn absorb(
         &mut self,
         root: &Root,
         root_path: &Path,
-        place: &PendingDir,
-        visited: VisitResult,
-        spent: &mut RootUsage,
+        dir: &PendingDir,
+        result: VisitResult,
+        usage: &mut RootUsage,
     ) -> Vec<PendingDir> {
-        if let Some(entry) = visited.entry {
+        if let Some(entry) = result.entry {
+            // With a single root `visited` already ensures that a skill is found only once.
             if self.discovery.roots.len() == 1 || self.claimed.insert(Arc::clone(&entry.directory))
             {
                 self.output.entries.push(entry);
             } else {
-                self.skip(&*place.canonical_path, SkipReason::AlreadyVisited);
+                self.skip(&*dir.canonical_path, SkipReason::AlreadyVisited);
             }
         }
-        let Some(more) = visited.details else {
+        let Some(details) = result.details else {
             return Vec::new();
         };
-        self.output.skipped.extend(more.skipped);
-        self.output.stamps.extend(more.stamps);
-        let limit = self.discovery.limits.max_entries;
-        let before = spent.entries;
-        spent.entries = spent.entries.saturating_add(more.listed_entries);
-        if spent.entries > limit {
-            if before <= limit {
-                self.skip(root_path, SkipReason::TooManyEntries { limit });
-            }
-            // What the limit of this one directory left is in order; what comes behind is not
-            // known.
-            if before > 0 {
-                return Vec::new();
-            }
+        let VisitDetails {
+            skipped,
+            children,
+            listed_entries,
+            stamps,
+        } = *details;
+        self.output.skipped.extend(skipped);
+        self.output.stamps.extend(stamps);
+        if self.use_entries(root_path, listed_entries, usage) {
+            self.child_directories(root, root_path, dir, &children)
+        } else {
+            Vec::new()
         }
-        // Nearly all children are plain directories, which need no more than a path.
-        let threads = if more.children.len() >= parallel::MIN_CHEAP_ITEMS_PER_THREAD {
+    }
+
+    /// Counts the entries of a directory, and returns whether its children may be visited.
+    fn use_entries(
+        &mut self,
+        root_path: &Path,
+        listed_entries: usize,
+        usage: &mut RootUsage,
+    ) -> bool {
+        let limit = self.discovery.limits.max_entries;
+        let before = usage.entries;
+        usage.entries = usage.entries.saturating_add(listed_entries);
+        if usage.entries <= limit {
+            return true;
+        }
+        if before <= limit {
+            self.skip(root_path, SkipReason::TooManyEntries { limit });
+        }
+        // If the first directory exceeds the limit alone, the visit has kept its first entries by
+        // name. A later directory is dropped as a whole.
+        before == 0
+    }
+
+    /// Returns the children of a directory to visit, in order.
+    fn child_directories(
+        &mut self,
+        root: &Root,
+        root_path: &Path,
+        dir: &PendingDir,
+        children: &[Child],
+    ) -> Vec<PendingDir> {
+        let threads = if children.len() >= parallel::MIN_CHEAP_ITEMS_PER_THREAD {
             self.discovery.thread_count()
         } else {
             1
         };
-        let plain = parallel::map(&more.children, threads, |child| {
+        // Nearly all children are plain directories, for which only a path is made. That needs no
+        // access to `self`, so large roots do it on several threads.
+        let plain: Vec<Option<PendingDir>> = parallel::map(children, threads, |child| {
             let name = Path::new(&child.name);
-            (!child.is_symlink && self.skip_reason(root, name, place.depth).is_none())
-                .then(|| place.child(name))
-        });
-        let plain: Vec<Option<PendingDir>> = plain.collect();
-        let places = plain.into_iter().zip(&more.children);
-        places
+            (!child.is_symlink && self.skip_reason(root, name, dir.depth).is_none())
+                .then(|| dir.child(name))
+        })
+        .collect();
+        plain
+            .into_iter()
+            .zip(children)
             .filter_map(|(plain, child)| {
-                plain.or_else(|| self.enter_child(root, root_path, place, child))
+                plain.or_else(|| self.enter_child(root, root_path, dir, child))
             })
             .collect()
     }
 
-    /// Decides whether to enter a directory that is a symlink or has a name or a depth that is
-    /// refused.
+    /// Decides whether to enter a child that is a symlink, or that is skipped for its name or
+    /// depth.
     fn enter_child(
         &mut self,
         root: &Root,
         root_path: &Path,
-        place: &PendingDir,
+        dir: &PendingDir,
         child: &Child,
     ) -> Option<PendingDir> {
         let name = Path::new(&child.name);
-        match self.skip_reason(root, name, place.depth) {
-            Some(_) if child.is_symlink && !place.canonical_path.join(name).is_dir() => None,
+        let path = dir.canonical_path.join(name);
+        match self.skip_reason(root, name, dir.depth) {
+            // A symlink to a file is a resource, not a directory that was skipped.
+            Some(_) if child.is_symlink && !path.is_dir() => None,
             Some(reason) => {
-                self.skip(place.canonical_path.join(name), reason);
+                self.skip(path, reason);
                 None
             }
             None => {
-                let base =
-                    self.resolve_symlink(root, root_path, place.canonical_path.join(name))?;
-                Some(PendingDir::from_base(Arc::new(base), place.depth + 1))
+                let base = self.resolve_symlink(root, root_path, path)?;
+                Some(PendingDir::from_base(Arc::new(base), dir.depth + 1))
             }
         }
     }
 
-    /// Says why a directory of this name at this depth is not entered.
+    /// Returns why a directory of this name, in a directory of this depth, is not entered.
     fn skip_reason(&self, root: &Root, name: &Path, depth: usize) -> Option<SkipReason> {
         let Some(name) = name.to_str().filter(|name| is_printable(name)) else {
             return Some(SkipReason::Unprintable);
@@ -283,49 +344,63 @@ impl Walk<'_> {
         }
     }
 
-    /// Resolves a symlink; one that leads to a file is an ordinary resource and no matter of ours.
+    /// Resolves a symlink to a directory. Returns `None` if it is not followed; unless it leads to
+    /// a file, the reason is recorded.
     fn resolve_symlink(
         &mut self,
         root: &Root,
         root_path: &Path,
-        full: PathBuf,
+        link: PathBuf,
     ) -> Option<WalkBase> {
-        let Ok(path) = full.canonicalize() else {
-            self.output.stamps.push((full.clone(), None));
-            self.skip(full, SkipReason::BrokenSymlink);
+        // The canonical target identifies the directory, so that cycles and duplicates are found.
+        let Ok(target) = link.canonicalize() else {
+            // If the target appears later, the catalog is outdated.
+            self.output.stamps.push((link.clone(), None));
+            self.skip(link, SkipReason::BrokenSymlink);
             return None;
         };
-        if !path.is_dir() {
+        if !target.is_dir() {
             return None;
         }
-        if !path.to_str().is_some_and(is_printable) {
-            self.skip(full, SkipReason::Unprintable);
+        if let Some(reason) = symlink_skip_reason(root, root_path, &target) {
+            self.skip(link, reason);
             return None;
         }
-        let is_broad = path.components().count() <= 2;
-        let reason = match root.symlink_policy() {
-            DirSymlinks::Ignore => SkipReason::SymlinkIgnored,
-            _ if is_broad => SkipReason::SymlinkTooBroad,
-            DirSymlinks::WithinRoot if !path.starts_with(root_path) => {
-                SkipReason::SymlinkLeavesRoot
-            }
-            _ => {
-                self.visited.enable_lookup();
-                self.output.symlinks.push((full, path.clone()));
-                return Some(WalkBase {
-                    path,
-                    handle: None,
-                    is_root: false,
-                });
-            }
-        };
-        self.skip(full, reason);
-        None
+        self.visited.enable_lookup();
+        self.output.symlinks.push((link, target.clone()));
+        Some(WalkBase {
+            path: target,
+            handle: None,
+            is_root: false,
+        })
     }
 }
 
-/// The joiners that scripts and emoji need are no reason to pass a directory over.
+/// Returns why a symlink to the directory `target` is not followed.
+fn symlink_skip_reason(root: &Root, root_path: &Path, target: &Path) -> Option<SkipReason> {
+    // The name of the link is printable, but that of its target may contain anything, and the
+    // target becomes the directory of the skill.
+    if !target.to_str().is_some_and(is_printable) {
+        return Some(SkipReason::Unprintable);
+    }
+    if root.symlink_policy() == DirSymlinks::Ignore {
+        return Some(SkipReason::SymlinkIgnored);
+    }
+    // `/` has one component, and `/usr` two. A scan of these would use up the limits of the root,
+    // and so hide its skills.
+    if target.components().count() <= 2 {
+        return Some(SkipReason::SymlinkTooBroad);
+    }
+    if root.symlink_policy() == DirSymlinks::WithinRoot && !target.starts_with(root_path) {
+        return Some(SkipReason::SymlinkLeavesRoot);
+    }
+    None
+}
+
+/// Returns whether a name can be shown faithfully. Joiners are allowed, since some scripts and
+/// emoji need them.
 fn is_printable(name: &str) -> bool {
+    // Most names are ASCII, where only control characters are invisible.
     name.is_ascii() && !name.bytes().any(|b| b.is_ascii_control())
         || !name
             .chars()

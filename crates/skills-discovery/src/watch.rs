@@ -1,27 +1,40 @@
-//! Notices when skills change.
+//! Watches roots and reports when skills change.
+//!
+//! An event of the system only triggers a scan; what changed is found by comparing catalogs. So
+//! lost, duplicate and misleading events do no harm, and where the system reports no events, scans
+//! at intervals have the same result.
 
-use std::path::{Path, PathBuf};
+mod event_source;
+
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use crate::{Catalog, CatalogDiff, Discovery, Root};
+use event_source::{EventSource, WatchState};
 
-use crate::{Catalog, CatalogDiff, Discovery, FileStamp};
+/// How long a watch loop waits for the next scan while all events are reported.
+const EVENT_DRIVEN_INTERVAL: Duration = Duration::from_secs(30);
+/// How long a watch loop waits for the next scan if some events are not reported.
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// How a watcher waits.
+/// The options of a [`CatalogWatcher`]: how long it waits before and between scans.
+///
+/// Shorter intervals report changes sooner and cost more scans; a scan without changes costs one
+/// `stat` per file. The defaults suit an interactive program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WatchOptions {
-    /// How long the files must be still before they are looked at. Default 200 ms. Changes that go
-    /// on are looked at every ten times that.
+    /// The debounce interval: a scan runs once no event was reported for this long. Default 200 ms.
+    /// If events continue, a scan runs after ten intervals.
     pub debounce: Duration,
-    /// How often the files are looked at without an event. Default 30 s while the system reports
-    /// all events, and 2 s where it cannot.
+    /// The interval of scans without an event. Default (`None`): 30 s while the system reports all
+    /// events, otherwise 2 s.
     pub poll_interval: Option<Duration>,
-    /// Whether to do without the system's events.
+    /// Whether to scan at intervals only, without events of the system. Default false.
     pub force_polling: bool,
 }
 
@@ -35,37 +48,48 @@ impl Default for WatchOptions {
     }
 }
 
-/// A new catalogue, and what changed.
+/// A new catalog, and how it differs from the one before.
+///
+/// Changes are reported one after the other, each against the catalog of the previous report, so a
+/// receiver that applies all of them never misses one.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct CatalogChange {
-    /// The catalogue.
+    /// The new catalog.
     pub catalog: Arc<Catalog>,
-    /// What changed against the one before.
+    /// The difference from the previous catalog. It is empty if only inactive skills or skipped
+    /// paths changed.
     pub diff: CatalogDiff,
 }
 
-/// What a look at the disk came to.
+/// The result of one scan of a [`CatalogWatcher`], with or without a change.
+///
+/// It is for callers that cache more than the catalog: until the next event, everything that they
+/// have read since this scan is current, if `is_event_driven` is true.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ScanEvent {
-    /// The new catalogue, when it says something else than the one before. Files that no catalogue
-    /// is made of, such as scripts, may have changed all the same.
+    /// The new catalog, if it differs from the previous one. Files that a catalog is not built
+    /// from, such as scripts, may have changed even if this is `None`.
     pub change: Option<CatalogChange>,
-    /// Whether the system reports whatever happens from the beginning of this look on; else the
-    /// next look shows it.
+    /// Whether the system reports all changes since the start of this scan. If not, only the next
+    /// scan shows them.
     pub is_event_driven: bool,
-    /// Counts what the system reports to this watcher, before it is looked at.
+    /// The number of events that the system has reported to this watcher. An event is counted
+    /// before the scan that it triggers.
     pub event_count: EventCount,
 }
 
-/// Counts what the system reports to a watcher. Clones count the same.
+/// A counter of the events that the system has reported to one watcher.
+///
+/// Clones share the counter. Callers compare it with an earlier value, to notice without waiting
+/// that something has changed since then.
 #[derive(Debug, Clone, Default)]
 pub struct EventCount(Arc<AtomicU64>);
 
 impl EventCount {
-    /// Returns how many changes were reported since the watcher began; it says nothing of what the
-    /// system does not see.
+    /// Returns the number of events since the watcher was started. Changes that the system does not
+    /// report are not included.
     #[must_use]
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::SeqCst)
@@ -76,11 +100,37 @@ impl EventCount {
     }
 }
 
-/// Watches the roots until it is dropped.
+/// Watches the roots of a configuration, on a thread of its own, until it is dropped.
 ///
-/// An event only says that it is time to look: what changed is found by comparing the disk with the
-/// catalogue, so lost, doubled and misleading events do no harm. Roots that do not exist yet are
-/// watched through the nearest directory above them that does.
+/// Roots that do not exist yet are watched through their nearest existing parent. Dropping the
+/// watcher waits for its thread, unless the thread itself drops it. If the callback panics, the
+/// thread ends and no further scans run.
+///
+/// ```
+/// use std::sync::{Arc, mpsc};
+/// use std::time::Duration;
+///
+/// use skills_discovery::{CatalogWatcher, Discovery, Root, Scope, WatchOptions};
+///
+/// # let directory = tempfile::tempdir()?;
+/// let discovery = Discovery::new([Root::new(directory.path(), Scope::User)]);
+/// let catalog = Arc::new(discovery.scan());
+/// let mut options = WatchOptions::default();
+/// options.debounce = Duration::from_millis(20);
+/// options.force_polling = true;
+/// options.poll_interval = Some(Duration::from_millis(20));
+/// let (sender, changes) = mpsc::channel();
+/// let _watcher = CatalogWatcher::spawn(discovery, catalog, options, move |change| {
+///     sender.send(change).unwrap_or_default()
+/// });
+/// std::fs::create_dir(directory.path().join("pdf"))?;
+/// std::fs::write(
+///     directory.path().join("pdf/SKILL.md"),
+///     "---\nname: pdf\ndescription: Reads PDF files.\n---\n",
+/// )?;
+/// while changes.recv()?.catalog.entries().is_empty() {}
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct CatalogWatcher {
     stop: Option<Sender<Signal>>,
@@ -88,71 +138,72 @@ pub struct CatalogWatcher {
     is_event_driven: Arc<AtomicBool>,
 }
 
+/// What the event source, or the owner of the watcher, sends to the thread.
 enum Signal {
-    /// Something happened.
+    /// Something below a watched directory changed.
     Changed,
-    /// This is gone.
+    /// These files or directories were removed.
     Removed(Vec<PathBuf>),
-    /// Events were lost.
+    /// The system has lost events.
     Rescan,
-    /// Something could not be watched.
+    /// Something cannot be watched.
     Failed,
+    /// The watcher was dropped.
     Stop,
 }
 
 impl CatalogWatcher {
-    /// Starts to watch and calls `changed` with each new catalogue, on a thread of its own. `known`
-    /// is what the caller has.
+    /// Starts a watcher that calls `on_change` with each new catalog, on its own thread. `catalog`
+    /// is the catalog that the caller has; changes since that scan are reported as well.
     #[must_use]
     pub fn spawn(
         discovery: Discovery,
-        known: Arc<Catalog>,
+        catalog: Arc<Catalog>,
         options: WatchOptions,
-        mut changed: impl FnMut(CatalogChange) + Send + 'static,
+        mut on_change: impl FnMut(CatalogChange) + Send + 'static,
     ) -> Self {
-        Self::spawn_with_scans(discovery, known, options, move |look| {
-            look.change.into_iter().for_each(&mut changed)
+        Self::spawn_with_scans(discovery, catalog, options, move |event| {
+            event.change.into_iter().for_each(&mut on_change)
         })
     }
 
-    /// Starts to watch and calls `looked` after each look at the disk, on a thread of its own: once
-    /// the watches stand, whenever something happened below the roots, and from time to time.
-    /// `known` is what the caller has.
+    /// Starts a watcher that calls `on_scan` after each scan, on its own thread: a first time once
+    /// the watches are set up, then after events below the roots, and at intervals. `catalog` is as
+    /// in [`spawn`](Self::spawn).
     #[must_use]
     pub fn spawn_with_scans(
         discovery: Discovery,
-        known: Arc<Catalog>,
+        catalog: Arc<Catalog>,
         options: WatchOptions,
-        looked: impl FnMut(ScanEvent) + Send + 'static,
+        on_scan: impl FnMut(ScanEvent) + Send + 'static,
     ) -> Self {
         let (sender, receiver) = channel();
-        let count = EventCount::default();
+        let event_count = EventCount::default();
         let events = if options.force_polling {
             None
         } else {
-            EventSource::new(sender.clone(), count.clone())
+            EventSource::new(sender.clone(), event_count.clone())
         };
-        let reports_events = Arc::new(AtomicBool::new(events.is_some()));
-        let reporting = EventDrivenFlag(Arc::clone(&reports_events));
+        let is_event_driven = Arc::new(AtomicBool::new(events.is_some()));
         let mut state = WatchLoop {
-            event_flag: reporting,
+            event_flag: EventDrivenFlag(Arc::clone(&is_event_driven)),
             discovery,
-            catalog: known,
+            catalog,
             options,
             events,
-            event_count: count,
-            on_scan: looked,
+            event_count,
+            on_scan,
         };
         let thread = std::thread::spawn(move || state.run(&receiver));
         Self {
             stop: Some(sender),
             thread: Some(thread),
-            is_event_driven: reports_events,
+            is_event_driven,
         }
     }
 
-    /// Says whether the system reports events of all that is watched; else the files are looked at
-    /// from time to time. Not once the thread has ended because `looked` panicked.
+    /// Returns whether the system reports all changes below the roots. If not, changes are found by
+    /// scans at intervals; or not at all, if the thread has ended because the callback panicked.
     #[must_use]
     pub fn is_event_driven(&self) -> bool {
         self.is_event_driven.load(Ordering::Relaxed)
@@ -161,8 +212,9 @@ impl CatalogWatcher {
 
 impl Drop for CatalogWatcher {
     fn drop(&mut self) {
-        // A thread that is gone has nothing left to stop.
+        // Sending fails if the thread has ended already.
         let _ = self.stop.take().map(|stop| stop.send(Signal::Stop));
+        // A callback may own the last reference to the watcher, and a thread cannot join itself.
         if let Some(thread) = self.thread.take()
             && thread.thread().id() != std::thread::current().id()
         {
@@ -171,8 +223,9 @@ impl Drop for CatalogWatcher {
     }
 }
 
+/// The state of the thread of a watcher.
 struct WatchLoop<F> {
-    /// The first to go with the thread.
+    /// The first field, so that it is dropped before the callback and what that owns.
     event_flag: EventDrivenFlag,
     discovery: Discovery,
     catalog: Arc<Catalog>,
@@ -182,7 +235,7 @@ struct WatchLoop<F> {
     on_scan: F,
 }
 
-/// Whether the system reports events of all that is watched.
+/// Whether the system reports all changes. Becomes false when the thread ends, also by a panic.
 struct EventDrivenFlag(Arc<AtomicBool>);
 
 impl Drop for EventDrivenFlag {
@@ -194,65 +247,62 @@ impl Drop for EventDrivenFlag {
 impl<F: FnMut(ScanEvent)> WatchLoop<F> {
     fn run(&mut self, signals: &Receiver<Signal>) {
         self.update_watches();
-        // What changed before the watches stood.
-        let mut wait = self.scan(ScanMode::Incremental);
+        // Finds what changed between the caller's scan and the setup of the watches.
+        let mut timeout = self.scan(ScanMode::Incremental);
         loop {
-            let signal = match signals.recv_timeout(wait) {
+            let signal = match signals.recv_timeout(timeout) {
                 Ok(signal) => Some(signal),
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return,
             };
-            let is_quiet = signal.is_none();
-            let Some(way) = signal.map_or(Some(ScanMode::Incremental), |signal| {
+            let was_event = signal.is_some();
+            let Some(mode) = signal.map_or(Some(ScanMode::Incremental), |signal| {
                 self.debounce(signal, signals)
             }) else {
                 return;
             };
-            wait = self.scan(way);
-            if !is_quiet {
-                // In a new directory much can happen before it is watched: a second look follows
-                // the first.
-                wait = wait.min(self.debounced_interval());
+            timeout = self.scan(mode);
+            if was_event {
+                // A new directory may be filled before it is watched, so another scan follows soon.
+                timeout = timeout.min(self.follow_up_interval());
             }
         }
     }
 
-    fn debounced_interval(&self) -> Duration {
+    /// Returns how soon a scan follows one after which events may have been missed.
+    fn follow_up_interval(&self) -> Duration {
         self.options.debounce * 5
     }
 
-    /// Takes note of a signal and says how to look; nothing when it is time to stop.
+    /// Handles a signal and returns how to scan; `None` if the watcher was dropped.
     fn handle_signal(&mut self, signal: Signal) -> Option<ScanMode> {
         match (signal, &mut self.events) {
             (Signal::Stop, _) => return None,
             (Signal::Changed, _) => return Some(ScanMode::Incremental),
             (Signal::Removed(paths), events) => {
-                events.iter_mut().for_each(|events| {
-                    events.remove_watched(|watched| paths.iter().any(|path| path == watched))
-                });
+                if let Some(events) = events {
+                    events.remove_watched(|watched| paths.iter().any(|path| path == watched));
+                }
                 return Some(ScanMode::Incremental);
             }
-            // That a watch has ended may be among what was lost.
-            (Signal::Rescan, events) => events
-                .iter_mut()
-                .for_each(|events| events.remove_watched(|_| true)),
-            // From now on not everything is reported.
-            (Signal::Failed, events) => events
-                .iter_mut()
-                .for_each(|events| events.has_failed = true),
+            // The lost events may include the removal of a watched directory.
+            (Signal::Rescan, Some(events)) => events.remove_watched(|_| true),
+            (Signal::Failed, Some(events)) => events.has_failed = true,
+            (Signal::Rescan | Signal::Failed, None) => {}
         }
         Some(ScanMode::Full)
     }
 
-    /// Waits until the files are still, ten times as long at most, when something happened to them;
-    /// nothing when it is time to stop.
+    /// Waits until there are no more signals for one debounce interval, at most ten intervals, and
+    /// returns how to scan; `None` if the watcher was dropped.
     fn debounce(&mut self, first: Signal, signals: &Receiver<Signal>) -> Option<ScanMode> {
-        let mut way = self.handle_signal(first)?;
+        let mut mode = self.handle_signal(first)?;
         let latest = Instant::now() + self.options.debounce * 10;
-        while way == ScanMode::Incremental {
+        // A full scan after lost events does not wait: until then nothing is known to be current.
+        while mode == ScanMode::Incremental {
             let left = latest.saturating_duration_since(Instant::now());
             match signals.recv_timeout(self.options.debounce.min(left)) {
-                Ok(signal) => way = way.max(self.handle_signal(signal)?),
+                Ok(signal) => mode = mode.max(self.handle_signal(signal)?),
                 Err(RecvTimeoutError::Timeout) => break,
                 Err(RecvTimeoutError::Disconnected) => return None,
             }
@@ -260,58 +310,60 @@ impl<F: FnMut(ScanEvent)> WatchLoop<F> {
                 break;
             }
         }
-        // What has come in by now will be seen by the look.
+        // The scan starts later, so it also covers all signals that are queued now.
         while let Ok(signal) = signals.try_recv() {
-            way = way.max(self.handle_signal(signal)?);
+            mode = mode.max(self.handle_signal(signal)?);
         }
-        Some(way)
+        Some(mode)
     }
 
-    /// Looks, tells of it, and says how long to wait for the next.
-    fn scan(&mut self, way: ScanMode) -> Duration {
-        let was_whole = self.event_flag.0.load(Ordering::Relaxed);
-        let catalog = match way {
+    /// Scans, calls the callback, and returns how long to wait for the next scan.
+    fn scan(&mut self, mode: ScanMode) -> Duration {
+        let was_event_driven = self.event_flag.0.load(Ordering::Relaxed);
+        let catalog = match mode {
             ScanMode::Incremental => self.discovery.rescan(&self.catalog),
             ScanMode::Full => Some(self.discovery.scan()),
         };
         let change = catalog.and_then(|catalog| self.replace_catalog(catalog));
         let watches = self.update_watches();
-        // What is watched from now on may have changed since the look.
-        let reports_events = was_whole && watches == WatchState::Unchanged;
+        // Directories that are watched only from now on may have changed since the scan began.
+        let is_event_driven = was_event_driven && watches == WatchState::Unchanged;
         (self.on_scan)(ScanEvent {
             change,
-            is_event_driven: reports_events,
+            is_event_driven,
             event_count: self.event_count.clone(),
         });
-        let usual = self.options.poll_interval.unwrap_or(Duration::from_secs(
-            if watches == WatchState::Incomplete {
-                2
-            } else {
-                30
-            },
-        ));
-        if watches == WatchState::Extended {
-            usual.min(self.debounced_interval())
+        let default_interval = if watches == WatchState::Incomplete {
+            POLL_INTERVAL
         } else {
-            usual
+            EVENT_DRIVEN_INTERVAL
+        };
+        let interval = self.options.poll_interval.unwrap_or(default_interval);
+        if watches == WatchState::Extended {
+            interval.min(self.follow_up_interval())
+        } else {
+            interval
         }
     }
 
-    /// Takes a catalogue for the known one, and says how they differ.
+    /// Replaces the catalog, and returns the change if there is one.
     fn replace_catalog(&mut self, catalog: Catalog) -> Option<CatalogChange> {
         let catalog = Arc::new(catalog);
         let diff = CatalogDiff::between(&self.catalog, &catalog);
-        let same_rest = inactive_and_skipped(&self.catalog) == inactive_and_skipped(&catalog);
+        let is_same = diff.is_empty()
+            && inactive_and_skipped(&self.catalog) == inactive_and_skipped(&catalog);
+        // Also without a change the new catalog is kept: its stamps may be settled now, which makes
+        // the next rescan cheaper.
         self.catalog = Arc::clone(&catalog);
-        (!(diff.is_empty() && same_rest)).then_some(CatalogChange { catalog, diff })
+        (!is_same).then_some(CatalogChange { catalog, diff })
     }
 
-    /// Watches what the catalogue was made of.
+    /// Watches the roots and the targets of all symlinks that the last scan followed.
     fn update_watches(&mut self) -> WatchState {
         let Some(events) = &mut self.events else {
             return WatchState::Incomplete;
         };
-        let roots = self.discovery.roots().iter().map(crate::Root::path);
+        let roots = self.discovery.roots().iter().map(Root::path);
         let watches = events.watch_paths(roots.chain(self.catalog.scan_stamps().symlink_targets()));
         self.event_flag
             .0
@@ -320,18 +372,7 @@ impl<F: FnMut(ScanEvent)> WatchLoop<F> {
     }
 }
 
-/// What watches there are.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum WatchState {
-    /// All, and before already.
-    Unchanged,
-    /// All, some of them new.
-    Extended,
-    /// Not all.
-    Incomplete,
-}
-
-/// What a catalogue says beside the skills that are used.
+/// Returns the parts of a catalog that [`CatalogDiff`] does not compare.
 fn inactive_and_skipped(catalog: &Catalog) -> Vec<(PathBuf, &'static str)> {
     let skipped = catalog
         .skipped()
@@ -344,135 +385,11 @@ fn inactive_and_skipped(catalog: &Catalog) -> Vec<(PathBuf, &'static str)> {
     skipped.chain(inactive).collect()
 }
 
-/// How to look.
+/// How to scan. The order is that of thoroughness.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum ScanMode {
-    /// At what looks different.
+    /// Reads only files with a changed stamp.
     Incremental,
-    /// At everything.
+    /// Reads all files.
     Full,
-}
-
-/// The system's events.
-struct EventSource {
-    watcher: RecommendedWatcher,
-    /// What is watched, and which directory it was: one that was put in its place is another.
-    watched: Vec<(PathBuf, Option<FileStamp>)>,
-    /// Whether the system gave up somewhere.
-    has_failed: bool,
-}
-
-impl EventSource {
-    /// Starts to listen; nothing where the system cannot.
-    fn new(sender: Sender<Signal>, count: EventCount) -> Option<Self> {
-        let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            let signal = match event {
-                Ok(event) if event.need_rescan() => Signal::Rescan,
-                // Reading is no change.
-                Ok(event) if matches!(event.kind, EventKind::Access(_)) => return,
-                Ok(event) if matches!(event.kind, EventKind::Remove(_)) => {
-                    Signal::Removed(event.paths)
-                }
-                Ok(_) => Signal::Changed,
-                Err(_) => Signal::Failed,
-            };
-            count.increment();
-            // The watcher may be gone already.
-            let _ = sender.send(signal);
-        });
-        watcher.ok().map(|watcher| Self {
-            watcher,
-            watched: Vec::new(),
-            has_failed: false,
-        })
-    }
-
-    /// Forgets what is watched: a watch ends with its directory, and one that is made again looks
-    /// like the one before.
-    fn remove_watched(&mut self, is_gone: impl Fn(&Path) -> bool) {
-        let (gone, kept) = std::mem::take(&mut self.watched)
-            .into_iter()
-            .partition(|(watched, _)| is_gone(watched));
-        self.watched = kept;
-        let gone: Vec<(PathBuf, Option<FileStamp>)> = gone;
-        for (path, _) in gone {
-            // The system may have ended it already.
-            let _ = self.watcher.unwatch(&path);
-        }
-    }
-
-    /// Watches the directories of these paths that exist, each once and recursively; missing ones
-    /// through the nearest one above.
-    fn watch_paths<'a>(&mut self, paths: impl Iterator<Item = &'a Path>) -> WatchState {
-        let mut wanted: Vec<(PathBuf, RecursiveMode)> =
-            paths.filter_map(nearest_watchable).collect();
-        wanted.sort_by(|a, b| a.0.cmp(&b.0));
-        wanted.dedup_by(|later, earlier| {
-            later.0 == earlier.0 && {
-                prefer_recursive(earlier, later);
-                true
-            }
-        });
-        let mut kept: Vec<(PathBuf, RecursiveMode)> = Vec::new();
-        for (path, mode) in wanted {
-            let is_covered = kept
-                .iter()
-                .any(|(above, mode)| *mode == RecursiveMode::Recursive && path.starts_with(above));
-            if !is_covered {
-                kept.push((path, mode));
-            }
-        }
-        let mut watches = if self.has_failed {
-            WatchState::Incomplete
-        } else {
-            WatchState::Unchanged
-        };
-        for (path, mode) in kept {
-            let now = FileStamp::from_path(&path);
-            let known = self
-                .watched
-                .iter()
-                .position(|(watched, _)| *watched == path);
-            if let Some(index) = known {
-                if self.watched[index]
-                    .1
-                    .zip(now)
-                    .is_some_and(|(before, now)| before.is_same_file(&now))
-                {
-                    continue;
-                }
-                // A watch ends with its directory.
-                let _ = self.watcher.unwatch(&path);
-                self.watched.swap_remove(index);
-            }
-            match self.watcher.watch(&path, mode) {
-                Ok(()) => {
-                    self.watched.push((path, now));
-                    watches = if watches == WatchState::Incomplete {
-                        watches
-                    } else {
-                        WatchState::Extended
-                    };
-                }
-                Err(_) => watches = WatchState::Incomplete,
-            }
-        }
-        watches
-    }
-}
-
-fn prefer_recursive(earlier: &mut (PathBuf, RecursiveMode), later: &(PathBuf, RecursiveMode)) {
-    if later.1 == RecursiveMode::Recursive {
-        earlier.1 = RecursiveMode::Recursive;
-    }
-}
-
-/// The directory to watch for a path: itself, or the nearest one above, whose own entries are
-/// enough.
-fn nearest_watchable(path: &Path) -> Option<(PathBuf, RecursiveMode)> {
-    if path.is_dir() {
-        return Some((path.canonicalize().ok()?, RecursiveMode::Recursive));
-    }
-    let above = path.ancestors().skip(1).find(|above| above.is_dir())?;
-    Some((above.canonicalize().ok()?, RecursiveMode::NonRecursive))
 }

@@ -475,7 +475,7 @@ fn linked_skill_files_need_an_option() {
         ],
     );
     assert!(
-        disabled.stderr.contains("disabled by the rule"),
+        disabled.stderr.contains("disabled by rule"),
         "{}",
         disabled.page()
     );

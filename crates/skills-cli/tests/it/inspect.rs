@@ -105,7 +105,7 @@ fn text_of_a_skill_is_escaped() {
     -- stdout
     one  a\u{1b}[31mred scope forged
     -- stderr
-    skipped ROOT/broken\nerror: forged: the name is not UTF-8 or holds invisible characters
+    skipped ROOT/broken\nerror: forged: name is not UTF-8 or contains invisible characters
     skills with warnings: 1; see `skills list --long`
     ");
     assert!(

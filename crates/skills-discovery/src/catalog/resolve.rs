@@ -1,4 +1,4 @@
-//! Decides which of the skills that were found are used.
+//! Decides which of the skills that were found are active.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,84 +7,142 @@ use std::sync::Arc;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::{
-    ConfigRule, Discovery, Entry, EntryWarning, InactiveEntry, InactiveReason, Precedence,
+    ConfigRule, Discovery, Entry, EntryWarning, InactiveEntry, InactiveReason, Precedence, Root,
 };
 
-/// Splits skills into those that are used and those that are not. `entries` come root by root.
+/// Splits skills into active and inactive ones. `entries` are grouped by root, in the order in
+/// which the roots were scanned.
 pub(super) fn resolve_active(
     entries: Vec<Entry>,
     discovery: &Discovery,
 ) -> (Vec<Entry>, Vec<InactiveEntry>) {
-    let all_trusted = discovery.roots.iter().all(crate::Root::is_trusted);
-    if all_trusted && discovery.rules.is_empty() && discovery.product.is_none() {
-        let mut inactive = Vec::new();
-        return (
-            apply_precedence(entries, discovery.precedence, &mut inactive),
-            inactive,
-        );
+    let mut inactive = Vec::new();
+    let activation = Activation::new(discovery);
+    let candidates = if activation.allows_all() {
+        entries
+    } else {
+        let mut candidates = Vec::with_capacity(entries.len());
+        for entry in entries {
+            match activation.inactive_reason(&entry) {
+                Some(reason) => inactive.push(InactiveEntry { entry, reason }),
+                None => candidates.push(entry),
+            }
+        }
+        candidates
+    };
+    // Precedence comes last, so that a skill that is untrusted or disabled hides no other.
+    let active = apply_precedence(candidates, discovery.precedence, &mut inactive);
+    (active, inactive)
+}
+
+/// What decides, for each skill on its own, whether it is active.
+struct Activation<'a> {
+    untrusted_roots: Vec<&'a Path>,
+    product: Option<&'a str>,
+    rules: Vec<ConfigRule>,
+}
+
+impl<'a> Activation<'a> {
+    fn new(discovery: &'a Discovery) -> Self {
+        Self {
+            untrusted_roots: discovery
+                .roots
+                .iter()
+                .filter(|root| !root.is_trusted())
+                .map(Root::path)
+                .collect(),
+            product: discovery.product.as_deref(),
+            // The directories of entries are canonical.
+            rules: discovery
+                .rules
+                .iter()
+                .cloned()
+                .map(ConfigRule::with_resolved_path)
+                .collect(),
+        }
     }
-    let rules: Vec<ConfigRule> = discovery
-        .rules
-        .iter()
-        .cloned()
-        .map(ConfigRule::with_resolved_path)
-        .collect();
-    let untrusted: Vec<&Path> = discovery
-        .roots
-        .iter()
-        .filter(|root| !root.is_trusted())
-        .map(crate::Root::path)
-        .collect();
-    let reason = |entry: &Entry| {
-        if untrusted.contains(&entry.root()) {
+
+    fn allows_all(&self) -> bool {
+        self.untrusted_roots.is_empty() && self.product.is_none() && self.rules.is_empty()
+    }
+
+    fn inactive_reason(&self, entry: &Entry) -> Option<InactiveReason> {
+        // Trust goes first: nothing that an untrusted skill says is reported as the reason.
+        if self.untrusted_roots.contains(&entry.root()) {
             return Some(InactiveReason::Untrusted);
         }
-        if let Some(product) = &discovery.product
-            && let Some(policy) = entry.openai_metadata().map(|host| &host.policy)
+        if let Some(product) = self.product
+            && let Some(policy) = entry.openai_metadata().map(|metadata| &metadata.policy)
             && !policy.allows_product(product)
         {
             return Some(InactiveReason::OtherProduct {
                 products: policy.products.clone(),
             });
         }
-        let rule = rules
+        // The last rule that matches decides, also if it enables the skill.
+        let rule = self
+            .rules
             .iter()
             .rev()
             .find(|rule| rule.matches(entry))
             .filter(|rule| rule.disables())?;
         Some(InactiveReason::Disabled { rule: rule.clone() })
-    };
-    let (mut used, mut inactive) = (Vec::with_capacity(entries.len()), Vec::new());
-    for entry in entries {
-        match reason(&entry) {
-            Some(reason) => inactive.push(InactiveEntry { entry, reason }),
-            None => used.push(entry),
-        }
     }
-    let used = apply_precedence(used, discovery.precedence, &mut inactive);
-    (used, inactive)
 }
 
-/// Lets the skill of the winning root hide the others of its name; within one root the first by
-/// path wins.
+/// Moves skills that are hidden by another one of the same name to `inactive`. Within one root, the
+/// first by path wins.
 fn apply_precedence(
-    used: Vec<Entry>,
+    entries: Vec<Entry>,
     precedence: Precedence,
     inactive: &mut Vec<InactiveEntry>,
 ) -> Vec<Entry> {
     if precedence == Precedence::KeepAll {
-        return used;
+        return entries;
     }
-    // In one root the names mostly stand in the order of their directories, each once.
-    if used.is_sorted_by(|a, b| a.name().as_str() < b.name().as_str()) {
-        return used;
+    // Usually the names of one root are in the order of their directories, without duplicates. Then
+    // no map is needed.
+    if entries.is_sorted_by(|a, b| a.name().as_str() < b.name().as_str()) {
+        return entries;
     }
-    let mut winners: HashMap<&str, usize> = HashMap::with_capacity(used.len());
-    for (index, entry) in used.iter().enumerate() {
+    let winners = winners_by_name(&entries, precedence);
+    if winners.len() == entries.len() {
+        return entries;
+    }
+    let winner_of: Vec<usize> = entries
+        .iter()
+        .map(|entry| winners[entry.name().as_str()])
+        .collect();
+    let directories: Vec<Arc<Path>> = entries
+        .iter()
+        .map(|entry| Arc::clone(&entry.directory))
+        .collect();
+    let mut active = Vec::with_capacity(winners.len());
+    for (index, entry) in entries.into_iter().enumerate() {
+        let winner = winner_of[index];
+        if winner == index {
+            active.push(entry);
+        } else {
+            inactive.push(InactiveEntry {
+                entry,
+                reason: InactiveReason::Shadowed {
+                    winner: directories[winner].to_path_buf(),
+                },
+            });
+        }
+    }
+    active
+}
+
+/// Returns the index of the skill that wins, for each name.
+fn winners_by_name(entries: &[Entry], precedence: Precedence) -> HashMap<&str, usize> {
+    let mut winners: HashMap<&str, usize> = HashMap::with_capacity(entries.len());
+    for (index, entry) in entries.iter().enumerate() {
         let winner = winners.entry(entry.name().as_str()).or_insert(index);
-        let before = &used[*winner];
-        let wins = if *before.root == *entry.root {
-            entry.directory < before.directory
+        let current = &entries[*winner];
+        let wins = if *current.root == *entry.root {
+            // The walk is breadth-first, so its order is not the order of the paths.
+            entry.directory < current.directory
         } else {
             precedence == Precedence::LastRoot
         };
@@ -92,88 +150,42 @@ fn apply_precedence(
             *winner = index;
         }
     }
-    if winners.len() == used.len() {
-        return used;
-    }
-    let by: Vec<usize> = used
-        .iter()
-        .map(|entry| winners[entry.name().as_str()])
-        .collect();
-    let directories: Vec<Arc<Path>> = used
-        .iter()
-        .map(|entry| Arc::clone(&entry.directory))
-        .collect();
-    let mut kept = Vec::with_capacity(winners.len());
-    for (index, entry) in used.into_iter().enumerate() {
-        if by[index] == index {
-            kept.push(entry);
-        } else {
-            inactive.push(InactiveEntry {
-                entry,
-                reason: InactiveReason::Shadowed {
-                    winner: directories[by[index]].to_path_buf(),
-                },
-            });
-        }
-    }
-    kept
+    winners
 }
 
-/// Warns of names that several skills share, or that differ only in case or composition. Entries
-/// are sorted.
+/// Warnings by the index of the entry that they belong to.
+type IndexedWarnings = Vec<(usize, EntryWarning)>;
+
+/// Adds warnings about names that several skills share, or that differ only in case or Unicode
+/// composition. `entries` are sorted by scope and name.
 pub(super) fn add_name_warnings(entries: &mut [Entry]) {
-    let mut notes: Vec<(usize, EntryWarning)> = Vec::new();
-    // Sorted by name within a scope, equal names are neighbours; only several scopes need a
-    // look-up.
-    if entries
+    let mut warnings = IndexedWarnings::new();
+    warn_duplicate_names(entries, &mut warnings);
+    warn_confusable_names(entries, &mut warnings);
+    for (index, warning) in warnings {
+        entries[index].scan_warnings.push(warning);
+    }
+}
+
+fn warn_duplicate_names(entries: &[Entry], warnings: &mut IndexedWarnings) {
+    // Within one scope entries are sorted by name, so equal names are adjacent. Only several scopes
+    // need a map.
+    let has_one_scope = entries
         .windows(2)
-        .all(|pair| pair[0].scope == pair[1].scope)
-    {
+        .all(|pair| pair[0].scope == pair[1].scope);
+    if has_one_scope {
         for index in 1..entries.len() {
             if entries[index - 1].name == entries[index].name {
-                warn_duplicate_name(entries, index - 1, index, &mut notes);
+                warn_duplicate_name(entries, index - 1, index, warnings);
             }
         }
-    } else {
-        let mut by_name: HashMap<&str, usize> = HashMap::with_capacity(entries.len());
-        for (index, entry) in entries.iter().enumerate() {
-            if let Some(first) = by_name.insert(entry.name().as_str(), index) {
-                warn_duplicate_name(entries, first, index, &mut notes);
-            }
-        }
+        return;
     }
-    // Two names can only be alike when one of them is not plain.
-    let is_plain = |name: &str| name.is_ascii() && !name.bytes().any(|b| b.is_ascii_uppercase());
-    if entries.iter().any(|entry| !is_plain(entry.name().as_str())) {
-        let mut folded: HashMap<String, usize> = HashMap::with_capacity(entries.len());
-        for (index, entry) in entries.iter().enumerate() {
-            let name = entry.name().as_str();
-            let key = if is_plain(name) {
-                name.to_owned()
-            } else {
-                name.nfkc().collect::<String>().to_lowercase()
-            };
-            if let Some(first) = folded
-                .insert(key, index)
-                .filter(|first| entries[*first].name() != entry.name())
-            {
-                notes.push((
-                    first,
-                    EntryWarning::ConfusableName {
-                        other: name.to_owned(),
-                    },
-                ));
-                notes.push((
-                    index,
-                    EntryWarning::ConfusableName {
-                        other: entries[first].name().to_string(),
-                    },
-                ));
-            }
+    let mut last_by_name: HashMap<&str, usize> = HashMap::with_capacity(entries.len());
+    for (index, entry) in entries.iter().enumerate() {
+        if let Some(previous) = last_by_name.insert(entry.name().as_str(), index) {
+            warn_duplicate_name(entries, previous, index, warnings);
         }
-    }
-    for (index, warning) in notes {
-        entries[index].scan_warnings.push(warning);
     }
 }
 
@@ -181,18 +193,50 @@ fn warn_duplicate_name(
     entries: &[Entry],
     one: usize,
     other: usize,
-    notes: &mut Vec<(usize, EntryWarning)>,
+    warnings: &mut IndexedWarnings,
 ) {
-    notes.push((
-        one,
-        EntryWarning::DuplicateName {
-            directory: entries[other].directory().to_owned(),
-        },
-    ));
-    notes.push((
-        other,
-        EntryWarning::DuplicateName {
-            directory: entries[one].directory().to_owned(),
-        },
-    ));
+    for (index, duplicate) in [(one, other), (other, one)] {
+        warnings.push((
+            index,
+            EntryWarning::DuplicateName {
+                directory: entries[duplicate].directory().to_owned(),
+            },
+        ));
+    }
+}
+
+fn warn_confusable_names(entries: &[Entry], warnings: &mut IndexedWarnings) {
+    // Two different names can only fold to the same one if at least one of them is not folded
+    // already. That is rare, so the map is usually not needed.
+    if entries.iter().all(|entry| is_folded(entry.name().as_str())) {
+        return;
+    }
+    let mut last_by_folded: HashMap<String, usize> = HashMap::with_capacity(entries.len());
+    for (index, entry) in entries.iter().enumerate() {
+        let previous = last_by_folded.insert(fold(entry.name().as_str()), index);
+        if let Some(previous) = previous.filter(|at| entries[*at].name() != entry.name()) {
+            for (index, other) in [(previous, index), (index, previous)] {
+                warnings.push((
+                    index,
+                    EntryWarning::ConfusableName {
+                        other: entries[other].name().to_string(),
+                    },
+                ));
+            }
+        }
+    }
+}
+
+/// Returns whether folding certainly leaves a name unchanged.
+fn is_folded(name: &str) -> bool {
+    name.is_ascii() && !name.bytes().any(|byte| byte.is_ascii_uppercase())
+}
+
+/// Removes differences in case and in Unicode composition and compatibility forms.
+fn fold(name: &str) -> String {
+    if is_folded(name) {
+        name.to_owned()
+    } else {
+        name.nfkc().collect::<String>().to_lowercase()
+    }
 }

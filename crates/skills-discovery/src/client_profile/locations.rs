@@ -1,77 +1,90 @@
-//! The places, gathered from the clients' documentation and sources.
+//! The directories of each client, from its documentation and sources.
 
 use std::path::PathBuf;
 
 use super::{ClientProfile, ProfileContext};
 use crate::Scope;
 
-/// A place below something that the surroundings name.
+/// A directory of a client, relative to a directory that depends on the host.
 pub(super) struct Location {
     pub(super) base: LocationBase,
     pub(super) path: &'static str,
     pub(super) scope: Scope,
 }
 
-/// What a place lies below.
+/// The directory that a location is relative to.
 #[derive(Clone, Copy)]
 pub(super) enum LocationBase {
-    /// Every directory from the working directory up to the project's root.
+    /// Each directory of the project, from the working directory up to the root.
     ProjectUpwards,
-    /// Every directory from the project's root down to the working directory.
+    /// Each directory of the project, from the root down to the working directory.
     ProjectDownwards,
     /// The working directory.
     Working,
+    /// The home directory.
     Home,
-    /// `CODEX_HOME`, else `~/.codex`.
+    /// `CODEX_HOME`, or `~/.codex`.
     Codex,
-    /// `CLAUDE_CONFIG_DIR`, else `~/.claude`.
+    /// `CLAUDE_CONFIG_DIR`, or `~/.claude`.
     Claude,
-    /// `XDG_CONFIG_HOME`, else `~/.config`.
+    /// `XDG_CONFIG_HOME`, or `~/.config`.
     XdgConfig,
-    /// `OPENCLAW_STATE_DIR`, else `~/.openclaw`.
+    /// `OPENCLAW_STATE_DIR`, or `~/.openclaw`.
     OpenClaw,
     /// Each directory of `COPILOT_SKILLS_DIRS`.
     Copilot,
-    /// The file system's root.
+    /// The root of the file system.
     FileSystemRoot,
-    /// The roots that plugins bring.
+    /// The roots of plugins, which the context contains as a whole.
     Plugins,
 }
 
 impl Location {
-    /// The directories that the base is here.
-    pub(super) fn base_directories(&self, surroundings: &ProfileContext) -> Vec<PathBuf> {
-        let below_home = |path: &str| surroundings.home.as_ref().map(|home| home.join(path));
-        let either = |set: &Option<PathBuf>, path: &str| {
-            set.clone()
-                .or_else(|| below_home(path))
-                .into_iter()
-                .collect()
-        };
-        // What lies in the home directory is the user's, even when the home directory is a project.
-        let projects = || {
-            surroundings
-                .project_directories
-                .iter()
-                .filter(|directory| surroundings.home.as_ref() != Some(directory))
-        };
+    /// Returns the directories that the base stands for, in the order in which they are scanned.
+    pub(super) fn base_directories(&self, context: &ProfileContext) -> Vec<PathBuf> {
         match self.base {
-            LocationBase::ProjectUpwards => projects().rev().cloned().collect(),
-            LocationBase::ProjectDownwards => projects().cloned().collect(),
-            LocationBase::Working => projects()
-                .filter(|directory| Some(*directory) == surroundings.project_directories.last())
+            LocationBase::ProjectUpwards => projects(context).rev().cloned().collect(),
+            LocationBase::ProjectDownwards => projects(context).cloned().collect(),
+            // Filtered as the others: the working directory may be the home directory.
+            LocationBase::Working => projects(context)
+                .filter(|directory| Some(*directory) == context.project_directories.last())
                 .cloned()
                 .collect(),
-            LocationBase::Home => surroundings.home.iter().cloned().collect(),
-            LocationBase::Codex => either(&surroundings.codex_home, ".codex"),
-            LocationBase::Claude => either(&surroundings.claude_config, ".claude"),
-            LocationBase::XdgConfig => either(&surroundings.xdg_config_home, ".config"),
-            LocationBase::OpenClaw => either(&surroundings.openclaw_state, ".openclaw"),
-            LocationBase::Copilot => surroundings.copilot_directories.clone(),
+            LocationBase::Home => context.home.iter().cloned().collect(),
+            LocationBase::Codex => set_or_below_home(&context.codex_home, context, ".codex"),
+            LocationBase::Claude => set_or_below_home(&context.claude_config, context, ".claude"),
+            LocationBase::XdgConfig => {
+                set_or_below_home(&context.xdg_config_home, context, ".config")
+            }
+            LocationBase::OpenClaw => {
+                set_or_below_home(&context.openclaw_state, context, ".openclaw")
+            }
+            LocationBase::Copilot => context.copilot_directories.clone(),
             LocationBase::FileSystemRoot => vec![PathBuf::from("/")],
+            // Roots of plugins are complete; `ClientProfile::roots` adds them.
             LocationBase::Plugins => Vec::new(),
         }
     }
+}
+
+/// Returns the directories of the project, from its root down.
+fn projects(context: &ProfileContext) -> impl DoubleEndedIterator<Item = &PathBuf> {
+    // The home directory may be a project, for example if dotfiles are under version control. Its
+    // skills are those of the user, and must not become untrusted skills of a project.
+    context
+        .project_directories
+        .iter()
+        .filter(|directory| context.home.as_ref() != Some(directory))
+}
+
+/// Returns the value of a variable, or else the default directory in the home directory.
+fn set_or_below_home(
+    variable: &Option<PathBuf>,
+    context: &ProfileContext,
+    default: &str,
+) -> Vec<PathBuf> {
+    let below_home = || context.home.as_ref().map(|home| home.join(default));
+    variable.clone().or_else(below_home).into_iter().collect()
 }
 
 const fn location(base: LocationBase, path: &'static str, scope: Scope) -> Location {
@@ -90,6 +103,7 @@ const fn config_location(path: &'static str) -> Location {
     location(LocationBase::XdgConfig, path, Scope::User)
 }
 
+/// Returns the locations of a client, in the order in which it scans them.
 pub(super) fn for_profile(profile: ClientProfile) -> &'static [Location] {
     match profile {
         ClientProfile::Universal => UNIVERSAL,
@@ -103,6 +117,8 @@ pub(super) fn for_profile(profile: ClientProfile) -> &'static [Location] {
     }
 }
 
+// The order matters where a client lets the first or the last root win. Codex keeps all skills, so
+// there it only decides which root a directory belongs to.
 const CODEX: &[Location] = &[
     project_location(".codex/skills"),
     location(LocationBase::Codex, "skills", Scope::User),
@@ -195,6 +211,8 @@ const OPENCODE: &[Location] = &[
     ),
 ];
 
+// Directories that clients share come first, then those of single clients. The project goes
+// before the user, since it is the more specific choice; its trust is checked separately.
 const UNIVERSAL: &[Location] = &[
     project_location(".agents/skills"),
     project_location(".claude/skills"),

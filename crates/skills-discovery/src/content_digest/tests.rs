@@ -7,7 +7,7 @@ use super::*;
 
 const LONG_AGO: Duration = Duration::from_secs(3_600);
 
-/// A skill of three files; each was written before the moment that `moment` gives.
+/// A skill with three files, all written before the time that `scan_start` returns.
 struct Skill(TempDir);
 
 impl Skill {
@@ -32,89 +32,79 @@ impl Skill {
         SkillFiles::open_directory(self.0.path()).unwrap()
     }
 
-    fn moment(&self, age: Duration) -> ScanStart {
+    fn scan_start(&self, age: Duration) -> ScanStart {
         ScanStart::after_writing(&self.path("scripts/b.py"), age)
     }
 }
 
 #[test]
-fn a_file_that_was_written_before_the_last_tick_is_not_read_again() {
+fn a_file_that_was_written_before_the_last_tick_is_cached() {
     let skill = Skill::new();
-    let (files, moment, mut cache) = (
-        skill.files(),
-        skill.moment(LONG_AGO),
-        DigestCache::default(),
-    );
-    let first = files.digest_at(&mut cache, moment).unwrap();
+    let files = skill.files();
+    let scan_start = skill.scan_start(LONG_AGO);
+    let mut cache = DigestCache::default();
+    let first = files.digest_at(&mut cache, scan_start).unwrap();
     assert_eq!(cache.hits(), 0);
-    assert_eq!(files.digest_at(&mut cache, moment).unwrap(), first);
+    assert_eq!(files.digest_at(&mut cache, scan_start).unwrap(), first);
     assert_eq!(cache.hits(), 3);
     fs::write(skill.path("scripts/a.py"), "print(12)\n").unwrap();
-    assert_ne!(files.digest_at(&mut cache, moment).unwrap(), first);
-    assert_eq!(cache.hits(), 5, "the other two files are as before");
+    assert_ne!(files.digest_at(&mut cache, scan_start).unwrap(), first);
+    assert_eq!(cache.hits(), 5, "the other two files are unchanged");
 }
 
-/// A second write in the same tick of the file system's clock would not show.
+/// A second write in the same tick of the file system's clock would not change the stamp.
 #[test]
-fn a_file_that_was_written_in_this_tick_is_read_again() {
+fn a_file_that_was_written_in_this_tick_is_not_cached() {
     let skill = Skill::new();
-    let (files, moment, mut cache) = (
-        skill.files(),
-        skill.moment(Duration::ZERO),
-        DigestCache::default(),
-    );
-    let first = files.digest_at(&mut cache, moment).unwrap();
+    let files = skill.files();
+    let scan_start = skill.scan_start(Duration::ZERO);
+    let mut cache = DigestCache::default();
+    let first = files.digest_at(&mut cache, scan_start).unwrap();
     assert_eq!(files.cached_digest(&mut cache).unwrap(), None);
-    assert_eq!(files.digest_at(&mut cache, moment).unwrap(), first);
+    assert_eq!(files.digest_at(&mut cache, scan_start).unwrap(), first);
     let copy = tempfile::tempdir().unwrap();
-    files.copy_at(copy.path(), &mut cache, moment).unwrap();
-    assert_eq!(files.digest_at(&mut cache, moment).unwrap(), first);
+    files.copy_at(copy.path(), &mut cache, scan_start).unwrap();
+    assert_eq!(files.digest_at(&mut cache, scan_start).unwrap(), first);
     assert_eq!(cache.hits(), 0);
 }
 
 #[test]
 fn a_copy_fills_the_cache() {
     let skill = Skill::new();
-    let (files, mut cache, copy) = (
-        skill.files(),
-        DigestCache::default(),
-        tempfile::tempdir().unwrap(),
-    );
+    let files = skill.files();
+    let mut cache = DigestCache::default();
+    let copy = tempfile::tempdir().unwrap();
     let (copied, _) = files
-        .copy_at(copy.path(), &mut cache, skill.moment(LONG_AGO))
+        .copy_at(copy.path(), &mut cache, skill.scan_start(LONG_AGO))
         .unwrap();
     assert_eq!(files.digest(&mut cache).unwrap(), copied);
     assert_eq!(cache.hits(), 3);
 }
 
 #[test]
-fn a_known_digest_needs_every_file_to_be_known() {
+fn a_cached_digest_needs_every_file_in_the_cache() {
     let skill = Skill::new();
-    let (files, moment, mut cache) = (
-        skill.files(),
-        skill.moment(LONG_AGO),
-        DigestCache::default(),
-    );
+    let files = skill.files();
+    let scan_start = skill.scan_start(LONG_AGO);
+    let mut cache = DigestCache::default();
     assert_eq!(files.cached_digest(&mut cache).unwrap(), None);
-    let digest = files.digest_at(&mut cache, moment).unwrap();
+    let digest = files.digest_at(&mut cache, scan_start).unwrap();
     assert_eq!(files.cached_digest(&mut cache).unwrap(), Some(digest));
     for path in ["SKILL.md", "scripts/a.py", "scripts/b.py"] {
-        files.digest_at(&mut cache, moment).unwrap();
+        files.digest_at(&mut cache, scan_start).unwrap();
         fs::write(skill.path(path), "another text").unwrap();
         assert_eq!(files.cached_digest(&mut cache).unwrap(), None, "{path}");
     }
 }
 
 #[test]
-fn a_cleared_cache_knows_nothing() {
+fn a_cleared_cache_is_empty() {
     let skill = Skill::new();
-    let (files, moment, mut cache) = (
-        skill.files(),
-        skill.moment(LONG_AGO),
-        DigestCache::default(),
-    );
-    files.digest_at(&mut cache, moment).unwrap();
-    // A full generation makes the digests of the skill the older ones.
+    let files = skill.files();
+    let scan_start = skill.scan_start(LONG_AGO);
+    let mut cache = DigestCache::default();
+    files.digest_at(&mut cache, scan_start).unwrap();
+    // As if the generation were full, the digests of the skill become the previous ones.
     cache.previous = std::mem::take(&mut cache.files);
     let stamp = FileStamp::from_path(&skill.path("scripts/a.py")).unwrap();
     assert!(cache.get(stamp).is_some());
@@ -125,7 +115,7 @@ fn a_cleared_cache_knows_nothing() {
 }
 
 #[test]
-fn a_file_that_grows_while_it_is_read_is_hashed_to_the_length_that_it_had() {
+fn a_growing_file_is_hashed_up_to_its_length_when_opened() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("log"), [7; 200_000]).unwrap();
     let handle = open_root(directory.path()).unwrap();
@@ -139,19 +129,24 @@ fn a_file_that_grows_while_it_is_read_is_hashed_to_the_length_that_it_had() {
 }
 
 #[test]
-fn a_file_that_changes_for_ever_does_not_fill_the_memory() {
+fn the_cache_is_bounded_and_keeps_what_is_used() {
     let directory = tempfile::tempdir().unwrap();
     let mut stat = rustix::fs::stat(directory.path()).unwrap();
     let mut stamp = |number: usize| {
         stat.st_size = number.try_into().unwrap();
         FileStamp::from_stat(&stat)
     };
-    let (mut cache, lasting) = (DigestCache::default(), stamp(0));
-    cache.insert(lasting, [7; 32]);
+    let mut cache = DigestCache::default();
+    let used_often = stamp(0);
+    cache.insert(used_often, [7; 32]);
     for number in 1..10 * MAX_CACHED {
         cache.insert(stamp(number), [0; 32]);
         if number % MAX_CACHED == 0 {
-            assert_eq!(cache.get(lasting), Some([7; 32]), "what is asked for stays");
+            assert_eq!(
+                cache.get(used_often),
+                Some([7; 32]),
+                "a digest in use stays"
+            );
         }
     }
     assert!(cache.files.len() + cache.previous.len() <= 2 * MAX_CACHED);

@@ -1,5 +1,5 @@
-//! How much memory a catalogue keeps: at most 2 KiB a skill beside its strings, before and after
-//! its fields are taken apart.
+//! The memory of a catalog: at most 2 KiB per skill in addition to its strings, before and after
+//! its fields are parsed.
 #![expect(
     clippy::disallowed_methods,
     reason = "tests make their own files and fail by panicking"
@@ -14,10 +14,10 @@ use skills_discovery::{Discovery, Entry, Root, Scope};
 static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
 const SKILLS: usize = 1_000;
-const MOST_BYTES: usize = 2 * 1024;
+const MAX_BYTES: usize = 2 * 1024;
 
 #[test]
-fn a_skill_costs_little_beside_its_strings() {
+fn a_skill_costs_at_most_2_kib_and_its_strings() {
     let tree = tempfile::tempdir().unwrap();
     for index in 0..SKILLS {
         let directory = tree.path().join(format!("skill-{index:05}"));
@@ -33,28 +33,28 @@ fn a_skill_costs_little_beside_its_strings() {
         .unwrap();
     }
     let discovery = Discovery::new([Root::new(tree.path(), Scope::Repo)]).threads(2);
-    // Threads and buffers of the first scan stay for all later ones.
+    // The first scan allocates what all later ones share.
     drop(discovery.scan());
     let before = ALLOCATOR.allocated();
     let catalog = discovery.scan();
     assert_eq!(catalog.entries().len(), SKILLS);
-    // The head of the file is kept as one string, until somebody asks for its fields.
+    // The head of the file is kept as one string until its fields are parsed.
     let head = |entry: &Entry| entry.stamp().bytes() as usize - 230 * "Line of the body.\n".len();
     let kept = |entry: &Entry| {
         head(entry) + entry.directory().as_os_str().len() + entry.name().as_str().len()
     };
     let strings: usize = catalog.entries().iter().map(kept).sum();
     let lazy = (ALLOCATOR.allocated() - before - strings) / SKILLS;
-    // Taken apart, the same text is there once more.
+    // After parsing, the text is in memory twice.
     catalog
         .entries()
         .iter()
         .for_each(|entry| assert!(entry.warnings().is_empty()));
     let fields: usize = catalog.entries().iter().map(head).sum();
     let parsed = (ALLOCATOR.allocated() - before - strings - fields) / SKILLS;
-    eprintln!("{lazy} bytes a skill beside its strings, {parsed} once its fields are taken apart");
+    eprintln!("{lazy} bytes per skill without its strings, {parsed} with parsed fields");
     assert!(
-        lazy <= MOST_BYTES && parsed <= MOST_BYTES,
-        "{lazy} and {parsed} bytes a skill"
+        lazy <= MAX_BYTES && parsed <= MAX_BYTES,
+        "{lazy} and {parsed} bytes per skill"
     );
 }

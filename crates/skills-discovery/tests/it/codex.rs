@@ -1,4 +1,4 @@
-//! How Codex finds skills: roots, scan, parsing, host metadata, namespaces.
+//! The Codex profile: roots, scan, parsing, `agents/openai.yaml`, namespaces.
 
 use std::path::PathBuf;
 
@@ -10,14 +10,14 @@ use skills_discovery::{
 
 use crate::tree::Tree;
 
-/// Codex in a project with a git root at `repo` and the working directory `repo/a/b`.
+/// Returns the configuration of Codex for a working directory below the tree.
 fn codex(tree: &Tree, working: &str) -> Discovery {
-    let mut surroundings = ProfileContext::default();
-    surroundings.project_directories =
+    let mut context = ProfileContext::default();
+    context.project_directories =
         skills_discovery::project_directories(&tree.path(working), &[".git"]);
-    surroundings.home = Some(tree.path("home"));
-    surroundings.project_trust = Trust::Trusted;
-    ClientProfile::Codex.discovery(&surroundings)
+    context.home = Some(tree.path("home"));
+    context.project_trust = Trust::Trusted;
+    ClientProfile::Codex.discovery(&context)
 }
 
 fn names(tree: &Tree, discovery: &Discovery) -> String {
@@ -47,12 +47,12 @@ fn project() -> Tree {
 }
 
 #[test]
-fn l1_roots_come_in_the_order_of_the_layers() {
-    let mut surroundings = ProfileContext::default();
-    surroundings.project_directories = ["/repo", "/repo/a"].map(PathBuf::from).to_vec();
-    surroundings.home = Some(PathBuf::from("/home/me"));
+fn roots_are_in_the_order_of_codex() {
+    let mut context = ProfileContext::default();
+    context.project_directories = ["/repo", "/repo/a"].map(PathBuf::from).to_vec();
+    context.home = Some(PathBuf::from("/home/me"));
     let root = |root: &Root| format!("{} {}", root.scope(), root.path().display());
-    assert_snapshot!(ClientProfile::Codex.roots(&surroundings).iter().map(root).collect::<Vec<_>>().join("\n"), @"
+    assert_snapshot!(ClientProfile::Codex.roots(&context).iter().map(root).collect::<Vec<_>>().join("\n"), @"
     repo /repo/a/.codex/skills
     repo /repo/.codex/skills
     user /home/me/.codex/skills
@@ -62,17 +62,17 @@ fn l1_roots_come_in_the_order_of_the_layers() {
     repo /repo/.agents/skills
     repo /repo/a/.agents/skills
     ");
-    surroundings.codex_home = Some(PathBuf::from("/codex"));
+    context.codex_home = Some(PathBuf::from("/codex"));
     assert!(
         ClientProfile::Codex
-            .roots(&surroundings)
+            .roots(&context)
             .iter()
             .any(|root| root.path() == "/codex/skills/.system")
     );
 }
 
 #[test]
-fn l2_to_l7_every_root_yields_its_skills() {
+fn skills_of_all_roots_are_found() {
     let tree = project();
     tree.skill("home/.codex/skills/legacy", "legacy")
         .skill("home/.agents/skills/home", "home");
@@ -91,7 +91,7 @@ fn l2_to_l7_every_root_yields_its_skills() {
 }
 
 #[test]
-fn l8_to_l10_the_search_stays_in_the_project() {
+fn directories_above_the_project_are_not_searched() {
     let tree = project();
     tree.skill(".agents/skills/above", "above")
         .skill("repo/.agents/skills/in", "in")
@@ -101,7 +101,7 @@ fn l8_to_l10_the_search_stays_in_the_project() {
         names(&tree, &codex(&tree, "repo/a/b")),
         "repo in repo/.agents/skills/in/SKILL.md"
     );
-    // A file in the project stands for its directory.
+    // For a file its parent directory is used.
     assert_eq!(
         names(&tree, &codex(&tree, "repo/a/b/file.txt")),
         "repo in repo/.agents/skills/in/SKILL.md"
@@ -111,7 +111,7 @@ fn l8_to_l10_the_search_stays_in_the_project() {
 }
 
 #[test]
-fn l12_to_l15_order_identity_and_equal_names() {
+fn a_skill_belongs_to_the_first_root_and_equal_names_are_kept() {
     let tree = Tree::new();
     tree.skill("admin/a", "a")
         .skill("user/a", "a")
@@ -133,7 +133,7 @@ fn l12_to_l15_order_identity_and_equal_names() {
 }
 
 #[test]
-fn s1_to_s7_symlinks() {
+fn symlinks_are_followed_except_in_system_roots() {
     let tree = Tree::new();
     tree.skill("elsewhere/linked", "linked")
         .skill(".store/hidden", "hidden")
@@ -171,9 +171,9 @@ fn s1_to_s7_symlinks() {
     );
 }
 
-/// The one thing that users of Codex complain about most is a switch here, and never silent.
+/// Codex ignores such a file silently; here it is an option, and always reported.
 #[test]
-fn s5_a_skill_file_that_is_a_symlink_out_of_the_skill() {
+fn a_skill_file_outside_of_the_skill_is_read_only_if_the_root_allows_it() {
     let tree = Tree::new();
     tree.file(
         "dotfiles/note.md",
@@ -182,7 +182,7 @@ fn s5_a_skill_file_that_is_a_symlink_out_of_the_skill() {
     .file("skills/note/data.txt", "x");
     tree.symlink(tree.path("dotfiles/note.md"), "skills/note/SKILL.md");
     let root = Root::new(tree.path("skills"), Scope::User);
-    assert_snapshot!(tree.print(&discover(std::slice::from_ref(&root), &ScanLimits::default())), @r#"skipped "skills/note/SKILL.md" outside-skill: the path leaves the skill"#);
+    assert_snapshot!(tree.print(&discover(std::slice::from_ref(&root), &ScanLimits::default())), @r#"skipped "skills/note/SKILL.md" outside-skill: path leads outside of the skill directory"#);
     let catalog = discover(
         &[root.skill_file_symlinks(SkillFileSymlinks::Follow)],
         &ScanLimits::default(),
@@ -195,12 +195,12 @@ fn s5_a_skill_file_that_is_a_symlink_out_of_the_skill() {
     assert_eq!(files.document().unwrap().body(), "Body\n");
     assert!(
         files.contains("data.txt"),
-        "all other files are those of the skill"
+        "all other files are still read from the skill directory"
     );
 }
 
 #[test]
-fn s8_s9_depth_and_hidden_directories() {
+fn deep_and_hidden_directories_are_skipped() {
     let tree = Tree::new();
     tree.skill("1/2/3/4/5/6", "six")
         .skill("a/2/3/4/5/6/7", "seven")
@@ -227,7 +227,7 @@ fn s8_s9_depth_and_hidden_directories() {
 }
 
 #[test]
-fn s10_to_s12_assets_do_not_hide_skills() {
+fn many_assets_do_not_hide_nested_skills() {
     let tree = Tree::new();
     tree.skill("pack", "pack").skill("pack/nested", "nested");
     for index in 0..2_000 {
@@ -243,7 +243,7 @@ fn s10_to_s12_assets_do_not_hide_skills() {
 }
 
 #[test]
-fn s13_only_direct_children() {
+fn depth_children_finds_only_direct_children() {
     let tree = Tree::new();
     tree.skill("root", "root")
         .skill("root/child", "child")
@@ -256,7 +256,7 @@ fn s13_only_direct_children() {
 }
 
 #[test]
-fn nested_skills_are_found_when_the_root_says_so() {
+fn nested_skills_are_found_if_the_root_allows_it() {
     let tree = Tree::new();
     tree.skill("outer", "outer").skill("outer/inner", "inner");
     let root = Root::new(tree.path(""), Scope::User);
@@ -271,7 +271,7 @@ fn nested_skills_are_found_when_the_root_says_so() {
 }
 
 #[test]
-fn p_parsing() {
+fn frontmatter_is_parsed_like_in_codex() {
     let tree = Tree::new();
     tree.file(
         "p1/SKILL.md",
@@ -326,10 +326,9 @@ fn p_parsing() {
     assert_eq!(catalog.skipped()[0].reason().code(), "description-missing");
 }
 
-/// A prefix of 2 KiB is enough for most, cuts some in the middle of a character, and is too short
-/// for others.
+/// Some of the lengths end a prefix of 2 KiB in the middle of a character.
 #[test]
-fn p12_long_and_cut_frontmatter() {
+fn long_frontmatter_is_read_completely() {
     let tree = Tree::new();
     for length in [100, 2_000, 2_010, 2_011, 2_012, 2_013, 4_000, 60_000] {
         let text = "é".repeat(length / 2);
@@ -360,7 +359,7 @@ fn p12_long_and_cut_frontmatter() {
 }
 
 #[test]
-fn p10_n1_qualified_names_have_a_limit() {
+fn names_with_namespace_have_at_most_128_characters() {
     let tree = Tree::new();
     for length in [121, 122] {
         let name = "a".repeat(length);
@@ -384,7 +383,7 @@ fn p10_n1_qualified_names_have_a_limit() {
 }
 
 #[test]
-fn y_host_metadata() {
+fn openai_yaml_decides_who_may_invoke() {
     let tree = Tree::new();
     tree.skill("plain", "plain")
         .skill("quiet", "quiet")
@@ -407,29 +406,29 @@ fn y_host_metadata() {
         &[Root::new(tree.path(""), Scope::User)],
         &ScanLimits::default(),
     );
-    let offered: Vec<&str> = catalog
+    let invocable: Vec<&str> = catalog
         .entries()
         .iter()
         .filter(|entry| entry.is_model_invocable())
         .map(|entry| entry.name().as_str())
         .collect();
-    // What stands in the huge one nobody knows, so it may forbid anything.
-    assert_eq!(offered, ["broken", "file", "icons", "plain"]);
+    // The huge file is not read, so it counts as forbidding everything.
+    assert_eq!(invocable, ["broken", "file", "icons", "plain"]);
     assert_snapshot!(tree.print(&catalog), @"
     user broken broken/SKILL.md
-      warning host-metadata: agents/openai.yaml not read: line 2: invalid YAML: did not find expected node content, while parsing a flow node
+      warning host-metadata: cannot read `agents/openai.yaml`: line 2: it is not valid YAML: did not find expected node content, while parsing a flow node
     user file file/SKILL.md
     user huge huge/SKILL.md
-      warning host-metadata: agents/openai.yaml not read: the file has 100000 bytes, at most 65536 are read
+      warning host-metadata: cannot read `agents/openai.yaml`: file is 100000 bytes, limit 65536
     user icons icons/SKILL.md
-      warning host-metadata: agents/openai.yaml: `interface.icon_small` dropped: expected a path below `assets/`
+      warning host-metadata: `agents/openai.yaml`: `interface.icon_small` ignored: an icon lies below `assets/`
     user plain plain/SKILL.md
     user quiet quiet/SKILL.md
     ");
 }
 
 #[test]
-fn y5_products() {
+fn skills_of_other_products_are_inactive() {
     let tree = Tree::new();
     tree.skill("all", "all")
         .skill("atlas", "atlas")
@@ -446,7 +445,7 @@ fn y5_products() {
 }
 
 #[test]
-fn n2_to_n5_the_nearest_valid_manifest_gives_the_namespace() {
+fn the_nearest_valid_plugin_manifest_gives_the_namespace() {
     let tree = Tree::new();
     tree.file("outer/.claude-plugin/plugin.json", r#"{"name": "outer"}"#)
         .skill("outer/skills/a", "a");
@@ -468,7 +467,7 @@ fn n2_to_n5_the_nearest_valid_manifest_gives_the_namespace() {
 }
 
 #[test]
-fn n6_to_n8_namespaces_behind_symlinks() {
+fn a_symlinked_root_has_the_namespace_of_its_plugin() {
     let tree = Tree::new();
     tree.file("plugin/.codex-plugin/plugin.json", r#"{"name": "ns"}"#)
         .skill("store/a", "a")
@@ -495,7 +494,7 @@ fn n6_to_n8_namespaces_behind_symlinks() {
 }
 
 #[test]
-fn n14_blank_names_and_broken_first_choices() {
+fn a_blank_plugin_name_becomes_that_of_the_directory() {
     let tree = Tree::new();
     tree.file("blank/.codex-plugin/plugin.json", r#"{"name": " "}"#)
         .skill("blank/skills/a", "a");
@@ -515,7 +514,7 @@ fn n14_blank_names_and_broken_first_choices() {
 }
 
 #[test]
-fn y10_icons_of_a_plugin() {
+fn icons_may_be_in_the_plugin_but_not_outside() {
     let tree = Tree::new();
     tree.file("plugin/.codex-plugin/plugin.json", r#"{"name": "ns"}"#)
         .skill("plugin/skills/a", "a");

@@ -1,4 +1,4 @@
-//! The digest of a skill's content.
+//! Content digests of skills.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -10,10 +10,10 @@ use skills_discovery::{
 
 use crate::tree::Tree;
 
-/// The most bytes and files of a skill that are read for its digest.
+/// The maximum total size and number of files of a skill with a digest.
 const MAX_BYTES: u64 = 256 << 20;
 const MAX_FILES: usize = 10_000;
-/// How deep directories are searched.
+/// The maximum number of directory levels.
 const MAX_DEPTH: usize = 32;
 
 fn digest(tree: &Tree, skill: &str, cache: &mut DigestCache) -> ContentDigest {
@@ -27,32 +27,30 @@ fn skill(tree: &Tree, directory: &str) {
         .file(&format!("{directory}/.env"), "X=1\n");
 }
 
-/// What each of the three ways to compute a digest says of a skill, when it fails.
+/// Returns the error of each of the three functions that compute a digest.
 fn failures(files: &SkillFiles) -> [Option<ErrorKind>; 3] {
-    let (mut cache, target) = (DigestCache::default(), tempfile::tempdir().unwrap());
-    let known = files.cached_digest(&mut cache).err();
+    let mut cache = DigestCache::default();
+    let target = tempfile::tempdir().unwrap();
+    let cached = files.cached_digest(&mut cache).err();
     let digest = files.digest(&mut cache).err();
     let copy = files.copy_to(target.path(), &mut cache).err();
-    [known, digest, copy].map(|error| error.map(|error| error.kind()))
+    [cached, digest, copy].map(|error| error.map(|error| error.kind()))
 }
 
 #[test]
-fn equal_files_have_equal_digests_wherever_they_lie() {
+fn the_location_of_a_skill_does_not_change_its_digest() {
     let tree = Tree::new();
     skill(&tree, "one/a");
     skill(&tree, "two/deeper/a");
     let mut cache = DigestCache::default();
-    let (one, two) = (
-        digest(&tree, "one", &mut cache),
-        digest(&tree, "two", &mut cache),
-    );
-    assert_eq!(one, two);
+    let one = digest(&tree, "one", &mut cache);
+    assert_eq!(one, digest(&tree, "two", &mut cache));
     assert!(one.to_string().starts_with("sha256:") && one.to_string().len() == 71);
 }
 
 /// Approvals and trust are stored with a digest, so another version must compute the same one.
 #[test]
-fn the_digest_of_given_files_is_fixed() {
+fn the_digest_format_is_stable() {
     let tree = Tree::new();
     skill(&tree, "s/a");
     tree.symlink("scripts/run.py", "s/a/link");
@@ -67,7 +65,7 @@ fn the_digest_of_given_files_is_fixed() {
 }
 
 #[test]
-fn every_change_of_a_file_shows() {
+fn every_change_of_a_file_changes_the_digest() {
     let tree = Tree::new();
     skill(&tree, "s/a");
     let mut seen = vec![digest(&tree, "s", &mut DigestCache::default())];
@@ -90,7 +88,7 @@ fn every_change_of_a_file_shows() {
     changed("a symlink");
     std::fs::remove_file(tree.path("s/a/scripts/link")).unwrap();
     tree.symlink("/etc/passwd", "s/a/scripts/link");
-    changed("where a symlink leads");
+    changed("the target of a symlink");
     std::fs::remove_file(tree.path("s/a/scripts/link")).unwrap();
     tree.file("s/a/scripts/link", "/etc/passwd");
     changed("a file with the text of the link");
@@ -98,12 +96,12 @@ fn every_change_of_a_file_shows() {
     changed("a file");
     std::fs::remove_file(tree.path("s/a/ab")).unwrap();
     tree.file("s/a/a", "bc");
-    changed("the border between name and content");
+    changed("the boundary between name and content");
 }
 
-/// The text that a model reads is content, although its file lies out of the skill.
+/// A model reads the linked file, so it is content although it is outside of the skill.
 #[test]
-fn the_text_of_a_linked_skill_file_is_part_of_the_digest() {
+fn the_content_of_a_linked_skill_file_is_part_of_the_digest() {
     let tree = Tree::new();
     let write = |body: &str| {
         tree.file(
@@ -144,7 +142,7 @@ fn the_text_of_a_linked_skill_file_is_part_of_the_digest() {
 }
 
 #[test]
-fn what_is_no_file_has_no_digest() {
+fn a_skill_with_a_fifo_has_no_digest() {
     let tree = Tree::new();
     skill(&tree, "s/a");
     nix::unistd::mkfifo(&tree.path("s/a/fifo"), nix::sys::stat::Mode::S_IRWXU).unwrap();
@@ -154,7 +152,7 @@ fn what_is_no_file_has_no_digest() {
     );
 }
 
-/// The file has no blocks on the disk, and a digest that is only looked up reads none of it.
+/// The file is sparse, and `cached_digest` reads none of it.
 #[test]
 fn a_skill_of_more_than_256_mib_has_no_digest() {
     let tree = Tree::new();
@@ -178,7 +176,7 @@ fn a_skill_of_more_than_256_mib_has_no_digest() {
 fn a_skill_of_more_than_10_000_files_has_no_digest() {
     let tree = Tree::new();
     tree.skill("a", "a");
-    // The directory counts as well.
+    // Directories count as well.
     fs::create_dir(tree.path("a/data")).unwrap();
     for index in 0..MAX_FILES - 2 {
         fs::File::create(tree.path("a/data").join(index.to_string())).unwrap();
@@ -189,7 +187,7 @@ fn a_skill_of_more_than_10_000_files_has_no_digest() {
     let error = files.digest(&mut DigestCache::default()).unwrap_err();
     assert_eq!(
         (error.kind(), error.to_string().as_str()),
-        (ErrorKind::TooLarge, "the skill has more than 10000 files")
+        (ErrorKind::TooLarge, "skill has more than 10000 files")
     );
     assert_eq!(failures(&files), [Some(ErrorKind::TooLarge); 3]);
 }
@@ -222,10 +220,8 @@ fn a_copy_has_the_same_files_read_only() {
         .set_modified(written)
         .unwrap();
 
-    let (files, target) = (
-        SkillFiles::open_directory(&tree.path("a")).unwrap(),
-        tempfile::tempdir().unwrap(),
-    );
+    let files = SkillFiles::open_directory(&tree.path("a")).unwrap();
+    let target = tempfile::tempdir().unwrap();
     let (digest, bytes) = files
         .copy_to(target.path(), &mut DigestCache::default())
         .unwrap();
@@ -253,16 +249,14 @@ fn a_copy_has_the_same_files_read_only() {
     assert!(copy("empty").is_dir());
 }
 
-/// A file that is there already may be a symlink out of the copy.
+/// An existing file may be a symlink out of the copy.
 #[test]
 fn a_copy_overwrites_nothing() {
     let tree = Tree::new();
     skill(&tree, "a");
     tree.file("precious", "old");
-    let (files, target) = (
-        SkillFiles::open_directory(&tree.path("a")).unwrap(),
-        tempfile::tempdir().unwrap(),
-    );
+    let files = SkillFiles::open_directory(&tree.path("a")).unwrap();
+    let target = tempfile::tempdir().unwrap();
     symlink(tree.path("precious"), target.path().join("SKILL.md")).unwrap();
     assert!(
         files

@@ -1,4 +1,4 @@
-//! Why a skill is seen, or not.
+//! Explanations of why a skill is available or not.
 
 use insta::assert_snapshot;
 use skills_discovery::{ConfigRule, Discovery, Precedence, Root, Scope, Selector, Trust};
@@ -18,7 +18,7 @@ fn explain(tree: &Tree, discovery: &Discovery, query: &str) -> String {
 }
 
 #[test]
-fn every_way_to_be_seen_or_not() {
+fn every_status_is_explained() {
     let tree = Tree::new();
     tree.skill("repo/pdf", "pdf")
         .skill("user/pdf", "pdf")
@@ -68,15 +68,15 @@ fn every_way_to_be_seen_or_not() {
     let text: String = queries
         .iter()
         .map(|query| {
-            let query_shown = query.replace(&path(""), "");
-            format!("{query_shown}: {}\n", explain(&tree, &discovery, query))
+            let displayed = query.replace(&path(""), "");
+            format!("{displayed}: {}\n", explain(&tree, &discovery, query))
         })
         .collect();
     assert_snapshot!(text);
 }
 
 #[test]
-fn ambiguous_names_show_all() {
+fn an_ambiguous_name_lists_all_skills() {
     let tree = Tree::new();
     tree.skill("a/pdf", "pdf").skill("b/pdf", "pdf");
     let discovery = Discovery::new([Root::new(tree.path(""), Scope::Repo)]);

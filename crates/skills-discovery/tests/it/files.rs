@@ -1,3 +1,5 @@
+//! The files of one skill: reading and listing.
+
 use std::fs;
 
 use skills_discovery::{
@@ -6,7 +8,7 @@ use skills_discovery::{
 
 use crate::tree::{Tree, is_denied, without_privileges};
 
-fn only(tree: &Tree) -> Entry {
+fn only_entry(tree: &Tree) -> Entry {
     let catalog = discover(
         &[Root::new(tree.path("skills"), Scope::Repo)],
         &ScanLimits::default(),
@@ -18,14 +20,14 @@ fn only(tree: &Tree) -> Entry {
 }
 
 #[test]
-fn reads_inside_and_nowhere_else() {
+fn paths_outside_of_the_skill_are_rejected() {
     let tree = Tree::new();
     tree.file("secret.txt", "secret")
         .skill("skills/a", "a")
         .file("skills/a/references/r.md", "text");
     tree.symlink("../../secret.txt", "skills/a/leak.txt")
         .symlink("references/r.md", "skills/a/inner.md");
-    let files = only(&tree).open().unwrap();
+    let files = only_entry(&tree).open().unwrap();
     let kind = |path: &str| files.read(path, 100).map_err(|error| error.kind());
     assert_eq!(kind("references/r.md"), Ok(b"text".to_vec()));
     assert_eq!(kind("references/../inner.md"), Ok(b"text".to_vec()));
@@ -55,14 +57,14 @@ fn reads_inside_and_nowhere_else() {
 }
 
 #[test]
-fn lists_regular_files_in_order() {
+fn a_listing_has_regular_files_by_path() {
     let tree = Tree::new();
     tree.skill("skills/a", "a")
         .file("skills/a/scripts/run.py", "1")
         .file("skills/a/assets/x/y.txt", "12");
     tree.file("skills/a/.git/config", "no")
         .symlink("scripts", "skills/a/loop");
-    let files = only(&tree).open().unwrap();
+    let files = only_entry(&tree).open().unwrap();
     let listing = files.list("").unwrap();
     let paths: Vec<(&str, u64)> = listing
         .resources
@@ -87,7 +89,7 @@ fn paths(listing: &ResourceListing) -> Vec<&str> {
 }
 
 #[test]
-fn only_the_skill_file_itself_is_left_out() {
+fn a_listing_omits_only_the_skills_own_skill_file() {
     let tree = Tree::new();
     tree.skill("skills/a", "a")
         .skill("skills/a/assets", "template")
@@ -95,7 +97,7 @@ fn only_the_skill_file_itself_is_left_out() {
     tree.file("skills/a/b.md", "12")
         .file("skills/a/ev\u{200B}il.md", "")
         .file("skills/a/assets/.hidden", "");
-    let files = only(&tree).open().unwrap();
+    let files = only_entry(&tree).open().unwrap();
     assert_eq!(
         paths(&files.list("").unwrap()),
         ["assets/SKILL.md", "assets/x/SKILL.md", "b.md"]
@@ -122,7 +124,7 @@ fn only_the_skill_file_itself_is_left_out() {
 }
 
 #[test]
-fn the_files_of_one_directory_are_ordered() {
+fn the_files_of_one_directory_are_sorted() {
     let tree = Tree::new();
     tree.skill("skills/a", "a");
     let names: Vec<String> = (10..40)
@@ -131,7 +133,7 @@ fn the_files_of_one_directory_are_ordered() {
     for name in names.iter().rev() {
         tree.file(&format!("skills/a/{name}"), "");
     }
-    let files = only(&tree).open().unwrap();
+    let files = only_entry(&tree).open().unwrap();
     let listed: Vec<String> = files
         .list_directory("scripts")
         .unwrap()
@@ -142,13 +144,13 @@ fn the_files_of_one_directory_are_ordered() {
 }
 
 #[test]
-fn a_long_listing_says_that_there_is_more() {
+fn a_listing_with_too_many_files_is_truncated() {
     let tree = Tree::new();
     tree.skill("skills/a", "a");
     for index in 0..1_000 {
         tree.file(&format!("skills/a/assets/{index}"), "");
     }
-    let files = only(&tree).open().unwrap();
+    let files = only_entry(&tree).open().unwrap();
     let length = || {
         let (listing, stamped) = (files.list("").unwrap(), files.list_with_stamps().unwrap());
         (
@@ -168,11 +170,11 @@ fn a_long_listing_says_that_there_is_more() {
 }
 
 #[test]
-fn a_deep_listing_says_that_there_is_more() {
+fn a_listing_that_is_too_deep_is_truncated() {
     let tree = Tree::new();
     tree.skill("skills/a", "a")
         .file("skills/a/1/2/3/4/5/6/7/8/deep", "");
-    let files = only(&tree).open().unwrap();
+    let files = only_entry(&tree).open().unwrap();
     let lists = || {
         let (listing, stamped) = (files.list("").unwrap(), files.list_with_stamps().unwrap());
         (
@@ -187,7 +189,7 @@ fn a_deep_listing_says_that_there_is_more() {
 }
 
 #[test]
-fn what_cannot_be_read_is_left_out_of_a_listing_and_said() {
+fn an_unreadable_directory_truncates_a_listing() {
     let tree = Tree::new();
     tree.skill("skills/a", "a")
         .file("skills/a/locked/x", "")
@@ -196,11 +198,11 @@ fn what_cannot_be_read_is_left_out_of_a_listing_and_said() {
     tree.mode("skills/a/locked", 0o000);
     if !is_denied(&tree.path("skills/a/locked")) {
         eprintln!(
-            "skipped what_cannot_be_read_is_left_out_of_a_listing_and_said: this user may read everything"
+            "skipped an_unreadable_directory_truncates_a_listing: this user may read everything"
         );
         return;
     }
-    let files = only(&tree).open().unwrap();
+    let files = only_entry(&tree).open().unwrap();
     let list = |directory: &str| {
         without_privileges(|| files.list(directory).map_err(|error| error.kind()))
     };
@@ -221,7 +223,7 @@ fn what_cannot_be_read_is_left_out_of_a_listing_and_said() {
 }
 
 #[test]
-fn links_to_what_a_skill_does_not_have_are_broken() {
+fn links_without_a_target_are_broken() {
     let tree = Tree::new();
     let body = "[a](b.md) [b](a%20b.md) [c](100%.md) [d](100%zz.md) [e](assets/) [f](absent.md) [g](a%20c.md) [h](%41.md)";
     tree.file(
@@ -231,14 +233,14 @@ fn links_to_what_a_skill_does_not_have_are_broken() {
     for name in ["b.md", "a b.md", "100%.md", "100%zz.md", "assets/x", "A.md"] {
         tree.file(&format!("skills/a/{name}"), "");
     }
-    let files = only(&tree).open().unwrap();
+    let files = only_entry(&tree).open().unwrap();
     let broken = files.broken_links(&files.document().unwrap().outline());
     let targets: Vec<&str> = broken.iter().map(|link| link.target.as_str()).collect();
     assert_eq!(targets, ["absent.md", "a%20c.md"]);
 }
 
 #[test]
-fn a_directory_is_opened_as_a_skill_in_whatever_spelling() {
+fn skill_files_are_found_in_any_case() {
     let tree = Tree::new();
     tree.file("lower/skill.md", "lower")
         .file("mixed/Skill.md", "mixed")
@@ -271,43 +273,47 @@ fn a_directory_is_opened_as_a_skill_in_whatever_spelling() {
 }
 
 #[test]
-fn a_document_and_its_text_come_from_one_reading() {
+fn a_document_and_its_source_match() {
     let tree = Tree::new();
     let text = "---\nname: a\ndescription: d\n---\nBody\n";
     tree.file("skills/a/SKILL.md", format!("\u{FEFF}{text}"));
-    let (document, read) = only(&tree).open().unwrap().document_with_source().unwrap();
+    let (document, read) = only_entry(&tree)
+        .open()
+        .unwrap()
+        .document_with_source()
+        .unwrap();
     assert_eq!((document.body(), read.as_str()), ("Body\n", text));
 }
 
 #[test]
-fn host_metadata_is_read_with_what_was_dropped_of_it() {
+fn openai_metadata_is_read_with_warnings() {
     let tree = Tree::new();
     tree.skill("skills/a", "a");
-    let files = only(&tree).open().unwrap();
+    let files = only_entry(&tree).open().unwrap();
     assert_eq!(files.openai_metadata(), Default::default());
     tree.file(
         "skills/a/agents/openai.yaml",
         "interface:\n  display_name: 7\npolicy:\n  allow_implicit_invocation: false\n",
     );
-    let (metadata, notes) = files.openai_metadata();
+    let (metadata, warnings) = files.openai_metadata();
     assert!(!metadata.policy.allows_implicit_invocation());
     assert_eq!(
-        notes
+        warnings
             .iter()
-            .map(|note| note.field.as_str())
+            .map(|warning| warning.field.as_str())
             .collect::<Vec<_>>(),
         ["interface.display_name"]
     );
 }
 
 #[test]
-fn a_stamped_listing_has_the_skill_file_and_shows_changes() {
+fn a_stamped_listing_includes_the_skill_file_and_changes() {
     let tree = Tree::new();
     tree.skill("skills/a", "a")
         .file("skills/a/data/x", "1")
         .file("skills/a/.hidden", "1")
         .symlink("data/x", "skills/a/link");
-    let files = only(&tree).open().unwrap();
+    let files = only_entry(&tree).open().unwrap();
     let listing = files.list_with_stamps().unwrap();
     let paths: Vec<(&str, u64)> = listing
         .files
@@ -329,7 +335,7 @@ fn a_stamped_listing_has_the_skill_file_and_shows_changes() {
     );
     assert!(
         !by_handle("SKILL.md").is_unchanged(Some(by_handle("SKILL.md"))),
-        "nobody said when it was looked at"
+        "a stamp without the time of its scan never counts as unchanged"
     );
     assert_eq!(files.list_with_stamps().unwrap(), listing);
     tree.file("skills/a/data/x", "12");
@@ -337,10 +343,10 @@ fn a_stamped_listing_has_the_skill_file_and_shows_changes() {
 }
 
 #[test]
-fn a_document_is_read_when_asked_for() {
+fn a_document_is_read_on_each_call() {
     let tree = Tree::new();
     tree.skill("skills/a", "a");
-    let entry = only(&tree);
+    let entry = only_entry(&tree);
     tree.file(
         "skills/a/SKILL.md",
         "---\nname: a\ndescription: changed\n---\nNew body\n",
@@ -361,16 +367,16 @@ fn a_document_is_read_when_asked_for() {
     );
 }
 
-/// Whoever can write above a skill may put something else in its place; what is opened is what was
-/// found, or nothing.
+/// A program that can write to a parent may replace it. Only the directory that was found is
+/// opened.
 #[test]
-fn a_parent_that_is_swapped_for_a_symlink_leads_nowhere() {
+fn a_parent_that_becomes_a_symlink_is_not_followed() {
     let tree = Tree::new();
     tree.skill("skills/group/a", "a").file(
         "secret/a/SKILL.md",
         "---\nname: a\ndescription: d\n---\nsecret\n",
     );
-    let entry = only(&tree);
+    let entry = only_entry(&tree);
     std::fs::rename(tree.path("skills/group"), tree.path("skills/away")).unwrap();
     tree.symlink(tree.path("secret"), "skills/group");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Skills that are looked up by name and by path.
+//! Lookup of skills by name and by path.
 
 use skills_discovery::{Catalog, Discovery, Lookup, Root, Scope, Trust};
 
@@ -10,10 +10,10 @@ fn catalog(tree: &Tree) -> Catalog {
     Discovery::new([user, repo]).scan()
 }
 
-/// Prints what is found at a path below the tree.
+/// Returns the result of looking up a path below the tree, as text.
 fn found_at(tree: &Tree, catalog: &Catalog, path: &str) -> String {
     match catalog.find(&tree.path(path).display().to_string()) {
-        Lookup::Found(entry) => format!("used {}", entry.name()),
+        Lookup::Found(entry) => format!("active {}", entry.name()),
         Lookup::Inactive(inactive) => format!("inactive {}", inactive.entry().name()),
         Lookup::Ambiguous(_) => "ambiguous".to_owned(),
         Lookup::Unknown(_) => "unknown".to_owned(),
@@ -21,7 +21,7 @@ fn found_at(tree: &Tree, catalog: &Catalog, path: &str) -> String {
 }
 
 #[test]
-fn a_path_leads_to_the_skill_that_has_it_as_directory_or_skill_file() {
+fn a_skill_is_found_by_its_directory_or_skill_file() {
     let tree = Tree::new();
     tree.skill("user/pdf", "pdf")
         .skill("user/docx", "docx")
@@ -34,7 +34,7 @@ fn a_path_leads_to_the_skill_that_has_it_as_directory_or_skill_file() {
     let at = |path: &str| found_at(&tree, &catalog, path);
     assert_eq!(
         (at("user/pdf"), at("user/pdf/SKILL.md")),
-        ("used pdf".to_owned(), "used pdf".to_owned())
+        ("active pdf".to_owned(), "active pdf".to_owned())
     );
     assert_eq!(
         (at("repo/secret"), at("repo/secret/SKILL.md")),
@@ -54,9 +54,9 @@ fn a_path_leads_to_the_skill_that_has_it_as_directory_or_skill_file() {
     }
 }
 
-/// A model must not learn where skills lie, so it looks them up by their names alone.
+/// A model must not learn whether a path exists, so its lookups are by name only.
 #[test]
-fn a_name_alone_is_not_a_path() {
+fn a_lookup_by_name_ignores_paths() {
     let tree = Tree::new();
     tree.skill("user/pdf", "pdf").skill("repo/secret", "secret");
     let catalog = catalog(&tree);
@@ -78,7 +78,7 @@ fn a_name_alone_is_not_a_path() {
 }
 
 #[test]
-fn an_unknown_name_is_answered_with_the_three_nearest_names() {
+fn an_unknown_name_returns_up_to_three_similar_names() {
     let tree = Tree::new();
     tree.skill("user/one/alpha", "alpha")
         .skill("user/two/alpha", "alpha")
@@ -92,11 +92,7 @@ fn an_unknown_name_is_answered_with_the_three_nearest_names() {
         other => panic!("{other:?}"),
     };
     assert_eq!(nearest("alphaa"), "alpha alphc alphd");
-    assert_eq!(
-        nearest("ALPHAA"),
-        "alpha alphc alphd",
-        "upper and lower case do not count"
-    );
+    assert_eq!(nearest("ALPHAA"), "alpha alphc alphd", "case is ignored");
     assert_eq!(nearest("zebar"), "zebra");
     assert_eq!(nearest("unrelated-words"), "");
 }

@@ -1,4 +1,4 @@
-//! Where each client looks.
+//! The roots of each client profile.
 
 use std::path::PathBuf;
 
@@ -7,20 +7,20 @@ use skills_discovery::{ClientProfile, ProfileContext, Scope, Trust, project_dire
 
 use crate::tree::Tree;
 
-fn surroundings() -> ProfileContext {
-    let mut surroundings = ProfileContext::default();
-    surroundings.project_directories = ["/work/repo", "/work/repo/sub"].map(PathBuf::from).to_vec();
-    surroundings.home = Some(PathBuf::from("/home/me"));
-    surroundings.project_trust = Trust::Trusted;
-    surroundings
+fn context() -> ProfileContext {
+    let mut context = ProfileContext::default();
+    context.project_directories = ["/work/repo", "/work/repo/sub"].map(PathBuf::from).to_vec();
+    context.home = Some(PathBuf::from("/home/me"));
+    context.project_trust = Trust::Trusted;
+    context
 }
 
 #[test]
-fn every_profile_names_its_roots() {
+fn every_profile_has_its_roots() {
     let mut text = String::new();
     for profile in ClientProfile::ALL {
         text.push_str(&format!("{profile}\n"));
-        for root in profile.roots(&surroundings()) {
+        for root in profile.roots(&context()) {
             text.push_str(&format!("  {} {}\n", root.scope(), root.path().display()));
         }
         assert_eq!(ClientProfile::from_name(profile.as_str()), Some(profile));
@@ -29,8 +29,8 @@ fn every_profile_names_its_roots() {
 }
 
 #[test]
-fn variables_move_roots() {
-    let mut moved = surroundings();
+fn variables_replace_default_directories() {
+    let mut moved = context();
     moved.claude_config = Some(PathBuf::from("/c"));
     moved.openclaw_state = Some(PathBuf::from("/o"));
     moved.xdg_config_home = Some(PathBuf::from("/x"));
@@ -51,8 +51,8 @@ fn variables_move_roots() {
 }
 
 #[test]
-fn an_untrusted_project_is_untrusted_in_every_profile() {
-    let mut untrusted = surroundings();
+fn project_trust_applies_in_every_profile() {
+    let mut untrusted = context();
     untrusted.project_trust = Trust::Untrusted;
     for profile in ClientProfile::ALL {
         for root in profile.roots(&untrusted) {
@@ -67,19 +67,19 @@ fn an_untrusted_project_is_untrusted_in_every_profile() {
 }
 
 #[test]
-fn claude_and_gemini_look_one_level_deep_and_the_user_wins_in_claude() {
+fn claude_and_gemini_search_one_level_with_different_precedence() {
     let tree = Tree::new();
     tree.skill("repo/.claude/skills/pdf", "pdf")
         .skill("home/.claude/skills/pdf", "pdf")
         .skill("repo/.claude/skills/group/deep", "deep");
     tree.skill("repo/.gemini/skills/pdf", "pdf")
         .skill("home/.gemini/skills/pdf", "pdf");
-    let mut surroundings = ProfileContext::default();
-    surroundings.project_directories = vec![tree.path("repo")];
-    surroundings.home = Some(tree.path("home"));
-    surroundings.project_trust = Trust::Trusted;
+    let mut context = ProfileContext::default();
+    context.project_directories = vec![tree.path("repo")];
+    context.home = Some(tree.path("home"));
+    context.project_trust = Trust::Trusted;
     let used = |profile: ClientProfile| {
-        tree.print(&profile.discovery(&surroundings).scan())
+        tree.print(&profile.discovery(&context).scan())
             .lines()
             .take_while(|line| !line.starts_with("skipped"))
             .collect::<Vec<_>>()
@@ -96,7 +96,7 @@ fn claude_and_gemini_look_one_level_deep_and_the_user_wins_in_claude() {
 }
 
 #[test]
-fn markers_make_a_project() {
+fn a_marker_is_the_root_of_a_project() {
     let tree = Tree::new();
     tree.file("repo/.git", "gitdir: elsewhere")
         .file("repo/a/b/c.txt", "")
@@ -116,7 +116,7 @@ fn markers_make_a_project() {
     assert_eq!(
         below(project_directories(&directory, &[".git"])),
         ["repo", "repo/a", "repo/a/b"],
-        "a worktree's marker is a file"
+        "in a worktree the marker is a file"
     );
     assert_eq!(
         below(project_directories(&directory, &[".git", ".hg"])),

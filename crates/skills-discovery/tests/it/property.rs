@@ -1,3 +1,5 @@
+//! Properties of scans over generated trees.
+
 use std::fs;
 
 use proptest::prelude::*;
@@ -8,9 +10,10 @@ use crate::tree::Tree;
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The order of creation never shows, and a broken skill changes nothing about the others.
+    /// The order of creation does not change the catalog, and an invalid skill changes nothing
+    /// about the others.
     #[test]
-    fn same_files_same_catalogue(order in Just((0..12).collect::<Vec<u32>>()).prop_shuffle(), broken in proptest::collection::vec(any::<u8>(), 0..60)) {
+    fn the_catalog_depends_only_on_the_files(order in Just((0..12).collect::<Vec<u32>>()).prop_shuffle(), broken in proptest::collection::vec(any::<u8>(), 0..60)) {
         let tree = Tree::new();
         for index in &order {
             tree.skill(&format!("group-{}/skill-{index}", index % 3), &format!("skill-{index}"));

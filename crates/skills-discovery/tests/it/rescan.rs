@@ -1,4 +1,4 @@
-//! Looking again.
+//! Incremental rescans.
 
 use skills_discovery::{Catalog, CatalogDiff, Discovery, Root, ScanLimits, Scope};
 
@@ -8,13 +8,12 @@ fn discovery(tree: &Tree) -> Discovery {
     Discovery::new([Root::new(tree.path("skills"), Scope::Repo)])
 }
 
-/// What changed since `known`, by the last part of the paths; nothing when the rescan says that all
-/// is as before.
-fn changes(tree: &Tree, known: &Catalog) -> Option<String> {
-    let catalog = discovery(tree).rescan(known)?;
-    let diff = CatalogDiff::between(known, &catalog);
-    // Files that are this young are looked at again in any case.
-    if diff.is_empty() && tree.print(known) == tree.print(&catalog) {
+/// Returns the names of the directories that changed since `previous`; `None` if nothing did.
+fn changes(tree: &Tree, previous: &Catalog) -> Option<String> {
+    let catalog = discovery(tree).rescan(previous)?;
+    let diff = CatalogDiff::between(previous, &catalog);
+    // Files that were just written count as changed once more.
+    if diff.is_empty() && tree.print(previous) == tree.print(&catalog) {
         return None;
     }
     let names = |paths: &[std::path::PathBuf]| {
@@ -27,7 +26,7 @@ fn changes(tree: &Tree, known: &Catalog) -> Option<String> {
     assert_eq!(
         tree.print(&catalog),
         tree.print(&discovery(tree).scan()),
-        "a rescan finds what a scan finds"
+        "a rescan and a scan have the same result"
     );
     Some(format!(
         "+[{}] -[{}] *[{}]",
@@ -37,14 +36,14 @@ fn changes(tree: &Tree, known: &Catalog) -> Option<String> {
     ))
 }
 
-fn known(tree: &Tree) -> Catalog {
+fn previous(tree: &Tree) -> Catalog {
     tree.skill("skills/a", "a")
         .skill("skills/group/b", "b")
         .file("skills/c/SKILL.md", "broken");
     settled(&discovery(tree))
 }
 
-/// Looks until the files are old enough for a look to be enough.
+/// Scans until the stamps of all files are settled.
 fn settled(discovery: &Discovery) -> Catalog {
     let mut catalog = discovery.scan();
     while let Some(next) = discovery.rescan(&catalog) {
@@ -54,20 +53,20 @@ fn settled(discovery: &Discovery) -> Catalog {
 }
 
 #[test]
-fn an_unchanged_tree_is_unchanged() {
+fn an_unchanged_tree_has_no_new_catalog() {
     let tree = Tree::new();
-    let known = known(&tree);
-    assert_eq!(changes(&tree, &known), None);
-    assert!(CatalogDiff::between(&known, &known).is_empty());
-    // Resources are no part of the catalogue.
+    let previous = previous(&tree);
+    assert_eq!(changes(&tree, &previous), None);
+    assert!(CatalogDiff::between(&previous, &previous).is_empty());
+    // A catalog does not depend on resources.
     tree.file("skills/a/references/more.md", "x");
-    assert_eq!(changes(&tree, &known), None);
+    assert_eq!(changes(&tree, &previous), None);
 }
 
 #[test]
-fn what_comes_goes_and_changes() {
+fn added_removed_and_changed_skills_are_found() {
     let tree = Tree::new();
-    let start = known(&tree);
+    let start = previous(&tree);
     tree.skill("skills/group/d", "d");
     assert_eq!(changes(&tree, &start).as_deref(), Some("+[d] -[] *[]"));
     tree.file(
@@ -84,7 +83,7 @@ fn what_comes_goes_and_changes() {
 }
 
 #[test]
-fn a_root_that_appears_is_seen() {
+fn a_root_that_is_created_is_a_change() {
     let tree = Tree::new();
     let start = discovery(&tree).scan();
     assert_eq!(changes(&tree, &start), None);
@@ -92,12 +91,11 @@ fn a_root_that_appears_is_seen() {
     assert_eq!(changes(&tree, &start).as_deref(), Some("+[a] -[] *[]"));
 }
 
-/// A skill that is written again with the same length in the same moment is a new file or has a new
-/// time of change.
+/// A file of the same size has another inode or another time of change.
 #[test]
-fn same_length_other_text() {
+fn another_text_of_the_same_length_is_a_change() {
     let tree = Tree::new();
-    let start = known(&tree);
+    let start = previous(&tree);
     let text = std::fs::read_to_string(tree.path("skills/a/SKILL.md")).unwrap();
     tree.file("skills/a/new", text.replace("About a.", "about A."));
     std::fs::rename(tree.path("skills/a/new"), tree.path("skills/a/SKILL.md")).unwrap();
@@ -105,9 +103,9 @@ fn same_length_other_text() {
 }
 
 #[test]
-fn host_metadata_counts_once_somebody_has_asked() {
+fn openai_metadata_counts_once_it_was_read() {
     let tree = Tree::new();
-    let start = known(&tree);
+    let start = previous(&tree);
     assert!(
         start
             .entries()
@@ -130,7 +128,7 @@ fn host_metadata_counts_once_somebody_has_asked() {
 }
 
 #[test]
-fn plugins_count_where_names_depend_on_them() {
+fn a_plugin_manifest_is_a_change_if_names_depend_on_it() {
     let tree = Tree::new();
     tree.skill("plugin/skills/a", "a");
     let root = Root::new(tree.path("plugin/skills"), Scope::User)
@@ -147,9 +145,8 @@ fn plugins_count_where_names_depend_on_them() {
     );
 }
 
-/// One, two or many threads: the same catalogue.
 #[test]
-fn threads_do_not_show() {
+fn the_number_of_threads_does_not_change_the_catalog() {
     let tree = Tree::new();
     for index in 0..700 {
         tree.skill(
@@ -168,14 +165,12 @@ fn threads_do_not_show() {
     assert_eq!(
         tree.print(&discovery(&tree).limits(limits).threads(4).scan()),
         one,
-        "limits cut at the same place"
+        "limits have the same effect"
     );
 }
 
-/// What a skill costs beside its strings does not grow with their number, and one flat root may
-/// hold tens of thousands.
 #[test]
-fn a_flat_root_of_many_skills() {
+fn a_flat_root_may_have_many_skills() {
     const SKILLS: usize = 60_000;
     let tree = Tree::new();
     for index in 0..SKILLS {
@@ -197,14 +192,14 @@ fn a_flat_root_of_many_skills() {
             .windows(2)
             .all(|pair| pair[0].name() < pair[1].name())
     );
-    // The default limits cut, and say so.
+    // The default limits are reported.
     let cut = discovery(&tree).scan();
     assert_eq!(cut.entries().len(), 1_999);
     assert_eq!(cut.skipped()[0].reason().code(), "directory-limit");
 }
 
 #[test]
-fn a_symlink_that_leads_elsewhere_now_is_a_change() {
+fn another_target_of_a_symlink_is_a_change() {
     let tree = Tree::new();
     tree.skill("v1/a", "a")
         .skill("v2/b", "b")
@@ -212,11 +207,11 @@ fn a_symlink_that_leads_elsewhere_now_is_a_change() {
         .file("skills/readme", "");
     tree.symlink(tree.path("current"), "skills/pack");
     let through_root = Discovery::new([Root::new(tree.path("current"), Scope::Repo)]);
-    let (known, below) = (settled(&through_root), settled(&discovery(&tree)));
+    let (previous, below) = (settled(&through_root), settled(&discovery(&tree)));
     std::fs::remove_file(tree.path("current")).unwrap();
     tree.symlink(tree.path("v2"), "current");
-    for (discovery, known) in [(through_root, known), (discovery(&tree), below)] {
-        let now = discovery.rescan(&known).unwrap();
+    for (discovery, previous) in [(through_root, previous), (discovery(&tree), below)] {
+        let now = discovery.rescan(&previous).unwrap();
         assert_eq!(now.entries()[0].name().as_str(), "b");
     }
 }
@@ -232,10 +227,10 @@ fn a_directory_that_becomes_a_skill_is_a_change_at_every_depth() {
         skills_discovery::SearchDepth::Children,
     ] {
         let discovery = Discovery::new([Root::new(tree.path("skills"), Scope::Repo).depth(depth)]);
-        let known = settled(&discovery);
+        let previous = settled(&discovery);
         tree.skill("skills/new", "new");
         assert_eq!(
-            discovery.rescan(&known).unwrap().entries().len(),
+            discovery.rescan(&previous).unwrap().entries().len(),
             2,
             "{depth:?}"
         );
@@ -244,22 +239,22 @@ fn a_directory_that_becomes_a_skill_is_a_change_at_every_depth() {
 }
 
 #[test]
-fn other_rules_or_trust_are_a_change() {
+fn other_rules_and_other_trust_are_a_change() {
     let tree = Tree::new();
     tree.skill("skills/a", "a");
-    let known = settled(&discovery(&tree));
+    let previous = settled(&discovery(&tree));
     let disabled = discovery(&tree).rules([skills_discovery::ConfigRule::disable(
         skills_discovery::Selector::Name("a".to_owned()),
         "test",
     )]);
-    assert!(disabled.rescan(&known).unwrap().entries().is_empty());
+    assert!(disabled.rescan(&previous).unwrap().entries().is_empty());
     let untrusted =
         discovery(&tree)
             .with_roots([Root::new(tree.path("skills"), Scope::Repo)
                 .trust(skills_discovery::Trust::Untrusted)]);
-    assert!(untrusted.rescan(&known).unwrap().entries().is_empty());
+    assert!(untrusted.rescan(&previous).unwrap().entries().is_empty());
     assert!(
-        discovery(&tree).threads(1).rescan(&known).is_none(),
-        "threads change nothing"
+        discovery(&tree).threads(1).rescan(&previous).is_none(),
+        "the number of threads is not a setting"
     );
 }

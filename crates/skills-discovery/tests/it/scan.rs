@@ -1,3 +1,5 @@
+//! Scans: which skills are found, and what is skipped for which reason.
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -11,7 +13,7 @@ use skills_discovery::{DirSymlinks, Lookup, Root, ScanLimits, Scope, SkillFileSy
 use crate::tree::{Tree, without_privileges};
 
 #[test]
-fn finds_skills_in_order_and_reports_the_rest() {
+fn skills_are_in_order_and_the_rest_is_reported() {
     let tree = Tree::new();
     tree.skill("zeta", "zeta")
         .skill("group/alpha", "alpha")
@@ -25,11 +27,11 @@ fn finds_skills_in_order_and_reports_the_rest() {
     assert_snapshot!(tree.scan(&ScanLimits::default()), @r#"
     repo alpha group/alpha/SKILL.md
     repo other-name beta/SKILL.md
-      warning name-differs: name differs from the directory's name "beta"
+      warning name-differs: name does not match directory `beta`
     repo zeta zeta/SKILL.md
-    skipped ".hidden" hidden: hidden
-    skipped "broken/SKILL.md" frontmatter-missing: line 1: missing frontmatter: the first line must be `---`
-    skipped "node_modules" vendored: holds installed packages
+    skipped ".hidden" hidden: hidden directory
+    skipped "broken/SKILL.md" frontmatter-missing: line 1: no frontmatter: the first line must be `---`
+    skipped "node_modules" vendored: package directory
     skipped "tab/SKILL.md" description-missing: line 2: missing field `description`: say what the skill does and when to use it
     "#);
 }
@@ -49,7 +51,7 @@ fn the_root_itself_may_be_a_skill() {
 }
 
 #[test]
-fn spellings_of_the_file() {
+fn a_skill_file_is_found_in_any_case() {
     let tree = Tree::new();
     tree.file("a/skill.md", "---\nname: a\ndescription: lower\n---\n");
     tree.skill("b", "b").file(
@@ -60,15 +62,15 @@ fn spellings_of_the_file() {
         "c/README.md",
         "---\nname: c\ndescription: not a skill\n---\n",
     );
-    assert_snapshot!(tree.scan(&ScanLimits::default()), @r#"
+    assert_snapshot!(tree.scan(&ScanLimits::default()), @"
     repo a a/skill.md
-      warning file-name: the file is spelled "skill.md"; other clients read only `SKILL.md`
+      warning file-name: file is named `skill.md`; other clients read only `SKILL.md`
     repo b b/SKILL.md
-    "#);
+    ");
 }
 
 #[test]
-fn a_note_called_skill_md_hides_nothing_below_it() {
+fn an_invalid_lowercase_skill_file_hides_no_skills_below() {
     let tree = Tree::new();
     tree.file("group/skill.md", "# About this group\n")
         .skill("group/pdf", "pdf");
@@ -79,7 +81,7 @@ fn a_note_called_skill_md_hides_nothing_below_it() {
 }
 
 #[test]
-fn a_link_inside_a_linked_directory_may_stay_in_the_root() {
+fn a_symlink_behind_a_symlink_may_stay_in_the_root() {
     let tree = Tree::new();
     tree.skill("root/store/pdf", "pdf")
         .file("root/links/readme", "");
@@ -88,13 +90,13 @@ fn a_link_inside_a_linked_directory_may_stay_in_the_root() {
     let root = Root::new(tree.path("root"), Scope::Repo).dir_symlinks(DirSymlinks::WithinRoot);
     assert_snapshot!(tree.print(&discover(&[root], &ScanLimits::default())), @r#"
     repo pdf root/store/pdf/SKILL.md
-    skipped "root/links" seen: reached before by another root or symlink
-    skipped "root/store/pdf" seen: reached before by another root or symlink
+    skipped "root/links" seen: already scanned through another root or symlink
+    skipped "root/store/pdf" seen: already scanned through another root or symlink
     "#);
 }
 
 #[test]
-fn names_come_from_the_directory_when_they_must() {
+fn a_missing_or_invalid_name_is_that_of_the_directory() {
     let tree = Tree::new();
     tree.file("plain/SKILL.md", "---\ndescription: no name\n---\n");
     tree.file(
@@ -111,18 +113,18 @@ fn names_come_from_the_directory_when_they_must() {
     );
     assert_snapshot!(tree.scan(&ScanLimits::default()), @r#"
     repo hostile hostile/SKILL.md
-      warning name-unusable: line 2: the name looks like a path; using the directory name
-      warning name-from-directory: no usable `name`; the directory's name serves
+      warning name-unusable: line 2: name dropped: it looks like a path
+      warning name-from-directory: missing or invalid `name`; using the directory name
     repo plain plain/SKILL.md
-      warning name-from-directory: no usable `name`; the directory's name serves
+      warning name-from-directory: missing or invalid `name`; using the directory name
     repo tax_calculator tax_calculator/SKILL.md
-      warning name-rule: line 2: `name` contains `_`; the specification allows letters, digits and hyphens
-    skipped "bad\u{202e}dir" unprintable: the name is not UTF-8 or holds invisible characters
+      warning name-rule: line 2: name holds '_', the specification allows letters, digits and hyphens
+    skipped "bad\u{202e}dir" unprintable: name is not UTF-8 or contains invisible characters
     "#);
 }
 
 #[test]
-fn limits_bite_from_the_deep_end_and_say_so() {
+fn limits_omit_the_deepest_skills_and_are_reported() {
     let tree = Tree::new();
     tree.skill("a", "a")
         .skill("b/c/d/e/f/g", "depth-six")
@@ -130,7 +132,7 @@ fn limits_bite_from_the_deep_end_and_say_so() {
     assert_snapshot!(tree.scan(&ScanLimits::default()), @r#"
     repo a a/SKILL.md
     repo depth-six b/c/d/e/f/g/SKILL.md
-      warning name-differs: name differs from the directory's name "g"
+      warning name-differs: name does not match directory `g`
     skipped "z/c/d/e/f/g/h" depth-limit: deeper than 6 directories below its root
     "#);
     let mut limits = ScanLimits::default();
@@ -148,7 +150,7 @@ fn limits_bite_from_the_deep_end_and_say_so() {
     "#);
 }
 
-/// Scans with limits of a root; says which skills there are and which limit cut the scan.
+/// Scans with limits; returns the names of the skills and the codes of the skip reasons.
 fn scan_within(tree: &Tree, max_directories: usize, max_entries: usize) -> (String, String) {
     let mut limits = ScanLimits::default();
     (limits.max_directories, limits.max_entries) = (max_directories, max_entries);
@@ -158,16 +160,16 @@ fn scan_within(tree: &Tree, max_directories: usize, max_entries: usize) -> (Stri
         .iter()
         .map(|entry| entry.name().as_str())
         .collect();
-    let cuts: Vec<&str> = catalog
+    let reasons: Vec<&str> = catalog
         .skipped()
         .iter()
         .map(|skipped| skipped.reason().code())
         .collect();
-    (names.join(" "), cuts.join(" "))
+    (names.join(" "), reasons.join(" "))
 }
 
 #[test]
-fn a_limit_that_is_reached_exactly_cuts_nothing() {
+fn a_limit_that_is_reached_exactly_omits_nothing() {
     let tree = Tree::new();
     // Seven directories with their root; the root has two entries, and both groups have two more.
     tree.skill("skills/one/a", "a")
@@ -188,7 +190,7 @@ fn a_limit_that_is_reached_exactly_cuts_nothing() {
         scan_within(&tree, 0, 6),
         (String::new(), "directory-limit".to_owned())
     );
-    // The directory that exceeds the limit is left out, those before it are not.
+    // The directory that exceeds the limit is omitted, those before it are not.
     assert_eq!(
         scan_within(&tree, 7, 5),
         ("a b".to_owned(), "entry-limit".to_owned())
@@ -204,9 +206,9 @@ fn a_limit_that_is_reached_exactly_cuts_nothing() {
 }
 
 #[test]
-fn names_of_other_languages_are_shown_and_invisible_characters_are_not() {
+fn directories_with_invisible_characters_are_skipped() {
     let tree = Tree::new();
-    // Persian and some emoji need the joiners.
+    // Persian and some emoji need joiners.
     for name in [
         "na\u{EF}ve",
         "\u{645}\u{6CC}\u{200C}\u{62E}",
@@ -242,10 +244,9 @@ fn names_of_other_languages_are_shown_and_invisible_characters_are_not() {
     assert_eq!(catalog.skipped().len(), 3);
 }
 
-/// A symlink is reported as the directory is that it leads to; one that leads to a file is a
-/// resource.
+/// A symlink to a file is a resource, not a directory that was skipped.
 #[test]
-fn only_refused_links_to_directories_are_reported() {
+fn skipped_symlinks_are_reported_only_for_directories() {
     let tree = Tree::new();
     tree.skill("skills/a", "a")
         .skill("store/b", "b")
@@ -258,12 +259,12 @@ fn only_refused_links_to_directories_are_reported() {
     assert_snapshot!(tree.print(&discover(&[Root::new(tree.path("skills"), Scope::User)], &ScanLimits::default())), @r#"
     user a skills/a/SKILL.md
     user b store/b/SKILL.md
-    skipped "skills/.directory" hidden: hidden
+    skipped "skills/.directory" hidden: hidden directory
     "#);
 }
 
 #[test]
-fn a_root_may_ignore_links_to_directories() {
+fn a_root_may_ignore_symlinks_to_directories() {
     let tree = Tree::new();
     tree.skill("skills/a", "a")
         .skill("store/b", "b")
@@ -276,7 +277,7 @@ fn a_root_may_ignore_links_to_directories() {
 }
 
 #[test]
-fn a_directory_behind_a_link_is_as_deep_as_the_link() {
+fn a_symlinked_directory_has_the_depth_of_its_symlink() {
     let tree = Tree::new();
     tree.skill("store/one/two", "two")
         .skill("store/one/two-b/three", "three")
@@ -302,17 +303,17 @@ fn symlinks_are_followed_once_and_cycles_end() {
     assert_snapshot!(tree.print(&discover(std::slice::from_ref(&root), &ScanLimits::default())), @r#"
     user own skills/own/SKILL.md
     user pdf store/pdf/SKILL.md
-    skipped "skills" seen: reached before by another root or symlink
-    skipped "skills/gone" broken-symlink: symlink leads nowhere
-    skipped "store/pdf" seen: reached before by another root or symlink
+    skipped "skills" seen: already scanned through another root or symlink
+    skipped "skills/gone" broken-symlink: broken symlink
+    skipped "store/pdf" seen: already scanned through another root or symlink
     "#);
     let within = [root.dir_symlinks(DirSymlinks::WithinRoot)];
     assert_snapshot!(tree.print(&discover(&within, &ScanLimits::default())), @r#"
     user own skills/own/SKILL.md
-    skipped "skills" seen: reached before by another root or symlink
-    skipped "skills/gone" broken-symlink: symlink leads nowhere
-    skipped "skills/linked" symlink-leaves-root: symlink leaves its root
-    skipped "skills/up" symlink-leaves-root: symlink leaves its root
+    skipped "skills" seen: already scanned through another root or symlink
+    skipped "skills/gone" broken-symlink: broken symlink
+    skipped "skills/linked" symlink-leaves-root: symlink leads outside of its root
+    skipped "skills/up" symlink-leaves-root: symlink leads outside of its root
     "#);
 }
 
@@ -343,38 +344,37 @@ fn a_skill_file_must_be_a_regular_file_of_its_skill() {
     assert_snapshot!(tree.scan(&ScanLimits::default()), @r#"
     repo in in/SKILL.md
     repo inside inside/SKILL.md
-    skipped "dangling/SKILL.md" missing: no such file
+    skipped "dangling/SKILL.md" missing: no such file or directory
     skipped "directory/SKILL.md" not-regular-file: not a regular file
     skipped "fifo/SKILL.md" not-regular-file: not a regular file
-    skipped "huge/SKILL.md" too-large: the file has 2147483648 bytes, at most 1048576 are read
-    skipped "out/SKILL.md" outside-skill: the path leaves the skill
+    skipped "huge/SKILL.md" too-large: file is 2147483648 bytes, limit 1048576
+    skipped "out/SKILL.md" outside-skill: path leads outside of the skill directory
     "#);
 }
 
-/// Runs `scan` on a thread of its own. A scan that waits at the FIFO until a program writes into it
-/// fails the test.
-fn scan_that_ends(fifo: &Path, scan: impl FnOnce() -> String + Send) -> String {
-    const MORE_THAN_ENOUGH: Duration = Duration::from_secs(30);
+/// Runs `scan` on another thread. If it blocks on the FIFO, the test fails.
+fn scan_with_timeout(fifo: &Path, scan: impl FnOnce() -> String + Send) -> String {
+    const TIMEOUT: Duration = Duration::from_secs(30);
     let (send, receive) = mpsc::channel();
     let mut writer = None;
     let text = thread::scope(|scope| {
         scope.spawn(move || send.send(scan()));
-        let text = receive.recv_timeout(MORE_THAN_ENOUGH);
+        let text = receive.recv_timeout(TIMEOUT);
         if text.is_err() {
-            // With a writer the thread goes on, and the test can end.
+            // Opening the FIFO for writing unblocks the thread, so that the test can end.
             writer = fs::File::options().write(true).open(fifo).ok();
         }
         text
     });
     drop(writer);
     let Ok(text) = text else {
-        panic!("the scan waits at the FIFO")
+        panic!("the scan blocks on the FIFO")
     };
     text
 }
 
 #[test]
-fn a_skill_file_that_leads_to_a_fifo_does_not_stop_the_scan() {
+fn a_skill_file_that_is_a_fifo_does_not_block_the_scan() {
     let tree = Tree::new();
     tree.skill("skills/plain", "plain")
         .file("skills/inside/readme", "")
@@ -386,7 +386,7 @@ fn a_skill_file_that_leads_to_a_fifo_does_not_stop_the_scan() {
         nix::unistd::mkfifo(fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
     }
     let root = Root::new(tree.path("skills"), Scope::User);
-    let within = scan_that_ends(&fifos[0], || {
+    let within = scan_with_timeout(&fifos[0], || {
         tree.print(&discover(
             std::slice::from_ref(&root),
             &ScanLimits::default(),
@@ -395,10 +395,10 @@ fn a_skill_file_that_leads_to_a_fifo_does_not_stop_the_scan() {
     assert_snapshot!(within, @r#"
     user plain skills/plain/SKILL.md
     skipped "skills/inside/SKILL.md" not-regular-file: not a regular file
-    skipped "skills/outside/SKILL.md" outside-skill: the path leaves the skill
+    skipped "skills/outside/SKILL.md" outside-skill: path leads outside of the skill directory
     "#);
     let follow = [root.clone().skill_file_symlinks(SkillFileSymlinks::Follow)];
-    let followed = scan_that_ends(&fifos[1], || {
+    let followed = scan_with_timeout(&fifos[1], || {
         tree.print(&discover(&follow, &ScanLimits::default()))
     });
     assert_snapshot!(followed, @r#"
@@ -409,7 +409,7 @@ fn a_skill_file_that_leads_to_a_fifo_does_not_stop_the_scan() {
 }
 
 #[test]
-fn long_frontmatter_is_read_on() {
+fn long_frontmatter_is_read_up_to_the_limit() {
     let tree = Tree::new();
     let tail = "x".repeat(20_000);
     tree.file(
@@ -430,7 +430,7 @@ fn long_frontmatter_is_read_on() {
 }
 
 #[test]
-fn an_unreadable_directory_hides_nobody_else() {
+fn an_unreadable_directory_hides_no_other() {
     let tree = Tree::new();
     tree.skill("locked", "locked").skill("open", "open");
     let locked = tree.path("locked");
@@ -447,7 +447,7 @@ fn an_unreadable_directory_hides_nobody_else() {
 }
 
 #[test]
-fn roots_are_taken_in_order_and_names_are_never_merged() {
+fn overlapping_roots_and_equal_names_are_kept_apart() {
     let tree = Tree::new();
     tree.skill("one/pdf", "pdf")
         .skill("two/pdf", "pdf")
@@ -461,12 +461,12 @@ fn roots_are_taken_in_order_and_names_are_never_merged() {
     let catalog = discover(&roots, &ScanLimits::default());
     assert_snapshot!(tree.print(&catalog), @r#"
     repo pdf one/pdf/SKILL.md
-      warning same-name: "two/pdf" has the same name; name one by its directory
+      warning same-name: duplicate name, also in `two/pdf`; refer to it by path
     user docx two/docx/SKILL.md
     user pdf two/pdf/SKILL.md
-      warning same-name: "one/pdf" has the same name; name one by its directory
-    skipped "absent" root-missing: the root does not exist
-    skipped "two/docx" seen: reached before by another root or symlink
+      warning same-name: duplicate name, also in `one/pdf`; refer to it by path
+    skipped "absent" root-missing: root does not exist
+    skipped "two/docx" seen: already scanned through another root or symlink
     "#);
     assert!(matches!(catalog.find("pdf"), Lookup::Ambiguous(both) if both.len() == 2));
     let directory = tree.path("two/pdf").display().to_string();
@@ -478,7 +478,7 @@ fn roots_are_taken_in_order_and_names_are_never_merged() {
 }
 
 #[test]
-fn a_whole_disk_is_no_collection_of_skills() {
+fn symlinks_to_top_level_directories_are_not_followed() {
     let tree = Tree::new();
     tree.skill("skills/a", "a")
         .symlink("/", "skills/slash")
@@ -489,13 +489,13 @@ fn a_whole_disk_is_no_collection_of_skills() {
     );
     assert_snapshot!(tree.print(&catalog), @r#"
     user a skills/a/SKILL.md
-    skipped "skills/proc" symlink-too-broad: symlink to a whole disk or to a directory at its top
-    skipped "skills/slash" symlink-too-broad: symlink to a whole disk or to a directory at its top
+    skipped "skills/proc" symlink-too-broad: symlink to / or a top-level directory
+    skipped "skills/slash" symlink-too-broad: symlink to / or a top-level directory
     "#);
 }
 
 #[test]
-fn a_symlink_to_a_name_that_cannot_be_shown_is_passed_over() {
+fn a_symlink_to_an_unprintable_name_is_skipped() {
     let tree = Tree::new();
     tree.skill("store/ev\nskipped forged", "a")
         .file("skills/readme", "");
@@ -504,12 +504,12 @@ fn a_symlink_to_a_name_that_cannot_be_shown_is_passed_over() {
         &[Root::new(tree.path("skills"), Scope::User)],
         &ScanLimits::default(),
     );
-    assert_snapshot!(tree.print(&catalog), @r#"skipped "skills/ok" unprintable: the name is not UTF-8 or holds invisible characters"#);
+    assert_snapshot!(tree.print(&catalog), @r#"skipped "skills/ok" unprintable: name is not UTF-8 or contains invisible characters"#);
 }
 
-/// The first by name stay, whatever order the disk lists them in, and the cut is said.
+/// The result must not depend on the order of the file system.
 #[test]
-fn a_directory_beyond_the_limit_is_cut_in_order() {
+fn of_a_directory_beyond_the_limit_the_first_by_name_stay() {
     let tree = Tree::new();
     for index in 0..30 {
         tree.skill(&format!("skills/s{index:02}"), &format!("s{index:02}"));
@@ -532,7 +532,7 @@ fn a_directory_beyond_the_limit_is_cut_in_order() {
 }
 
 #[test]
-fn an_absolute_link_may_stay_in_its_skill() {
+fn an_absolute_symlink_may_stay_in_its_skill() {
     let tree = Tree::new();
     tree.file(
         "skills/a/real.md",
@@ -556,7 +556,7 @@ fn an_absolute_link_may_stay_in_its_skill() {
 }
 
 #[test]
-fn a_root_is_known_by_the_path_it_was_given_and_by_its_own() {
+fn a_root_has_its_configured_and_its_canonical_path() {
     let tree = Tree::new();
     tree.skill("real/a", "a")
         .skill("other/b", "b")

@@ -1,4 +1,4 @@
-//! Whether files that no catalogue is made of look as they did.
+//! Stamps of files that a catalog is not built from.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use skills_discovery::StampSet;
 
 use crate::tree::Tree;
 
-/// Looks until the files are old enough for a look to be enough.
+/// Adds stamps until all of them are settled.
 fn settled(tree: &Tree) -> StampSet {
     loop {
         let mut stamps = StampSet::default();
@@ -20,7 +20,7 @@ fn settled(tree: &Tree) -> StampSet {
 }
 
 #[test]
-fn a_change_of_what_was_looked_at_is_noticed() {
+fn a_change_of_a_file_or_directory_is_noticed() {
     let tree = Tree::new();
     tree.file("scripts/a.py", "one");
     let write = |path: &str, content: &str| fs::write(tree.path(path), content).unwrap();

@@ -1,4 +1,4 @@
-//! Makes trees of files and prints catalogues.
+//! Creates trees of files and prints catalogs.
 
 use std::fmt::Write;
 use std::fs;
@@ -98,7 +98,7 @@ impl Tree {
     }
 }
 
-/// Does `work` on a thread that permissions of files apply to, even when the tests run as root.
+/// Runs `work` on a thread that permissions of files apply to, also if the tests run as root.
 pub(crate) fn without_privileges<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     thread::scope(|scope| {
         let thread = scope.spawn(|| {
@@ -109,7 +109,7 @@ pub(crate) fn without_privileges<R: Send>(work: impl FnOnce() -> R + Send) -> R 
     })
 }
 
-/// Says whether a directory cannot be listed without privileges.
+/// Returns whether a directory cannot be listed without privileges.
 pub(crate) fn is_denied(directory: &Path) -> bool {
     without_privileges(|| fs::read_dir(directory).is_err())
 }

@@ -1,12 +1,11 @@
-//! Which of the skills that are found are used: trust, rules, precedence, names that are easily
-//! confused.
+//! Which skills are active: trust, rules, precedence and confusable names.
 
 use insta::assert_snapshot;
 use skills_discovery::{ConfigRule, Discovery, Lookup, Precedence, Root, Scope, Selector, Trust};
 
 use crate::tree::Tree;
 
-fn two() -> (Tree, Discovery) {
+fn two_roots() -> (Tree, Discovery) {
     let tree = Tree::new();
     tree.skill("repo/pdf", "pdf")
         .skill("repo/docx", "docx")
@@ -21,7 +20,7 @@ fn two() -> (Tree, Discovery) {
 }
 
 #[test]
-fn untrusted_skills_are_listed_and_blocked() {
+fn untrusted_skills_are_inactive() {
     let tree = Tree::new();
     tree.skill("repo/a", "a").skill("user/b", "b");
     let roots = [
@@ -39,14 +38,14 @@ fn untrusted_skills_are_listed_and_blocked() {
     let directory = tree.path("repo/a").display().to_string();
     assert!(
         matches!(catalog.find(&directory), Lookup::Inactive(_)),
-        "its path is no way around"
+        "its path does not select it either"
     );
 }
 
 /// An untrusted skill neither hides a trusted one nor makes its name ambiguous.
 #[test]
-fn untrusted_skills_hide_nobody() {
-    let (tree, discovery) = two();
+fn untrusted_skills_hide_no_other() {
+    let (tree, discovery) = two_roots();
     let roots = [
         Root::new(tree.path("repo"), Scope::Repo).trust(Trust::Untrusted),
         Root::new(tree.path("user"), Scope::User),
@@ -64,8 +63,8 @@ fn untrusted_skills_hide_nobody() {
 }
 
 #[test]
-fn precedence() {
-    let (tree, discovery) = two();
+fn precedence_decides_which_skill_hides_the_others() {
+    let (tree, discovery) = two_roots();
     assert_snapshot!(tree.print(&discovery.clone().precedence(Precedence::FirstRoot).scan()), @"
     repo docx repo/docx/SKILL.md
     repo pdf repo/pdf/SKILL.md
@@ -95,7 +94,7 @@ fn disable(selector: Selector) -> ConfigRule {
     ConfigRule::disable(selector, "test")
 }
 
-fn used(discovery: &Discovery, rules: &[ConfigRule]) -> Vec<String> {
+fn active(discovery: &Discovery, rules: &[ConfigRule]) -> Vec<String> {
     let catalog = discovery.clone().rules(rules.to_vec()).scan();
     catalog
         .entries()
@@ -104,49 +103,49 @@ fn used(discovery: &Discovery, rules: &[ConfigRule]) -> Vec<String> {
         .collect()
 }
 
-/// Codex's rules: exact names and paths, later ones win; and patterns and scopes beyond them.
+/// Names and paths as in Codex; patterns and scopes are additions.
 #[test]
-fn k12_to_k16_rules() {
-    let (tree, discovery) = two();
+fn the_last_matching_rule_decides() {
+    let (tree, discovery) = two_roots();
     let name = |name: &str| Selector::Name(name.to_owned());
     assert_eq!(
-        used(&discovery, &[disable(name("pdf"))]),
+        active(&discovery, &[disable(name("pdf"))]),
         ["repo/docx", "user/xlsx"]
     );
     let path = Selector::Path(tree.path("repo/pdf/SKILL.md"));
     assert_eq!(
-        used(&discovery, &[disable(path.clone())]),
+        active(&discovery, &[disable(path.clone())]),
         ["repo/docx", "user/pdf", "user/xlsx"]
     );
     let enable = ConfigRule::enable(name("pdf"), "session");
     assert_eq!(
-        used(&discovery, &[disable(path.clone()), enable.clone()]).len(),
+        active(&discovery, &[disable(path.clone()), enable.clone()]).len(),
         4,
         "a later name rule overrides a path rule"
     );
-    assert_eq!(used(&discovery, &[enable, disable(path)]).len(), 3);
+    assert_eq!(active(&discovery, &[enable, disable(path)]).len(), 3);
     assert_eq!(
-        used(&discovery, &[disable(Selector::Pattern("*x".to_owned()))]),
+        active(&discovery, &[disable(Selector::Pattern("*x".to_owned()))]),
         ["repo/pdf", "user/pdf"]
     );
     assert_eq!(
-        used(&discovery, &[disable(Selector::Scope(Scope::User))]),
+        active(&discovery, &[disable(Selector::Scope(Scope::User))]),
         ["repo/docx", "repo/pdf"]
     );
     tree.symlink(tree.path("repo"), "alias");
     assert_eq!(
-        used(
+        active(
             &discovery,
             &[disable(Selector::Path(tree.path("alias/pdf")))]
         )
         .len(),
         3,
-        "a path rule means the file, however it is reached"
+        "a path rule applies to the file, through whichever path"
     );
 }
 
 #[test]
-fn k14_rules_speak_of_qualified_names() {
+fn rules_match_names_with_their_namespace() {
     let tree = Tree::new();
     tree.file("p/.codex-plugin/plugin.json", r#"{"name": "github"}"#)
         .skill("p/skills/yeet", "yeet");
@@ -154,11 +153,11 @@ fn k14_rules_speak_of_qualified_names() {
         .namespace(skills_discovery::Namespace::FromManifests);
     let discovery = Discovery::new([root]);
     assert_eq!(
-        used(&discovery, &[disable(Selector::Name("yeet".to_owned()))]).len(),
+        active(&discovery, &[disable(Selector::Name("yeet".to_owned()))]).len(),
         1
     );
     assert_eq!(
-        used(
+        active(
             &discovery,
             &[disable(Selector::Name("github:yeet".to_owned()))]
         )
@@ -168,8 +167,8 @@ fn k14_rules_speak_of_qualified_names() {
 }
 
 #[test]
-fn a_disabled_skill_hides_nobody_and_says_which_rule_it_was() {
-    let (tree, discovery) = two();
+fn a_disabled_skill_hides_no_other_and_names_its_rule() {
+    let (tree, discovery) = two_roots();
     let rules = [disable(Selector::Path(tree.path("repo/pdf")))];
     let catalog = discovery
         .precedence(Precedence::FirstRoot)
@@ -179,12 +178,12 @@ fn a_disabled_skill_hides_nobody_and_says_which_rule_it_was() {
     repo docx repo/docx/SKILL.md
     user pdf user/pdf/SKILL.md
     user xlsx user/xlsx/SKILL.md
-    repo pdf repo/pdf/SKILL.md disabled: disabled by the rule: disable repo/pdf (test)
+    repo pdf repo/pdf/SKILL.md disabled: disabled by rule `disable path repo/pdf (test)`
     ");
 }
 
 #[test]
-fn names_that_differ_in_case_or_composition_only_are_warned_of() {
+fn names_that_differ_only_in_case_or_composition_have_a_warning() {
     let tree = Tree::new();
     tree.skill("a", "Report")
         .skill("b", "report")
@@ -204,7 +203,7 @@ fn names_that_differ_in_case_or_composition_only_are_warned_of() {
     assert_eq!(clashes, ["a", "c", "d", "b"]);
     assert!(
         matches!(catalog.find("report"), Lookup::Found(entry) if entry.directory().ends_with("b")),
-        "exact names are exact"
+        "lookups by name are exact"
     );
 }
 
@@ -213,19 +212,18 @@ fn a_second_file_in_another_case_is_reported() {
     let tree = Tree::new();
     tree.skill("group", "group")
         .file("group/skill.md", "---\nname: other\ndescription: d\n---\n");
-    // Only a directory that is listed shows both: the root itself, and those whose nested skills
-    // are wanted.
+    // Only a directory that is listed shows both: the root itself, and those with nested skills.
     let catalog = Discovery::new([Root::new(tree.path("group"), Scope::Repo)]).scan();
     if tree.path("group/SKILL.MD").exists() {
-        return skills_test_support::skip("this file system does not tell upper from lower case");
+        return skills_test_support::skip("this file system ignores case");
     }
     assert_eq!(catalog.skipped()[0].reason().code(), "case-clash");
     assert_eq!(catalog.entries()[0].name().as_str(), "group");
 }
 
-/// A link from a place that nobody trusts to a trusted one takes nothing from it.
+/// An untrusted root may link to a trusted one, but its skills stay those of the trusted root.
 #[test]
-fn an_untrusted_link_claims_nothing() {
+fn an_untrusted_root_does_not_claim_trusted_skills() {
     let tree = Tree::new();
     tree.skill("home/good", "good")
         .file("repo/readme", "")
@@ -243,7 +241,7 @@ fn an_untrusted_link_claims_nothing() {
 }
 
 #[test]
-fn roots_may_lie_in_each_other() {
+fn roots_may_be_nested() {
     let tree = Tree::new();
     tree.skill("r/a", "a")
         .skill("r/synced/foo", "foo")
@@ -258,7 +256,7 @@ fn roots_may_lie_in_each_other() {
     ])
     .scan();
     assert_eq!(catalog.entries().len(), 1, "{}", tree.print(&catalog));
-    // What both see belongs to the first.
+    // A skill that both roots find belongs to the first.
     let catalog = Discovery::new([
         Root::new(tree.path("r"), Scope::User),
         Root::new(tree.path("r/synced"), Scope::Repo),

@@ -1,4 +1,4 @@
-//! Live changes, with and without events of the system.
+//! Watching for changes, with and without events of the system.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -11,36 +11,36 @@ use skills_test_support::skip_without_file_events;
 
 use crate::tree::Tree;
 
-/// Nothing waits this long but a test that fails.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Only a failing test waits this long.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 struct Watched {
     changes: Receiver<CatalogChange>,
     watcher: CatalogWatcher,
 }
 
-fn watch(tree: &Tree, only_poll: bool) -> Watched {
+fn watch(tree: &Tree, force_polling: bool) -> Watched {
     let discovery = Discovery::new([
         Root::new(tree.path("skills"), Scope::Repo),
         Root::new(tree.path("later/skills"), Scope::User),
     ]);
-    let known = Arc::new(discovery.scan());
+    let catalog = Arc::new(discovery.scan());
     let mut options = WatchOptions::default();
-    (options.debounce, options.force_polling) = (Duration::from_millis(20), only_poll);
-    options.poll_interval = only_poll.then_some(Duration::from_millis(20));
+    (options.debounce, options.force_polling) = (Duration::from_millis(20), force_polling);
+    options.poll_interval = force_polling.then_some(Duration::from_millis(20));
     let (sender, changes) = channel();
-    let watcher = CatalogWatcher::spawn(discovery, known, options, move |change| {
+    let watcher = CatalogWatcher::spawn(discovery, catalog, options, move |change| {
         sender.send(change).unwrap_or_default()
     });
     Watched { changes, watcher }
 }
 
 impl Watched {
-    /// Waits for a catalogue with exactly these skills; what comes in between may be any part of
-    /// the way.
-    fn until(&self, names: &[&str]) -> CatalogChange {
+    /// Waits for a catalog with exactly these skills. Catalogs in between may have any subset of
+    /// the changes.
+    fn wait_for(&self, names: &[&str]) -> CatalogChange {
         loop {
-            let change = self.changes.recv_timeout(PATIENCE).unwrap();
+            let change = self.changes.recv_timeout(TIMEOUT).unwrap();
             let found: Vec<&str> = change
                 .catalog
                 .entries()
@@ -54,14 +54,14 @@ impl Watched {
     }
 }
 
-fn follows_all_changes(only_poll: bool) {
+fn check_all_changes(force_polling: bool) {
     let tree = Tree::new();
     tree.skill("skills/a", "a");
-    let watched = watch(&tree, only_poll);
+    let watched = watch(&tree, force_polling);
     tree.skill("skills/group/b", "b");
     assert!(
         watched
-            .until(&["a", "b"])
+            .wait_for(&["a", "b"])
             .diff
             .added
             .iter()
@@ -73,32 +73,32 @@ fn follows_all_changes(only_poll: bool) {
     );
     assert!(
         watched
-            .until(&["b", "renamed"])
+            .wait_for(&["b", "renamed"])
             .diff
             .changed
             .iter()
             .any(|path| path.ends_with("a"))
     );
     tree.skill("later/skills/c", "c");
-    watched.until(&["b", "renamed", "c"]);
+    watched.wait_for(&["b", "renamed", "c"]);
     std::fs::remove_dir_all(tree.path("skills")).unwrap();
-    assert!(!watched.until(&["c"]).diff.removed.is_empty());
+    assert!(!watched.wait_for(&["c"]).diff.removed.is_empty());
     tree.skill("skills/back", "back");
-    watched.until(&["back", "c"]);
+    watched.wait_for(&["back", "c"]);
 }
 
 #[test]
-fn events_lead_to_a_correct_catalogue() {
+fn events_lead_to_a_correct_catalog() {
     if skip_without_file_events() {
         return;
     }
     assert!(watch(&Tree::new(), false).watcher.is_event_driven());
-    follows_all_changes(false);
+    check_all_changes(false);
 }
 
 #[test]
-fn polling_leads_to_a_correct_catalogue() {
-    follows_all_changes(true);
+fn polling_leads_to_a_correct_catalog() {
+    check_all_changes(true);
 }
 
 #[test]
@@ -107,14 +107,14 @@ fn a_dropped_watcher_ends() {
     let Watched { changes, watcher } = watch(&tree, true);
     drop(watcher);
     assert!(
-        changes.recv_timeout(PATIENCE).is_err(),
-        "its thread is gone and has closed the channel"
+        changes.recv_timeout(TIMEOUT).is_err(),
+        "its thread has ended and closed the channel"
     );
 }
 
-/// A root that another directory was put in the place of is watched anew.
+/// A watch stays with the directory that was moved away, so the new one needs another.
 #[test]
-fn a_replaced_root_is_watched_on() {
+fn a_replaced_root_is_still_watched() {
     if skip_without_file_events() {
         return;
     }
@@ -124,15 +124,14 @@ fn a_replaced_root_is_watched_on() {
     assert!(watched.watcher.is_event_driven());
     std::fs::rename(tree.path("skills"), tree.path("old")).unwrap();
     std::fs::rename(tree.path("next"), tree.path("skills")).unwrap();
-    watched.until(&["b"]);
+    watched.wait_for(&["b"]);
     tree.skill("skills/c", "c");
-    watched.until(&["b", "c"]);
+    watched.wait_for(&["b", "c"]);
 }
 
-/// What no catalogue is made of changes the catalogue of nobody, and whoever wants to know of it is
-/// told that it was looked.
+/// A catalog does not depend on scripts, but callers that do learn that something changed.
 #[test]
-fn a_look_is_told_when_a_script_changes() {
+fn a_changed_script_triggers_a_scan() {
     if skip_without_file_events() {
         return;
     }
@@ -140,76 +139,75 @@ fn a_look_is_told_when_a_script_changes() {
     tree.skill("skills/a", "a")
         .file("skills/a/scripts/run.py", "1");
     let discovery = Discovery::new([Root::new(tree.path("skills"), Scope::Repo)]);
-    let known = Arc::new(discovery.scan());
+    let catalog = Arc::new(discovery.scan());
     let mut options = WatchOptions::default();
-    (options.debounce, options.poll_interval) = (Duration::from_millis(20), Some(PATIENCE * 10));
-    let (sender, looks) = channel();
-    let watcher = CatalogWatcher::spawn_with_scans(discovery, known, options, move |look| {
-        sender.send(look).unwrap_or_default()
+    (options.debounce, options.poll_interval) = (Duration::from_millis(20), Some(TIMEOUT * 10));
+    let (sender, scans) = channel();
+    let watcher = CatalogWatcher::spawn_with_scans(discovery, catalog, options, move |scan| {
+        sender.send(scan).unwrap_or_default()
     });
     assert!(watcher.is_event_driven());
-    // The first look may find watches that are new; one of the next knows that all stood before it.
-    while !looks.recv_timeout(PATIENCE).unwrap().is_event_driven {}
+    // The first scan may add watches; a later one was watched from its start.
+    while !scans.recv_timeout(TIMEOUT).unwrap().is_event_driven {}
     tree.file("skills/a/scripts/run.py", "22");
-    let look = looks.recv_timeout(PATIENCE).unwrap();
-    assert!(look.change.is_none() && look.is_event_driven);
+    let scan = scans.recv_timeout(TIMEOUT).unwrap();
+    assert!(scan.change.is_none() && scan.is_event_driven);
 }
 
 #[test]
-fn who_only_polls_is_told_that_nothing_is_reported() {
+fn a_polling_watcher_is_not_event_driven() {
     let tree = Tree::new();
     tree.skill("skills/a", "a");
     let discovery = Discovery::new([Root::new(tree.path("skills"), Scope::Repo)]);
-    let known = Arc::new(discovery.scan());
+    let catalog = Arc::new(discovery.scan());
     let mut options = WatchOptions::default();
     (options.poll_interval, options.force_polling) = (Some(Duration::from_millis(20)), true);
-    let (sender, looks) = channel();
-    let watcher = CatalogWatcher::spawn_with_scans(discovery, known, options, move |look| {
-        sender.send(look).unwrap_or_default()
+    let (sender, scans) = channel();
+    let watcher = CatalogWatcher::spawn_with_scans(discovery, catalog, options, move |scan| {
+        sender.send(scan).unwrap_or_default()
     });
     assert!(
-        !looks.recv_timeout(PATIENCE).unwrap().is_event_driven
-            && !looks.recv_timeout(PATIENCE).unwrap().is_event_driven
+        !scans.recv_timeout(TIMEOUT).unwrap().is_event_driven
+            && !scans.recv_timeout(TIMEOUT).unwrap().is_event_driven
     );
     assert!(!watcher.is_event_driven());
 }
 
-/// Watches with hardly any look but those that events lead to; nothing where the system reports
-/// none.
+/// Starts a watcher that scans only after events; `None` if the system has none.
 #[track_caller]
-fn by_events(tree: &Tree) -> Option<(CatalogWatcher, Receiver<ScanEvent>)> {
+fn watch_scans_by_events(tree: &Tree) -> Option<(CatalogWatcher, Receiver<ScanEvent>)> {
     if skip_without_file_events() {
         return None;
     }
     let discovery = Discovery::new([Root::new(tree.path("skills"), Scope::Repo)]);
-    let known = Arc::new(discovery.scan());
+    let catalog = Arc::new(discovery.scan());
     let mut options = WatchOptions::default();
-    (options.debounce, options.poll_interval) = (Duration::from_millis(20), Some(PATIENCE * 10));
-    let (sender, looks) = channel();
-    let watcher = CatalogWatcher::spawn_with_scans(discovery, known, options, move |look| {
-        sender.send(look).unwrap_or_default()
+    (options.debounce, options.poll_interval) = (Duration::from_millis(20), Some(TIMEOUT * 10));
+    let (sender, scans) = channel();
+    let watcher = CatalogWatcher::spawn_with_scans(discovery, catalog, options, move |scan| {
+        sender.send(scan).unwrap_or_default()
     });
     assert!(watcher.is_event_driven());
-    Some((watcher, looks))
+    Some((watcher, scans))
 }
 
-/// A directory that was made again may get the number of the one before, but not its watch.
+/// A recreated directory may get the inode of the previous one, but not its watch.
 #[test]
-fn a_root_that_was_made_again_is_watched_on() {
+fn a_recreated_root_is_still_watched() {
     let tree = Tree::new();
     tree.skill("skills/a", "a");
-    let Some((_watcher, looks)) = by_events(&tree) else {
+    let Some((_watcher, scans)) = watch_scans_by_events(&tree) else {
         return;
     };
-    while !looks.recv_timeout(PATIENCE).unwrap().is_event_driven {}
+    while !scans.recv_timeout(TIMEOUT).unwrap().is_event_driven {}
     for round in 0..3 {
         std::fs::remove_dir_all(tree.path("skills")).unwrap();
-        // Of what comes at once some may be found by the look that follows any other.
+        // A directory at a time: the follow-up scan could find several at once without a watch.
         for number in 0..4 {
             let name = format!("skill-{round}-{number}");
             tree.skill(&format!("skills/{name}"), &name);
-            let is_there = |look: &ScanEvent| {
-                look.change.as_ref().is_some_and(|change| {
+            let has_skill = |scan: &ScanEvent| {
+                scan.change.as_ref().is_some_and(|change| {
                     change
                         .catalog
                         .entries()
@@ -217,43 +215,43 @@ fn a_root_that_was_made_again_is_watched_on() {
                         .any(|entry| entry.name().as_str() == name)
                 })
             };
-            while !is_there(&looks.recv_timeout(PATIENCE).unwrap()) {}
+            while !has_skill(&scans.recv_timeout(TIMEOUT).unwrap()) {}
         }
     }
 }
 
 #[test]
-fn what_is_reported_counts_before_it_is_looked_at() {
+fn events_are_counted_before_their_scan() {
     let tree = Tree::new();
     tree.skill("skills/a", "a");
-    let Some((_watcher, looks)) = by_events(&tree) else {
+    let Some((_watcher, scans)) = watch_scans_by_events(&tree) else {
         return;
     };
-    let look = std::iter::repeat_with(|| looks.recv_timeout(PATIENCE).unwrap())
-        .find(|look| look.is_event_driven)
+    let scan = std::iter::repeat_with(|| scans.recv_timeout(TIMEOUT).unwrap())
+        .find(|scan| scan.is_event_driven)
         .unwrap();
-    let before = look.event_count.get();
+    let before = scan.event_count.get();
     tree.file("skills/a/scripts/run.py", "1");
-    let end = Instant::now() + PATIENCE;
-    while look.event_count.get() == before {
-        assert!(Instant::now() < end, "nothing is reported");
+    let end = Instant::now() + TIMEOUT;
+    while scan.event_count.get() == before {
+        assert!(Instant::now() < end, "no event was counted");
         std::thread::yield_now();
     }
 }
 
 #[test]
-fn nothing_is_reported_once_the_thread_has_ended() {
+fn a_watcher_is_not_event_driven_after_a_panic() {
     let tree = Tree::new();
     tree.skill("skills/a", "a");
     let discovery = Discovery::new([Root::new(tree.path("skills"), Scope::Repo)]);
-    let known = Arc::new(discovery.scan());
+    let catalog = Arc::new(discovery.scan());
     let (sender, ended) = channel::<()>();
-    // What the thread owns goes with it.
+    // The thread drops the callback, and with it the sender.
     let watcher =
-        CatalogWatcher::spawn_with_scans(discovery, known, WatchOptions::default(), move |_| {
+        CatalogWatcher::spawn_with_scans(discovery, catalog, WatchOptions::default(), move |_| {
             let _owned = &sender;
             panic!("on purpose");
         });
-    assert!(ended.recv_timeout(PATIENCE).is_err());
+    assert!(ended.recv_timeout(TIMEOUT).is_err());
     assert!(!watcher.is_event_driven());
 }

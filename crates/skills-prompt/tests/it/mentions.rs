@@ -437,7 +437,7 @@ fn ways_and_outcomes_have_stable_words() {
     selected
     ambiguous: 2 skills have this name; name one by its path
     no skill has this name
-    not used: disabled by the rule: disable "gone" (test)
+    not used: disabled by rule `disable name gone (test)`
     not used: the skill says that users cannot call it
     not used: a connector has the same name; name the skill by its path
     not used, the text says not to: the skill pdf-tools

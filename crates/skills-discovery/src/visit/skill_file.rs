@@ -1,0 +1,200 @@
+//! Opens the skill file of a directory, and reads its name and frontmatter.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+
+use cap_std::fs::{Dir, File};
+use skills_manifest::{Frontmatter, FrontmatterScan, MAX_FRONTMATTER_BYTES, Manifest, SkillName};
+
+use super::Visitor;
+use crate::entry::SkillFileLocation;
+use crate::error::{DiscoveryError, ErrorKind, Repr};
+use crate::lazy_metadata::LazyMetadata;
+use crate::open::{ReadEnd, fill_buffer, open_listed_regular, open_regular, open_root, read_head};
+use crate::pending_dir::PendingDir;
+use crate::{EntryWarning, FileStamp};
+
+/// The number of bytes of a `SKILL.md` that are read first; nearly every frontmatter fits.
+const HEAD_BYTES: usize = 1024;
+/// The size of delimiters and a byte order mark around the largest frontmatter.
+const DELIMITER_BYTES: usize = 64;
+
+// Buffers of each thread, so that visiting a directory does not allocate them.
+thread_local! {
+    static PATH: RefCell<OsString> = RefCell::new(OsString::with_capacity(256));
+    static BUFFER: RefCell<Vec<u8>> = RefCell::new(Vec::with_capacity(HEAD_BYTES));
+}
+
+/// An open skill file with its stamp, and where it is.
+pub(super) type OpenedSkillFile = (File, FileStamp, SkillFileLocation);
+
+/// The name that a skill declares, and its metadata.
+pub(super) type NamedMetadata = (Option<SkillName>, Arc<LazyMetadata>);
+
+impl Visitor<'_> {
+    /// Opens a skill file: by a single system call if the path has no symlinks, otherwise through
+    /// the handle of the skill directory, and outside of it only if the root allows that.
+    pub(super) fn open_skill_file(
+        &self,
+        dir: &PendingDir,
+        handle: Option<&Dir>,
+        name: &str,
+    ) -> Result<OpenedSkillFile, DiscoveryError> {
+        let max_bytes = self.limits.max_file_bytes;
+        if let Some(handle) = handle {
+            let (file, stamp) = open_regular(handle, Path::new(name), max_bytes)?;
+            return Ok((file, stamp, SkillFileLocation::InDirectory));
+        }
+        if let Some(opened) = self.open_below_root(dir, name) {
+            let (file, stamp) = opened?;
+            return Ok((file, stamp, SkillFileLocation::InDirectory));
+        }
+        match open_regular(&dir.open()?, Path::new(name), max_bytes) {
+            Ok((file, stamp)) => Ok((file, stamp, SkillFileLocation::InDirectory)),
+            Err(error) if error.kind() == ErrorKind::OutsideSkill => {
+                self.open_linked(dir, name, error)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Opens a skill file by its path below the root. Returns `None` if the directory was reached
+    /// through a symlink, or if the path has one.
+    fn open_below_root(
+        &self,
+        dir: &PendingDir,
+        name: &str,
+    ) -> Option<Result<(File, FileStamp), DiscoveryError>> {
+        let root = dir.base.handle.as_ref()?;
+        PATH.with_borrow_mut(|path| {
+            path.clear();
+            path.push(dir.relative_path());
+            if !path.is_empty() {
+                path.push(std::path::MAIN_SEPARATOR_STR);
+            }
+            path.push(name);
+            self.with_thread_handle(root, |root| {
+                open_listed_regular(root, Path::new(path), self.limits.max_file_bytes)
+            })
+        })
+    }
+
+    /// Opens the target of a skill file that the handle of its directory rejected with `error`.
+    fn open_linked(
+        &self,
+        dir: &PendingDir,
+        name: &str,
+        error: DiscoveryError,
+    ) -> Result<OpenedSkillFile, DiscoveryError> {
+        let target = dir
+            .canonical_path
+            .join(name)
+            .canonicalize()
+            .map_err(DiscoveryError::from_io)?;
+        // The handle rejects every absolute symlink, also one whose target is inside.
+        if !self.root.follows_skill_file_symlinks() && !target.starts_with(&*dir.canonical_path) {
+            return Err(error);
+        }
+        let (Some(parent), Some(file_name)) = (target.parent(), target.file_name()) else {
+            return Err(error);
+        };
+        let (file, stamp) = open_regular(
+            &open_root(parent)?,
+            Path::new(file_name),
+            self.limits.max_file_bytes,
+        )?;
+        Ok((file, stamp, SkillFileLocation::Linked(target.into())))
+    }
+}
+
+/// Reads the frontmatter of a skill file of `bytes` bytes, in one call if it is short, and parses
+/// as much of it as a scan needs.
+pub(super) fn read_metadata(
+    file: &mut File,
+    bytes: u64,
+    below_plugin: Option<String>,
+) -> Result<NamedMetadata, DiscoveryError> {
+    BUFFER.with_borrow_mut(|buffer| read_metadata_into(buffer, file, bytes, below_plugin))
+}
+
+fn read_metadata_into(
+    buffer: &mut Vec<u8>,
+    file: &mut File,
+    bytes: u64,
+    below_plugin: Option<String>,
+) -> Result<NamedMetadata, DiscoveryError> {
+    if read_head(file, bytes, buffer, HEAD_BYTES)? == ReadEnd::More {
+        if let FrontmatterScan::Complete(frontmatter) =
+            FrontmatterScan::scan_prefix(buffer).map_err(Repr::Manifest)?
+        {
+            return parse_head(buffer, &frontmatter, below_plugin);
+        }
+        fill_buffer(file, buffer, MAX_FRONTMATTER_BYTES + DELIMITER_BYTES)?;
+    }
+    // The buffer contains the whole file, or more than the largest frontmatter.
+    let frontmatter = FrontmatterScan::parse_file(buffer).map_err(Repr::Manifest)?;
+    parse_head(buffer, &frontmatter, below_plugin)
+}
+
+fn parse_head(
+    buffer: &[u8],
+    frontmatter: &Frontmatter<'_>,
+    below_plugin: Option<String>,
+) -> Result<NamedMetadata, DiscoveryError> {
+    // Most frontmatter is simple enough to be validated without building a manifest, which is then
+    // done on the first access.
+    if let Some(peek) = Manifest::peek_name(frontmatter) {
+        return Ok((
+            peek.name,
+            LazyMetadata::deferred(&buffer[..frontmatter.body_offset()], below_plugin),
+        ));
+    }
+    let (manifest, warnings) = Manifest::from_frontmatter(frontmatter).map_err(Repr::Manifest)?;
+    Ok((
+        manifest.name().cloned(),
+        LazyMetadata::parsed(manifest, warnings, below_plugin),
+    ))
+}
+
+/// Returns the declared name, or else that of the directory if it is valid, and warns if they
+/// differ.
+pub(super) fn resolve_name(
+    declared: Option<SkillName>,
+    directory: &Path,
+    warnings: &mut Vec<EntryWarning>,
+) -> Option<SkillName> {
+    let directory = directory_name(directory);
+    let Some(name) = declared else {
+        warnings.push(EntryWarning::NameFromDirectory);
+        return SkillName::new(&directory).ok();
+    };
+    if name.as_str() != directory {
+        warnings.push(EntryWarning::NameMismatch {
+            directory: directory.into_owned(),
+        });
+    }
+    Some(name)
+}
+
+/// Returns the last component of a canonical path. `Path::file_name` parses components such as
+/// `..`, which a canonical path does not have.
+fn directory_name(directory: &Path) -> Cow<'_, str> {
+    let bytes = directory.as_os_str().as_encoded_bytes();
+    let start = bytes
+        .iter()
+        .rposition(|b| *b == std::path::MAIN_SEPARATOR as u8)
+        .map_or(0, |at| at + 1);
+    String::from_utf8_lossy(&bytes[start..])
+}
+
+/// Prefixes a name with its namespace. Returns `None` if the result is not a valid name, usually
+/// because it is too long.
+pub(super) fn qualify_name(namespace: Option<&str>, name: SkillName) -> Option<SkillName> {
+    match namespace {
+        None => Some(name),
+        Some(namespace) => SkillName::new(&format!("{namespace}:{name}")).ok(),
+    }
+}
