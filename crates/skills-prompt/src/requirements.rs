@@ -1,4 +1,4 @@
-//! What skills need that is not there, and what to ask the user.
+//! Collects the unmet requirements of skills and asks the user for them.
 
 mod setup;
 
@@ -14,30 +14,38 @@ pub use setup::{
     resolve_requirements,
 };
 
-/// What is there. The host answers; this crate looks nothing up.
+/// Reports what is available on the host and in the configuration of the client.
+///
+/// The host application implements it, since this crate accesses neither the disk nor the
+/// environment. Each method is called once per requirement and may be called for names that a
+/// skill made up.
 pub trait HostProbe {
-    /// Whether an MCP server with this [key](MissingServer::key) is installed, under whatever name.
+    /// Returns true if an MCP server with this [key](MissingServer::key) is installed, under any
+    /// name.
     fn has_server(&self, key: &str) -> bool;
-    /// Whether programs may be given this variable at all. Not those by which whoever sets them
-    /// decides what runs or whom it talks to, such as `PATH`, `LD_PRELOAD` and `HTTPS_PROXY`;
-    /// `skills_policy::changes_execution` knows them.
+    /// Returns true if a skill may set this variable for its programs.
+    ///
+    /// Must be false for variables that change which code runs or which servers it contacts, such
+    /// as `PATH`, `LD_PRELOAD` and `HTTPS_PROXY`; see `skills_policy::changes_execution`.
     fn may_set_variable(&self, variable: &str) -> bool;
-    /// Whether a variable is set for programs of this session.
+    /// Returns true if a variable is set for programs of this session.
     fn has_variable(&self, name: &str) -> bool;
-    /// Whether a program can be started by its name.
+    /// Returns true if a program with this name can be started.
     fn has_program(&self, name: &str) -> bool;
-    /// Whether a path of the client's configuration holds something true. Default no.
+    /// Returns true if a path in the configuration of the client has a true value, such as
+    /// `browser.enabled`. The default is false.
     fn has_setting(&self, _path: &str) -> bool {
         false
     }
-    /// The system: `linux`, `darwin` or `win32`.
+    /// Returns the operating system: `linux`, `darwin` or `win32`.
     fn platform(&self) -> &str;
 }
 
-/// What is missing, each thing once, in the order in which the skills name it.
+/// The unmet requirements of skills, each once, in the order in which the skills declare them.
 ///
-/// Made of `dependencies.tools` in `agents/openai.yaml` and of the OpenClaw block of `metadata`. A
-/// plan: nothing was asked or installed.
+/// Collected from `dependencies.tools` in `agents/openai.yaml` and from the OpenClaw block of
+/// `metadata`. This is a plan: collecting it neither asks nor installs anything;
+/// [`resolve_requirements`] does.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MissingRequirements {
@@ -45,74 +53,76 @@ pub struct MissingRequirements {
     pub servers: Vec<MissingServer>,
     /// Variables that are not set.
     pub variables: Vec<MissingVariable>,
-    /// Programs that are not there.
+    /// Programs that are not installed.
     pub programs: Vec<MissingProgram>,
-    /// Paths of the client's configuration that hold nothing true, with the skill that needs them.
+    /// Configuration paths of the client without a true value, each after the skill that needs it.
     pub settings: Vec<(String, String)>,
-    /// What can not be had at all, or was not said well enough.
+    /// Requirements that are invalid or cannot be met.
     pub invalid: Vec<InvalidRequirement>,
 }
 
-/// An MCP server that is not installed.
+/// An MCP server that skills require and that is not installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MissingServer {
-    /// What it is called; of several names for one server the first.
+    /// The name of the server; the first one if skills use several names for one server.
     pub name: String,
-    /// What it is known by: `mcp__{transport}__{url or command}`.
+    /// What identifies the server: `mcp__{transport}__{url or command}`.
     pub key: String,
     /// `streamable_http` or `stdio`.
     pub transport: String,
-    /// Its URL, or the command that starts it, which is a program without arguments.
+    /// The URL, or the command that starts the server: a program without arguments.
     pub locator: String,
     /// The skills that need it.
     pub skills: Vec<String>,
 }
 
-/// A variable that is not set.
+/// An environment variable that skills use and that is not set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MissingVariable {
-    /// Its name.
+    /// The name of the variable.
     pub name: String,
-    /// What it is for.
+    /// What the skill uses it for.
     pub description: Option<String>,
-    /// Whether the skill works without it.
+    /// Whether a skill requires it; an optional variable is never asked for.
     pub is_required: bool,
     /// The skills that need it.
     pub skills: Vec<String>,
 }
 
-/// A program that is not there.
+/// A program that skills require and that is not installed.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct MissingProgram {
-    /// The programs of which one must be there; mostly there is only one.
+    /// The alternatives, of which one must be installed; usually a single program.
     pub any_of: Vec<String>,
-    /// Ways to get it that the skill names, for this system. None was tried.
+    /// The ways to install it on this system that the skills declare; none was tried.
     pub installs: Vec<InstallSpec>,
     /// The skills that need it.
     pub skills: Vec<String>,
 }
 
+// `InstallSpec` derives only `PartialEq`, but all of its fields are `Eq`.
 impl Eq for MissingProgram {}
 
-/// Something that cannot be had, or was not said well enough.
+/// A requirement that is invalid or cannot be met on this host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InvalidRequirement {
-    /// The skill.
+    /// The name of the skill.
     pub skill: String,
-    /// What is wrong, in one lower-case sentence.
+    /// The reason, as one lowercase phrase without a full stop.
     pub reason: String,
 }
 
 impl MissingRequirements {
-    /// Finds what `entries` need and the host does not have. Reads `agents/openai.yaml` of each,
-    /// where that was not done before.
+    /// Collects what `entries` require and `host` does not have.
+    ///
+    /// Reads `agents/openai.yaml` of each entry that has not been read yet.
     #[must_use]
     pub fn collect<'a>(entries: impl IntoIterator<Item = &'a Entry>, host: &dyn HostProbe) -> Self {
-        let mut needs = Self::default();
+        let mut missing = Self::default();
         let mut servers = BTreeMap::new();
         for entry in entries {
             let skill = entry.name().as_str();
@@ -120,16 +130,16 @@ impl MissingRequirements {
                 .openai_metadata()
                 .map_or(&[][..], |metadata| &metadata.tools)
             {
-                needs.add_tool(skill, tool, &mut servers, host);
+                missing.add_tool(skill, tool, &mut servers, host);
             }
             if let Some(openclaw) = &entry.manifest().extensions().openclaw {
-                needs.add_openclaw(skill, openclaw, host);
+                missing.add_openclaw(skill, openclaw, host);
             }
         }
-        needs
+        missing
     }
 
-    /// Says whether nothing is missing.
+    /// Returns true if nothing is missing or invalid.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -145,8 +155,8 @@ impl MissingRequirements {
         match tool.kind.to_ascii_lowercase().as_str() {
             "mcp" => match parse_server(tool) {
                 Ok(server) => {
-                    if let Some(known) = servers.get(&server.key) {
-                        add_skill(&mut self.servers[*known].skills, skill);
+                    if let Some(index) = servers.get(&server.key) {
+                        add_skill(&mut self.servers[*index].skills, skill);
                     } else if !host.has_server(&server.key) {
                         servers.insert(server.key.clone(), self.servers.len());
                         self.servers.push(MissingServer {
@@ -155,7 +165,7 @@ impl MissingRequirements {
                         });
                     }
                 }
-                Err(reason) => self.invalid(skill, reason),
+                Err(reason) => self.add_invalid(skill, reason),
             },
             "env_var" => self.add_variable(
                 skill,
@@ -165,12 +175,9 @@ impl MissingRequirements {
                 host,
             ),
             "cli" => self.add_program(skill, std::slice::from_ref(&tool.value), &[], host),
-            other => self.invalid(
+            other => self.add_invalid(
                 skill,
-                format!(
-                    "nobody knows what a tool of type {:?} is",
-                    escape_line(other)
-                ),
+                format!("unknown dependency type `{}`", escape_line(other)),
             ),
         }
     }
@@ -178,8 +185,15 @@ impl MissingRequirements {
     fn add_openclaw(&mut self, skill: &str, openclaw: &OpenClaw, host: &dyn HostProbe) {
         if !openclaw.os.is_empty() && !openclaw.os.iter().any(|os| os == host.platform()) {
             let systems: Vec<String> = openclaw.os.iter().map(|os| escape_line(os)).collect();
-            self.invalid(skill, format!("is for {} only", systems.join(", ")));
+            self.add_invalid(
+                skill,
+                format!(
+                    "not supported on this system: requires {}",
+                    systems.join(" or ")
+                ),
+            );
         }
+        // `always` makes OpenClaw load the skill without checking `requires`.
         if openclaw.always {
             return;
         }
@@ -196,7 +210,7 @@ impl MissingRequirements {
             self.add_program(skill, &requires.any_bins, &openclaw.install, host);
         }
         for variable in &openclaw.env_vars {
-            let need = if variable.required {
+            let necessity = if variable.required {
                 Necessity::Required
             } else {
                 Necessity::Optional
@@ -205,7 +219,7 @@ impl MissingRequirements {
                 skill,
                 &variable.name,
                 variable.description.clone(),
-                need,
+                necessity,
                 host,
             );
         }
@@ -225,30 +239,34 @@ impl MissingRequirements {
         skill: &str,
         name: &str,
         description: Option<String>,
-        need: Necessity,
+        necessity: Necessity,
         host: &dyn HostProbe,
     ) {
-        if let Some(known) = self.variables.iter_mut().find(|known| known.name == name) {
-            add_skill(&mut known.skills, skill);
-            known.is_required |= need == Necessity::Required;
-            known.description = known.description.take().or(description);
+        if let Some(existing) = self
+            .variables
+            .iter_mut()
+            .find(|variable| variable.name == name)
+        {
+            add_skill(&mut existing.skills, skill);
+            existing.is_required |= necessity == Necessity::Required;
+            existing.description = existing.description.take().or(description);
         } else if !is_variable_name(name) {
-            self.invalid(
+            self.add_invalid(
                 skill,
-                format!("{:?} is no name of a variable", escape_line(name)),
+                format!("invalid variable name `{}`", escape_line(name)),
             );
         } else if !host.may_set_variable(name) {
-            self.invalid(
+            // A user who is asked for such a value could paste code that every program runs.
+            self.add_invalid(
                 skill,
-                format!("the variable {name} changes how programs run, and no skill is given it"),
+                format!("variable `{name}` cannot be set for a skill"),
             );
         } else if !host.has_variable(name) {
-            let (skills, is_required) = (vec![skill.to_owned()], need == Necessity::Required);
             self.variables.push(MissingVariable {
                 name: name.to_owned(),
                 description,
-                is_required,
-                skills,
+                is_required: necessity == Necessity::Required,
+                skills: vec![skill.to_owned()],
             });
         }
     }
@@ -263,26 +281,26 @@ impl MissingRequirements {
         if any_of.iter().any(|program| host.has_program(program)) {
             return;
         }
-        let fits = |install: &&InstallSpec| {
-            let is_here =
+        let applies = |install: &&InstallSpec| {
+            let is_for_platform =
                 install.os.is_empty() || install.os.iter().any(|os| os == host.platform());
-            is_here
+            is_for_platform
                 && (install.bins.is_empty()
                     || install.bins.iter().any(|program| any_of.contains(program)))
         };
-        let installs: Vec<InstallSpec> = installs.iter().filter(fits).cloned().collect();
+        let installs: Vec<InstallSpec> = installs.iter().filter(applies).cloned().collect();
         match self
             .programs
             .iter_mut()
-            .find(|known| known.any_of == any_of)
+            .find(|program| program.any_of == any_of)
         {
-            Some(known) => {
-                add_skill(&mut known.skills, skill);
+            Some(existing) => {
+                add_skill(&mut existing.skills, skill);
                 let new = installs
                     .into_iter()
-                    .filter(|install| !known.installs.contains(install))
+                    .filter(|install| !existing.installs.contains(install))
                     .collect::<Vec<_>>();
-                known.installs.extend(new);
+                existing.installs.extend(new);
             }
             None => self.programs.push(MissingProgram {
                 any_of: any_of.to_vec(),
@@ -292,7 +310,7 @@ impl MissingRequirements {
         }
     }
 
-    fn invalid(&mut self, skill: &str, reason: String) {
+    fn add_invalid(&mut self, skill: &str, reason: String) {
         self.invalid.push(InvalidRequirement {
             skill: skill.to_owned(),
             reason,
@@ -300,6 +318,7 @@ impl MissingRequirements {
     }
 }
 
+/// Whether a skill works without a variable.
 #[derive(Clone, Copy, PartialEq)]
 enum Necessity {
     Required,
@@ -307,12 +326,15 @@ enum Necessity {
 }
 
 fn add_skill(skills: &mut Vec<String>, skill: &str) {
-    if !skills.iter().any(|known| known == skill) {
+    if !skills.iter().any(|existing| existing == skill) {
         skills.push(skill.to_owned());
     }
 }
 
-/// Reads an MCP server; without a transport it is reached by HTTP (Codex).
+/// Parses and validates an MCP server. The default transport is HTTP (Codex).
+///
+/// The name and locator are shown in a question to the user, who decides by them; so neither may
+/// contain anything that reads as another part of the question.
 fn parse_server(tool: &ToolDependency) -> Result<MissingServer, String> {
     let transport = tool
         .transport
@@ -324,33 +346,34 @@ fn parse_server(tool: &ToolDependency) -> Result<MissingServer, String> {
         "stdio" => (tool.command.as_deref(), "command"),
         other => {
             return Err(format!(
-                "the MCP server {:?} has the transport {:?}, which nobody knows",
-                escape_line(&tool.value),
-                escape_line(other)
+                "unsupported MCP transport `{}` of server `{}`",
+                escape_line(other),
+                escape_line(&tool.value)
             ));
         }
     };
     if !is_server_name(&tool.value) {
         return Err(format!(
-            "{:?} is no name of a server",
+            "invalid MCP server name `{}`",
             escape_line(&tool.value)
         ));
     }
     let Some(locator) = locator.map(str::trim).filter(|locator| !locator.is_empty()) else {
         return Err(format!(
-            "the MCP server {:?} needs a `{field}`",
+            "missing `{field}` of MCP server `{}`",
             escape_line(&tool.value)
         ));
     };
-    // What the user is shown is what is installed.
-    let is_clear = !locator
+    // The user must see exactly what would be installed. A space could also smuggle arguments into
+    // a command.
+    let is_unambiguous = !locator
         .chars()
         .any(|c| c.is_whitespace() || is_invisible(c));
     let is_url =
         transport == "stdio" || locator.starts_with("https://") || locator.starts_with("http://");
-    if !is_clear || !is_url {
+    if !is_unambiguous || !is_url {
         return Err(format!(
-            "the MCP server {:?} has a `{field}` that is none: {:?}",
+            "invalid `{field}` of MCP server `{}`: `{}`",
             escape_line(&tool.value),
             escape_line(locator)
         ));
@@ -371,7 +394,7 @@ fn is_variable_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// A name that cannot be taken for a part of the question it stands in.
+/// Returns true for a name without spaces or punctuation that could imitate a list of servers.
 fn is_server_name(name: &str) -> bool {
     let is_plain =
         |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '@' | ':' | '+');

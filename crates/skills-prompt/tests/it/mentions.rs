@@ -8,12 +8,12 @@ use skills_prompt::{
     Resolution, SuggestionReason, UserInput,
 };
 
-use crate::tree::Tree;
+use crate::skill_tree::SkillTree;
 
 /// `alpha`, `beta`, `doc` in the repository; `twin` in repository and user; `github:yeet`; `gone`
 /// disabled; `foreign` untrusted.
-fn tree() -> Tree {
-    let tree = Tree::new();
+fn tree() -> SkillTree {
+    let tree = SkillTree::new();
     for name in [
         "alpha",
         "beta",
@@ -39,7 +39,7 @@ fn tree() -> Tree {
     tree
 }
 
-fn catalog(tree: &Tree) -> Arc<Catalog> {
+fn catalog(tree: &SkillTree) -> Arc<Catalog> {
     tree.catalog_with([ConfigRule::disable(
         Selector::Name("gone".to_owned()),
         "test",
@@ -339,7 +339,7 @@ fn several_texts_are_read_in_turn() {
 
 #[test]
 fn a_skill_is_found_by_the_path_of_its_symlink() {
-    let tree = Tree::new();
+    let tree = SkillTree::new();
     tree.skill("elsewhere/pack/tool", "tool")
         .file("repo/readme", "");
     std::os::unix::fs::symlink(tree.path("elsewhere/pack"), tree.path("repo/pack")).unwrap();
@@ -381,7 +381,7 @@ fn the_nearest_names_are_offered() {
     // A name that is much shorter is not alike, even where it begins the same.
     assert_eq!(index.nearest("pdf"), Vec::<&str>::new());
     assert_eq!(index.nearest("pdf-to"), ["pdf-tools"]);
-    let tree = Tree::new();
+    let tree = SkillTree::new();
     tree.skill("repo/a", "pdf-ab")
         .skill("repo/b", "code-review")
         .skill("repo/c", "code-reviews")

@@ -7,7 +7,7 @@ use skills_prompt::{
     root_paths,
 };
 
-use crate::tree::Tree;
+use crate::skill_tree::SkillTree;
 
 /// A root that is so long that an alias is worth its price for a few skills.
 const LONG: &str = "/home/user/projects/with-a-very-long-name/and/many/directories/below/it/.agents/of/the/project/that/is/nested/even/deeper/skills";
@@ -164,7 +164,7 @@ fn a_list_is_given_again_only_when_it_changed() {
 
 #[test]
 fn offers_what_the_model_may_choose_in_the_order_of_the_prompt() {
-    let tree = Tree::new();
+    let tree = SkillTree::new();
     tree.skill("user/a", "a")
         .skill("repo/b", "b")
         .skill("system/c", "c")
@@ -225,7 +225,7 @@ fn the_order_of_a_prompt_does_not_depend_on_that_of_the_items() {
 /// What a catalogue names as the root of a skill is what its aliases are made of.
 #[test]
 fn the_roots_of_a_catalogue_are_in_the_order_of_the_scan() {
-    let tree = Tree::new();
+    let tree = SkillTree::new();
     tree.skill("user/b", "b").skill("repo/a", "a");
     let catalog = tree.catalog();
     assert_eq!(root_paths(&catalog), [tree.text("repo"), tree.text("user")]);
@@ -251,7 +251,7 @@ fn modes_and_roles_have_stable_words() {
 
 #[test]
 fn modes() {
-    let tree = Tree::new();
+    let tree = SkillTree::new();
     for name in ["alpha", "beta", "gamma", "delta"] {
         tree.skill(&format!("repo/{name}"), name);
     }

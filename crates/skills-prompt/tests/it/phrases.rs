@@ -4,10 +4,10 @@ use proptest::prelude::*;
 use skills_discovery::{ConfigRule, Selector};
 use skills_prompt::{Confidence, MentionIndex, MentionKind, MentionOptions, UserInput};
 
-use crate::tree::Tree;
+use crate::skill_tree::SkillTree;
 
-fn index() -> (Tree, MentionIndex) {
-    let tree = Tree::new();
+fn index() -> (SkillTree, MentionIndex) {
+    let tree = SkillTree::new();
     for name in [
         "pdf-tools",
         "code-review",
@@ -602,7 +602,7 @@ fn other_outcomes() {
 
 #[test]
 fn two_names_that_look_alike_are_both_left_alone() {
-    let tree = Tree::new();
+    let tree = SkillTree::new();
     tree.skill("repo/real", "pdf-tools")
         .skill("user/false", "\u{440}df-tools");
     let index = MentionIndex::new(tree.catalog());
