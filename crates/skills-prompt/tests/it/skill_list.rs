@@ -458,7 +458,7 @@ fn names(skill_list: &SkillList, format: ListFormat) -> Vec<String> {
             .iter()
             .filter_map(|line| between(line, "<name>", "</name>"))
             .collect(),
-        // A star of ours is not escaped.
+        // Only the asterisks of the runtime are not escaped.
         ListFormat::Markdown => lines
             .iter()
             .filter_map(|line| {
@@ -484,15 +484,15 @@ fn names(skill_list: &SkillList, format: ListFormat) -> Vec<String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(800))]
 
-    /// For every form, budget and option: what is listed fits, and each skill is listed or named as
-    /// left out.
+    /// For every format, budget and option: what is listed fits, and each skill is listed or reported
+    /// as omitted.
     #[test]
     fn the_list_never_exceeds_its_budget_and_no_skill_is_lost(given in any_items(), options in any_options()) {
         let (items, renderer) = (as_items(&given), options.renderer());
         let skill_list = renderer.render(&items);
         let (report, list) = (skill_list.report(), list(&skill_list));
         let entries: Vec<usize> = options.entries(&list).into_iter().map(|entry| options.cost(entry)).collect();
-        // A table of aliases costs what the text around the list has more than without one.
+        // The cost of the alias table is the difference of the text around the list.
         let plain = options.within(1_000_000).renderer().roots([]).render(&[SkillSummary::new("a", "", "/a")]);
         let table = if skill_list.is_empty() { 0 } else { options.frame(&skill_list) - options.frame(&plain) };
         prop_assert_eq!(table > 0, report.root_aliases > 0);
@@ -501,14 +501,13 @@ proptest! {
 
         prop_assert_eq!((entries.len(), report.included), (report.included, given.len() - report.omitted.len()));
         prop_assert!(report.omitted_pinned.iter().all(|name| report.omitted.contains(name)));
-        let fates = renderer.explain(&items);
-        let (omitted, listed): (Vec<_>, Vec<_>) = fates.iter().partition(|fate| fate.inclusion == Inclusion::Omitted);
-        prop_assert_eq!(listed.iter().map(|fate| fate.cost).collect::<Vec<_>>(), entries);
-        prop_assert_eq!(omitted.iter().map(|fate| (&fate.name, fate.cost)).collect::<Vec<_>>(), report.omitted.iter().map(|name| (name, 0)).collect::<Vec<_>>());
+        let reports = renderer.explain(&items);
+        let (omitted, listed): (Vec<_>, Vec<_>) = reports.iter().partition(|report| report.inclusion == Inclusion::Omitted);
+        prop_assert_eq!(listed.iter().map(|report| report.cost).collect::<Vec<_>>(), entries);
+        prop_assert_eq!(omitted.iter().map(|report| (&report.name, report.cost)).collect::<Vec<_>>(), report.omitted.iter().map(|name| (name, 0)).collect::<Vec<_>>());
     }
 
-    /// A budget of just what everything costs leaves everything whole, and one that is smaller by
-    /// one does not.
+    /// A budget equal to the full cost truncates nothing, and a budget smaller by one does.
     #[test]
     fn a_budget_is_exact(given in any_items(), options in any_options()) {
         let render = |limit| options.within(limit).renderer().render(&as_items(&given));
@@ -520,8 +519,8 @@ proptest! {
         }
     }
 
-    /// Whatever a name, a description or a path holds, each skill is one entry and our frame opens
-    /// and closes once.
+    /// Whatever a name, a description or a path contains, each skill is one entry, and each tag of
+    /// the runtime occurs once.
     #[test]
     fn no_text_forges_entries_or_tags(given in any_items()) {
         for format in ListFormat::ALL {
@@ -532,7 +531,7 @@ proptest! {
                 prop_assert_eq!(text.matches(&format!("<{tag}>")).count(), expected);
                 prop_assert_eq!(text.matches(&format!("</{tag}>")).count(), expected);
             }
-            let is_ours = |line: &&str| line.starts_with("- ") || line.starts_with('#');
+            let is_entry_or_heading = |line: &&str| line.starts_with("- ") || line.starts_with('#');
             match format {
                 ListFormat::Xml | ListFormat::XmlCompact => {
                     for tag in ["<skill>", "</skill>", "<name>", "</name>", "<location>", "</location>", "</description>"] {
@@ -543,7 +542,7 @@ proptest! {
                     prop_assert_eq!(text.to_lowercase().matches("(file:").count(), given.len());
                     prop_assert_eq!(text.lines().filter(|line| line.starts_with("### ")).count(), 2 * expected);
                 }
-                _ => prop_assert_eq!(text.lines().filter(is_ours).count(), given.len() + expected),
+                _ => prop_assert_eq!(text.lines().filter(is_entry_or_heading).count(), given.len() + expected),
             }
             // Every name is listed exactly once.
             let mut expected: Vec<&str> = given.iter().map(|(name, ..)| name.as_str()).collect();
