@@ -96,17 +96,17 @@ fn invalid_requirements_are_reported() {
         "    - {type: mcp, value: nowhere}\n    - {type: mcp, value: odd, transport: pigeon}\n    - {type: magic, value: x}\n    - {type: env_var, value: LD_PRELOAD}\n    - {type: env_var, value: 'A B'}\n    - {type: env_var, value: HTTPS_PROXY}\n    - {type: mcp, value: 'docs, github', url: 'https://x'}\n    - {type: mcp, value: sh, transport: stdio, command: 'bash -c evil'}\n    - {type: mcp, value: file, url: 'file:///etc'}\n",
     );
     let missing = collect(&[("a", &text)], &FakeHost::default());
-    assert_snapshot!(missing.invalid.iter().map(|invalid| format!("{}: {}", invalid.skill, invalid.reason)).collect::<Vec<_>>().join("\n"), @r#"
-    a: the MCP server "nowhere" needs a `url`
-    a: the MCP server "odd" has the transport "pigeon", which nobody knows
-    a: nobody knows what a tool of type "magic" is
-    a: the variable LD_PRELOAD changes how programs run, and no skill is given it
-    a: "A B" is no name of a variable
-    a: the variable HTTPS_PROXY changes how programs run, and no skill is given it
-    a: "docs, github" is no name of a server
-    a: the MCP server "sh" has a `command` that is none: "bash -c evil"
-    a: the MCP server "file" has a `url` that is none: "file:///etc"
-    "#);
+    assert_snapshot!(missing.invalid.iter().map(|invalid| format!("{}: {}", invalid.skill, invalid.reason)).collect::<Vec<_>>().join("\n"), @"
+    a: missing `url` of MCP server `nowhere`
+    a: unsupported MCP transport `pigeon` of server `odd`
+    a: unknown dependency type `magic`
+    a: variable `LD_PRELOAD` cannot be set for a skill
+    a: invalid variable name `A B`
+    a: variable `HTTPS_PROXY` cannot be set for a skill
+    a: invalid MCP server name `docs, github`
+    a: invalid `command` of MCP server `sh`: `bash -c evil`
+    a: invalid `url` of MCP server `file`: `file:///etc`
+    ");
     assert!(missing.servers.is_empty() && missing.variables.is_empty());
 }
 
