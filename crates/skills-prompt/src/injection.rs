@@ -171,8 +171,8 @@ impl<'a> InjectionBuilder<'a> {
         // Removing the nonce could join the text around it into the nonce again.
         let safe = visible.replace(nonce, "\u{FFFD}");
         let (kept, omitted) = excerpt(&safe, self.first_line, self.max_bytes);
-        // Headings are text of the skill, so they stay inside the instructions; only the note, which
-        // the runtime writes, comes before them.
+        // Headings are text of the skill, so they stay inside the instructions; only the note,
+        // which the runtime writes, comes before them.
         let end = omitted.as_ref().map(format_headings).unwrap_or_default();
         let body = format!("{}{end}", end_line(kept, &end));
         let body = body.trim_matches('\n');

@@ -3,8 +3,8 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_security::skeleton;
 
-/// Returns a name in the form in which phrases are compared: NFKC, lowercase, and one hyphen for each
-/// run of spaces, underscores and hyphens.
+/// Returns a name in the form in which phrases are compared: NFKC, lowercase, and one hyphen for
+/// each run of spaces, underscores and hyphens.
 ///
 /// So "Code Review" in a sentence is the skill `code-review`.
 pub(super) fn normalize_name(name: &str) -> String {
@@ -37,7 +37,8 @@ pub(super) fn confusable_skeleton(name: &str) -> String {
     skeleton(&normalize_name(&visible)).collect()
 }
 
-/// Returns true if a normalized name is unlikely to occur by chance: it has several parts or a digit.
+/// Returns true if a normalized name is unlikely to occur by chance: it has several parts or a
+/// digit.
 pub(super) fn is_distinctive(normalized: &str) -> bool {
     let inner = normalized.trim_matches('-');
     inner.contains(['-', ':']) || inner.bytes().any(|b| b.is_ascii_digit())

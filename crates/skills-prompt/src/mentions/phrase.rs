@@ -289,8 +289,8 @@ impl<'a> PhraseMatcher<'a, '_> {
         }
     }
 
-    /// Matches "use skills X and Y", "use the skill X" and "use X", and returns the position after the
-    /// names. Without the word "skill" a name must be distinctive.
+    /// Matches "use skills X and Y", "use the skill X" and "use X", and returns the position after
+    /// the names. Without the word "skill" a name must be distinctive.
     fn match_name_list(&mut self, verb: VerbMatch, start: usize, style: NameListStyle) -> usize {
         let mut at = start;
         loop {
@@ -384,8 +384,8 @@ impl<'a> PhraseMatcher<'a, '_> {
         matches!(self.token_kind(index), Some(TokenKind::Punctuation(mark)) if vocabulary::is_wrapper(mark))
     }
 
-    /// Returns true if a name can end before this token. It cannot if the text continues as the name
-    /// of a file, a path or a package: `pdf.py`, `pdf/x`, `pdf@2`.
+    /// Returns true if a name can end before this token. It cannot if the text continues as the
+    /// name of a file, a path or a package: `pdf.py`, `pdf/x`, `pdf@2`.
     fn may_end_name(&self, end: usize) -> bool {
         let Some(last) = end.checked_sub(1).and_then(|last| self.tokens.get(last)) else {
             return false;

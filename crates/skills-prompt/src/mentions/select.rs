@@ -160,8 +160,8 @@ impl<'a> Selection<'a, '_> {
 
     /// Returns the longest start of `name` that is the name of a skill.
     ///
-    /// A sentence may continue after the name with a colon, or in Chinese without a space. A shorter
-    /// ASCII name is considered only if characters of other scripts follow.
+    /// A sentence may continue after the name with a colon, or in Chinese without a space. A
+    /// shorter ASCII name is considered only if characters of other scripts follow.
     fn find_known_name<'n>(&self, name: &'n str) -> Option<&'n str> {
         let ascii = name
             .find(|c: char| !c.is_ascii())

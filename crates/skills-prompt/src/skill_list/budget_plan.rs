@@ -117,8 +117,8 @@ fn allocate_evenly(
         .sum::<usize>();
     let mut rest = rest.saturating_sub(spent);
     if meter.tokenizer().is_some() {
-        // A tokenizer would have to count the whole entry again for each character, so the rest goes
-        // to the first entries.
+        // A tokenizer would have to count the whole entry again for each character, so the rest
+        // goes to the first entries.
         for (index, entry) in entries.iter().enumerate() {
             let more = max_chars_within(entry, meter, costs[index] + rest).max(shown[index]);
             let cost = entry.cost(more, meter);

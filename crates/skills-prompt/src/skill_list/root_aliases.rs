@@ -18,9 +18,9 @@ const PLUGIN_CACHE: &str = "/plugins/cache/";
 
 /// Assigns an alias to each root that contains a listed skill; `None` if there is no such root.
 ///
-/// `roots` have the order of the scan. Roots of plugins with a single skill share the alias of their
-/// marketplace. `items` are all skills that could be listed, so that the aliases do not depend on
-/// what the budget omits.
+/// `roots` have the order of the scan. Roots of plugins with a single skill share the alias of
+/// their marketplace. `items` are all skills that could be listed, so that the aliases do not
+/// depend on what the budget omits.
 pub(crate) fn assign_aliases<'a>(
     items: &[&SkillSummary<'_>],
     entries: &[ListEntry<'a>],

@@ -7,8 +7,8 @@ pub enum Truncation {
     /// At the granted number of characters, also within a word (Codex).
     #[default]
     Characters,
-    /// To whole sentences. Those that say when *not* to use the skill are kept first, then the first
-    /// sentence, then the others in their order.
+    /// To whole sentences. Those that say when *not* to use the skill are kept first, then the
+    /// first sentence, then the others in their order.
     Sentences,
 }
 
@@ -28,7 +28,8 @@ pub(crate) fn truncate_to_sentences(
     let sentences = split_sentences(text);
     let mut kept = vec![false; sentences.len()];
     let mut best = String::new();
-    // A list without "Do not use for X" makes a model use the skill for X, so exclusions come first.
+    // A list without "Do not use for X" makes a model use the skill for X, so exclusions come
+    // first.
     let order = (0..sentences.len())
         .filter(|index| is_exclusion(sentences[*index]))
         .chain(0..sentences.len());

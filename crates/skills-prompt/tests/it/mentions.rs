@@ -10,8 +10,8 @@ use skills_prompt::{
 
 use crate::skill_tree::SkillTree;
 
-/// Builds skills: `alpha`, `beta`, `doc` and others in the repository, `twin` in repository and user
-/// scope, `gone` to be disabled, `foreign` untrusted.
+/// Builds skills: `alpha`, `beta`, `doc` and others in the repository, `twin` in repository and
+/// user scope, `gone` to be disabled, `foreign` untrusted.
 fn tree() -> SkillTree {
     let tree = SkillTree::new();
     for name in [

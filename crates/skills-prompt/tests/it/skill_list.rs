@@ -484,8 +484,8 @@ fn names(skill_list: &SkillList, format: ListFormat) -> Vec<String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(800))]
 
-    /// For every format, budget and option: what is listed fits, and each skill is listed or reported
-    /// as omitted.
+    /// For every format, budget and option: what is listed fits, and each skill is listed or
+    /// reported as omitted.
     #[test]
     fn the_list_never_exceeds_its_budget_and_no_skill_is_lost(given in any_items(), options in any_options()) {
         let (items, renderer) = (as_items(&given), options.renderer());

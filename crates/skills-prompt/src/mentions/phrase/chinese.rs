@@ -280,8 +280,8 @@ fn contains_negation(text: &str) -> bool {
     text.contains(NEGATION_CHARACTERS) || NEGATION_WORDS.iter().any(|word| text.contains(word))
 }
 
-/// Returns true if the previous clause is a complete prohibition, so that the request after it is not
-/// negated: 「不要用 X，用 …」.
+/// Returns true if the previous clause is a complete prohibition, so that the request after it is
+/// not negated: 「不要用 X，用 …」.
 fn is_complete_prohibition(text: &str) -> bool {
     let clauses: Vec<&str> = text.split([',', '，', ';', '；']).collect();
     let [before @ .., last, _] = clauses.as_slice() else {

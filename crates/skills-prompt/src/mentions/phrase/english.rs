@@ -15,8 +15,8 @@ fn is_negation(word: &str) -> bool {
     NEGATION_WORDS.contains(&word) || word.ends_with("n't")
 }
 
-/// Returns true if the previous clause is a complete prohibition, so that the request after it is not
-/// negated: "Don't guess it, use …".
+/// Returns true if the previous clause is a complete prohibition, so that the request after it is
+/// not negated: "Don't guess it, use …".
 fn is_complete_prohibition(words: &[String]) -> bool {
     // The prohibition of a heading applies to the list after it.
     if words.iter().any(|word| word == "\n") {
@@ -143,8 +143,8 @@ fn after_but(words: &[String]) -> &[String] {
     }
 }
 
-/// Returns the opener of a request such as "can you", if `words` consist of one and of words without
-/// meaning. An imperative has an empty opener.
+/// Returns the opener of a request such as "can you", if `words` consist of one and of words
+/// without meaning. An imperative has an empty opener.
 fn request_form(words: &[&str]) -> Option<&'static str> {
     let wanted = without_openers(words.iter().copied());
     REQUESTS
@@ -334,8 +334,8 @@ pub(super) fn check_after(words: &[String]) -> Option<SuggestionReason> {
     None
 }
 
-/// Returns true if a negation after the name denies the request itself, not something in the rest of
-/// the sentence.
+/// Returns true if a negation after the name denies the request itself, not something in the rest
+/// of the sentence.
 fn retracts_request(words: &[String]) -> bool {
     const RETRACTION_WORDS: [&str; 16] = [
         "use", "it", "that", "one", "this", "now", "do", "so", "any", "more", "at", "all", "wait",

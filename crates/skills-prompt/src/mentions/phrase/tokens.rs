@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// A word, a character of a script that does not separate words, or a punctuation mark, with its byte
-/// range.
+/// A word, a character of a script that does not separate words, or a punctuation mark, with its
+/// byte range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TextToken {
     pub(super) start: usize,
@@ -23,8 +23,8 @@ pub(super) enum TokenKind {
 
 /// Returns the paragraphs of a text, each as the byte ranges of its lines.
 ///
-/// Code blocks, quotations, tables and comments are skipped: they are pasted text, in which a phrase
-/// is not a request of the user. They end a paragraph like an empty line.
+/// Code blocks, quotations, tables and comments are skipped: they are pasted text, in which a
+/// phrase is not a request of the user. They end a paragraph like an empty line.
 pub(super) fn paragraphs(text: &str) -> Vec<Vec<Range<usize>>> {
     let mut paragraphs = vec![Vec::new()];
     let mut fence: Option<&str> = None;
@@ -204,8 +204,8 @@ fn is_word_char(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '\'');
     }
-    // An invisible character does not end a word. It may have been inserted so that a name looks like
-    // another one, which must stay visible to the comparison of skeletons.
+    // An invisible character does not end a word. It may have been inserted so that a name looks
+    // like another one, which must stay visible to the comparison of skeletons.
     let joins = matches!(c, '\u{2019}' | '\u{2010}' | '\u{2011}')
         || unicode_normalization::char::is_combining_mark(c);
     !is_cjk_char(c)

@@ -312,8 +312,8 @@ fn may_begin_chinese_verb(c: char) -> bool {
     )
 }
 
-/// The first letters of the English verbs of each length, one bit per letter. Two operations rule out
-/// nearly all words of a text.
+/// The first letters of the English verbs of each length, one bit per letter. Two operations rule
+/// out nearly all words of a text.
 const VERB_INITIALS: [u32; 10] = {
     let letters: [&[u8]; 10] = [
         b"", b"", b"", b"urtva", b"lcw", b"uas", b"ile", b"eut", b"a", b"",
@@ -485,7 +485,8 @@ pub(super) fn trailing_fillers(text: &str, tokens: &[TextToken]) -> usize {
     trailer.map_or(0, |trailer| trailer.chars().count())
 }
 
-/// Returns true for words before "skill" that describe a skill instead of naming it: "the right skill".
+/// Returns true for words before "skill" that describe a skill instead of naming it: "the right
+/// skill".
 pub(super) fn is_vague(word: &str) -> bool {
     const VAGUE_WORDS: [&str; 38] = [
         "right",
