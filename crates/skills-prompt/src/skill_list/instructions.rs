@@ -13,9 +13,9 @@ Paths begin with a short name, which stands for the root below.";
 const USAGE_INSTRUCTIONS: &str = "\
 - When the user names a skill (`$name` or in plain words), or the task is clearly what a description says, use that skill in this turn. \
 When several are named, use all of them. In later turns use a skill only when it is called for again.
-- Before anything else, read the whole file that the list names{read}, and do not leave the reading to somebody else. \
+- Before anything else, read the whole file that the list names{read}, and do not delegate reading it. \
 Paths in it are relative to the folder of that file.
-- Read only the references that the task needs. Run a script of the skill, or mend it, rather than writing it anew; start from its \
+- Read only the references that the task needs. Run a script of the skill, or fix it, rather than rewriting it; start from its \
 templates and assets where there are some.
 - If several skills fit, take the fewest that cover the task, and say which and in what order.
 - Keep the context small: sum up long files, do not follow references of references without need.
