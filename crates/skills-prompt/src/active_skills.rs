@@ -63,6 +63,7 @@ impl ActiveSkills {
         };
         self.skills
             .insert(directory.to_owned(), (digest, self.next_order));
+        // A counter and not a time, so that the order is the same in every run.
         self.next_order += 1;
         activation
     }
@@ -70,6 +71,8 @@ impl ActiveSkills {
     /// Returns the directories of the active skills, in the order of their injection.
     #[must_use]
     pub fn skills(&self) -> Vec<&Path> {
+        // The map is sorted by path, but restored texts must come in the order that the model has
+        // seen.
         let mut skills: Vec<(usize, &Path)> = self
             .skills
             .iter()

@@ -48,6 +48,7 @@ impl Budget {
     pub fn for_context_window(tokens: Option<usize>) -> Self {
         match tokens {
             Some(window) if window > 0 => {
+                // As in Codex: a window of which 2 % round to 0 still has a budget.
                 Self::WindowShare((window.saturating_mul(2) / 100).max(1))
             }
             _ => Self::Characters(8_000),
@@ -80,6 +81,7 @@ impl Budget {
     /// Returns the cost of an entry of this size with its line end.
     pub(crate) fn cost_of_size(self, size: TextSize) -> usize {
         match self {
+            // Rounded up per entry, so that the cost of an entry does not depend on its neighbors.
             Self::WindowShare(_) | Self::Tokens(_) => (size.bytes + 1).div_ceil(4),
             Self::Characters(_) => size.characters + 1,
         }

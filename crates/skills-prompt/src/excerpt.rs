@@ -40,6 +40,7 @@ pub(crate) fn excerpt(
         return (text, None);
     }
     let mut end = max_bytes;
+    // The limit can be inside of a character; slicing there would panic.
     while !text.is_char_boundary(end) {
         end -= 1;
     }
@@ -65,6 +66,7 @@ pub(crate) fn excerpt(
         .collect();
     let omitted = OmittedRange {
         first_line: first,
+        // Trailing empty lines are not worth reading, so the note does not count them.
         last_line: first + rest.trim_end().matches('\n').count(),
         bytes: rest.len(),
         headings,

@@ -93,6 +93,7 @@ impl ImplicitIndex {
             .entries()
             .iter()
             .enumerate()
+            // An index and not a reference, since the value owns its catalog.
             .map(|(index, entry)| (entry.directory().to_owned(), index))
             .collect();
         let symlinks = catalog.symlinks().iter().cloned().collect();
@@ -191,6 +192,7 @@ impl TurnInvocations {
     pub fn record(&mut self, uses: &[SkillUse<'_>]) -> Vec<ImplicitInvocation> {
         let new = uses
             .iter()
+            // By directory and not by name: two skills can have the same name.
             .filter(|skill_use| self.recorded.insert(skill_use.entry.directory().to_owned()));
         new.map(|skill_use| ImplicitInvocation {
             skill: skill_use.entry.name().to_string(),

@@ -146,6 +146,7 @@ impl<'a> InjectionBuilder<'a> {
                 )
             })
             .unwrap_or_default();
+        // A lenient manifest can have any name, and a directory any path.
         let (name, location) = (escape_line(self.name), escape_path(self.location));
         let text = format!(
             "<skill>\n<name>{name}</name>\n<path>{location}</path>\n{}{end}\n</skill>",
@@ -175,6 +176,7 @@ impl<'a> InjectionBuilder<'a> {
         // which the runtime writes, comes before them.
         let end = omitted.as_ref().map(format_headings).unwrap_or_default();
         let body = format!("{}{end}", end_line(kept, &end));
+        // The delimiters are on lines of their own, without empty lines of the skill between them.
         let body = body.trim_matches('\n');
         let (name, directory) = (escape_line(self.name), escape_path(self.directory));
         let resources = self.resource_list();
@@ -228,7 +230,8 @@ impl<'a> InjectionBuilder<'a> {
             ", whose headings stand at the end"
         };
         format!(
-            "{TRUNCATION_NOTE_PREFIX}: lines {first_line} to {last_line} ({bytes} bytes) are left out{headings_note}. Read them in {} before relying on it.]",
+            "{TRUNCATION_NOTE_PREFIX}: lines {first_line} to {last_line} ({bytes} bytes) are left \
+             out{headings_note}. Read them in {} before relying on it.]",
             escape_path(self.location)
         )
     }
@@ -299,7 +302,8 @@ fn is_reserved_tag(tag: &str) -> bool {
 pub fn already_active_notice(name: &str, directory: &str) -> Injection {
     let (name, directory) = (escape_line(name), escape_path(directory));
     let text = format!(
-        "The skill {name} ({directory}) is active already and has not changed; its instructions stand above.\n"
+        "The skill {name} ({directory}) is active already and has not changed; its instructions \
+         stand above.\n"
     );
     Injection {
         text,

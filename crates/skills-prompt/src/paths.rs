@@ -10,6 +10,7 @@ pub(crate) fn resolve_symlinks(links: &HashMap<PathBuf, PathBuf>, path: &Path) -
     // The limit of Linux (`MAXSYMLINKS`), so that a cycle ends.
     const MAX_LINKS: usize = 40;
     let mut path = path.to_owned();
+    // The usual case: no root contains a symlink.
     if links.is_empty() {
         return path;
     }

@@ -126,6 +126,7 @@ impl MissingRequirements {
         let mut servers = BTreeMap::new();
         for entry in entries {
             let skill = entry.name().as_str();
+            // `agents/openai.yaml` comes first, so that its description of a variable is kept.
             for tool in entry
                 .openai_metadata()
                 .map_or(&[][..], |metadata| &metadata.tools)
@@ -184,6 +185,7 @@ impl MissingRequirements {
 
     fn add_openclaw(&mut self, skill: &str, openclaw: &OpenClaw, host: &dyn HostProbe) {
         if !openclaw.os.is_empty() && !openclaw.os.iter().any(|os| os == host.platform()) {
+            // The names come from the skill, so they are escaped like any other text.
             let systems: Vec<String> = openclaw.os.iter().map(|os| escape_line(os)).collect();
             self.add_invalid(
                 skill,
@@ -278,6 +280,7 @@ impl MissingRequirements {
         installs: &[InstallSpec],
         host: &dyn HostProbe,
     ) {
+        // One of the alternatives is enough.
         if any_of.iter().any(|program| host.has_program(program)) {
             return;
         }
@@ -378,6 +381,7 @@ fn parse_server(tool: &ToolDependency) -> Result<MissingServer, String> {
             escape_line(locator)
         ));
     }
+    // The key is that of Codex. It has no name, since users install a server under any name.
     let key = format!("mcp__{transport}__{locator}");
     Ok(MissingServer {
         name: tool.value.clone(),

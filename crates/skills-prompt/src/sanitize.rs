@@ -113,6 +113,7 @@ pub(crate) fn strip_invisible(text: &str) -> (String, Option<char>) {
 /// Returns a path unchanged, so that a model can open it; a path that would forge a line or a tag
 /// is escaped like any other text.
 pub(crate) fn escape_path(path: &str) -> Cow<'_, str> {
+    // Line ends are invisible characters as well.
     if path.contains('<') || path.chars().any(is_invisible) {
         Cow::Owned(escape_line(path))
     } else {

@@ -41,6 +41,7 @@ pub fn script_tool_instructions(tool: &str, skills: &[SkillScripts<'_>]) -> Stri
     }
     let more = with_scripts().count() - lines.len();
     if more > 0 {
+        // A model that does not find a script in the list should not conclude that there is none.
         lines.push(format!(
             "({more} more skills have scripts; their instructions name them)"
         ));

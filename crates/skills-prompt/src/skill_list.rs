@@ -210,6 +210,7 @@ impl<'a> SkillListRenderer<'a> {
         let mut listed: Vec<&SkillSummary<'_>> =
             items.iter().filter(|item| item.mode.is_listed()).collect();
         if self.allocation == Allocation::Even {
+            // A ranked list keeps the order of the caller.
             listed.sort_by(|a, b| a.prompt_order(b));
         }
         let mut entries = Vec::with_capacity(listed.len());
@@ -250,6 +251,7 @@ impl<'a> SkillListRenderer<'a> {
         let limit = self.budget.limit();
         let plan = budget_plan::plan_budget(&entries, &meter, limit, self.allocation);
         let absolute = Layout::new(entries, plan, Vec::new(), 0, &meter);
+        // The other formats have no place for a table, and nothing can improve a complete list.
         if self.format != ListFormat::Codex
             || self.roots.is_empty()
             || absolute.truncated == 0 && absolute.included == items.len()
@@ -269,6 +271,7 @@ impl<'a> SkillListRenderer<'a> {
             ))
         };
         let table_cost = section_cost(Some(&aliases.table)).saturating_sub(section_cost(None));
+        // A table that uses up the budget would leave nothing for entries.
         if table_cost >= limit {
             return absolute;
         }
@@ -496,6 +499,7 @@ impl SkillList {
     /// [`UsageInstructions::Omit`].
     #[must_use]
     pub fn update_since(&self, previous: &Self) -> Option<String> {
+        // Usage instructions are not compared: the list is the same without them.
         if (&self.entries_text, &self.table, self.format)
             == (&previous.entries_text, &previous.table, previous.format)
         {

@@ -154,6 +154,7 @@ impl<'a> SkillSummary<'a> {
     /// Creates the summary of an entry of `catalog`, with its scope and root.
     #[must_use]
     pub fn from_entry(catalog: &'a Catalog, entry: &'a Entry) -> Self {
+        // Not copied on Unix, where paths have slashes already.
         let root = match catalog.root_of(entry).to_string_lossy() {
             Cow::Owned(root) => Cow::Owned(to_slash_path(root)),
             Cow::Borrowed(root) if cfg!(windows) => Cow::Owned(to_slash_path(root.to_owned())),
@@ -213,6 +214,7 @@ fn scope_rank(scope: Scope) -> u8 {
         Scope::System => 1,
         Scope::Admin => 2,
         Scope::Repo => 3,
+        // User scope comes last, with scopes that are added later.
         _ => 4,
     }
 }

@@ -130,6 +130,7 @@ pub(super) fn identify_program<'w>(words: &'w [ShellWord<'w>]) -> Option<Step<'w
     Some(match name {
         "cd" | "pushd" => Step::Program(Program::ChangeDirectory, operands(rest, &[], &[])),
         "source" | "." => Step::Program(Program::Runner, operands(rest, &[], &[])),
+        // Shell keywords precede a command like a wrapper does.
         "{" | "then" | "do" | "else" | "elif" | "if" | "while" | "until" | "!" | "coproc" => {
             Step::Wrapper {
                 skipped: 1,
@@ -251,12 +252,14 @@ fn skip_wrapper<'w>(
 }
 
 fn identify_runner<'w>(name: &str, rest: &'w [ShellWord<'w>]) -> Step<'w> {
+    // A shell without `-c` runs a file and is handled like any other runner.
     if SHELLS.contains(&name)
         && let Some(script) = shell_script(rest)
     {
         return Step::Program(Program::Shell(script), Vec::new());
     }
     let rest = match rest.split_first() {
+        // `deno run x.ts` and `bun run x.ts` have a subcommand, unlike `node x.js`.
         Some((word, rest)) if matches!(name, "deno" | "bun") && word.text == "run" => rest,
         _ => rest,
     };
@@ -381,6 +384,7 @@ pub(super) fn has_script_extension(path: &str) -> bool {
 }
 
 fn is_runner(name: &str) -> bool {
+    // `python3.12` and the like; a complete list would be out of date.
     let is_versioned_python = name.strip_prefix("python").is_some_and(|version| {
         !version.is_empty() && version.bytes().all(|b| b.is_ascii_digit() || b == b'.')
     });

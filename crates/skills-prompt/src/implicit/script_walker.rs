@@ -134,6 +134,7 @@ impl ScriptWalker {
             return;
         }
         let mut directory = self.directory.clone();
+        // The operands borrow from `words`, so the directory is tracked in a copy.
         let Some((program, arguments)) = self.resolve_program(words, &mut directory) else {
             return;
         };
@@ -154,6 +155,7 @@ impl ScriptWalker {
                 .chain(inputs)
                 .for_each(|word| self.add_use(UseKind::ReadDocument, word)),
             Program::File(word) => self.add_use(UseKind::RunScript, word),
+            // The only program that changes the directory of the commands after it.
             Program::ChangeDirectory => {
                 self.directory = self.changed_directory(arguments.first().copied());
                 return;
@@ -174,6 +176,7 @@ impl ScriptWalker {
         let mut words = words;
         // Ends because each step removes at least one word.
         loop {
+            // Assignments can also follow a wrapper: `env A=1 python3 x.py`.
             while let Some((word, rest)) = words.split_first()
                 && is_assignment(word)
             {
@@ -206,6 +209,7 @@ impl ScriptWalker {
     /// Returns the absolute path of a word; `None` if an expansion decides on it.
     fn resolve_path(&self, word: &ShellWord<'_>) -> Option<PathBuf> {
         let path = Path::new(word.text.as_ref());
+        // A wrong guess would record a skill that was not used.
         if word.has_expansion {
             return None;
         }

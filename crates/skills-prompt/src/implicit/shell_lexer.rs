@@ -118,6 +118,7 @@ impl<'a> Lexer<'a> {
     /// Returns the next token; `None` at the end.
     pub(super) fn next_token(&mut self) -> Result<Option<ShellToken<'a>>, UnterminatedQuote> {
         loop {
+            // A nested script interrupts the quotes that contain it; continue inside them.
             if self.is_quoted {
                 let token = self.lex_double_quoted().ok_or(UnterminatedQuote)?;
                 if token.is_some() {
@@ -154,6 +155,8 @@ impl<'a> Lexer<'a> {
                 b' ' | b'\t' | b'\r' | b'\n' | b'|' | b'&' | b';' | b'(' | b')' | b'<' | b'>'
             );
             if is_end && self.current_word.is_some() {
+                // `2>log` redirects a stream. In `2 >log` the space has ended the number, which is
+                // an argument then.
                 if matches!(b, b'<' | b'>') && self.is_fd_number() {
                     self.current_word = None;
                 } else if let Some(token) = self.finish_word() {
@@ -307,6 +310,7 @@ impl<'a> Lexer<'a> {
         self.current_word().has_expansion = true;
         let first = self.advance(1);
         if first == "`" {
+            // An escaped backtick, which only nesting needs, ends the script here. That is rare.
             let script = self.advance(self.rest.find('`')?);
             self.advance(1);
             self.current_word().push("$");
@@ -414,6 +418,7 @@ fn find_closing_parenthesis(text: &str) -> Option<usize> {
     for (index, c) in text.char_indices() {
         match (quote, c) {
             _ if escaped => escaped = false,
+            // In single quotes a backslash has no meaning.
             (None | Some('"'), '\\') => escaped = true,
             (Some(open), c) if open == c => quote = None,
             (None, '\'' | '"') => quote = Some(c),

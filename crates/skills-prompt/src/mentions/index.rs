@@ -100,6 +100,7 @@ impl MentionIndex {
         // Inactive skills are in the index as well, so that a mention can say why it has no effect.
         for (inactive, number) in catalog.inactive().iter().zip(0..) {
             let name = inactive.entry().name().as_str();
+            // Of several inactive skills with one name, the first one gives the reason.
             index.inactive.entry(name.to_owned()).or_insert(number);
             index
                 .inactive_by_spoken_name
@@ -177,6 +178,7 @@ impl MentionIndex {
             })
             .filter(|(score, _)| *score >= MIN_SIMILARITY)
             .collect();
+        // The iteration order of a hash map is random, so ties are sorted by name.
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
         scored.dedup_by_key(|(_, name)| *name);
         scored
@@ -251,12 +253,14 @@ impl MentionIndex {
             EntryRef::Active(number) => self.entry(number),
             EntryRef::Inactive(number) => self.inactive(number).entry(),
         };
+        // The path must be that of the `SKILL.md`, not of another file in the directory.
         (entry.location() == path).then_some(entry_ref)
     }
 
     /// Returns the resolution of a mention that can only mean this skill.
     pub(super) fn resolution(&self, number: u32) -> Resolution<'_> {
         let entry = self.entry(number);
+        // The user's mode is reported before a property of the skill, as it is easier to change.
         if self.disabled.contains(&number) {
             Resolution::Disabled(entry)
         } else if !entry.manifest().user_invocable() {

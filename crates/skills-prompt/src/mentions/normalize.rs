@@ -18,6 +18,7 @@ pub(super) fn normalize_name(name: &str) -> String {
             normalized.push(c);
         }
     };
+    // Nearly all names are ASCII and need no tables of Unicode.
     if name.is_ascii() {
         name.bytes()
             .for_each(|b| push(char::from(b.to_ascii_lowercase())));
@@ -30,6 +31,7 @@ pub(super) fn normalize_name(name: &str) -> String {
 /// Returns the skeleton of a name (UTS #39): two names with the same skeleton look alike. Invisible
 /// characters are ignored.
 pub(super) fn confusable_skeleton(name: &str) -> String {
+    // So that a name with an invisible character looks like the one without it.
     let visible: String = name
         .chars()
         .filter(|c| !skills_manifest::is_invisible(*c))

@@ -130,6 +130,7 @@ impl<'a> PhraseMatcher<'a, '_> {
     /// Matches `/name` or `@name` at the very start of the text.
     fn match_command(&mut self, sigil: char) {
         let start = self.tokens[0].end;
+        // A path in the middle of a text is not a command.
         if self.tokens[0].start != self.text.len() - self.text.trim_start().len() {
             return;
         }
@@ -139,6 +140,7 @@ impl<'a> PhraseMatcher<'a, '_> {
             word.trim_end_matches(['.', ',', ':', ';', '!', '?', '，', '。', '：', '！', '？']);
         // `@name` can be a decorator in pasted code, so it must be distinctive.
         let is_command = sigil == '/' || is_distinctive(&word.replace('_', "-"));
+        // A word that is much longer than every name need not be normalized.
         if word.is_empty() || word.len() > 2 * self.index.max_spoken_bytes() || !is_command {
             return;
         }
@@ -361,6 +363,7 @@ impl<'a> PhraseMatcher<'a, '_> {
         let end = (at + 1..limit)
             .find(|index| !self.may_continue_name(*index))
             .unwrap_or(limit);
+        // The longest name first, so that `pdf` does not match in `pdf tools`.
         (at + 1..=end).rev().find(|end| {
             let name = self.text_of(&(at..*end));
             name.len() <= 2 * self.index.max_spoken_bytes()
@@ -381,7 +384,10 @@ impl<'a> PhraseMatcher<'a, '_> {
     }
 
     fn is_wrapper(&self, index: usize) -> bool {
-        matches!(self.token_kind(index), Some(TokenKind::Punctuation(mark)) if vocabulary::is_wrapper(mark))
+        match self.token_kind(index) {
+            Some(TokenKind::Punctuation(mark)) => vocabulary::is_wrapper(mark),
+            _ => false,
+        }
     }
 
     /// Returns true if a name can end before this token. It cannot if the text continues as the
@@ -435,6 +441,8 @@ impl<'a> PhraseMatcher<'a, '_> {
         {
             return;
         }
+        // A confusable name is never selected: it may come from a text that the user
+        // pasted.
         let resolution = match self.index.with_skeleton(name) {
             [number] => {
                 Resolution::Suggested(self.index.entry(*number), SuggestionReason::Confusable)
@@ -522,6 +530,7 @@ impl<'a> PhraseMatcher<'a, '_> {
             }
             (resolution, _) => resolution,
         };
+        // A suggestion has the lowest confidence, however clear its name is.
         let confidence = if matches!(resolution, Resolution::Suggested(..)) {
             Confidence::Low
         } else {

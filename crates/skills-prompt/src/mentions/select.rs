@@ -62,6 +62,8 @@ impl<'a> Selection<'a, '_> {
             .options
             .resolve_path(path)
             .map_or(Resolution::Unknown, |path| self.index.resolve_path(&path));
+        // Also with a wrong path: falling back to the name could select a different skill than the
+        // user clicked on.
         self.reserved_names.insert(name.to_owned());
         self.select(resolution.selected());
         self.mentions.all.push(Mention {
@@ -113,6 +115,7 @@ impl<'a> Selection<'a, '_> {
 
     fn link_mention(&self, input: usize, sigil: &SigilName<'_>) -> Option<Mention<'a>> {
         let path = sigil.path?;
+        // Links to apps and plugins use the same syntax, so they are not unknown skills.
         if NON_SKILL_SCHEMES.iter().any(|kind| path.starts_with(kind)) {
             return None;
         }
@@ -197,10 +200,12 @@ impl<'a> Selection<'a, '_> {
                 .index
                 .inactive_with_name(name)
                 .map_or(Resolution::Unknown, Resolution::Inactive),
+            // The client cannot tell which of the two is meant, and a skill can choose any name.
             [number] if self.options.connectors.contains(&name.to_ascii_lowercase()) => {
                 Resolution::ConnectorConflict(self.index.entry(*number))
             }
             [number] => self.index.resolution(*number),
+            // A link has already selected one of them.
             _ if self.selected_names.contains(name) => Resolution::Superseded,
             several => {
                 // Skills that cannot be selected cause no ambiguity.

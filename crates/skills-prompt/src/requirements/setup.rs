@@ -114,6 +114,7 @@ impl RequirementSession {
             .iter()
             .filter(|variable| variable.is_required && !self.secrets.contains_key(&variable.name))
         {
+            // Marked before the answer is known, so that a user who declines is not asked again.
             if !self.asked.insert(format!("env_var__{}", variable.name)) {
                 continue;
             }
@@ -143,6 +144,7 @@ impl RequirementSession {
         missing: &MissingRequirements,
         answer: Option<&str>,
     ) -> PromptResponse {
+        // A terminal adds a line end to the answer.
         let answer = answer.map(str::trim).filter(|answer| !answer.is_empty());
         match answer {
             Some(answer) if prompt.is_secret => {
@@ -158,6 +160,7 @@ impl RequirementSession {
                 PromptResponse::Stored
             }
             Some(INSTALL_OPTION) => {
+                // Only the servers of this prompt: the user has not agreed to others.
                 let is_asked = |server: &&MissingServer| prompt.servers.contains(&server.key);
                 PromptResponse::Install(missing.servers.iter().filter(is_asked).cloned().collect())
             }
@@ -192,6 +195,7 @@ impl Secret {
 
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A derived `Debug` would write the secret into logs.
         f.write_str("Secret(…)")
     }
 }
@@ -228,6 +232,7 @@ fn server_prompt(servers: &[&MissingServer], turn: &str) -> SetupPrompt {
         .iter()
         .map(|server| escape_line(&server.name))
         .collect();
+    // Sorted, so that the question does not depend on the order of the skills.
     names.sort();
     let detail = |server: &&MissingServer| {
         format!(
@@ -242,7 +247,8 @@ fn server_prompt(servers: &[&MissingServer], turn: &str) -> SetupPrompt {
         id: "skill_mcp_dependency_install".to_owned(),
         header: "Install MCP servers?".to_owned(),
         text: format!(
-            "The following MCP servers are required by the selected skills but are not installed yet: {}. Install them now?",
+            "The following MCP servers are required by the selected skills but are not installed \
+             yet: {}. Install them now?",
             names.join(", ")
         ),
         details: servers.iter().map(detail).collect(),
@@ -274,6 +280,7 @@ pub fn resolve_requirements(
                 .cloned()
                 .collect()
         } else {
+            // A secret is asked for even with `AssumeYes`: nothing else can provide its value.
             let answer = prompter.ask(&prompt);
             match session.record_response(&prompt, missing, answer.as_deref()) {
                 PromptResponse::Install(servers) => servers,

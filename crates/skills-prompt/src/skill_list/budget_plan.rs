@@ -19,6 +19,7 @@ pub(crate) fn plan_budget(
     allocation: Allocation,
 ) -> BudgetPlan {
     let is_pinned = |entry: &&ListEntry<'_>| entry.mode == ListingMode::Pinned;
+    // Without pinned skills the two lists below need not be built.
     if !entries.iter().any(|entry| is_pinned(&entry)) {
         return plan_entries(
             &entries.iter().collect::<Vec<_>>(),
@@ -120,6 +121,7 @@ fn allocate_evenly(
         // A tokenizer would have to count the whole entry again for each character, so the rest
         // goes to the first entries.
         for (index, entry) in entries.iter().enumerate() {
+            // A tokenizer may count fewer tokens for a longer text; never show less than before.
             let more = max_chars_within(entry, meter, costs[index] + rest).max(shown[index]);
             let cost = entry.cost(more, meter);
             if cost <= costs[index] + rest {
@@ -136,6 +138,7 @@ fn allocate_evenly(
         let mut changed = false;
         for &index in &incomplete {
             let cost = entries[index].cost(shown[index] + 1, meter);
+            // A character can cost several bytes, or nothing if it fits into a started token.
             let step = cost - costs[index];
             if step <= rest {
                 rest -= step;

@@ -70,6 +70,7 @@ impl<'a> ListEntry<'a> {
         } else {
             TextSize::from_text(&description).characters
         };
+        // The path is not put on one line here: `entry_path` keeps it exact where that is safe.
         let location = Cow::Borrowed(&*item.location);
         let name_size = format.template().size() + format.escaped_size(&name);
         let bare_size = name_size + path_size(&location, format);

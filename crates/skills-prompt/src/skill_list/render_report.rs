@@ -78,6 +78,7 @@ impl RenderReport {
     /// Returns the average number of omitted characters per skill, rounded up.
     #[must_use]
     pub fn average_truncation(&self) -> usize {
+        // An empty list has an average of 0.
         self.truncated_characters.div_ceil(self.total.max(1))
     }
 

@@ -26,6 +26,7 @@ pub(crate) fn assign_aliases<'a>(
     entries: &[ListEntry<'a>],
     roots: &[&str],
 ) -> Option<RootAliases<'a>> {
+    // Counted over all items, so that the alias of a root does not depend on the budget.
     let per_version = skills_per_version(items);
     let used: HashSet<&str> = items
         .iter()
@@ -85,6 +86,7 @@ fn parse_plugin_root(root: &str) -> Option<PluginRoot<'_>> {
     let start = root.find(PLUGIN_CACHE)? + PLUGIN_CACHE.len();
     let mut parts = root[start..].split('/');
     let (marketplace, plugin, version) = (parts.next()?, parts.next()?, parts.next()?);
+    // An empty component is not a marketplace, a plugin or a version.
     if [marketplace, plugin, version].contains(&"") {
         return None;
     }

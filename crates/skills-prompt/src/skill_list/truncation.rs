@@ -100,6 +100,7 @@ fn split_sentences(text: &str) -> Vec<&str> {
     while let Some((index, c)) = characters.next() {
         let is_end = match c {
             '。' | '！' | '？' | '；' => true,
+            // In `1.5` and `file.md` no space follows.
             '.' | '!' | '?' | ';' => {
                 characters.peek().is_none_or(|(_, next)| *next == ' ')
                     && !is_abbreviation(&text[start..index])
@@ -133,6 +134,7 @@ fn is_abbreviation(before: &str) -> bool {
 /// Returns true if a sentence may say when not to use a skill. A false positive only changes which
 /// sentences are kept first.
 fn is_exclusion(sentence: &str) -> bool {
+    // Word processors write a typographic apostrophe in "don’t".
     let lower = sentence.to_lowercase().replace('\u{2019}', "'");
     let words = [
         "not",

@@ -75,6 +75,7 @@ impl<'a> PhraseMatcher<'a, '_> {
 
     /// Resolves a name that equals, after normalization, that of a skill; `None` if there is none.
     pub(super) fn resolve_name(&self, name: &str) -> Option<Resolution<'a>> {
+        // Full-width characters have three bytes for one of the normalized name.
         if name.is_empty() || name.len() > 3 * self.index.max_spoken_bytes() {
             return None;
         }

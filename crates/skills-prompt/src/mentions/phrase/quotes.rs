@@ -42,6 +42,7 @@ impl Quotes {
                 continue;
             };
             enclosing[at + 1..close].fill(Some((at, close)));
+            // An unclosed quotation reaches to the end, where no closing mark has to be skipped.
             at = if close == tokens.len() {
                 close
             } else {

@@ -120,6 +120,8 @@ fn tokenize_line(line: &str, offset: usize, tokens: &mut Vec<TextToken>) {
             at += 1;
             continue;
         }
+        // In UTF-8 the first byte of all these characters is at least 0xE3, which rules out most
+        // text.
         if b >= 0xE3
             && let Some(c) = line[at..].chars().next()
             && let Some(kind) = cjk_kind(c)
