@@ -39,6 +39,9 @@ pub struct ActiveSkills {
 }
 
 /// The result of [`ActiveSkills::activate`]: whether the text of the skill must be injected.
+///
+/// For [`AlreadyActive`](Self::AlreadyActive) the response to a model is
+/// [`already_active_notice`](crate::already_active_notice).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Activation {
     /// The skill was not active; its text must be injected.

@@ -14,6 +14,9 @@ use crate::paths::resolve_symlinks;
 use script_walker::ScriptWalker;
 
 /// A command that a model passes to a shell tool, as an argument of [`ImplicitIndex::detect`].
+///
+/// Use [`Argv`](Self::Argv) only for a command that is run without a shell; `bash -c` inside of it
+/// is followed.
 #[derive(Debug, Clone, Copy)]
 pub enum CommandLine<'a> {
     /// A script for a POSIX shell.
@@ -23,6 +26,8 @@ pub enum CommandLine<'a> {
 }
 
 /// How a command uses a skill: it reads the instructions or runs a script.
+///
+/// Reading other files of a skill is not a use, as in Codex.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum UseKind {
@@ -33,6 +38,8 @@ pub enum UseKind {
 }
 
 /// One use of a skill by a command, as [`ImplicitIndex::detect`] finds it.
+///
+/// It borrows the entry from the index; [`TurnInvocations::record`] turns it into owned data.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SkillUse<'a> {
@@ -172,6 +179,8 @@ pub struct TurnInvocations {
 }
 
 /// An implicit invocation of a skill, as owned data for a record.
+///
+/// A host application writes it to its log or telemetry; it contains no text of the command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ImplicitInvocation {

@@ -65,6 +65,9 @@ pub struct InjectionBuilder<'a> {
 }
 
 /// The rendered text of a skill, and what had to be removed from it.
+///
+/// Show a warning to the user if something was removed: invisible characters in a skill may hide
+/// instructions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Injection {

@@ -16,6 +16,9 @@ pub use index::MentionIndex;
 pub use mention::{Confidence, Mention, MentionKind, Resolution, SuggestionReason};
 
 /// A part of user input, as an argument of [`MentionIndex::find`].
+///
+/// The texts of a message and the selections of its user interface are passed together, because a
+/// selection settles what its name means in the texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UserInput<'a> {
@@ -115,6 +118,9 @@ impl MentionOptions {
 }
 
 /// The mentions in user input, and the skills that they select.
+///
+/// [`selected`](Self::selected) is what a session should activate; [`all`](Self::all) explains each
+/// mention, including suggestions that need a question to the user.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Mentions<'a> {

@@ -17,8 +17,8 @@ pub use setup::{
 /// Reports what is available on the host and in the configuration of the client.
 ///
 /// The host application implements it, since this crate accesses neither the disk nor the
-/// environment. Each method is called once per requirement and may be called for names that a
-/// skill made up.
+/// environment itself. Methods may be called several times for a name, and with any name that a
+/// skill declares.
 pub trait HostProbe {
     /// Returns true if an MCP server with this [key](MissingServer::key) is installed, under any
     /// name.
@@ -62,6 +62,9 @@ pub struct MissingRequirements {
 }
 
 /// An MCP server that skills require and that is not installed.
+///
+/// Two skills that declare the same transport and locator require one server, whatever names they
+/// use for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MissingServer {
@@ -78,6 +81,9 @@ pub struct MissingServer {
 }
 
 /// An environment variable that skills use and that is not set.
+///
+/// Only variables that [`HostProbe::may_set_variable`] allows are collected; the others are invalid
+/// requirements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MissingVariable {
@@ -92,6 +98,8 @@ pub struct MissingVariable {
 }
 
 /// A program that skills require and that is not installed.
+///
+/// The crate only reports the ways to install it; running one is up to the user.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct MissingProgram {
@@ -107,6 +115,9 @@ pub struct MissingProgram {
 impl Eq for MissingProgram {}
 
 /// A requirement that is invalid or cannot be met on this host.
+///
+/// Such a requirement is reported and never asked for, since a question about it could mislead the
+/// user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InvalidRequirement {

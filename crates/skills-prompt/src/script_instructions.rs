@@ -9,6 +9,8 @@ const MAX_SCRIPTS: usize = 20;
 
 /// A skill with the scripts that the tool can run, as an argument of
 /// [`script_tool_instructions`].
+///
+/// Names are put on one line and escaped.
 #[derive(Debug, Clone, Copy)]
 pub struct SkillScripts<'a> {
     /// The name of the skill.

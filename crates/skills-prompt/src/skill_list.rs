@@ -56,6 +56,8 @@ pub struct SkillListRenderer<'a> {
 }
 
 /// How the budget for descriptions is divided, and the order of the list.
+///
+/// Pinned skills are planned before all others in both cases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Allocation {

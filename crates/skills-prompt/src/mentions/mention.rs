@@ -6,6 +6,8 @@ use std::ops::Range;
 use skills_discovery::{Entry, InactiveEntry, InactiveReason};
 
 /// A mention of a skill in user input, with its resolution.
+///
+/// Mentions that select nothing are included, so that a client can show the user why.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Mention<'a> {
@@ -24,6 +26,9 @@ pub struct Mention<'a> {
 }
 
 /// The syntax of a mention.
+///
+/// The kind decides how a mention is resolved: structured input and links by path, the others by
+/// name. It also bounds the confidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MentionKind {
@@ -40,6 +45,9 @@ pub enum MentionKind {
 }
 
 /// How likely it is that the user wants a skill to be used, in ascending order.
+///
+/// [`MentionOptions::phrases`](crate::MentionOptions::phrases) sets the minimum at which a phrase
+/// selects its skill; below it the skill is only suggested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Confidence {
     /// The text may be about something else.

@@ -106,6 +106,7 @@ impl<'a> PhraseMatcher<'a, '_> {
             self.match_command(mark);
         }
         while at < self.tokens.len() {
+            // A verb inside of a name that was matched must not begin a second phrase.
             at = match match_verb(self.text, self.tokens, at) {
                 Some((verb, next)) => self
                     .match_verb(VerbMatch { verb, position: at }, next)
@@ -207,6 +208,7 @@ impl<'a> PhraseMatcher<'a, '_> {
         let next = *self
             .skill_words
             .get(self.skill_words.partition_point(|skill| *skill < at))?;
+        // Further away the word belongs to another phrase; the bound also keeps the search linear.
         if next >= at + MAX_SKILL_WORD_DISTANCE {
             return None;
         }
@@ -354,6 +356,7 @@ impl<'a> PhraseMatcher<'a, '_> {
         {
             return None;
         }
+        // Each Chinese character is a token of its own.
         let max_tokens = if matches!(first.kind, TokenKind::Cjk(_)) {
             MAX_SKILL_WORD_DISTANCE
         } else {

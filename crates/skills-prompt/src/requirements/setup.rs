@@ -33,6 +33,9 @@ pub struct RequirementSession {
 
 /// A secret value, such as an API token. `Debug` is redacted.
 ///
+/// It is not zeroed when dropped; keep it in a [`RequirementSession`] and pass it only to the
+/// program that needs it.
+///
 /// ```
 /// use skills_prompt::Secret;
 ///
@@ -44,6 +47,9 @@ pub struct RequirementSession {
 pub struct Secret(String);
 
 /// A question to the user about unmet requirements: one variable, or all MCP servers.
+///
+/// A client shows [`text`](Self::text), [`details`](Self::details) and [`options`](Self::options);
+/// names in them are escaped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SetupPrompt {
@@ -67,6 +73,8 @@ pub struct SetupPrompt {
 }
 
 /// The result of recording the answer to a [`SetupPrompt`].
+///
+/// [`resolve_requirements`] handles it; only a host application with a dialog of its own needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PromptResponse {
@@ -79,6 +87,8 @@ pub enum PromptResponse {
 }
 
 /// Whether the user is asked before MCP servers are installed.
+///
+/// The default asks. The policy belongs to the user and must not come from a skill or project.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum PromptPolicy {
     /// The user is asked.
@@ -90,6 +100,9 @@ pub enum PromptPolicy {
 }
 
 /// Asks the user and installs MCP servers; implemented by the host application.
+///
+/// Both methods may block. They are called on the thread of [`resolve_requirements`], one at a
+/// time.
 pub trait Prompter {
     /// Asks the user, and returns the chosen option or the typed text; `None` without an answer,
     /// which declines.

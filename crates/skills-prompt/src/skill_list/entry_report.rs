@@ -2,6 +2,8 @@
 
 /// The inclusion and cost of one skill, as returned by
 /// [`SkillListRenderer::explain`](crate::SkillListRenderer::explain).
+///
+/// The costs of all entries add up to the cost of the list, apart from a table of root aliases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EntryReport {
@@ -16,6 +18,8 @@ pub struct EntryReport {
 }
 
 /// How much of an entry is shown.
+///
+/// Lengths are in characters of the sanitized description: one line, without invisible characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Inclusion {

@@ -44,6 +44,8 @@ pub struct RenderReport {
 }
 
 /// An invisible character that was removed from an entry, which may have hidden text from readers.
+///
+/// A user should check the `SKILL.md` of that skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RemovedCharacter {

@@ -1,6 +1,9 @@
 //! Truncates a description to whole sentences.
 
 /// How a description that does not fit is truncated.
+///
+/// In both cases the budget decides how many characters are granted. A description of more than
+/// 1,024 characters is truncated even if it fits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Truncation {

@@ -274,6 +274,7 @@ const CONTINUATIONS: &[&str] = &[
 
 fn contains_negation(text: &str) -> bool {
     let mut text = text.to_owned();
+    // 能不能 contains 不 but asks politely, 特别 contains 别 but means "especially".
     for harmless in NEGATION_EXCEPTIONS {
         text = text.replace(harmless, "");
     }
@@ -320,6 +321,7 @@ pub(super) fn check_before(text: &str, clause: &str) -> Option<SuggestionReason>
     } else if contains_negation(text) && !negation_ended {
         Some(SuggestionReason::Negated)
     } else if contains_any(text, CONDITIONS) {
+        // 「如果下雨，用 X」: the condition of an earlier clause holds for the request.
         Some(SuggestionReason::Conditional)
     } else if contains_any(text, REPORTING_VERBS) {
         Some(SuggestionReason::Quoted)
@@ -349,12 +351,14 @@ pub(super) fn check_request(
                 None
             };
         }
+        // Openers are chained: 麻烦你 and 帮我 in 「麻烦你帮我用 X」.
         let Some(opener) = OPENERS.iter().find(|opener| rest.starts_with(**opener)) else {
             break;
         };
         is_polite |= POLITE_OPENERS.iter().any(|polite| opener.contains(polite));
         rest = &rest[opener.len()..];
     }
+    // Mixed text such as "please 用 X".
     if rest.is_ascii() && matches!(rest.to_ascii_lowercase().as_str(), "please" | "ok") {
         return None;
     }

@@ -85,6 +85,7 @@ impl MentionContext<'_> {
 
     /// Splits the tokens around the phrase at the ends of sentences and clauses.
     fn surroundings(&self) -> Surroundings<'_> {
+        // Bounded, or a long text without periods would take quadratic time.
         let start = self.verb_position.saturating_sub(MAX_CONTEXT_TOKENS);
         let sentence_start = (start..self.verb_position)
             .rev()
@@ -179,6 +180,7 @@ impl MentionContext<'_> {
             .get(end)
             .filter(|token| token.kind == TokenKind::Punctuation('\n'))
             .and_then(|_| self.tokens.get(end + 1))?;
+        // The first word is enough: these words hardly ever begin an independent sentence.
         let word = lowercase_plain(&self.text[token.start..token.end]);
         matches!(
             word.as_str(),
@@ -216,6 +218,7 @@ impl MentionContext<'_> {
             {
                 english::check_after(&self.lowercase_words(tail))
             }
+            // Any other mark, such as a slash, makes the name a part of something else.
             Some(_) => Some(SuggestionReason::CommonWord),
         }
     }

@@ -12,6 +12,7 @@ use word_lists::{
 };
 
 fn is_negation(word: &str) -> bool {
+    // Any contraction negates: isn't, won't, shouldn't.
     NEGATION_WORDS.contains(&word) || word.ends_with("n't")
 }
 
@@ -99,6 +100,7 @@ pub(super) fn check_request(
         Verb::Preposition => {
             // A task comes first: "review this with …", but not "read about using …".
             let modifies_task = words.last().is_none_or(|last| {
+                // "reviewed with X" reports what was done.
                 !PREPOSITIONS.contains(last) && !last.ends_with("ed") && *last != "do"
             });
             task_form(&words).filter(|_| modifies_task)
@@ -167,6 +169,7 @@ fn without_openers<'w>(words: impl Iterator<Item = &'w str>) -> String {
 fn task_form(words: &[&str]) -> Option<&'static str> {
     let task = words
         .iter()
+        // A verb further on belongs to another part of the sentence.
         .take(8)
         .position(|word| TASK_VERBS.contains(word))?;
     let is_plain = |word: &&str| {
@@ -191,6 +194,7 @@ fn form_after_task(words: &[&str]) -> Option<&'static str> {
         .iter()
         .rposition(|word| matches!(*word, "and" | "then"))?;
     request_form(&words[and..]).filter(|request| request.is_empty())?;
+    // "Ask me and use …" waits for an answer; "tell me how to read and use …" asks for a text.
     let is_direct = |word: &&str| {
         !matches!(
             *word,
@@ -214,6 +218,7 @@ fn form_after_task(words: &[&str]) -> Option<&'static str> {
 
 /// Returns true if the words after a leading "using X" are a task.
 pub(super) fn is_task(words: &[String]) -> bool {
+    // Without a comma the words belong to the name: "using X tests".
     if words.first().is_none_or(|word| word != ",") {
         return false;
     }
@@ -235,6 +240,7 @@ fn strip_list_marker(words: &[String]) -> &[String] {
     match words {
         [first, rest @ ..] if matches!(first.as_str(), "-" | "*" | "•" | "+") => rest,
         [number, dot, rest @ ..]
+            // `2.` and `2)`; the tokenizer separates number and mark.
             if matches!(dot.as_str(), "." | ")") && number.bytes().all(|b| b.is_ascii_digit()) =>
         {
             rest
@@ -246,6 +252,7 @@ fn strip_list_marker(words: &[String]) -> &[String] {
 /// Returns why words are not a request.
 fn classify_reason(words: &[&str], sentence: Sentence) -> SuggestionReason {
     let has = |list: &[&str]| words.iter().any(|word| list.contains(word));
+    // "instead of X" negates although neither word does by itself.
     let is_instead = words
         .windows(2)
         .any(|pair| matches!(pair, ["instead", "of"] | ["rather", "than"]));
@@ -270,6 +277,7 @@ pub(super) fn check_after_name(
     words: &[String],
     skill_word: SkillWord,
 ) -> Option<SuggestionReason> {
+    // After a name alone fewer words are allowed, since "use X in Y" may talk about an ordinary X.
     let allowed = match skill_word {
         SkillWord::Present => CONTINUATIONS,
         SkillWord::Absent => NAME_CONTINUATIONS,

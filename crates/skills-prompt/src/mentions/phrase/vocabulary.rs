@@ -136,6 +136,7 @@ pub(super) fn match_verb(text: &str, tokens: &[TextToken], at: usize) -> Option<
             let verb = if word.is_ascii() {
                 english_verb(word)
             } else {
+                // An invisible character inside of a verb must not hide the phrase from the rules.
                 english_verb(&lowercase_plain(word))
             };
             Some((verb?, at + 1))
@@ -170,7 +171,9 @@ fn is_whole_verb(text: &str, start: usize, verb: &str) -> bool {
         }
         "按" => !is_any_of(after, "钮鈕键鍵下"),
         "以" => !is_any_of(after, "及后前便免为為上下外内来") && !is_any_of(before, "可所难足"),
+        // 通过了 and 通过测试 mean "passed".
         "通过" => !is_any_of(after, "了测"),
+        // 应用程序 is an application, not the verb.
         "应用" | "應用" => !is_any_of(after, "程里的商"),
         "启用" | "啟用" | "使用" | "运行" | "加载" => !is_any_of(after, "者了过"),
         _ => true,
@@ -241,6 +244,7 @@ fn has_verb(line: &str) -> bool {
             .unwrap_or(bytes.len() - at);
         if length == 0 {
             if bytes[at] >= 0x80 {
+                // From here on words are not separated by spaces; search for characters instead.
                 return line[at..]
                     .chars()
                     .any(|c| may_begin_chinese_verb(c) || c == '技')
@@ -253,6 +257,7 @@ fn has_verb(line: &str) -> bool {
         let is_edged = [bytes[at], bytes[at + length - 1]]
             .iter()
             .any(|b| matches!(b, b'\'' | b'-' | b'_'));
+        // Emphasis such as `_use_` is a part of the word here, unlike in the tokenizer.
         if may_be_verb(word) || is_edged && has_trailing_mark(word) {
             return true;
         }
@@ -347,6 +352,7 @@ fn english_verb(word: &str) -> Option<Verb> {
 }
 
 fn lookup_verb(word: &str) -> Option<Verb> {
+    // On the stack, as this runs for many words of a message; no verb is longer.
     let mut lower = [0; 9];
     let lower = lower.get_mut(..word.len())?;
     lower.copy_from_slice(word.as_bytes());
