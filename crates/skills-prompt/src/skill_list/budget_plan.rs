@@ -100,7 +100,7 @@ fn allocate_evenly(
     meter: &CostMeter<'_>,
     rest: usize,
 ) -> Vec<usize> {
-    // The first rounds give a character to everyone, so they are computed at once.
+    // The first rounds give a character to every entry, so they are computed at once.
     let level = max_common_chars(entries, bare, meter, rest);
     let mut shown: Vec<usize> = entries
         .iter()
