@@ -1,10 +1,10 @@
-//! Finding mentions in a message of 4 KiB, and skills in a command of 4 KiB, against 10,000 skills;
-//! beside the floor: looking each word of the message up in a set of 10,000 names.
+//! Finding mentions in a message of 4 KiB, and skills in a command of 4 KiB, among 10,000 skills.
+//! The floor looks each word of the message up in a set of 10,000 names.
 
 #![expect(
     clippy::unwrap_used,
     clippy::disallowed_methods,
-    reason = "a bench makes its own files and fails by panicking"
+    reason = "a benchmark creates its own files and fails by panicking"
 )]
 
 use std::collections::HashSet;
@@ -44,7 +44,7 @@ fn main() {
     divan::main();
 }
 
-/// Prose about work, with a mention of each kind.
+/// Returns a message of `BYTES` bytes that starts with `mentions`.
 fn message(prose: &str, mentions: &str) -> String {
     let mut text = mentions.to_owned();
     while text.len() < BYTES {
@@ -79,7 +79,7 @@ fn sigils(bencher: Bencher<'_, '_>) {
 }
 
 #[divan::bench]
-fn words(bencher: Bencher<'_, '_>) {
+fn phrases(bencher: Bencher<'_, '_>) {
     find(
         bencher,
         &message(ENGLISH, "Use the skill-00042 skill and $skill-09999. "),
@@ -88,7 +88,7 @@ fn words(bencher: Bencher<'_, '_>) {
 }
 
 #[divan::bench]
-fn chinese(bencher: Bencher<'_, '_>) {
+fn chinese_phrases(bencher: Bencher<'_, '_>) {
     find(
         bencher,
         &message(CHINESE, "用 skill-00042 技能。"),
@@ -97,7 +97,7 @@ fn chinese(bencher: Bencher<'_, '_>) {
 }
 
 #[divan::bench]
-fn command(bencher: Bencher<'_, '_>) {
+fn implicit_use(bencher: Bencher<'_, '_>) {
     let index = ImplicitIndex::new(Arc::clone(&TREE.1));
     let root = TREE.0.path().canonicalize().unwrap();
     let mut text = format!(

@@ -1,11 +1,11 @@
-//! Rendering 1,000 and 10,000 skills, beside the floor: joining all their texts without a budget.
+//! Rendering 1,000 and 10,000 skills. The floor joins all texts without a budget.
 
 use divan::{Bencher, black_box};
 use skills_discovery::Scope;
 use skills_prompt::{Budget, SkillList, SkillListRenderer, SkillSummary, Truncation};
 
 const SIZES: [usize; 2] = [1_000, 10_000];
-const ROOT: &str = "/home/somebody/project/.agents/skills";
+const ROOT: &str = "/home/username/project/.agents/skills";
 
 fn main() {
     divan::main();
@@ -31,27 +31,27 @@ fn eight_thousand_characters(bencher: Bencher<'_, '_>, skills: usize) {
     bencher.bench_local(|| SkillList::render(black_box(&items), Budget::Characters(8_000)));
 }
 
-/// The same, with aliases of roots as an alternative.
+/// The same, with root aliases as an alternative.
 #[divan::bench(args = SIZES)]
 fn with_aliases(bencher: Bencher<'_, '_>, skills: usize) {
     let items = items(skills);
-    let rendering = SkillListRenderer::new(Budget::Characters(8_000)).roots([ROOT]);
-    bencher.bench_local(|| rendering.render(black_box(&items)));
+    let renderer = SkillListRenderer::new(Budget::Characters(8_000)).roots([ROOT]);
+    bencher.bench_local(|| renderer.render(black_box(&items)));
 }
 
 /// All names fit, and half of each description.
 #[divan::bench(args = SIZES)]
-fn shortened(bencher: Bencher<'_, '_>, skills: usize) {
+fn truncated(bencher: Bencher<'_, '_>, skills: usize) {
     let items = items(skills);
     bencher.bench_local(|| SkillList::render(black_box(&items), Budget::Tokens(skills * 35)));
 }
 
 #[divan::bench(args = SIZES)]
-fn shortened_by_sentences(bencher: Bencher<'_, '_>, skills: usize) {
+fn truncated_to_sentences(bencher: Bencher<'_, '_>, skills: usize) {
     let items = items(skills);
-    let rendering =
+    let renderer =
         SkillListRenderer::new(Budget::Tokens(skills * 35)).truncation(Truncation::Sentences);
-    bencher.bench_local(|| rendering.render(black_box(&items)));
+    bencher.bench_local(|| renderer.render(black_box(&items)));
 }
 
 #[divan::bench(args = SIZES)]

@@ -1,22 +1,37 @@
-//! How much room the catalogue may take.
+//! The token or character budget of the skill list.
 
-/// How much room the entries of a catalogue may take; the fixed text around them does not count.
+/// The budget of the entries of a skill list, in tokens or characters.
+///
+/// It limits the entries and the table of root aliases. Headings, introduction and usage
+/// instructions do not count, so the whole section is longer than the budget.
+///
+/// ```
+/// use skills_prompt::Budget;
+///
+/// let budget = Budget::for_context_window(Some(200_000));
+/// assert_eq!((budget.limit(), budget.unit()), (4_000, "tokens"));
+/// // Four bytes count as one token, and each entry has a line end.
+/// assert_eq!(budget.cost("- a: (file: /a)"), 4);
+/// assert_eq!(Budget::Characters(100).cost("- a: (file: /a)"), 16);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Budget {
-    /// Tokens, which are 2 % of a context window; counted as [`Tokens`](Self::Tokens) are.
+    /// Tokens that are 2 % of a context window, counted like [`Tokens`](Self::Tokens). Warnings
+    /// mention the share.
     WindowShare(usize),
-    /// Tokens, at four UTF-8 bytes each, rounded up for every entry; or as a [`Tokenizer`] counts.
+    /// Tokens: four UTF-8 bytes each, rounded up per entry, or as counted by a [`Tokenizer`].
     Tokens(usize),
-    /// Unicode characters.
+    /// Unicode scalar values; a tokenizer has no effect.
     Characters(usize),
 }
 
-/// Counts the tokens of a text as a model's own tokenizer does; any `Fn(&str) -> usize` is one.
+/// Counts the tokens of a text like the tokenizer of a model does.
 ///
-/// It is asked about each entry by itself, its line end included. The more it counts for a longer
-/// text, the better the budget is used.
+/// Every `Fn(&str) -> usize` implements it. It is called with one entry at a time, including its
+/// line end, and several times per entry. The planner searches by bisection, so it uses the budget
+/// best if a longer text never has fewer tokens; the budget is never exceeded.
 pub trait Tokenizer {
-    /// Returns how many tokens `text` has.
+    /// Returns the number of tokens of `text`.
     fn count(&self, text: &str) -> usize;
 }
 
@@ -27,19 +42,20 @@ impl<F: Fn(&str) -> usize> Tokenizer for F {
 }
 
 impl Budget {
-    /// Returns Codex's budget: 2 % of the context window, at least one token; 8,000 characters when
-    /// the window is unknown or 0.
+    /// Returns the budget of Codex: 2 % of a context window of `tokens`, but at least one token;
+    /// 8,000 characters if the window is unknown or 0.
     #[must_use]
     pub fn for_context_window(tokens: Option<usize>) -> Self {
         match tokens {
             Some(window) if window > 0 => {
+                // As in Codex: a window of which 2 % round to 0 still has a budget.
                 Self::WindowShare((window.saturating_mul(2) / 100).max(1))
             }
             _ => Self::Characters(8_000),
         }
     }
 
-    /// Returns how much there is, in the budget's own unit.
+    /// Returns the limit, in [`unit`](Self::unit)s.
     #[must_use]
     pub fn limit(self) -> usize {
         match self {
@@ -47,7 +63,7 @@ impl Budget {
         }
     }
 
-    /// Returns the unit as a word: `tokens` or `characters`.
+    /// Returns the unit: `tokens` or `characters`.
     #[must_use]
     pub fn unit(self) -> &'static str {
         match self {
@@ -56,22 +72,23 @@ impl Budget {
         }
     }
 
-    /// Returns what an entry and its line end cost, without a tokenizer.
+    /// Returns the cost of an entry with its line end, without a tokenizer.
     #[must_use]
     pub fn cost(self, entry: &str) -> usize {
         self.cost_of_size(TextSize::from_text(entry))
     }
 
-    /// Returns what an entry of this size and its line end cost.
+    /// Returns the cost of an entry of this size with its line end.
     pub(crate) fn cost_of_size(self, size: TextSize) -> usize {
         match self {
+            // Rounded up per entry, so that the cost of an entry does not depend on its neighbors.
             Self::WindowShare(_) | Self::Tokens(_) => (size.bytes + 1).div_ceil(4),
             Self::Characters(_) => size.characters + 1,
         }
     }
 }
 
-/// How long a text is.
+/// The length of a text in both units, so that one pass serves every budget.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TextSize {
     pub(crate) bytes: usize,
@@ -80,7 +97,8 @@ pub(crate) struct TextSize {
 
 impl TextSize {
     pub(crate) fn from_text(text: &str) -> Self {
-        // Counting characters byte by byte is quick for the compiler's vectors.
+        // Counts the bytes that do not continue a character; unlike `chars().count()` on some
+        // targets, this loop vectorizes.
         Self {
             bytes: text.len(),
             characters: text.bytes().filter(|b| (*b as i8) >= -0x40).count(),
@@ -98,7 +116,7 @@ impl std::ops::Add for TextSize {
     }
 }
 
-/// A budget, and who counts for it.
+/// Computes costs for a budget, with the tokenizer of the caller if it has one.
 #[derive(Clone, Copy)]
 pub(crate) struct CostMeter<'a> {
     pub(crate) budget: Budget,
@@ -106,13 +124,14 @@ pub(crate) struct CostMeter<'a> {
 }
 
 impl<'a> CostMeter<'a> {
-    /// Returns the tokenizer, where one decides.
+    /// Returns the tokenizer if it is in effect.
     pub(crate) fn tokenizer(&self) -> Option<&'a dyn Tokenizer> {
+        // Characters need no tokenizer; ignoring it keeps the fast path of sizes.
         self.tokenizer
             .filter(|_| !matches!(self.budget, Budget::Characters(_)))
     }
 
-    /// What an entry and its line end cost.
+    /// Returns the cost of an entry with its line end.
     pub(crate) fn entry_cost(&self, entry: &str) -> usize {
         match self.tokenizer() {
             Some(tokenizer) => tokenizer.count(&format!("{entry}\n")),
@@ -120,7 +139,7 @@ impl<'a> CostMeter<'a> {
         }
     }
 
-    /// What several lines cost.
+    /// Returns the cost of several lines, each counted as an entry of its own.
     pub(crate) fn lines_cost(&self, text: &str) -> usize {
         text.lines().map(|line| self.entry_cost(line)).sum()
     }
@@ -131,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_per_cent_of_the_window() {
+    fn the_budget_is_two_percent_of_the_window() {
         assert_eq!(
             Budget::for_context_window(Some(200_000)),
             Budget::WindowShare(4_000)
@@ -145,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes() {
+    fn sizes_count_bytes_and_characters() {
         assert_eq!(
             TextSize::from_text("aé日👨"),
             TextSize {

@@ -1,35 +1,36 @@
-//! As much of a long text as is wanted, cut at a line.
+//! Truncates a long text at a line end and describes the omitted range.
 
-/// The most bytes of a skill's text that a model is given when nobody says otherwise: 96 KiB, about
-/// 24,000 tokens.
+/// The default maximum of an injected text: 96 KiB, about 24,000 tokens.
 ///
-/// Far more than the specification recommends (5,000 tokens); a skill that is cut in the middle is
-/// worse than a long one.
+/// That is far more than the 5,000 tokens which the specification recommends, because a skill that
+/// is truncated in the middle harms a task more than a long one does.
 pub const DEFAULT_MAX_INJECTION_BYTES: usize = 96 * 1024;
 
-/// The most headings that are named of what was left out.
+/// The maximum number of headings that are listed for an omitted range.
 const MAX_HEADINGS: usize = 12;
-/// The most characters of one of them.
+/// The maximum length of one of these headings, in characters.
 const MAX_HEADING_CHARACTERS: usize = 80;
 
-/// What of a text was left out, and where it stands in its file.
+/// The part of a text that was omitted because of the size limit, by its lines in the file.
+///
+/// A note in the injected text tells the model the same, so that it can read the lines itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OmittedRange {
-    /// The first line, counted from 1.
+    /// The first omitted line, counted from 1.
     pub first_line: usize,
-    /// The last line.
+    /// The last omitted line.
     pub last_line: usize,
-    /// How many bytes.
+    /// The number of omitted bytes.
     pub bytes: usize,
-    /// The headings in it, without their marks; at most twelve, of at most 80 characters.
+    /// The headings in the range, without their `#`: at most twelve, of at most 80 characters.
     pub headings: Vec<String>,
 }
 
-/// Takes the lines of `text` that fit into `max_bytes`; its first line is line `first_line` of the
-/// file.
+/// Returns the lines of `text` that fit into `max_bytes`, and the omitted range.
 ///
-/// Of a first line that is longer by itself as many characters stay as fit.
+/// The first line of `text` is line `first_line` of the file. If the last line break is in the
+/// first half of `max_bytes`, the long line after it is truncated instead.
 pub(crate) fn excerpt(
     text: &str,
     first_line: usize,
@@ -39,10 +40,12 @@ pub(crate) fn excerpt(
         return (text, None);
     }
     let mut end = max_bytes;
+    // The limit can be inside of a character; slicing there would panic.
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    // A line that is longer than half of what is wanted is cut itself.
+    // Truncating at the line before one very long line could lose nearly everything, so at least
+    // half of the limit is used.
     end = text[..end]
         .rfind('\n')
         .map(|line_end| line_end + 1)
@@ -50,27 +53,54 @@ pub(crate) fn excerpt(
         .unwrap_or(end);
     let (kept, rest) = text.split_at(end);
     let first = first_line + kept.matches('\n').count();
+    // A `#` in an open code block is a comment of a shell or Python script, not a heading.
     let is_in_code = kept.lines().filter(|line| is_code_fence(line)).count() % 2 == 1;
-    let headings = collect_headings(rest, is_in_code)
+    let start = if is_in_code {
+        MarkdownState::Code
+    } else {
+        MarkdownState::Prose
+    };
+    let headings = collect_headings(rest, start)
         .take(MAX_HEADINGS)
         .map(|heading| heading.chars().take(MAX_HEADING_CHARACTERS).collect())
         .collect();
-    let left_out = OmittedRange {
+    let omitted = OmittedRange {
         first_line: first,
+        // Trailing empty lines are not worth reading, so the note does not count them.
         last_line: first + rest.trim_end().matches('\n').count(),
         bytes: rest.len(),
         headings,
     };
-    (kept, Some(left_out))
+    (kept, Some(omitted))
 }
 
-/// The ATX headings of a text; those in code are none.
-fn collect_headings(text: &str, mut in_code: bool) -> impl Iterator<Item = &str> {
+/// Whether a line is inside a fenced code block.
+#[derive(Clone, Copy, PartialEq)]
+enum MarkdownState {
+    Prose,
+    Code,
+}
+
+impl MarkdownState {
+    /// Returns the state after a code fence.
+    fn toggled(self) -> Self {
+        match self {
+            Self::Prose => Self::Code,
+            Self::Code => Self::Prose,
+        }
+    }
+}
+
+/// Returns the ATX headings of a text outside of code blocks.
+fn collect_headings(text: &str, mut state: MarkdownState) -> impl Iterator<Item = &str> {
     text.lines().filter_map(move |line| {
-        in_code ^= is_code_fence(line);
+        if is_code_fence(line) {
+            state = state.toggled();
+        }
         let heading = line.trim_start_matches('#');
         let level = line.len() - heading.len();
-        let is_heading = !in_code && (1..=6).contains(&level) && heading.starts_with(' ');
+        let is_heading =
+            state == MarkdownState::Prose && (1..=6).contains(&level) && heading.starts_with(' ');
         is_heading
             .then(|| heading.trim())
             .filter(|heading| !heading.is_empty())
@@ -86,17 +116,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cut_at_a_line() {
+    fn a_long_text_is_truncated_at_a_line() {
         let text = "one\ntwo\n# Three\n```\n# no heading\n```\n## Four\n";
         assert_eq!(excerpt(text, 5, 100), (text, None));
-        let (kept, left_out) = excerpt(text, 5, 10);
-        let left_out = left_out.unwrap();
+        let (kept, omitted) = excerpt(text, 5, 10);
+        let omitted = omitted.unwrap();
         assert_eq!(
-            (kept, left_out.first_line, left_out.last_line),
+            (kept, omitted.first_line, omitted.last_line),
             ("one\ntwo\n", 7, 11)
         );
         assert_eq!(
-            (left_out.bytes, left_out.headings),
+            (omitted.bytes, omitted.headings),
             (text.len() - 8, vec!["Three".to_owned(), "Four".to_owned()])
         );
         assert_eq!(
@@ -107,7 +137,7 @@ mod tests {
             ["Real"]
         );
         assert_eq!(excerpt("\nxxxxxxxxxxxxxxxxxxxx", 1, 10).0, "\nxxxxxxxxx");
-        // Of what is wanted more than half has to stay.
+        // At least half of the limit is used.
         assert_eq!(excerpt("xxxx\nxxxxxxxxxxxxx", 1, 10).0, "xxxx\nxxxxx");
         assert_eq!(excerpt("xxxxx\nxxxxxxxxxxxx", 1, 10).0, "xxxxx\n");
         assert_eq!(excerpt("日本語", 1, 4).0, "日");

@@ -1,4 +1,4 @@
-//! Which skills a command line uses without saying so.
+//! Detects implicit invocations: commands that read or run files of a skill.
 
 mod programs;
 mod script_walker;
@@ -13,109 +13,142 @@ use skills_discovery::{Catalog, Entry, Scope};
 use crate::paths::resolve_symlinks;
 use script_walker::ScriptWalker;
 
-/// A command that a model gives to a shell tool.
+/// A command that a model passes to a shell tool, as an argument of [`ImplicitIndex::detect`].
+///
+/// Use [`Argv`](Self::Argv) only for a command that is run without a shell; `bash -c` inside of it
+/// is followed.
 #[derive(Debug, Clone, Copy)]
 pub enum CommandLine<'a> {
-    /// Text for a shell.
+    /// A script for a POSIX shell.
     Shell(&'a str),
-    /// A program and its arguments.
+    /// A program and its arguments, which no shell expands.
     Argv(&'a [String]),
 }
 
-/// How a command uses a skill.
+/// How a command uses a skill: it reads the instructions or runs a script.
+///
+/// Reading other files of a skill is not a use, as in Codex.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum UseKind {
-    /// It reads the `SKILL.md`.
+    /// The command reads the `SKILL.md`.
     ReadDocument,
-    /// It runs a file below the skill's `scripts/`.
+    /// The command runs a file below the `scripts/` directory of the skill.
     RunScript,
 }
 
-/// A use of a skill by a command.
+/// One use of a skill by a command, as [`ImplicitIndex::detect`] finds it.
+///
+/// It borrows the entry from the index; [`TurnInvocations::record`] turns it into owned data.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SkillUse<'a> {
-    /// The skill.
+    /// The skill that is used.
     pub entry: &'a Entry,
-    /// How it is used.
+    /// Whether its `SKILL.md` is read or one of its scripts is run.
     pub kind: UseKind,
-    /// The file, without symlinks of ours and without `..`.
+    /// The file, without `..` and with the symlinks resolved that the scan followed.
     pub path: PathBuf,
 }
 
-/// Finds the uses of skills in command lines.
+/// Finds the uses of skills in command lines: the implicit invocations of Codex.
 ///
-/// This is for a record of what happens (Codex's implicit invocations). It gives a model nothing
-/// and changes no right, and it is no wall: a program that wants to hide what it reads can. Nothing
-/// is looked up on the disk; paths are compared as they are written, with `..` and the symlinks
-/// that the scan followed resolved.
+/// This is for records only and not a security boundary: it injects nothing, grants nothing, and a
+/// program can evade it. It does not access the disk. Paths are compared as they are written, after
+/// `..` and the symlinks that the scan followed were resolved.
 ///
-/// Seen are a reader (`cat`, `sed`, `head`, …) with a `SKILL.md`, a runner (`python`, `bash`,
-/// `node`, …) with a script below `scripts/`, and such a script started by itself; in pipelines,
-/// lists, subshells and substitutions, behind `cd`, `env`, `sudo`, `timeout`, `uv run`, `npx` and
-/// the like, and inside `bash -c`.
+/// It detects a reader (`cat`, `sed`, `head`, …) with a `SKILL.md`, a runner (`python`, `bash`,
+/// `node`, …) with a script below `scripts/`, and such a script that is run directly. It follows
+/// pipelines, lists, subshells and substitutions, wrappers such as `cd`, `env`, `sudo`, `timeout`,
+/// `uv run` and `npx`, and `bash -c`; at most four levels deep, in scripts of at most 256 KiB.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use skills_discovery::{Discovery, Root, Scope};
+/// use skills_prompt::{CommandLine, ImplicitIndex, UseKind};
+///
+/// # fn main() -> std::io::Result<()> {
+/// # let directory = tempfile::tempdir()?;
+/// # let root = directory.path().canonicalize()?;
+/// # std::fs::create_dir(root.join("pdf"))?;
+/// # std::fs::write(root.join("pdf/SKILL.md"), "---\nname: pdf\ndescription: d\n---\n")?;
+/// let catalog = Discovery::new([Root::new(&root, Scope::Repo)]).scan();
+/// let index = ImplicitIndex::new(Arc::new(catalog));
+///
+/// let uses = index.detect(CommandLine::Shell("cd pdf && head -20 SKILL.md"), &root);
+/// assert_eq!(uses[0].entry.name().as_str(), "pdf");
+/// assert_eq!(uses[0].kind, UseKind::ReadDocument);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct ImplicitIndex {
     catalog: Arc<Catalog>,
-    /// Where in the catalogue the skill of a directory is.
+    /// The index in the catalog of the skill in a directory.
     directories: HashMap<PathBuf, usize>,
     symlinks: HashMap<PathBuf, PathBuf>,
 }
 
 impl ImplicitIndex {
-    /// Prepares the search for the skills of `catalog`. Those that the model may not choose by
-    /// itself are never found.
+    /// Builds the index for the skills of `catalog`.
+    ///
+    /// Skills that are not model-invocable are never found.
     #[must_use]
     pub fn new(catalog: Arc<Catalog>) -> Self {
         let directories = catalog
             .entries()
             .iter()
             .enumerate()
+            // An index and not a reference, since the value owns its catalog.
             .map(|(index, entry)| (entry.directory().to_owned(), index))
             .collect();
-        let links = catalog.symlinks().iter().cloned().collect();
+        let symlinks = catalog.symlinks().iter().cloned().collect();
         Self {
             catalog,
             directories,
-            symlinks: links,
+            symlinks,
         }
     }
 
-    /// Finds the uses in a command that starts in `working_directory`, in the order of the command,
-    /// each skill and kind once.
+    /// Returns the uses in a command that starts in `working_directory`, which must be absolute.
+    ///
+    /// The uses have the order of the command; each pair of skill and kind occurs once.
     #[must_use]
     pub fn detect(&self, command: CommandLine<'_>, working_directory: &Path) -> Vec<SkillUse<'_>> {
-        let mut walk = ScriptWalker::new(working_directory);
+        let mut walker = ScriptWalker::new(working_directory);
         match command {
-            CommandLine::Shell(text) => walk.walk_script(text),
-            CommandLine::Argv(words) => walk.walk_argv(words),
+            CommandLine::Shell(text) => walker.walk_script(text),
+            CommandLine::Argv(words) => walker.walk_argv(words),
         }
         let mut seen = HashSet::new();
-        let uses = walk.uses.into_iter().filter_map(|found| {
-            let path = self.resolve_symlinks(&found.path);
-            let entry = match found.kind {
+        let uses = walker.uses.into_iter().filter_map(|file| {
+            let path = self.resolve_symlinks(&file.path);
+            let entry = match file.kind {
                 UseKind::ReadDocument => self.skill_of_document(&path)?,
                 UseKind::RunScript => self.skill_of_script(&path)?,
             };
             Some(SkillUse {
                 entry,
-                kind: found.kind,
+                kind: file.kind,
                 path,
             })
         });
-        uses.filter(|found| {
-            seen.insert((found.entry.directory(), found.kind)) && found.entry.is_model_invocable()
+        uses.filter(|skill_use| {
+            let entry = skill_use.entry;
+            seen.insert((entry.directory(), skill_use.kind)) && entry.is_model_invocable()
         })
         .collect()
     }
 
     fn skill_of_document(&self, path: &Path) -> Option<&Entry> {
         let entry = self.skill_in_directory(path.parent()?)?;
+        // A directory can hold a `SKILL.md` and a `skill.md`; only one of them is the skill.
         (path == entry.location()).then_some(entry)
     }
 
     fn skill_of_script(&self, path: &Path) -> Option<&Entry> {
+        // A script below `scripts/lib/scripts/` may belong to a skill at either level.
         let scripts = path
             .ancestors()
             .skip(1)
@@ -131,53 +164,58 @@ impl ImplicitIndex {
             .and_then(|index| self.catalog.entries().get(*index))
     }
 
-    /// Takes the symlinks that the scan followed out of a path.
+    /// Replaces the symlinks that the scan followed by their targets.
     fn resolve_symlinks(&self, path: &Path) -> PathBuf {
         resolve_symlinks(&self.symlinks, path)
     }
 }
 
-/// The uses of one turn, so that each skill is recorded once in it.
+/// The skills that one turn of a session has used so far, so that each is recorded once per turn.
+///
+/// Create a new value at the start of each turn.
 #[derive(Debug, Clone, Default)]
 pub struct TurnInvocations {
     recorded: HashSet<PathBuf>,
 }
 
-/// An implicit use, as a record keeps it.
+/// An implicit invocation of a skill, as owned data for a record.
+///
+/// A host application writes it to its log or telemetry; it contains no text of the command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ImplicitInvocation {
-    /// The skill's name.
+    /// The name of the skill.
     pub skill: String,
-    /// Whose it is.
+    /// The scope of the skill.
     pub scope: Scope,
-    /// Its `SKILL.md`.
+    /// The path of its `SKILL.md`.
     pub path: PathBuf,
-    /// How it is used.
+    /// Whether the file was read or run.
     pub kind: UseKind,
-    /// The file that is read or run.
+    /// The file that was read or run.
     pub file: PathBuf,
 }
 
 impl TurnInvocations {
-    /// Returns the uses of skills that were not used in this turn before.
+    /// Records `uses`, and returns those of skills that this turn had not used before.
     pub fn record(&mut self, uses: &[SkillUse<'_>]) -> Vec<ImplicitInvocation> {
         let new = uses
             .iter()
-            .filter(|found| self.recorded.insert(found.entry.directory().to_owned()));
-        new.map(|found| ImplicitInvocation {
-            skill: found.entry.name().to_string(),
-            scope: found.entry.scope(),
-            path: found.entry.location(),
-            kind: found.kind,
-            file: found.path.clone(),
+            // By directory and not by name: two skills can have the same name.
+            .filter(|skill_use| self.recorded.insert(skill_use.entry.directory().to_owned()));
+        new.map(|skill_use| ImplicitInvocation {
+            skill: skill_use.entry.name().to_string(),
+            scope: skill_use.entry.scope(),
+            path: skill_use.entry.location(),
+            kind: skill_use.kind,
+            file: skill_use.path.clone(),
         })
         .collect()
     }
 }
 
 impl UseKind {
-    /// Returns the kind as one lower-case word.
+    /// Returns the kind as one lowercase word, which is stable: `reads` or `runs`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -1,25 +1,25 @@
-//! What the model sees of skills, and what is read out of what it and its user say: pure functions
-//! from a catalogue and text to text and decisions.
+//! Renders skills into prompt text and resolves mentions in user input. All functions are pure:
+//! from a catalog and text to text and decisions.
 //!
 //! ```text
-//! items + Budget   --Rendering------> Catalogue: section, and what the budget did to it
-//! text  + Nonce    --Injection------> one skill's text, framed, bounded, without forged tags
-//! input            --MentionIndex---> skills that the user names, and what became of each mention
-//! command line     --ImplicitIndex--> skills that the model used without being told
-//! entries + host   --Needs----------> what is missing, and what to ask the user
+//! summaries + Budget  --SkillListRenderer----> SkillList: skills section and render report
+//! text + Nonce        --InjectionBuilder-----> Injection: text of one skill inside safe tags
+//! user input          --MentionIndex---------> Mentions: skills that the user names
+//! command line        --ImplicitIndex--------> SkillUse: implicit invocations
+//! entries + HostProbe --MissingRequirements-> SetupPrompt: what is missing, what to ask the user
 //! ```
 //!
-//! Text of a skill is data. It is put on one line where one line is ours, it can open or close no
-//! tag of ours, and what a reader cannot see is removed and reported.
+//! Text of a skill is untrusted data. A name or description is put on one line, no text can open
+//! or close a tag of the runtime, and invisible characters are removed and reported.
 //!
-//! This crate must never know the disk, telemetry, tools, sandboxes, or which host or model it
-//! writes for. The same entries and budget give the same bytes.
+//! This crate must never depend on the disk, telemetry, tools, sandboxes, or a specific host
+//! application or model. The same entries and the same budget give the same bytes.
 //!
 //! ```
 //! use skills_prompt::{Budget, SkillList, SkillSummary};
 //!
-//! let items = [SkillSummary::new("greet", "Says hello.", "/skills/greet/SKILL.md")];
-//! let list = SkillList::render(&items, Budget::Characters(8_000));
+//! let skills = [SkillSummary::new("greet", "Says hello.", "/skills/greet/SKILL.md")];
+//! let list = SkillList::render(&skills, Budget::Characters(8_000));
 //! assert!(list.text().contains("- greet: Says hello. (file: /skills/greet/SKILL.md)"));
 //! ```
 

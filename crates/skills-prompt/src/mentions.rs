@@ -1,4 +1,4 @@
-//! Which skills a user's input names.
+//! Finds the skills that user input mentions.
 
 mod index;
 mod mention;
@@ -15,25 +15,28 @@ use skills_discovery::Entry;
 pub use index::MentionIndex;
 pub use mention::{Confidence, Mention, MentionKind, Resolution, SuggestionReason};
 
-/// A part of a user's input.
+/// A part of user input, as an argument of [`MentionIndex::find`].
+///
+/// The texts of a message and the selections of its user interface are passed together, because a
+/// selection settles what its name means in the texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UserInput<'a> {
-    /// Text.
+    /// Text that the user typed.
     Text(&'a str),
-    /// A skill that was chosen in a user interface.
+    /// A skill that the user selected in a user interface.
     Skill {
-        /// Its name.
+        /// The name of the skill.
         name: &'a str,
-        /// The path of its `SKILL.md`.
+        /// The path of its `SKILL.md`, with or without `skill://`.
         path: &'a str,
     },
 }
 
-/// What counts as a mention.
+/// Options for [`MentionIndex::find`].
 ///
-/// Defaults: no connectors, relative paths lead nowhere, plain names are ASCII, names in words
-/// count from [`Confidence::Medium`].
+/// Defaults: no connectors, relative paths resolve to nothing, `$name` is ASCII, phrases are
+/// selected from [`Confidence::Medium`] on.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct MentionOptions {
@@ -55,7 +58,8 @@ impl Default for MentionOptions {
 }
 
 impl MentionOptions {
-    /// As Codex does: only structured input, links and `$name` with ASCII names.
+    /// Returns the options of Codex: structured input, links and `$name` with ASCII names, but no
+    /// phrases.
     pub fn codex() -> Self {
         Self {
             phrases: None,
@@ -63,7 +67,8 @@ impl MentionOptions {
         }
     }
 
-    /// Names connectors that `$name` may mean as well; the case of letters does not matter.
+    /// Sets the connectors of the client, which `$name` may refer to as well. A skill with the same
+    /// name, ignoring ASCII case, is then selected only by its path.
     pub fn connectors<S: AsRef<str>>(self, slugs: impl IntoIterator<Item = S>) -> Self {
         Self {
             connectors: slugs
@@ -74,7 +79,7 @@ impl MentionOptions {
         }
     }
 
-    /// Says where relative paths of structured input start.
+    /// Sets the directory that relative paths of structured input start at.
     pub fn working_directory(self, directory: impl Into<PathBuf>) -> Self {
         Self {
             working_directory: Some(directory.into()),
@@ -82,7 +87,7 @@ impl MentionOptions {
         }
     }
 
-    /// Lets `$name` have letters and digits of all scripts.
+    /// Allows letters and digits of all scripts in `$name`.
     pub fn unicode_names(self) -> Self {
         Self {
             unicode_names: true,
@@ -90,15 +95,17 @@ impl MentionOptions {
         }
     }
 
-    /// Lets names in words count from this confidence on; `None` turns them off.
-    pub fn phrases(self, at_least: Option<Confidence>) -> Self {
+    /// Sets the minimum confidence at which a phrase is selected and not just suggested; `None`
+    /// disables phrases.
+    pub fn phrases(self, min_confidence: Option<Confidence>) -> Self {
         Self {
-            phrases: at_least,
+            phrases: min_confidence,
             ..self
         }
     }
 
-    /// Resolves the path of structured input.
+    /// Returns the absolute path of structured input; `None` for a relative one without a working
+    /// directory.
     fn resolve_path(&self, path: &str) -> Option<PathBuf> {
         let path = Path::new(path);
         if path.is_absolute() {
@@ -110,14 +117,16 @@ impl MentionOptions {
     }
 }
 
-/// The skills that an input names.
+/// The mentions in user input, and the skills that they select.
+///
+/// [`selected`](Self::selected) is what a session should activate; [`all`](Self::all) explains each
+/// mention, including suggestions that need a question to the user.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Mentions<'a> {
-    /// The skills to use, each once: first those of structured input, then text by text those of
-    /// links, of plain names and of words; within one of these in the order of the catalogue
-    /// (Codex).
+    /// The selected skills, each once: first those of structured input, then text by text those of
+    /// links, of `$name` and of phrases; within one of these in the order of the catalog (Codex).
     pub selected: Vec<&'a Entry>,
-    /// Every mention and what became of it, in the order of the input.
+    /// All mentions with their resolutions, in the order of the input.
     pub all: Vec<Mention<'a>>,
 }

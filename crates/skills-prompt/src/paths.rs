@@ -1,20 +1,24 @@
-//! Paths as they are written: nothing is looked up on the disk.
+//! Lexical operations on paths, without access to the disk.
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
-/// Follows the known symlinks of a path, and those of what they lead to.
+/// Replaces the symlinks in a path by their targets, repeatedly, as far as `links` contains them.
+///
+/// At most 40 symlinks are followed; a path in a cycle is returned as it is after that many.
 pub(crate) fn resolve_symlinks(links: &HashMap<PathBuf, PathBuf>, path: &Path) -> PathBuf {
+    // The limit of Linux (`MAXSYMLINKS`), so that a cycle ends.
     const MAX_LINKS: usize = 40;
     let mut path = path.to_owned();
+    // The usual case: no root contains a symlink.
     if links.is_empty() {
         return path;
     }
     for _ in 0..MAX_LINKS {
-        let known = path
+        let longest_link = path
             .ancestors()
             .find_map(|start| Some((links.get(start)?, path.strip_prefix(start).ok()?)));
-        match known {
+        match longest_link {
             Some((target, rest)) if rest.as_os_str().is_empty() => path = target.clone(),
             Some((target, rest)) => path = target.join(rest),
             None => break,
@@ -23,17 +27,19 @@ pub(crate) fn resolve_symlinks(links: &HashMap<PathBuf, PathBuf>, path: &Path) -
     path
 }
 
-/// Takes `.` and `..` out of a path, as if there were no symlinks.
+/// Removes `.` and `..` from a path, as if no component were a symlink.
+///
+/// `..` at the root is dropped.
 pub(crate) fn normalize_path(path: &Path) -> PathBuf {
-    let mut tidy = PathBuf::new();
+    let mut normalized = PathBuf::new();
     for part in path.components() {
         match part {
             Component::CurDir => {}
             Component::ParentDir => {
-                tidy.pop();
+                normalized.pop();
             }
-            part => tidy.push(part),
+            part => normalized.push(part),
         }
     }
-    tidy
+    normalized
 }

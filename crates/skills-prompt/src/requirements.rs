@@ -12,20 +12,27 @@ pub use setup::{
     resolve_requirements,
 };
 
-/// What a host provides. This crate probes nothing itself.
+/// Reports what is available on the host and in the configuration of the client.
+///
+/// The host application implements it, since this crate accesses neither the disk nor the
+/// environment itself. Methods may be called several times for a name, and with any name that a
+/// skill declares.
 pub trait HostProbe {
-    /// Returns whether an MCP server with this [key](RequiredServer::key) is installed, under any
+    /// Returns true if an MCP server with this [key](RequiredServer::key) is installed, under any
     /// name.
     fn has_server(&self, key: &str) -> bool;
-    /// Returns whether a program can be given this variable at all. False for variables that
-    /// change which code runs or whom it connects to, such as `LD_PRELOAD` and `HTTPS_PROXY`
-    /// (`skills_policy::is_unsafe_variable`). Not asked for variables that the host has.
-    fn may_set_variable(&self, name: &str) -> bool;
-    /// Returns whether a program receives this variable, with a value that is not empty.
+    /// Returns true if a skill may set this variable for its programs.
+    ///
+    /// Must be false for variables that change which code runs or which servers it contacts, such
+    /// as `PATH`, `LD_PRELOAD` and `HTTPS_PROXY`; see `skills_policy::is_unsafe_variable`.
+    /// Not asked for variables that the host has.
+    fn may_set_variable(&self, variable: &str) -> bool;
+    /// Returns true if a variable is set for programs of this session.
     fn has_variable(&self, name: &str) -> bool;
-    /// Returns whether a program can be started by its name.
+    /// Returns true if a program with this name can be started.
     fn has_program(&self, name: &str) -> bool;
-    /// Returns whether this path of the client's configuration has a true value. Default: no.
+    /// Returns true if a path in the configuration of the client has a true value, such as
+    /// `browser.enabled`. The default is false.
     fn has_setting(&self, _path: &str) -> bool {
         false
     }
@@ -66,32 +73,38 @@ pub struct MissingServer {
     pub skills: Vec<String>,
 }
 
-/// A variable that is not set.
+/// An environment variable that skills use and that is not set.
+///
+/// Only variables that [`HostProbe::may_set_variable`] allows are collected; the others are invalid
+/// requirements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MissingVariable {
-    /// Its name.
+    /// The name of the variable.
     pub name: String,
-    /// Its purpose, as the skill describes it.
+    /// What the skill uses it for.
     pub description: Option<String>,
-    /// Whether a skill does not work without it.
+    /// Whether a skill requires it; an optional variable is never asked for.
     pub is_required: bool,
     /// The skills that need it.
     pub skills: Vec<String>,
 }
 
-/// A program that was not found.
+/// A program that skills require and that is not installed.
+///
+/// The crate only reports the ways to install it; running one is up to the user.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct MissingProgram {
-    /// The alternatives, of which one suffices; mostly one.
+    /// The alternatives, of which one must be installed; usually a single program.
     pub any_of: Vec<String>,
-    /// Installations that skills propose, for this operating system. None was tried.
+    /// The ways to install it on this system that the skills declare; none was tried.
     pub installs: Vec<InstallSpec>,
     /// The skills that need it.
     pub skills: Vec<String>,
 }
 
+// `InstallSpec` derives only `PartialEq`, but all of its fields are `Eq`.
 impl Eq for MissingProgram {}
 
 /// A skill for other operating systems.
@@ -104,13 +117,16 @@ pub struct UnsupportedSystem {
     pub supported: Vec<String>,
 }
 
-/// A declaration that cannot be used.
+/// A requirement that is invalid or cannot be met on this host.
+///
+/// Such a requirement is reported and never asked for, since a question about it could mislead the
+/// user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InvalidRequirement {
-    /// The skill.
+    /// The name of the skill.
     pub skill: String,
-    /// The problem, a lowercase sentence on one line.
+    /// The reason, as one lowercase phrase without a full stop.
     pub reason: String,
 }
 
@@ -208,7 +224,7 @@ impl MissingRequirements {
             return;
         }
         if !host.may_set_variable(name) {
-            let reason = format!("the variable {name} changes how programs run and is never set");
+            let reason = format!("variable `{name}` cannot be set for a skill");
             self.add_invalid(skill, &reason);
             return;
         }

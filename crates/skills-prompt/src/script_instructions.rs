@@ -1,26 +1,39 @@
-//! When to run a script: what a model is told that has a tool for it.
+//! Instructions for a model that has a tool for running scripts.
 
 use crate::sanitize::escape_line;
 
-/// The most skills that are named.
+/// The maximum number of skills in the list.
 const MAX_SKILLS: usize = 50;
-/// The most scripts of one skill that are named.
+/// The maximum number of scripts of one skill in the list.
 const MAX_SCRIPTS: usize = 20;
 
-/// A skill and the scripts that the tool can run.
+/// A skill with the scripts that the tool can run, as an argument of
+/// [`script_tool_instructions`].
+///
+/// Names are put on one line and escaped.
 #[derive(Debug, Clone, Copy)]
 pub struct SkillScripts<'a> {
-    /// The skill's name.
+    /// The name of the skill.
     pub skill: &'a str,
-    /// Its scripts; a skill without any is not named.
+    /// The names of its scripts; a skill without scripts is not listed.
     pub scripts: &'a [&'a str],
 }
 
-/// Writes the section that tells a model when to run a script of a skill (the strategy "L4" of the
-/// script engine), as part of a system prompt. `tool` is the name of the tool that runs them.
+/// Renders the section of a system prompt that tells a model when to run a script of a skill (the
+/// strategy "L4" of the script engine).
 ///
-/// At most 50 skills are named, and 20 scripts of each. Empty when no skill has a script: a model
-/// must not be told of a tool that it has no use for.
+/// `tool` is the name of the tool that runs scripts. At most 50 skills are listed, with 20 scripts
+/// each; further ones are counted. The text is empty if no skill has a script, since a model
+/// should not read about a tool that it has no use for.
+///
+/// ```
+/// use skills_prompt::{SkillScripts, script_tool_instructions};
+///
+/// let skills = [SkillScripts { skill: "pdf", scripts: &["fill.py", "merge.py"] }];
+/// let section = script_tool_instructions("run_skill_script", &skills);
+/// assert!(section.ends_with("### Scripts\n- pdf: fill.py, merge.py\n"));
+/// assert_eq!(script_tool_instructions("run_skill_script", &[]), "");
+/// ```
 #[must_use]
 pub fn script_tool_instructions(tool: &str, skills: &[SkillScripts<'_>]) -> String {
     let with_scripts = || skills.iter().filter(|skill| !skill.scripts.is_empty());
@@ -30,6 +43,7 @@ pub fn script_tool_instructions(tool: &str, skills: &[SkillScripts<'_>]) -> Stri
     }
     let more = with_scripts().count() - lines.len();
     if more > 0 {
+        // A model that does not find a script in the list should not conclude that there is none.
         lines.push(format!(
             "({more} more skills have scripts; their instructions name them)"
         ));
@@ -59,6 +73,7 @@ fn skill_line(skill: &SkillScripts<'_>) -> String {
     } else {
         String::new()
     };
+    // A name with `: ` would read as another name with a list of its own.
     let name = escape_line(skill.skill).replace(": ", ":");
     format!("- {name}: {}{more}", scripts.join(", "))
 }

@@ -1,4 +1,4 @@
-//! The list of skills that a model is shown.
+//! Renders the skills section of a prompt within a budget.
 
 mod budget_plan;
 mod entry_report;
@@ -23,9 +23,26 @@ use crate::{Budget, Role, SkillSummary, Tokenizer};
 use budget_plan::BudgetPlan;
 use list_entry::ListEntry;
 
-/// How a catalogue is rendered.
+/// Renders a [`SkillList`] with options.
 ///
-/// Defaults: Codex's form, its order and its algorithm, and four bytes for a token.
+/// Defaults: the format, order, truncation and usage instructions of Codex, even allocation, four
+/// bytes per token, and no root aliases.
+///
+/// ```
+/// use skills_prompt::{Budget, ListFormat, SkillListRenderer, SkillSummary};
+///
+/// let skills = [
+///     SkillSummary::new("a", "Adds numbers.", "/s/a/SKILL.md"),
+///     SkillSummary::new("b", "Builds things.", "/s/b/SKILL.md"),
+/// ];
+/// let renderer = SkillListRenderer::new(Budget::Characters(60)).format(ListFormat::Markdown);
+/// let list = renderer.render(&skills);
+/// assert_eq!(
+///     list.text(),
+///     "## Skills\n\n- **a**: Ad (`/s/a/SKILL.md`)\n- **b**: Bu (`/s/b/SKILL.md`)\n"
+/// );
+/// assert_eq!(list.report().truncated, ["a", "b"]);
+/// ```
 #[derive(Clone)]
 #[must_use]
 pub struct SkillListRenderer<'a> {
@@ -38,16 +55,18 @@ pub struct SkillListRenderer<'a> {
     usage_instructions: UsageInstructions,
 }
 
-/// Who gets the room for descriptions, and in which order skills are listed.
+/// How the budget for descriptions is divided, and the order of the list.
+///
+/// Pinned skills are planned before all others in both cases.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Allocation {
-    /// All alike, in the order of a prompt: skills that the caller named, System, Admin, Repo,
-    /// User; then name; then path (Codex).
+    /// Evenly, in the order of a prompt: scope (Custom, System, Admin, Repo, User), then name, then
+    /// path (Codex).
     #[default]
     Even,
-    /// The items are ranked, best first, and listed so. The first ones have whole descriptions.
-    /// When not even all names fit, whole entries get half of the budget and names the other half.
+    /// By rank, in the order of the caller, best first: the first skills get complete descriptions.
+    /// If not even all names fit, complete entries get half of the budget and names the rest.
     Ranked,
 }
 
@@ -57,46 +76,43 @@ impl fmt::Debug for SkillListRenderer<'_> {
             budget,
             format,
             tokenizer,
-            truncation: shortening,
-            allocation: fill,
+            truncation,
+            allocation,
             roots,
-            usage_instructions: how_to,
+            usage_instructions,
         } = self;
-        let mut shown = f.debug_struct("Rendering");
-        shown
+        f.debug_struct("SkillListRenderer")
             .field("budget", budget)
             .field("format", format)
-            .field("has_tokenizer", &tokenizer.is_some());
-        shown
-            .field("shortening", shortening)
-            .field("fill", fill)
+            .field("has_tokenizer", &tokenizer.is_some())
+            .field("truncation", truncation)
+            .field("allocation", allocation)
             .field("roots", roots)
-            .field("how_to", how_to)
+            .field("usage_instructions", usage_instructions)
             .finish()
     }
 }
 
 impl<'a> SkillListRenderer<'a> {
-    /// Renders within `budget`.
+    /// Creates a renderer with the default options.
     pub fn new(budget: Budget) -> Self {
-        let (format, shortening) = (ListFormat::default(), Truncation::default());
         Self {
             budget,
-            format,
+            format: ListFormat::default(),
             tokenizer: None,
-            truncation: shortening,
+            truncation: Truncation::default(),
             allocation: Allocation::default(),
             roots: Vec::new(),
             usage_instructions: UsageInstructions::default(),
         }
     }
 
-    /// Chooses the form.
+    /// Sets the format.
     pub fn format(self, format: ListFormat) -> Self {
         Self { format, ..self }
     }
 
-    /// Counts tokens as this does; a budget of characters stays one.
+    /// Sets the tokenizer for budgets in tokens; it has no effect on a budget in characters.
     pub fn tokenizer(self, tokenizer: &'a dyn Tokenizer) -> Self {
         Self {
             tokenizer: Some(tokenizer),
@@ -104,24 +120,18 @@ impl<'a> SkillListRenderer<'a> {
         }
     }
 
-    /// Chooses how descriptions are cut.
-    pub fn truncation(self, shortening: Truncation) -> Self {
-        Self {
-            truncation: shortening,
-            ..self
-        }
+    /// Sets how descriptions are truncated.
+    pub fn truncation(self, truncation: Truncation) -> Self {
+        Self { truncation, ..self }
     }
 
-    /// Chooses who gets the room.
-    pub fn allocation(self, fill: Allocation) -> Self {
-        Self {
-            allocation: fill,
-            ..self
-        }
+    /// Sets how the budget for descriptions is divided.
+    pub fn allocation(self, allocation: Allocation) -> Self {
+        Self { allocation, ..self }
     }
 
-    /// Names the roots in the order in which they were looked through; those of a catalogue are
-    /// [`used_roots`](skills_discovery::Catalog::used_roots). Without them no aliases are used.
+    /// Sets the roots that may get an alias, in the order of the scan; for a catalog they are
+    /// [`root_paths`](crate::root_paths). Only the Codex format uses aliases.
     pub fn roots(self, roots: impl IntoIterator<Item = &'a str>) -> Self {
         Self {
             roots: roots.into_iter().collect(),
@@ -129,18 +139,18 @@ impl<'a> SkillListRenderer<'a> {
         }
     }
 
-    /// Chooses whether the section says how to use skills.
-    pub fn usage_instructions(self, how_to: UsageInstructions) -> Self {
+    /// Sets whether the section includes instructions for using skills.
+    pub fn usage_instructions(self, usage_instructions: UsageInstructions) -> Self {
         Self {
-            usage_instructions: how_to,
+            usage_instructions,
             ..self
         }
     }
 
     /// Renders `items`.
     ///
-    /// Without any to list the text is empty: a model that has no skills is told nothing about
-    /// them.
+    /// If no skill is listed the text is empty, so that a prompt without skills has no section
+    /// about them.
     #[must_use]
     pub fn render(&self, items: &[SkillSummary<'_>]) -> SkillList {
         let unlisted = items
@@ -148,46 +158,41 @@ impl<'a> SkillListRenderer<'a> {
             .filter(|item| !item.mode.is_listed())
             .map(|item| (item.name.to_string(), item.mode))
             .collect();
-        let (listed, lines, hidden) = self.prepare_entries(items);
-        let chosen = self.choose_layout(&listed, lines);
-        let (list, mut report) = self.write_entries(&chosen);
-        (report.unlisted, report.removed_characters) = (unlisted, hidden);
+        let prepared = self.prepare_entries(items);
+        let layout = self.choose_layout(&prepared.listed, prepared.entries);
+        let (entries_text, mut report) = self.write_entries(&layout);
+        report.unlisted = unlisted;
+        report.removed_characters = prepared.removed_characters;
         SkillList {
-            entries_text: list,
-            table: chosen.table,
+            entries_text,
+            table: layout.table,
             format: self.format,
             usage_instructions: self.usage_instructions,
             report,
         }
     }
 
-    /// Says what becomes of each of `items`: those that may be listed in the order of the list,
-    /// then the others.
+    /// Returns the inclusion and cost of each of `items`: first those that may be listed, in the
+    /// order of the list, then the others.
     #[must_use]
     pub fn explain(&self, items: &[SkillSummary<'_>]) -> Vec<EntryReport> {
-        let (listed, lines, _) = self.prepare_entries(items);
-        let (chosen, meter) = (self.choose_layout(&listed, lines), self.cost_meter());
-        let fates =
-            chosen
+        let prepared = self.prepare_entries(items);
+        let listed = prepared.listed;
+        let layout = self.choose_layout(&listed, prepared.entries);
+        let meter = self.cost_meter();
+        let reports =
+            layout
                 .entries
                 .iter()
-                .zip(&chosen.plan)
+                .zip(&layout.plan)
                 .zip(&listed)
-                .map(|((line, shown), item)| EntryReport {
-                    name: line.name.to_string(),
+                .map(|((entry, shown), item)| EntryReport {
+                    name: entry.name.to_string(),
                     location: item.location.to_string(),
-                    inclusion: match *shown {
-                        None => Inclusion::Omitted,
-                        Some(0) => Inclusion::NameOnly,
-                        Some(characters) if characters >= line.original_chars => Inclusion::Full,
-                        Some(characters) => Inclusion::Truncated {
-                            shown_chars: characters,
-                            total_chars: line.original_chars,
-                        },
-                    },
+                    inclusion: entry.inclusion(*shown),
                     cost: shown.map_or(0, |characters| {
-                        meter
-                            .entry_cost(&line.render(&self.truncated_description(line, characters)))
+                        let description = self.truncated_description(entry, characters);
+                        meter.entry_cost(&entry.render(&description))
                     }),
                 });
         let unlisted = items
@@ -199,37 +204,35 @@ impl<'a> SkillListRenderer<'a> {
                 inclusion: Inclusion::Unlisted(item.mode),
                 cost: 0,
             });
-        fates.chain(unlisted).collect()
+        reports.chain(unlisted).collect()
     }
 
-    /// The items that may be listed, in the order of the list, their entries, and what was hidden
-    /// in them.
-    fn prepare_entries<'b>(
-        &self,
-        items: &'b [SkillSummary<'_>],
-    ) -> (
-        Vec<&'b SkillSummary<'b>>,
-        Vec<ListEntry<'b>>,
-        Vec<RemovedCharacter>,
-    ) {
+    /// Sorts the items that may be listed, and escapes their texts.
+    fn prepare_entries<'b>(&self, items: &'b [SkillSummary<'_>]) -> PreparedEntries<'b> {
         let mut listed: Vec<&SkillSummary<'_>> =
             items.iter().filter(|item| item.mode.is_listed()).collect();
         if self.allocation == Allocation::Even {
+            // A ranked list keeps the order of the caller.
             listed.sort_by(|a, b| a.prompt_order(b));
         }
-        let mut hidden = Vec::new();
-        let lines = listed.iter().map(|item| {
-            let (line, found) = ListEntry::new(item, self.format, self.truncation);
-            let told = |found: list_entry::RemovedInField| RemovedCharacter {
-                skill: line.name.to_string(),
-                field: found.field,
-                code_point: found.code_point,
-            };
-            hidden.extend(found.map(told));
-            line
-        });
-        let lines = lines.collect();
-        (listed, lines, hidden)
+        let mut entries = Vec::with_capacity(listed.len());
+        let mut removed_characters = Vec::new();
+        for item in &listed {
+            let (entry, removed) = ListEntry::new(item, self.format, self.truncation);
+            if let Some(removed) = removed {
+                removed_characters.push(RemovedCharacter {
+                    skill: entry.name.to_string(),
+                    field: removed.field,
+                    code_point: removed.code_point,
+                });
+            }
+            entries.push(entry);
+        }
+        PreparedEntries {
+            listed,
+            entries,
+            removed_characters,
+        }
     }
 
     fn cost_meter(&self) -> CostMeter<'a> {
@@ -239,16 +242,18 @@ impl<'a> SkillListRenderer<'a> {
         }
     }
 
-    /// Plans with whole paths and, where something had to go, with aliases as well, and takes the
-    /// better one.
+    /// Plans with absolute paths and, if anything had to be truncated or omitted, also with root
+    /// aliases, and returns the better layout (Codex).
     fn choose_layout<'b>(
         &self,
         items: &[&SkillSummary<'_>],
-        lines: Vec<ListEntry<'b>>,
+        entries: Vec<ListEntry<'b>>,
     ) -> Layout<'b> {
-        let (meter, limit) = (self.cost_meter(), self.budget.limit());
-        let plan = budget_plan::plan_budget(&lines, &meter, limit, self.allocation);
-        let absolute = Layout::new(lines, plan, Vec::new(), 0, &meter);
+        let meter = self.cost_meter();
+        let limit = self.budget.limit();
+        let plan = budget_plan::plan_budget(&entries, &meter, limit, self.allocation);
+        let absolute = Layout::new(entries, plan, Vec::new(), 0, &meter);
+        // The other formats have no place for a table, and nothing can improve a complete list.
         if self.format != ListFormat::Codex
             || self.roots.is_empty()
             || absolute.truncated == 0 && absolute.included == items.len()
@@ -259,14 +264,16 @@ impl<'a> SkillListRenderer<'a> {
         else {
             return absolute;
         };
-        let empty = |table| {
+        // Aliases also make the introduction longer, so the price is that of the whole section.
+        let section_cost = |table| {
             meter.lines_cost(&instructions::render_section(
                 table,
                 "",
                 self.usage_instructions,
             ))
         };
-        let table_cost = empty(Some(&aliases.table)).saturating_sub(empty(None));
+        let table_cost = section_cost(Some(&aliases.table)).saturating_sub(section_cost(None));
+        // A table that uses up the budget would leave nothing for entries.
         if table_cost >= limit {
             return absolute;
         }
@@ -284,100 +291,113 @@ impl<'a> SkillListRenderer<'a> {
         }
     }
 
+    /// Returns the description of an entry that was granted so many characters.
     fn truncated_description<'b>(
         &self,
-        line: &'b ListEntry<'_>,
+        entry: &'b ListEntry<'_>,
         characters: usize,
     ) -> Cow<'b, str> {
-        let start = line.description_prefix(characters);
+        let prefix = entry.description_prefix(characters);
         if self.truncation == Truncation::Characters
             || characters == 0
-            || characters >= line.shown_chars
+            || characters >= entry.shown_chars
         {
-            return Cow::Borrowed(start);
+            return Cow::Borrowed(prefix);
         }
         let meter = self.cost_meter();
-        let limit = line.cost(characters, &meter);
+        // Sentences must not cost more than the prefix that they replace. Fewer characters can be
+        // more bytes, so the cost is checked as well.
+        let limit = entry.cost(characters, &meter);
         let fits = |text: &str| match meter.tokenizer() {
-            Some(_) => meter.entry_cost(&line.render(text)) <= limit,
+            Some(_) => meter.entry_cost(&entry.render(text)) <= limit,
             None => {
                 self.format.escaped_size(text).characters
-                    <= self.format.escaped_size(start).characters
-                    && meter.entry_cost(&line.render(text)) <= limit
+                    <= self.format.escaped_size(prefix).characters
+                    && meter.entry_cost(&entry.render(text)) <= limit
             }
         };
         Cow::Owned(truncation::truncate_to_sentences(
-            &line.description,
-            start,
+            &entry.description,
+            prefix,
             fits,
         ))
     }
 
-    /// Writes the entries, and what became of each.
-    fn write_entries(&self, chosen: &Layout<'_>) -> (String, RenderReport) {
+    /// Writes the entries of a layout, and reports what was truncated and omitted.
+    fn write_entries(&self, layout: &Layout<'_>) -> (String, RenderReport) {
         let meter = self.cost_meter();
-        let mut report = RenderReport::new(self.budget, chosen);
-        let mut list = String::new();
-        for (line, shown) in chosen.entries.iter().zip(&chosen.plan) {
-            let is_short = shown.unwrap_or_default() < line.shown_chars;
-            report.truncated_descriptions += usize::from(is_short);
+        let mut report = RenderReport::new(self.budget, layout);
+        let mut text = String::new();
+        for (entry, shown) in layout.entries.iter().zip(&layout.plan) {
+            let is_truncated = shown.unwrap_or_default() < entry.shown_chars;
+            report.truncated_descriptions += usize::from(is_truncated);
             let Some(characters) = *shown else {
-                if line.mode == crate::ListingMode::Pinned {
-                    report.omitted_pinned.push(line.name.to_string());
+                if entry.mode == crate::ListingMode::Pinned {
+                    report.omitted_pinned.push(entry.name.to_string());
                 }
-                report.omitted.push(line.name.to_string());
+                report.omitted.push(entry.name.to_string());
                 continue;
             };
-            if is_short || line.original_chars > line.shown_chars {
-                report.truncated.push(line.name.to_string());
+            if is_truncated || entry.original_chars > entry.shown_chars {
+                report.truncated.push(entry.name.to_string());
             }
-            let start = list.len();
-            let description = self.truncated_description(line, characters);
+            let start = text.len();
+            let description = self.truncated_description(entry, characters);
             report.described += usize::from(!description.is_empty());
             if let Cow::Owned(sentences) = &description {
-                // Whole sentences use less than was granted.
+                // Whole sentences use fewer characters than were granted; those are missing, too.
                 report.truncated_characters += characters.saturating_sub(sentences.chars().count());
             }
-            line.write(&description, &mut list);
+            entry.write(&description, &mut text);
             report.cost += match self.truncation {
-                Truncation::Characters => line.cost(characters, &meter),
-                Truncation::Sentences => meter.entry_cost(&list[start..]),
+                Truncation::Characters => entry.cost(characters, &meter),
+                Truncation::Sentences => meter.entry_cost(&text[start..]),
             };
-            list.push('\n');
+            text.push('\n');
         }
-        (list, report)
+        (text, report)
     }
 }
 
-/// A plan and the entries that it is for.
+/// The items that may be listed, in the order of the list, with their escaped entries.
+struct PreparedEntries<'a> {
+    listed: Vec<&'a SkillSummary<'a>>,
+    entries: Vec<ListEntry<'a>>,
+    removed_characters: Vec<RemovedCharacter>,
+}
+
+/// A plan with its entries and its totals.
 struct Layout<'a> {
     entries: Vec<ListEntry<'a>>,
     plan: BudgetPlan,
+    /// The lines of the table of root aliases.
     table: Vec<String>,
     table_cost: usize,
+    /// The number of listed skills.
     included: usize,
+    /// The number of omitted characters of descriptions.
     truncated: usize,
     cost: usize,
 }
 
 impl<'a> Layout<'a> {
     fn new(
-        lines: Vec<ListEntry<'a>>,
+        entries: Vec<ListEntry<'a>>,
         plan: BudgetPlan,
         table: Vec<String>,
         table_cost: usize,
         meter: &CostMeter<'_>,
     ) -> Self {
         let included = plan.iter().flatten().count();
-        let truncated = lines
+        let truncated = entries
             .iter()
             .zip(&plan)
-            .map(|(line, shown)| line.shown_chars - shown.unwrap_or_default())
+            .map(|(entry, shown)| entry.shown_chars - shown.unwrap_or_default())
             .sum();
         let cost =
-            table_cost + budget_plan::plan_cost(&lines.iter().collect::<Vec<_>>(), &plan, meter);
+            table_cost + budget_plan::plan_cost(&entries.iter().collect::<Vec<_>>(), &plan, meter);
         Self {
-            entries: lines,
+            entries,
             plan,
             table,
             table_cost,
@@ -387,19 +407,32 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// More skills, else more of their descriptions, else cheaper (Codex).
+    /// Returns true for more skills, else for more of their descriptions, else for a lower cost
+    /// (Codex).
     fn is_better_than(&self, other: &Self) -> bool {
-        let key = |chosen: &Self| (usize::MAX - chosen.included, chosen.truncated, chosen.cost);
-        key(self) < key(other)
+        let rank = |layout: &Self| (usize::MAX - layout.included, layout.truncated, layout.cost);
+        rank(self) < rank(other)
     }
 }
 
-/// The list of skills that a model is shown, and what the budget did to it.
+/// The rendered skills section of a prompt, with a report of what was truncated or omitted.
 ///
-/// The entries never cost more than the budget. When all descriptions fit, they are whole; when
-/// not, every skill gets its name and path and the rest is shared out; when even that is too much,
-/// skills are left out in the order of the list, and named in the [`RenderReport`]. This is Codex's
-/// algorithm.
+/// The entries never cost more than the budget. If all descriptions fit, they are complete.
+/// Otherwise every skill gets its name and path, and the rest of the budget is divided among the
+/// descriptions. If not even the names fit, skills are omitted from the end of the list and listed
+/// in the [`RenderReport`]. This is the algorithm of Codex.
+///
+/// ```
+/// use skills_prompt::{Budget, Role, SkillList, SkillSummary};
+///
+/// let skills = [SkillSummary::new("greet", "Says hello.", "/skills/greet/SKILL.md")];
+/// let list = SkillList::render(&skills, Budget::for_context_window(None));
+/// assert_eq!((list.role(), list.tag()), (Role::Developer, Some("skills_instructions")));
+/// assert!(list.report().warning("Codex").is_none());
+///
+/// // A session that has seen the list needs it again only if it changed.
+/// assert_eq!(list.update_since(&list.clone()), None);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillList {
     entries_text: String,
@@ -410,26 +443,25 @@ pub struct SkillList {
 }
 
 impl SkillList {
-    /// Renders `items` within a budget as Codex does; [`SkillListRenderer`] has the options.
+    /// Renders `items` within a budget like Codex does; use [`SkillListRenderer`] for options.
     #[must_use]
     pub fn render(items: &[SkillSummary<'_>], budget: Budget) -> Self {
         SkillListRenderer::new(budget).render(items)
     }
 
-    /// Says whether there is nothing to show: no skill is offered, or the budget has no room for
-    /// any.
+    /// Returns true if no skill is listed: there is none, or none fits into the budget.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries_text.is_empty()
     }
 
-    /// Returns who is to say it.
+    /// Returns the role in which to send the section: [`Role::Developer`].
     #[must_use]
     pub fn role(&self) -> Role {
         Role::Developer
     }
 
-    /// Returns the name of the tag around it; nothing where the form has none.
+    /// Returns the name of the tag around the section; `None` if the format has no tag.
     #[must_use]
     pub fn tag(&self) -> Option<&'static str> {
         match self.format {
@@ -439,13 +471,13 @@ impl SkillList {
         }
     }
 
-    /// Returns what stands between the tags; empty when there is nothing to show.
+    /// Returns the section without its tags; empty if no skill is listed.
     #[must_use]
     pub fn body(&self) -> String {
         self.render_section(self.usage_instructions)
     }
 
-    /// Returns all of it with its tags; empty when there is nothing to show.
+    /// Returns the section with its tags; empty if no skill is listed.
     #[must_use]
     pub fn text(&self) -> String {
         if self.is_empty() {
@@ -455,24 +487,27 @@ impl SkillList {
         }
     }
 
-    /// Returns what the budget did.
+    /// Returns the report on costs, truncated and omitted skills.
     #[must_use]
     pub fn report(&self) -> &RenderReport {
         &self.report
     }
 
-    /// Returns what to tell a model that was told `before`: nothing when the list is the same, else
-    /// the new list, without saying again how to use skills, or that there is none any more (the
-    /// wording is Codex's). When `before` was empty the list is given as it is rendered: after a
-    /// time without skills, render it with [`UsageInstructions::Omit`].
+    /// Returns the update for a model that has seen `previous`; `None` if the list is unchanged.
+    ///
+    /// The update is the new list without usage instructions, or a sentence that no list applies
+    /// any more, both worded as in Codex. If `previous` was empty, the update is the list as
+    /// rendered. If the model had a list before that one, render this list with
+    /// [`UsageInstructions::Omit`].
     #[must_use]
-    pub fn update_since(&self, before: &Self) -> Option<String> {
+    pub fn update_since(&self, previous: &Self) -> Option<String> {
+        // Usage instructions are not compared: the list is the same without them.
         if (&self.entries_text, &self.table, self.format)
-            == (&before.entries_text, &before.table, before.format)
+            == (&previous.entries_text, &previous.table, previous.format)
         {
             return None;
         }
-        Some(match (self.is_empty(), before.is_empty()) {
+        Some(match (self.is_empty(), previous.is_empty()) {
             (true, _) => self.with_tag(
                 "The previously provided skills list no longer applies.\n",
                 "",
@@ -485,13 +520,13 @@ impl SkillList {
         })
     }
 
-    fn render_section(&self, how_to: UsageInstructions) -> String {
+    fn render_section(&self, usage: UsageInstructions) -> String {
         match self.format {
             _ if self.is_empty() => String::new(),
             ListFormat::Codex => instructions::render_section(
                 Some(self.table.as_slice()).filter(|table| !table.is_empty()),
                 &self.entries_text,
-                how_to,
+                usage,
             ),
             ListFormat::Markdown => format!("## Skills\n\n{}", self.entries_text),
             ListFormat::Xml | ListFormat::XmlCompact => self.entries_text.clone(),

@@ -1,11 +1,23 @@
-//! What the catalogue says of one skill.
+//! The summary of a skill in a list, and its listing mode.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use skills_discovery::{Catalog, Entry, Scope, Selector};
 
-/// What the catalogue says of one skill.
+/// The row of one skill in a skills section: name, description and path of its `SKILL.md`.
+///
+/// The texts may contain anything; rendering escapes them. Build it from a catalog with
+/// [`model_invocable_skills`], or with [`new`](Self::new) for skills from elsewhere.
+///
+/// ```
+/// use skills_prompt::{ListingMode, SkillSummary};
+///
+/// let summary = SkillSummary::new("pdf", "Fills forms.", "/skills/pdf/SKILL.md")
+///     .root("/skills")
+///     .mode(ListingMode::Pinned);
+/// assert_eq!(summary.name(), "pdf");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillSummary<'a> {
     pub(crate) name: Cow<'a, str>,
@@ -16,26 +28,28 @@ pub struct SkillSummary<'a> {
     pub(crate) mode: ListingMode,
 }
 
-/// How a skill stands in the catalogue.
+/// How a user wants a skill to be listed.
+///
+/// A mode only restricts or orders: it never lists a skill that is not model-invocable.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ListingMode {
-    /// As the budget allows.
+    /// Listed as the budget allows.
     #[default]
     Auto,
-    /// Before all others: its description is shortened only when the pinned skills alone exceed the
-    /// budget.
+    /// Gets its share of the budget before all others: its description is truncated only if the
+    /// pinned skills alone exceed the budget.
     Pinned,
-    /// Without its description.
+    /// Listed without its description.
     NameOnly,
-    /// Not in the catalogue; users may name it.
+    /// Not listed; users can mention it.
     UserOnly,
-    /// Not in the catalogue, and naming it has no effect.
+    /// Not listed, and mentioning it has no effect.
     Disabled,
 }
 
 impl ListingMode {
-    /// All modes.
+    /// All modes, in the order of their declaration.
     pub const ALL: [Self; 5] = [
         Self::Auto,
         Self::Pinned,
@@ -44,7 +58,7 @@ impl ListingMode {
         Self::Disabled,
     ];
 
-    /// Returns the mode as one lower-case word.
+    /// Returns the mode as a lowercase word, which is stable and used in configuration.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -56,27 +70,29 @@ impl ListingMode {
         }
     }
 
-    /// Says whether a skill of this mode has a place in the catalogue at all.
+    /// Returns true if a skill with this mode may be listed.
     #[must_use]
     pub fn is_listed(self) -> bool {
         !matches!(self, Self::UserOnly | Self::Disabled)
     }
 }
 
-/// Which skills have which [`ListingMode`]: of several rules that fit, the last one wins; without
-/// one it is [`ListingMode::Auto`].
+/// Rules that assign a [`ListingMode`] to skills.
+///
+/// If several rules match a skill, the last one applies. Without a matching rule the mode is
+/// [`ListingMode::Auto`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListingModes(Vec<(Selector, ListingMode)>);
 
 impl ListingModes {
-    /// Adds a rule.
+    /// Adds a rule, which takes precedence over the earlier ones.
     #[must_use]
     pub fn with_rule(mut self, selector: Selector, mode: ListingMode) -> Self {
         self.0.push((selector, mode));
         self
     }
 
-    /// Returns the mode of a skill.
+    /// Returns the mode of a skill, by the last rule that matches.
     #[must_use]
     pub fn get(&self, entry: &Entry) -> ListingMode {
         self.0
@@ -88,7 +104,7 @@ impl ListingModes {
 }
 
 impl<'a> SkillSummary<'a> {
-    /// Makes an item: name, description of any form, path of the `SKILL.md`.
+    /// Creates a summary from a name, a description and the path of the `SKILL.md`.
     ///
     /// Defaults: scope [`Scope::Custom`], mode [`ListingMode::Auto`], no root.
     #[must_use]
@@ -108,7 +124,7 @@ impl<'a> SkillSummary<'a> {
         }
     }
 
-    /// Says below which root the skill lies, so that an alias can stand for it.
+    /// Sets the root that contains the skill, so that an alias can replace it in the path.
     #[must_use]
     pub fn root(self, root: impl Into<Cow<'a, str>>) -> Self {
         Self {
@@ -117,13 +133,13 @@ impl<'a> SkillSummary<'a> {
         }
     }
 
-    /// Says whose the skill is, which decides on its place.
+    /// Sets the scope, which is the first key of the order.
     #[must_use]
     pub fn scope(self, scope: Scope) -> Self {
         Self { scope, ..self }
     }
 
-    /// Says how the skill stands in the catalogue.
+    /// Sets the listing mode.
     #[must_use]
     pub fn mode(self, mode: ListingMode) -> Self {
         Self { mode, ..self }
@@ -135,24 +151,25 @@ impl<'a> SkillSummary<'a> {
         &self.name
     }
 
-    /// Makes the item of a skill of a catalogue.
+    /// Creates the summary of an entry of `catalog`, with its scope and root.
     #[must_use]
     pub fn from_entry(catalog: &'a Catalog, entry: &'a Entry) -> Self {
+        // Not copied on Unix, where paths have slashes already.
         let root = match catalog.root_of(entry).to_string_lossy() {
             Cow::Owned(root) => Cow::Owned(to_slash_path(root)),
             Cow::Borrowed(root) if cfg!(windows) => Cow::Owned(to_slash_path(root.to_owned())),
             Cow::Borrowed(root) => Cow::Borrowed(root),
         };
-        let item = Self::new(
+        let summary = Self::new(
             entry.name().as_str(),
             entry.manifest().description(),
-            to_slash_path(slash_location(entry)),
+            to_slash_path(location_text(entry)),
         );
-        item.scope(entry.scope()).root(root)
+        summary.scope(entry.scope()).root(root)
     }
 
-    /// The order of a prompt: skills that the caller named, then System, Admin, Repo, User; within
-    /// a scope by name, then path.
+    /// Compares by the order of a prompt: skills of the caller, then System, Admin, Repo, User;
+    /// within a scope by name, then path (Codex).
     pub(crate) fn prompt_order(&self, other: &Self) -> Ordering {
         scope_rank(self.scope)
             .cmp(&scope_rank(other.scope))
@@ -161,11 +178,11 @@ impl<'a> SkillSummary<'a> {
     }
 }
 
-/// Returns the skills of `catalog` that the model may choose by itself.
+/// Returns the summaries of the model-invocable skills of `catalog`, with their modes.
 ///
-/// Left out are those that forbid it: `disable-model-invocation`,
-/// `allow_implicit_invocation: false` in `agents/openai.yaml`, a restriction that could not be
-/// read. No mode brings them back.
+/// A skill is not model-invocable if it sets `disable-model-invocation`, if its
+/// `agents/openai.yaml` sets `allow_implicit_invocation: false`, or if it has a restriction that
+/// could not be parsed. No mode overrides that.
 #[must_use]
 pub fn model_invocable_skills<'a>(
     catalog: &'a Catalog,
@@ -180,8 +197,8 @@ pub fn model_invocable_skills<'a>(
         .collect()
 }
 
-/// Returns the roots of a catalogue for
-/// [`SkillListRenderer::roots`](crate::SkillListRenderer::roots), as its items name them.
+/// Returns the roots of the skills of a catalog, in the order of the scan, for
+/// [`SkillListRenderer::roots`](crate::SkillListRenderer::roots).
 #[must_use]
 pub fn root_paths(catalog: &Catalog) -> Vec<String> {
     catalog
@@ -197,18 +214,21 @@ fn scope_rank(scope: Scope) -> u8 {
         Scope::System => 1,
         Scope::Admin => 2,
         Scope::Repo => 3,
+        // User scope comes last, with scopes that are added later.
         _ => 4,
     }
 }
 
-fn slash_location(entry: &Entry) -> String {
+fn location_text(entry: &Entry) -> String {
+    // Paths are UTF-8 in nearly all cases, and then the text is moved and not copied.
     let location = entry.location().into_os_string();
     location
         .into_string()
         .unwrap_or_else(|other| other.to_string_lossy().into_owned())
 }
 
-/// Models write paths with slashes; a backslash is a separator on Windows only.
+/// Replaces backslashes on Windows, since models write paths with slashes. Elsewhere a backslash is
+/// part of a name.
 fn to_slash_path(path: String) -> String {
     if cfg!(windows) {
         path.replace('\\', "/")

@@ -187,8 +187,8 @@ fn mentions() {
     code-review  TREE/examples/skills/code-review/SKILL.md
     -- stderr
     "code review" (words, high): selected
-    "wether" (sigil, high): no skill has this name; did you mean weather?
-    "weather" (words, low): not used, the text says not to: the skill weather
+    "wether" (sigil, high): unknown skill; did you mean weather?
+    "weather" (words, low): suggested: inside a negation (skill `weather`)
     "#);
     assert_snapshot!(mentioned(&["Hello there. Use the right skill."]), @"
     exit 0
@@ -203,7 +203,7 @@ fn mentions() {
     assert_snapshot!(mentioned(&["$weather", "--connector", "Weather"]), @r#"
     exit 0
     -- stderr
-    "weather" (sigil, high): not used: a connector has the same name; name the skill by its path
+    "weather" (sigil, high): conflict: a connector has this name; use the path of the skill
     "#);
     let chosen = examples(&[
         "mentions",

@@ -1,39 +1,41 @@
-//! The programs that read files, run scripts or lead to another program.
+//! The programs that read files, run scripts, or start another program.
 
 use std::borrow::Cow;
 
 use super::shell_lexer::ShellWord;
 
-/// What a command comes to.
+/// The program that a command runs, by how it uses its arguments.
 pub(super) enum Program<'w> {
-    /// A shell with a script as its argument.
+    /// A shell with `-c` and this script.
     Shell(&'w str),
-    /// Runs its first argument.
+    /// Runs its first argument as a script.
     Runner,
-    /// Reads its arguments.
+    /// Reads all of its arguments.
     Reader,
-    /// The file is a program itself.
+    /// The file itself is run.
     File(&'w ShellWord<'w>),
+    /// `cd` or `pushd`.
     ChangeDirectory,
+    /// A program without a known use of files.
     Other,
 }
 
-/// The next step to the program.
+/// One step from the start of a command to its program.
 pub(super) enum Step<'w> {
-    /// So many words only lead to it; they may change the directory.
+    /// A wrapper, to be skipped with its options; it may change the working directory.
     Wrapper {
         skipped: usize,
         changes_to: Option<ShellWord<'w>>,
     },
-    /// The program, and its arguments without options.
+    /// The program, and its operands.
     Program(Program<'w>, Vec<&'w ShellWord<'w>>),
 }
 
-/// Codex's readers.
+/// The readers of Codex.
 const READERS: [&str; 9] = [
     "cat", "sed", "head", "tail", "less", "more", "bat", "awk", "batcat",
 ];
-/// Codex's runners and their kin.
+/// The runners of Codex, and others of the same kind.
 const RUNNERS: [&str; 18] = [
     "python",
     "python3",
@@ -54,12 +56,12 @@ const RUNNERS: [&str; 18] = [
     "ts-node",
     "powershell",
 ];
-/// Those that take a script with `-c`.
+/// The runners that take a script with `-c`.
 const SHELLS: [&str; 5] = ["bash", "zsh", "sh", "dash", "ksh"];
-/// What a script is called (Codex).
+/// The file extensions of scripts (Codex).
 const SCRIPT_EXTENSIONS: [&str; 7] = ["py", "sh", "js", "ts", "rb", "pl", "ps1"];
 
-/// Programs that start another one, and those of their options that take a value.
+/// Wrappers that start another program, with their options that take a value.
 const WRAPPERS: [(&str, &[&str]); 15] = [
     ("env", &["-u", "--unset", "-C", "--chdir"]),
     ("sudo", &["-u", "-g", "-h", "-p", "-C", "-T", "-r", "-D"]),
@@ -77,7 +79,7 @@ const WRAPPERS: [(&str, &[&str]); 15] = [
     ("xargs", &["-I", "-n", "-P", "-d", "-L", "-a", "-s"]),
     ("npx", &["-p", "--package", "-c", "--call"]),
 ];
-/// Programs that start another one behind a word of their own.
+/// Wrappers that start another program after a subcommand.
 const WRAPPERS_WITH_ARGUMENT: [(&str, &[&str]); 11] = [
     ("uv", &["run"]),
     ("poetry", &["run"]),
@@ -91,7 +93,7 @@ const WRAPPERS_WITH_ARGUMENT: [(&str, &[&str]); 11] = [
     ("npm", &["exec", "x"]),
     ("bunx", &[]),
 ];
-/// Options with a value of those.
+/// The options of these wrappers that take a value.
 const OPTIONS_WITH_VALUE: &[&str] = &[
     "--with",
     "--with-editable",
@@ -111,62 +113,24 @@ const OPTIONS_WITH_VALUE: &[&str] = &[
     "--prefix",
 ];
 
-/// Looks at the first word of a command.
+/// Returns the next step for a command that begins with `words`; `None` if there is none.
 pub(super) fn identify_program<'w>(words: &'w [ShellWord<'w>]) -> Option<Step<'w>> {
     let (first, rest) = words.split_first()?;
     let name = program_name(&first.text);
     let name = name.as_ref();
-    if let Some((_, values)) = WRAPPERS.iter().find(|(leader, _)| *leader == name) {
-        return Some(skip_wrapper(name, rest, values, 0));
+    if let Some((_, options)) = WRAPPERS.iter().find(|(wrapper, _)| *wrapper == name) {
+        return Some(skip_wrapper(name, rest, options, 0));
     }
     if let Some((_, subcommands)) = WRAPPERS_WITH_ARGUMENT
         .iter()
-        .find(|(leader, _)| *leader == name)
+        .find(|(wrapper, _)| *wrapper == name)
     {
-        let is_subcommand = |word: Option<&ShellWord<'_>>| {
-            word.is_some_and(|word| subcommands.contains(&word.text.as_ref()))
-        };
-        // Options stand before the word that starts another program as well as behind it.
-        let Step::Wrapper {
-            skipped,
-            changes_to,
-        } = skip_wrapper(name, rest, OPTIONS_WITH_VALUE, 0)
-        else {
-            return None;
-        };
-        if subcommands.is_empty() {
-            return Some(Step::Wrapper {
-                skipped,
-                changes_to,
-            });
-        }
-        if !is_subcommand(words.get(skipped)) {
-            return Some(Step::Program(Program::Other, Vec::new()));
-        }
-        let Step::Wrapper {
-            skipped,
-            changes_to: later,
-        } = skip_wrapper(name, &words[skipped + 1..], OPTIONS_WITH_VALUE, skipped)
-        else {
-            return None;
-        };
-        let changes_to = later.or(changes_to);
-        return Some(match words.get(skipped) {
-            // `uv run script.py` runs the script itself.
-            Some(script)
-                if name == "uv" && changes_to.is_none() && has_script_extension(&script.text) =>
-            {
-                Step::Program(Program::Runner, vec![script])
-            }
-            _ => Step::Wrapper {
-                skipped,
-                changes_to,
-            },
-        });
+        return skip_wrapper_with_subcommand(name, words, subcommands);
     }
     Some(match name {
         "cd" | "pushd" => Step::Program(Program::ChangeDirectory, operands(rest, &[], &[])),
         "source" | "." => Step::Program(Program::Runner, operands(rest, &[], &[])),
+        // Shell keywords precede a command like a wrapper does.
         "{" | "then" | "do" | "else" | "elif" | "if" | "while" | "until" | "!" | "coproc" => {
             Step::Wrapper {
                 skipped: 1,
@@ -180,6 +144,7 @@ pub(super) fn identify_program<'w>(words: &'w [ShellWord<'w>]) -> Option<Step<'w
                 .filter(|word| !word.text.starts_with('-'))
                 .collect(),
         ),
+        // Without a slash the shell searches `PATH`, which cannot find a script of a skill.
         _ if first.text.contains('/') && !is_installed_tool(&first.text) => {
             Step::Program(Program::File(first), Vec::new())
         }
@@ -187,11 +152,61 @@ pub(super) fn identify_program<'w>(words: &'w [ShellWord<'w>]) -> Option<Step<'w
     })
 }
 
-/// Skips the options of a leader, what they take, and what it takes itself.
+/// Skips a wrapper such as `uv run`, whose subcommand has options before and after it.
+fn skip_wrapper_with_subcommand<'w>(
+    name: &str,
+    words: &'w [ShellWord<'w>],
+    subcommands: &[&str],
+) -> Option<Step<'w>> {
+    let Step::Wrapper {
+        skipped,
+        changes_to,
+    } = skip_wrapper(name, words.get(1..)?, OPTIONS_WITH_VALUE, 0)
+    else {
+        return None;
+    };
+    if subcommands.is_empty() {
+        return Some(Step::Wrapper {
+            skipped,
+            changes_to,
+        });
+    }
+    let is_subcommand = words
+        .get(skipped)
+        .is_some_and(|word| subcommands.contains(&word.text.as_ref()));
+    if !is_subcommand {
+        return Some(Step::Program(Program::Other, Vec::new()));
+    }
+    let Step::Wrapper {
+        skipped,
+        changes_to: changes_to_after,
+    } = skip_wrapper(name, &words[skipped + 1..], OPTIONS_WITH_VALUE, skipped)
+    else {
+        return None;
+    };
+    let changes_to = changes_to_after.or(changes_to);
+    Some(match words.get(skipped) {
+        // `uv run script.py` runs the script with Python, without naming an interpreter.
+        Some(script)
+            if name == "uv" && changes_to.is_none() && has_script_extension(&script.text) =>
+        {
+            Step::Program(Program::Runner, vec![script])
+        }
+        _ => Step::Wrapper {
+            skipped,
+            changes_to,
+        },
+    })
+}
+
+/// Skips a wrapper with its options, their values, and its own operand.
+///
+/// `rest` are the words after the wrapper, `options` those that take a value, and `before` is the
+/// number of words that were skipped already.
 fn skip_wrapper<'w>(
     name: &str,
     rest: &'w [ShellWord<'w>],
-    values: &[&str],
+    options: &[&str],
     before: usize,
 ) -> Step<'w> {
     let mut index = 0;
@@ -205,7 +220,7 @@ fn skip_wrapper<'w>(
             index += 1;
             break;
         }
-        // These only tell of a program.
+        // With these options the wrapper describes a program or edits a file, and runs nothing.
         if matches!(
             (name, text),
             ("command", "-v" | "-V") | ("sudo", "-l" | "-e")
@@ -215,7 +230,8 @@ fn skip_wrapper<'w>(
         if !text.starts_with('-') {
             break;
         }
-        let takes = values.contains(&option) && joined.is_none();
+        let takes_value = options.contains(&option) && joined.is_none();
+        // `sudo -C` and `doas -C` take something else than a directory.
         if matches!(option, "-C" | "--chdir" | "--directory")
             && matches!(name, "env" | "uv" | "pnpm")
         {
@@ -225,27 +241,37 @@ fn skip_wrapper<'w>(
             });
             changes_to = value.or_else(|| rest.get(index + 1).cloned());
         }
-        index += if takes { 2 } else { 1 };
+        index += if takes_value { 2 } else { 1 };
     }
-    // How long it may take stands before the program.
-    let own = usize::from(name == "timeout");
+    // `timeout` has a duration before the program.
+    let operands = usize::from(name == "timeout");
     Step::Wrapper {
-        skipped: 1 + before + index + own,
+        skipped: 1 + before + index + operands,
         changes_to,
     }
 }
 
 fn identify_runner<'w>(name: &str, rest: &'w [ShellWord<'w>]) -> Step<'w> {
+    // A shell without `-c` runs a file and is handled like any other runner.
     if SHELLS.contains(&name)
         && let Some(script) = shell_script(rest)
     {
         return Step::Program(Program::Shell(script), Vec::new());
     }
     let rest = match rest.split_first() {
+        // `deno run x.ts` and `bun run x.ts` have a subcommand, unlike `node x.js`.
         Some((word, rest)) if matches!(name, "deno" | "bun") && word.text == "run" => rest,
         _ => rest,
     };
-    let values: &[&str] = match name {
+    Step::Program(
+        Program::Runner,
+        operands(rest, runner_options_with_value(name), code_options(name)),
+    )
+}
+
+/// Returns the options of a runner that take a value.
+fn runner_options_with_value(name: &str) -> &'static [&'static str] {
+    match name {
         "node" | "tsx" | "ts-node" => &[
             "-r",
             "--require",
@@ -271,19 +297,22 @@ fn identify_runner<'w>(name: &str, rest: &'w [ShellWord<'w>]) -> Step<'w> {
         "pwsh" | "powershell" => &["-ExecutionPolicy"],
         _ if name.starts_with("py") => &["-W", "-X"],
         _ => &[],
-    };
-    // Options behind which no file is run.
-    let codes: &[&str] = match name {
+    }
+}
+
+/// Returns the options of a runner after which no file of the command line is run, because they
+/// contain the code, name a module, or only check the syntax.
+fn code_options(name: &str) -> &'static [&'static str] {
+    match name {
         _ if SHELLS.contains(&name) => &["-n", "-s"],
         _ if name.starts_with("py") => &["-c", "-m"],
         "node" | "tsx" | "ts-node" | "bun" => &["-e", "-p", "--eval", "--print", "--check"],
         "deno" => &["eval"],
         _ => &["-c", "-e"],
-    };
-    Step::Program(Program::Runner, operands(rest, values, codes))
+    }
 }
 
-/// The script behind `-c`, which may stand together with other letters.
+/// Returns the script of `-c`, also in a cluster such as `-lc`.
 fn shell_script<'w>(rest: &'w [ShellWord<'w>]) -> Option<&'w str> {
     let mut is_command = false;
     let mut words = rest.iter();
@@ -294,7 +323,7 @@ fn shell_script<'w>(rest: &'w [ShellWord<'w>]) -> Option<&'w str> {
         }
         let is_cluster = !text.starts_with("--");
         is_command |= is_cluster && text.starts_with('-') && text.contains('c');
-        // `-o pipefail`, also at the end of a cluster.
+        // `-o pipefail`, also at the end of a cluster, takes the next word.
         if is_cluster && text.ends_with(['o', 'O']) || matches!(text, "--rcfile" | "--init-file") {
             words.next();
         }
@@ -302,67 +331,72 @@ fn shell_script<'w>(rest: &'w [ShellWord<'w>]) -> Option<&'w str> {
     None
 }
 
-/// The words that are no options and no values of options. What follows an option that holds a
-/// program is none of ours.
+/// Returns the words that are neither options nor their values.
+///
+/// None are returned after one of `code_options`: the words are arguments of that code.
 fn operands<'w>(
     words: &'w [ShellWord<'w>],
-    values: &[&str],
-    codes: &[&str],
+    options_with_value: &[&str],
+    code_options: &[&str],
 ) -> Vec<&'w ShellWord<'w>> {
-    let mut plain = Vec::new();
+    let mut operands = Vec::new();
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let text = word.text.as_ref();
-        // The program may be glued to its option: `-cimport x`, `--eval=x`.
+        // The code may be attached to its option: `-cpass`, `--eval=x`.
         let holds_code =
             |code: &&str| text == *code || code.starts_with('-') && text.starts_with(*code);
-        if plain.is_empty() && codes.iter().any(holds_code) && !values.contains(&text) {
+        if operands.is_empty()
+            && code_options.iter().any(holds_code)
+            && !options_with_value.contains(&text)
+        {
             return Vec::new();
         }
         if text.starts_with('-') && text.len() > 1 {
-            if values.contains(&text) {
+            if options_with_value.contains(&text) {
                 words.next();
             }
         } else {
-            plain.push(word);
+            operands.push(word);
         }
     }
-    plain
+    operands
 }
 
-/// Whether a program belongs to what a package manager installed.
+/// Returns true if a program was installed by a package manager, and so is no script of a skill.
 fn is_installed_tool(path: &str) -> bool {
     ["node_modules/", ".venv/", "venv/bin/"]
         .iter()
         .any(|directory| path.contains(directory))
 }
 
-/// Whether a file has the ending of a script.
+/// Returns true if a file has the extension of a script, in any case.
 pub(super) fn has_script_extension(path: &str) -> bool {
-    let ending = path
+    let extension = path
         .rsplit(['/', '\\'])
         .next()
         .and_then(|name| name.rsplit_once('.'));
-    ending.is_some_and(|(_, ending)| {
+    extension.is_some_and(|(_, extension)| {
         SCRIPT_EXTENSIONS
             .iter()
-            .any(|script| ending.eq_ignore_ascii_case(script))
+            .any(|script| extension.eq_ignore_ascii_case(script))
     })
 }
 
 fn is_runner(name: &str) -> bool {
-    let version = name.strip_prefix("python").is_some_and(|version| {
+    // `python3.12` and the like; a complete list would be out of date.
+    let is_versioned_python = name.strip_prefix("python").is_some_and(|version| {
         !version.is_empty() && version.bytes().all(|b| b.is_ascii_digit() || b == b'.')
     });
-    RUNNERS.contains(&name) || version
+    RUNNERS.contains(&name) || is_versioned_python
 }
 
-/// The program's own name: without directories, in lower case, without `.exe`.
+/// Returns the name of a program: lowercase, without directories and `.exe`.
 fn program_name(path: &str) -> Cow<'_, str> {
     let start = path
         .bytes()
         .rposition(|b| matches!(b, b'/' | b'\\'))
-        .map_or(0, |at| at + 1);
+        .map_or(0, |separator| separator + 1);
     let name = &path[start..];
     if name.bytes().any(|b| b.is_ascii_uppercase()) || name.ends_with(".exe") {
         let lower = name.to_ascii_lowercase();

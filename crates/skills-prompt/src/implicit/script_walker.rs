@@ -1,4 +1,4 @@
-//! Follows a script from command to command.
+//! Walks the commands of a script and collects the files that they read or run.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -11,11 +11,11 @@ use super::programs::{Program, Step, has_script_extension, identify_program};
 use super::shell_lexer::{Lexer, ShellToken, ShellWord, UnterminatedQuote};
 use crate::paths::normalize_path;
 
-/// How deep scripts in scripts are followed.
+/// The maximum nesting of scripts, in levels. A hostile command could nest without end.
 const MAX_DEPTH: usize = 4;
-/// The longest path, in bytes.
+/// The maximum length of a path, in bytes: the limit of Linux.
 const MAX_PATH_BYTES: usize = 4_096;
-/// The longest script that is looked at, in bytes.
+/// The maximum length of a script, in bytes; a longer one is skipped.
 const MAX_SCRIPT_BYTES: usize = 256 * 1024;
 
 /// A file that a command reads or runs.
@@ -24,9 +24,9 @@ pub(super) struct FileUse {
     pub(super) path: PathBuf,
 }
 
-/// Follows a script, and where it stands.
+/// Walks a script and tracks its working directory.
 pub(super) struct ScriptWalker {
-    /// Where relative paths start; nothing when nobody knows.
+    /// The working directory; `None` if it depends on an expansion.
     directory: Option<Rc<Path>>,
     pub(super) uses: Vec<FileUse>,
     depth: usize,
@@ -41,27 +41,30 @@ impl ScriptWalker {
         }
     }
 
-    /// A program and its arguments, which no shell looks at.
+    /// Walks a program with its arguments, which no shell expands.
     pub(super) fn walk_argv(&mut self, words: &[String]) {
         let words: Vec<ShellWord<'_>> = words.iter().map(|text| ShellWord::literal(text)).collect();
         self.walk_command(&words, &[]);
     }
 
+    /// Walks the text of a script. Quotes that do not match end the shell grammar: then the first
+    /// command is split at white space.
     pub(super) fn walk_script(&mut self, text: &str) {
-        let may_be_at =
-            |path: &Rc<Path>| contains_scripts_directory(path.as_os_str().as_encoded_bytes());
-        let is_about = contains_scripts_directory(text.as_bytes())
+        // Nearly all commands of a session concern no skill; a substring search rules them out.
+        let may_use_skill = contains_scripts_directory(text.as_bytes())
             || mentions_document(text.as_bytes())
-            || self.directory.as_ref().is_some_and(may_be_at);
-        if self.depth >= MAX_DEPTH || text.len() > MAX_SCRIPT_BYTES || !is_about {
+            || self.is_in_scripts_directory();
+        if self.depth >= MAX_DEPTH || text.len() > MAX_SCRIPT_BYTES || !may_use_skill {
             return;
         }
-        let (directory, found) = (self.directory.clone(), self.uses.len());
+        let directory = self.directory.clone();
+        let uses_before = self.uses.len();
         self.depth += 1;
         if self.walk_tokens(Lexer::new(text)).is_err() {
-            // Quotes that do not match: words are still words (Codex).
+            // A shell would reject the whole script, but Codex splits it into words, and a record
+            // that misses nothing is worth more than one that is exact.
             self.directory = directory;
-            self.uses.truncate(found);
+            self.uses.truncate(uses_before);
             let is_operator =
                 |word: &&str| matches!(*word, "&&" | "||" | ";" | "|" | "&") || word.ends_with(';');
             let words: Vec<ShellWord<'_>> = text
@@ -74,10 +77,11 @@ impl ScriptWalker {
         self.depth -= 1;
     }
 
+    /// Walks the commands of a script up to its end.
     fn walk_tokens<'t>(&mut self, mut lexer: Lexer<'t>) -> Result<(), UnterminatedQuote> {
-        let mut outside = Vec::new();
-        let (mut words, mut inputs): (Vec<ShellWord<'t>>, Vec<ShellWord<'t>>) =
-            (Vec::new(), Vec::new());
+        let mut outer_directories = Vec::new();
+        let mut words: Vec<ShellWord<'t>> = Vec::new();
+        let mut inputs: Vec<ShellWord<'t>> = Vec::new();
         let mut is_piped = false;
         loop {
             let token = lexer.next_token()?;
@@ -85,6 +89,7 @@ impl ScriptWalker {
                 Some(ShellToken::Word(word)) => words.push(word),
                 Some(ShellToken::Input(word)) => inputs.push(word),
                 Some(ShellToken::Output) => {}
+                // A substitution is a subshell: its `cd` ends with it.
                 Some(ShellToken::Script(text)) => {
                     let directory = self.directory.clone();
                     self.walk_script(text);
@@ -93,7 +98,7 @@ impl ScriptWalker {
                 end => {
                     let before = self.directory.clone();
                     self.walk_command(&words, &inputs);
-                    // Parts of a pipeline and what runs beside run in shells of their own.
+                    // Parts of a pipeline and background commands run in subshells.
                     if is_piped || matches!(end, Some(ShellToken::Pipe | ShellToken::Background)) {
                         self.directory = before;
                     }
@@ -101,9 +106,13 @@ impl ScriptWalker {
                     words.clear();
                     inputs.clear();
                     match end {
-                        Some(ShellToken::OpenGroup) => outside.push(self.directory.clone()),
+                        Some(ShellToken::OpenGroup) => {
+                            outer_directories.push(self.directory.clone())
+                        }
                         Some(ShellToken::CloseGroup) => {
-                            self.directory = outside.pop().unwrap_or_else(|| self.directory.clone())
+                            if let Some(directory) = outer_directories.pop() {
+                                self.directory = directory;
+                            }
                         }
                         None => return Ok(()),
                         Some(_) => {}
@@ -113,25 +122,24 @@ impl ScriptWalker {
         }
     }
 
+    /// Records the uses of one command. `inputs` are the files of its `<` redirections.
     fn walk_command(&mut self, words: &[ShellWord<'_>], inputs: &[ShellWord<'_>]) {
-        // Most commands are about no skill, and to see that they need not be understood.
+        // Most commands concern no skill, which is cheaper to find out than which program they run.
         let may_matter = |word: &ShellWord<'_>| {
             let text = word.text.as_bytes();
             matches!(text, b"cd" | b"pushd")
                 || text.len() >= 7 && (contains_scripts_directory(text) || mentions_document(text))
         };
-        let is_in_scripts = self
-            .directory
-            .as_ref()
-            .is_some_and(|path| contains_scripts_directory(path.as_os_str().as_encoded_bytes()));
-        if !is_in_scripts && !words.iter().chain(inputs).any(may_matter) {
+        if !self.is_in_scripts_directory() && !words.iter().chain(inputs).any(may_matter) {
             return;
         }
         let mut directory = self.directory.clone();
+        // The operands borrow from `words`, so the directory is tracked in a copy.
         let Some((program, arguments)) = self.resolve_program(words, &mut directory) else {
             return;
         };
-        let inside = std::mem::replace(&mut self.directory, directory);
+        // A wrapper such as `env -C` changes the directory of this command only.
+        let previous = std::mem::replace(&mut self.directory, directory);
         match program {
             Program::Shell(script) => self.walk_script(script),
             Program::Runner => {
@@ -147,25 +155,28 @@ impl ScriptWalker {
                 .chain(inputs)
                 .for_each(|word| self.add_use(UseKind::ReadDocument, word)),
             Program::File(word) => self.add_use(UseKind::RunScript, word),
+            // The only program that changes the directory of the commands after it.
             Program::ChangeDirectory => {
                 self.directory = self.changed_directory(arguments.first().copied());
                 return;
             }
             Program::Other => {}
         }
-        self.directory = inside;
+        self.directory = previous;
     }
 
-    /// Finds the program behind everything that only leads to it, and its arguments without
-    /// options.
+    /// Skips assignments and wrappers, and returns the program with its operands.
+    ///
+    /// A wrapper may change `directory`.
     fn resolve_program<'w>(
         &self,
         words: &'w [ShellWord<'w>],
         directory: &mut Option<Rc<Path>>,
     ) -> Option<(Program<'w>, Vec<&'w ShellWord<'w>>)> {
         let mut words = words;
-        // Each step takes a word away.
+        // Ends because each step removes at least one word.
         loop {
+            // Assignments can also follow a wrapper: `env A=1 python3 x.py`.
             while let Some((word, rest)) = words.split_first()
                 && is_assignment(word)
             {
@@ -186,65 +197,75 @@ impl ScriptWalker {
         }
     }
 
-    fn changed_directory(&self, to: Option<&ShellWord<'_>>) -> Option<Rc<Path>> {
-        to.filter(|word| word.text != "-")
+    /// Returns the directory after `cd`; `None` for `cd -` and plain `cd`, which depend on the
+    /// environment.
+    fn changed_directory(&self, target: Option<&ShellWord<'_>>) -> Option<Rc<Path>> {
+        target
+            .filter(|word| word.text != "-")
             .and_then(|word| self.resolve_path(word))
             .map(Rc::from)
     }
 
-    /// Where a path leads from here.
+    /// Returns the absolute path of a word; `None` if an expansion decides on it.
     fn resolve_path(&self, word: &ShellWord<'_>) -> Option<PathBuf> {
         let path = Path::new(word.text.as_ref());
+        // A wrong guess would record a skill that was not used.
         if word.has_expansion {
             return None;
         }
         if path.is_absolute() {
             return Some(normalize_path(path));
         }
-        // A path that is longer than any is none; a script could make it grow for ever.
+        // Repeated `cd x` would let a script grow the path without bound.
         let joined = self.directory.as_ref()?.join(path);
         (joined.as_os_str().len() <= MAX_PATH_BYTES).then(|| normalize_path(&joined))
     }
 
+    /// Records that `word` is read or run, if it may be a file of a skill.
     fn add_use(&mut self, kind: UseKind, word: &ShellWord<'_>) {
-        // Most files are none of a skill, and to see that no path has to be made.
+        // Most files belong to no skill; the name alone tells, without building a path.
         let text = word.text.as_bytes();
-        let may_be = match kind {
+        let may_belong_to_skill = match kind {
             UseKind::ReadDocument => {
                 text.len() >= 8 && text[text.len() - 8..].eq_ignore_ascii_case(b"SKILL.md")
             }
             UseKind::RunScript => {
-                contains_scripts_directory(text)
-                    || self.directory.as_ref().is_some_and(|path| {
-                        contains_scripts_directory(path.as_os_str().as_encoded_bytes())
-                    })
+                contains_scripts_directory(text) || self.is_in_scripts_directory()
             }
         };
-        if !may_be {
+        if !may_belong_to_skill {
             return;
         }
         if let Some(path) = self.resolve_path(word) {
             self.uses.push(FileUse { kind, path });
         }
     }
+
+    fn is_in_scripts_directory(&self) -> bool {
+        self.directory
+            .as_ref()
+            .is_some_and(|path| contains_scripts_directory(path.as_os_str().as_encoded_bytes()))
+    }
 }
 
+/// Returns true if a path may lead through a directory `scripts`; false positives are harmless.
 fn contains_scripts_directory(path: &[u8]) -> bool {
     static SCRIPTS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("scripts"));
     SCRIPTS.find(path).is_some()
 }
 
-/// Whether a `SKILL.md`, however it is spelled, is named in a script.
+/// Returns true if a script contains `SKILL.md`, in any case.
 fn mentions_document(text: &[u8]) -> bool {
-    memchr::memchr2_iter(b'k', b'K', text).any(|at| {
-        at > 0
+    // `k` is the rarest letter of the name.
+    memchr::memchr2_iter(b'k', b'K', text).any(|position| {
+        position > 0
             && text
-                .get(at - 1..at + 7)
+                .get(position - 1..position + 7)
                 .is_some_and(|name| name.eq_ignore_ascii_case(b"SKILL.md"))
     })
 }
 
-/// `NAME=value` before a command.
+/// Returns true for `NAME=value`, an assignment before a command.
 fn is_assignment(word: &ShellWord<'_>) -> bool {
     let Some((name, _)) = word.text.split_once('=') else {
         return false;

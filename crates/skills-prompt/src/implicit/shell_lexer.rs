@@ -1,12 +1,15 @@
-//! Takes the text of a shell apart: words, operators, nested scripts.
+//! Splits a shell script into words, operators and nested scripts.
+//!
+//! The lexer knows quoting, redirections, here-documents and substitutions of POSIX shells and
+//! Bash. It expands nothing; a word that a shell would expand is marked.
 
 use std::borrow::Cow;
 
-/// A word, and whether the shell would put something else in its place.
+/// A word after quote removal, and whether the shell would expand it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ShellWord<'a> {
     pub(super) text: Cow<'a, str>,
-    /// It holds a variable, a pattern, a substitution or a `~`, so nobody knows what it becomes.
+    /// The word contains a variable, pattern, substitution or `~`, so its value is unknown.
     pub(super) has_expansion: bool,
 }
 
@@ -19,6 +22,7 @@ impl<'a> ShellWord<'a> {
     }
 
     fn push(&mut self, text: &'a str) {
+        // Most words have one part and borrow it from the script.
         if self.text.is_empty() {
             self.text = Cow::Borrowed(text);
         } else {
@@ -27,31 +31,33 @@ impl<'a> ShellWord<'a> {
     }
 }
 
-/// A piece of a script.
+/// A token of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ShellToken<'a> {
     Word(ShellWord<'a>),
-    /// `<` and the file behind it.
+    /// `<` and its file.
     Input(ShellWord<'a>),
-    /// A redirection whose file is none of our business.
+    /// A redirection of output; its file is dropped, since writing is no use of a skill.
     Output,
     /// `|` and `|&`.
     Pipe,
-    /// `&&`, `||`, `;` and the end of a line.
+    /// `&&`, `||`, `;` or a line end.
     CommandEnd,
     /// `&`.
     Background,
+    /// `(`.
     OpenGroup,
+    /// `)`.
     CloseGroup,
-    /// The inside of `$(…)` or of backticks.
+    /// The script inside `$(…)` or backticks.
     Script(&'a str),
 }
 
-/// The quotes of a script do not match.
+/// The error for a quote or substitution without an end.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct UnterminatedQuote;
 
-/// Bytes that mean something to a shell outside of quotes; a table is quicker than asking.
+/// Bytes with a meaning outside of quotes. A table, because every byte of a script is tested.
 const SPECIAL_BYTES: [bool; 256] = {
     let special = b" \t\r\n'\"\\$`#|&;()<>*?[~";
     let mut table = [false; 256];
@@ -63,24 +69,39 @@ const SPECIAL_BYTES: [bool; 256] = {
     table
 };
 
-/// Splits a script into tokens.
+/// Splits a script into tokens, from front to back.
 pub(super) struct Lexer<'a> {
     rest: &'a str,
     current_word: Option<ShellWord<'a>>,
-    /// The words that end the documents which begin on the next line, and whether tabs may stand
-    /// before them.
-    heredocs: Vec<(String, bool)>,
-    /// What the next word is for.
+    /// The here-documents that begin on the next line.
+    heredocs: Vec<Heredoc>,
+    /// The redirection that the next word belongs to.
     redirection: Option<Redirection>,
-    /// Whether double quotes are open, after a script inside them was given out.
+    /// Whether double quotes are still open, after a nested script inside them was returned.
     is_quoted: bool,
 }
 
+/// A here-document whose text has not been skipped yet.
+struct Heredoc {
+    delimiter: String,
+    indentation: Indentation,
+}
+
+/// Whether tabs before the delimiter of a here-document are ignored.
+#[derive(Clone, Copy, PartialEq)]
+enum Indentation {
+    /// `<<`: the delimiter is the whole line.
+    Significant,
+    /// `<<-`: tabs before it are ignored.
+    TabsIgnored,
+}
+
+/// What a shell does with the word after a redirection operator.
 #[derive(Clone, Copy, PartialEq)]
 enum Redirection {
     Input,
     Output,
-    Heredoc { indented: bool },
+    Heredoc(Indentation),
 }
 
 impl<'a> Lexer<'a> {
@@ -94,9 +115,10 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Returns the next token; nothing at the end.
+    /// Returns the next token; `None` at the end.
     pub(super) fn next_token(&mut self) -> Result<Option<ShellToken<'a>>, UnterminatedQuote> {
         loop {
+            // A nested script interrupts the quotes that contain it; continue inside them.
             if self.is_quoted {
                 let token = self.lex_double_quoted().ok_or(UnterminatedQuote)?;
                 if token.is_some() {
@@ -111,7 +133,7 @@ impl<'a> Lexer<'a> {
                 .bytes()
                 .position(|b| SPECIAL_BYTES[usize::from(b)])
                 .unwrap_or(self.rest.len());
-            // Nearly all words are plain and end with a space.
+            // Fast path: nearly all words are plain and end with a space.
             if plain > 0
                 && self.current_word.is_none()
                 && self.redirection.is_none()
@@ -133,6 +155,8 @@ impl<'a> Lexer<'a> {
                 b' ' | b'\t' | b'\r' | b'\n' | b'|' | b'&' | b';' | b'(' | b')' | b'<' | b'>'
             );
             if is_end && self.current_word.is_some() {
+                // `2>log` redirects a stream. In `2 >log` the space has ended the number, which is
+                // an argument then.
                 if matches!(b, b'<' | b'>') && self.is_fd_number() {
                     self.current_word = None;
                 } else if let Some(token) = self.finish_word() {
@@ -150,7 +174,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Goes beyond what divides words.
+    /// Consumes white space or an operator.
     fn lex_separator(&mut self, b: u8) -> Option<ShellToken<'a>> {
         match b {
             b' ' | b'\t' | b'\r' => {
@@ -166,7 +190,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// What stands inside a word, and comments.
+    /// Consumes a quote, escape, expansion or comment. `None` is an unterminated quote.
     fn lex_special(&mut self, b: u8) -> Option<Option<ShellToken<'a>>> {
         match b {
             b'\'' => {
@@ -181,46 +205,50 @@ impl<'a> Lexer<'a> {
             b'#' if self.current_word.is_none() => {
                 self.advance(self.rest.find('\n').unwrap_or(self.rest.len()));
             }
-            // `#` and `~` inside a word are characters like any other.
+            // `#` and `~` inside a word have no meaning.
             b => {
-                let is_open =
+                let is_expansion =
                     matches!(b, b'*' | b'?' | b'[') || b == b'~' && self.current_word.is_none();
                 let text = self.advance(1);
                 let word = self.current_word();
                 word.push(text);
-                word.has_expansion |= is_open;
+                word.has_expansion |= is_expansion;
             }
         }
         Some(None)
     }
 
-    /// Goes on by so many bytes and returns them.
+    /// Consumes and returns so many bytes.
     fn advance(&mut self, bytes: usize) -> &'a str {
-        let (taken, rest) = self.rest.split_at(bytes);
+        let (consumed, rest) = self.rest.split_at(bytes);
         self.rest = rest;
-        taken
+        consumed
     }
 
     fn current_word(&mut self) -> &mut ShellWord<'a> {
         self.current_word.get_or_insert_default()
     }
 
-    /// Whether the word is a number before a redirection, which says which stream it is about.
+    /// Returns true if the word before a redirection is a number, which is a file descriptor and
+    /// not an argument.
     fn is_fd_number(&self) -> bool {
         self.current_word.as_ref().is_some_and(|word| {
             !word.text.is_empty() && word.text.bytes().all(|b| b.is_ascii_digit())
         })
     }
 
-    /// The word that ends here.
+    /// Ends the current word and returns its token; `None` for the delimiter of a here-document.
     fn finish_word(&mut self) -> Option<ShellToken<'a>> {
         let word = self.current_word.take()?;
         match self.redirection.take() {
             None => Some(ShellToken::Word(word)),
             Some(Redirection::Input) => Some(ShellToken::Input(word)),
             Some(Redirection::Output) => Some(ShellToken::Output),
-            Some(Redirection::Heredoc { indented }) => {
-                self.heredocs.push((word.text.into_owned(), indented));
+            Some(Redirection::Heredoc(indentation)) => {
+                self.heredocs.push(Heredoc {
+                    delimiter: word.text.into_owned(),
+                    indentation,
+                });
                 None
             }
         }
@@ -232,17 +260,18 @@ impl<'a> Lexer<'a> {
             return;
         };
         let text = self.advance(c.len_utf8());
-        // Otherwise a line goes on.
+        // A backslash before a line end joins the two lines.
         if c != '\n' {
             self.current_word().push(text);
         }
     }
 
-    /// Takes what stands in double quotes up to a script in it, or to the end.
+    /// Consumes double quotes up to a nested script or to their end.
     fn lex_double_quoted(&mut self) -> Option<Option<ShellToken<'a>>> {
         if !std::mem::take(&mut self.is_quoted) {
             self.advance(1);
         }
+        // `""` is a word, too.
         self.current_word();
         loop {
             let plain = self.advance(self.rest.find(['"', '\\', '$', '`'])?);
@@ -275,11 +304,13 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// `$name`, `${…}`, `$(…)`, `$((…))` and backticks.
+    /// Consumes `$name`, `${…}`, `$(…)`, `$((…))`, `$'…'` or backticks, and returns the script of a
+    /// substitution.
     fn lex_expansion(&mut self) -> Option<Option<ShellToken<'a>>> {
         self.current_word().has_expansion = true;
         let first = self.advance(1);
         if first == "`" {
+            // An escaped backtick, which only nesting needs, ends the script here. That is rare.
             let script = self.advance(self.rest.find('`')?);
             self.advance(1);
             self.current_word().push("$");
@@ -288,16 +319,17 @@ impl<'a> Lexer<'a> {
             let end = find_closing_parenthesis(self.rest)?;
             let script = &self.advance(end + 1)[1..end];
             self.current_word().push("$");
-            // A calculation starts nothing.
-            let is_calculation = script.starts_with('(') && script.ends_with(')');
-            return Some((!is_calculation).then_some(ShellToken::Script(script)));
+            // Arithmetic runs no command.
+            let is_arithmetic = script.starts_with('(') && script.ends_with(')');
+            return Some((!is_arithmetic).then_some(ShellToken::Script(script)));
         } else if self.rest.starts_with('{') {
             self.advance(self.rest.find('}')? + 1);
             self.current_word().push("$");
         } else if self.rest.starts_with('\'') {
-            // `$'…'` with its own escapes.
+            // `$'…'` has escapes of its own, such as `\'`; they stay as they are, since no path of
+            // a skill needs them.
             self.advance(1);
-            let end = ansi_end(self.rest)?;
+            let end = find_ansi_quote_end(self.rest)?;
             let quoted = self.advance(end);
             self.current_word().push(quoted);
             self.advance(1);
@@ -336,12 +368,13 @@ impl<'a> Lexer<'a> {
             _ => (1, None),
         };
         let operator = &self.rest[..length];
+        // A redirection has no token of its own; the word after it decides.
         self.redirection = match operator {
+            // `<(…)` is a process substitution: its commands follow as a group.
             "<" if self.rest[1..].starts_with('(') => None,
             "<" | "<>" => Some(Redirection::Input),
-            "<<" | "<<-" => Some(Redirection::Heredoc {
-                indented: operator == "<<-",
-            }),
+            "<<" => Some(Redirection::Heredoc(Indentation::Significant)),
+            "<<-" => Some(Redirection::Heredoc(Indentation::TabsIgnored)),
             _ if token.is_none() => Some(Redirection::Output),
             _ => None,
         };
@@ -349,14 +382,17 @@ impl<'a> Lexer<'a> {
         token
     }
 
-    /// Documents in a script are no commands.
+    /// Skips the text of here-documents, which contains no commands.
     fn skip_heredocs(&mut self) {
-        for (end, indented) in std::mem::take(&mut self.heredocs) {
+        for heredoc in std::mem::take(&mut self.heredocs) {
             while !self.rest.is_empty() {
                 let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
                 self.rest = rest;
                 let line = line.strip_suffix('\r').unwrap_or(line);
-                if line == end || indented && line.trim_start_matches('\t') == end {
+                let ignores_tabs = heredoc.indentation == Indentation::TabsIgnored;
+                if line == heredoc.delimiter
+                    || ignores_tabs && line.trim_start_matches('\t') == heredoc.delimiter
+                {
                     break;
                 }
             }
@@ -364,17 +400,17 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Finds the end of `$'…'`, in which a backslash escapes the quote.
-fn ansi_end(text: &str) -> Option<usize> {
+/// Returns the end of `$'…'`, in which a backslash escapes the quote.
+fn find_ansi_quote_end(text: &str) -> Option<usize> {
     let mut escaped = false;
     text.bytes().position(|b| {
-        let ends = b == b'\'' && !escaped;
+        let is_end = b == b'\'' && !escaped;
         escaped = b == b'\\' && !escaped;
-        ends
+        is_end
     })
 }
 
-/// Finds the parenthesis that closes the one which `text` begins with.
+/// Returns the position of the parenthesis that closes the first one of `text`.
 fn find_closing_parenthesis(text: &str) -> Option<usize> {
     let mut depth = 0;
     let mut quote = None;
@@ -382,6 +418,7 @@ fn find_closing_parenthesis(text: &str) -> Option<usize> {
     for (index, c) in text.char_indices() {
         match (quote, c) {
             _ if escaped => escaped = false,
+            // In single quotes a backslash has no meaning.
             (None | Some('"'), '\\') => escaped = true,
             (Some(open), c) if open == c => quote = None,
             (None, '\'' | '"') => quote = Some(c),
@@ -399,7 +436,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &str) {
-        let shown = |token: &ShellToken| match token {
+        let describe = |token: &ShellToken| match token {
             ShellToken::Word(word) if word.has_expansion => format!("~{}", word.text),
             ShellToken::Word(word) => word.text.to_string(),
             ShellToken::Input(word) => format!("<{}", word.text),
@@ -415,7 +452,7 @@ mod tests {
         let mut got = Vec::new();
         loop {
             match lexer.next_token() {
-                Ok(Some(token)) => got.push(shown(&token)),
+                Ok(Some(token)) => got.push(describe(&token)),
                 Ok(None) => break,
                 Err(UnterminatedQuote) => got = vec!["unmatched".to_owned()],
             }
@@ -427,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn words_quotes_and_operators() {
+    fn words_quotes_and_operators_are_tokens() {
         check("cat 'a b' \"c\\\"d\" e\\ f", "cat a b c\"d e f");
         check("a&&b||c;d|e&", "a ; b ; c ; d | e &");
         check("cat <in >out 2>&1 2>>log &>all", "cat <in > > > >");

@@ -1,4 +1,4 @@
-//! The names of a catalogue, prepared for looking up.
+//! An index over the names of a catalog.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -11,14 +11,42 @@ use super::{MentionOptions, Mentions, Resolution, UserInput, select};
 use crate::paths::resolve_symlinks;
 use crate::{ListingMode, ListingModes};
 
-/// How alike two names must be, from 0 to 1, for one to be offered instead of the other.
+/// The minimum similarity of a suggested name, from 0 to 1.
 const MIN_SIMILARITY: f64 = 0.75;
-/// The most names that are offered instead of another.
+/// The maximum number of suggested names.
 const MAX_SUGGESTIONS: usize = 3;
 
-/// Finds the skills that a user's input names.
+/// Finds mentions of the skills of a catalog in user input.
 ///
-/// Made once for a catalogue; finding then takes time in proportion to the input.
+/// Build one index per catalog. Finding then takes time in proportion to the input, independent of
+/// the number of skills. A skill is never selected by similarity; see [`nearest`](Self::nearest)
+/// for suggestions.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use skills_discovery::{Discovery, Root, Scope};
+/// use skills_prompt::{MentionIndex, MentionOptions, UserInput};
+///
+/// # fn main() -> std::io::Result<()> {
+/// # let directory = tempfile::tempdir()?;
+/// # let root = directory.path().canonicalize()?;
+/// # std::fs::create_dir(root.join("pdf"))?;
+/// # std::fs::write(root.join("pdf/SKILL.md"), "---\nname: pdf\ndescription: d\n---\n")?;
+/// let catalog = Discovery::new([Root::new(&root, Scope::Repo)]).scan();
+/// let index = MentionIndex::new(Arc::new(catalog));
+///
+/// let input = [UserInput::Text("Please use the PDF skill.")];
+/// let mentions = index.find(&input, &MentionOptions::default());
+/// assert_eq!(mentions.selected[0].name().as_str(), "pdf");
+///
+/// let input = [UserInput::Text("Do not use the pdf skill.")];
+/// let mentions = index.find(&input, &MentionOptions::default());
+/// assert!(mentions.selected.is_empty());
+/// assert_eq!(mentions.all[0].resolution.code(), "suggested");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct MentionIndex {
     pub(super) catalog: Arc<Catalog>,
@@ -27,18 +55,18 @@ pub struct MentionIndex {
     by_directory: HashMap<PathBuf, EntryRef>,
     symlinks: HashMap<PathBuf, PathBuf>,
     disabled: HashSet<u32>,
-    /// By the name as people say it.
+    /// By the normalized name, which is how names are compared in phrases.
     by_spoken_name: HashMap<String, Vec<u32>>,
     inactive_by_spoken_name: HashMap<String, u32>,
-    /// By how the name looks; only where several names look the same or a look differs from the
-    /// name.
+    /// By the skeleton of the name; names with the same skeleton look alike.
     by_skeleton: HashMap<String, Vec<u32>>,
-    /// What names as people say them begin with: their first word, or first character where words
-    /// are not separated.
+    /// The first words of normalized names, or their first characters in scripts that do not
+    /// separate words. Most words of a text start no name, which this set tells at once.
     first_words: HashSet<String>,
     max_spoken_bytes: usize,
 }
 
+/// An index into the active or the inactive entries of the catalog.
 #[derive(Debug, Clone, Copy)]
 enum EntryRef {
     Active(u32),
@@ -46,14 +74,14 @@ enum EntryRef {
 }
 
 impl MentionIndex {
-    /// Prepares the names of `catalog`.
+    /// Builds an index for `catalog`, with default listing modes.
     #[must_use]
     pub fn new(catalog: Arc<Catalog>) -> Self {
         Self::with_modes(catalog, &ListingModes::default())
     }
 
-    /// Prepares the names of `catalog`; naming a skill whose mode is [`ListingMode::Disabled`] has
-    /// no effect.
+    /// Builds an index for `catalog` with listing modes. A mention of a skill with the mode
+    /// [`ListingMode::Disabled`] has no effect.
     #[must_use]
     pub fn with_modes(catalog: Arc<Catalog>, modes: &ListingModes) -> Self {
         let mut index = Self {
@@ -69,8 +97,10 @@ impl MentionIndex {
             max_spoken_bytes: 0,
             catalog: Arc::clone(&catalog),
         };
+        // Inactive skills are in the index as well, so that a mention can say why it has no effect.
         for (inactive, number) in catalog.inactive().iter().zip(0..) {
             let name = inactive.entry().name().as_str();
+            // Of several inactive skills with one name, the first one gives the reason.
             index.inactive.entry(name.to_owned()).or_insert(number);
             index
                 .inactive_by_spoken_name
@@ -99,46 +129,56 @@ impl MentionIndex {
             .push(number);
         self.by_directory
             .insert(entry.directory().to_owned(), EntryRef::Active(number));
-        let said = normalize_name(name);
-        self.add_first_word(&said);
+        let normalized = normalize_name(name);
+        self.add_first_word(&normalized);
         self.by_skeleton
             .entry(confusable_skeleton(name))
             .or_default()
             .push(number);
-        self.by_spoken_name.entry(said).or_default().push(number);
+        self.by_spoken_name
+            .entry(normalized)
+            .or_default()
+            .push(number);
     }
 
-    fn add_first_word(&mut self, said: &str) {
-        self.first_words.insert(first_word(said).to_owned());
-        self.max_spoken_bytes = self.max_spoken_bytes.max(said.len());
+    fn add_first_word(&mut self, normalized: &str) {
+        self.first_words.insert(first_word(normalized).to_owned());
+        self.max_spoken_bytes = self.max_spoken_bytes.max(normalized.len());
     }
 
-    /// Finds the skills that `inputs` name.
+    /// Finds the mentions in `inputs` and resolves them.
+    ///
+    /// Structured input is resolved first and settles its names for the texts.
     #[must_use]
     pub fn find(&self, inputs: &[UserInput<'_>], options: &MentionOptions) -> Mentions<'_> {
         select::select_mentions(self, inputs, options)
     }
 
-    /// Returns the names most like `name`, best first, at most three; it looks at every name.
+    /// Returns the names most similar to `name`, best first, at most three.
+    ///
+    /// Compares with every name of the catalog, so it is meant for error messages.
     #[must_use]
     pub fn nearest(&self, name: &str) -> Vec<&str> {
         let wanted = normalize_name(name);
-        let alike = |said: &str| {
-            strsim::jaro_winkler(&wanted, said)
-                .max(strsim::normalized_damerau_levenshtein(&wanted, said))
+        // Jaro-Winkler favors a common start, Damerau-Levenshtein finds swapped letters.
+        let similarity = |candidate: &str| {
+            strsim::jaro_winkler(&wanted, candidate)
+                .max(strsim::normalized_damerau_levenshtein(&wanted, candidate))
         };
         let mut scored: Vec<(f64, &str)> = self
             .by_spoken_name
             .iter()
-            .filter(|(said, _)| said.len().abs_diff(wanted.len()) <= wanted.len() / 2 + 2)
-            .flat_map(|(said, numbers)| {
-                let score = alike(said);
+            // Without this, Jaro-Winkler would find `pdf-tools` similar to `pdf`.
+            .filter(|(candidate, _)| candidate.len().abs_diff(wanted.len()) <= wanted.len() / 2 + 2)
+            .flat_map(|(candidate, numbers)| {
+                let score = similarity(candidate);
                 numbers
                     .iter()
                     .map(move |number| (score, self.entry(*number).name().as_str()))
             })
             .filter(|(score, _)| *score >= MIN_SIMILARITY)
             .collect();
+        // The iteration order of a hash map is random, so ties are sorted by name.
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
         scored.dedup_by_key(|(_, name)| *name);
         scored
@@ -156,17 +196,17 @@ impl MentionIndex {
         &self.catalog.inactive()[number as usize]
     }
 
-    /// Whether a name in words may begin so.
-    pub(super) fn may_start_name(&self, said: &str) -> bool {
-        self.first_words.contains(first_word(said))
+    /// Returns true if a name begins with the first word of this normalized text.
+    pub(super) fn may_start_name(&self, normalized: &str) -> bool {
+        self.first_words.contains(first_word(normalized))
     }
 
-    /// The bytes of the longest name as people say it.
+    /// Returns the length of the longest normalized name, in bytes.
     pub(super) fn max_spoken_bytes(&self) -> usize {
         self.max_spoken_bytes
     }
 
-    /// The used skills of exactly this name.
+    /// Returns the active skills with exactly this name.
     pub(super) fn with_name(&self, name: &str) -> &[u32] {
         self.by_name.get(name).map_or(&[], Vec::as_slice)
     }
@@ -175,25 +215,27 @@ impl MentionIndex {
         self.inactive.get(name).map(|number| self.inactive(*number))
     }
 
-    /// The used skills of this name as people say it.
-    pub(super) fn by_spoken_name(&self, said: &str) -> &[u32] {
-        self.by_spoken_name.get(said).map_or(&[], Vec::as_slice)
+    /// Returns the active skills with this normalized name.
+    pub(super) fn by_spoken_name(&self, normalized: &str) -> &[u32] {
+        self.by_spoken_name
+            .get(normalized)
+            .map_or(&[], Vec::as_slice)
     }
 
-    pub(super) fn inactive_with_spoken_name(&self, said: &str) -> Option<&InactiveEntry> {
+    pub(super) fn inactive_with_spoken_name(&self, normalized: &str) -> Option<&InactiveEntry> {
         self.inactive_by_spoken_name
-            .get(said)
+            .get(normalized)
             .map(|number| self.inactive(*number))
     }
 
-    /// The used skills whose names look like this.
+    /// Returns the active skills whose names look like `name`.
     pub(super) fn with_skeleton(&self, name: &str) -> &[u32] {
         self.by_skeleton
             .get(&confusable_skeleton(name))
             .map_or(&[], Vec::as_slice)
     }
 
-    /// What lies at the path of a `SKILL.md`, as it is or behind symlinks that the scan followed.
+    /// Resolves the path of a `SKILL.md`, also through symlinks that the scan followed.
     pub(super) fn resolve_path(&self, path: &Path) -> Resolution<'_> {
         let found = self
             .entry_ref_at(path)
@@ -206,17 +248,19 @@ impl MentionIndex {
     }
 
     fn entry_ref_at(&self, path: &Path) -> Option<EntryRef> {
-        let at = *self.by_directory.get(path.parent()?)?;
-        let entry = match at {
+        let entry_ref = *self.by_directory.get(path.parent()?)?;
+        let entry = match entry_ref {
             EntryRef::Active(number) => self.entry(number),
             EntryRef::Inactive(number) => self.inactive(number).entry(),
         };
-        (entry.location() == path).then_some(at)
+        // The path must be that of the `SKILL.md`, not of another file in the directory.
+        (entry.location() == path).then_some(entry_ref)
     }
 
-    /// What naming exactly this skill comes to.
+    /// Returns the resolution of a mention that can only mean this skill.
     pub(super) fn resolution(&self, number: u32) -> Resolution<'_> {
         let entry = self.entry(number);
+        // The user's mode is reported before a property of the skill, as it is easier to change.
         if self.disabled.contains(&number) {
             Resolution::Disabled(entry)
         } else if !entry.manifest().user_invocable() {
@@ -227,13 +271,14 @@ impl MentionIndex {
     }
 }
 
-/// The first word of a name as people say it, or its first character where words are not separated.
-fn first_word(said: &str) -> &str {
-    let end = match said.chars().next() {
+/// Returns the first word of a normalized name, or its first character in scripts that do not
+/// separate words.
+fn first_word(normalized: &str) -> &str {
+    let end = match normalized.chars().next() {
         Some(c) if !c.is_ascii() => c.len_utf8(),
-        _ => said
+        _ => normalized
             .find(|c: char| !c.is_ascii_alphanumeric())
-            .unwrap_or(said.len()),
+            .unwrap_or(normalized.len()),
     };
-    &said[..end]
+    &normalized[..end]
 }

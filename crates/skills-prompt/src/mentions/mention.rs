@@ -1,102 +1,115 @@
-//! What becomes of a mention.
+//! A mention and its resolution.
 
 use std::fmt;
 use std::ops::Range;
 
 use skills_discovery::{Entry, InactiveEntry, InactiveReason};
 
-/// A place in the user's input that names a skill, and what becomes of it.
+/// A mention of a skill in user input, with its resolution.
+///
+/// Mentions that select nothing are included, so that a client can show the user why.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Mention<'a> {
-    /// Which of the inputs it stands in, counted from 0.
+    /// The index of the input that contains it.
     pub input: usize,
-    /// Where in the text, in bytes; empty for structured input.
+    /// The byte range in the text; empty for structured input.
     pub span: Range<usize>,
-    /// The name as it is written.
+    /// The name as written in the input.
     pub name: String,
-    /// How the skill is named.
+    /// The syntax of the mention.
     pub kind: MentionKind,
-    /// How sure it is that the user wants the skill used.
+    /// How likely it is that the user wants the skill to be used.
     pub confidence: Confidence,
-    /// What becomes of it.
+    /// What the mention resolved to.
     pub resolution: Resolution<'a>,
 }
 
-/// How a skill is named.
+/// The syntax of a mention.
+///
+/// The kind decides how a mention is resolved: structured input and links by path, the others by
+/// name. It also bounds the confidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MentionKind {
-    /// Chosen in a user interface.
+    /// Selected in a user interface.
     Structured,
     /// `[$name](path)`.
     Link,
     /// `$name`.
     Sigil,
-    /// `/name` at the start of a line, or `@name`.
+    /// `/name` or `@name` at the start of a text.
     Command,
-    /// In words: "use the X skill", 「用 X 技能」.
+    /// A phrase: "use the X skill", 「用 X 技能」.
     Phrase,
 }
 
-/// How sure it is that the user wants a skill used.
+/// How likely it is that the user wants a skill to be used, in ascending order.
+///
+/// [`MentionOptions::phrases`](crate::MentionOptions::phrases) sets the minimum at which a phrase
+/// selects its skill; below it the skill is only suggested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Confidence {
-    /// It may be about something else.
+    /// The text may be about something else.
     Low,
-    /// A verb and a name that is not said by chance, without the word "skill".
+    /// A verb and a distinctive name (several words, or a digit), without the word "skill".
     Medium,
-    /// A verb, the name and the word "skill"; or a sigil.
+    /// A verb, the name and the word "skill"; or `$name`, `/name`.
     High,
-    /// A choice in a user interface, or a link to the file.
+    /// A selection in a user interface, or a link to the file.
     Certain,
 }
 
-/// What becomes of a mention.
+/// How a mention was resolved.
+///
+/// Only [`Selected`](Self::Selected) is used without asking. `Display` describes the resolution
+/// for users, [`code`](Self::code) for programs.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Resolution<'a> {
-    /// The skill is to be used.
+    /// The skill is used.
     Selected(&'a Entry),
-    /// The skill may be meant; it is not to be used without asking.
+    /// The skill may be meant; it must not be used without asking the user.
     Suggested(&'a Entry, SuggestionReason),
-    /// Several skills have the name; a path decides.
+    /// Several skills have the name; only a path selects one.
     Ambiguous(Vec<&'a Entry>),
-    /// No skill has the name or lies at the path;
-    /// [`MentionIndex::nearest`](crate::MentionIndex::nearest) has others to offer.
+    /// No skill has the name or the path; [`MentionIndex::nearest`](crate::MentionIndex::nearest)
+    /// returns similar names.
     Unknown,
-    /// The skill is there and not used: disabled, untrusted, for other products, shadowed.
+    /// The skill is inactive: disabled, untrusted, for other products, or shadowed.
     Inactive(&'a InactiveEntry),
-    /// The skill's mode is off.
+    /// The listing mode of the skill is [`Disabled`](crate::ListingMode::Disabled).
     Disabled(&'a Entry),
-    /// The skill says that users cannot call it (`user-invocable: false`).
+    /// The skill sets `user-invocable: false`.
     NotUserInvocable(&'a Entry),
-    /// A connector has the same name; a path decides.
+    /// A connector has the same name; only a path selects the skill.
     ConnectorConflict(&'a Entry),
-    /// Structured input or a link has decided already what this name means.
+    /// Structured input or a link has settled what this name means.
     Superseded,
 }
 
-/// Why a skill that is named in words is not used.
+/// Why a phrase only suggests a skill.
+///
+/// If several reasons apply, negation and reported speech take precedence over common words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SuggestionReason {
-    /// The user says not to.
+    /// The phrase is negated.
     Negated,
-    /// The user asks about it.
+    /// The phrase is a question about the skill.
     Question,
-    /// The sentence says when, or whether, or who.
+    /// The phrase has a condition or another subject, so it does not ask for the skill now.
     Conditional,
-    /// Somebody else's words.
+    /// The phrase is inside a quotation or reported speech.
     Quoted,
-    /// The name is an ordinary word, and nothing says that it is a skill.
+    /// The name is a common word, and the word "skill" is missing.
     CommonWord,
-    /// The name is written with characters that only look like its own.
+    /// The name only looks like that of the skill: other scripts, invisible characters.
     Confusable,
 }
 
 impl<'a> Resolution<'a> {
-    /// Returns the stable code of the outcome, as JSON output shows it.
+    /// Returns the stable code of the resolution, as in JSON output.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -115,7 +128,7 @@ impl<'a> Resolution<'a> {
         }
     }
 
-    /// Returns the skill that is to be used.
+    /// Returns the skill if the mention selects it.
     #[must_use]
     pub fn selected(&self) -> Option<&'a Entry> {
         match self {
@@ -129,24 +142,24 @@ impl fmt::Display for Resolution<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Selected(_) => f.write_str("selected"),
-            Self::Suggested(entry, doubt) => {
-                write!(f, "not used, {doubt}: the skill {}", entry.name())
+            Self::Suggested(entry, reason) => {
+                write!(f, "suggested: {reason} (skill `{}`)", entry.name())
             }
             Self::Ambiguous(entries) => write!(
                 f,
-                "ambiguous: {} skills have this name; name one by its path",
+                "ambiguous: {} skills have this name; use a path",
                 entries.len()
             ),
-            Self::Unknown => f.write_str("no skill has this name"),
-            Self::Inactive(inactive) => write!(f, "not used: {}", inactive.reason()),
-            Self::Disabled(_) => f.write_str("not used: its mode is off"),
+            Self::Unknown => f.write_str("unknown skill"),
+            Self::Inactive(inactive) => write!(f, "inactive: {}", inactive.reason()),
+            Self::Disabled(_) => f.write_str("disabled by its listing mode"),
             Self::NotUserInvocable(_) => {
-                f.write_str("not used: the skill says that users cannot call it")
+                f.write_str("not user-invocable: `user-invocable` is false")
             }
             Self::ConnectorConflict(_) => {
-                f.write_str("not used: a connector has the same name; name the skill by its path")
+                f.write_str("conflict: a connector has this name; use the path of the skill")
             }
-            Self::Superseded => f.write_str("decided by a link or a choice of the same name"),
+            Self::Superseded => f.write_str("settled by a link or selection of the same name"),
         }
     }
 }
@@ -154,18 +167,18 @@ impl fmt::Display for Resolution<'_> {
 impl fmt::Display for SuggestionReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Negated => "the text says not to",
-            Self::Question => "the text asks about it",
-            Self::Conditional => "the text speaks of when or who, not of now",
-            Self::Quoted => "the text quotes it",
-            Self::CommonWord => "nothing says that a skill is meant",
-            Self::Confusable => "the name only looks like it",
+            Self::Negated => "inside a negation",
+            Self::Question => "inside a question",
+            Self::Conditional => "not a direct request",
+            Self::Quoted => "inside a quotation",
+            Self::CommonWord => "may not mean a skill",
+            Self::Confusable => "the name only looks the same",
         })
     }
 }
 
 impl SuggestionReason {
-    /// Returns the doubt as one lower-case word.
+    /// Returns the reason as one lowercase word, which is stable.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -180,7 +193,7 @@ impl SuggestionReason {
 }
 
 impl MentionKind {
-    /// Returns the way as one lower-case word.
+    /// Returns the kind as one lowercase word, which is stable.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -194,7 +207,7 @@ impl MentionKind {
 }
 
 impl Confidence {
-    /// Returns the confidence as one lower-case word.
+    /// Returns the confidence as one lowercase word, which is stable.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

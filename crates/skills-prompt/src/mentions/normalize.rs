@@ -1,33 +1,37 @@
-//! When two names are the same name.
+//! Normal forms under which two names are the same, or look the same.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_security::skeleton;
 
-/// A name as people say it: compatibility forms resolved, lower case, one hyphen for every run of
-/// spaces, underscores and hyphens.
+/// Returns a name in the form in which phrases are compared: NFKC, lowercase, and one hyphen for
+/// each run of spaces, underscores and hyphens.
+///
+/// So "Code Review" in a sentence is the skill `code-review`.
 pub(super) fn normalize_name(name: &str) -> String {
-    let mut said = String::with_capacity(name.len());
+    let mut normalized = String::with_capacity(name.len());
     let mut push = |c: char| {
         if matches!(c, '-' | '_' | '\u{2010}'..='\u{2015}') || c.is_whitespace() {
-            if !said.ends_with('-') {
-                said.push('-');
+            if !normalized.ends_with('-') {
+                normalized.push('-');
             }
         } else {
-            said.push(c);
+            normalized.push(c);
         }
     };
+    // Nearly all names are ASCII and need no tables of Unicode.
     if name.is_ascii() {
         name.bytes()
             .for_each(|b| push(char::from(b.to_ascii_lowercase())));
     } else {
         name.nfkc().flat_map(char::to_lowercase).for_each(push);
     }
-    said
+    normalized
 }
 
-/// How a name looks: names that are easily taken for each other look the same (Unicode's
-/// confusables), and so does one with invisible characters in it.
+/// Returns the skeleton of a name (UTS #39): two names with the same skeleton look alike. Invisible
+/// characters are ignored.
 pub(super) fn confusable_skeleton(name: &str) -> String {
+    // So that a name with an invisible character looks like the one without it.
     let visible: String = name
         .chars()
         .filter(|c| !skills_manifest::is_invisible(*c))
@@ -35,9 +39,10 @@ pub(super) fn confusable_skeleton(name: &str) -> String {
     skeleton(&normalize_name(&visible)).collect()
 }
 
-/// Whether a name would not be said by chance: it is made of several parts, or holds a digit.
-pub(super) fn is_distinctive(spoken: &str) -> bool {
-    let inner = spoken.trim_matches('-');
+/// Returns true if a normalized name is unlikely to occur by chance: it has several parts or a
+/// digit.
+pub(super) fn is_distinctive(normalized: &str) -> bool {
+    let inner = normalized.trim_matches('-');
     inner.contains(['-', ':']) || inner.bytes().any(|b| b.is_ascii_digit())
 }
 
@@ -46,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_name() {
+    fn spellings_of_a_name_normalize_to_the_same() {
         for same in [
             "code-review",
             "Code Review",
@@ -60,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_the_same() {
+    fn confusable_names_have_the_same_skeleton() {
         assert_eq!(
             confusable_skeleton("\u{440}df-tools"),
             confusable_skeleton("pdf-tools")
@@ -80,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_by_chance() {
+    fn names_with_parts_or_digits_are_distinctive() {
         assert!(
             is_distinctive("pdf-tools") && is_distinctive("k8s") && is_distinctive("slack:search")
         );

@@ -1,7 +1,7 @@
-//! Skills named in words: "use the X skill", 「用 X 技能」, `/name`, `@name`.
+//! Finds phrases that mention a skill: "use the X skill", 「用 X 技能」, `/name`, `@name`.
 //!
-//! A verb and a name that is exactly the name of a skill, as people say it, are needed. Whatever
-//! else is said about a skill only suggests it.
+//! A request needs a verb and a name that equals, after normalization, the name of a skill. Any
+//! other phrase about a skill only suggests it.
 
 mod chinese;
 mod context;
@@ -13,82 +13,85 @@ mod vocabulary;
 
 use std::ops::Range;
 
-use skills_discovery::Entry;
-
 use super::normalize::{is_distinctive, normalize_name};
 use super::{Confidence, Mention, MentionIndex, MentionKind, Resolution, SuggestionReason};
-use context::MentionContext;
+use context::{MentionContext, SkillWord};
 use quotes::Quotes;
 use tokens::{TextToken, TokenKind, paragraphs, tokenize};
 use vocabulary::{Verb, is_name_separator, is_vague, match_filler, match_verb};
 
-/// How many tokens behind a verb the word "skill" may stand.
+/// The maximum distance of the word "skill" from the verb, in tokens.
 const MAX_SKILL_WORD_DISTANCE: usize = 24;
-/// How many lines before a verb may change what it says.
+/// The number of lines before a verb that are checked for a negation or condition.
 const CONTEXT_LINES: usize = 8;
-/// How many words a name may be said with.
+/// The maximum number of words in a name.
 const MAX_NAME_TOKENS: usize = 8;
 
-/// Finds the skills that `text` names in words.
+/// Finds the mentions in the phrases of `text`.
+///
+/// Mentions below `min_confidence` are suggestions.
 pub(super) fn find_phrases<'a>(
     index: &'a MentionIndex,
     text: &str,
-    at_least: Confidence,
+    min_confidence: Confidence,
 ) -> Vec<Mention<'a>> {
-    let mut found = Vec::new();
+    let mut mentions = Vec::new();
     for lines in paragraphs(text) {
-        let calls = |line: &Range<usize>| vocabulary::may_contain_verb(&text[line.clone()]);
-        if let (Some(first), Some(last)) =
-            (lines.iter().position(calls), lines.iter().rposition(calls))
-        {
-            // The line behind may take back what was said.
+        // Only lines near a verb are split into tokens; most paragraphs have none.
+        let may_match = |line: &Range<usize>| vocabulary::may_contain_verb(&text[line.clone()]);
+        if let (Some(first), Some(last)) = (
+            lines.iter().position(may_match),
+            lines.iter().rposition(may_match),
+        ) {
+            // The next line may retract the request: "Only if I ask."
             let tokens = tokenize(
                 text,
                 &lines[first.saturating_sub(CONTEXT_LINES)..lines.len().min(last + 2)],
             );
-            let skills = (0..tokens.len())
+            let skill_words = (0..tokens.len())
                 .filter(|at| vocabulary::is_skill_word(text, &tokens, *at))
                 .collect();
             let quotes = Quotes::find(text, &tokens);
-            let mut speech = PhraseMatcher {
+            let mut matcher = PhraseMatcher {
                 index,
                 text,
                 tokens: &tokens,
                 quotes,
-                skill_words: skills,
-                at_least,
-                mentions: found,
+                skill_words,
+                min_confidence,
+                mentions,
             };
-            speech.match_paragraph();
-            found = speech.mentions;
+            matcher.match_paragraph();
+            mentions = matcher.mentions;
         }
     }
-    found
+    mentions
 }
 
+/// Matches phrases in the tokens of one paragraph.
 struct PhraseMatcher<'a, 't> {
     index: &'a MentionIndex,
     text: &'t str,
     tokens: &'t [TextToken],
     quotes: Quotes,
-    /// Where the word "skill" stands.
+    /// The positions of the word "skill", ascending.
     skill_words: Vec<usize>,
-    at_least: Confidence,
+    min_confidence: Confidence,
     mentions: Vec<Mention<'a>>,
 }
 
-/// How names are given.
+/// What precedes a list of names.
 #[derive(Clone, Copy)]
 enum NameListStyle {
-    /// Behind the word "skill".
+    /// The word "skill".
     AfterSkillWord,
-    /// Behind an `@`.
+    /// An `@`.
     AfterAtSign,
-    /// Without either.
+    /// Neither of them.
     Bare,
 }
 
-/// A verb and where it stands.
+/// A verb and its position.
 #[derive(Clone, Copy)]
 struct VerbMatch {
     verb: Verb,
@@ -96,12 +99,14 @@ struct VerbMatch {
 }
 
 impl<'a> PhraseMatcher<'a, '_> {
+    /// Matches all phrases of the paragraph.
     fn match_paragraph(&mut self) {
         let mut at = 0;
         if let Some(TokenKind::Punctuation(mark @ ('/' | '@'))) = self.token_kind(0) {
             self.match_command(mark);
         }
         while at < self.tokens.len() {
+            // A verb inside of a name that was matched must not begin a second phrase.
             at = match match_verb(self.text, self.tokens, at) {
                 Some((verb, next)) => self
                     .match_verb(VerbMatch { verb, position: at }, next)
@@ -111,6 +116,7 @@ impl<'a> PhraseMatcher<'a, '_> {
         }
     }
 
+    /// Returns the text from the first to the last of these tokens.
     fn text_of(&self, tokens: &Range<usize>) -> &str {
         self.tokens
             .get(tokens.clone())
@@ -122,9 +128,10 @@ impl<'a> PhraseMatcher<'a, '_> {
         self.tokens.get(at).map(|token| token.kind)
     }
 
-    /// `/name` or `@name` at the very start of a text.
+    /// Matches `/name` or `@name` at the very start of the text.
     fn match_command(&mut self, sigil: char) {
         let start = self.tokens[0].end;
+        // A path in the middle of a text is not a command.
         if self.tokens[0].start != self.text.len() - self.text.trim_start().len() {
             return;
         }
@@ -132,36 +139,39 @@ impl<'a> PhraseMatcher<'a, '_> {
         let word = &rest[..rest.find(char::is_whitespace).unwrap_or(rest.len())];
         let word =
             word.trim_end_matches(['.', ',', ':', ';', '!', '?', '，', '。', '：', '！', '？']);
-        // A decorator is no name that somebody calls.
-        let is_own = sigil == '/' || is_distinctive(&word.replace('_', "-"));
-        if word.is_empty() || word.len() > 2 * self.index.max_spoken_bytes() || !is_own {
+        // `@name` can be a decorator in pasted code, so it must be distinctive.
+        let is_command = sigil == '/' || is_distinctive(&word.replace('_', "-"));
+        // A word that is much longer than every name need not be normalized.
+        if word.is_empty() || word.len() > 2 * self.index.max_spoken_bytes() || !is_command {
             return;
         }
-        if let Some(outcome) = self.resolve_name(word) {
+        if let Some(resolution) = self.resolve_name(word) {
             self.push_mention(
                 start..start + word.len(),
                 MentionKind::Command,
                 Confidence::High,
-                outcome,
+                resolution,
                 None,
             );
         }
     }
 
-    /// Looks at what stands behind a verb; returns where to go on.
-    fn match_verb(&mut self, call: VerbMatch, next: usize) -> usize {
-        let (mut at, mut is_skill, mut is_addressed) = (next, false, false);
+    /// Matches the names after a verb, and returns the position to continue at.
+    fn match_verb(&mut self, verb: VerbMatch, next: usize) -> usize {
+        let mut at = next;
+        let mut has_skill_word = false;
+        let mut has_at_sign = false;
         while let Some(step) = match_filler(self.text, self.tokens, at) {
-            // "call this the X skill" gives a name.
-            if self.token_text(call.position).eq_ignore_ascii_case("call")
+            // "call this the X skill" asks for a name, not for the skill.
+            if self.token_text(verb.position).eq_ignore_ascii_case("call")
                 && ["this", "that"]
                     .iter()
-                    .any(|it| self.token_text(at).eq_ignore_ascii_case(it))
+                    .any(|word| self.token_text(at).eq_ignore_ascii_case(word))
             {
                 return at + 1;
             }
-            is_skill |= step.is_skill;
-            is_addressed |= matches!(self.token_kind(at), Some(TokenKind::Punctuation('@')));
+            has_skill_word |= step.is_skill;
+            has_at_sign |= matches!(self.token_kind(at), Some(TokenKind::Punctuation('@')));
             at += step.tokens;
         }
         if !matches!(
@@ -170,17 +180,17 @@ impl<'a> PhraseMatcher<'a, '_> {
         ) {
             return at;
         }
-        if is_skill {
-            return self.match_name_list(call, at, NameListStyle::AfterSkillWord);
+        if has_skill_word {
+            return self.match_name_list(verb, at, NameListStyle::AfterSkillWord);
         }
         if let Some(end) = self.find_skill_word(at) {
-            self.match_before_skill_word(call, at..end);
+            self.match_before_skill_word(verb, at..end);
             return end;
         }
         self.match_name_list(
-            call,
+            verb,
             at,
-            if is_addressed {
+            if has_at_sign {
                 NameListStyle::AfterAtSign
             } else {
                 NameListStyle::Bare
@@ -188,22 +198,23 @@ impl<'a> PhraseMatcher<'a, '_> {
         )
     }
 
-    /// The text of one token.
+    /// Returns the text of one token.
     fn token_text(&self, at: usize) -> &str {
         self.text_of(&(at..at + 1))
     }
 
-    /// Finds the word "skill" that belongs to what begins at `at`.
+    /// Returns the position of the word "skill" that ends the phrase which begins at `at`.
     fn find_skill_word(&self, at: usize) -> Option<usize> {
         let next = *self
             .skill_words
             .get(self.skill_words.partition_point(|skill| *skill < at))?;
+        // Further away the word belongs to another phrase; the bound also keeps the search linear.
         if next >= at + MAX_SKILL_WORD_DISTANCE {
             return None;
         }
         for index in at..next {
-            // A second verb begins another phrase.
-            let goes_on = match self.token_kind(index)? {
+            // A second verb begins another phrase, other punctuation ends this one.
+            let continues = match self.token_kind(index)? {
                 TokenKind::Word => {
                     index == at || match_verb(self.text, self.tokens, index).is_none()
                 }
@@ -219,14 +230,14 @@ impl<'a> PhraseMatcher<'a, '_> {
                         )
                 }
             };
-            if !goes_on {
+            if !continues {
                 return None;
             }
         }
         Some(next)
     }
 
-    /// The first token behind the word "skill".
+    /// Returns the position after the word "skill"; 技能 is two tokens.
     fn after_skill_word(&self, skill: usize) -> usize {
         skill
             + if matches!(self.token_kind(skill), Some(TokenKind::Cjk(_))) {
@@ -236,10 +247,12 @@ impl<'a> PhraseMatcher<'a, '_> {
             }
     }
 
-    /// "use the X and Y skills": the name stands between verb and "skill".
-    fn match_before_skill_word(&mut self, call: VerbMatch, phrase: Range<usize>) {
-        let (behind, phrase_end) = (self.after_skill_word(phrase.end), phrase.end);
+    /// Matches "use the X and Y skills", where the names are between the verb and "skill".
+    fn match_before_skill_word(&mut self, verb: VerbMatch, phrase: Range<usize>) {
+        let next = self.after_skill_word(phrase.end);
+        let phrase_end = phrase.end;
         let whole = self.trim_wrappers(phrase.clone());
+        // A name may contain "and", so the whole phrase is tried first.
         let parts = if self.resolve_name(self.text_of(&whole)).is_some() {
             vec![whole]
         } else {
@@ -250,50 +263,49 @@ impl<'a> PhraseMatcher<'a, '_> {
         if let ([part], [None]) = (parts.as_slice(), names.as_slice()) {
             let part = part.clone();
             match self.trailing_name(&part) {
-                // Whatever stands before the name changes what is said.
+                // Unknown words before the name can change the meaning: "use any but the X skill".
                 Some(name) => self.add_mention(
-                    call,
+                    verb,
                     name,
-                    behind,
+                    next,
                     Confidence::High,
                     Some(SuggestionReason::CommonWord),
                 ),
-                None => self.add_unknown(call, &part, behind),
+                None => self.add_unknown(verb, &part, next),
             }
             return;
         }
-        // "your search skills" are somebody's abilities.
-        let is_ability = |name: &Range<usize>| {
+        // "Use your search skills" asks for an ability, unless the name is distinctive.
+        let is_common_name = |name: &Range<usize>| {
             parts.len() == 1 && !is_distinctive(&self.text_of(name).replace('_', "-"))
         };
-        let is_whole = names.iter().all(Option::is_some);
         let is_ability = vocabulary::is_plural_skill_word(self.text, &self.tokens[phrase_end])
-            && names.iter().flatten().any(is_ability);
-        let is_whole = is_whole && !is_ability;
+            && names.iter().flatten().any(is_common_name);
+        let is_request = names.iter().all(Option::is_some) && !is_ability;
         for name in names.into_iter().flatten() {
             self.add_mention(
-                call,
+                verb,
                 name,
-                behind,
+                next,
                 Confidence::High,
-                (!is_whole).then_some(SuggestionReason::CommonWord),
+                (!is_request).then_some(SuggestionReason::CommonWord),
             );
         }
     }
 
-    /// "use skills X and Y", "use the skill X", "use X": without the word "skill" only names that
-    /// are not said by chance will do.
-    fn match_name_list(&mut self, call: VerbMatch, at: usize, listing: NameListStyle) -> usize {
-        let mut at = at;
+    /// Matches "use skills X and Y", "use the skill X" and "use X", and returns the position after
+    /// the names. Without the word "skill" a name must be distinctive.
+    fn match_name_list(&mut self, verb: VerbMatch, start: usize, style: NameListStyle) -> usize {
+        let mut at = start;
         loop {
             let Some(end) = self.longest_name_end(at) else {
                 return at;
             };
-            let closed = (end..self.tokens.len())
+            let closing_marks = (end..self.tokens.len())
                 .take_while(|index| self.is_wrapper(*index))
                 .count();
-            let behind = end + closed;
-            let mut next = behind;
+            let after_name = end + closing_marks;
+            let mut next = after_name;
             while self
                 .tokens
                 .get(next)
@@ -301,37 +313,41 @@ impl<'a> PhraseMatcher<'a, '_> {
             {
                 next += 1;
             }
-            let goes_on = next > behind
+            let has_more_names = next > after_name
                 && self.tokens.get(next).is_some()
                 && self
                     .longest_name_end(self.skip_opening_marks(next))
                     .is_some();
-            // What follows the last one is looked at; the others are followed by another name.
-            let tail = if goes_on { self.tokens.len() } else { behind };
+            // Only the text after the last name can change the meaning.
+            let tail = if has_more_names {
+                self.tokens.len()
+            } else {
+                after_name
+            };
             let name = self.text_of(&(at..end));
-            let is_own = !name.contains(char::is_whitespace)
+            let is_distinctive_name = !name.contains(char::is_whitespace)
                 && is_distinctive(&name.to_lowercase().replace('_', "-"));
-            let confidence = match listing {
+            let confidence = match style {
                 NameListStyle::AfterSkillWord => Confidence::High,
-                NameListStyle::Bare if !is_own => Confidence::Low,
+                NameListStyle::Bare if !is_distinctive_name => Confidence::Low,
                 NameListStyle::Bare | NameListStyle::AfterAtSign => Confidence::Medium,
             };
-            self.add_mention(call, at..end, tail, confidence, None);
-            if !goes_on {
-                return behind;
+            self.add_mention(verb, at..end, tail, confidence, None);
+            if !has_more_names {
+                return after_name;
             }
             at = self.skip_opening_marks(next);
         }
     }
 
-    /// Behind marks that open a name.
+    /// Returns the position after the marks that open a name.
     fn skip_opening_marks(&self, at: usize) -> usize {
         at + (at..self.tokens.len())
             .take_while(|index| self.is_wrapper(*index))
             .count()
     }
 
-    /// Where the longest name that begins at `at` ends.
+    /// Returns the end of the longest name that begins at `at`.
     fn longest_name_end(&self, at: usize) -> Option<usize> {
         let first = self.tokens.get(at)?;
         if !self
@@ -340,15 +356,17 @@ impl<'a> PhraseMatcher<'a, '_> {
         {
             return None;
         }
-        let reach = if matches!(first.kind, TokenKind::Cjk(_)) {
+        // Each Chinese character is a token of its own.
+        let max_tokens = if matches!(first.kind, TokenKind::Cjk(_)) {
             MAX_SKILL_WORD_DISTANCE
         } else {
             2 * MAX_NAME_TOKENS
         };
-        let most = self.tokens.len().min(at + reach);
-        let end = (at + 1..most)
+        let limit = self.tokens.len().min(at + max_tokens);
+        let end = (at + 1..limit)
             .find(|index| !self.may_continue_name(*index))
-            .unwrap_or(most);
+            .unwrap_or(limit);
+        // The longest name first, so that `pdf` does not match in `pdf tools`.
         (at + 1..=end).rev().find(|end| {
             let name = self.text_of(&(at..*end));
             name.len() <= 2 * self.index.max_spoken_bytes()
@@ -357,7 +375,7 @@ impl<'a> PhraseMatcher<'a, '_> {
         })
     }
 
-    /// Whether a token may stand inside a name that several tokens make up.
+    /// Returns true if a token can continue a name of several tokens.
     fn may_continue_name(&self, index: usize) -> bool {
         match self.token_kind(index) {
             Some(TokenKind::Word | TokenKind::Cjk(_)) => true,
@@ -369,16 +387,21 @@ impl<'a> PhraseMatcher<'a, '_> {
     }
 
     fn is_wrapper(&self, index: usize) -> bool {
-        matches!(self.token_kind(index), Some(TokenKind::Punctuation(mark)) if vocabulary::is_wrapper(mark))
+        match self.token_kind(index) {
+            Some(TokenKind::Punctuation(mark)) => vocabulary::is_wrapper(mark),
+            _ => false,
+        }
     }
 
-    /// Whether a name may end before this token: the name of a file, a path or a package goes on.
+    /// Returns true if a name can end before this token. It cannot if the text continues as the
+    /// name of a file, a path or a package: `pdf.py`, `pdf/x`, `pdf@2`.
     fn may_end_name(&self, end: usize) -> bool {
         let Some(last) = end.checked_sub(1).and_then(|last| self.tokens.get(last)) else {
             return false;
         };
         let mut rest = self.text[last.end..].chars();
         match rest.next() {
+            // A period that ends the sentence, not one before a file extension.
             Some('.') => rest.next().is_none_or(|c| c.is_whitespace() || c == '"'),
             Some('/' | '\\' | '=' | '(' | '@' | '-' | '_' | '[' | '<' | '>' | '~' | '#') => false,
             Some(':') => rest.next().is_none_or(char::is_whitespace),
@@ -386,7 +409,7 @@ impl<'a> PhraseMatcher<'a, '_> {
         }
     }
 
-    /// The range without the marks around it, and without words that lead to the word "skill".
+    /// Removes the marks around a range, and words such as 这个 that precede the word "skill".
     fn trim_wrappers(&self, mut range: Range<usize>) -> Range<usize> {
         while range.start < range.end
             && !matches!(
@@ -405,22 +428,25 @@ impl<'a> PhraseMatcher<'a, '_> {
         }
     }
 
-    /// A name that nobody has, and that was called a skill: it may look like another.
-    fn add_unknown(&mut self, call: VerbMatch, part: &Range<usize>, behind: usize) {
+    /// Adds a mention of an unknown name that is called a skill: a misspelled one, or one that only
+    /// looks like the name of a skill.
+    fn add_unknown(&mut self, verb: VerbMatch, part: &Range<usize>, next: usize) {
         let name = self.text_of(part);
         let words = name.split_whitespace().count();
-        let is_about = is_vague(name.split_whitespace().next_back().unwrap_or_default());
+        let is_description = is_vague(name.split_whitespace().next_back().unwrap_or_default());
         if words == 0
             || words > MAX_NAME_TOKENS
-            || is_about
+            || is_description
             || self
-                .mention_context(call, part.clone(), behind, true)
+                .mention_context(verb, part.clone(), next, SkillWord::Present)
                 .reason_against()
                 .is_some()
         {
             return;
         }
-        let outcome = match self.index.with_skeleton(name) {
+        // A confusable name is never selected: it may come from a text that the user
+        // pasted.
+        let resolution = match self.index.with_skeleton(name) {
             [number] => {
                 Resolution::Suggested(self.index.entry(*number), SuggestionReason::Confusable)
             }
@@ -430,80 +456,85 @@ impl<'a> PhraseMatcher<'a, '_> {
             self.byte_span(part),
             MentionKind::Phrase,
             Confidence::High,
-            outcome,
+            resolution,
             None,
         );
     }
 
     fn mention_context(
         &self,
-        call: VerbMatch,
+        verb: VerbMatch,
         name: Range<usize>,
-        behind: usize,
-        is_skill: bool,
+        next_token: usize,
+        skill_word: SkillWord,
     ) -> MentionContext<'_> {
-        let VerbMatch { verb, position: at } = call;
         MentionContext {
             text: self.text,
             tokens: self.tokens,
             quotes: &self.quotes,
-            verb,
-            verb_position: at,
+            verb: verb.verb,
+            verb_position: verb.position,
             name,
-            next_token: behind,
-            is_skill,
+            next_token,
+            skill_word,
         }
     }
 
-    /// Notes a name behind a verb; what stands around it may make it a suggestion only.
+    /// Adds a mention of a name after a verb; its context or `reason` can make it a suggestion.
     fn add_mention(
         &mut self,
-        call: VerbMatch,
+        verb: VerbMatch,
         name: Range<usize>,
-        behind: usize,
+        next: usize,
         confidence: Confidence,
-        doubt: Option<SuggestionReason>,
+        reason: Option<SuggestionReason>,
     ) {
         let span = self.byte_span(&name);
-        let Some(outcome) = self.resolve_name(&self.text[span.clone()]) else {
+        let Some(resolution) = self.resolve_name(&self.text[span.clone()]) else {
             return;
         };
-        // What is denied or asked says more than what else is wrong.
-        let around = self
-            .mention_context(call, name, behind, confidence == Confidence::High)
+        let skill_word = if confidence == Confidence::High {
+            SkillWord::Present
+        } else {
+            SkillWord::Absent
+        };
+        // A negation or question is a better explanation than a common word.
+        let context_reason = self
+            .mention_context(verb, name, next, skill_word)
             .reason_against();
         self.push_mention(
             span,
             MentionKind::Phrase,
             confidence,
-            outcome,
-            around.or(doubt),
+            resolution,
+            context_reason.or(reason),
         );
     }
 
+    /// Adds a mention; with a reason, or below the minimum confidence, as a suggestion.
     fn push_mention(
         &mut self,
         span: Range<usize>,
-        way: MentionKind,
+        kind: MentionKind,
         confidence: Confidence,
-        outcome: Resolution<'a>,
-        doubt: Option<SuggestionReason>,
+        resolution: Resolution<'a>,
+        reason: Option<SuggestionReason>,
     ) {
-        let suggested = |entry: &'a Entry, doubt| Resolution::Suggested(entry, doubt);
-        let outcome = match (outcome, doubt) {
-            (Resolution::Selected(entry), Some(doubt)) => suggested(entry, doubt),
-            (Resolution::Selected(entry), None) if confidence < self.at_least => {
-                suggested(entry, SuggestionReason::CommonWord)
+        let resolution = match (resolution, reason) {
+            (Resolution::Selected(entry), Some(reason)) => Resolution::Suggested(entry, reason),
+            (Resolution::Selected(entry), None) if confidence < self.min_confidence => {
+                Resolution::Suggested(entry, SuggestionReason::CommonWord)
             }
-            // Nobody asked for a skill: there is nothing to be said of it.
-            (Resolution::Ambiguous(_) | Resolution::Inactive(_) | Resolution::Unknown, doubt)
-                if doubt.is_some() || confidence < self.at_least =>
+            // Not a request, so a message that no skill could be selected would be noise.
+            (Resolution::Ambiguous(_) | Resolution::Inactive(_) | Resolution::Unknown, reason)
+                if reason.is_some() || confidence < self.min_confidence =>
             {
                 return;
             }
-            (outcome, _) => outcome,
+            (resolution, _) => resolution,
         };
-        let confidence = if matches!(outcome, Resolution::Suggested(..)) {
+        // A suggestion has the lowest confidence, however clear its name is.
+        let confidence = if matches!(resolution, Resolution::Suggested(..)) {
             Confidence::Low
         } else {
             confidence
@@ -513,9 +544,9 @@ impl<'a> PhraseMatcher<'a, '_> {
             input: 0,
             span,
             name,
-            kind: way,
+            kind,
             confidence,
-            resolution: outcome,
+            resolution,
         });
     }
 }

@@ -1,5 +1,5 @@
-//! Chooses skills: structured input first, then text by text links, plain names and words (Codex's
-//! order).
+//! Selects skills: first structured input, then text by text links, `$name` and phrases (the order
+//! of Codex).
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::{
     UserInput, phrase,
 };
 
-/// Links to what is no skill (Codex).
+/// The schemes of links to things that are not skills (Codex).
 const NON_SKILL_SCHEMES: [&str; 3] = ["app://", "mcp://", "plugin://"];
 
 pub(super) fn select_mentions<'a>(
@@ -27,6 +27,7 @@ pub(super) fn select_mentions<'a>(
         reserved_names: HashSet::new(),
         selected_names: HashSet::new(),
     };
+    // All structured input comes first, wherever it is: it settles what a name in a text means.
     for (number, input) in inputs.iter().enumerate() {
         if let UserInput::Skill { name, path } = input {
             selection.add_structured(number, name, path);
@@ -48,29 +49,30 @@ struct Selection<'a, 'o> {
     index: &'a MentionIndex,
     options: &'o MentionOptions,
     mentions: Mentions<'a>,
-    /// Names that structured input decides on, whatever comes of it.
+    /// The names that structured input has settled, even if its path is wrong.
     reserved_names: HashSet<String>,
-    /// The names of the skills that are selected.
+    /// The names of the selected skills.
     selected_names: HashSet<&'a str>,
 }
 
 impl<'a> Selection<'a, '_> {
     fn add_structured(&mut self, input: usize, name: &str, path: &str) {
         let path = path.strip_prefix("skill://").unwrap_or(path);
-        let outcome = self
+        let resolution = self
             .options
             .resolve_path(path)
             .map_or(Resolution::Unknown, |path| self.index.resolve_path(&path));
+        // Also with a wrong path: falling back to the name could select a different skill than the
+        // user clicked on.
         self.reserved_names.insert(name.to_owned());
-        self.select(outcome.selected());
-        let (way, confidence) = (MentionKind::Structured, Confidence::Certain);
+        self.select(resolution.selected());
         self.mentions.all.push(Mention {
             input,
             span: 0..0,
             name: name.to_owned(),
-            kind: way,
-            confidence,
-            resolution: outcome,
+            kind: MentionKind::Structured,
+            confidence: Confidence::Certain,
+            resolution,
         });
     }
 
@@ -80,9 +82,9 @@ impl<'a> Selection<'a, '_> {
         } else {
             NameAlphabet::Ascii
         };
-        let found = find_sigils(text, alphabet);
+        let sigils = find_sigils(text, alphabet);
         let (links, plain): (Vec<&SigilName<'_>>, Vec<&SigilName<'_>>) =
-            found.iter().partition(|sigil| sigil.path.is_some());
+            sigils.iter().partition(|sigil| sigil.path.is_some());
         let links = links
             .into_iter()
             .filter_map(|sigil| self.link_mention(input, sigil))
@@ -93,29 +95,31 @@ impl<'a> Selection<'a, '_> {
             .filter_map(|sigil| self.sigil_mention(input, sigil))
             .collect();
         self.add_mentions(plain);
-        if let Some(at_least) = self.options.phrases {
-            let taken: Vec<_> = found.into_iter().map(|sigil| sigil.span).collect();
-            let words = phrase::find_phrases(self.index, text, at_least);
-            let is_free = |mention: &Mention<'_>| {
-                !taken
+        if let Some(min_confidence) = self.options.phrases {
+            let sigil_spans: Vec<_> = sigils.into_iter().map(|sigil| sigil.span).collect();
+            let phrases = phrase::find_phrases(self.index, text, min_confidence);
+            // "use the $pdf skill" is one mention, not two.
+            let is_not_sigil = |mention: &Mention<'_>| {
+                !sigil_spans
                     .iter()
                     .any(|span| span.start < mention.span.end && mention.span.start < span.end)
             };
-            let words: Vec<_> = words
+            let phrases = phrases
                 .into_iter()
-                .filter(is_free)
+                .filter(is_not_sigil)
                 .map(|mention| self.apply_precedence(Mention { input, ..mention }))
                 .collect();
-            self.add_mentions(words);
+            self.add_mentions(phrases);
         }
     }
 
     fn link_mention(&self, input: usize, sigil: &SigilName<'_>) -> Option<Mention<'a>> {
         let path = sigil.path?;
+        // Links to apps and plugins use the same syntax, so they are not unknown skills.
         if NON_SKILL_SCHEMES.iter().any(|kind| path.starts_with(kind)) {
             return None;
         }
-        let outcome = self
+        let resolution = self
             .index
             .resolve_path(Path::new(path.strip_prefix("skill://").unwrap_or(path)));
         Some(sigil_to_mention(
@@ -123,44 +127,13 @@ impl<'a> Selection<'a, '_> {
             sigil,
             MentionKind::Link,
             Confidence::Certain,
-            outcome,
+            resolution,
         ))
     }
 
     fn sigil_mention(&self, input: usize, sigil: &SigilName<'_>) -> Option<Mention<'a>> {
-        // A sentence may go on behind the name with a colon, or without a space.
-        let ascii = sigil
-            .name
-            .find(|c: char| !c.is_ascii())
-            .map_or(sigil.name, |end| &sigil.name[..end]);
-        let known = |name: &&str| {
-            !self.index.with_name(name).is_empty() || self.index.inactive_with_name(name).is_some()
-        };
-        let is_short = |start: &&str| {
-            start.len() > ascii.len() && start.len() <= self.index.max_spoken_bytes()
-        };
-        let prefixes = sigil
-            .name
-            .char_indices()
-            .map(|(end, _)| &sigil.name[..end])
-            .filter(is_short)
-            .rev();
-        // For Codex a colon is always a part of the name.
-        let spoken = self
-            .options
-            .phrases
-            .map(|_| sigil.name.trim_end_matches(':'));
-        let candidates = [sigil.name]
-            .into_iter()
-            .chain(spoken)
-            .chain(prefixes)
-            .chain([ascii]);
-        let name = candidates
-            .into_iter()
-            .filter(|name| !name.is_empty())
-            .find(known);
-        let Some(name) = name else {
-            // Amounts of money and variables are no skills that nobody has.
+        let Some(name) = self.find_known_name(sigil.name) else {
+            // Amounts of money and variables are not misspelled skills.
             let is_variable = sigil.name.bytes().all(|b| {
                 b.is_ascii_uppercase() || b.is_ascii_digit() || matches!(b, b'_' | b'-' | b':')
             });
@@ -174,18 +147,48 @@ impl<'a> Selection<'a, '_> {
                 )
             });
         };
-        let named = SigilName {
+        let known = SigilName {
             name,
             path: None,
             span: sigil.span.start..sigil.span.start + 1 + name.len(),
         };
         Some(sigil_to_mention(
             input,
-            &named,
+            &known,
             MentionKind::Sigil,
             Confidence::High,
             self.resolve_name(name),
         ))
+    }
+
+    /// Returns the longest start of `name` that is the name of a skill.
+    ///
+    /// A sentence may continue after the name with a colon, or in Chinese without a space. A
+    /// shorter ASCII name is considered only if characters of other scripts follow.
+    fn find_known_name<'n>(&self, name: &'n str) -> Option<&'n str> {
+        let ascii = name
+            .find(|c: char| !c.is_ascii())
+            .map_or(name, |end| &name[..end]);
+        let is_known = |name: &&str| {
+            !self.index.with_name(name).is_empty() || self.index.inactive_with_name(name).is_some()
+        };
+        let may_be_known = |prefix: &&str| {
+            prefix.len() > ascii.len() && prefix.len() <= self.index.max_spoken_bytes()
+        };
+        let prefixes = name
+            .char_indices()
+            .map(|(end, _)| &name[..end])
+            .filter(may_be_known)
+            .rev();
+        // For Codex a colon is always a part of the name.
+        let without_colon = self.options.phrases.map(|_| name.trim_end_matches(':'));
+        [name]
+            .into_iter()
+            .chain(without_colon)
+            .chain(prefixes)
+            .chain([ascii])
+            .filter(|name| !name.is_empty())
+            .find(is_known)
     }
 
     fn resolve_name(&self, name: &str) -> Resolution<'a> {
@@ -197,13 +200,15 @@ impl<'a> Selection<'a, '_> {
                 .index
                 .inactive_with_name(name)
                 .map_or(Resolution::Unknown, Resolution::Inactive),
+            // The client cannot tell which of the two is meant, and a skill can choose any name.
             [number] if self.options.connectors.contains(&name.to_ascii_lowercase()) => {
                 Resolution::ConnectorConflict(self.index.entry(*number))
             }
             [number] => self.index.resolution(*number),
+            // A link has already selected one of them.
             _ if self.selected_names.contains(name) => Resolution::Superseded,
             several => {
-                // Whoever cannot be chosen makes nothing ambiguous.
+                // Skills that cannot be selected cause no ambiguity.
                 let selectable: Vec<u32> = several
                     .iter()
                     .copied()
@@ -223,9 +228,9 @@ impl<'a> Selection<'a, '_> {
         }
     }
 
-    /// What is said in words is bound by what was chosen and by connectors as well.
+    /// Applies to a phrase what structured input, links and connectors settle for `$name`.
     fn apply_precedence(&self, mention: Mention<'a>) -> Mention<'a> {
-        let outcome = match mention.resolution {
+        let resolution = match mention.resolution {
             Resolution::Selected(entry) if self.reserved_names.contains(entry.name().as_str()) => {
                 Resolution::Superseded
             }
@@ -244,24 +249,24 @@ impl<'a> Selection<'a, '_> {
             {
                 Resolution::Superseded
             }
-            outcome => outcome,
+            resolution => resolution,
         };
         Mention {
-            resolution: outcome,
+            resolution,
             ..mention
         }
     }
 
-    /// Notes mentions of one kind; what they select comes in the order of the catalogue.
+    /// Adds mentions of one kind; the skills that they select have the order of the catalog.
     fn add_mentions(&mut self, mentions: Vec<Mention<'a>>) {
         let mut selected: Vec<&Entry> = mentions
             .iter()
             .filter_map(|mention| mention.resolution.selected())
             .collect();
         selected.sort_by_key(|entry| (entry.scope(), entry.name(), entry.directory()));
-        selected
-            .into_iter()
-            .for_each(|entry| self.select(Some(entry)));
+        for entry in selected {
+            self.select(Some(entry));
+        }
         self.mentions.all.extend(mentions);
     }
 
@@ -272,7 +277,7 @@ impl<'a> Selection<'a, '_> {
             .mentions
             .selected
             .iter()
-            .any(|known| known.directory() == entry.directory())
+            .any(|selected| selected.directory() == entry.directory())
         {
             self.mentions.selected.push(entry);
         }
@@ -282,16 +287,16 @@ impl<'a> Selection<'a, '_> {
 fn sigil_to_mention<'a>(
     input: usize,
     sigil: &SigilName<'_>,
-    way: MentionKind,
+    kind: MentionKind,
     confidence: Confidence,
-    outcome: Resolution<'a>,
+    resolution: Resolution<'a>,
 ) -> Mention<'a> {
     Mention {
         input,
         span: sigil.span.clone(),
         name: sigil.name.to_owned(),
-        kind: way,
+        kind,
         confidence,
-        resolution: outcome,
+        resolution,
     }
 }

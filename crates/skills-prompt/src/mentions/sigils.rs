@@ -1,8 +1,8 @@
-//! Names behind a sigil: `$name` and `[$name](path)`.
+//! Names with a sigil: `$name` and `[$name](path)`.
 
 use std::ops::Range;
 
-/// Variables of the environment, which are no skills (Codex).
+/// Well-known environment variables, which are not mentions (Codex).
 const ENVIRONMENT_VARIABLES: [&str; 11] = [
     "PATH",
     "HOME",
@@ -17,35 +17,38 @@ const ENVIRONMENT_VARIABLES: [&str; 11] = [
     "XDG_CONFIG_HOME",
 ];
 
-/// A name behind a sigil.
+/// A name with a sigil.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SigilName<'a> {
     pub(super) name: &'a str,
-    /// The path of a link.
+    /// The path, if the name is a link.
     pub(super) path: Option<&'a str>,
+    /// The byte range of sigil, name and path.
     pub(super) span: Range<usize>,
 }
 
-/// Which characters a plain name may have.
+/// The characters that a name may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NameAlphabet {
     /// ASCII letters, digits, `_`, `-` and `:` (Codex).
     Ascii,
-    /// Letters and digits of all scripts as well.
+    /// Additionally letters and digits of all scripts.
     Unicode,
 }
 
-/// Finds the names in a text, in one pass. Names of environment variables are left out.
+/// Finds the names in a text in one pass, except those of well-known environment variables.
 pub(super) fn find_sigils(text: &str, alphabet: NameAlphabet) -> Vec<SigilName<'_>> {
     let bytes = text.as_bytes();
-    let mut found = Vec::new();
-    let (mut at, mut may_close) = (0, true);
+    let mut names = Vec::new();
+    let mut at = 0;
+    let mut may_have_links = true;
     while let Some(step) = memchr::memchr2(b'$', b'[', &bytes[at..]) {
         at += step;
-        // Without a parenthesis that closes there are no more links.
-        may_close =
-            may_close && (bytes[at] != b'[' || memchr::memchr(b')', &bytes[at..]).is_some());
-        let link = if bytes[at] == b'[' && may_close {
+        // Without a closing parenthesis there are no more links. Searching for one at each of many
+        // brackets would take quadratic time.
+        may_have_links =
+            may_have_links && (bytes[at] != b'[' || memchr::memchr(b')', &bytes[at..]).is_some());
+        let link = if bytes[at] == b'[' && may_have_links {
             parse_link(text, at, alphabet)
         } else {
             None
@@ -64,13 +67,13 @@ pub(super) fn find_sigils(text: &str, alphabet: NameAlphabet) -> Vec<SigilName<'
                     .iter()
                     .any(|variable| sigil.name.eq_ignore_ascii_case(variable))
                 {
-                    found.push(sigil);
+                    names.push(sigil);
                 }
             }
             None => at += 1,
         }
     }
-    found
+    names
 }
 
 fn parse_plain(text: &str, at: usize, alphabet: NameAlphabet) -> Option<SigilName<'_>> {
@@ -85,20 +88,21 @@ fn parse_plain(text: &str, at: usize, alphabet: NameAlphabet) -> Option<SigilNam
 fn parse_link(text: &str, at: usize, alphabet: NameAlphabet) -> Option<SigilName<'_>> {
     let inside = text[at..].strip_prefix("[$")?;
     let name = name_prefix(inside, alphabet);
-    let behind = inside[name.len()..].strip_prefix(']')?;
-    let path = behind
+    let after_name = inside[name.len()..].strip_prefix(']')?;
+    let path = after_name
         .trim_start_matches(|c: char| c.is_ascii_whitespace())
         .strip_prefix('(')?;
     let end = path.find(')')?;
-    let written = path[..end].trim();
+    let link_path = path[..end].trim();
     let length = text[at..].len() - path.len() + end + 1;
-    (!name.is_empty() && !written.is_empty()).then(|| SigilName {
+    (!name.is_empty() && !link_path.is_empty()).then(|| SigilName {
         name,
-        path: Some(written),
+        path: Some(link_path),
         span: at..at + length,
     })
 }
 
+/// Returns the longest start of a text that can be a name.
 fn name_prefix(text: &str, alphabet: NameAlphabet) -> &str {
     let is_part = |c: char| {
         c.is_ascii_alphanumeric()
@@ -135,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn names() {
+    fn sigils_are_found() {
         check(
             "$doc. ($doc) $docs $doc_extra",
             &[
@@ -160,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn links() {
+    fn links_are_found() {
         check("[$b](/x/SKILL.md)", &[("b", Some("/x/SKILL.md"))]);
         check("[$b] \t\n( /x )", &[("b", Some("/x"))]);
         check("[$b](skill:///x)", &[("b", Some("skill:///x"))]);

@@ -1,150 +1,166 @@
-//! Asks for what is missing, each thing once in a session.
+//! Asks the user for unmet requirements, once per session.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::{MissingRequirements, MissingServer};
+use super::{MissingRequirements, MissingServer, MissingVariable};
 use crate::sanitize::escape_line;
 
-/// The answer that installs servers.
+/// The option that installs servers.
 const INSTALL_OPTION: &str = "Install";
-/// The answer that does not.
+/// The option that installs nothing.
 const CONTINUE_OPTION: &str = "Continue anyway";
-/// What Codex puts before text that a user typed.
+/// The prefix that Codex adds to text that a user typed.
 const USER_NOTE_PREFIX: &str = "user_note:";
 
-/// What a session knows: what was asked, and the secrets that it was given. Nothing of it is ever
-/// written anywhere.
+/// The state of a session: what the user was asked, and the secrets that the user entered.
+///
+/// It is kept in memory only. Keep one value per session, so that each question is asked at most
+/// once in it, whatever the answer was.
+///
+/// ```
+/// use skills_prompt::{MissingRequirements, RequirementSession};
+///
+/// let mut session = RequirementSession::default();
+/// assert!(session.prompts(&MissingRequirements::default(), "turn-1").is_empty());
+/// assert_eq!(session.variables().count(), 0);
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct RequirementSession {
     asked: BTreeSet<String>,
     secrets: BTreeMap<String, Secret>,
 }
 
-/// A value that nobody sees by accident.
+/// A secret value, such as an API token. `Debug` is redacted.
+///
+/// It is not zeroed when dropped; keep it in a [`RequirementSession`] and pass it only to the
+/// program that needs it.
+///
+/// ```
+/// use skills_prompt::Secret;
+///
+/// let token = Secret::new("s3cret");
+/// assert_eq!(format!("{token:?}"), "Secret(…)");
+/// assert_eq!(token.expose_secret(), "s3cret");
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
-/// A question for the user.
+/// A question to the user about unmet requirements: one variable, or all MCP servers.
+///
+/// A client shows [`text`](Self::text), [`details`](Self::details) and [`options`](Self::options);
+/// names in them are escaped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SetupPrompt {
-    /// Which call it belongs to: `mcp-deps-{turn}` or `skill-deps-{turn}`.
+    /// The id of the call that asks: `mcp-deps-{turn}` or `skill-deps-{turn}`.
     pub call_id: String,
-    /// What it is about: `skill_mcp_dependency_install`, or the name of a variable.
+    /// The id of the question: `skill_mcp_dependency_install`, or the name of a variable.
     pub id: String,
-    /// A few words above it.
+    /// A short heading.
     pub header: String,
-    /// The question, in the words of Codex.
+    /// The text of the question, as Codex words it.
     pub text: String,
-    /// What else the user should see before answering: where each server is. One line each.
+    /// Facts that the user should see before answering, one per line: transport and locator of
+    /// each server.
     pub details: Vec<String>,
-    /// The answers to choose from; none for a secret, which is typed.
+    /// The options to choose from; none for a secret, which is typed.
     pub options: Vec<&'static str>,
-    /// Whether what is typed must not be shown.
+    /// Whether the input must not be echoed.
     pub is_secret: bool,
-    /// The keys of the servers that it is about.
+    /// The keys of the servers in question.
     servers: Vec<String>,
 }
 
-/// What an answer comes to.
+/// The result of recording the answer to a [`SetupPrompt`].
+///
+/// [`resolve_requirements`] handles it; only a host application with a dialog of its own needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PromptResponse {
-    /// Install these servers.
+    /// The user agreed to install these servers.
     Install(Vec<MissingServer>),
-    /// The session has the secret now.
+    /// The session stored the secret.
     Stored,
-    /// Go on without.
+    /// The user declined or did not answer; the turn continues without the requirement.
     Declined,
 }
 
-/// Whether users are asked before servers are installed.
+/// Whether the user is asked before MCP servers are installed.
+///
+/// The default asks. The policy belongs to the user and must not come from a skill or project.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum PromptPolicy {
-    /// They are.
+    /// The user is asked.
     #[default]
     Ask,
-    /// They said beforehand that everything is allowed (Codex's full access); secrets are asked for
+    /// The user has agreed in advance (the full access of Codex). Secrets are asked for
     /// nevertheless.
     AssumeYes,
 }
 
-/// Who can ask users and install servers.
+/// Asks the user and installs MCP servers; implemented by the host application.
+///
+/// Both methods may block. They are called on the thread of [`resolve_requirements`], one at a
+/// time.
 pub trait Prompter {
-    /// Asks; nothing when there is no answer.
-    fn ask(&mut self, question: &SetupPrompt) -> Option<String>;
+    /// Asks the user, and returns the chosen option or the typed text; `None` without an answer,
+    /// which declines.
+    fn ask(&mut self, prompt: &SetupPrompt) -> Option<String>;
     /// Installs a server.
     ///
     /// # Errors
-    /// In one sentence, why it could not be done; the turn goes on without.
+    /// Returns the cause, as a phrase that can follow a colon. The turn continues without the
+    /// server.
     fn install(&mut self, server: &MissingServer) -> Result<(), String>;
 }
 
 impl RequirementSession {
-    /// Returns the questions that this session has not asked yet, and notes that it has: first
-    /// those for variables, then the one for all servers. `turn` tells calls apart.
-    pub fn prompts(&mut self, needs: &MissingRequirements, turn: &str) -> Vec<SetupPrompt> {
-        let mut questions = Vec::new();
-        for variable in needs
+    /// Returns the prompts that this session has not returned before: first one for each required
+    /// variable, then one for all MCP servers.
+    ///
+    /// `turn` makes the call ids unique.
+    pub fn prompts(&mut self, missing: &MissingRequirements, turn: &str) -> Vec<SetupPrompt> {
+        let mut prompts = Vec::new();
+        for variable in missing
             .variables
             .iter()
             .filter(|variable| variable.is_required && !self.secrets.contains_key(&variable.name))
         {
+            // Marked before the answer is known, so that a user who declines is not asked again.
             if !self.asked.insert(format!("env_var__{}", variable.name)) {
                 continue;
             }
-            let skill = variable
-                .skills
-                .first()
-                .map(|skill| escape_line(skill))
-                .unwrap_or_default();
-            let purpose = variable
-                .description
-                .as_ref()
-                .map(|text| format!(" ({})", escape_line(text)))
-                .unwrap_or_default();
-            questions.push(SetupPrompt {
-                call_id: format!("skill-deps-{turn}"),
-                id: variable.name.clone(),
-                header: "Skill requires environment variable".to_owned(),
-                text: format!(
-                    "The skill \"{skill}\" requires \"{}\" to be set{purpose}. This is an experimental internal feature. The value is stored in \
-                     memory for this session only.",
-                    variable.name
-                ),
-                details: Vec::new(),
-                options: Vec::new(),
-                is_secret: true,
-                servers: Vec::new(),
-            });
+            prompts.push(variable_prompt(variable, turn));
         }
-        let servers = self.unasked_servers(needs);
+        let servers = self.unasked_servers(missing);
         if !servers.is_empty() {
-            questions.push(server_prompt(&servers, turn));
+            prompts.push(server_prompt(&servers, turn));
         }
-        questions
+        prompts
     }
 
-    /// The servers that this session has not asked for yet.
-    fn unasked_servers<'a>(&mut self, needs: &'a MissingRequirements) -> Vec<&'a MissingServer> {
-        needs
+    /// Returns the servers that this session has not asked for yet, and marks them as asked.
+    fn unasked_servers<'a>(&mut self, missing: &'a MissingRequirements) -> Vec<&'a MissingServer> {
+        missing
             .servers
             .iter()
             .filter(|server| self.asked.insert(server.server.key.clone()))
             .collect()
     }
 
-    /// Takes the answer to a question; none, a blank one and an unknown one decline.
+    /// Records the answer to a prompt and returns what follows from it. No answer, a blank one and
+    /// an unknown option decline.
     pub fn record_response(
         &mut self,
-        question: &SetupPrompt,
-        needs: &MissingRequirements,
+        prompt: &SetupPrompt,
+        missing: &MissingRequirements,
         answer: Option<&str>,
     ) -> PromptResponse {
+        // A terminal adds a line end to the answer.
         let answer = answer.map(str::trim).filter(|answer| !answer.is_empty());
         match answer {
-            Some(answer) if question.is_secret => {
+            Some(answer) if prompt.is_secret => {
                 let value = answer
                     .strip_prefix(USER_NOTE_PREFIX)
                     .unwrap_or(answer)
@@ -153,24 +169,25 @@ impl RequirementSession {
                     return PromptResponse::Declined;
                 }
                 self.secrets
-                    .insert(question.id.clone(), Secret(value.to_owned()));
+                    .insert(prompt.id.clone(), Secret(value.to_owned()));
                 PromptResponse::Stored
             }
             Some(INSTALL_OPTION) => {
+                // Only the servers of this prompt: the user has not agreed to others.
                 let is_asked =
-                    |server: &&MissingServer| question.servers.contains(&server.server.key);
-                PromptResponse::Install(needs.servers.iter().filter(is_asked).cloned().collect())
+                    |server: &&MissingServer| prompt.servers.contains(&server.server.key);
+                PromptResponse::Install(missing.servers.iter().filter(is_asked).cloned().collect())
             }
             _ => PromptResponse::Declined,
         }
     }
 
-    /// Returns the names of the variables that the session was given.
+    /// Returns the names of the variables that the user entered, sorted.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.secrets.keys().map(String::as_str)
     }
 
-    /// Returns the value of a variable that the session was given.
+    /// Returns the value of a variable, if the user entered it.
     #[must_use]
     pub fn secret(&self, name: &str) -> Option<&Secret> {
         self.secrets.get(name)
@@ -178,12 +195,12 @@ impl RequirementSession {
 }
 
 impl Secret {
-    /// Wraps a value.
+    /// Wraps a secret value.
     pub fn new(value: impl Into<String>) -> Self {
         Self(value.into())
     }
 
-    /// Shows the value, to give it to the program that it is for.
+    /// Returns the value, to pass it to the program that needs it.
     #[must_use]
     pub fn expose_secret(&self) -> &str {
         &self.0
@@ -192,7 +209,35 @@ impl Secret {
 
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A derived `Debug` would write the secret into logs.
         f.write_str("Secret(…)")
+    }
+}
+
+fn variable_prompt(variable: &MissingVariable, turn: &str) -> SetupPrompt {
+    let skill = variable
+        .skills
+        .first()
+        .map(|skill| escape_line(skill))
+        .unwrap_or_default();
+    let purpose = variable
+        .description
+        .as_ref()
+        .map(|text| format!(" ({})", escape_line(text)))
+        .unwrap_or_default();
+    SetupPrompt {
+        call_id: format!("skill-deps-{turn}"),
+        id: variable.name.clone(),
+        header: "Skill requires environment variable".to_owned(),
+        text: format!(
+            "The skill \"{skill}\" requires \"{}\" to be set{purpose}. This is an experimental \
+             internal feature. The value is stored in memory for this session only.",
+            variable.name
+        ),
+        details: Vec::new(),
+        options: Vec::new(),
+        is_secret: true,
+        servers: Vec::new(),
     }
 }
 
@@ -201,6 +246,7 @@ fn server_prompt(servers: &[&MissingServer], turn: &str) -> SetupPrompt {
         .iter()
         .map(|server| escape_line(&server.server.name))
         .collect();
+    // Sorted, so that the question does not depend on the order of the skills.
     names.sort();
     let detail = |server: &&MissingServer| {
         format!(
@@ -215,7 +261,8 @@ fn server_prompt(servers: &[&MissingServer], turn: &str) -> SetupPrompt {
         id: "skill_mcp_dependency_install".to_owned(),
         header: "Install MCP servers?".to_owned(),
         text: format!(
-            "The following MCP servers are required by the selected skills but are not installed yet: {}. Install them now?",
+            "The following MCP servers are required by the selected skills but are not installed \
+             yet: {}. Install them now?",
             names.join(", ")
         ),
         details: servers.iter().map(detail).collect(),
@@ -228,42 +275,49 @@ fn server_prompt(servers: &[&MissingServer], turn: &str) -> SetupPrompt {
     }
 }
 
-/// Asks for everything that is missing and was not asked before, and installs what the user agrees
-/// to. Returns what went wrong, one sentence each; nothing of it ends the turn.
+/// Asks for everything in `missing` that was not asked for before, and installs what the user
+/// agrees to.
+///
+/// Returns the failed installations, one message each. They do not end the turn: a skill may work
+/// without its server, and says so itself if it does not.
 pub fn resolve_requirements(
     session: &mut RequirementSession,
-    needs: &MissingRequirements,
+    missing: &MissingRequirements,
     turn: &str,
-    approval: PromptPolicy,
-    host: &mut dyn Prompter,
+    policy: PromptPolicy,
+    prompter: &mut dyn Prompter,
 ) -> Vec<String> {
     let mut failures = Vec::new();
-    let mut install = |servers: &[MissingServer], host: &mut dyn Prompter| {
-        for server in servers {
-            if let Err(reason) = host.install(server) {
-                failures.push(format!(
-                    "the MCP server {} is not installed: {reason}",
-                    escape_line(&server.server.name)
-                ));
-            }
-        }
-    };
-    for question in session.prompts(needs, turn) {
-        if approval == PromptPolicy::AssumeYes && !question.is_secret {
-            let servers: Vec<MissingServer> = needs
+    for prompt in session.prompts(missing, turn) {
+        let servers = if policy == PromptPolicy::AssumeYes && !prompt.is_secret {
+            missing
                 .servers
                 .iter()
-                .filter(|server| question.servers.contains(&server.server.key))
+                .filter(|server| prompt.servers.contains(&server.server.key))
                 .cloned()
-                .collect();
-            install(&servers, host);
-            continue;
-        }
-        let answer = host.ask(&question);
-        if let PromptResponse::Install(servers) =
-            session.record_response(&question, needs, answer.as_deref())
-        {
-            install(&servers, host);
+                .collect()
+        } else {
+            // A secret is asked for even with `AssumeYes`: nothing else can provide its value.
+            let answer = prompter.ask(&prompt);
+            match session.record_response(&prompt, missing, answer.as_deref()) {
+                PromptResponse::Install(servers) => servers,
+                PromptResponse::Stored | PromptResponse::Declined => Vec::new(),
+            }
+        };
+        failures.extend(install_servers(&servers, prompter));
+    }
+    failures
+}
+
+/// Installs servers one after the other, and returns a message for each failure.
+fn install_servers(servers: &[MissingServer], prompter: &mut dyn Prompter) -> Vec<String> {
+    let mut failures = Vec::new();
+    for server in servers {
+        if let Err(cause) = prompter.install(server) {
+            failures.push(format!(
+                "cannot install MCP server `{}`: {cause}",
+                escape_line(&server.server.name)
+            ));
         }
     }
     failures

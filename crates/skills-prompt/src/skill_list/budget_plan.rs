@@ -1,102 +1,115 @@
-//! Decides how much of each description is shown.
+//! Plans how much of each description is shown.
 //!
-//! Codex's algorithm: everything, if it fits; else names and paths, and the rest is shared out one
-//! character after the other; else as many names and paths as fit.
+//! The algorithm of Codex: everything, if it fits; otherwise names and paths, and the rest of the
+//! budget is divided character by character; otherwise as many names and paths as fit.
 
 use super::Allocation;
 use super::list_entry::ListEntry;
 use crate::budget::CostMeter;
 use crate::skill_summary::ListingMode;
 
-/// How many characters of each description are shown; `None` leaves the skill out.
+/// The number of characters that are shown of each description; `None` omits the skill.
 pub(crate) type BudgetPlan = Vec<Option<usize>>;
 
-/// Plans for `limit`. Pinned skills have the first claim, the others get what they leave.
+/// Plans within `limit`. Pinned skills are planned first; the others get the rest.
 pub(crate) fn plan_budget(
-    lines: &[ListEntry<'_>],
+    entries: &[ListEntry<'_>],
     meter: &CostMeter<'_>,
     limit: usize,
-    fill: Allocation,
+    allocation: Allocation,
 ) -> BudgetPlan {
-    let is_pinned = |line: &&ListEntry<'_>| line.mode == ListingMode::Pinned;
-    if !lines.iter().any(|line| is_pinned(&line)) {
-        return plan_entries(&lines.iter().collect::<Vec<_>>(), meter, limit, fill);
+    let is_pinned = |entry: &&ListEntry<'_>| entry.mode == ListingMode::Pinned;
+    // Without pinned skills the two lists below need not be built.
+    if !entries.iter().any(|entry| is_pinned(&entry)) {
+        return plan_entries(
+            &entries.iter().collect::<Vec<_>>(),
+            meter,
+            limit,
+            allocation,
+        );
     }
     let (pinned, others): (Vec<&ListEntry<'_>>, Vec<&ListEntry<'_>>) =
-        lines.iter().partition(is_pinned);
-    let first = plan_entries(&pinned, meter, limit, fill);
-    let spent = plan_cost(&pinned, &first, meter);
-    let second = plan_entries(&others, meter, limit.saturating_sub(spent), fill);
-    let (mut first, mut second) = (first.into_iter(), second.into_iter());
-    lines
+        entries.iter().partition(is_pinned);
+    let pinned_plan = plan_entries(&pinned, meter, limit, allocation);
+    let pinned_cost = plan_cost(&pinned, &pinned_plan, meter);
+    let rest = limit.saturating_sub(pinned_cost);
+    let mut pinned_plan = pinned_plan.into_iter();
+    let mut other_plan = plan_entries(&others, meter, rest, allocation).into_iter();
+    entries
         .iter()
-        .map(|line| {
-            if is_pinned(&line) {
-                first.next()
+        .map(|entry| {
+            if is_pinned(&entry) {
+                pinned_plan.next()
             } else {
-                second.next()
+                other_plan.next()
             }
             .flatten()
         })
         .collect()
 }
 
-/// What the entries of a plan cost together.
+/// Returns the total cost of the entries of a plan.
 pub(crate) fn plan_cost(
-    lines: &[&ListEntry<'_>],
+    entries: &[&ListEntry<'_>],
     plan: &[Option<usize>],
     meter: &CostMeter<'_>,
 ) -> usize {
-    lines
+    entries
         .iter()
         .zip(plan)
-        .filter_map(|(line, shown)| Some(line.cost((*shown)?, meter)))
+        .filter_map(|(entry, shown)| Some(entry.cost((*shown)?, meter)))
         .sum()
 }
 
+/// Plans entries of equal priority within `limit`.
 fn plan_entries(
-    lines: &[&ListEntry<'_>],
+    entries: &[&ListEntry<'_>],
     meter: &CostMeter<'_>,
     limit: usize,
-    fill: Allocation,
+    allocation: Allocation,
 ) -> BudgetPlan {
-    let full = || {
-        lines
+    let full_cost: usize = entries
+        .iter()
+        .map(|entry| entry.cost(entry.shown_chars, meter))
+        .sum();
+    if full_cost <= limit {
+        return entries
             .iter()
-            .map(|line| line.cost(line.shown_chars, meter))
-            .sum::<usize>()
-    };
-    if full() <= limit {
-        return lines.iter().map(|line| Some(line.shown_chars)).collect();
+            .map(|entry| Some(entry.shown_chars))
+            .collect();
     }
-    let bare: Vec<usize> = lines.iter().map(|line| line.cost(0, meter)).collect();
-    match (limit.checked_sub(bare.iter().sum()), fill) {
-        (Some(rest), Allocation::Even) => allocate_evenly(lines, &bare, meter, rest)
+    let bare: Vec<usize> = entries.iter().map(|entry| entry.cost(0, meter)).collect();
+    let bare_total = bare.iter().sum();
+    match (limit.checked_sub(bare_total), allocation) {
+        (Some(rest), Allocation::Even) => allocate_evenly(entries, &bare, meter, rest)
             .into_iter()
             .map(Some)
             .collect(),
-        (Some(rest), Allocation::Ranked) => allocate_ranked(lines, &bare, meter, rest),
+        (Some(rest), Allocation::Ranked) => allocate_ranked(entries, &bare, meter, rest),
         (None, Allocation::Even) => allocate_names(&bare, limit),
-        (None, Allocation::Ranked) => ranked_within(lines, &bare, meter, limit),
+        (None, Allocation::Ranked) => ranked_within(entries, &bare, meter, limit),
     }
 }
 
 /// Gives each description one more character in turn, as long as one fits.
+///
+/// `bare` are the costs without descriptions, `rest` is the budget for descriptions.
 fn allocate_evenly(
-    lines: &[&ListEntry<'_>],
+    entries: &[&ListEntry<'_>],
     bare: &[usize],
     meter: &CostMeter<'_>,
     rest: usize,
 ) -> Vec<usize> {
-    let level = max_common_chars(lines, bare, meter, rest);
-    let mut shown: Vec<usize> = lines
+    // The first rounds give a character to every entry, so they are computed at once.
+    let level = max_common_chars(entries, bare, meter, rest);
+    let mut shown: Vec<usize> = entries
         .iter()
-        .map(|line| line.shown_chars.min(level))
+        .map(|entry| entry.shown_chars.min(level))
         .collect();
-    let mut costs: Vec<usize> = lines
+    let mut costs: Vec<usize> = entries
         .iter()
         .zip(&shown)
-        .map(|(line, shown)| line.cost(*shown, meter))
+        .map(|(entry, shown)| entry.cost(*shown, meter))
         .collect();
     let spent = costs
         .iter()
@@ -105,11 +118,12 @@ fn allocate_evenly(
         .sum::<usize>();
     let mut rest = rest.saturating_sub(spent);
     if meter.tokenizer().is_some() {
-        // Each step would ask the tokenizer about the whole entry again, so what is left goes to
-        // the first ones.
-        for (index, line) in lines.iter().enumerate() {
-            let more = max_chars_within(line, meter, costs[index] + rest).max(shown[index]);
-            let cost = line.cost(more, meter);
+        // A tokenizer would have to count the whole entry again for each character, so the rest
+        // goes to the first entries.
+        for (index, entry) in entries.iter().enumerate() {
+            // A tokenizer may count fewer tokens for a longer text; never show less than before.
+            let more = max_chars_within(entry, meter, costs[index] + rest).max(shown[index]);
+            let cost = entry.cost(more, meter);
             if cost <= costs[index] + rest {
                 rest -= cost.saturating_sub(costs[index]);
                 shown[index] = more;
@@ -117,122 +131,129 @@ fn allocate_evenly(
         }
         return shown;
     }
-    let mut open: Vec<usize> = (0..lines.len())
-        .filter(|index| shown[*index] < lines[*index].shown_chars)
+    let mut incomplete: Vec<usize> = (0..entries.len())
+        .filter(|index| shown[*index] < entries[*index].shown_chars)
         .collect();
     loop {
         let mut changed = false;
-        for &index in &open {
-            let cost = lines[index].cost(shown[index] + 1, meter);
+        for &index in &incomplete {
+            let cost = entries[index].cost(shown[index] + 1, meter);
+            // A character can cost several bytes, or nothing if it fits into a started token.
             let step = cost - costs[index];
             if step <= rest {
-                (rest, costs[index], changed) = (rest - step, cost, true);
+                rest -= step;
+                costs[index] = cost;
                 shown[index] += 1;
+                changed = true;
             }
         }
         if !changed {
             return shown;
         }
-        open.retain(|index| shown[*index] < lines[*index].shown_chars);
+        incomplete.retain(|index| shown[*index] < entries[*index].shown_chars);
     }
 }
 
-/// Finds how many characters every description can have, at least: so many turns are sure to give a
-/// character to each that has one left.
+/// Returns the largest length that every description can have within `rest` (binary search).
 fn max_common_chars(
-    lines: &[&ListEntry<'_>],
+    entries: &[&ListEntry<'_>],
     bare: &[usize],
     meter: &CostMeter<'_>,
     rest: usize,
 ) -> usize {
     let spent = |level: usize| {
-        lines
+        entries
             .iter()
             .zip(bare)
-            .map(|(line, bare)| line.cost(level, meter).saturating_sub(*bare))
+            .map(|(entry, bare)| entry.cost(level, meter).saturating_sub(*bare))
             .sum::<usize>()
     };
-    let longest = lines
+    let longest = entries
         .iter()
-        .map(|line| line.shown_chars)
+        .map(|entry| entry.shown_chars)
         .max()
         .unwrap_or_default();
-    // The lowest level that does not fit lies in `fits + 1..=over`; whole descriptions do not, or
-    // nothing would be shared out.
-    let (mut fits, mut over) = (0, longest);
-    while over - fits > 1 {
-        let middle = fits.midpoint(over);
+    // `too_long` never fits: complete descriptions exceed the budget, or this would not be called.
+    let mut fitting = 0;
+    let mut too_long = longest;
+    while too_long - fitting > 1 {
+        let middle = fitting.midpoint(too_long);
         if spent(middle) <= rest {
-            fits = middle
+            fitting = middle;
         } else {
-            over = middle
+            too_long = middle;
         }
     }
-    fits
+    fitting
 }
 
-/// Gives whole descriptions to the first ones, as long as they fit; what is left goes to the others
-/// as well, as far as it reaches.
+/// Gives complete descriptions to the first entries as long as they fit, and the rest of the budget
+/// to the entries after them.
 fn allocate_ranked(
-    lines: &[&ListEntry<'_>],
+    entries: &[&ListEntry<'_>],
     bare: &[usize],
     meter: &CostMeter<'_>,
     mut rest: usize,
 ) -> BudgetPlan {
-    let give = |(line, bare): (&&ListEntry<'_>, &usize)| {
-        let whole = line.cost(line.shown_chars, meter).saturating_sub(*bare);
-        if whole <= rest {
-            rest -= whole;
-            return Some(line.shown_chars);
+    let allocate = |(entry, bare): (&&ListEntry<'_>, &usize)| {
+        let full = entry.cost(entry.shown_chars, meter).saturating_sub(*bare);
+        if full <= rest {
+            rest -= full;
+            return Some(entry.shown_chars);
         }
-        let characters = max_chars_within(line, meter, bare + rest);
-        rest -= line.cost(characters, meter).saturating_sub(*bare);
+        let characters = max_chars_within(entry, meter, bare + rest);
+        rest -= entry.cost(characters, meter).saturating_sub(*bare);
         Some(characters)
     };
-    lines.iter().zip(bare).map(give).collect()
+    entries.iter().zip(bare).map(allocate).collect()
 }
 
-/// The most characters of a description with which its entry costs at most `limit`.
-fn max_chars_within(line: &ListEntry<'_>, meter: &CostMeter<'_>, limit: usize) -> usize {
-    let (mut fits, mut over) = (0, line.shown_chars + 1);
-    while over - fits > 1 {
-        let middle = fits.midpoint(over);
-        if line.cost(middle, meter) <= limit {
-            fits = middle
+/// Returns the largest length of a description with which its entry costs at most `limit`.
+fn max_chars_within(entry: &ListEntry<'_>, meter: &CostMeter<'_>, limit: usize) -> usize {
+    let mut fitting = 0;
+    let mut too_long = entry.shown_chars + 1;
+    while too_long - fitting > 1 {
+        let middle = fitting.midpoint(too_long);
+        if entry.cost(middle, meter) <= limit {
+            fitting = middle;
         } else {
-            over = middle
+            too_long = middle;
         }
     }
-    fits
+    fitting
 }
 
-/// Takes names and paths in order; one that does not fit is left out and the next is tried.
+/// Includes names and paths in order. An entry that does not fit is omitted and the next is tried,
+/// so that one long path does not hide all skills after it.
 fn allocate_names(bare: &[usize], mut rest: usize) -> BudgetPlan {
     let take = |cost: &usize| {
         rest = rest.checked_sub(*cost)?;
         Some(0)
     };
-    // A failed subtraction leaves the rest as it was.
+    // `?` leaves `rest` unchanged if an entry does not fit.
     bare.iter().map(take).collect()
 }
 
-/// Spends half the budget on whole entries of the first ones, the other half on names and paths.
+/// Spends half of the budget on complete entries of the first skills, the rest on names and paths.
 fn ranked_within(
-    lines: &[&ListEntry<'_>],
+    entries: &[&ListEntry<'_>],
     bare: &[usize],
     meter: &CostMeter<'_>,
     limit: usize,
 ) -> BudgetPlan {
-    let (mut rest, mut whole) = (limit, limit / 2);
-    let take = |(line, bare): (&&ListEntry<'_>, &usize)| {
-        let cost = line.cost(line.shown_chars, meter);
-        if let (Some(left), Some(remains)) = (whole.checked_sub(cost), rest.checked_sub(cost)) {
-            (whole, rest) = (left, remains);
-            return Some(line.shown_chars);
+    let mut rest = limit;
+    let mut rest_for_full = limit / 2;
+    let take = |(entry, bare): (&&ListEntry<'_>, &usize)| {
+        let cost = entry.cost(entry.shown_chars, meter);
+        if cost <= rest_for_full && cost <= rest {
+            rest_for_full -= cost;
+            rest -= cost;
+            return Some(entry.shown_chars);
         }
-        whole = 0;
+        // After the first incomplete entry no later one is complete, or the rank would be reversed.
+        rest_for_full = 0;
         rest = rest.checked_sub(*bare)?;
         Some(0)
     };
-    lines.iter().zip(bare).map(take).collect()
+    entries.iter().zip(bare).map(take).collect()
 }

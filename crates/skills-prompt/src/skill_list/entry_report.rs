@@ -1,36 +1,41 @@
-//! What becomes of one skill in a list.
+//! The inclusion and cost of one skill in a list.
 
-/// What becomes of one skill in a list.
+/// The inclusion and cost of one skill, as returned by
+/// [`SkillListRenderer::explain`](crate::SkillListRenderer::explain).
+///
+/// The costs of all entries add up to the cost of the list, apart from a table of root aliases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EntryReport {
-    /// Its name.
+    /// The name of the skill, as it is listed.
     pub name: String,
-    /// Its `SKILL.md`.
+    /// The path of its `SKILL.md`.
     pub location: String,
-    /// How it stands in the list.
+    /// How much of its entry is shown.
     pub inclusion: Inclusion,
-    /// What its entry costs, in the unit of the budget; 0 when it has none.
+    /// The cost of its entry, in the unit of the budget; 0 without an entry.
     pub cost: usize,
 }
 
-/// How a skill stands in a list.
+/// How much of an entry is shown.
+///
+/// Lengths are in characters of the sanitized description: one line, without invisible characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Inclusion {
-    /// With its whole description.
+    /// The complete description.
     Full,
-    /// With a part of its description.
+    /// A part of the description.
     Truncated {
-        /// So many characters of the description were granted; whole sentences may use fewer.
+        /// The number of characters that were granted; whole sentences may use fewer.
         shown_chars: usize,
-        /// So many it has.
+        /// The number of characters of the description.
         total_chars: usize,
     },
-    /// With its name and path only.
+    /// Name and path only.
     NameOnly,
-    /// The budget left it out.
+    /// Omitted because of the budget.
     Omitted,
-    /// Its mode keeps it out of the list.
+    /// Not listed because of its listing mode.
     Unlisted(crate::ListingMode),
 }

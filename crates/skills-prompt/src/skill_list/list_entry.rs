@@ -1,7 +1,8 @@
-//! One entry of the list, before it is written.
+//! One entry of the list, escaped and measured before it is written.
 
 use std::borrow::Cow;
 
+use super::entry_report::Inclusion;
 use super::list_format::{ListFormat, escape_path_marker};
 use super::truncation::{Truncation, truncate_to_sentences};
 use crate::SkillSummary;
@@ -9,29 +10,28 @@ use crate::budget::{CostMeter, TextSize};
 use crate::sanitize::sanitize_line;
 use crate::skill_summary::ListingMode;
 
-/// The longest description that a model is shown, in characters (Codex, and the specification).
+/// The maximum length of a description in a list, in characters (Codex and the specification).
 const MAX_DESCRIPTION_CHARACTERS: usize = 1_024;
 
-/// One entry of the list, before it is written.
+/// One entry of the list: its texts on one line each, and their sizes after escaping.
 pub(crate) struct ListEntry<'a> {
     pub(crate) name: Cow<'a, str>,
-    /// On one line, nothing escaped yet.
+    /// On one line, not escaped yet.
     pub(crate) description: Cow<'a, str>,
     pub(crate) location: Cow<'a, str>,
     pub(crate) mode: ListingMode,
     pub(crate) format: ListFormat,
-    /// Characters of the description.
+    /// The number of characters of the description.
     pub(crate) shown_chars: usize,
-    /// Characters of the description as it is written; more than `length` when no model is shown so
-    /// much.
+    /// The number of characters before the description was truncated to the maximum.
     pub(crate) original_chars: usize,
-    /// The entry without its description.
+    /// The size of the entry without its description.
     pub(crate) bare_size: TextSize,
-    /// The name, escaped, and what is fixed.
+    /// The size of the escaped name and of the fixed parts.
     name_size: TextSize,
-    /// The description, escaped.
+    /// The size of the escaped description.
     description_size: TextSize,
-    /// Whether each character of the description is one byte, which stands for itself.
+    /// Whether the description is ASCII and needs no escaping, so that sizes need no loop.
     is_plain: bool,
 }
 
@@ -39,49 +39,41 @@ impl<'a> ListEntry<'a> {
     pub(crate) fn new(
         item: &'a SkillSummary<'_>,
         format: ListFormat,
-        shortening: Truncation,
+        truncation: Truncation,
     ) -> (Self, Option<RemovedInField>) {
-        let (name, description, location) = (
-            sanitize_line(&item.name),
-            sanitize_line(&item.description),
-            sanitize_line(&item.location),
-        );
-        let first = [
+        let name = sanitize_line(&item.name);
+        let description = sanitize_line(&item.description);
+        let location = sanitize_line(&item.location);
+        let removed = [
             ("name", name.removed),
             ("description", description.removed),
             ("path", location.removed),
-        ];
-        let hidden = first
-            .into_iter()
-            .find_map(|(field, c)| c.map(|code_point| RemovedInField { field, code_point }));
+        ]
+        .into_iter()
+        .find_map(|(field, c)| c.map(|code_point| RemovedInField { field, code_point }));
         let description = if item.mode == ListingMode::NameOnly {
             Cow::Borrowed("")
         } else {
             escape_marker_for(description.text, format)
         };
-        let written = TextSize::from_text(&description).characters;
-        let description = if written > MAX_DESCRIPTION_CHARACTERS {
-            Cow::Owned(cap_description(&description, shortening))
+        let original_chars = TextSize::from_text(&description).characters;
+        let description = if original_chars > MAX_DESCRIPTION_CHARACTERS {
+            Cow::Owned(cap_description(&description, truncation))
         } else {
             description
         };
-        // A name with `: ` in it would be read as another name and the start of its description.
-        let name = if name.text.contains(": ") {
-            Cow::Owned(name.text.replace(": ", ":"))
-        } else {
-            name.text
-        };
-        let name = escape_marker_for(name, format);
+        let name = escape_name(name.text, format);
         let is_plain = format.is_plain(&description);
-        let described = format.escaped_size(&description);
-        let length = if is_plain {
+        let description_size = format.escaped_size(&description);
+        let shown_chars = if is_plain {
             description.len()
         } else {
             TextSize::from_text(&description).characters
         };
+        // The path is not put on one line here: `entry_path` keeps it exact where that is safe.
         let location = Cow::Borrowed(&*item.location);
-        let named = format.template().size() + format.escaped_size(&name);
-        let bare = named + path_size(&location, format);
+        let name_size = format.template().size() + format.escaped_size(&name);
+        let bare_size = name_size + path_size(&location, format);
         (
             Self {
                 name,
@@ -89,55 +81,45 @@ impl<'a> ListEntry<'a> {
                 location,
                 mode: item.mode,
                 format,
-                shown_chars: length,
-                original_chars: written,
-                bare_size: bare,
-                name_size: named,
-                description_size: described,
+                shown_chars,
+                original_chars,
+                bare_size,
+                name_size,
+                description_size,
                 is_plain,
             },
-            hidden,
+            removed,
         )
     }
 
-    /// The same entry with another path, which is shown as it is.
+    /// Returns the same entry with another path.
     pub(crate) fn with_location(&self, location: String) -> Self {
-        let bare = self.name_size + path_size(&location, self.format);
-        let (name, description) = (self.name.clone(), self.description.clone());
         Self {
-            name,
-            description,
+            name: self.name.clone(),
+            description: self.description.clone(),
+            bare_size: self.name_size + path_size(&location, self.format),
             location: Cow::Owned(location),
-            bare_size: bare,
             ..*self
         }
     }
 
-    /// The size of the entry with the first characters of its description.
+    /// Returns the size of the entry with so many characters of its description.
     pub(crate) fn size(&self, characters: usize) -> TextSize {
-        let separator = self.format.template().description_prefix.len();
+        let separator_bytes = self.format.template().description_prefix.len();
+        let separator = TextSize {
+            bytes: separator_bytes,
+            characters: separator_bytes,
+        };
         match characters.min(self.shown_chars) {
             0 => self.bare_size,
-            all if all == self.shown_chars => {
-                self.bare_size
-                    + self.description_size
-                    + TextSize {
-                        bytes: separator,
-                        characters: separator,
-                    }
-            }
-            some => {
-                self.bare_size
-                    + self.prefix_size(some)
-                    + TextSize {
-                        bytes: separator,
-                        characters: separator,
-                    }
-            }
+            all if all == self.shown_chars => self.bare_size + self.description_size + separator,
+            some => self.bare_size + self.prefix_size(some) + separator,
         }
     }
 
+    /// Returns the size of so many characters of the description, escaped.
     fn prefix_size(&self, characters: usize) -> TextSize {
+        // The planner calls this many times per entry; only unusual descriptions are walked.
         if self.is_plain {
             return TextSize {
                 bytes: characters,
@@ -152,6 +134,7 @@ impl<'a> ListEntry<'a> {
             })
     }
 
+    /// Returns the cost of the entry with so many characters of its description.
     pub(crate) fn cost(&self, characters: usize, meter: &CostMeter<'_>) -> usize {
         match meter.tokenizer() {
             Some(_) => meter.entry_cost(&self.render(self.description_prefix(characters))),
@@ -159,7 +142,7 @@ impl<'a> ListEntry<'a> {
         }
     }
 
-    /// The first characters of the description.
+    /// Returns so many characters of the description, not escaped.
     pub(crate) fn description_prefix(&self, characters: usize) -> &str {
         if characters >= self.shown_chars {
             return &self.description;
@@ -175,59 +158,87 @@ impl<'a> ListEntry<'a> {
         &self.description[..end.unwrap_or(self.description.len())]
     }
 
-    /// The entry with `description`, which is escaped.
+    /// Returns the entry with `description`, which is escaped here.
     pub(crate) fn render(&self, description: &str) -> String {
         let mut text = String::with_capacity(self.bare_size.bytes + description.len() + 1);
         self.write(description, &mut text);
         text
     }
 
-    /// Writes the entry behind what is there.
+    /// Appends the entry with `description`, which is escaped here.
     pub(crate) fn write(&self, description: &str, out: &mut String) {
-        let frame = self.format.template();
-        let escape = |text: &str, out: &mut String| {
-            if self.format.is_plain(text) {
-                out.push_str(text)
-            } else {
-                out.push_str(&self.format.escape(text))
-            }
-        };
-        out.push_str(frame.name_prefix);
-        escape(&self.name, out);
-        out.push_str(frame.name_suffix);
+        let template = self.format.template();
+        out.push_str(template.name_prefix);
+        self.write_escaped(&self.name, out);
+        out.push_str(template.name_suffix);
         if !description.is_empty() {
-            out.push_str(frame.description_prefix);
-            escape(description, out);
+            out.push_str(template.description_prefix);
+            self.write_escaped(description, out);
         }
-        out.push_str(frame.path_prefix);
+        out.push_str(template.path_prefix);
         out.push_str(&self.format.entry_path(&self.location));
-        out.push_str(frame.path_suffix);
+        out.push_str(template.path_suffix);
+    }
+
+    fn write_escaped(&self, text: &str, out: &mut String) {
+        if self.format.is_plain(text) {
+            out.push_str(text);
+        } else {
+            out.push_str(&self.format.escape(text));
+        }
+    }
+
+    /// Returns how much of the entry is shown for so many characters of its description; `None` is
+    /// an omitted entry.
+    pub(crate) fn inclusion(&self, shown: Option<usize>) -> Inclusion {
+        match shown {
+            None => Inclusion::Omitted,
+            Some(0) => Inclusion::NameOnly,
+            Some(characters) if characters >= self.original_chars => Inclusion::Full,
+            Some(characters) => Inclusion::Truncated {
+                shown_chars: characters,
+                total_chars: self.original_chars,
+            },
+        }
     }
 }
 
-/// An invisible character that was taken out of an entry.
+/// The first invisible character that was removed from an entry, with its field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RemovedInField {
     pub(crate) field: &'static str,
     pub(crate) code_point: char,
 }
 
+/// Returns the size of a path in an entry.
 fn path_size(path: &str, format: ListFormat) -> TextSize {
+    // Most paths need no escaping, so their size is known without building the text.
     let is_plain = path.bytes().fold(true, |plain, b| {
         plain & (0x20..0x7F).contains(&b) & !matches!(b, b'<' | b'>' | b'`' | b'(')
     });
-    let marks = if format == ListFormat::Markdown { 2 } else { 0 };
+    let backticks = if format == ListFormat::Markdown { 2 } else { 0 };
     if is_plain {
         TextSize {
-            bytes: path.len() + marks,
-            characters: path.len() + marks,
+            bytes: path.len() + backticks,
+            characters: path.len() + backticks,
         }
     } else {
         TextSize::from_text(&format.entry_path(path))
     }
 }
 
-/// In Codex's form the words that lead to our path are ours.
+/// Escapes a name, which additionally must not contain `: `.
+fn escape_name(name: Cow<'_, str>, format: ListFormat) -> Cow<'_, str> {
+    // In `a: b: text` a model reads `a` as the name of the skill.
+    let name = if name.contains(": ") {
+        Cow::Owned(name.replace(": ", ":"))
+    } else {
+        name
+    };
+    escape_marker_for(name, format)
+}
+
+/// Escapes `(file:` in the Codex format, where only the runtime may write it before a path.
 fn escape_marker_for(text: Cow<'_, str>, format: ListFormat) -> Cow<'_, str> {
     match &text {
         _ if format != ListFormat::Codex || !text.contains('(') => text,
@@ -236,16 +247,16 @@ fn escape_marker_for(text: Cow<'_, str>, format: ListFormat) -> Cow<'_, str> {
     }
 }
 
-/// Cuts what is longer than any description may be.
-fn cap_description(description: &str, shortening: Truncation) -> String {
-    let start: String = description
+/// Truncates a description that is longer than the specification allows.
+fn cap_description(description: &str, truncation: Truncation) -> String {
+    let prefix: String = description
         .chars()
         .take(MAX_DESCRIPTION_CHARACTERS - 3)
         .collect::<String>()
         + "...";
-    match shortening {
-        Truncation::Characters => start,
-        Truncation::Sentences => truncate_to_sentences(description, &start, |text| {
+    match truncation {
+        Truncation::Characters => prefix,
+        Truncation::Sentences => truncate_to_sentences(description, &prefix, |text| {
             TextSize::from_text(text).characters <= MAX_DESCRIPTION_CHARACTERS
         }),
     }

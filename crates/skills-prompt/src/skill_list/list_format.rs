@@ -1,31 +1,34 @@
-//! The forms of a catalogue.
+//! The formats of a skill list, and what each of them escapes.
 
 use std::borrow::Cow;
 
 use crate::budget::TextSize;
 
-/// The form of a catalogue.
+/// The format of a skill list.
+///
+/// The formats differ in their escaping, so that no name, description or path can forge an entry or
+/// a tag. Budgets apply to the escaped text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ListFormat {
-    /// Codex's section: `- name: description (file: path)` below headings, with rules how to use
-    /// skills behind them.
+    /// The section of Codex: `- name: description (file: path)` below headings, followed by usage
+    /// instructions.
     #[default]
     Codex,
-    /// The form of skills-ref, each tag and text on a line of its own. Unlike there descriptions
-    /// stand on one line, and `<` and `>` of a path are escaped, so that nothing closes a tag.
+    /// The format of skills-ref: each tag and each text on its own line. In contrast to skills-ref,
+    /// a description is one line, and `<` and `>` are escaped in paths.
     Xml,
-    /// The same elements with one line each, as the guide for clients shows them.
+    /// The same elements, one line each, as in the guide for clients.
     XmlCompact,
     /// A Markdown list: ``- **name**: description (`path`)``.
     Markdown,
 }
 
 impl ListFormat {
-    /// All formats.
+    /// All formats, in the order of their declaration.
     pub const ALL: [Self; 4] = [Self::Codex, Self::Xml, Self::XmlCompact, Self::Markdown];
 
-    /// Returns the format as one lower-case word.
+    /// Returns the format as a lowercase word, which is stable and used in options.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -36,10 +39,9 @@ impl ListFormat {
         }
     }
 
-    /// What stands before the name, between name and description, between description and path, and
-    /// behind the path.
+    /// Returns the fixed parts of an entry.
     pub(crate) fn template(self) -> EntryTemplate {
-        let (before, named, described, after) = match self {
+        let (name_prefix, name_suffix, path_prefix, path_suffix) = match self {
             Self::Codex => ("- ", ":", " (file: ", ")"),
             Self::Xml => (
                 "<skill>\n<name>\n",
@@ -55,22 +57,23 @@ impl ListFormat {
             ),
             Self::Markdown => ("- **", "**:", " (", ")"),
         };
-        let separator = match self {
+        let description_prefix = match self {
             Self::Codex | Self::Markdown => " ",
             Self::Xml | Self::XmlCompact => "",
         };
         EntryTemplate {
-            name_prefix: before,
-            name_suffix: named,
-            description_prefix: separator,
-            path_prefix: described,
-            path_suffix: after,
+            name_prefix,
+            name_suffix,
+            description_prefix,
+            path_prefix,
+            path_suffix,
         }
     }
 
-    /// What stands for a character of a name or description; nothing when it stands for itself.
+    /// Returns the replacement of a character in names and descriptions; `None` if it is unchanged.
     pub(crate) fn escape_char(self, c: char) -> Option<&'static str> {
         match (self, c) {
+            // In every format, since a model may take any text for a tag of the runtime.
             (_, '<') => Some("&lt;"),
             (Self::Xml | Self::XmlCompact, '&') => Some("&amp;"),
             (Self::Xml | Self::XmlCompact, '>') => Some("&gt;"),
@@ -83,6 +86,7 @@ impl ListFormat {
         }
     }
 
+    /// Escapes a name or description.
     pub(crate) fn escape(self, text: &str) -> String {
         let mut escaped = String::with_capacity(text.len() + 16);
         for c in text.chars() {
@@ -94,18 +98,19 @@ impl ListFormat {
         escaped
     }
 
-    /// Whether a text has nothing to escape and is ASCII, so that each of its bytes is a character.
+    /// Returns true if a text is ASCII and has nothing to escape, so that its size is its length.
     pub(crate) fn is_plain(self, text: &str) -> bool {
         let special = |b: u8| match self {
             Self::Codex => b == b'<',
             Self::Xml | Self::XmlCompact => matches!(b, b'<' | b'&' | b'>' | b'"' | b'\''),
             Self::Markdown => matches!(b, b'<' | b'`' | b'*' | b'\\'),
         };
+        // Without an early exit, so that the loop vectorizes.
         text.bytes()
             .fold(true, |plain, b| plain & (b < 0x80) & !special(b))
     }
 
-    /// The size of a text when it is escaped.
+    /// Returns the size of a text after escaping.
     pub(crate) fn escaped_size(self, text: &str) -> TextSize {
         if self.is_plain(text) {
             return TextSize {
@@ -118,6 +123,7 @@ impl ListFormat {
         })
     }
 
+    /// Returns the size of a character after escaping.
     pub(crate) fn escaped_char_size(self, c: char) -> TextSize {
         self.escape_char(c).map_or(
             TextSize {
@@ -128,8 +134,8 @@ impl ListFormat {
         )
     }
 
-    /// A path as it stands in an entry. In Codex's form it may not hold the words that lead to it;
-    /// in Markdown it is code.
+    /// Returns the text of a path in an entry: without `(file:` in the Codex format, as code in
+    /// Markdown.
     pub(crate) fn entry_path(self, path: &str) -> String {
         let path = crate::sanitize::escape_path(path);
         match self {
@@ -140,31 +146,31 @@ impl ListFormat {
     }
 }
 
-/// Code in Markdown: more backticks around it than stand together in it.
+/// Formats inline code of Markdown, delimited by more backticks than any run in `text` has.
 fn inline_code(text: &str) -> String {
-    let longest = text
+    let longest_run = text
         .split(|c| c != '`')
         .map(str::len)
         .max()
         .unwrap_or_default();
-    let fence = "`".repeat(longest + 1);
-    if longest == 0 {
+    let delimiter = "`".repeat(longest_run + 1);
+    if longest_run == 0 {
         format!("`{text}`")
     } else {
-        format!("{fence} {text} {fence}")
+        format!("{delimiter} {text} {delimiter}")
     }
 }
 
-/// Takes the words that lead to our path, `(file:`, away from a text: its colon becomes one that
-/// only looks like it.
+/// Replaces the colon of `(file:`, which precedes the path of an entry, by U+2236, which looks the
+/// same to a reader.
 pub(crate) fn escape_path_marker(text: &str) -> Cow<'_, str> {
-    let mut found = path_marker_positions(text).peekable();
-    if found.peek().is_none() {
+    let mut colons = path_marker_positions(text).peekable();
+    if colons.peek().is_none() {
         return Cow::Borrowed(text);
     }
     let mut safe = String::with_capacity(text.len() + 8);
     let mut start = 0;
-    for colon in found {
+    for colon in colons {
         safe.push_str(&text[start..colon]);
         safe.push('\u{2236}');
         start = colon + 1;
@@ -173,9 +179,9 @@ pub(crate) fn escape_path_marker(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Where the colons of `(file:` stand, in whatever case and with whatever spaces.
+/// Returns the positions of the colons of `(file:`, ignoring case and spaces as a model does.
 fn path_marker_positions(text: &str) -> impl Iterator<Item = usize> {
-    let behind = |open: usize| {
+    let marker_colon = |open: usize| {
         let rest = &text[open + 1..];
         let word = rest.trim_start();
         let is_file = word
@@ -185,7 +191,7 @@ fn path_marker_positions(text: &str) -> impl Iterator<Item = usize> {
         colon.starts_with(':').then(|| text.len() - colon.len())
     };
     text.match_indices('(')
-        .filter_map(move |(open, _)| behind(open))
+        .filter_map(move |(open, _)| marker_colon(open))
 }
 
 /// The fixed parts of an entry.
@@ -193,7 +199,7 @@ fn path_marker_positions(text: &str) -> impl Iterator<Item = usize> {
 pub(crate) struct EntryTemplate {
     pub(crate) name_prefix: &'static str,
     pub(crate) name_suffix: &'static str,
-    /// Before a description, when there is any of it.
+    /// The separator before a description that is not empty.
     pub(crate) description_prefix: &'static str,
     pub(crate) path_prefix: &'static str,
     pub(crate) path_suffix: &'static str,

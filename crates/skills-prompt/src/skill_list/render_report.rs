@@ -1,87 +1,93 @@
-//! What the budget did to a list.
+//! The report on a rendered list: costs, truncated and omitted skills.
 
 use super::Layout;
 use crate::{Budget, ListingMode};
 
-/// The average of characters taken from each description above which users are told (Codex).
+/// The average number of omitted characters per description above which there is a warning
+/// (Codex).
 const MIN_REPORTED_AVERAGE: usize = 100;
 
-/// What the budget did to a list: every skill that was shortened or left out, by name.
+/// The report on a rendered list, with the name of every truncated or omitted skill.
+///
+/// [`warning`](Self::warning) is the text for the user; the fields are for diagnostics. Skills are
+/// in the order of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RenderReport {
-    /// The budget.
+    /// The budget of the list.
     pub budget: Budget,
-    /// What the entries cost, and the table of root aliases if there is one; never more than the
-    /// budget.
+    /// The cost of the entries and of the table of root aliases; at most the budget.
     pub cost: usize,
-    /// How many skills were to be shown.
+    /// The number of skills that could be listed.
     pub total: usize,
-    /// How many are in the list.
+    /// The number of skills in the list.
     pub included: usize,
-    /// How many of these have at least a part of their description.
+    /// The number of skills in the list with at least a part of their description.
     pub described: usize,
-    /// The skills of the list whose description is not whole, in the order of the list; also those
-    /// with one of more than 1,024 characters.
+    /// The skills in the list whose description is truncated, including descriptions of more than
+    /// 1,024 characters, which are always truncated.
     pub truncated: Vec<String>,
-    /// The skills that the budget left out, in the order of the list.
+    /// The skills that were omitted because of the budget.
     pub omitted: Vec<String>,
-    /// The pinned skills among those that were left out: the budget is too small for what must be
-    /// there.
+    /// The pinned skills among the omitted ones: the budget is too small for them.
     pub omitted_pinned: Vec<String>,
-    /// How many characters of descriptions are missing, those of skills that were left out
-    /// included.
+    /// The number of omitted characters of descriptions, including those of omitted skills.
     pub truncated_characters: usize,
-    /// How many descriptions are not whole, those of skills that were left out included.
+    /// The number of truncated descriptions, including those of omitted skills.
     pub truncated_descriptions: usize,
-    /// The skills that are not in the list since their mode says so.
+    /// The skills that are not listed because of their mode.
     pub unlisted: Vec<(String, ListingMode)>,
-    /// The roots that have an alias, as `r0` = path.
+    /// The number of roots with an alias (`r0`, `r1`, …).
     pub root_aliases: usize,
-    /// What was taken out of the list because nobody could see it.
+    /// The invisible characters that were removed, at most one per skill.
     pub removed_characters: Vec<RemovedCharacter>,
 }
 
-/// Something invisible that was taken out of an entry.
+/// An invisible character that was removed from an entry, which may have hidden text from readers.
+///
+/// A user should check the `SKILL.md` of that skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RemovedCharacter {
-    /// The skill.
+    /// The name of the skill.
     pub skill: String,
-    /// Where it stood: `name`, `description` or `path`.
+    /// The field that contained it: `name`, `description` or `path`.
     pub field: &'static str,
-    /// The first of the characters.
+    /// The first removed character of the field.
     pub code_point: char,
 }
 
 impl RenderReport {
-    /// What a plan says, before its entries are written.
-    pub(super) fn new(budget: Budget, chosen: &Layout<'_>) -> Self {
+    /// Creates the report of a layout whose entries have not been written yet.
+    pub(super) fn new(budget: Budget, layout: &Layout<'_>) -> Self {
         Self {
             budget,
-            cost: chosen.table_cost,
-            total: chosen.entries.len(),
-            included: chosen.included,
+            cost: layout.table_cost,
+            total: layout.entries.len(),
+            included: layout.included,
             described: 0,
             truncated: Vec::new(),
             omitted: Vec::new(),
             omitted_pinned: Vec::new(),
-            truncated_characters: chosen.truncated,
+            truncated_characters: layout.truncated,
             truncated_descriptions: 0,
             unlisted: Vec::new(),
-            root_aliases: chosen.table.len(),
+            root_aliases: layout.table.len(),
             removed_characters: Vec::new(),
         }
     }
 
-    /// Returns how many characters each description lost on average, rounded up.
+    /// Returns the average number of omitted characters per skill, rounded up.
     #[must_use]
     pub fn average_truncation(&self) -> usize {
+        // An empty list has an average of 0.
         self.truncated_characters.div_ceil(self.total.max(1))
     }
 
-    /// Returns the sentence that a user should see, in the words that users of Codex know; nothing
-    /// when hardly anything is missing. `agent` is who reads the list, as in `Codex`.
+    /// Returns the warning for the user, as Codex words it; `None` if at most 100 characters per
+    /// skill were omitted.
+    ///
+    /// `agent` is the name of the agent that reads the list, such as `Codex`.
     #[must_use]
     pub fn warning(&self, agent: &str) -> Option<String> {
         let is_share = matches!(self.budget, Budget::WindowShare(_));
@@ -101,7 +107,7 @@ impl RenderReport {
                 } else {
                     "skills were"
                 };
-                // Pinned and ranked lists keep some.
+                // Lists with pinned or ranked skills keep some descriptions.
                 let removed = if self.described == 0 { "All" } else { "Most" };
                 Some(format!(
                     "Exceeded skills context budget{share}. {removed} skill descriptions were removed and {omitted} additional {skills} not included \

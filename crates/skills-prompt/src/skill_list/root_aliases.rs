@@ -1,4 +1,4 @@
-//! Short names for long roots.
+//! Assigns short aliases to roots, to save the cost of long paths.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,73 +6,77 @@ use super::list_entry::ListEntry;
 use crate::SkillSummary;
 use crate::sanitize::escape_path;
 
-/// Short names for the roots of a list, and how its entries read with them.
+/// The table of root aliases, and the entries with aliased paths.
 pub(crate) struct RootAliases<'a> {
-    /// `- r0 = path`, in order.
+    /// Lines such as ``- `r0` = `path` ``, in the order of the roots.
     pub(crate) table: Vec<String>,
     pub(crate) entries: Vec<ListEntry<'a>>,
 }
 
-/// The directory of Codex's plugins, below which come marketplace, plugin and version.
+/// The plugin directory of Codex; the components after it are marketplace, plugin and version.
 const PLUGIN_CACHE: &str = "/plugins/cache/";
 
-/// Gives each root a short name; nothing when no entry gets shorter paths by it.
+/// Assigns an alias to each root that contains a listed skill; `None` if there is no such root.
 ///
-/// `roots` are in the order in which they were looked through. Roots of plugins that bring a single
-/// skill share the alias of their marketplace; `items` are all that are offered, so that what the
-/// budget leaves out still counts.
+/// `roots` have the order of the scan. Roots of plugins with a single skill share the alias of
+/// their marketplace. `items` are all skills that could be listed, so that the aliases do not
+/// depend on what the budget omits.
 pub(crate) fn assign_aliases<'a>(
     items: &[&SkillSummary<'_>],
-    lines: &[ListEntry<'a>],
+    entries: &[ListEntry<'a>],
     roots: &[&str],
 ) -> Option<RootAliases<'a>> {
+    // Counted over all items, so that the alias of a root does not depend on the budget.
     let per_version = skills_per_version(items);
     let used: HashSet<&str> = items
         .iter()
         .filter_map(|item| item.root.as_deref())
         .collect();
-    let mut names: HashMap<&str, String> = HashMap::new();
+    let mut aliases: HashMap<&str, String> = HashMap::new();
     let mut table = Vec::new();
     for root in roots.iter().filter(|root| used.contains(**root)) {
-        let short = alias_root(root, &per_version);
-        // What has to be changed to be shown cannot be put before a path.
-        if escape_path(short) != short || short.contains('`') || names.contains_key(short) {
+        let prefix = alias_root(root, &per_version);
+        // A model puts the text of the table before a path, so it must be the exact path.
+        if escape_path(prefix) != prefix || prefix.contains('`') || aliases.contains_key(prefix) {
             continue;
         }
-        let name = format!("r{}", names.len());
-        table.push(format!("- `{name}` = `{short}`"));
-        names.insert(short, name);
+        let alias = format!("r{}", aliases.len());
+        table.push(format!("- `{alias}` = `{prefix}`"));
+        aliases.insert(prefix, alias);
     }
-    if names.is_empty() {
+    if aliases.is_empty() {
         return None;
     }
-    // Neighbours nearly always share their root.
-    let mut last: (Option<&str>, Option<(&str, &str)>) = (None, None);
-    let aliased = items.iter().zip(lines).map(|(item, line)| {
+    // Adjacent items nearly always have the same root, so the last lookup is kept.
+    let mut last_root: Option<&str> = None;
+    let mut last_alias: Option<(&str, &str)> = None;
+    let aliased = items.iter().zip(entries).map(|(item, entry)| {
         let root = item.root.as_deref();
-        if last.0 != root {
-            let short = root.map(|root| alias_root(root, &per_version));
-            last = (
-                root,
-                short.and_then(|short| Some((short, names.get(short)?.as_str()))),
-            );
+        if last_root != root {
+            last_root = root;
+            last_alias = root
+                .map(|root| alias_root(root, &per_version))
+                .and_then(|prefix| Some((prefix, aliases.get(prefix)?.as_str())));
         }
-        let below = last.1.and_then(|(short, name)| {
-            Some((name, item.location.strip_prefix(short)?.strip_prefix('/')?))
+        let below_root = last_alias.and_then(|(prefix, alias)| {
+            Some((
+                alias,
+                item.location.strip_prefix(prefix)?.strip_prefix('/')?,
+            ))
         });
-        match below {
-            Some((name, rest)) => line.with_location([name, "/", rest].concat()),
-            None => line.with_location(item.location.to_string()),
+        match below_root {
+            Some((alias, rest)) => entry.with_location([alias, "/", rest].concat()),
+            // A symlinked skill can be outside of its root.
+            None => entry.with_location(item.location.to_string()),
         }
     });
-    let lines = aliased.collect();
     Some(RootAliases {
+        entries: aliased.collect(),
         table,
-        entries: lines,
     })
 }
 
-/// The version of a plugin that a root belongs to, and the marketplace above it.
+/// The directories of the version and the marketplace of a plugin.
 struct PluginRoot<'a> {
     marketplace: &'a str,
     version: &'a str,
@@ -82,6 +86,7 @@ fn parse_plugin_root(root: &str) -> Option<PluginRoot<'_>> {
     let start = root.find(PLUGIN_CACHE)? + PLUGIN_CACHE.len();
     let mut parts = root[start..].split('/');
     let (marketplace, plugin, version) = (parts.next()?, parts.next()?, parts.next()?);
+    // An empty component is not a marketplace, a plugin or a version.
     if [marketplace, plugin, version].contains(&"") {
         return None;
     }
@@ -92,8 +97,10 @@ fn parse_plugin_root(root: &str) -> Option<PluginRoot<'_>> {
     })
 }
 
+/// Counts the skills of each version of a plugin, over all of its roots.
 fn skills_per_version<'a>(items: &[&'a SkillSummary<'_>]) -> HashMap<&'a str, usize> {
     let mut per_root: HashMap<&str, usize> = HashMap::new();
+    // Counts runs of equal roots, which saves a lookup per skill.
     let mut last = None;
     let mut run = 0;
     for root in items.iter().map(|item| item.root.as_deref()).chain([None]) {
@@ -114,6 +121,7 @@ fn skills_per_version<'a>(items: &[&'a SkillSummary<'_>]) -> HashMap<&'a str, us
     count
 }
 
+/// Returns the directory that an alias for `root` stands for.
 fn alias_root<'a>(root: &'a str, per_version: &HashMap<&str, usize>) -> &'a str {
     match parse_plugin_root(root) {
         Some(plugin)
@@ -142,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn plugins_with_one_skill_share_their_marketplace() {
+    fn plugins_with_one_skill_share_the_alias_of_their_marketplace() {
         let root = "/home/me/.codex/plugins/cache/market/tool/1.2/skills";
         check(root, 1, "/home/me/.codex/plugins/cache/market");
         check(root, 2, root);

@@ -1,62 +1,67 @@
-//! Shortens a description by whole sentences.
+//! Truncates a description to whole sentences.
 
-/// How a description that does not fit is cut.
+/// How a description that does not fit is truncated.
+///
+/// In both cases the budget decides how many characters are granted. A description of more than
+/// 1,024 characters is truncated even if it fits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Truncation {
-    /// After so many characters, wherever that is (Codex).
+    /// At the granted number of characters, also within a word (Codex).
     #[default]
     Characters,
-    /// By sentences: those that say when *not* to use the skill stay first of all, then the first
-    /// one, then the others in order.
+    /// To whole sentences. Those that say when *not* to use the skill are kept first, then the
+    /// first sentence, then the others in their order.
     Sentences,
 }
 
-/// The most sentences that are told apart; what comes behind counts as one.
+/// The maximum number of sentences; the rest of a text counts as the last one. It bounds the work,
+/// since each sentence is tried against the budget.
 const MAX_SENTENCES: usize = 48;
 
-/// Chooses sentences of `text` that fit together, at most the characters of `start`, which is how
-/// it begins.
+/// Returns sentences of `text` that fit together, in their order.
 ///
-/// A first sentence that is too long is cut between words. When nothing of a sentence fits, `start`
-/// it is.
+/// `fits` decides whether a candidate fits. A first sentence that is too long is truncated between
+/// words. If no sentence fits, the result is `prefix`, the start of `text` that was granted.
 pub(crate) fn truncate_to_sentences(
     text: &str,
-    start: &str,
+    prefix: &str,
     fits: impl Fn(&str) -> bool,
 ) -> String {
-    let all = split_sentences(text);
-    let mut kept = vec![false; all.len()];
+    let sentences = split_sentences(text);
+    let mut kept = vec![false; sentences.len()];
     let mut best = String::new();
-    let order = (0..all.len())
-        .filter(|index| is_exclusion(all[*index]))
-        .chain(0..all.len());
+    // A list without "Do not use for X" makes a model use the skill for X, so exclusions come
+    // first.
+    let order = (0..sentences.len())
+        .filter(|index| is_exclusion(sentences[*index]))
+        .chain(0..sentences.len());
     for index in order {
         if std::mem::replace(&mut kept[index], true) {
             continue;
         }
-        let candidate = join_kept(&all, &kept);
+        let candidate = join_kept(&sentences, &kept);
         if fits(&candidate) {
-            best = candidate
+            best = candidate;
         } else {
-            kept[index] = false
+            kept[index] = false;
         }
     }
-    // Without the first sentence nobody knows what the skill does.
+    // The first sentence says what the skill does, so a part of it is better than none.
     if !kept.first().is_some_and(|kept| *kept) {
-        let begun = prepend_words(all.first().copied().unwrap_or_default(), &best, &fits);
-        best = begun.unwrap_or(best);
+        let first = sentences.first().copied().unwrap_or_default();
+        best = prepend_words(first, &best, &fits).unwrap_or(best);
     }
     if best.is_empty() {
-        start.to_owned()
+        prefix.to_owned()
     } else {
         best
     }
 }
 
-/// Puts as many words of the first sentence as fit before what is kept.
+/// Puts as many words of the first sentence as fit before the kept sentences.
 fn prepend_words(first: &str, kept: &str, fits: &impl Fn(&str) -> bool) -> Option<String> {
-    let ends = first
+    let word_ends = first
         .char_indices()
         .filter(|(_, c)| *c == ' ')
         .map(|(index, _)| index)
@@ -68,20 +73,21 @@ fn prepend_words(first: &str, kept: &str, fits: &impl Fn(&str) -> bool) -> Optio
             format!("{}… {kept}", &first[..*end])
         }
     };
-    let count = ends.partition_point(|end| fits(&text(end)));
-    ends[..count].last().map(text)
+    let count = word_ends.partition_point(|end| fits(&text(end)));
+    word_ends[..count].last().map(text)
 }
 
-fn join_kept(all: &[&str], kept: &[bool]) -> String {
+/// Joins the kept sentences; Chinese ones without a space.
+fn join_kept(sentences: &[&str], kept: &[bool]) -> String {
     let mut text = String::new();
-    for sentence in all
+    for sentence in sentences
         .iter()
         .zip(kept)
         .filter(|(_, kept)| **kept)
         .map(|(sentence, _)| sentence)
     {
-        let is_spaced = text.is_empty() || text.ends_with(['。', '！', '？', '；']);
-        if !is_spaced {
+        let needs_no_space = text.is_empty() || text.ends_with(['。', '！', '？', '；']);
+        if !needs_no_space {
             text.push(' ');
         }
         text.push_str(sentence);
@@ -89,7 +95,7 @@ fn join_kept(all: &[&str], kept: &[bool]) -> String {
     text
 }
 
-/// Splits a line into sentences; half-sentences that a semicolon divides count.
+/// Splits a line into sentences. A semicolon ends one, too, as in "for PDF; not for scans".
 fn split_sentences(text: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     let mut start = 0;
@@ -97,6 +103,7 @@ fn split_sentences(text: &str) -> Vec<&str> {
     while let Some((index, c)) = characters.next() {
         let is_end = match c {
             '。' | '！' | '？' | '；' => true,
+            // In `1.5` and `file.md` no space follows.
             '.' | '!' | '?' | ';' => {
                 characters.peek().is_none_or(|(_, next)| *next == ' ')
                     && !is_abbreviation(&text[start..index])
@@ -114,7 +121,7 @@ fn split_sentences(text: &str) -> Vec<&str> {
     sentences
 }
 
-/// `e.g.`, `i.e.`, `vs.` and the like end no sentence.
+/// Returns true if the text before a period ends in an abbreviation such as `e.g`.
 fn is_abbreviation(before: &str) -> bool {
     let word = before
         .rsplit([' ', '('])
@@ -127,8 +134,10 @@ fn is_abbreviation(before: &str) -> bool {
     ) || word.len() == 1
 }
 
-/// Whether a sentence says when not to use a skill.
+/// Returns true if a sentence may say when not to use a skill. A false positive only changes which
+/// sentences are kept first.
 fn is_exclusion(sentence: &str) -> bool {
+    // Word processors write a typographic apostrophe in "don’t".
     let lower = sentence.to_lowercase().replace('\u{2019}', "'");
     let words = [
         "not",
@@ -171,16 +180,17 @@ fn is_exclusion(sentence: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn check(text: &str, room: usize, expected: &str) {
-        let start: String = text.chars().take(room).collect();
-        let shortened =
-            truncate_to_sentences(text, &start, |candidate| candidate.chars().count() <= room);
-        assert_eq!(shortened, expected);
-        assert!(shortened.chars().count() <= room);
+    fn check(text: &str, limit: usize, expected: &str) {
+        let prefix: String = text.chars().take(limit).collect();
+        let truncated = truncate_to_sentences(text, &prefix, |candidate| {
+            candidate.chars().count() <= limit
+        });
+        assert_eq!(truncated, expected);
+        assert!(truncated.chars().count() <= limit);
     }
 
     #[test]
-    fn what_it_is_not_for_stays() {
+    fn exclusions_are_kept_first() {
         let text = "Fills PDF forms. Merges and splits files. Use when a user names a PDF. Do not use for scans.";
         check(text, 200, text);
         check(
@@ -197,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn sentences_of_other_scripts_and_abbreviations() {
+    fn chinese_sentences_and_abbreviations_are_recognized() {
         check(
             "处理表格。也能合并。不要用于扫描件。",
             13,

@@ -1,4 +1,4 @@
-//! Codex's budget: its golden vectors and its conformance cases R1 to R10.
+//! The budget of Codex: its golden vectors and its conformance cases R1 to R10.
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
@@ -8,8 +8,8 @@ use skills_prompt::{
     Truncation,
 };
 
-fn list(catalogue: &SkillList) -> String {
-    let body = catalogue.body();
+fn list(skill_list: &SkillList) -> String {
+    let body = skill_list.body();
     let list = body
         .split("### Available skills\n")
         .nth(1)
@@ -20,7 +20,7 @@ fn list(catalogue: &SkillList) -> String {
         .to_owned()
 }
 
-/// What the entries cost without descriptions.
+/// Returns the cost of the entries without descriptions.
 fn bare(items: &[SkillSummary<'_>], unit: fn(usize) -> Budget) -> usize {
     let items: Vec<SkillSummary<'_>> = items
         .iter()
@@ -40,14 +40,14 @@ fn named<'a>(descriptions: &[&'a str]) -> Vec<SkillSummary<'a>> {
     descriptions.iter().enumerate().map(item).collect()
 }
 
-/// Renders with so many characters beyond the bare entries, and returns the descriptions.
+/// Checks the descriptions in a list with a budget of `extra` characters for them.
 fn check(descriptions: &[&str], extra: usize, expected: &[&str]) -> SkillList {
     let items = named(descriptions);
-    let catalogue = SkillList::render(
+    let skill_list = SkillList::render(
         &items,
         Budget::Characters(bare(&items, Budget::Characters) + extra),
     );
-    let shown: Vec<String> = list(&catalogue)
+    let shown: Vec<String> = list(&skill_list)
         .lines()
         .map(|line| {
             line.split_once(':')
@@ -61,23 +61,23 @@ fn check(descriptions: &[&str], extra: usize, expected: &[&str]) -> SkillList {
         })
         .collect();
     assert_eq!(shown, expected);
-    catalogue
+    skill_list
 }
 
 #[test]
-fn golden_vectors_of_codex() {
-    let catalogue = check(&["abcdef", "uvwxyz"], 6, &["ab", "uv"]);
+fn the_golden_vectors_of_codex_are_reproduced() {
+    let skill_list = check(&["abcdef", "uvwxyz"], 6, &["ab", "uv"]);
     assert_eq!(
         (
-            catalogue.report().truncated_characters,
-            catalogue.report().warning("Codex")
+            skill_list.report().truncated_characters,
+            skill_list.report().warning("Codex")
         ),
         (8, None)
     );
     check(&["x", "abcdefghi"], 11, &["x", "abcdefgh"]);
     let long = "a".repeat(250);
-    let catalogue = check(&[&long, ""], 49, &[&"a".repeat(48), ""]);
-    let report = catalogue.report();
+    let skill_list = check(&[&long, ""], 49, &[&"a".repeat(48), ""]);
+    let report = skill_list.report();
     assert_eq!(
         (
             report.truncated_characters,
@@ -90,7 +90,7 @@ fn golden_vectors_of_codex() {
 }
 
 #[test]
-fn an_average_of_a_hundred_is_no_warning() {
+fn an_average_of_100_characters_gives_no_warning() {
     let long = "a".repeat(248);
     let report = check(&[&long, ""], 49, &[&"a".repeat(48), ""])
         .report()
@@ -102,7 +102,7 @@ fn an_average_of_a_hundred_is_no_warning() {
 }
 
 #[test]
-fn a_share_of_the_window_is_named() {
+fn the_warning_mentions_a_share_of_the_window() {
     let long = "a".repeat(900);
     let items = named(&[&long]);
     let limit = bare(&items, Budget::Tokens) + 10;
@@ -124,7 +124,7 @@ fn a_share_of_the_window_is_named() {
 }
 
 #[test]
-fn what_is_left_out_goes_by_the_order_of_the_prompt() {
+fn skills_at_the_end_of_the_list_are_omitted() {
     let skill = |name: &'static str, scope| {
         SkillSummary::new(name, "d", format!("/{name}/SKILL.md")).scope(scope)
     };
@@ -135,34 +135,34 @@ fn what_is_left_out_goes_by_the_order_of_the_prompt() {
         skill("syst", Scope::System),
     ];
     let one = bare(&items[..1], Budget::Characters);
-    let catalogue = SkillList::render(&items, Budget::Characters(2 * one));
-    assert_snapshot!(list(&catalogue), @"
+    let skill_list = SkillList::render(&items, Budget::Characters(2 * one));
+    assert_snapshot!(list(&skill_list), @"
     - syst: (file: /syst/SKILL.md)
     - admn: (file: /admn/SKILL.md)
     ");
-    assert_eq!(catalogue.report().omitted, ["repo", "user"]);
-    assert_eq!(catalogue.report().truncated, ["syst", "admn"]);
-    assert_snapshot!(catalogue.report().warning("Codex").unwrap(), @"Exceeded skills context budget. All skill descriptions were removed and 2 additional skills were not included in the model-visible skills list.");
+    assert_eq!(skill_list.report().omitted, ["repo", "user"]);
+    assert_eq!(skill_list.report().truncated, ["syst", "admn"]);
+    assert_snapshot!(skill_list.report().warning("Codex").unwrap(), @"Exceeded skills context budget. All skill descriptions were removed and 2 additional skills were not included in the model-visible skills list.");
 }
 
 #[test]
-fn a_line_that_is_too_long_does_not_stop_later_ones() {
+fn an_entry_that_does_not_fit_does_not_omit_later_ones() {
     let long = "x".repeat(300);
     let items = [
         SkillSummary::new("a", "d", "/a"),
         SkillSummary::new("b", "d", &long),
         SkillSummary::new("c", "d", "/c"),
     ];
-    let catalogue = SkillList::render(&items, Budget::Characters(60));
+    let skill_list = SkillList::render(&items, Budget::Characters(60));
     assert_eq!(
         (
-            list(&catalogue).lines().count(),
-            catalogue.report().omitted.clone()
+            list(&skill_list).lines().count(),
+            skill_list.report().omitted.clone()
         ),
         (2, vec!["b".to_owned()])
     );
     assert!(
-        catalogue
+        skill_list
             .report()
             .warning("Codex")
             .unwrap()
@@ -176,17 +176,17 @@ fn pinned_skills_keep_their_descriptions() {
     let mut items = named(&[text, text, text]);
     items[2] = items[2].clone().mode(ListingMode::Pinned);
     let limit = bare(&items, Budget::Characters) + 44;
-    let catalogue = SkillList::render(&items, Budget::Characters(limit));
-    assert_snapshot!(list(&catalogue), @"
+    let skill_list = SkillList::render(&items, Budget::Characters(limit));
+    assert_snapshot!(list(&skill_list), @"
     - s0: A (file: /s0/SKILL.md)
     - s1: (file: /s1/SKILL.md)
     - s2: A description of forty characters, or so. (file: /s2/SKILL.md)
     ");
-    let catalogue = SkillList::render(&items, Budget::Characters(20));
+    let skill_list = SkillList::render(&items, Budget::Characters(20));
     assert_eq!(
-        catalogue.report().omitted_pinned,
+        skill_list.report().omitted_pinned,
         ["s2"],
-        "whoever must be there is named when it is not"
+        "an omitted pinned skill is reported"
     );
     let warning = SkillList::render(&items, Budget::Characters(limit - 60))
         .report()
@@ -199,141 +199,144 @@ fn pinned_skills_keep_their_descriptions() {
 }
 
 #[test]
-fn ranked_items_fill_the_budget_from_the_top() {
+fn ranked_skills_fill_the_budget_in_order() {
     let items = named(&[
         "The first of all descriptions.",
         "The second one.",
         "The third one.",
     ]);
     let ranked: Vec<SkillSummary<'_>> = items.into_iter().rev().collect();
-    let rendering = |extra: usize| {
+    let renderer = |extra: usize| {
         SkillListRenderer::new(Budget::Characters(
             bare(&ranked, Budget::Characters) + extra,
         ))
         .allocation(Allocation::Ranked)
     };
-    assert_snapshot!(list(&rendering(35).render(&ranked)), @"
+    assert_snapshot!(list(&renderer(35).render(&ranked)), @"
     - s2: The third one. (file: /s2/SKILL.md)
     - s1: The second one. (file: /s1/SKILL.md)
     - s0: The (file: /s0/SKILL.md)
     ");
-    // Not even the names fit: whole entries for half of it, then names.
+    // If not even the names fit, complete entries get half of the budget.
     let short = named(&["First.", "Second.", "Third."]);
-    let catalogue = SkillListRenderer::new(Budget::Characters(80))
+    let skill_list = SkillListRenderer::new(Budget::Characters(80))
         .allocation(Allocation::Ranked)
         .render(&short);
-    assert_snapshot!(list(&catalogue), @"
+    assert_snapshot!(list(&skill_list), @"
     - s0: First. (file: /s0/SKILL.md)
     - s1: (file: /s1/SKILL.md)
     ");
-    assert_eq!(catalogue.report().omitted, ["s2"]);
+    assert_eq!(skill_list.report().omitted, ["s2"]);
 }
 
 #[test]
-fn sentences_that_say_when_not_to_use_a_skill_stay() {
+fn sentences_that_exclude_a_use_are_kept() {
     let items = named(&[
         "Fills PDF forms. Merges files. Use for PDF. Never use for scans.",
         "Short.",
     ]);
     let limit = bare(&items, Budget::Characters) + 60;
-    let rendering =
+    let renderer =
         SkillListRenderer::new(Budget::Characters(limit)).truncation(Truncation::Sentences);
-    let catalogue = rendering.render(&items);
-    assert_snapshot!(list(&catalogue), @"
+    let skill_list = renderer.render(&items);
+    assert_snapshot!(list(&skill_list), @"
     - s0: Fills PDF forms. Merges files. Never use for scans. (file: /s0/SKILL.md)
     - s1: Short. (file: /s1/SKILL.md)
     ");
-    assert_eq!(catalogue.report().truncated, ["s0"]);
+    assert_eq!(skill_list.report().truncated, ["s0"]);
 }
 
-/// Fewer characters may be more bytes, and those are what tokens are counted by.
+/// Fewer characters can be more bytes, which is what tokens are counted by.
 #[test]
-fn whole_sentences_cost_no_more_than_the_start_that_they_replace() {
+fn sentences_cost_at_most_the_prefix_that_they_replace() {
     let items =
         named(&["Some plain words of a first sentence. Never for 日日日日日日日日日日日日。"]);
     let least = bare(&items, Budget::Tokens);
     for extra in 0..30 {
-        let rendering =
+        let renderer =
             SkillListRenderer::new(Budget::Tokens(least + extra)).truncation(Truncation::Sentences);
-        let list = list(&rendering.render(&items));
+        let list = list(&renderer.render(&items));
         assert!(list.len().div_ceil(4) <= least + extra, "{extra}: {list}");
     }
 }
 
 #[test]
-fn what_no_model_is_shown_is_told() {
+fn descriptions_beyond_the_maximum_are_reported_as_truncated() {
     let long = format!("{} Never use for scans.", "Does things. ".repeat(90));
     let items = named(&[&long]);
-    let rendering = SkillListRenderer::new(Budget::Characters(100_000));
-    let (cut, sentences) = (
-        rendering.render(&items),
-        rendering
+    let renderer = SkillListRenderer::new(Budget::Characters(100_000));
+    let (by_characters, by_sentences) = (
+        renderer.render(&items),
+        renderer
             .clone()
             .truncation(Truncation::Sentences)
             .render(&items),
     );
     assert_eq!(
         (
-            cut.report().truncated.len(),
-            sentences.report().truncated.len()
+            by_characters.report().truncated.len(),
+            by_sentences.report().truncated.len()
         ),
         (1, 1)
     );
-    assert!(!list(&cut).contains("Never use") && list(&sentences).contains("Never use for scans."));
-    assert!(list(&sentences).chars().count() <= 1_024 + bare(&items, Budget::Characters));
+    assert!(
+        !list(&by_characters).contains("Never use")
+            && list(&by_sentences).contains("Never use for scans.")
+    );
+    assert!(list(&by_sentences).chars().count() <= 1_024 + bare(&items, Budget::Characters));
 }
 
 #[test]
-fn characters_that_whole_sentences_do_not_use_count_as_missing() {
+fn characters_that_sentences_do_not_use_are_reported() {
     let text = format!("First words here. {}.", "x".repeat(380));
     let items = named(&[&text]);
     let limit = bare(&items, Budget::Characters) + 360;
-    let catalogue = SkillListRenderer::new(Budget::Characters(limit))
+    let skill_list = SkillListRenderer::new(Budget::Characters(limit))
         .truncation(Truncation::Sentences)
         .render(&items);
-    assert!(list(&catalogue).contains(": First words here. (file"));
+    assert!(list(&skill_list).contains(": First words here. (file"));
     assert_eq!(
-        catalogue.report().truncated_characters,
+        skill_list.report().truncated_characters,
         text.len() - "First words here.".len()
     );
-    assert!(catalogue.report().warning("Codex").is_some());
+    assert!(skill_list.report().warning("Codex").is_some());
 }
 
 #[test]
-fn a_tokenizer_of_the_caller_counts() {
+fn the_tokenizer_of_the_caller_is_used() {
     let words = |text: &str| text.split_whitespace().count();
     let items = named(&["one two three four five six", "one two three four five six"]);
     let bare: usize = 2 * 4;
-    let rendering = SkillListRenderer::new(Budget::Tokens(bare + 6)).tokenizer(&words);
-    let catalogue = rendering.render(&items);
-    // The space behind the third word costs nothing here.
+    let renderer = SkillListRenderer::new(Budget::Tokens(bare + 6)).tokenizer(&words);
+    let skill_list = renderer.render(&items);
+    // The space after the third word costs nothing here.
     assert_eq!(
-        list(&catalogue),
+        list(&skill_list),
         "- s0: one two three  (file: /s0/SKILL.md)\n- s1: one two three  (file: /s1/SKILL.md)\n"
     );
-    assert_eq!(catalogue.report().cost, bare + 6);
+    assert_eq!(skill_list.report().cost, bare + 6);
     let characters = SkillListRenderer::new(Budget::Characters(10_000))
         .tokenizer(&words)
         .render(&items);
     assert_eq!(
         characters.report().cost,
         list(&characters).len(),
-        "a budget of characters stays one"
+        "a tokenizer has no effect on characters"
     );
 }
 
-/// With a tokenizer all descriptions are given as much as all can have, and what is left goes to
-/// the first ones.
+/// With a tokenizer every description gets the largest common length, and the rest goes to the
+/// first ones.
 #[test]
-fn what_a_tokenizer_leaves_goes_to_the_first_ones() {
+fn the_rest_of_a_token_budget_goes_to_the_first_skills() {
     let words = |text: &str| text.split_whitespace().count();
     let items = named(&["one two three d", "one two three d", "e"]);
     let shown = |extra: usize| {
-        let catalogue = SkillListRenderer::new(Budget::Tokens(3 * 4 + extra))
+        let skill_list = SkillListRenderer::new(Budget::Tokens(3 * 4 + extra))
             .tokenizer(&words)
             .render(&items);
-        assert!(catalogue.report().cost <= 3 * 4 + extra);
-        let list = list(&catalogue);
+        assert!(skill_list.report().cost <= 3 * 4 + extra);
+        let list = list(&skill_list);
         let lines = list.lines().map(|line| {
             line.split_once(':')
                 .unwrap()
@@ -355,7 +358,7 @@ fn what_a_tokenizer_leaves_goes_to_the_first_ones() {
 }
 
 #[test]
-fn other_forms_have_the_same_budget() {
+fn all_formats_respect_the_budget() {
     let items = named(&["abcdef<", "uvwxyz"]);
     for format in ListFormat::ALL {
         let full = SkillListRenderer::new(Budget::Characters(10_000))
@@ -363,15 +366,15 @@ fn other_forms_have_the_same_budget() {
             .render(&items)
             .report()
             .cost;
-        let catalogue = SkillListRenderer::new(Budget::Characters(full - 4))
+        let skill_list = SkillListRenderer::new(Budget::Characters(full - 4))
             .format(format)
             .render(&items);
-        assert_eq!(catalogue.report().included, 2, "{format:?}");
-        assert!(catalogue.report().cost <= full - 4);
+        assert_eq!(skill_list.report().included, 2, "{format:?}");
+        assert!(skill_list.report().cost <= full - 4);
     }
 }
 
-/// A unit of cost, counted here as its documentation says.
+/// A unit of cost, computed independently from its documentation.
 #[derive(Debug, Clone, Copy)]
 enum Unit {
     Tokens,
@@ -386,7 +389,7 @@ impl Unit {
         }
     }
 
-    /// What an entry with the first characters of its description costs.
+    /// Returns the cost of an entry with so many characters of its description.
     fn entry(self, index: usize, description: &str, shown: usize) -> usize {
         let text: String = description.chars().take(shown).collect();
         let space = if text.is_empty() { "" } else { " " };
@@ -398,8 +401,8 @@ impl Unit {
     }
 }
 
-/// Codex's algorithm as its description reads: one character after the other.
-fn to_the_letter(descriptions: &[String], mut rest: usize, unit: Unit) -> Vec<usize> {
+/// The algorithm of Codex in its simplest form: one character after the other.
+fn allocate_one_by_one(descriptions: &[String], mut rest: usize, unit: Unit) -> Vec<usize> {
     let mut shown = vec![0; descriptions.len()];
     loop {
         let mut changed = false;
@@ -423,7 +426,7 @@ fn to_the_letter(descriptions: &[String], mut rest: usize, unit: Unit) -> Vec<us
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]
-    fn sharing_out_is_codexs(
+    fn even_allocation_equals_the_algorithm_of_codex(
         descriptions in proptest::collection::vec("[a-zé日]{0,40}", 1..6),
         extra in 0usize..120,
         unit in prop_oneof![Just(Unit::Tokens), Just(Unit::Characters)],
@@ -432,11 +435,11 @@ proptest! {
         let cost = |shown: usize| -> usize { texts.iter().enumerate().map(|(index, text)| unit.entry(index, text, shown)).sum() };
         let (least, full) = (cost(0), cost(40));
         prop_assume!(least + extra < full);
-        let catalogue = SkillList::render(&named(&texts), unit.budget(least + extra));
-        let shown: Vec<usize> = list(&catalogue)
+        let skill_list = SkillList::render(&named(&texts), unit.budget(least + extra));
+        let shown: Vec<usize> = list(&skill_list)
             .lines()
             .map(|line| line.split_once(':').unwrap().1.rsplit_once(" (file:").unwrap().0.trim_start().chars().count())
             .collect();
-        prop_assert_eq!(shown, to_the_letter(&descriptions, extra, unit));
+        prop_assert_eq!(shown, allocate_one_by_one(&descriptions, extra, unit));
     }
 }

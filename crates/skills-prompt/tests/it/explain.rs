@@ -1,27 +1,27 @@
-//! What becomes of each skill in a list.
+//! The inclusion and cost of each skill in a list.
 
 use skills_prompt::{Budget, Inclusion, ListingMode, SkillListRenderer, SkillSummary};
 
-/// Renders within as many characters and returns name, place and cost of each skill.
+/// Checks name, inclusion and cost of each skill with a limit in characters.
 fn check(items: &[SkillSummary<'_>], limit: usize, expected: &[(&str, Inclusion, usize)]) {
-    let fates = SkillListRenderer::new(Budget::Characters(limit)).explain(items);
-    let got: Vec<(&str, Inclusion, usize)> = fates
+    let reports = SkillListRenderer::new(Budget::Characters(limit)).explain(items);
+    let got: Vec<(&str, Inclusion, usize)> = reports
         .iter()
-        .map(|fate| (fate.name.as_str(), fate.inclusion, fate.cost))
+        .map(|report| (report.name.as_str(), report.inclusion, report.cost))
         .collect();
     assert_eq!(got, expected);
 }
 
 #[test]
-fn a_place_says_how_much_of_a_description_is_shown() {
+fn inclusion_is_how_much_of_a_description_is_shown() {
     let items = [
         SkillSummary::new("a", "abcdef", "/a"),
         SkillSummary::new("b", "uvwxyz", "/b"),
         SkillSummary::new("c", "", "/c"),
     ];
     let bare = "- a: (file: /a)\n".len();
-    let whole = |name| (name, Inclusion::Full, bare + 7);
-    let short = |name, characters| {
+    let full = |name| (name, Inclusion::Full, bare + 7);
+    let truncated = |name, characters| {
         (
             name,
             Inclusion::Truncated {
@@ -32,13 +32,21 @@ fn a_place_says_how_much_of_a_description_is_shown() {
         )
     };
     let empty = ("c", Inclusion::NameOnly, bare);
-    check(&items, 3 * bare + 14, &[whole("a"), whole("b"), empty]);
-    check(&items, 3 * bare + 13, &[whole("a"), short("b", 5), empty]);
-    check(&items, 3 * bare + 4, &[short("a", 1), short("b", 1), empty]);
+    check(&items, 3 * bare + 14, &[full("a"), full("b"), empty]);
+    check(
+        &items,
+        3 * bare + 13,
+        &[full("a"), truncated("b", 5), empty],
+    );
+    check(
+        &items,
+        3 * bare + 4,
+        &[truncated("a", 1), truncated("b", 1), empty],
+    );
     check(
         &items,
         3 * bare + 2,
-        &[short("a", 1), ("b", Inclusion::NameOnly, bare), empty],
+        &[truncated("a", 1), ("b", Inclusion::NameOnly, bare), empty],
     );
     check(
         &items,
@@ -70,7 +78,7 @@ fn a_place_says_how_much_of_a_description_is_shown() {
 }
 
 #[test]
-fn a_mode_is_said_behind_what_is_listed() {
+fn unlisted_skills_follow_the_listed_ones_with_their_mode() {
     let items = [
         SkillSummary::new("off", "x", "/o").mode(ListingMode::Disabled),
         SkillSummary::new("manual", "x", "/m").mode(ListingMode::UserOnly),
@@ -89,19 +97,19 @@ fn a_mode_is_said_behind_what_is_listed() {
     );
 }
 
-/// No model is shown more than 1,024 characters, whatever the budget.
+/// A description has at most 1,024 characters, whatever the budget.
 #[test]
-fn a_description_beyond_the_longest_is_not_whole() {
+fn a_description_beyond_the_maximum_is_truncated() {
     let bare = "- a: (file: /a)\n".len();
-    let place = |length: usize, expected: Inclusion, shown: usize| {
+    let check_length = |length: usize, expected: Inclusion, shown: usize| {
         check(
             &[SkillSummary::new("a", "x".repeat(length), "/a")],
             10_000,
             &[("a", expected, bare + 1 + shown)],
         );
     };
-    place(1_024, Inclusion::Full, 1_024);
-    place(
+    check_length(1_024, Inclusion::Full, 1_024);
+    check_length(
         1_025,
         Inclusion::Truncated {
             shown_chars: 1_024,

@@ -1,13 +1,13 @@
-//! Implicit use of skills: Codex's conformance cases I1 to I7, and what it does not see.
+//! Implicit invocations: the conformance cases I1 to I7 of Codex, and commands that Codex misses.
 
 use proptest::prelude::*;
 use skills_discovery::{ConfigRule, Selector};
 use skills_prompt::{CommandLine, ImplicitIndex, TurnInvocations, UseKind};
 
-use crate::tree::Tree;
+use crate::skill_tree::SkillTree;
 
-fn index() -> (Tree, ImplicitIndex) {
-    let tree = Tree::new();
+fn index() -> (SkillTree, ImplicitIndex) {
+    let tree = SkillTree::new();
     for name in ["x", "y", "gone"] {
         tree.skill(&format!("repo/{name}"), name);
         tree.file(&format!("repo/{name}/scripts/x.py"), "")
@@ -24,11 +24,12 @@ fn index() -> (Tree, ImplicitIndex) {
     (tree, ImplicitIndex::new(catalog))
 }
 
-/// Runs through the commands, with `S` for the directory of the skills; each starts in `work`.
+/// Checks the uses in each command, with `S` for the directory of the skills. A command starts in
+/// the directory of the skill `x`.
 fn check(cases: &[(&str, &[&str])]) {
     let (tree, index) = index();
     let skills = tree.text("repo");
-    let mut wrong = Vec::new();
+    let mut failures = Vec::new();
     for (command, expected) in cases {
         let text = command.replace("S/", &format!("{skills}/"));
         let uses = index.detect(CommandLine::Shell(&text), &tree.path("repo/x"));
@@ -37,14 +38,14 @@ fn check(cases: &[(&str, &[&str])]) {
             .map(|found| format!("{} {}", found.kind.as_str(), found.entry.name()))
             .collect();
         if got != *expected {
-            wrong.push(format!("{command}: {got:?}, not {expected:?}"));
+            failures.push(format!("{command}: {got:?}, not {expected:?}"));
         }
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 #[test]
-fn what_codex_sees() {
+fn uses_that_codex_detects() {
     check(&[
         ("python3 -u S/x/scripts/x.py --flag", &["runs x"]),
         ("/usr/bin/Python3.exe S/x/scripts/x.py", &["runs x"]),
@@ -65,7 +66,7 @@ fn what_codex_sees() {
 }
 
 #[test]
-fn what_codex_does_not_see() {
+fn uses_that_codex_misses() {
     check(&[
         ("ls | cat - S/x/SKILL.md", &["reads x"]),
         (
@@ -96,7 +97,7 @@ fn what_codex_does_not_see() {
             &["reads y", "reads x"],
         ),
         (
-            "sudo -u nobody timeout -k 1 5s nice -n 3 python3 scripts/x.py",
+            "sudo -u www-data timeout -k 1 5s nice -n 3 python3 scripts/x.py",
             &["runs x"],
         ),
         ("uv run scripts/x.py", &["runs x"]),
@@ -197,10 +198,10 @@ fn what_codex_does_not_see() {
     ]);
 }
 
-/// Work is bounded: commands in commands are followed three levels deep, and a script of more than
-/// 256 KiB is not read.
+/// Work is bounded: substitutions are followed three levels deep, and a script of more than
+/// 256 KiB is skipped.
 #[test]
-fn deep_and_long_commands_are_left_alone() {
+fn deep_and_long_commands_are_skipped() {
     let (tree, index) = index();
     let count = |text: &str| {
         index
@@ -225,7 +226,7 @@ fn deep_and_long_commands_are_left_alone() {
     assert_eq!(
         count(&side_by_side),
         1,
-        "what stands side by side is not deep"
+        "sequential substitutions are not nested"
     );
 
     let padded = |bytes: usize| format!("cat SKILL.md #{}", "x".repeat(bytes - 14));
@@ -236,7 +237,7 @@ fn deep_and_long_commands_are_left_alone() {
 }
 
 #[test]
-fn words_are_not_read_as_a_shell_would() {
+fn arguments_are_not_parsed_as_a_shell_script() {
     let (tree, index) = index();
     let words = |words: &[&str]| {
         words
@@ -257,7 +258,7 @@ fn words_are_not_read_as_a_shell_would() {
 
 #[test]
 fn symlinks_that_the_scan_followed_are_followed() {
-    let tree = Tree::new();
+    let tree = SkillTree::new();
     tree.skill("elsewhere/pack/tool", "tool")
         .file("repo/readme", "");
     std::os::unix::fs::symlink(tree.path("elsewhere/pack"), tree.path("repo/pack")).unwrap();
@@ -273,7 +274,7 @@ fn symlinks_that_the_scan_followed_are_followed() {
 }
 
 #[test]
-fn once_in_a_turn() {
+fn a_skill_is_recorded_once_per_turn() {
     let (tree, index) = index();
     let mut turn = TurnInvocations::default();
     let mut record =
@@ -292,13 +293,13 @@ fn once_in_a_turn() {
     assert_eq!(record("cat ../y/SKILL.md").len(), 1);
     let again = TurnInvocations::default()
         .record(&index.detect(CommandLine::Shell("cat SKILL.md"), &tree.path("repo/x")));
-    assert_eq!(again.len(), 1, "a new turn counts anew");
+    assert_eq!(again.len(), 1, "a new turn records it again");
 }
 
-/// Text of a shell, hostile and broken; what no shell would run is never a use, and what stands
+/// For hostile and malformed scripts: text that no shell would run is never a use, and a command
 /// before it always is.
 #[test]
-fn only_what_a_shell_would_run_is_a_use() {
+fn only_commands_that_a_shell_would_run_are_uses() {
     let (tree, index) = index();
     let directory = tree.path("repo/x");
     let detect = |text: &str| index.detect(CommandLine::Shell(text), &directory);

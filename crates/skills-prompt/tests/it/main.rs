@@ -1,17 +1,16 @@
-//! Tests at the boundary of the crate: items, bodies, input and commands in; prompts and decisions
-//! out.
+//! Tests of the public API: summaries, bodies, input and commands in; prompts and decisions out.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod active;
-mod aliases;
+mod active_skills;
 mod budget;
-mod catalogue;
 mod explain;
-mod forms;
 mod implicit;
 mod injection;
+mod list_formats;
 mod mentions;
-mod needs;
-mod spoken;
-mod strategy;
-mod tree;
+mod phrases;
+mod requirements;
+mod root_aliases;
+mod script_instructions;
+mod skill_list;
+mod skill_tree;

@@ -1,4 +1,4 @@
-//! Explicit mentions: Codex's conformance cases M1 to M23, and what it leaves silent.
+//! Explicit mentions: the conformance cases M1 to M23 of Codex, and mentions that Codex ignores.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use skills_prompt::{
     Resolution, SuggestionReason, UserInput,
 };
 
-use crate::tree::Tree;
+use crate::skill_tree::SkillTree;
 
-/// `alpha`, `beta`, `doc` in the repository; `twin` in repository and user; `github:yeet`; `gone`
-/// disabled; `foreign` untrusted.
-fn tree() -> Tree {
-    let tree = Tree::new();
+/// Builds skills: `alpha`, `beta`, `doc` and others in the repository, `twin` in repository and
+/// user scope, `gone` to be disabled, `foreign` untrusted.
+fn tree() -> SkillTree {
+    let tree = SkillTree::new();
     for name in [
         "alpha",
         "beta",
@@ -39,14 +39,14 @@ fn tree() -> Tree {
     tree
 }
 
-fn catalog(tree: &Tree) -> Arc<Catalog> {
+fn catalog(tree: &SkillTree) -> Arc<Catalog> {
     tree.catalog_with([ConfigRule::disable(
         Selector::Name("gone".to_owned()),
         "test",
     )])
 }
 
-fn told(mentions: &Mentions<'_>) -> Vec<String> {
+fn resolutions(mentions: &Mentions<'_>) -> Vec<String> {
     mentions
         .all
         .iter()
@@ -68,7 +68,7 @@ fn check_with(text: &str, options: &MentionOptions, selected: &[&str], expected:
     let index = MentionIndex::new(catalog(&tree));
     let mentions = index.find(&[UserInput::Text(&text)], options);
     assert_eq!(
-        (names(&mentions), told(&mentions)),
+        (names(&mentions), resolutions(&mentions)),
         (to_owned(selected), to_owned(expected)),
         "{text}"
     );
@@ -83,7 +83,7 @@ fn check(text: &str, selected: &[&str], expected: &[&str]) {
 }
 
 #[test]
-fn plain_names() {
+fn names_with_a_sigil_are_mentions() {
     check(
         "$alpha. ($beta)",
         &["alpha", "beta"],
@@ -107,7 +107,7 @@ fn plain_names() {
     check("$Alpha", &[], &["Alpha unknown"]);
     check("$PATH $home $5 $FOO_BAR", &[], &[]);
     check("$manual", &["manual"], &["manual selected"]);
-    // A sentence goes on behind a colon; for Codex it is a part of the name.
+    // A sentence continues after a colon; for Codex the colon is a part of the name.
     check("$alpha: please", &[], &["alpha: unknown"]);
     check_with(
         "$alpha: please",
@@ -119,7 +119,7 @@ fn plain_names() {
 }
 
 #[test]
-fn the_order_is_that_of_the_catalogue() {
+fn selected_skills_have_the_order_of_the_catalog() {
     check(
         "$doc $beta $alpha $beta",
         &["alpha", "beta", "doc"],
@@ -133,16 +133,16 @@ fn the_order_is_that_of_the_catalogue() {
 }
 
 #[test]
-fn names_that_select_nobody_say_why() {
+fn names_that_select_no_skill_have_a_reason() {
     check("$twin", &[], &["twin ambiguous"]);
     check("$gone", &[], &["gone disabled"]);
     check("$foreign", &[], &["foreign blocked"]);
     check("$hidden", &[], &["hidden not-for-users"]);
-    check("$nobody", &[], &["nobody unknown"]);
+    check("$missing", &[], &["missing unknown"]);
 }
 
 #[test]
-fn links() {
+fn links_select_by_path() {
     check(
         "[$alpha](ROOTrepo/alpha/SKILL.md)",
         &["alpha"],
@@ -161,7 +161,7 @@ fn links() {
     );
     check("[alpha](ROOTrepo/alpha/SKILL.md)", &[], &[]);
     check("[$x](app://alpha) [$y](mcp://z) [$z](plugin://z)", &[], &[]);
-    // Which of two, and no falling back to the name.
+    // A path selects one of two skills, and a wrong path never falls back to the name.
     check(
         "[$twin](ROOTuser/twin/SKILL.md) $twin",
         &["twin"],
@@ -183,7 +183,7 @@ fn links() {
 }
 
 #[test]
-fn connectors() {
+fn a_connector_takes_precedence_over_a_name() {
     let options = MentionOptions::codex().connectors(["Alpha"]);
     check_with("$alpha", &options, &[], &["alpha connector-conflict"]);
     let words = MentionOptions::default().connectors(["pdf-tools"]);
@@ -202,7 +202,7 @@ fn connectors() {
 }
 
 #[test]
-fn names_of_other_scripts_are_an_option() {
+fn names_in_other_scripts_need_an_option() {
     check("$数据分析", &[], &[]);
     let options = MentionOptions::codex().unicode_names();
     check_with(
@@ -220,7 +220,7 @@ fn names_of_other_scripts_are_an_option() {
 }
 
 #[test]
-fn structured_input_comes_first_and_decides_on_its_name() {
+fn structured_input_comes_first_and_settles_its_name() {
     let tree = tree();
     let index = MentionIndex::new(catalog(&tree));
     let path = |below: &str| tree.text(&format!("{below}/SKILL.md"));
@@ -234,7 +234,7 @@ fn structured_input_comes_first_and_decides_on_its_name() {
             &inputs,
             &MentionOptions::codex().working_directory(tree.path("repo")),
         );
-        (names(&mentions), told(&mentions))
+        (names(&mentions), resolutions(&mentions))
     };
     let (doc, gone, twin) = (path("repo/doc"), path("repo/gone"), path("user/twin"));
     assert_eq!(find(&[("doc", &doc)], "$alpha").0, ["doc", "alpha"]);
@@ -251,7 +251,7 @@ fn structured_input_comes_first_and_decides_on_its_name() {
             to_owned(&["twin settled", "twin selected"])
         )
     );
-    // Wrong or disabled, it still keeps the name from being looked up.
+    // Even with a wrong path or a disabled skill the name is settled.
     assert_eq!(
         find(&[("alpha", "/nowhere/SKILL.md")], "$alpha"),
         (vec![], to_owned(&["alpha settled", "alpha unknown"]))
@@ -260,14 +260,14 @@ fn structured_input_comes_first_and_decides_on_its_name() {
     assert_eq!(find(&[("doc", &doc), ("doc", &doc)], "").0, ["doc"]);
 }
 
-/// What structured input or a link decides on is decided for words as well.
+/// Names that structured input or a link has settled are settled for phrases as well.
 #[test]
-fn words_do_not_decide_again() {
+fn phrases_do_not_override_settled_names() {
     let tree = tree();
     let index = MentionIndex::new(catalog(&tree));
     let find = |inputs: &[UserInput<'_>]| {
         let mentions = index.find(inputs, &MentionOptions::default());
-        (names(&mentions), told(&mentions))
+        (names(&mentions), resolutions(&mentions))
     };
     let words = UserInput::Text("use the pdf-tools skill");
     assert_eq!(
@@ -303,7 +303,7 @@ fn words_do_not_decide_again() {
 }
 
 #[test]
-fn several_texts_are_read_in_turn() {
+fn several_texts_are_processed_in_order() {
     let tree = tree();
     let index = MentionIndex::new(catalog(&tree));
     let mentions = index.find(
@@ -339,7 +339,7 @@ fn several_texts_are_read_in_turn() {
 
 #[test]
 fn a_skill_is_found_by_the_path_of_its_symlink() {
-    let tree = Tree::new();
+    let tree = SkillTree::new();
     tree.skill("elsewhere/pack/tool", "tool")
         .file("repo/readme", "");
     std::os::unix::fs::symlink(tree.path("elsewhere/pack"), tree.path("repo/pack")).unwrap();
@@ -349,12 +349,12 @@ fn a_skill_is_found_by_the_path_of_its_symlink() {
     assert_eq!(
         mentions.selected[0].directory(),
         tree.path("elsewhere/pack/tool"),
-        "its own path is the canonical one"
+        "the path of the skill is canonical"
     );
 }
 
 #[test]
-fn a_mode_of_off_stops_all_ways() {
+fn a_disabled_mode_applies_to_all_kinds_of_mentions() {
     let tree = tree();
     let modes = ListingModes::default()
         .with_rule(Selector::Name("alpha".to_owned()), ListingMode::Disabled)
@@ -366,22 +366,22 @@ fn a_mode_of_off_stops_all_ways() {
     );
     let mentions = index.find(&[UserInput::Text(&text)], &MentionOptions::default());
     assert_eq!(
-        told(&mentions),
+        resolutions(&mentions),
         ["alpha off", "alpha off", "alpha off", "beta selected"]
     );
 }
 
 #[test]
-fn the_nearest_names_are_offered() {
+fn similar_names_are_suggested() {
     let tree = tree();
     let index = MentionIndex::new(catalog(&tree));
     assert_eq!(index.nearest("pfd-tools"), ["pdf-tools"]);
     assert_eq!(index.nearest("PDF Tool"), ["pdf-tools"]);
     assert_eq!(index.nearest("zzz"), Vec::<&str>::new());
-    // A name that is much shorter is not alike, even where it begins the same.
+    // A much shorter name is not similar, even with a common start.
     assert_eq!(index.nearest("pdf"), Vec::<&str>::new());
     assert_eq!(index.nearest("pdf-to"), ["pdf-tools"]);
-    let tree = Tree::new();
+    let tree = SkillTree::new();
     tree.skill("repo/a", "pdf-ab")
         .skill("repo/b", "code-review")
         .skill("repo/c", "code-reviews")
@@ -403,10 +403,10 @@ fn the_nearest_names_are_offered() {
     ));
 }
 
-/// What JSON shows, and what users read.
+/// These words are used in JSON and in messages.
 #[test]
-fn ways_and_outcomes_have_stable_words() {
-    let ways = [
+fn kinds_and_resolutions_have_stable_names() {
+    let kinds = [
         MentionKind::Structured,
         MentionKind::Link,
         MentionKind::Sigil,
@@ -414,7 +414,7 @@ fn ways_and_outcomes_have_stable_words() {
         MentionKind::Phrase,
     ]
     .map(MentionKind::as_str);
-    assert_eq!(ways, ["structured", "link", "sigil", "command", "words"]);
+    assert_eq!(kinds, ["structured", "link", "sigil", "command", "words"]);
     let confidences = [
         Confidence::Low,
         Confidence::Medium,
@@ -426,7 +426,7 @@ fn ways_and_outcomes_have_stable_words() {
     let tree = tree();
     let index = MentionIndex::new(catalog(&tree));
     let options = MentionOptions::default().connectors(["beta"]);
-    let text = "$alpha $twin $nobody $gone $hidden $beta. Don't use the pdf-tools skill.";
+    let text = "$alpha $twin $missing $gone $hidden $beta. Don't use the pdf-tools skill.";
     let shown: Vec<String> = index
         .find(&[UserInput::Text(text)], &options)
         .all
@@ -435,14 +435,14 @@ fn ways_and_outcomes_have_stable_words() {
         .collect();
     insta::assert_snapshot!(shown.join("\n"), @r#"
     selected
-    ambiguous: 2 skills have this name; name one by its path
-    no skill has this name
-    not used: disabled by rule `disable name gone (test)`
-    not used: the skill says that users cannot call it
-    not used: a connector has the same name; name the skill by its path
-    not used, the text says not to: the skill pdf-tools
+    ambiguous: 2 skills have this name; use a path
+    unknown skill
+    inactive: disabled by rule `disable name gone (test)`
+    not user-invocable: `user-invocable` is false
+    conflict: a connector has this name; use the path of the skill
+    suggested: inside a negation (skill `pdf-tools`)
     "#);
-    let doubts = [
+    let reasons = [
         SuggestionReason::Negated,
         SuggestionReason::Question,
         SuggestionReason::Conditional,
@@ -450,12 +450,12 @@ fn ways_and_outcomes_have_stable_words() {
         SuggestionReason::CommonWord,
         SuggestionReason::Confusable,
     ];
-    insta::assert_snapshot!(doubts.map(|doubt| format!("{}: {doubt}", doubt.as_str())).join("\n"), @"
-    negated: the text says not to
-    question: the text asks about it
-    condition: the text speaks of when or who, not of now
-    quoted: the text quotes it
-    ordinary: nothing says that a skill is meant
-    look-alike: the name only looks like it
+    insta::assert_snapshot!(reasons.map(|reason| format!("{}: {reason}", reason.as_str())).join("\n"), @"
+    negated: inside a negation
+    question: inside a question
+    condition: not a direct request
+    quoted: inside a quotation
+    ordinary: may not mean a skill
+    look-alike: the name only looks the same
     ");
 }

@@ -1,9 +1,12 @@
-//! How people ask in Chinese.
+//! Rules and word lists for requests in Chinese.
+//!
+//! Chinese does not separate words, so the rules match substrings.
 
+use super::context::{Politeness, Sentence, SkillWord};
 use super::vocabulary::Verb;
 use crate::mentions::SuggestionReason;
 
-/// What may stand before a verb; longer ones first where two begin alike.
+/// Words of a request before a verb. A word precedes those that it begins with.
 const OPENERS: &[&str] = &[
     "不好意思",
     "特别",
@@ -123,7 +126,7 @@ const OPENERS: &[&str] = &[
     "换",
     "換",
 ];
-/// Those that make a question polite.
+/// Words that make a question a polite request.
 const POLITE_OPENERS: &[&str] = &[
     "能不能",
     "可不可以",
@@ -140,7 +143,7 @@ const POLITE_OPENERS: &[&str] = &[
     "麻煩",
     "拜托",
 ];
-/// Signs of negation, apart from words that only hold them.
+/// Characters of negation. Words that only contain them are in the list of exceptions.
 const NEGATION_CHARACTERS: &[char] = &[
     '不', '没', '沒', '未', '无', '無', '勿', '毋', '莫', '别', '別', '甭', '禁', '拒',
 ];
@@ -259,7 +262,7 @@ const REPORTING_VERBS: &[&str] = &[
     "這句",
     "引用",
 ];
-/// What may follow a name, or 技能 behind it.
+/// Words that can follow a name, or 技能 after it, in a request.
 const CONTINUATIONS: &[&str] = &[
     "对", "為我", "为我", "告诉", "告訴", "完成", "解决", "回答", "计算", "計算", "画", "读", "讀",
     "搜", "找", "提取", "填", "拆", "优化", "改", "审查", "統計", "统计", "并", "然后", "和", "再",
@@ -271,48 +274,54 @@ const CONTINUATIONS: &[&str] = &[
 
 fn contains_negation(text: &str) -> bool {
     let mut text = text.to_owned();
+    // 能不能 contains 不 but asks politely, 特别 contains 别 but means "especially".
     for harmless in NEGATION_EXCEPTIONS {
         text = text.replace(harmless, "");
     }
     text.contains(NEGATION_CHARACTERS) || NEGATION_WORDS.iter().any(|word| text.contains(word))
 }
 
-/// Whether a command not to do something is complete, in the clause just before: 「不要用 X，用 …」.
+/// Returns true if the previous clause is a complete prohibition, so that the request after it is
+/// not negated: 「不要用 X，用 …」.
 fn is_complete_prohibition(text: &str) -> bool {
     let clauses: Vec<&str> = text.split([',', '，', ';', '；']).collect();
     let [before @ .., last, _] = clauses.as_slice() else {
         return false;
     };
-    let said = last.trim_start_matches("请").trim_start_matches("請");
-    let denied = ["不要", "不用", "别", "別"]
+    let clause = last.trim_start_matches("请").trim_start_matches("請");
+    let prohibited = ["不要", "不用", "别", "別"]
         .iter()
-        .find_map(|no| said.strip_prefix(no));
-    let is_aside = |denied: &str| {
+        .find_map(|negation| clause.strip_prefix(negation));
+    // These words announce that the prohibition continues in the next clause.
+    let is_incomplete = |prohibited: &str| {
         contains_any(
-            denied,
+            prohibited,
             &[
                 "任何", "情况", "情況", "随意", "时候", "千万", "绝对", "禁止", "以下", "下列",
                 "这些", "做",
             ],
-        ) || contains_negation(denied)
+        ) || contains_negation(prohibited)
     };
-    let is_free = !before.iter().any(|clause| contains_negation(clause))
+    let is_only_negation = !before.iter().any(|clause| contains_negation(clause))
         && !last.contains(['"', '“', '「', '\n']);
-    is_free && denied.is_some_and(|denied| denied.chars().count() >= 2 && !is_aside(denied))
+    is_only_negation
+        && prohibited.is_some_and(|text| text.chars().count() >= 2 && !is_incomplete(text))
 }
 
 fn contains_any(text: &str, list: &[&str]) -> bool {
     list.iter().any(|word| text.contains(word))
 }
 
-/// Looks at the clauses before, in the same sentence.
+/// Checks the earlier clauses of the sentence.
 pub(super) fn check_before(text: &str, clause: &str) -> Option<SuggestionReason> {
-    let is_turned = clause.starts_with('但') || clause.is_empty() && is_complete_prohibition(text);
+    let negation_ended =
+        clause.starts_with('但') || clause.is_empty() && is_complete_prohibition(text);
     if text.is_ascii() {
         None
-    } else if contains_negation(text) && !is_turned {
+    } else if contains_negation(text) && !negation_ended {
         Some(SuggestionReason::Negated)
     } else if contains_any(text, CONDITIONS) {
+        // 「如果下雨，用 X」: the condition of an earlier clause holds for the request.
         Some(SuggestionReason::Conditional)
     } else if contains_any(text, REPORTING_VERBS) {
         Some(SuggestionReason::Quoted)
@@ -321,13 +330,18 @@ pub(super) fn check_before(text: &str, clause: &str) -> Option<SuggestionReason>
     }
 }
 
-/// Looks at what stands between the start of the clause and the verb.
-pub(super) fn check_request(text: &str, is_question: bool, verb: Verb) -> Option<SuggestionReason> {
+/// Checks the words between the start of the clause and the verb.
+pub(super) fn check_request(
+    text: &str,
+    sentence: Sentence,
+    verb: Verb,
+) -> Option<SuggestionReason> {
     let mut rest = text
         .trim_start_matches(|c: char| {
             c.is_ascii_digit() || matches!(c, '-' | '*' | '.' | '、' | '•')
         })
         .trim_start_matches('但');
+    let is_question = sentence == Sentence::Question;
     let mut is_polite = false;
     loop {
         if rest.is_empty() {
@@ -337,12 +351,14 @@ pub(super) fn check_request(text: &str, is_question: bool, verb: Verb) -> Option
                 None
             };
         }
+        // Openers are chained: 麻烦你 and 帮我 in 「麻烦你帮我用 X」.
         let Some(opener) = OPENERS.iter().find(|opener| rest.starts_with(**opener)) else {
             break;
         };
         is_polite |= POLITE_OPENERS.iter().any(|polite| opener.contains(polite));
         rest = &rest[opener.len()..];
     }
+    // Mixed text such as "please 用 X".
     if rest.is_ascii() && matches!(rest.to_ascii_lowercase().as_str(), "please" | "ok") {
         return None;
     }
@@ -359,28 +375,34 @@ pub(super) fn check_request(text: &str, is_question: bool, verb: Verb) -> Option
     })
 }
 
-/// Whether a question is a polite request.
-pub(super) fn is_polite(before: &str, tail: &str) -> bool {
-    contains_any(before, POLITE_OPENERS) || contains_any(tail, &["帮", "幫", "一下"])
+/// Returns whether a question is a polite request.
+pub(super) fn politeness(before: &str, tail: &str) -> Politeness {
+    if contains_any(before, POLITE_OPENERS) || contains_any(tail, &["帮", "幫", "一下"]) {
+        Politeness::Polite
+    } else {
+        Politeness::Neutral
+    }
 }
 
-/// Looks at what follows the name and 技能.
+/// Checks the words after the name and 技能.
 pub(super) fn check_after_name(
     text: &str,
-    is_skill: bool,
-    is_polite: bool,
+    skill_word: SkillWord,
+    politeness: Politeness,
 ) -> Option<SuggestionReason> {
-    let asks = text.ends_with(['吗', '嗎', '么', '呢']) && !is_polite;
-    if asks || contains_any(text, &["会怎", "會怎", "还是", "還是", "干嘛"]) {
+    let is_question = text.ends_with(['吗', '嗎', '么', '呢']) && politeness == Politeness::Neutral;
+    if is_question || contains_any(text, &["会怎", "會怎", "还是", "還是", "干嘛"]) {
         return Some(SuggestionReason::Question);
     }
-    let is_noun =
-        !is_skill && (text.chars().nth(1) == Some('的') || text.chars().nth(2) == Some('的'));
-    let goes_on = text.is_empty() || CONTINUATIONS.iter().any(|word| text.starts_with(word));
-    (is_noun || !goes_on).then_some(SuggestionReason::CommonWord)
+    // 「X 的 …」 talks about something that belongs to X.
+    let is_attribute = skill_word == SkillWord::Absent
+        && (text.chars().nth(1) == Some('的') || text.chars().nth(2) == Some('的'));
+    let continues_request =
+        text.is_empty() || CONTINUATIONS.iter().any(|word| text.starts_with(word));
+    (is_attribute || !continues_request).then_some(SuggestionReason::CommonWord)
 }
 
-/// Looks for words further on that take a request back.
+/// Checks for later words that retract the request.
 pub(super) fn check_after(text: &str) -> Option<SuggestionReason> {
     if text.is_ascii() {
         None

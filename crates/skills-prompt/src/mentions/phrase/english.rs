@@ -1,7 +1,8 @@
-//! How people ask in English.
+//! Rules for requests in English.
 
 mod word_lists;
 
+use super::context::{Sentence, SkillWord};
 use super::vocabulary::Verb;
 use crate::mentions::SuggestionReason;
 use word_lists::{
@@ -11,13 +12,14 @@ use word_lists::{
 };
 
 fn is_negation(word: &str) -> bool {
+    // Any contraction negates: isn't, won't, shouldn't.
     NEGATION_WORDS.contains(&word) || word.ends_with("n't")
 }
 
-/// Whether a command not to do something is complete, in the clause just before: "Don't guess it,
-/// use …".
+/// Returns true if the previous clause is a complete prohibition, so that the request after it is
+/// not negated: "Don't guess it, use …".
 fn is_complete_prohibition(words: &[String]) -> bool {
-    // A list below a headline belongs to it.
+    // The prohibition of a heading applies to the list after it.
     if words.iter().any(|word| word == "\n") {
         return false;
     }
@@ -27,15 +29,16 @@ fn is_complete_prohibition(words: &[String]) -> bool {
     let [before @ .., last, _] = clauses.as_slice() else {
         return false;
     };
-    let said: Vec<&str> = last
+    let clause: Vec<&str> = last
         .iter()
         .map(String::as_str)
         .skip_while(|word| OPENERS.contains(word) && *word != "do")
         .collect();
-    let denied = match said.as_slice() {
-        ["don't" | "dont" | "never", denied @ ..] | ["do", "not", denied @ ..] => denied,
+    let prohibited = match clause.as_slice() {
+        ["don't" | "dont" | "never", rest @ ..] | ["do", "not", rest @ ..] => rest,
         _ => return false,
     };
+    // With these words the prohibition continues in the next clause.
     const INCOMPLETE_WORDS: [&str; 12] = [
         "under",
         "any",
@@ -50,23 +53,23 @@ fn is_complete_prohibition(words: &[String]) -> bool {
         "things",
         "to",
     ];
-    let is_free = !before
+    let is_only_negation = !before
         .iter()
         .any(|clause| clause.iter().any(|word| is_negation(word)));
-    denied.len() >= 2
-        && is_free
-        && !denied
+    prohibited.len() >= 2
+        && is_only_negation
+        && !prohibited
             .iter()
             .any(|word| INCOMPLETE_WORDS.contains(word) || is_negation(word))
 }
 
-/// Looks at the clauses before, in the same sentence.
+/// Checks the earlier clauses of the sentence.
 pub(super) fn check_before(words: &[String], clause: &[String]) -> Option<SuggestionReason> {
     let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
     // "It is not that, but use …"
-    let is_turned = matches!(clause.first().map(String::as_str), Some("but" | "instead"))
+    let negation_ended = matches!(clause.first().map(String::as_str), Some("but" | "instead"))
         || is_request_start(clause) && is_complete_prohibition(words);
-    if words.iter().any(|word| is_negation(word)) && !is_turned {
+    if words.iter().any(|word| is_negation(word)) && !negation_ended {
         Some(SuggestionReason::Negated)
     } else if words
         .first()
@@ -82,34 +85,36 @@ pub(super) fn check_before(words: &[String], clause: &[String]) -> Option<Sugges
     }
 }
 
-/// Looks at what stands between the start of the clause and the verb.
+/// Checks the words between the start of the clause and the verb.
 pub(super) fn check_request(
     words: &[String],
-    is_question: bool,
+    sentence: Sentence,
     verb: Verb,
 ) -> Option<SuggestionReason> {
     let words: Vec<&str> = after_but(strip_list_marker(words))
         .iter()
         .map(String::as_str)
         .collect();
-    let asked = match verb {
+    let request = match verb {
         Verb::Imperative => request_form(&words).or_else(|| form_after_task(&words)),
         Verb::Preposition => {
-            // A task comes first: "review this with …".
-            let is_how = words.last().is_none_or(|last| {
+            // A task comes first: "review this with …", but not "read about using …".
+            let modifies_task = words.last().is_none_or(|last| {
+                // "reviewed with X" reports what was done.
                 !PREPOSITIONS.contains(last) && !last.ends_with("ed") && *last != "do"
             });
-            task_form(&words).filter(|_| is_how)
+            task_form(&words).filter(|_| modifies_task)
         }
     };
-    match asked {
-        Some(request) if !is_question || POLITE_OPENERS.contains(&request) => None,
+    match request {
+        Some(opener) if sentence == Sentence::Statement || POLITE_OPENERS.contains(&opener) => None,
         Some(_) => Some(SuggestionReason::Question),
-        None => Some(classify_reason(&words, is_question)),
+        None => Some(classify_reason(&words, sentence)),
     }
 }
 
-/// "Do not guess but use …"; "anything but" excludes.
+/// Returns the words from "but" on in "do not guess but use …", and all words otherwise. In
+/// "anything but" the word excludes what follows.
 fn after_but(words: &[String]) -> &[String] {
     let Some(but) = words
         .iter()
@@ -123,7 +128,7 @@ fn after_but(words: &[String]) -> &[String] {
         .map(String::as_str)
         .skip_while(|word| OPENERS.contains(word) && *word != "do")
         .collect();
-    let denies = matches!(
+    let is_prohibition = matches!(
         before.as_slice(),
         ["don't" | "never", _, ..] | ["do", "not", _, ..]
     );
@@ -133,32 +138,38 @@ fn after_but(words: &[String]) -> &[String] {
             "anything" | "everything" | "nothing" | "else" | "all" | "help" | "choice" | "ever"
         )
     });
-    if denies && !excludes {
+    if is_prohibition && !excludes {
         &words[but..]
     } else {
         words
     }
 }
 
-/// The way in which words ask, if they do nothing else.
+/// Returns the opener of a request such as "can you", if `words` consist of one and of words
+/// without meaning. An imperative has an empty opener.
 fn request_form(words: &[&str]) -> Option<&'static str> {
-    let kept = |words: &mut dyn Iterator<Item = &str>| {
-        words
-            .filter(|word| !OPENERS.contains(word))
-            .collect::<Vec<_>>()
-            .join(" ")
-    };
-    let asked = kept(&mut words.iter().copied());
+    let wanted = without_openers(words.iter().copied());
     REQUESTS
         .iter()
-        .find(|request| kept(&mut request.split(' ').filter(|word| !word.is_empty())) == asked)
+        .find(|request| {
+            without_openers(request.split(' ').filter(|word| !word.is_empty())) == wanted
+        })
         .copied()
 }
 
-/// The way in which words ask for a task, if they do and nothing in them speaks against it.
+/// Joins the words that have a meaning in a request.
+fn without_openers<'w>(words: impl Iterator<Item = &'w str>) -> String {
+    words
+        .filter(|word| !OPENERS.contains(word))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Returns the opener of a request for a task, if `words` are one without a word against it.
 fn task_form(words: &[&str]) -> Option<&'static str> {
     let task = words
         .iter()
+        // A verb further on belongs to another part of the sentence.
         .take(8)
         .position(|word| TASK_VERBS.contains(word))?;
     let is_plain = |word: &&str| {
@@ -167,7 +178,7 @@ fn task_form(words: &[&str]) -> Option<&'static str> {
             && !TOPIC_WORDS.contains(word)
             && *word != ":"
     };
-    // "explain using …" behind another task is what is to be explained.
+    // In "review and explain using …" the second verb makes the skill a topic.
     let is_doubled = words.len() - task > 1
         && words
             .last()
@@ -177,12 +188,13 @@ fn task_form(words: &[&str]) -> Option<&'static str> {
         .flatten()
 }
 
-/// "Read this file and use …"
+/// Returns the opener of "read this file and use …".
 fn form_after_task(words: &[&str]) -> Option<&'static str> {
     let and = words
         .iter()
         .rposition(|word| matches!(*word, "and" | "then"))?;
     request_form(&words[and..]).filter(|request| request.is_empty())?;
+    // "Ask me and use …" waits for an answer; "tell me how to read and use …" asks for a text.
     let is_direct = |word: &&str| {
         !matches!(
             *word,
@@ -204,8 +216,9 @@ fn form_after_task(words: &[&str]) -> Option<&'static str> {
         .flatten()
 }
 
-/// Whether what follows a leading "using X" is a task.
+/// Returns true if the words after a leading "using X" are a task.
 pub(super) fn is_task(words: &[String]) -> bool {
+    // Without a comma the words belong to the name: "using X tests".
     if words.first().is_none_or(|word| word != ",") {
         return false;
     }
@@ -215,18 +228,19 @@ pub(super) fn is_task(words: &[String]) -> bool {
     first.is_some_and(|word| TASK_VERBS.contains(&word.as_str()))
 }
 
-/// Whether nothing stands before a verb that says anything.
+/// Returns true if only words without meaning precede a verb.
 pub(super) fn is_request_start(words: &[String]) -> bool {
     strip_list_marker(words)
         .iter()
         .all(|word| OPENERS.contains(&word.as_str()))
 }
 
-/// The number or the dash of a list item is no word.
+/// Removes the number or bullet of a list item.
 fn strip_list_marker(words: &[String]) -> &[String] {
     match words {
         [first, rest @ ..] if matches!(first.as_str(), "-" | "*" | "•" | "+") => rest,
         [number, dot, rest @ ..]
+            // `2.` and `2)`; the tokenizer separates number and mark.
             if matches!(dot.as_str(), "." | ")") && number.bytes().all(|b| b.is_ascii_digit()) =>
         {
             rest
@@ -235,15 +249,16 @@ fn strip_list_marker(words: &[String]) -> &[String] {
     }
 }
 
-/// Names what is wrong with words that are no request.
-fn classify_reason(words: &[&str], is_question: bool) -> SuggestionReason {
+/// Returns why words are not a request.
+fn classify_reason(words: &[&str], sentence: Sentence) -> SuggestionReason {
     let has = |list: &[&str]| words.iter().any(|word| list.contains(word));
+    // "instead of X" negates although neither word does by itself.
     let is_instead = words
         .windows(2)
         .any(|pair| matches!(pair, ["instead", "of"] | ["rather", "than"]));
     if is_instead || words.iter().any(|word| is_negation(word)) {
         SuggestionReason::Negated
-    } else if is_question
+    } else if sentence == Sentence::Question
         || has(&["how", "why", "what", "explain", "describe", "whether"])
         || words
             .first()
@@ -257,12 +272,15 @@ fn classify_reason(words: &[&str], is_question: bool) -> SuggestionReason {
     }
 }
 
-/// Looks at what follows the name and the word "skill".
-pub(super) fn check_after_name(words: &[String], is_skill: bool) -> Option<SuggestionReason> {
-    let allowed: &[&str] = if is_skill {
-        CONTINUATIONS
-    } else {
-        NAME_CONTINUATIONS
+/// Checks the words after the name and the word "skill".
+pub(super) fn check_after_name(
+    words: &[String],
+    skill_word: SkillWord,
+) -> Option<SuggestionReason> {
+    // After a name alone fewer words are allowed, since "use X in Y" may talk about an ordinary X.
+    let allowed = match skill_word {
+        SkillWord::Present => CONTINUATIONS,
+        SkillWord::Absent => NAME_CONTINUATIONS,
     };
     match words.first() {
         Some(word) if LATER_RETRACTIONS.contains(&word.as_str()) => {
@@ -274,9 +292,9 @@ pub(super) fn check_after_name(words: &[String], is_skill: bool) -> Option<Sugge
     }
 }
 
-/// Looks behind a comma: what tells more of the name asks for nothing.
+/// Checks the words after a comma: an explanation of the name is not a request.
 pub(super) fn check_explanation(words: &[String]) -> Option<SuggestionReason> {
-    // "use X, a library for …" tells what X is.
+    // "use X, a library for …" says that X is not a skill.
     let explains = |word: &String| {
         matches!(
             word.as_str(),
@@ -290,16 +308,16 @@ pub(super) fn check_explanation(words: &[String]) -> Option<SuggestionReason> {
     }
 }
 
-/// Looks for words further on that take a request back.
+/// Checks for later words that retract the request.
 pub(super) fn check_after(words: &[String]) -> Option<SuggestionReason> {
     for (at, word) in words.iter().enumerate() {
-        // "if possible", "if you can" are only polite.
+        // "if possible" and "if you can" are polite, not conditions.
         let is_polite = word == "if"
             && words.get(at + 1).is_some_and(|word| {
                 matches!(word.as_str(), "possible" | "you" | "needed" | "necessary")
             });
-        let denies = matches!(word.as_str(), "not" | "never" | "no") || word.ends_with("n't");
-        if denies && retracts_request(&words[at + 1..]) {
+        let is_denial = matches!(word.as_str(), "not" | "never" | "no") || word.ends_with("n't");
+        if is_denial && retracts_request(&words[at + 1..]) {
             return Some(SuggestionReason::Negated);
         } else if (DEFERRALS.contains(&word.as_str()) || RETRACTIONS.contains(&word.as_str()))
             && !is_polite
@@ -324,7 +342,8 @@ pub(super) fn check_after(words: &[String]) -> Option<SuggestionReason> {
     None
 }
 
-/// Whether a negation behind the name denies the request itself, and nothing that comes after it.
+/// Returns true if a negation after the name denies the request itself, not something in the rest
+/// of the sentence.
 fn retracts_request(words: &[String]) -> bool {
     const RETRACTION_WORDS: [&str; 16] = [
         "use", "it", "that", "one", "this", "now", "do", "so", "any", "more", "at", "all", "wait",

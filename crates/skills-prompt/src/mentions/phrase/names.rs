@@ -1,4 +1,4 @@
-//! Names of skills inside of phrases: several in a row, with articles and adjectives.
+//! Names of skills inside phrases: lists of names, with articles and adjectives.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::{PhraseMatcher, normalize_name};
 use crate::mentions::Resolution;
 
 impl<'a> PhraseMatcher<'a, '_> {
-    /// Divides "X, Y and Z".
+    /// Splits "X, Y and Z" into its parts.
     pub(super) fn split_names(&self, phrase: Range<usize>) -> Vec<Range<usize>> {
         let mut parts = Vec::new();
         let mut start = phrase.start;
@@ -23,7 +23,7 @@ impl<'a> PhraseMatcher<'a, '_> {
         parts
     }
 
-    /// The name that a part is, behind at most one adjective.
+    /// Returns the name that a part consists of, after articles and at most one adjective.
     pub(super) fn exact_name(&self, part: &Range<usize>) -> Option<Range<usize>> {
         let is_name = |name: &Range<usize>| {
             !name.is_empty() && self.resolve_name(self.text_of(name)).is_some()
@@ -33,19 +33,19 @@ impl<'a> PhraseMatcher<'a, '_> {
             .take_while(|at| vocabulary::is_article(self.token_text(*at)))
             .count();
         let part = &(part.start + articles..part.end);
-        let adjective = self
+        let has_adjective = self
             .tokens
             .get(part.start)
             .is_some_and(|token| vocabulary::is_adjective(&self.text[token.start..token.end]));
-        let bare = part.start + 1..part.end;
+        let without_adjective = part.start + 1..part.end;
         if is_name(part) {
             Some(part.clone())
         } else {
-            Some(bare).filter(|bare| adjective && is_name(bare))
+            Some(without_adjective).filter(|name| has_adjective && is_name(name))
         }
     }
 
-    /// The name with which a part ends.
+    /// Returns the longest name at the end of a part.
     pub(super) fn trailing_name(&self, part: &Range<usize>) -> Option<Range<usize>> {
         let starts = (part.start + 1..part.end).filter(|start| {
             self.tokens[*start - 1].end < self.tokens[*start].start
@@ -56,7 +56,7 @@ impl<'a> PhraseMatcher<'a, '_> {
             .find(|name| self.resolve_name(self.text_of(name)).is_some())
     }
 
-    /// Whether a script that does not divide words ends before a token.
+    /// Returns true if the token before is Chinese or punctuation, after which a word can begin.
     fn is_script_boundary(&self, at: usize) -> bool {
         matches!(
             self.token_kind(at - 1),
@@ -64,6 +64,7 @@ impl<'a> PhraseMatcher<'a, '_> {
         )
     }
 
+    /// Returns the byte range of tokens.
     pub(super) fn byte_span(&self, tokens: &Range<usize>) -> Range<usize> {
         match self.tokens.get(tokens.clone()) {
             Some([first, .., last]) => first.start..last.end,
@@ -72,21 +73,24 @@ impl<'a> PhraseMatcher<'a, '_> {
         }
     }
 
-    /// What a name comes to that is exactly one's, as people say it.
+    /// Resolves a name that equals, after normalization, that of a skill; `None` if there is none.
     pub(super) fn resolve_name(&self, name: &str) -> Option<Resolution<'a>> {
+        // Full-width characters have three bytes for one of the normalized name.
         if name.is_empty() || name.len() > 3 * self.index.max_spoken_bytes() {
             return None;
         }
-        let said = normalize_name(name);
-        match self.index.by_spoken_name(&said) {
+        let normalized = normalize_name(name);
+        match self.index.by_spoken_name(&normalized) {
             [] => self
                 .index
-                .inactive_with_spoken_name(&said)
+                .inactive_with_spoken_name(&normalized)
                 .map(Resolution::Inactive),
             [number] => {
-                let alike = self.index.with_skeleton(name);
-                Some(if alike.len() > 1 {
-                    self.resolve_ambiguous(alike)
+                // A user cannot see which of two confusable skills the name selects; an attacker
+                // could have added one of them.
+                let confusable = self.index.with_skeleton(name);
+                Some(if confusable.len() > 1 {
+                    self.resolve_ambiguous(confusable)
                 } else {
                     self.index.resolution(*number)
                 })

@@ -1,15 +1,15 @@
-//! What stands in quotation marks or brackets.
+//! Quotations and brackets in a paragraph.
 
 use std::ops::Range;
 
 use super::tokens::{TextToken, TokenKind};
 
-/// The quotations of a paragraph: for each token the marks around it.
+/// The quotations of a paragraph: for each token the positions of the marks around it.
 pub(super) struct Quotes {
     enclosing: Vec<Option<(usize, usize)>>,
 }
 
-/// Marks that open a quotation, and those that close it.
+/// Opening marks with their closing marks.
 const QUOTE_PAIRS: [(char, char); 13] = [
     ('“', '”'),
     ('„', '“'),
@@ -27,8 +27,10 @@ const QUOTE_PAIRS: [(char, char); 13] = [
 ];
 
 impl Quotes {
+    /// Finds the quotations of a paragraph. An unclosed mark quotes the rest of it, since a missed
+    /// quotation would select a skill that the user did not ask for.
     pub(super) fn find(text: &str, tokens: &[TextToken]) -> Self {
-        let mut around = vec![None; tokens.len()];
+        let mut enclosing = vec![None; tokens.len()];
         let mut at = 0;
         while at < tokens.len() {
             let close = match tokens[at].kind {
@@ -39,18 +41,18 @@ impl Quotes {
                 at += 1;
                 continue;
             };
-            around[at + 1..close].fill(Some((at, close)));
-            // A mark that is doubled opens with its last one.
+            enclosing[at + 1..close].fill(Some((at, close)));
+            // An unclosed quotation reaches to the end, where no closing mark has to be skipped.
             at = if close == tokens.len() {
                 close
             } else {
                 close + 1
             };
         }
-        Self { enclosing: around }
+        Self { enclosing }
     }
 
-    /// Whether a token stands in a quotation that holds more than `only`.
+    /// Returns true if a token is inside a quotation that contains more than `only`.
     pub(super) fn encloses_more_than(&self, at: usize, only: &Range<usize>) -> bool {
         self.enclosing
             .get(at)
@@ -60,7 +62,8 @@ impl Quotes {
     }
 }
 
-/// Finds what closes a mark; the end of the paragraph when nothing does.
+/// Returns the position of the closing mark, or the end of the paragraph; `None` if `mark` opens no
+/// quotation.
 fn find_closing(text: &str, tokens: &[TextToken], at: usize, mark: char) -> Option<usize> {
     let is_mark = |index: usize, c: char| tokens[index].kind == TokenKind::Punctuation(c);
     let find = |c: char| {
@@ -71,25 +74,28 @@ fn find_closing(text: &str, tokens: &[TextToken], at: usize, mark: char) -> Opti
     match mark {
         '"' | '＂' => Some(find(mark)),
         '`' => {
-            // A run of backticks closes with a run.
+            // A run of backticks delimits code with backticks in it, which is rare in prose.
             let is_run = at + 1 < tokens.len()
                 && is_mark(at + 1, '`')
                 && tokens[at].end == tokens[at + 1].start;
             if is_run { None } else { Some(find('`')) }
         }
         '\'' => {
-            let begins = text[..tokens[at].start]
+            // Otherwise it is an apostrophe.
+            let is_opening = text[..tokens[at].start]
                 .chars()
                 .next_back()
                 .is_none_or(|c| c.is_whitespace() || matches!(c, '(' | ':'));
-            let ends = |index: &usize| {
+            let is_closing = |index: &usize| {
                 is_mark(*index, '\'')
                     && text[tokens[*index].end..]
                         .chars()
                         .next()
                         .is_none_or(|c| !c.is_alphanumeric())
             };
-            begins.then(|| (at + 1..tokens.len()).find(ends)).flatten()
+            is_opening
+                .then(|| (at + 1..tokens.len()).find(is_closing))
+                .flatten()
         }
         mark => QUOTE_PAIRS
             .iter()

@@ -1,8 +1,9 @@
-//! The words of a text, without its code and its quotations.
+//! Splits a text into paragraphs and tokens, without code and quotations.
 
 use std::ops::Range;
 
-/// A word, a character of a script that does not divide words, or a mark.
+/// A word, a character of a script that does not separate words, or a punctuation mark, with its
+/// byte range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TextToken {
     pub(super) start: usize,
@@ -14,19 +15,21 @@ pub(super) struct TextToken {
 pub(super) enum TokenKind {
     /// Letters and digits, with hyphens, underscores and apostrophes between them.
     Word,
-    /// A character of Chinese or Japanese.
+    /// A Chinese or Japanese character.
     Cjk(char),
-    /// Anything else that is no space; a line end inside a paragraph too.
+    /// Any other character except white space; also a line end inside a paragraph.
     Punctuation(char),
 }
 
-/// The paragraphs of a text, each as its lines without their ends. Fenced and indented code,
-/// quotations, tables and comments are left out, and end a paragraph as an empty line does.
+/// Returns the paragraphs of a text, each as the byte ranges of its lines.
+///
+/// Code blocks, quotations, tables and comments are skipped: they are pasted text, in which a
+/// phrase is not a request of the user. They end a paragraph like an empty line.
 pub(super) fn paragraphs(text: &str) -> Vec<Vec<Range<usize>>> {
     let mut paragraphs = vec![Vec::new()];
     let mut fence: Option<&str> = None;
     let mut next = 0;
-    // A quotation goes on until an empty line.
+    // A quotation continues without `>` up to an empty line (CommonMark's lazy continuation).
     let mut is_quoted = false;
     while next < text.len() {
         let start = next;
@@ -34,9 +37,9 @@ pub(super) fn paragraphs(text: &str) -> Vec<Vec<Range<usize>>> {
         next = start + length + 1;
         let line = &text[start..start + length];
         let mark = code_fence_marker(line);
-        let is_speech = match (fence, mark) {
+        let is_request_text = match (fence, mark) {
             (Some(open), Some(mark)) => {
-                // Only a bare mark, at least as long, closes.
+                // Only a bare delimiter that is at least as long closes the block.
                 let closes = mark.starts_with(open)
                     && line
                         .trim()
@@ -57,7 +60,7 @@ pub(super) fn paragraphs(text: &str) -> Vec<Vec<Range<usize>>> {
             }
         };
         match paragraphs.last_mut() {
-            Some(lines) if is_speech => lines.push(start..start + length),
+            Some(lines) if is_request_text => lines.push(start..start + length),
             Some(lines) if lines.is_empty() => {}
             _ => paragraphs.push(Vec::new()),
         }
@@ -66,7 +69,7 @@ pub(super) fn paragraphs(text: &str) -> Vec<Vec<Range<usize>>> {
     paragraphs
 }
 
-/// The marks that open or close a fence, behind the mark of a list item too.
+/// Returns the delimiter of a code block at the start of a line, also inside a list item.
 fn code_fence_marker(line: &str) -> Option<&str> {
     let line = line
         .trim_start()
@@ -77,18 +80,19 @@ fn code_fence_marker(line: &str) -> Option<&str> {
     (length >= 3).then(|| &line[..length])
 }
 
+/// Returns false for indented code, tables, comments and typical lines of code.
 fn is_prose(line: &str) -> bool {
     let trimmed = line.trim_start();
     let is_indented = line.starts_with("    ") || line.starts_with('\t');
-    let is_other = [
+    let has_code_prefix = [
         "//", "/*", "<!--", "<pre", "<code", ">", "＞", "|", "$ ", "import ", "def ", "@@",
     ]
     .iter()
     .any(|start| trimmed.starts_with(start));
-    !trimmed.is_empty() && !is_indented && !is_other
+    !trimmed.is_empty() && !is_indented && !has_code_prefix
 }
 
-/// Takes the lines of a paragraph apart, with a mark for the end of each.
+/// Splits the lines of a paragraph into tokens, with a line end after each line.
 pub(super) fn tokenize(text: &str, lines: &[Range<usize>]) -> Vec<TextToken> {
     let mut tokens = Vec::with_capacity(lines.iter().map(|line| line.len() / 4 + 1).sum());
     for line in lines {
@@ -116,6 +120,8 @@ fn tokenize_line(line: &str, offset: usize, tokens: &mut Vec<TextToken>) {
             at += 1;
             continue;
         }
+        // In UTF-8 the first byte of all these characters is at least 0xE3, which rules out most
+        // text.
         if b >= 0xE3
             && let Some(c) = line[at..].chars().next()
             && let Some(kind) = cjk_kind(c)
@@ -124,7 +130,7 @@ fn tokenize_line(line: &str, offset: usize, tokens: &mut Vec<TextToken>) {
             at += c.len_utf8();
             continue;
         }
-        // An apostrophe or hyphen at the end is a mark of its own.
+        // An apostrophe or hyphen at the end is punctuation.
         let length = trimmed_length(&line[at..at + word_length(&line[at..])]);
         if length > 0 {
             push(at, at + length, TokenKind::Word);
@@ -141,7 +147,7 @@ fn tokenize_line(line: &str, offset: usize, tokens: &mut Vec<TextToken>) {
     }
 }
 
-/// The length of a word without marks behind it; 0 when it begins with one.
+/// Returns the length of a word without trailing marks; 0 if it begins with a mark.
 fn trimmed_length(word: &str) -> usize {
     match word.as_bytes() {
         [b'\'' | b'-', ..] => 0,
@@ -157,7 +163,7 @@ fn trimmed_length(word: &str) -> usize {
     }
 }
 
-/// Characters and marks of Chinese and Japanese.
+/// Returns the kind of a Chinese or Japanese character or punctuation mark.
 fn cjk_kind(c: char) -> Option<TokenKind> {
     match c {
         _ if is_cjk_char(c) => Some(TokenKind::Cjk(c)),
@@ -168,7 +174,7 @@ fn cjk_kind(c: char) -> Option<TokenKind> {
     }
 }
 
-/// Which ASCII characters may belong to a word; a table is quicker than asking.
+/// ASCII characters that can be part of a word. A table, because every byte of a message is tested.
 pub(super) const ASCII_WORD_CHARACTERS: [bool; 256] = {
     let mut table = [false; 256];
     let mut b = 0_u8;
@@ -179,7 +185,7 @@ pub(super) const ASCII_WORD_CHARACTERS: [bool; 256] = {
     table
 };
 
-/// How many bytes at the start of a text may belong to one word.
+/// Returns the number of bytes at the start of a text that can be part of one word.
 fn word_length(text: &str) -> usize {
     let ascii = text
         .bytes()
@@ -200,16 +206,25 @@ fn is_word_char(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '\'');
     }
-    // What nobody sees does not divide a word: it may have been put there to change one.
+    // An invisible character does not end a word. It may have been inserted so that a name looks
+    // like another one, which must stay visible to the comparison of skeletons.
     let joins = matches!(c, '\u{2019}' | '\u{2010}' | '\u{2011}')
         || unicode_normalization::char::is_combining_mark(c);
     !is_cjk_char(c)
         && (joins || c.is_alphanumeric() || skills_manifest::is_invisible(c) && !c.is_whitespace())
 }
 
-/// The most frequent ones first.
+/// Returns true for Chinese characters and Japanese kana, the most frequent ones first.
 fn is_cjk_char(c: char) -> bool {
-    matches!(c, '\u{4E00}'..='\u{9FFF}' | '\u{3040}'..='\u{30FF}' | '\u{3005}'..='\u{3007}' | '\u{3400}'..='\u{4DBF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{323AF}')
+    matches!(
+        c,
+        '\u{4E00}'..='\u{9FFF}'
+            | '\u{3040}'..='\u{30FF}'
+            | '\u{3005}'..='\u{3007}'
+            | '\u{3400}'..='\u{4DBF}'
+            | '\u{F900}'..='\u{FAFF}'
+            | '\u{20000}'..='\u{323AF}'
+    )
 }
 
 #[cfg(test)]
@@ -228,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn words_characters_and_marks() {
+    fn words_characters_and_punctuation_are_tokens() {
         check(
             "Don't use pdf-tools, it's 'x'.",
             &["Don't", "use", "pdf-tools", ",", "it's", "'", "x", "'", "."],
@@ -245,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn code_and_quotations_are_left_out() {
+    fn code_and_quotations_are_skipped() {
         check(
             "a\n```sh\nuse b\n~~~\n```\nc\n> d\ne\n\nf",
             &["a", "c", "f"],

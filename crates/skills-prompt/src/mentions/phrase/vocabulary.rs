@@ -1,17 +1,17 @@
-//! The words by which people call for a skill.
+//! The words of requests in both languages: verbs, fillers, separators and the word "skill".
 
 use super::tokens::{ASCII_WORD_CHARACTERS, TextToken, TokenKind};
 
-/// What a verb can do.
+/// The kind of a verb or preposition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verb {
-    /// It asks for something to be done: "use".
+    /// Requests something: "use".
     Imperative,
-    /// It says how something is to be done, and so needs the word "skill": "with".
+    /// Modifies a task, and needs the word "skill": "with".
     Preposition,
 }
 
-/// Chinese verbs; of two that begin alike the longer stands first.
+/// Chinese verbs. A verb precedes those that it begins with.
 const CHINESE_VERBS: [(&str, Verb); 33] = [
     ("使用", Verb::Imperative),
     ("启用", Verb::Imperative),
@@ -47,13 +47,13 @@ const CHINESE_VERBS: [(&str, Verb); 33] = [
     ("以", Verb::Preposition),
     ("按", Verb::Imperative),
 ];
-/// Characters before 用 with which it is another word: 禁用, 常用, 费用.
+/// Characters before 用 that form another word with it: 禁用, 常用, 费用.
 const BEFORE_YONG: &str =
     "禁停弃棄慎滥濫误誤少复複引常有没沒可专專信费費作公通适適实實占借套引沿雇聘备備享饮飲";
-/// Characters behind 用 with which it is another word: 用户, 用于.
+/// Characters after 用 that form another word with it: 用户, 用于.
 const AFTER_YONG: &str = "户戶于於到过過例途法量完处處意心功力料品具餐";
 
-/// Words between a verb and a name that say nothing.
+/// Words without meaning between a verb and a name.
 const FILLERS: [&str; 21] = [
     "the",
     "my",
@@ -107,7 +107,7 @@ const CHINESE_FILLERS: [&str; 28] = [
     "的",
     "下",
 ];
-/// Adjectives that may stand before a name.
+/// Adjectives that can precede a name.
 const ADJECTIVES: [&str; 14] = [
     "new",
     "excellent",
@@ -124,10 +124,10 @@ const ADJECTIVES: [&str; 14] = [
     "bundled",
     "amazing",
 ];
-/// Words between a name and 技能.
+/// Words that can occur between a name and 技能.
 const CHINESE_TRAILERS: [&str; 8] = ["这个", "這個", "那个", "那個", "这项", "這項", "该", "的"];
 
-/// Says which verb stands at a token, and which token comes behind it.
+/// Returns the verb at a token, and the position after it.
 pub(super) fn match_verb(text: &str, tokens: &[TextToken], at: usize) -> Option<(Verb, usize)> {
     let token = tokens.get(at)?;
     match token.kind {
@@ -136,6 +136,7 @@ pub(super) fn match_verb(text: &str, tokens: &[TextToken], at: usize) -> Option<
             let verb = if word.is_ascii() {
                 english_verb(word)
             } else {
+                // An invisible character inside of a verb must not hide the phrase from the rules.
                 english_verb(&lowercase_plain(word))
             };
             Some((verb?, at + 1))
@@ -156,28 +157,30 @@ pub(super) fn match_verb(text: &str, tokens: &[TextToken], at: usize) -> Option<
     }
 }
 
-/// Whether a verb is one here, and no part of another word.
+/// Returns true if a verb is not a part of another word.
 fn is_whole_verb(text: &str, start: usize, verb: &str) -> bool {
     let before = text[..start].chars().next_back();
-    let behind = text[start + verb.len()..].chars().next();
-    let is = |c: Option<char>, list: &str| c.is_some_and(|c| list.contains(c));
+    let after = text[start + verb.len()..].chars().next();
+    let is_any_of = |c: Option<char>, list: &str| c.is_some_and(|c| list.contains(c));
     match verb {
         "用" => {
-            !is(before, BEFORE_YONG)
-                && !is(behind, AFTER_YONG)
+            !is_any_of(before, BEFORE_YONG)
+                && !is_any_of(after, AFTER_YONG)
                 && !text[start..].starts_with("用了")
                 && !text[start..].starts_with("用来")
         }
-        "按" => !is(behind, "钮鈕键鍵下"),
-        "以" => !is(behind, "及后前便免为為上下外内来") && !is(before, "可所难足"),
-        "通过" => !is(behind, "了测"),
-        "应用" | "應用" => !is(behind, "程里的商"),
-        "启用" | "啟用" | "使用" | "运行" | "加载" => !is(behind, "者了过"),
+        "按" => !is_any_of(after, "钮鈕键鍵下"),
+        "以" => !is_any_of(after, "及后前便免为為上下外内来") && !is_any_of(before, "可所难足"),
+        // 通过了 and 通过测试 mean "passed".
+        "通过" => !is_any_of(after, "了测"),
+        // 应用程序 is an application, not the verb.
+        "应用" | "應用" => !is_any_of(after, "程里的商"),
+        "启用" | "啟用" | "使用" | "运行" | "加载" => !is_any_of(after, "者了过"),
         _ => true,
     }
 }
 
-/// A word in lower case, without what nobody sees, with plain apostrophes and hyphens.
+/// Returns a word in lowercase, without invisible characters, with ASCII apostrophes and hyphens.
 pub(super) fn lowercase_plain(word: &str) -> String {
     if word.is_ascii() {
         return word.to_ascii_lowercase();
@@ -193,21 +196,21 @@ pub(super) fn lowercase_plain(word: &str) -> String {
     plain.flat_map(char::to_lowercase).collect()
 }
 
-/// Whether a word says nothing.
+/// Returns true for articles and possessives.
 pub(super) fn is_article(word: &str) -> bool {
     ["the", "a", "an", "my", "our", "your", "both"]
         .iter()
         .any(|article| word.eq_ignore_ascii_case(article))
 }
 
-/// Whether a word may stand before a name without being a part of it.
+/// Returns true if a word can precede a name without being a part of it.
 pub(super) fn is_adjective(word: &str) -> bool {
     ADJECTIVES
         .iter()
         .any(|adjective| word.eq_ignore_ascii_case(adjective))
 }
 
-/// Whether a Chinese character negates or begins another phrase.
+/// Returns true if a Chinese character negates, or begins another phrase.
 pub(super) fn breaks_phrase(c: char) -> bool {
     matches!(
         c,
@@ -215,9 +218,12 @@ pub(super) fn breaks_phrase(c: char) -> bool {
     )
 }
 
-/// Whether a line may call for a skill at all: a quick look that is never wrong about a no.
+/// Returns false if a line contains no request for a skill.
+///
+/// This check is fast and has no false negatives; most lines of a message end here.
 pub(super) fn may_contain_verb(line: &str) -> bool {
     line.trim_start().starts_with(['/', '@'])
+        // "skill" in any case of its first letter.
         || contains_bytes(line, b"kill")
         || contains_bytes(line, b"KILL")
         || has_verb(line)
@@ -227,8 +233,7 @@ fn contains_bytes(line: &str, part: &[u8]) -> bool {
     memchr::memmem::find(line.as_bytes(), part).is_some()
 }
 
-/// Whether a verb stands in a line that calls for something by itself; "with" only does with the
-/// word "skill".
+/// Returns true if a line may contain a verb that needs no word "skill".
 fn has_verb(line: &str) -> bool {
     let bytes = line.as_bytes();
     let mut at = 0;
@@ -239,6 +244,7 @@ fn has_verb(line: &str) -> bool {
             .unwrap_or(bytes.len() - at);
         if length == 0 {
             if bytes[at] >= 0x80 {
+                // From here on words are not separated by spaces; search for characters instead.
                 return line[at..]
                     .chars()
                     .any(|c| may_begin_chinese_verb(c) || c == '技')
@@ -251,6 +257,7 @@ fn has_verb(line: &str) -> bool {
         let is_edged = [bytes[at], bytes[at + length - 1]]
             .iter()
             .any(|b| matches!(b, b'\'' | b'-' | b'_'));
+        // Emphasis such as `_use_` is a part of the word here, unlike in the tokenizer.
         if may_be_verb(word) || is_edged && has_trailing_mark(word) {
             return true;
         }
@@ -259,25 +266,25 @@ fn has_verb(line: &str) -> bool {
     false
 }
 
-/// The rest of a line behind its first character that is not ASCII.
+/// Checks the rest of a line from its first character that is not ASCII.
 fn has_verb_after(line: &str, at: usize) -> bool {
     line[at..]
         .split(|c: char| !c.is_ascii_alphabetic())
         .any(may_be_verb)
 }
 
-/// "with" is everywhere, and calls for something only together with the word "skill".
+/// Returns true for a verb except for "with", which is frequent and needs the word "skill".
 fn may_be_verb(word: &str) -> bool {
     english_verb(word).is_some() && !word.eq_ignore_ascii_case("with")
 }
 
-/// A word with marks at its end is shorter than it looks.
+/// Returns true if a word is a verb without the marks around it.
 fn has_trailing_mark(word: &str) -> bool {
     let trimmed = word.trim_matches(['\'', '-', '_']);
     trimmed.len() < word.len() && may_be_verb(trimmed)
 }
 
-/// What Chinese verbs begin with; nearly no other character has to be looked at twice.
+/// Returns true for the first characters of Chinese verbs, which rules out nearly all others.
 fn may_begin_chinese_verb(c: char) -> bool {
     matches!(
         c,
@@ -310,8 +317,8 @@ fn may_begin_chinese_verb(c: char) -> bool {
     )
 }
 
-/// The letters that verbs of each length begin with, a bit each; nearly no other word has to be
-/// looked at twice.
+/// The first letters of the English verbs of each length, one bit per letter. Two operations rule
+/// out nearly all words of a text.
 const VERB_INITIALS: [u32; 10] = {
     let letters: [&[u8]; 10] = [
         b"", b"", b"", b"urtva", b"lcw", b"uas", b"ile", b"eut", b"a", b"",
@@ -345,6 +352,7 @@ fn english_verb(word: &str) -> Option<Verb> {
 }
 
 fn lookup_verb(word: &str) -> Option<Verb> {
+    // On the stack, as this runs for many words of a message; no verb is longer.
     let mut lower = [0; 9];
     let lower = lower.get_mut(..word.len())?;
     lower.copy_from_slice(word.as_bytes());
@@ -358,14 +366,14 @@ fn lookup_verb(word: &str) -> Option<Verb> {
     }
 }
 
-/// A step over words that say nothing.
+/// Words without meaning that are skipped.
 pub(super) struct Filler {
     pub(super) tokens: usize,
-    /// It was the word "skill".
+    /// Whether they were the word "skill".
     pub(super) is_skill: bool,
 }
 
-/// Says how far the words reach that say nothing.
+/// Returns the words without meaning at a position.
 pub(super) fn match_filler(text: &str, tokens: &[TextToken], at: usize) -> Option<Filler> {
     let token = tokens.get(at)?;
     let plain = |tokens| {
@@ -408,16 +416,16 @@ pub(super) fn match_filler(text: &str, tokens: &[TextToken], at: usize) -> Optio
     }
 }
 
-/// Whether the word "skill" stands at a token.
+/// Returns true if a token is the word "skill", or the first character of 技能.
 pub(super) fn is_skill_word(text: &str, tokens: &[TextToken], at: usize) -> bool {
     let Some(token) = tokens.get(at) else {
         return false;
     };
     match token.kind {
         TokenKind::Word => {
-            let begins =
+            let may_match =
                 matches!(text.as_bytes()[token.start], b's' | b'S') && token.end - token.start <= 7;
-            let is_word = begins
+            let is_word = may_match
                 && ["skill", "skills", "skill's"]
                     .iter()
                     .any(|word| text[token.start..token.end].eq_ignore_ascii_case(word));
@@ -430,12 +438,12 @@ pub(super) fn is_skill_word(text: &str, tokens: &[TextToken], at: usize) -> bool
     }
 }
 
-/// Whether the word at a token is "skills", which people have as well.
+/// Returns true for "skills", which can also mean abilities.
 pub(super) fn is_plural_skill_word(text: &str, token: &TextToken) -> bool {
     text[token.start..token.end].eq_ignore_ascii_case("skills")
 }
 
-/// Marks that people put around a name.
+/// Returns true for marks that can enclose a name.
 pub(super) fn is_wrapper(mark: char) -> bool {
     matches!(
         mark,
@@ -458,7 +466,7 @@ pub(super) fn is_wrapper(mark: char) -> bool {
     )
 }
 
-/// Whether a token divides one name from the next.
+/// Returns true if a token separates two names.
 pub(super) fn is_name_separator(text: &str, token: &TextToken) -> bool {
     let part = &text[token.start..token.end];
     match token.kind {
@@ -470,7 +478,7 @@ pub(super) fn is_name_separator(text: &str, token: &TextToken) -> bool {
     }
 }
 
-/// How many tokens at the end of a phrase lead to the word "skill" and are no part of the name.
+/// Returns the number of tokens at the end of a phrase that are not part of the name.
 pub(super) fn trailing_fillers(text: &str, tokens: &[TextToken]) -> usize {
     let Some(last) = tokens.last() else { return 0 };
     if let TokenKind::Punctuation(_) = last.kind {
@@ -483,7 +491,8 @@ pub(super) fn trailing_fillers(text: &str, tokens: &[TextToken]) -> usize {
     trailer.map_or(0, |trailer| trailer.chars().count())
 }
 
-/// Words before "skill" that are no attempt at a name: "the right skill".
+/// Returns true for words before "skill" that describe a skill instead of naming it: "the right
+/// skill".
 pub(super) fn is_vague(word: &str) -> bool {
     const VAGUE_WORDS: [&str; 38] = [
         "right",

@@ -1,6 +1,6 @@
-//! The words by which people ask in English, and those by which they do not.
+//! Word lists for requests in English.
 
-/// Words before a verb that change nothing.
+/// Words before a verb that do not change the meaning.
 pub(super) const OPENERS: &[&str] = &[
     "please",
     "kindly",
@@ -40,7 +40,7 @@ pub(super) const OPENERS: &[&str] = &[
     ")",
 ];
 
-/// What may stand before a verb beside these.
+/// Openers of a request, which can precede a verb. An imperative has none.
 pub(super) const REQUESTS: &[&str] = &[
     "",
     "let us",
@@ -84,7 +84,7 @@ pub(super) const REQUESTS: &[&str] = &[
     "would you mind",
 ];
 
-/// Those of them that a question mark may follow.
+/// Openers of a request that ends with a question mark.
 pub(super) const POLITE_OPENERS: &[&str] = &[
     "can you",
     "could you",
@@ -95,7 +95,7 @@ pub(super) const POLITE_OPENERS: &[&str] = &[
     "i was wondering if you could",
 ];
 
-/// Verbs of tasks, behind which "with" and "using" say how.
+/// Verbs of tasks, which "with" and "using" can modify.
 pub(super) const TASK_VERBS: &[&str] = &[
     "summarise",
     "summarize",
@@ -212,7 +212,7 @@ pub(super) const NEGATION_WORDS: &[&str] = &[
     "wont",
 ];
 
-/// Words that put a request off or under a condition, before it or further on.
+/// Words that defer a request or make it conditional, before or after it.
 pub(super) const DEFERRALS: &[&str] = &[
     "if",
     "unless",
@@ -235,7 +235,7 @@ pub(super) const DEFERRALS: &[&str] = &[
     "sunday",
 ];
 
-/// Further words before a request that put it off or under a condition.
+/// More words that make a request conditional, before it only.
 pub(super) const CONDITIONS: &[&str] = &[
     "after",
     "before",
@@ -259,7 +259,7 @@ pub(super) const CONDITIONS: &[&str] = &[
     "time",
 ];
 
-/// Further words behind a request that take it back.
+/// More words that retract a request, after it only.
 pub(super) const RETRACTIONS: &[&str] = &[
     "midnight",
     "next",
@@ -275,6 +275,7 @@ pub(super) const RETRACTIONS: &[&str] = &[
     "quit",
 ];
 
+/// Words of reported speech, examples and quotations.
 pub(super) const REPORTING_VERBS: &[&str] = &[
     "suggested",
     "suggests",
@@ -312,31 +313,32 @@ pub(super) const REPORTING_VERBS: &[&str] = &[
     "translate",
 ];
 
+/// Words that begin a question.
 pub(super) const QUESTION_WORDS: &[&str] = &[
     "what", "how", "why", "which", "who", "where", "does", "did", "is", "are", "was", "were",
     "should", "has", "have", "may", "must", "whom", "whose", "am", "had", "shall",
 ];
 
-/// What may follow "the X skill".
+/// Words that can follow "the X skill" in a request.
 pub(super) const CONTINUATIONS: &[&str] = &[
     "to", "for", "on", "and", "with", "in", "at", "from", "about", "please", "here", "now",
     "instead", "again", "then", "so", "via", "rather", "without", "this", "that", "these", "those",
     "or", "by", "first", "twice", "today", "too", "thanks",
 ];
 
-/// What may follow a name alone.
+/// Words that can follow a name without the word "skill" in a request.
 pub(super) const NAME_CONTINUATIONS: &[&str] = &[
     "to", "for", "on", "and", "with", "about", "please", "here", "now", "instead", "again",
     "first", "then",
 ];
 
-/// Words further on that take a request back.
+/// Words directly after a name that make the phrase a statement or a condition.
 pub(super) const LATER_RETRACTIONS: &[&str] = &[
     "if", "when", "whenever", "unless", "never", "tomorrow", "later", "next", "only", "until",
     "is", "was", "are", "were", "isn't",
 ];
 
-/// Words that turn a task into talk of something.
+/// Words that make a task a topic.
 pub(super) const TOPIC_WORDS: &[&str] = &[
     "how",
     "what",
@@ -357,13 +359,13 @@ pub(super) const TOPIC_WORDS: &[&str] = &[
     "she",
 ];
 
-/// Words behind which "using" is what is spoken of.
+/// Words after which "using" is a topic and does not modify a task.
 pub(super) const PREPOSITIONS: &[&str] = &[
     "about", "of", "for", "on", "from", "in", "before", "after", "against", "than", "like", "and",
     "or",
 ];
 
-/// Nouns and verbs behind which "with" says something else.
+/// Words after which "with" has another meaning: "a problem with the X skill".
 pub(super) const PROBLEM_WORDS: &[&str] = &[
     "away",
     "written",

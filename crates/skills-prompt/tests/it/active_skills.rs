@@ -3,9 +3,9 @@ use std::path::Path;
 use skills_discovery::{ContentDigest, DigestCache, SkillFiles};
 use skills_prompt::{Activation, ActiveSkills};
 
-use crate::tree::Tree;
+use crate::skill_tree::SkillTree;
 
-fn digest(tree: &Tree, path: &str) -> ContentDigest {
+fn digest(tree: &SkillTree, path: &str) -> ContentDigest {
     SkillFiles::open_directory(&tree.path(path))
         .unwrap()
         .digest(&mut DigestCache::default())
@@ -13,8 +13,8 @@ fn digest(tree: &Tree, path: &str) -> ContentDigest {
 }
 
 #[test]
-fn a_text_is_given_once_until_it_changes() {
-    let tree = Tree::new();
+fn a_skill_is_injected_once_until_it_changes() {
+    let tree = SkillTree::new();
     tree.skill("a", "a").skill("b", "b");
     let (a, b) = (Path::new("/skills/a"), Path::new("/skills/b"));
     let mut active = ActiveSkills::default();
@@ -24,11 +24,7 @@ fn a_text_is_given_once_until_it_changes() {
         active.activate(b, digest(&tree, "b")),
         Activation::AlreadyActive
     );
-    assert_eq!(
-        active.skills(),
-        [b, a],
-        "in the order in which they were given"
-    );
+    assert_eq!(active.skills(), [b, a], "in the order of injection");
     tree.file("b/references/new.md", "more");
     assert_eq!(active.activate(b, digest(&tree, "b")), Activation::Changed);
     assert_eq!(active.skills(), [a, b]);

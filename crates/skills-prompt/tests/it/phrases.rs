@@ -1,13 +1,13 @@
-//! Skills named in words.
+//! Phrases that mention skills.
 
 use proptest::prelude::*;
 use skills_discovery::{ConfigRule, Selector};
 use skills_prompt::{Confidence, MentionIndex, MentionKind, MentionOptions, UserInput};
 
-use crate::tree::Tree;
+use crate::skill_tree::SkillTree;
 
-fn index() -> (Tree, MentionIndex) {
-    let tree = Tree::new();
+fn index() -> (SkillTree, MentionIndex) {
+    let tree = SkillTree::new();
     for name in [
         "pdf-tools",
         "code-review",
@@ -32,35 +32,35 @@ fn index() -> (Tree, MentionIndex) {
     (tree, index)
 }
 
-/// What is said of a text: `name outcome`, with the doubt behind a suggestion.
-fn told(index: &MentionIndex, text: &str) -> Vec<String> {
+/// Returns the mentions in a text as `name resolution`, or `name (reason)` for a suggestion.
+fn resolutions(index: &MentionIndex, text: &str) -> Vec<String> {
     let mentions = index.find(&[UserInput::Text(text)], &MentionOptions::default());
-    let told = mentions
+    mentions
         .all
         .iter()
         .map(|mention| match &mention.resolution {
-            skills_prompt::Resolution::Suggested(entry, doubt) => {
-                format!("{} ({})", entry.name(), doubt.as_str())
+            skills_prompt::Resolution::Suggested(entry, reason) => {
+                format!("{} ({})", entry.name(), reason.as_str())
             }
-            outcome => format!("{} {}", mention.name, outcome.code()),
-        });
-    told.collect()
+            resolution => format!("{} {}", mention.name, resolution.code()),
+        })
+        .collect()
 }
 
 fn check(cases: &[(&str, &[&str])]) {
     let (_tree, index) = index();
-    let mut wrong = Vec::new();
+    let mut failures = Vec::new();
     for (text, expected) in cases {
-        let got = told(&index, text);
+        let got = resolutions(&index, text);
         if got != *expected {
-            wrong.push(format!("{text}: {got:?}, not {expected:?}"));
+            failures.push(format!("{text}: {got:?}, not {expected:?}"));
         }
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 #[test]
-fn requests() {
+fn english_requests_select() {
     check(&[
         (
             "Use the pdf-tools skill to merge these.",
@@ -209,7 +209,7 @@ fn requests() {
 }
 
 #[test]
-fn requests_in_chinese() {
+fn chinese_requests_select() {
     check(&[
         ("用 pdf-tools 技能合并这些文件", &["pdf-tools selected"]),
         ("请使用数据分析技能处理", &["数据分析 selected"]),
@@ -247,7 +247,7 @@ fn requests_in_chinese() {
 }
 
 #[test]
-fn negation_is_no_request() {
+fn a_negation_is_not_a_request() {
     check(&[
         ("Don't use the pdf-tools skill", &["pdf-tools (negated)"]),
         (
@@ -288,7 +288,7 @@ fn negation_is_no_request() {
 }
 
 #[test]
-fn questions_and_talk_are_no_request() {
+fn questions_and_statements_are_not_requests() {
     check(&[
         (
             "How do I use the pdf-tools skill?",
@@ -389,9 +389,9 @@ fn questions_and_talk_are_no_request() {
     ]);
 }
 
-/// What a reader who tried to be misunderstood found: none of these asks for a skill now.
+/// Sentences that a reviewer wrote to be misunderstood: none of them asks for a skill now.
 #[test]
-fn what_only_sounds_like_a_request() {
+fn sentences_that_only_resemble_requests_do_not_select() {
     let (_tree, index) = index();
     let texts = [
         "Use python, not the weather skill",
@@ -457,7 +457,7 @@ fn what_only_sounds_like_a_request() {
         "Write instructions for users to install and run the weather skill",
         "If you can use the weather skill, then say yes",
         "Explain what to do with the weather skill",
-        "Review the code written with the weather skill",
+        "Review the code matched with the weather skill",
         "List everyone using the weather skill",
         "Read the docs and explain using the weather skill",
         "With the weather skill search is slow",
@@ -516,7 +516,7 @@ fn what_only_sounds_like_a_request() {
 }
 
 #[test]
-fn ordinary_words_files_and_code_are_no_request() {
+fn common_words_files_and_code_are_not_requests() {
     check(&[
         ("use the pdf I sent", &["pdf (ordinary)"]),
         ("Open the pdf", &[]),
@@ -567,7 +567,7 @@ fn ordinary_words_files_and_code_are_no_request() {
 }
 
 #[test]
-fn look_alikes_and_typos_are_suggested_and_never_used() {
+fn confusable_and_misspelled_names_are_never_selected() {
     check(&[
         ("use the \u{440}df-tools skill", &["pdf-tools (look-alike)"]),
         (
@@ -583,7 +583,7 @@ fn look_alikes_and_typos_are_suggested_and_never_used() {
 }
 
 #[test]
-fn other_outcomes() {
+fn ambiguous_inactive_and_command_mentions_are_resolved() {
     check(&[
         ("use the twin set skill", &["twin set ambiguous"]),
         ("use the gone-skill skill", &["gone-skill disabled"]),
@@ -601,8 +601,8 @@ fn other_outcomes() {
 }
 
 #[test]
-fn two_names_that_look_alike_are_both_left_alone() {
-    let tree = Tree::new();
+fn two_names_that_look_alike_are_ambiguous() {
+    let tree = SkillTree::new();
     tree.skill("repo/real", "pdf-tools")
         .skill("user/false", "\u{440}df-tools");
     let index = MentionIndex::new(tree.catalog());
@@ -614,7 +614,7 @@ fn two_names_that_look_alike_are_both_left_alone() {
         (mentions.selected.len(), mentions.all[0].resolution.code()),
         (0, "ambiguous")
     );
-    // An exact name behind a sigil is what it is.
+    // An exact name with a sigil is unambiguous.
     assert_eq!(
         index
             .find(&[UserInput::Text("$pdf-tools")], &MentionOptions::default())
@@ -625,7 +625,7 @@ fn two_names_that_look_alike_are_both_left_alone() {
 }
 
 #[test]
-fn how_sure_it_is() {
+fn confidence_depends_on_the_phrase() {
     let (_tree, index) = index();
     let confidence = |text: &str| {
         let mentions = index.find(&[UserInput::Text(text)], &MentionOptions::default());
@@ -650,22 +650,20 @@ fn how_sure_it_is() {
     let find = |options: &MentionOptions, text: &str| {
         index.find(&[UserInput::Text(text)], options).selected.len()
     };
-    let (sure, off) = (
-        MentionOptions::default().phrases(Some(Confidence::High)),
-        MentionOptions::codex(),
-    );
+    let high = MentionOptions::default().phrases(Some(Confidence::High));
+    let disabled = MentionOptions::codex();
     assert_eq!(
         (
-            find(&sure, "use pdf-tools"),
-            find(&sure, "use the pdf-tools skill"),
-            find(&off, "use the pdf-tools skill")
+            find(&high, "use pdf-tools"),
+            find(&high, "use the pdf-tools skill"),
+            find(&disabled, "use the pdf-tools skill")
         ),
         (0, 1, 0)
     );
 }
 
 #[test]
-fn a_name_behind_a_sigil_is_not_said_twice() {
+fn a_sigil_inside_a_phrase_is_one_mention() {
     let (_tree, index) = index();
     let mentions = index.find(
         &[UserInput::Text("use the $weather skill")],
@@ -679,14 +677,14 @@ fn a_name_behind_a_sigil_is_not_said_twice() {
     assert_eq!(
         (mentions.all.len(), mentions.selected.len()),
         (1, 0),
-        "what a link says is its path"
+        "the text in parentheses is a path"
     );
 }
 
-/// Every mention is a place in the text that holds the name, and a negation before the verb never
+/// Every mention has a range of the text that contains its name, and a negated sentence never
 /// selects.
 #[test]
-fn any_text() {
+fn mentions_have_ranges_and_negations_never_select() {
     let (_tree, index) = index();
     let part = "(use|the|pdf-tools|skill|,|。|用|技能|不要|「|\"|`| |\n|/|@|数据分析|\u{200B}|-|_|:|\\$|é){0,40}";
     proptest!(|(text in part)| {
@@ -694,17 +692,17 @@ fn any_text() {
             let mentions = index.find(&[UserInput::Text(&text)], &options);
             let mut end = 0;
             for mention in &mentions.all {
-                prop_assert!(mention.span.start >= end, "mentions stand one after the other: {:?}", mentions.all);
+                prop_assert!(mention.span.start >= end, "mentions overlap: {:?}", mentions.all);
                 end = mention.span.end;
-                let written = text.get(mention.span.clone());
-                prop_assert!(written.is_some_and(|written| written.contains(&mention.name)), "{:?}", mention);
+                let matched = text.get(mention.span.clone());
+                prop_assert!(matched.is_some_and(|matched| matched.contains(&mention.name)), "{:?}", mention);
             }
         }
-        // Within a sentence nothing takes a negation back but a new clause.
+        // Only a new clause can end the scope of a negation.
         let negated = format!("don't ever use {text}");
         let sentence = negated.split(['\n', '。', ',', '/']).next().unwrap().to_owned();
         let mentions = index.find(&[UserInput::Text(&sentence)], &MentionOptions::default());
-        let in_words = mentions.all.iter().filter(|mention| mention.kind == MentionKind::Phrase && mention.resolution.selected().is_some());
-        prop_assert_eq!(in_words.count(), 0, "{}", sentence);
+        let selecting_phrases = mentions.all.iter().filter(|mention| mention.kind == MentionKind::Phrase && mention.resolution.selected().is_some());
+        prop_assert_eq!(selecting_phrases.count(), 0, "{}", sentence);
     });
 }

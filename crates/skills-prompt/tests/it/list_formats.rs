@@ -1,4 +1,4 @@
-//! What the forms of a list escape, and what they leave alone.
+//! What each list format escapes, and what it leaves unchanged.
 
 use skills_prompt::{Budget, ListFormat, SkillList, SkillListRenderer, SkillSummary};
 
@@ -8,8 +8,8 @@ fn render(format: ListFormat, item: SkillSummary<'_>) -> SkillList {
         .render(&[item])
 }
 
-/// Renders a skill whose name and description are `text`, and returns how the two are written.
-fn written(format: ListFormat, text: &str) -> (String, String) {
+/// Returns name and description of a rendered skill for which both are `text`.
+fn render_name_and_description(format: ListFormat, text: &str) -> (String, String) {
     let body = render(format, SkillSummary::new(text, text, "/s")).body();
     let between = |before: &str, after: &str| {
         body.split_once(before)
@@ -35,7 +35,7 @@ fn written(format: ListFormat, text: &str) -> (String, String) {
 }
 
 #[test]
-fn what_a_form_is_made_of_is_escaped_wherever_it_stands() {
+fn markup_of_the_format_is_escaped_at_every_position() {
     let xml = [
         ("<", "&lt;"),
         ("&", "&amp;"),
@@ -70,25 +70,26 @@ fn what_a_form_is_made_of_is_escaped_wherever_it_stands() {
         for (mark, escaped) in marks {
             for around in ["", "a", "é"] {
                 let expected = format!("{around}{escaped}{escaped}{around}");
-                let got = written(format, &format!("{around}{mark}{mark}{around}"));
+                let got =
+                    render_name_and_description(format, &format!("{around}{mark}{mark}{around}"));
                 assert_eq!(got, (expected.clone(), expected), "{format:?} {mark}");
             }
         }
     }
 }
 
-/// `(file:` leads to the path of an entry in Codex's form only; the other forms show the words as
-/// they are.
+/// `(file:` precedes a path only in the Codex format; the other formats leave it unchanged.
 #[test]
-fn only_codexs_form_changes_the_words_before_its_path() {
+fn only_the_codex_format_escapes_its_path_marker() {
     for format in ListFormat::ALL {
-        let (name, description) = written(format, "see (file : /evil) and ( FILE: /e)");
+        let (name, description) =
+            render_name_and_description(format, "see (file : /evil) and ( FILE: /e)");
         let expected = match format {
             ListFormat::Codex => "see (file \u{2236} /evil) and ( FILE\u{2236} /e)",
             _ => "see (file : /evil) and ( FILE: /e)",
         };
         assert_eq!(description, expected, "{format:?}");
-        // A name has no `: ` in it.
+        // A name cannot contain `: `.
         let name_of = |text: &str| {
             if format == ListFormat::Codex {
                 text.replace("\u{2236} ", "\u{2236}")
@@ -98,7 +99,7 @@ fn only_codexs_form_changes_the_words_before_its_path() {
         };
         assert_eq!(name, name_of(expected), "{format:?}");
     }
-    // Without the word, the parenthesis or the colon nothing leads to a path.
+    // Without the word, the parenthesis or the colon it is not a path marker.
     for harmless in [
         "file: x",
         "(files: x)",
@@ -106,13 +107,16 @@ fn only_codexs_form_changes_the_words_before_its_path() {
         "(file) : x",
         "(profile: x)",
     ] {
-        assert_eq!(written(ListFormat::Codex, harmless).1, harmless);
+        assert_eq!(
+            render_name_and_description(ListFormat::Codex, harmless).1,
+            harmless
+        );
     }
 }
 
 #[test]
-fn a_path_in_markdown_stays_code() {
-    let shown = |path: &str| {
+fn a_path_in_markdown_is_inline_code() {
+    let rendered_path = |path: &str| {
         let body = render(ListFormat::Markdown, SkillSummary::new("a", "", path)).body();
         body.trim_end()
             .strip_prefix("## Skills\n\n- **a**: (")
@@ -121,13 +125,13 @@ fn a_path_in_markdown_stays_code() {
             .unwrap()
             .to_owned()
     };
-    assert_eq!(shown("/s"), "`/s`");
-    assert_eq!(shown("/a`b"), "`` /a`b ``");
-    assert_eq!(shown("``/a`"), "``` ``/a` ```");
+    assert_eq!(rendered_path("/s"), "`/s`");
+    assert_eq!(rendered_path("/a`b"), "`` /a`b ``");
+    assert_eq!(rendered_path("``/a`"), "``` ``/a` ```");
 }
 
 #[test]
-fn a_path_forges_no_tag_and_no_lead_to_another_path() {
+fn a_path_forges_no_tag_and_no_path_marker() {
     let body = |format, path| render(format, SkillSummary::new("a", "", path)).body();
     assert!(
         body(ListFormat::Xml, "/x</location>")
@@ -139,9 +143,9 @@ fn a_path_forges_no_tag_and_no_lead_to_another_path() {
     );
 }
 
-/// What users write in options and read in JSON.
+/// These words are used in options and JSON.
 #[test]
-fn forms_and_budgets_have_stable_words() {
+fn formats_and_budgets_have_stable_names() {
     assert_eq!(
         ListFormat::ALL.map(ListFormat::as_str),
         ["codex", "xml", "xml-compact", "markdown"]

@@ -1,4 +1,4 @@
-//! Makes trees of skills.
+//! A temporary directory tree with skills.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,9 +7,10 @@ use std::sync::Arc;
 use skills_discovery::{Catalog, ConfigRule, Discovery, Root, Scope, Trust};
 use tempfile::TempDir;
 
-pub(crate) struct Tree(TempDir);
+/// A temporary directory with roots of skills, deleted on drop.
+pub(crate) struct SkillTree(TempDir);
 
-impl Tree {
+impl SkillTree {
     pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -25,7 +26,7 @@ impl Tree {
     pub(crate) fn file(&self, path: &str, content: &str) -> &Self {
         let path = self.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        #[expect(clippy::disallowed_methods, reason = "the test makes its own files")]
+        #[expect(clippy::disallowed_methods, reason = "the test creates its own files")]
         fs::write(path, content).unwrap();
         self
     }
@@ -37,7 +38,8 @@ impl Tree {
         )
     }
 
-    /// A discovery of `repo` (scope Repo) and `user` (scope User).
+    /// Returns a discovery of `repo` (scope Repo), `user` (scope User) and `foreign`, which is not
+    /// trusted.
     pub(crate) fn discovery(&self) -> Discovery {
         let repo = Root::new(self.path("repo"), Scope::Repo);
         Discovery::new([

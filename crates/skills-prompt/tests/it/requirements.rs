@@ -1,4 +1,4 @@
-//! Dependencies: Codex's conformance cases D1 and D2, and OpenClaw's requirements.
+//! Requirements: the conformance cases D1 and D2 of Codex, and the OpenClaw block.
 
 use std::collections::BTreeSet;
 
@@ -8,16 +8,16 @@ use skills_prompt::{
     RequirementSession, SetupPrompt, resolve_requirements,
 };
 
-use crate::tree::Tree;
+use crate::skill_tree::SkillTree;
 
 #[derive(Default)]
-struct Here {
+struct FakeHost {
     servers: BTreeSet<&'static str>,
     variables: BTreeSet<&'static str>,
     programs: BTreeSet<&'static str>,
 }
 
-impl HostProbe for Here {
+impl HostProbe for FakeHost {
     fn has_server(&self, key: &str) -> bool {
         self.servers.contains(key)
     }
@@ -35,8 +35,8 @@ impl HostProbe for Here {
     }
 }
 
-fn needs(files: &[(&str, &str)], here: &Here) -> MissingRequirements {
-    let tree = Tree::new();
+fn collect(files: &[(&str, &str)], host: &FakeHost) -> MissingRequirements {
+    let tree = SkillTree::new();
     for (name, text) in files {
         if text.starts_with("dependencies") {
             tree.skill(&format!("repo/{name}"), name)
@@ -48,7 +48,7 @@ fn needs(files: &[(&str, &str)], here: &Here) -> MissingRequirements {
             );
         }
     }
-    MissingRequirements::collect(tree.catalog().entries(), here)
+    MissingRequirements::collect(tree.catalog().entries(), host)
 }
 
 fn tools(tools: &str) -> String {
@@ -58,16 +58,16 @@ fn tools(tools: &str) -> String {
 const DOCS: &str = "    - type: MCP\n      value: docs\n      url: https://docs.example/mcp\n";
 
 #[test]
-fn a_server_is_known_by_where_it_is() {
+fn a_server_is_identified_by_transport_and_locator() {
     let one = tools(&format!(
         "{DOCS}    - {{type: mcp, value: other, transport: streamable_http, url: 'https://docs.example/mcp'}}\n"
     ));
     let two = tools("    - {type: mcp, value: local, transport: stdio, command: local-mcp}\n");
-    let found = needs(
+    let missing = collect(
         &[("a", &one), ("b", &two), ("c", &tools(DOCS))],
-        &Here::default(),
+        &FakeHost::default(),
     );
-    let shown: Vec<String> = found
+    let shown: Vec<String> = missing
         .servers
         .iter()
         .map(|server| {
@@ -84,48 +84,48 @@ fn a_server_is_known_by_where_it_is() {
             "local mcp__stdio__local-mcp [\"b\"]",
         ]
     );
-    let here = Here {
+    let host = FakeHost {
         servers: BTreeSet::from(["mcp__streamable_http__https://docs.example/mcp"]),
-        ..Here::default()
+        ..FakeHost::default()
     };
     assert!(
-        needs(&[("a", &tools(DOCS))], &here).is_empty(),
-        "installed under whatever name"
+        collect(&[("a", &tools(DOCS))], &host).is_empty(),
+        "installed under another name"
     );
-    assert!(!needs(&[("a", &tools(DOCS))], &Here::default()).is_empty());
+    assert!(!collect(&[("a", &tools(DOCS))], &FakeHost::default()).is_empty());
 }
 
 #[test]
-fn what_is_not_said_well_enough_is_told() {
+fn invalid_requirements_are_reported() {
     let text = tools(
         "    - {type: mcp, value: nowhere}\n    - {type: mcp, value: odd, transport: pigeon}\n    - {type: magic, value: x}\n    - {type: env_var, value: LD_PRELOAD}\n    - {type: env_var, value: 'A B'}\n    - {type: env_var, value: HTTPS_PROXY}\n    - {type: mcp, value: 'docs, github', url: 'https://x'}\n    - {type: mcp, value: sh, transport: stdio, command: 'bash -c evil'}\n    - {type: mcp, value: file, url: 'file:///etc'}\n",
     );
-    let found = needs(&[("a", &text)], &Here::default());
-    assert_snapshot!(found.invalid.iter().map(|unusable| format!("{}: {}", unusable.skill, unusable.reason)).collect::<Vec<_>>().join("\n"), @r#"
-    a: the variable LD_PRELOAD changes how programs run and is never set
-    a: the variable HTTPS_PROXY changes how programs run and is never set
-    a: the MCP server "nowhere" needs a `url`
-    a: the MCP server "odd" has the unknown transport "pigeon"
-    a: unknown tool type "magic"
-    a: "A B" is not a variable name
-    a: "docs, github" is not a server name
-    a: the MCP server "sh" has an invalid `command`: "bash -c evil"
-    a: the MCP server "file" has an invalid `url`: "file:///etc"
-    "#);
-    assert!(found.servers.is_empty() && found.variables.is_empty());
+    let missing = collect(&[("a", &text)], &FakeHost::default());
+    assert_snapshot!(missing.invalid.iter().map(|invalid| format!("{}: {}", invalid.skill, invalid.reason)).collect::<Vec<_>>().join("\n"), @"
+    a: missing `url` of MCP server `nowhere`
+    a: unsupported MCP transport `pigeon` of server `odd`
+    a: unknown dependency type `magic`
+    a: variable `LD_PRELOAD` cannot be set for a skill
+    a: invalid variable name `A B`
+    a: variable `HTTPS_PROXY` cannot be set for a skill
+    a: invalid MCP server name `docs, github`
+    a: invalid `command` of MCP server `sh`: `bash -c evil`
+    a: invalid `url` of MCP server `file`: `file:///etc`
+    ");
+    assert!(missing.servers.is_empty() && missing.variables.is_empty());
 }
 
 #[test]
-fn openclaw() {
+fn openclaw_requirements_are_collected() {
     let text = "metadata:\n  openclaw:\n    os: [linux, darwin]\n    primaryEnv: TOKEN\n    envVars:\n      - {name: EXTRA, required: false, description: more}\n    \
                 requires:\n      bins: [jq, git]\n      anyBins: [chrome, chromium]\n      env: [TOKEN]\n      config: [browser.enabled]\n    \
                 install:\n      - {kind: brew, formula: jq, bins: [jq]}\n      - {kind: go, module: x, bins: [jq], os: [darwin]}";
-    let here = Here {
+    let host = FakeHost {
         programs: BTreeSet::from(["git"]),
-        ..Here::default()
+        ..FakeHost::default()
     };
-    let found = needs(&[("a", text)], &here);
-    let programs: Vec<String> = found
+    let missing = collect(&[("a", text)], &host);
+    let programs: Vec<String> = missing
         .programs
         .iter()
         .map(|program| {
@@ -137,38 +137,38 @@ fn openclaw() {
         })
         .collect();
     assert_eq!(programs, ["jq (1 ways)", "chrome|chromium (0 ways)"]);
-    let variables: Vec<(&str, bool)> = found
+    let variables: Vec<(&str, bool)> = missing
         .variables
         .iter()
         .map(|variable| (variable.name.as_str(), variable.is_required))
         .collect();
     assert_eq!(variables, [("EXTRA", false), ("TOKEN", true)]);
     assert_eq!(
-        found.settings,
+        missing.settings,
         [("a".to_owned(), "browser.enabled".to_owned())]
     );
-    assert_eq!(found.invalid, [], "it is for this system too");
+    assert_eq!(missing.invalid, [], "the skill supports this system");
     let asked: Vec<String> = RequirementSession::default()
-        .prompts(&found, "1")
+        .prompts(&missing, "1")
         .into_iter()
-        .map(|question| question.id)
+        .map(|prompt| prompt.id)
         .collect();
-    assert_eq!(asked, ["TOKEN"], "what is not required is not asked for");
-    let other = needs(
+    assert_eq!(asked, ["TOKEN"], "optional variables are not asked for");
+    let other = collect(
         &[(
             "a",
             "metadata:\n  openclaw: {os: [darwin], always: true, requires: {bins: [jq]}}",
         )],
-        &here,
+        &host,
     );
     assert_eq!(other.programs, []);
     assert_eq!(other.to_lines(), ["operating system darwin"]);
 }
 
-/// Whichever skill comes first: a variable is required when one of them requires it, and ways to
-/// install are named once.
+/// Independent of their order: a variable is required if one skill requires it, and each way to
+/// install is listed once.
 #[test]
-fn needs_of_several_skills_are_joined() {
+fn requirements_of_several_skills_are_merged() {
     let skill = |required: bool, install: &str| {
         format!(
             "metadata:\n  openclaw:\n    envVars:\n      - {{name: TOKEN, required: {required}}}\n    requires: {{bins: [jq]}}\n    \
@@ -176,51 +176,51 @@ fn needs_of_several_skills_are_joined() {
         )
     };
     for (first, second) in [(true, false), (false, true)] {
-        let found = needs(
+        let missing = collect(
             &[("a", &skill(first, "x")), ("b", &skill(second, "y"))],
-            &Here::default(),
+            &FakeHost::default(),
         );
-        let variables: Vec<_> = found
+        let variables: Vec<_> = missing
             .variables
             .iter()
             .map(|variable| (variable.is_required, variable.skills.join(" ")))
             .collect();
         assert_eq!(variables, [(true, "a b".to_owned())]);
-        let programs: Vec<_> = found
+        let programs: Vec<_> = missing
             .programs
             .iter()
             .map(|program| (program.installs.len(), program.skills.join(" ")))
             .collect();
         assert_eq!(programs, [(3, "a b".to_owned())]);
     }
-    let found = needs(
+    let missing = collect(
         &[("a", &skill(false, "x")), ("b", &skill(false, "x"))],
-        &Here::default(),
+        &FakeHost::default(),
     );
     assert_eq!(
         (
-            found.variables[0].is_required,
-            found.programs[0].installs.len()
+            missing.variables[0].is_required,
+            missing.programs[0].installs.len()
         ),
         (false, 2)
     );
 }
 
-/// A name that a question shows has no room for other words.
+/// A name in a question cannot contain other words.
 #[test]
 fn names_of_variables_and_servers_are_bounded() {
     let variable = |name: &str| tools(&format!("    - {{type: env_var, value: '{name}'}}\n"));
-    for (name, is_one) in [
+    for (name, is_valid) in [
         ("A_1", true),
         ("_a", true),
         ("1A", false),
         ("A-B", false),
         ("é", false),
     ] {
-        let found = needs(&[("a", &variable(name))], &Here::default());
+        let missing = collect(&[("a", &variable(name))], &FakeHost::default());
         assert_eq!(
-            (found.variables.len() == 1, found.invalid.is_empty()),
-            (is_one, is_one),
+            (missing.variables.len() == 1, missing.invalid.is_empty()),
+            (is_valid, is_valid),
             "{name}"
         );
     }
@@ -229,11 +229,11 @@ fn names_of_variables_and_servers_are_bounded() {
             "    - {{type: mcp, value: '{name}', url: 'https://x'}}\n"
         ))
     };
-    for (length, is_one) in [(1, true), (64, true), (65, false)] {
-        let found = needs(&[("a", &server(&"é".repeat(length)))], &Here::default());
+    for (length, is_valid) in [(1, true), (64, true), (65, false)] {
+        let missing = collect(&[("a", &server(&"é".repeat(length)))], &FakeHost::default());
         assert_eq!(
-            (found.servers.len() == 1, found.invalid.is_empty()),
-            (is_one, is_one),
+            (missing.servers.len() == 1, missing.invalid.is_empty()),
+            (is_valid, is_valid),
             "{length}"
         );
     }
@@ -247,14 +247,14 @@ struct User {
 }
 
 impl Prompter for User {
-    fn ask(&mut self, question: &SetupPrompt) -> Option<String> {
-        self.asked.push(question.clone());
+    fn ask(&mut self, prompt: &SetupPrompt) -> Option<String> {
+        self.asked.push(prompt.clone());
         self.answer.map(str::to_owned)
     }
     fn install(&mut self, server: &MissingServer) -> Result<(), String> {
         self.installed.push(server.server.name.clone());
         if server.server.name == "local" {
-            Err("it is not there".to_owned())
+            Err("command not found".to_owned())
         } else {
             Ok(())
         }
@@ -273,15 +273,15 @@ fn both() -> MissingRequirements {
     let text = format!(
         "{DOCS}    - {{type: mcp, value: local, transport: stdio, command: local-mcp}}\n    - {{type: env_var, value: GITHUB_TOKEN, description: GitHub API token}}\n"
     );
-    needs(&[("a", &tools(&text))], &Here::default())
+    collect(&[("a", &tools(&text))], &FakeHost::default())
 }
 
 #[test]
-fn questions_in_the_words_of_codex() {
-    let questions = RequirementSession::default().prompts(&both(), "7");
-    let shown = questions.iter().map(|question| {
+fn prompts_are_worded_like_those_of_codex() {
+    let prompts = RequirementSession::default().prompts(&both(), "7");
+    let shown = prompts.iter().map(|prompt| {
         let SetupPrompt {
-            call_id: call,
+            call_id,
             id,
             header,
             text,
@@ -289,14 +289,14 @@ fn questions_in_the_words_of_codex() {
             options,
             is_secret,
             ..
-        } = question;
-        format!("{call} {id} secret={is_secret}\n{header}\n{text}\n{details:?} {options:?}\n")
+        } = prompt;
+        format!("{call_id} {id} secret={is_secret}\n{header}\n{text}\n{details:?} {options:?}\n")
     });
     assert_snapshot!(shown.collect::<String>());
 }
 
 #[test]
-fn each_thing_is_asked_once_in_a_session() {
+fn each_requirement_is_asked_for_once_per_session() {
     let mut session = RequirementSession::default();
     let mut asked = user(None);
     resolve_requirements(&mut session, &both(), "1", PromptPolicy::Ask, &mut asked);
@@ -304,12 +304,12 @@ fn each_thing_is_asked_once_in_a_session() {
     assert_eq!(
         (asked.asked.len(), asked.installed.len()),
         (2, 0),
-        "no answer is a no, and is not asked again"
+        "no answer declines and is not asked for again"
     );
 }
 
 #[test]
-fn what_the_user_agrees_to_is_installed_and_failures_are_told() {
+fn accepted_servers_are_installed_and_failures_are_reported() {
     let mut agrees = user(Some("Install"));
     let failures = resolve_requirements(
         &mut RequirementSession::default(),
@@ -321,17 +321,17 @@ fn what_the_user_agrees_to_is_installed_and_failures_are_told() {
     assert_eq!(agrees.installed, ["docs", "local"]);
     assert_eq!(
         failures,
-        ["the MCP server local is not installed: it is not there"]
+        ["cannot install MCP server `local`: command not found"]
     );
-    let mut goes_on = user(Some("Continue anyway"));
+    let mut declines = user(Some("Continue anyway"));
     resolve_requirements(
         &mut RequirementSession::default(),
         &both(),
         "1",
         PromptPolicy::Ask,
-        &mut goes_on,
+        &mut declines,
     );
-    assert_eq!(goes_on.installed, Vec::<String>::new());
+    assert_eq!(declines.installed, Vec::<String>::new());
     let mut trusts = user(Some("user_note: abc"));
     resolve_requirements(
         &mut RequirementSession::default(),
@@ -343,24 +343,25 @@ fn what_the_user_agrees_to_is_installed_and_failures_are_told() {
     assert_eq!(
         (trusts.installed.len(), trusts.asked.len()),
         (2, 1),
-        "secrets are asked for all the same"
+        "secrets are asked for nevertheless"
     );
 }
 
 #[test]
-fn secrets_stay_in_the_session_and_out_of_sight() {
-    let (mut session, needs) = (RequirementSession::default(), both());
-    let question = session.prompts(&needs, "1").remove(0);
+fn secrets_stay_in_the_session_and_out_of_debug_output() {
+    let mut session = RequirementSession::default();
+    let missing = both();
+    let prompt = session.prompts(&missing, "1").remove(0);
     assert_eq!(
-        session.record_response(&question, &needs, Some("user_note:  ")),
+        session.record_response(&prompt, &missing, Some("user_note:  ")),
         PromptResponse::Declined
     );
     assert_eq!(
-        session.record_response(&question, &needs, Some("  ")),
+        session.record_response(&prompt, &missing, Some("  ")),
         PromptResponse::Declined
     );
     assert_eq!(
-        session.record_response(&question, &needs, Some("user_note: s3cret ")),
+        session.record_response(&prompt, &missing, Some("user_note: s3cret ")),
         PromptResponse::Stored
     );
     assert_eq!(

@@ -2,7 +2,7 @@ use insta::assert_snapshot;
 use skills_prompt::{SkillScripts, script_tool_instructions};
 
 #[test]
-fn only_where_there_is_something_to_run() {
+fn skills_without_scripts_give_no_section() {
     assert_eq!(script_tool_instructions("run_skill_script", &[]), "");
     assert_eq!(
         script_tool_instructions(
@@ -17,7 +17,7 @@ fn only_where_there_is_something_to_run() {
 }
 
 #[test]
-fn names_the_scripts() {
+fn scripts_are_listed() {
     let many: Vec<String> = (0..25).map(|index| format!("s{index}.py")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let skills = [
@@ -42,7 +42,7 @@ fn names_the_scripts() {
 }
 
 #[test]
-fn more_skills_than_are_named_are_counted() {
+fn skills_beyond_the_maximum_are_counted() {
     let skills = |count: usize| {
         vec![
             SkillScripts {

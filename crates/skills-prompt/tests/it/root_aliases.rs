@@ -1,10 +1,10 @@
-//! Aliases of roots: Codex's conformance cases R10 to R17.
+//! Root aliases: the conformance cases R10 to R17 of Codex.
 
 use insta::assert_snapshot;
 use skills_prompt::{Budget, SkillList, SkillListRenderer, SkillSummary};
 
 const LONG: &str =
-    "/home/somebody/with/a/very/long/path/to/all/of/the/skills/of/a/project/that/nests";
+    "/home/username/with/a/very/long/path/to/all/of/the/skills/of/a/project/that/nests";
 
 fn below<'a>(root: &'a str, count: usize) -> Vec<SkillSummary<'a>> {
     let item = |index: usize| {
@@ -18,8 +18,8 @@ fn below<'a>(root: &'a str, count: usize) -> Vec<SkillSummary<'a>> {
     (0..count).map(item).collect()
 }
 
-fn roots(catalogue: &SkillList) -> String {
-    let body = catalogue.body();
+fn roots(skill_list: &SkillList) -> String {
+    let body = skill_list.body();
     body.split("### Skill roots\n")
         .nth(1)
         .map(|rest| rest.split("###").next().unwrap().to_owned())
@@ -33,20 +33,26 @@ fn render(items: &[SkillSummary<'_>], roots: &[&str], budget: usize) -> SkillLis
 }
 
 #[test]
-fn without_pressure_there_are_none() {
-    let catalogue = render(&below(LONG, 20), &[LONG], 100_000);
+fn there_are_no_aliases_if_everything_fits() {
+    let skill_list = render(&below(LONG, 20), &[LONG], 100_000);
     assert_eq!(
-        (catalogue.report().root_aliases, roots(&catalogue).as_str()),
+        (
+            skill_list.report().root_aliases,
+            roots(&skill_list).as_str()
+        ),
         (0, "")
     );
 }
 
 #[test]
-fn used_when_more_fits() {
+fn aliases_are_used_if_more_skills_fit() {
     let items = below(LONG, 30);
-    let catalogue = render(&items, &[LONG], 2_000);
+    let skill_list = render(&items, &[LONG], 2_000);
     assert_eq!(
-        (catalogue.report().included, catalogue.report().root_aliases),
+        (
+            skill_list.report().included,
+            skill_list.report().root_aliases
+        ),
         (30, 1)
     );
     assert!(
@@ -55,19 +61,19 @@ fn used_when_more_fits() {
             .included
             < 30
     );
-    assert!(catalogue.report().cost <= 2_000);
-    assert_snapshot!(roots(&catalogue), @"- `r0` = `/home/somebody/with/a/very/long/path/to/all/of/the/skills/of/a/project/that/nests`");
+    assert!(skill_list.report().cost <= 2_000);
+    assert_snapshot!(roots(&skill_list), @"- `r0` = `/home/username/with/a/very/long/path/to/all/of/the/skills/of/a/project/that/nests`");
     assert!(
-        catalogue
+        skill_list
             .body()
             .contains("- skill-0: Does a thing. (file: r0/skill-0/SKILL.md)\n")
     );
-    assert_snapshot!(catalogue.body().split("### Available").next().unwrap());
+    assert_snapshot!(skill_list.body().split("### Available").next().unwrap());
 }
 
-/// All skills are listed either way; what the shorter paths save goes to the descriptions.
+/// All skills are listed in both cases; the shorter paths leave more for the descriptions.
 #[test]
-fn used_when_descriptions_keep_more() {
+fn aliases_are_used_if_less_is_truncated() {
     let items = below(LONG, 30);
     let limit = SkillList::render(&items, Budget::Characters(100_000))
         .report()
@@ -94,24 +100,27 @@ fn used_when_descriptions_keep_more() {
     );
 }
 
-/// What has to be changed to be shown is no beginning of a path.
+/// An alias must stand for the exact path, so a root that would be escaped gets none.
 #[test]
-fn a_root_that_cannot_be_shown_as_it_is_has_none() {
-    for odd in ["`", "<", "\n"] {
-        let root = format!("{LONG}/o{odd}dd");
-        let catalogue = render(&below(&root, 30), &[&root], 3_000);
+fn a_root_that_would_be_escaped_gets_no_alias() {
+    for special in ["`", "<", "\n"] {
+        let root = format!("{LONG}/a{special}bc");
+        let skill_list = render(&below(&root, 30), &[&root], 3_000);
         assert_eq!(
-            (catalogue.report().root_aliases, roots(&catalogue).as_str()),
+            (
+                skill_list.report().root_aliases,
+                roots(&skill_list).as_str()
+            ),
             (0, ""),
-            "{odd:?}"
+            "{special:?}"
         );
     }
 }
 
 #[test]
 fn not_used_when_the_table_costs_more_than_it_saves() {
-    let catalogue = render(&below(LONG, 2), &[LONG], 250);
-    assert_eq!(catalogue.report().root_aliases, 0);
+    let skill_list = render(&below(LONG, 2), &[LONG], 250);
+    assert_eq!(skill_list.report().root_aliases, 0);
     assert_eq!(render(&below(LONG, 2), &[LONG], 10).report().included, 0);
 }
 
@@ -145,8 +154,8 @@ fn check(parts: &[(&str, usize)], expected: &[&str]) {
     };
     let items: Vec<SkillSummary<'_>> = skills.iter().map(item).collect();
     let list: Vec<&str> = list.iter().map(String::as_str).collect();
-    let catalogue = render(&items, &list, 1_900);
-    let got = roots(&catalogue)
+    let skill_list = render(&items, &list, 1_900);
+    let got = roots(&skill_list)
         .replace(LONG, "")
         .replace("/plugins/cache/", "");
     let got: Vec<&str> = got
@@ -165,21 +174,21 @@ fn plugins_with_one_skill_share_the_alias_of_their_marketplace() {
 }
 
 #[test]
-fn plugins_with_several_skills_have_one_each() {
+fn plugins_with_several_skills_get_an_alias_each() {
     check(&[("market/two/1", 2)], &["market/two/1/skills", "market"]);
 }
 
 #[test]
-fn several_roots_of_one_version_have_one_each() {
+fn several_roots_of_one_version_get_an_alias_each() {
     let version = format!("{LONG}/plugins/cache/market/tool/1");
     let (first, second) = (format!("{version}/skills"), format!("{version}/more"));
     let items: Vec<SkillSummary<'_>> = below(&first, 8)
         .into_iter()
         .chain(below(&second, 8))
         .collect();
-    let catalogue = render(&items, &[&first, &second], 1_600);
+    let skill_list = render(&items, &[&first, &second], 1_600);
     assert_eq!(
-        roots(&catalogue)
+        roots(&skill_list)
             .replace(LONG, "")
             .replace("/plugins/cache/market/tool/1", ""),
         "- `r0` = `/skills`\n- `r1` = `/more`\n"
@@ -187,13 +196,13 @@ fn several_roots_of_one_version_have_one_each() {
 }
 
 #[test]
-fn paths_elsewhere_stay_whole() {
+fn paths_outside_of_the_root_stay_absolute() {
     let mut items = below(LONG, 30);
     items.push(SkillSummary::new("linked", "Does.", "/elsewhere/linked/SKILL.md").root(LONG));
-    let catalogue = render(&items, &[LONG], 2_100);
-    assert_eq!(catalogue.report().root_aliases, 1);
+    let skill_list = render(&items, &[LONG], 2_100);
+    assert_eq!(skill_list.report().root_aliases, 1);
     assert!(
-        catalogue
+        skill_list
             .body()
             .contains("(file: /elsewhere/linked/SKILL.md)")
     );
