@@ -1,8 +1,9 @@
 //! Test support for several crates: detects what this host supports, and records skipped tests.
 //!
 //! ```text
-//! host: system calls in a child process --> Ok | missing feature --> skip(reason) --> stderr
-//!                                                                                 --> file in SKILLS_TEST_SKIPS
+//! host: system calls in a child process --> Ok
+//!                                       \-> missing feature --> skip(reason) --> standard error
+//!                                                                            \-> SKILLS_TEST_SKIPS
 //! ```
 //!
 //! A test is skipped only if the host lacks something, and this crate detects that without the
