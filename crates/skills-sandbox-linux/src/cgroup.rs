@@ -39,8 +39,8 @@ const MIN_STALE_AGE: Duration = Duration::from_secs(60);
 /// Total time to wait for killed processes to exit.
 const REMOVE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Opens the file to which a process writes `0` to join. In version 1 `tasks` moves a single thread,
-/// which is much faster than moving a process; the child has only one.
+/// Opens the file to which a process writes `0` to join. In version 1 `tasks` moves a single
+/// thread, which is much faster than moving a process; the child has only one.
 fn open_procs_file(directory: &Path) -> io::Result<OwnedFd> {
     let mut options = fs::OpenOptions::new();
     options.write(true);
@@ -129,8 +129,8 @@ impl Cgroup {
                 }
                 Version::V1 => {
                     set("memory.limit_in_bytes", limits.memory_bytes)?;
-                    // Memory and swap together. It is never lower than the limit of memory alone, so
-                    // that one has to be set first.
+                    // Memory and swap together. It is never lower than the limit of memory alone,
+                    // so that one has to be set first.
                     let _ = set("memory.memsw.limit_in_bytes", limits.memory_bytes);
                     "memory.oom_control"
                 }
@@ -188,8 +188,8 @@ impl Cgroup {
 }
 
 impl Drop for Cgroup {
-    /// Removes the cgroups of a cancelled run without waiting. What cannot be removed yet is removed
-    /// when the next cgroup is created.
+    /// Removes the cgroups of a cancelled run without waiting. What cannot be removed yet is
+    /// removed when the next cgroup is created.
     fn drop(&mut self) {
         for directory in &self.directories {
             kill_all(directory);

@@ -63,8 +63,9 @@ const SIGNAL_SET_BYTES: usize = 8;
 
 /// Goes through all setup steps and executes the program. Returns `Ok` only for a probe.
 ///
-/// The order matters: mounts and ID maps need the capabilities that are dropped later, Landlock must
-/// not restrict those mounts, and seccomp comes last because it denies the calls of the other steps.
+/// The order matters: mounts and ID maps need the capabilities that are dropped later, Landlock
+/// must not restrict those mounts, and seccomp comes last because it denies the calls of the other
+/// steps.
 fn set_up_and_execute(setup: &ChildSetup, op_index: &mut i32) -> Result<(), SetupStep> {
     create_session(setup)?;
     join_cgroups(setup)?;

@@ -171,14 +171,7 @@ impl ChildSetup {
         let mut descriptors = Descriptors::default();
         let ruleset = Ruleset::new(plan, options.landlock, &sources, &mut descriptors)?;
         let pipes = Pipes::new().map_err(pipe_error)?;
-        let (listener, channel) = match plan.listener {
-            Some(port) => {
-                let (child_end, parent_end) = socket_pair().map_err(pipe_error)?;
-                let channel = descriptors.keep(child_end);
-                (Some(Listener { port, channel }), Some(parent_end))
-            }
-            None => (None, None),
-        };
+        let (listener, channel) = listener_channel(plan, &mut descriptors)?;
         // Copies, since the cgroup of a cancelled run is dropped while its child waits in the queue
         // of the spawner thread; the numbers must not be reused for other files until then.
         let mut cgroup_procs_files = Vec::new();
@@ -313,6 +306,20 @@ impl Namespaces {
 /// Returns a line that maps one ID in the user namespace to one of the host.
 fn id_map(sandboxed: u32, host: u32) -> Result<CString, SandboxError> {
     c_string(format!("{sandboxed} {host} 1").as_bytes())
+}
+
+/// Returns the listener for the proxy and the parent's end of the socket through which the child
+/// sends it, if hosts are granted.
+fn listener_channel(
+    plan: &Plan,
+    descriptors: &mut Descriptors,
+) -> Result<(Option<Listener>, Option<OwnedFd>), SandboxError> {
+    let Some(port) = plan.listener else {
+        return Ok((None, None));
+    };
+    let (child_end, parent_end) = socket_pair().map_err(pipe_error)?;
+    let channel = descriptors.keep(child_end);
+    Ok((Some(Listener { port, channel }), Some(parent_end)))
 }
 
 fn filter_config(plan: &Plan) -> FilterConfig {

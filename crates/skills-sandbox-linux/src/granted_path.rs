@@ -33,14 +33,15 @@ pub(crate) enum Kind {
     Link,
 }
 
-/// Opens the paths of the rules. Paths that do not exist are skipped: the program does not find them
-/// either.
+/// Opens the paths of the rules. Paths that do not exist are skipped: the program does not find
+/// them either.
 ///
 /// In granted paths no symlink is followed, so that a grant cannot be redirected after it was
 /// decided. A path below the first path of a pair in `relocated` is opened below the second.
 ///
 /// # Errors
-/// If a granted path leads through a symlink or cannot be opened, or if the kernel has no `openat2`.
+/// If a granted path leads through a symlink or cannot be opened, or if the kernel has no
+/// `openat2`.
 pub(crate) fn open_all(
     rules: &[PathRule],
     relocated: &[(PathBuf, PathBuf)],
@@ -50,7 +51,7 @@ pub(crate) fn open_all(
         match OpenedPath::open(rule, find_location(&rule.path, relocated)) {
             Ok(path) => opened.push(path),
             Err(Errno::ENOENT | Errno::ENOTDIR) => {}
-            // A path of the system that the host process may not read either.
+            // A path of the system that the host process itself cannot access.
             Err(Errno::EACCES) if rule.symlinks == SymlinkPolicy::Follow => {}
             Err(error) => return Err(open_error(rule, error)),
         }
@@ -87,8 +88,8 @@ fn open_error(rule: &PathRule, error: Errno) -> SandboxError {
 
 impl OpenedPath {
     fn open(rule: &PathRule, location: PathBuf) -> Result<Self, Errno> {
-        // With O_NOFOLLOW a symlink as the last component is opened itself instead of being an error:
-        // a protected symlink is mounted over itself, so that it cannot be replaced.
+        // With O_NOFOLLOW a symlink as the last component is opened itself instead of being an
+        // error: a protected symlink is mounted over itself, so that it cannot be replaced.
         let nofollow = if rule.access == PathAccess::Protected {
             OFlag::O_NOFOLLOW
         } else {

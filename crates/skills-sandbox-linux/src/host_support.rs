@@ -59,6 +59,7 @@ pub(crate) fn probe_network() -> Result<Result<(), StepFailure>, SandboxError> {
         return Ok(known.clone());
     }
     let landlock = host_support()?.landlock.clone().ok();
+    // Without /proc, whose mount is probed separately and is not needed for a network.
     let plan = Plan::probe(
         &probe_context(IsolationLevel::Namespaces, false),
         Some(PROXY_PORT),

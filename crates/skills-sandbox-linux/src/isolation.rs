@@ -42,8 +42,8 @@ impl fmt::Display for IsolationLevel {
 }
 
 /// The isolation that the embedding host requests. It is set with
-/// [`LinuxSandbox::isolation_mode`](crate::LinuxSandbox::isolation_mode); no skill, rule or file can
-/// change it.
+/// [`LinuxSandbox::isolation_mode`](crate::LinuxSandbox::isolation_mode); no skill, rule or file
+/// can change it.
 ///
 /// ```
 /// # #[cfg(target_os = "linux")] {

@@ -31,8 +31,8 @@
 //!   which of them the kernel counts per process only. At the deadline, after a normal exit, and
 //!   when the host is killed, all processes of the run are killed.
 //!
-//! The [`EnforcementReport`](skills_sandbox::EnforcementReport) of a run lists the restrictions that
-//! were in effect, why stronger ones were not, and how to enable those.
+//! The [`EnforcementReport`](skills_sandbox::EnforcementReport) of a run lists the restrictions
+//! that were in effect, why stronger ones were not, and how to enable those.
 //!
 //! This crate is empty on other systems. It must never know what a skill is.
 //!

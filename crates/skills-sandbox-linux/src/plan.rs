@@ -25,8 +25,8 @@ const SYSTEM_DIRS: [&str; 8] = [
     "/etc/alternatives",
     "/etc/ssl/openssl.cnf",
 ];
-/// The dynamic loaders. The kernel executes them together with any program, so Landlock has to allow
-/// it for them too.
+/// The dynamic loaders. The kernel executes them together with any program, so Landlock has to
+/// allow it for them too.
 const DYNAMIC_LOADERS: [&str; 4] = [
     "/lib64/ld-linux-x86-64.so.2",
     "/lib/ld-linux-aarch64.so.1",
@@ -43,8 +43,8 @@ const CERTIFICATES: [&str; 4] = [
 ];
 /// The port of the proxy in the network namespace of a run.
 pub(crate) const PROXY_PORT: u16 = 3_128;
-/// Harmless devices. A writable `/dev/zero` can be mapped as shared memory, which `RLIMIT_DATA` does
-/// not count, so that one is read-only.
+/// Harmless devices. A writable `/dev/zero` can be mapped as shared memory, which `RLIMIT_DATA`
+/// does not count, so that one is read-only.
 const DEVICES: [(&str, PathAccess); 5] = [
     ("/dev/null", PathAccess::Device),
     ("/dev/zero", PathAccess::ReadDevice),
@@ -116,8 +116,8 @@ pub struct Plan {
     pub(crate) scratch: Option<Quota>,
 }
 
-/// Host facts that a plan depends on: the isolation level and where the scratch space is. A test can
-/// set them to plan a run for a host other than its own.
+/// Host facts that a plan depends on: the isolation level and where the scratch space is. A test
+/// can set them to plan a run for a host other than its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanContext {
     /// The isolation level of the run.
@@ -173,8 +173,8 @@ pub enum SymlinkPolicy {
     Reject,
 }
 
-/// The access of a program to a path and to everything below it. With several rules for nested paths
-/// access adds up, except for [`Protected`](Self::Protected) and [`Hidden`](Self::Hidden).
+/// The access of a program to a path and to everything below it. With several rules for nested
+/// paths access adds up, except for [`Protected`](Self::Protected) and [`Hidden`](Self::Hidden).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathAccess {
     /// Read files and list directories.

@@ -1,5 +1,5 @@
-//! Property tests of plans with namespaces, for arbitrary grants: the root file system is built in a
-//! model of the kernel's mounts.
+//! Property tests of plans with namespaces, for arbitrary grants: the root file system is built in
+//! a model of the kernel's mounts.
 #![expect(clippy::disallowed_methods, reason = "the test creates its own files")]
 
 use std::collections::BTreeMap;

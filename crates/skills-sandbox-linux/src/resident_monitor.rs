@@ -20,8 +20,8 @@ use skills_sandbox::interpreter::MemoryRlimit;
 use crate::plan::Plan;
 use crate::spawn::SpawnedChild;
 
-/// The time between two measurements. Writing 2 GiB of memory takes about a second, so a process can
-/// exceed the limit by about 50 MiB.
+/// The time between two measurements. Writing 2 GiB of memory takes about a second, so a process
+/// can exceed the limit by about 50 MiB.
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
 /// Maximum processes that are measured; a run with more of them is limited by other means.
 const MAX_PROCESSES: usize = 1_024;

@@ -11,8 +11,8 @@ use crate::user_ids::UserIds;
 pub(crate) type Rlimits = Vec<(u32, u64)>;
 
 /// Maximum address space of a program whose memory is limited by `RLIMIT_DATA`. Page tables, which
-/// that limit does not count, take up to 1/512 of it. V8 reserves 10 GiB for each WebAssembly memory,
-/// so there can be about 24 of them.
+/// that limit does not count, take up to 1/512 of it. V8 reserves 10 GiB for each WebAssembly
+/// memory, so there can be about 24 of them.
 const ADDRESS_SPACE_BYTES: u64 = 256 << 30;
 /// Maximum stack size where no limit counts stacks as memory: the default of the system, which
 /// libraries also use for each thread.

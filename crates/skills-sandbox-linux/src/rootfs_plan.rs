@@ -169,8 +169,8 @@ pub(crate) fn choose_scratch_path(grants: &Grants) -> PathBuf {
 }
 
 /// Returns an entry for `/dev/shm` that refers to the scratch space, so that one size limit applies
-/// to both, or `None` if the host's own is granted. Usually it is a symlink; with granted paths below
-/// it, it has to be a directory in which those can be mounted.
+/// to both, or `None` if the host's own is granted. Usually it is a symlink; with granted paths
+/// below it, it has to be a directory in which those can be mounted.
 fn shared_memory_entry(paths: &[PathRule], scratch: &Path) -> Option<RootFsEntry> {
     let path = PathBuf::from(SHARED_MEMORY_PATH);
     if paths.iter().any(|rule| rule.path == path) {
@@ -248,9 +248,9 @@ fn bind_entries(paths: &[PathRule]) -> Vec<RootFsEntry> {
         .collect()
 }
 
-/// Returns whether a rule adds nothing, since the path is in a writable directory: write access wins
-/// over read access for nested paths, except in the program's own directory, which is the first
-/// granted path.
+/// Returns whether a rule adds nothing, since the path is in a writable directory: write access
+/// wins over read access for nested paths, except in the program's own directory, which is the
+/// first granted path.
 fn is_covered_by_write(rule: &PathRule, paths: &[PathRule]) -> bool {
     let is_granted = |rule: &PathRule| rule.symlinks == SymlinkPolicy::Reject;
     let own_dir = paths.iter().find(|rule| is_granted(rule));

@@ -172,6 +172,7 @@ impl LinuxSandbox {
             cgroup,
             needs_watchdog,
         } = self.start(&plan, host_support).await?;
+        // Kept until the run has ended: dropping the group unregisters it from the watchdog.
         let watched_group = child.watched_group.take();
         // A cgroup counts all memory of the run, so that no process has to be measured.
         let counts_memory = cgroup.as_ref().is_some_and(|cgroup| cgroup.counts_memory);
@@ -197,9 +198,8 @@ impl LinuxSandbox {
         let ran_out_of_memory =
             has_exceeded || cgroup.as_ref().is_some_and(Cgroup::ran_out_of_memory);
         let termination = match supervised.termination {
-            Termination::Signaled { .. } if ran_out_of_memory => Termination::MemoryLimit {
-                limit_bytes: plan.limits.memory_bytes,
-            },
+            // Both the kernel and the monitor kill with a signal.
+            Termination::Signaled { .. } if ran_out_of_memory => memory_limit(&plan),
             termination => termination,
         };
         let report = clean_up(report, cgroup, scratch).await;
@@ -253,6 +253,7 @@ impl LinuxSandbox {
         plan: &Plan,
         host_support: &HostSupport,
     ) -> Result<StartedRun, SandboxError> {
+        // The permit limits descriptors, not running programs, so it is dropped after the setup.
         let permit = timeout(plan.limits.wall_time, spawner::spawn_permit())
             .await
             .map_err(spawn_timed_out)??;
@@ -330,6 +331,12 @@ async fn clean_up(
     match scratch {
         Some(scratch) => report.cleanup(scratch.remove()),
         None => report,
+    }
+}
+
+fn memory_limit(plan: &Plan) -> Termination {
+    Termination::MemoryLimit {
+        limit_bytes: plan.limits.memory_bytes,
     }
 }
 

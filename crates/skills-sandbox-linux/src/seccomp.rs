@@ -149,8 +149,8 @@ fn build_table(config: FilterConfig) -> Table {
 }
 
 fn add_ioctl_rules(table: &mut Table, allocation: AllocationPolicy) {
-    // Cloning parts of files is harmless. Other commands of btrfs, which has this number, create and
-    // delete subvolumes without a path that Landlock could check.
+    // Cloning parts of files is harmless. Other commands of btrfs, which has this number, create
+    // and delete subvolumes without a path that Landlock could check.
     for command in REFLINK_IOCTLS {
         add(
             table,
@@ -227,8 +227,8 @@ fn add_process_rules(table: &mut Table) {
 }
 
 fn add_clone_rules(table: &mut Table, processes: ProcessPolicy) {
-    // With CLONE_PARENT the new process would be a child of the host process, which does not know it
-    // and would not reap it.
+    // With CLONE_PARENT the new process would be a child of the host process, which does not know
+    // it and would not reap it.
     for flag in NEW_NAMESPACES
         .into_iter()
         .chain([libc::CLONE_PARENT])
@@ -288,8 +288,8 @@ fn add_mapping_rules(table: &mut Table, shared: SharedMemoryPolicy) {
     }
 }
 
-/// Ignores calls that set given times. Setting a path to "now" fails, since programs use it to check
-/// whether a file exists; for an open file, which exists, it is ignored too.
+/// Ignores calls that set given times. Setting a path to "now" fails, since programs use it to
+/// check whether a file exists; for an open file, which exists, it is ignored too.
 fn add_time_rules(table: &mut Table) {
     for (call, times) in TIME_CALLS.iter().chain(TIME_CALLS_X86_64) {
         let now = condition(*times, ArgCmp::Null);

@@ -156,7 +156,8 @@ pub(crate) fn spawn(
 fn read_messages(status: OwnedFd) -> Vec<Message> {
     let mut bytes = [0; 2 * size_of::<Message>()];
     // The child has executed its program or exited, so everything it wrote is in the pipe. Reading
-    // does not block: this thread still holds a copy of the writing end, so there is no end of file.
+    // does not block: this thread still holds a copy of the writing end, so there is no end of
+    // file.
     let length = File::from(status).read(&mut bytes).unwrap_or(0);
     bytes[..length]
         .chunks_exact(size_of::<Message>())
@@ -217,6 +218,7 @@ fn parse_message(bytes: &[u8]) -> Message {
 /// Unlike `fork` it copies no page tables, so its cost does not grow with the host's memory.
 #[expect(unsafe_code, reason = "there is no safe form of clone")]
 fn clone_child(setup: &ChildSetup) -> io::Result<(OwnedFd, i32)> {
+    // A separate stack, since the parent's thread resumes on its own one.
     let stack = Stack::new()?;
     let namespaces = setup.namespaces.as_ref().map_or(0, Namespaces::flags);
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD | namespaces;

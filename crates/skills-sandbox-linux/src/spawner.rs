@@ -78,6 +78,7 @@ fn send_request(
 
 fn spawner() -> Result<Spawner, SandboxError> {
     static SPAWNER: Mutex<Option<Spawner>> = Mutex::new(None);
+    // A poisoned lock is harmless, since the value is replaced as a whole.
     let mut spawner = SPAWNER.lock().unwrap_or_else(PoisonError::into_inner);
     // After a `fork` of the host, the child process has a copy of the sender but no spawner thread,
     // and permits that are never returned.

@@ -6,8 +6,8 @@ use std::ptr::NonNull;
 const STACK_BYTES: usize = 128 * 1024;
 const GUARD_BYTES: usize = 4096;
 
-/// A stack with an inaccessible page below it, so that an overflow ends the child instead of writing
-/// to memory of the host.
+/// A stack with an inaccessible page below it, so that an overflow ends the child instead of
+/// writing to memory of the host.
 pub(crate) struct Stack(NonNull<libc::c_void>);
 
 #[expect(

@@ -24,11 +24,16 @@ const AT_RECURSIVE: c_uint = 0x8000;
 const MOVE_MOUNT_F_EMPTY_PATH: c_uint = 4;
 const MOVE_MOUNT_T_EMPTY_PATH: c_uint = 0x40;
 
+/// Attributes of file systems from which nothing is executed.
+const NO_EXEC: MountAttrs = MountAttrs::NOSUID
+    .union(MountAttrs::NODEV)
+    .union(MountAttrs::NOEXEC);
+
 /// Maps the one user and the one group of the user namespace. Without a mapping the child could not
 /// create files in it.
 pub(super) fn write_id_maps(uid_map: &CStr, gid_map: &CStr) -> Result<(), SetupStep> {
-    // Without privileges the kernel accepts a group map only after `setgroups` is denied: dropping a
-    // group could otherwise give access to files that deny it to that group.
+    // Without privileges the kernel accepts a group map only after `setgroups` is denied: dropping
+    // a group could otherwise give access to files that deny it to that group.
     write_file(c"/proc/self/setgroups", b"deny")?;
     write_file(c"/proc/self/uid_map", uid_map.to_bytes())?;
     write_file(c"/proc/self/gid_map", gid_map.to_bytes())
@@ -95,10 +100,7 @@ fn execute_op(operation: &MountOp, root: &Descriptor) -> Result<(), SetupStep> {
             move_mount(&scratch, root.number(), path, SetupStep::RootFs)
         }
         MountOp::Mask { path, options } => {
-            let attributes = MountAttrs::NOSUID
-                .union(MountAttrs::NODEV)
-                .union(MountAttrs::NOEXEC)
-                .union(MountAttrs::READ_ONLY);
+            let attributes = NO_EXEC.union(MountAttrs::READ_ONLY);
             let mask = create_filesystem(c"tmpfs", options, attributes, SetupStep::RootFs)?;
             move_mount(&mask, root.number(), path, SetupStep::RootFs)
         }
@@ -114,10 +116,7 @@ fn execute_op(operation: &MountOp, root: &Descriptor) -> Result<(), SetupStep> {
         }
         MountOp::Proc { path, options } => {
             create_directory(root, path)?;
-            let attributes = MountAttrs::NOSUID
-                .union(MountAttrs::NODEV)
-                .union(MountAttrs::NOEXEC);
-            let proc = create_filesystem(c"proc", options, attributes, SetupStep::Proc)?;
+            let proc = create_filesystem(c"proc", options, NO_EXEC, SetupStep::Proc)?;
             move_mount(&proc, root.number(), path, SetupStep::Proc)
         }
         MountOp::Bind {
@@ -298,8 +297,8 @@ fn pivot_root(root: &Descriptor) -> Result<(), SetupStep> {
             libc::syscall(libc::SYS_fchdir, root.number()),
             SetupStep::Pivot,
         )?;
-        // With the same directory for both arguments, the host's root is stacked on the new one, and
-        // unmounting `.` removes it; no directory for it is needed in the new root.
+        // With the same directory for both arguments, the host's root is stacked on the new one,
+        // and unmounting `.` removes it; no directory for it is needed in the new root.
         check_result(
             libc::syscall(libc::SYS_pivot_root, c".".as_ptr(), c".".as_ptr()),
             SetupStep::Pivot,

@@ -60,8 +60,8 @@ pub(crate) fn open(
     )
 }
 
-/// Opens a path without following any symlink, including the magic links of `/proc`: a path that was
-/// replaced by a symlink since the parent opened it is an error.
+/// Opens a path without following any symlink, including the magic links of `/proc`: a path that
+/// was replaced by a symlink since the parent opened it is an error.
 pub(crate) fn open_no_symlinks(
     directory: c_int,
     path: &CStr,

@@ -59,8 +59,8 @@ const ARCHITECTURE_OFFSET: u32 = 4;
 const ARGUMENTS_OFFSET: u32 = 16;
 
 /// The newest call that the lists take into account (`file_setattr`). Newer ones fail, since their
-/// effects are unknown, and so do those of the x32 ABI of x86-64, whose numbers are higher and would
-/// bypass all other rules.
+/// effects are unknown, and so do those of the x32 ABI of x86-64, whose numbers are higher and
+/// would bypass all other rules.
 const NEWEST_KNOWN_SYSCALL: u32 = 469;
 
 #[cfg(target_arch = "x86_64")]

@@ -2,8 +2,8 @@
 
 use libc::c_long;
 
-/// Calls that always fail with `EPERM`: administration of the kernel, other processes, and resources
-/// that no limit counts.
+/// Calls that always fail with `EPERM`: administration of the kernel, other processes, and
+/// resources that no limit counts.
 pub(super) const DENIED_CALLS: &[c_long] = &[
     // Attributes of files, such as immutable.
     SYS_FILE_SETATTR,
@@ -199,8 +199,8 @@ pub(super) const NEW_NAMESPACES: [i32; 7] = [
     libc::CLONE_NEWCGROUP,
 ];
 
-/// Calls that set the mode of a file: the index of the argument with the mode, and that of the flags
-/// on which its meaning depends.
+/// Calls that set the mode of a file: the index of the argument with the mode, and that of the
+/// flags on which its meaning depends.
 pub(super) const MODE_CALLS: &[(c_long, u8, Option<u8>)] = &[
     (libc::SYS_openat, 3, Some(2)),
     (libc::SYS_mknodat, 2, None),
