@@ -1,12 +1,12 @@
-//! Runs the benchmarks and puts each beside the floor of the same run.
+//! Runs the benchmarks and compares each with the floor of the same run.
 
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
 use crate::command::{cargo, output};
 
-/// The benchmarks: crate, target. In each, `floor` is the least that the machine needs for the same
-/// work.
+/// The benchmarks: crate and target. In each of them `floor` is the minimum that the host needs for
+/// the same work.
 const BENCHES: [(&str, &str); 9] = [
     ("skills-manifest", "parse"),
     ("skills-discovery", "scan"),
@@ -19,11 +19,11 @@ const BENCHES: [(&str, &str); 9] = [
     ("skills-mcp", "serve"),
 ];
 const FLOOR: &str = "floor";
-/// How often each program runs. A machine that others use changes its pace between a bench and its
-/// floor; of several rounds the one with the median ratio counts.
+/// Rounds per benchmark. The round with the median ratio is reported, which cancels drift on shared
+/// machines.
 const ROUNDS: usize = 5;
 
-/// How the table is printed.
+/// The output format.
 #[derive(PartialEq)]
 pub(crate) enum Format {
     Table,
@@ -39,18 +39,18 @@ struct Row {
 }
 
 pub(crate) fn bench(only: Option<&str>, format: Format) -> Result<()> {
-    let chosen: Vec<_> = BENCHES
+    let selected: Vec<_> = BENCHES
         .into_iter()
         .filter(|(package, _)| only.is_none_or(|only| only == *package))
         .collect();
     ensure!(
-        !chosen.is_empty(),
-        "no benchmarks in {}: there are some in {}",
+        !selected.is_empty(),
+        "no benchmarks in `{}`; available: {}",
         only.unwrap_or_default(),
         BENCHES.map(|(package, _)| package).join(", ")
     );
     let mut rows = Vec::new();
-    for (package, target) in chosen {
+    for (package, target) in selected {
         eprintln!("{package} {target}");
         let mut rounds = Vec::new();
         for _ in 0..ROUNDS {
@@ -87,7 +87,7 @@ pub(crate) fn bench(only: Option<&str>, format: Format) -> Result<()> {
     Ok(())
 }
 
-/// Takes of each bench the round with the median ratio.
+/// Selects for each bench the round with the median ratio.
 fn median_rounds(rounds: Vec<Vec<Row>>) -> Vec<Row> {
     let mut by_bench: Vec<Vec<Row>> = Vec::new();
     for (index, row) in rounds
@@ -99,24 +99,25 @@ fn median_rounds(rounds: Vec<Vec<Row>>) -> Vec<Row> {
             None => by_bench.push(vec![row]),
         }
     }
-    let middle = |mut rows: Vec<Row>| {
+    let median = |mut rows: Vec<Row>| {
         rows.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
         rows.swap_remove(rows.len() / 2)
     };
-    by_bench.into_iter().map(middle).collect()
+    by_bench.into_iter().map(median).collect()
 }
 
-/// One measurement: the bench, its argument if it has several, its median.
+/// One measurement: the bench, its argument if it has several, and its median in nanoseconds.
 type Measurement = (String, Option<String>, f64);
 
 fn pair_with_floor(package: &str, target: &str, medians: &[Measurement]) -> Result<Vec<Row>> {
     let row = |(name, argument, median_ns): &Measurement| {
-        let is_floor = |(name, of, _): &&Measurement| name == FLOOR && of == argument;
+        let is_floor = |(name, other, _): &&Measurement| name == FLOOR && other == argument;
         let floor_ns = medians
             .iter()
             .find(is_floor)
             .map(|(.., nanoseconds)| *nanoseconds);
-        let floor_ns = floor_ns.with_context(|| format!("{package} {target} has no `{FLOOR}`"))?;
+        let floor_ns =
+            floor_ns.with_context(|| format!("{package} {target} has no bench `{FLOOR}`"))?;
         let argument = argument
             .as_deref()
             .map(|argument| format!(" {argument}"))
@@ -135,8 +136,9 @@ fn pair_with_floor(package: &str, target: &str, medians: &[Measurement]) -> Resu
         .collect()
 }
 
-/// Reads names and medians out of divan's tree: `├─ name  fastest │ slowest │ median │ mean │ …`.
-/// Below a bench stand its arguments, which are numbers; below a module its benches.
+/// Parses names and medians in the output of divan: `├─ name  fastest │ slowest │ median │ mean │
+/// …`. The lines below a bench are its arguments, which are numbers; those below a module are its
+/// benches.
 fn parse_medians(text: &str) -> Vec<Measurement> {
     let mut medians = Vec::new();
     let mut parent = String::new();
@@ -190,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_the_median_column() {
+    fn the_median_column_is_parsed() {
         let text = "scan      fastest       │ slowest       │ median        │ mean          │ samples │ iters\n\
                     ├─ floor  5.1 ms        │ 6.2 ms        │ 5.5 ms        │ 5.6 ms        │ 30      │ 30\n\
                     ╰─ scan   11.4 µs       │ 8.0 ms        │ 12.5 µs       │ 7.2 ms        │ 30      │ 30\n";
@@ -204,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_stand_below_their_bench() {
+    fn arguments_belong_to_the_bench_above_them() {
         let text = "scan           fastest       │ slowest       │ median        │ mean          │ samples │ iters\n\
                     ├─ floor                     │               │               │               │         │\n\
                     │  ├─ 1000     2.3 ms        │ 4.5 ms        │ 2.6 ms        │ 2.8 ms        │ 30      │ 30\n\

@@ -1,4 +1,4 @@
-//! All checks, in the order in which they fail fastest.
+//! Runs all checks, the fastest first.
 
 use std::process::Command;
 
@@ -16,7 +16,7 @@ use crate::skips::Strictness;
 use crate::test::test;
 use crate::tidy::{members, tidy};
 
-/// Whether the tests belong to this call.
+/// Whether to run the tests.
 #[derive(PartialEq)]
 pub(crate) enum Tests {
     Run,
@@ -42,7 +42,7 @@ pub(crate) fn ci(tests: Tests) -> Result<()> {
         "-D",
         "warnings",
     ]))?;
-    // Before the tests, which put fresh artifacts in place.
+    // Before the tests, which update artifacts.
     guests(GuestMode::Check)?;
     if tests == Tests::Run {
         test(Strictness::Fail)?;

@@ -1,4 +1,4 @@
-//! Starts programs.
+//! Runs cargo and other programs.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -6,21 +6,21 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-/// Returns the directory of the workspace.
+/// Returns the root directory of the workspace.
 pub(crate) fn workspace_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .map_or_else(|| PathBuf::from("."), Path::to_owned)
 }
 
-/// Prepares a call of this toolchain's cargo in the workspace.
+/// Returns a command that runs the cargo of this toolchain in the workspace.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(workspace_dir()).args(arguments);
     command
 }
 
-/// Returns the directory in which cargo builds.
+/// Returns the target directory of cargo.
 pub(crate) fn target_dir() -> Result<PathBuf> {
     let metadata: Value = serde_json::from_str(&output(&mut cargo(&[
         "metadata",
@@ -29,15 +29,15 @@ pub(crate) fn target_dir() -> Result<PathBuf> {
     ]))?)?;
     Ok(metadata["target_directory"]
         .as_str()
-        .context("cargo names a target directory")?
+        .context("cargo printed no target directory")?
         .into())
 }
 
-/// Builds what the arguments choose, and returns where the last program of it is.
-pub(crate) fn build_executable(choice: &[&str]) -> Result<PathBuf> {
+/// Builds a target and returns the path of its executable; of several, the last one.
+pub(crate) fn build_executable(selection: &[&str]) -> Result<PathBuf> {
     let messages = output(
         cargo(&["build", "--locked", "--quiet", "--message-format=json"])
-            .args(choice)
+            .args(selection)
             .stderr(Stdio::inherit()),
     )?;
     let executable = |line: &str| {
@@ -49,10 +49,10 @@ pub(crate) fn build_executable(choice: &[&str]) -> Result<PathBuf> {
         .lines()
         .filter_map(executable)
         .next_back()
-        .context("cargo names what it built")
+        .context("cargo printed no executable")
 }
 
-/// Says what is run, runs it, and fails when it fails.
+/// Prints a command, runs it, and fails if it fails.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     eprintln!("$ {}", display_command(command));
     let status = command.status().with_context(|| display_command(command))?;
@@ -62,7 +62,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs a program and returns what it prints.
+/// Runs a program and returns its standard output.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let output = command.output().with_context(|| display_command(command))?;
     if !output.status.success() {

@@ -1,5 +1,5 @@
-//! Holds the server against the official conformance suite and the Inspector of the Model Context
-//! Protocol.
+//! Runs the official conformance suite and the Inspector of the Model Context Protocol against the
+//! server.
 
 mod inspector;
 mod suite;
@@ -16,9 +16,9 @@ use inspector::inspect;
 use suite::Suite;
 use test_server::TestServer;
 
-/// The revisions whose requirements hold.
+/// The protocol versions whose requirements are checked.
 const PROTOCOL_VERSIONS: [&str; 2] = ["2026-07-28", "2025-11-25"];
-/// What the command itself is held against: all that needs no fixtures.
+/// The scenarios for the `skills` command: all that need no fixtures.
 const SCENARIOS: [&str; 13] = [
     "sep-2640-skills-enumeration",
     "sep-2640-skills-manifest",
@@ -34,19 +34,21 @@ const SCENARIOS: [&str; 13] = [
     "sep-2164-resource-not-found",
     "caching",
 ];
-/// The directory of skills that are served.
+/// The directory of the skills that are served.
 const SKILLS_DIR: &str = "examples/skills";
-/// What lies in the temporary directory: a home for all programs, and what servers work in.
+/// Directories in the temporary directory: the home of all programs, and what servers use.
 const HOME_DIR: &str = "home";
 const WORKSPACE_DIR: &str = "workspace";
 const SCRATCH_DIR: &str = "scratch";
-/// The suite and the Inspector that this project was held against last.
+/// The versions of suite and Inspector that were used last.
 const SUITE_PACKAGE: &str = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
 const INSPECTOR_PACKAGE: &str = "@modelcontextprotocol/inspector@2.12.0";
 
 pub(crate) fn conformance() -> Result<()> {
     if !has_node() {
-        eprintln!("skipped the conformance suite: no Node 22 (npm install --global node@22)");
+        eprintln!(
+            "skipped the conformance suite: Node 22 is not installed (npm install --global node@22)"
+        );
         return Ok(());
     }
     let (suite, inspector) = (
@@ -55,36 +57,38 @@ pub(crate) fn conformance() -> Result<()> {
     );
     if suite.is_none() {
         eprintln!(
-            "skipped the conformance suite: no `conformance` (npm install --global {SUITE_PACKAGE})"
+            "skipped the conformance suite: `conformance` is not installed (npm install --global {SUITE_PACKAGE})"
         );
     }
     if inspector.is_none() {
         eprintln!(
-            "skipped the Inspector: no `mcp-inspector` (npm install --global {INSPECTOR_PACKAGE})"
+            "skipped the Inspector: `mcp-inspector` is not installed (npm install --global {INSPECTOR_PACKAGE})"
         );
     }
     if suite.is_none() && inspector.is_none() {
         return Ok(());
     }
     let skills = SkillsCommand::build()?;
-    let place = tempfile::Builder::new()
+    let temp_dir = tempfile::Builder::new()
         .prefix("skills-conformance-")
         .tempdir()?;
     for directory in [HOME_DIR, WORKSPACE_DIR, SCRATCH_DIR] {
-        std::fs::create_dir(place.path().join(directory))?;
+        std::fs::create_dir(temp_dir.path().join(directory))?;
     }
     if let Some(version) = suite {
-        println!("The server with fixtures, and the command, by the conformance suite {version}:");
-        run_suite(&skills, place.path())?;
+        println!(
+            "Server with fixtures, and `skills mcp`, checked by the conformance suite {version}:"
+        );
+        run_suite(&skills, temp_dir.path())?;
     }
     if let Some(version) = inspector {
-        println!("The command, by the Inspector {version}:");
-        inspect(&skills, place.path())?;
+        println!("`skills mcp`, checked by the Inspector {version}:");
+        inspect(&skills, temp_dir.path())?;
     }
     Ok(())
 }
 
-/// The suite needs Node 22, and fails in strange ways with an older one.
+/// Returns whether Node 22 is installed, which the suite needs.
 fn has_node() -> bool {
     let major = |version: &str| {
         version
@@ -108,19 +112,19 @@ fn program_version(program: &str, arguments: &[&str]) -> Option<String> {
     )
 }
 
-fn run_suite(skills: &SkillsCommand, place: &Path) -> Result<()> {
-    let suite = Suite::new(place);
+fn run_suite(skills: &SkillsCommand, temp_dir: &Path) -> Result<()> {
+    let suite = Suite::new(temp_dir);
     let example = build_executable(&["--package", "skills-mcp", "--example", "conformance"])?;
     let with_fixtures = TestServer::spawn(
         Command::new(example)
             .arg(workspace_dir().join(SKILLS_DIR))
-            .arg(place.join(SCRATCH_DIR)),
+            .arg(temp_dir.join(SCRATCH_DIR)),
     )?;
-    for revision in PROTOCOL_VERSIONS {
-        suite.check_requirements(with_fixtures.url(), revision)?;
+    for version in PROTOCOL_VERSIONS {
+        suite.check_requirements(with_fixtures.url(), version)?;
     }
     drop(with_fixtures);
-    let command = test_server::serve_command(skills, place)?;
+    let command = test_server::serve_command(skills, temp_dir)?;
     SCENARIOS
         .into_iter()
         .try_for_each(|scenario| suite.check_scenario(command.url(), scenario))

@@ -1,4 +1,4 @@
-//! Shows the main job on the example skills, through the command that users have.
+//! Demonstrates the main features with the example skills, through the `skills` command.
 
 use std::fs;
 use std::io::Write;
@@ -11,7 +11,7 @@ use crate::command::workspace_dir;
 use crate::guests::{GuestMode, guests};
 use crate::skills_command::SkillsCommand;
 
-/// A source file of this project in which a review finds something.
+/// A source file of this project with findings for a review.
 const REVIEW_INPUT: &str = "crates/skills-sandbox-wasm/tests/guest/src/main.rs";
 
 /// The arguments that name the example skills as the only root.
@@ -23,23 +23,23 @@ pub(crate) fn demo() -> Result<()> {
 
     print_heading("1. Find: the skills in examples/skills");
     skills.show(&["list"])?;
-    print_heading("2. Show: what a model is told, within a budget");
+    print_heading("2. Show: the skills section for a model, within a budget");
     skills.show(&["prompt", "--context-window", "200000"])?;
     print_heading(
-        "3. Load: one skill's instructions, in a frame that they cannot close, when a user names it",
+        "3. Load: the instructions of a skill that a user mentions, in tags that they cannot close",
     );
     skills.show(&["load", "incident-handbook", "--fenced"])?;
     skills.show(&["mentions", "Use the incident handbook skill, not $wether."])?;
 
     print_heading(&format!(
-        "4. Run in WebAssembly: code-review looks at {REVIEW_INPUT}"
+        "4. Run in WebAssembly: code-review reviews {REVIEW_INPUT}"
     ));
     let input = json!({"code": fs::read_to_string(workspace_dir().join(REVIEW_INPUT))?, "file": REVIEW_INPUT});
     let review = skills.run(&["run", "code-review", "--input", "-"], &input.to_string())?;
     print_review(&review["output"])?;
     print_restrictions(&review)?;
 
-    print_heading("5. Run natively: tax_calculator in the operating system's sandbox");
+    print_heading("5. Run natively: tax_calculator in the sandbox of the operating system");
     let input = json!({"cif_price": 10_000, "hs_code": "85423100"});
     let tax = skills.run(
         &[
@@ -66,12 +66,12 @@ pub(crate) fn demo() -> Result<()> {
         .and_then(|text| text.trim().lines().last())
         .unwrap_or_default();
     println!("{} -> {reason}", denied["status"]);
-    // Where scripts have a file tree of their own, it is not there at all.
+    // With a separate root file system the file does not exist.
     let is_denied = ["Permission denied", "No such file or directory"]
         .iter()
         .any(|text| reason.contains(text));
     ensure!(is_denied, "the attempt was not denied: {denied:#}");
-    println!("\nAll as it should be. Next: `cargo xtask test`, and the tour in README.md.");
+    println!("\nDemo passed. Next: `cargo xtask test`, and the tour in README.md.");
     Ok(())
 }
 
@@ -80,8 +80,15 @@ fn print_heading(text: &str) {
 }
 
 fn print_review(review: &Value) -> Result<()> {
-    println!("{}", review["review"].as_str().context("a review")?);
-    let issues = review["issues"].as_array().context("issues")?;
+    println!(
+        "{}",
+        review["review"]
+            .as_str()
+            .context("the output has no review")?
+    );
+    let issues = review["issues"]
+        .as_array()
+        .context("the output has no issues")?;
     ensure!(!issues.is_empty(), "the review found nothing");
     for issue in issues.iter().take(5) {
         println!(
@@ -101,7 +108,7 @@ fn print_review(review: &Value) -> Result<()> {
 fn print_restrictions(run: &Value) -> Result<()> {
     println!("sandbox {}:", string_or_empty(&run["sandbox"]["backend"]));
     let restrictions = run["sandbox"]["restrictions"].as_array();
-    for restriction in restrictions.context("restrictions")? {
+    for restriction in restrictions.context("the output has no restrictions")? {
         println!(
             "  {:<13} {:<9} {}",
             string_or_empty(&restriction["name"]),
@@ -117,7 +124,7 @@ fn string_or_empty(value: &Value) -> &str {
 }
 
 impl SkillsCommand {
-    /// Runs a subcommand whose text the reader sees.
+    /// Runs a subcommand and shows its output.
     fn show(&self, arguments: &[&str]) -> Result<()> {
         println!("$ skills {} --root examples/skills", arguments.join(" "));
         let status = self.command(arguments).args(EXAMPLE_ARGUMENTS).status()?;
@@ -129,7 +136,7 @@ impl SkillsCommand {
         Ok(())
     }
 
-    /// Runs a skill and returns the JSON document; a skill that fails is no failure of the demo.
+    /// Runs a skill and returns the JSON document. A failing skill is not an error of the demo.
     fn run(&self, arguments: &[&str], input: &str) -> Result<Value> {
         println!(
             "$ skills {} --root examples/skills --json",
@@ -145,7 +152,7 @@ impl SkillsCommand {
         child
             .stdin
             .take()
-            .context("a pipe")?
+            .context("the command has no standard input")?
             .write_all(input.as_bytes())?;
         let Output { stdout, status, .. } = child.wait_with_output()?;
         serde_json::from_slice(&stdout).with_context(|| {

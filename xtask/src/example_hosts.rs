@@ -1,10 +1,10 @@
-//! The example hosts: each runs, and has in its tree only what it is there to show.
+//! Runs the example hosts and checks their dependency trees.
 
 use anyhow::{Result, bail};
 
 use crate::command::{cargo, output, run};
 
-/// Each host, and the crates that must not be in its tree.
+/// The example hosts, with the crates that they must not depend on.
 const EXAMPLE_HOSTS: [(&str, &[&str]); 5] = [
     (
         "host-text-only",
@@ -34,7 +34,7 @@ const EXAMPLE_HOSTS: [(&str, &[&str]); 5] = [
 ];
 
 pub(crate) fn check_example_hosts() -> Result<()> {
-    for (host, absent) in EXAMPLE_HOSTS {
+    for (host, forbidden) in EXAMPLE_HOSTS {
         let tree = output(&mut cargo(&[
             "tree",
             "--locked",
@@ -47,12 +47,12 @@ pub(crate) fn check_example_hosts() -> Result<()> {
             "--format",
             "{p}",
         ]))?;
-        let found = absent.iter().find(|name| {
+        let found = forbidden.iter().find(|name| {
             tree.lines()
                 .any(|line| line.split(' ').next() == Some(**name))
         });
         if let Some(found) = found {
-            bail!("{host} has {found} in its tree, and is there to show that it needs none");
+            bail!("`{host}` must not depend on `{found}`");
         }
         run(&mut cargo(&[
             "run",

@@ -1,4 +1,4 @@
-//! Runs the fuzzers of `fuzz/`, each for a bounded time and under limits of memory and time.
+//! Runs the fuzzers of `fuzz/`, each with limits of memory and time.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,20 +9,20 @@ use serde_json::Value;
 
 use crate::command::{cargo, output, run, target_dir, workspace_dir};
 
-/// How long each fuzzer runs by default, in seconds; all seeds are run however long they take.
+/// The default duration of each fuzzer in seconds. All seeds run, however long they take.
 pub(crate) const DEFAULT_SECONDS: u32 = 10;
-/// The longest input that is made up, in bytes. Seeds may be longer.
+/// The maximum length of generated inputs in bytes. Seeds can be longer.
 const MAX_INPUT_BYTES: u32 = 4096;
-/// The most memory that a fuzzer may have in use, in MiB; an input that takes more is a finding.
+/// The maximum resident memory of a fuzzer in MiB; an input that needs more is a finding.
 const MAX_RESIDENT_MIB: u32 = 512;
-/// The most address space of a fuzzer, in KiB. libFuzzer compares the memory in use once a second,
-/// within which an input could take all of the machine's; an allocation beyond this bound fails at
-/// once. (`-malloc_limit_mb` needs the hooks of a sanitizer.)
+/// The maximum address space of a fuzzer in KiB. libFuzzer measures resident memory once a second,
+/// which is too late for an input that allocates all memory of the host; an allocation beyond this
+/// limit fails at once. (`-malloc_limit_mb` needs the hooks of a sanitizer.)
 const MAX_ADDRESS_SPACE_KIB: u32 = 4 << 20;
-/// The longest that one input may take, in seconds.
+/// The maximum time of one input in seconds.
 const MAX_INPUT_SECONDS: u32 = 10;
-/// The coverage that libFuzzer steers by, without a sanitizer: all of it is there in stable
-/// compilers.
+/// The coverage instrumentation of libFuzzer without a sanitizer; stable compilers support all of
+/// it.
 const COVERAGE_FLAGS: [&str; 7] = [
     "--cfg=fuzzing",
     "-Ccodegen-units=1",
@@ -33,46 +33,47 @@ const COVERAGE_FLAGS: [&str; 7] = [
     "-Cllvm-args=-sanitizer-coverage-trace-compares",
 ];
 
-/// The fuzzer that is built only when it is named, with the feature of this name.
+/// The fuzzer that is built only if it is named, with the feature of this name.
 const SLOW_FUZZER: &str = "mcp";
-/// Where an input that broke something is kept.
+/// The directory for inputs with findings.
 const FINDINGS_DIR: &str = "fuzz-findings";
 
-/// Which inputs are made up.
+/// How inputs are generated.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum InputMode {
-    /// The same ones each time, as far as the speed of the machine allows: a failure is about what
-    /// was changed.
+    /// The same inputs each time, as far as the speed of the host allows, so that a failure is
+    /// caused by a change.
     Deterministic,
-    /// Other ones each time.
+    /// Other inputs each time.
     Random,
 }
 
-/// Builds and runs one fuzzer, or all whose crates compile in little time.
+/// Builds and runs one fuzzer, or all that compile quickly.
 pub(crate) fn fuzz(only: Option<&str>, seconds: u32, inputs: InputMode) -> Result<()> {
     if let Some(reason) = missing_requirement() {
         eprintln!("skipped the fuzzers: {reason}");
         return Ok(());
     }
-    let choice = match only {
+    let selection = match only {
         None => vec!["--bins"],
         Some(SLOW_FUZZER) => vec!["--bin", SLOW_FUZZER, "--features", SLOW_FUZZER],
         Some(name) => vec!["--bin", name],
     };
-    build_fuzzers(&choice)?
+    build_fuzzers(&selection)?
         .iter()
         .try_for_each(|fuzzer| fuzzer.run(seconds, inputs))
 }
 
-/// Returns what a fuzzer needs that is not here.
+/// Returns the reason why the fuzzers cannot be built, if any.
 fn missing_requirement() -> Option<String> {
     if !cfg!(any(target_os = "linux", target_os = "macos")) {
-        return Some("they are built on Linux and macOS".to_owned());
+        return Some("they can be built on Linux and macOS only".to_owned());
     }
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
-    let is_there = output(Command::new(&compiler).arg("--version")).is_ok();
-    (!is_there)
-        .then(|| format!("no C++ compiler `{compiler}` (package g++), which compiles libFuzzer"))
+    let is_installed = output(Command::new(&compiler).arg("--version")).is_ok();
+    (!is_installed).then(|| {
+        format!("C++ compiler `{compiler}` not found (package g++); it compiles libFuzzer")
+    })
 }
 
 struct Fuzzer {
@@ -80,8 +81,8 @@ struct Fuzzer {
     program: PathBuf,
 }
 
-fn build_fuzzers(choice: &[&str]) -> Result<Vec<Fuzzer>> {
-    // With a target named, the flags are not those of build scripts and macros, which would not
+fn build_fuzzers(selection: &[&str]) -> Result<Vec<Fuzzer>> {
+    // With an explicit target the flags do not apply to build scripts and macros, which would not
     // link with them.
     let version = output(
         Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
@@ -91,7 +92,7 @@ fn build_fuzzers(choice: &[&str]) -> Result<Vec<Fuzzer>> {
     let host = version
         .lines()
         .find_map(|line| line.strip_prefix("host: "))
-        .context("rustc names its host")?;
+        .context("rustc printed no host")?;
     let mut build = cargo(&[
         "build",
         "--locked",
@@ -102,7 +103,7 @@ fn build_fuzzers(choice: &[&str]) -> Result<Vec<Fuzzer>> {
         host,
     ]);
     build
-        .args(choice)
+        .args(selection)
         .env("CARGO_ENCODED_RUSTFLAGS", COVERAGE_FLAGS.join("\u{1f}"))
         .env("CARGO_TARGET_DIR", target_dir()?);
     run(&mut build)?;
@@ -121,7 +122,7 @@ fn build_fuzzers(choice: &[&str]) -> Result<Vec<Fuzzer>> {
 }
 
 impl Fuzzer {
-    /// Runs all seeds, and then what is made from them.
+    /// Runs all seeds, and then inputs generated from them.
     fn run(&self, seconds: u32, inputs: InputMode) -> Result<()> {
         let seeds = workspace_dir().join("fuzz/corpus").join(&self.name);
         let seed_count = fs::read_dir(&seeds)
@@ -129,9 +130,9 @@ impl Fuzzer {
             .count();
         let findings = target_dir()?.join(FINDINGS_DIR).join(&self.name);
         fs::create_dir_all(&findings)?;
-        let made_up = tempfile::tempdir()?;
+        let generated = tempfile::tempdir()?;
         let output = self
-            .limited_command(made_up.path(), &seeds, &findings, seconds, inputs)
+            .limited_command(generated.path(), &seeds, &findings, seconds, inputs)
             .output()?;
         let text = String::from_utf8_lossy(&output.stderr);
         let runs = text.lines().rev().find_map(|line| {
@@ -143,7 +144,7 @@ impl Fuzzer {
         });
         match runs.filter(|runs| output.status.success() && *runs >= seed_count) {
             Some(runs) => eprintln!(
-                "fuzz {}: {runs} inputs, {seed_count} of them seeds, no finding",
+                "fuzz {}: {runs} inputs, {seed_count} of them seeds, no findings",
                 self.name
             ),
             None => bail!(self.describe_failure(&output, &findings)),
@@ -151,11 +152,11 @@ impl Fuzzer {
         Ok(())
     }
 
-    /// Prepares a run with a bounded address space, which only a shell can set without code of the
-    /// system.
+    /// Returns a command with limited address space. A shell sets the limit, since this crate has
+    /// no unsafe code.
     fn limited_command(
         &self,
-        made_up: &Path,
+        generated: &Path,
         seeds: &Path,
         findings: &Path,
         seconds: u32,
@@ -172,7 +173,7 @@ impl Fuzzer {
             .arg(format!("{bound}exec \"$@\""))
             .arg("sh")
             .arg(&self.program)
-            .arg(made_up)
+            .arg(generated)
             .arg(seeds);
         command
             .arg(format!("-artifact_prefix={}/", findings.display()))
@@ -181,8 +182,8 @@ impl Fuzzer {
             .arg(format!("-rss_limit_mb={MAX_RESIDENT_MIB}"))
             .arg(format!("-timeout={MAX_INPUT_SECONDS}"));
         command.arg(format!("-max_len={MAX_INPUT_BYTES}"));
-        // The end of the output is shown, and holds the message of a panic only without a
-        // backtrace.
+        // Only the end of the output is shown. With a backtrace it would not contain the panic
+        // message.
         command.env("RUST_BACKTRACE", "0");
         if inputs == InputMode::Deterministic {
             command.arg("-seed=1");
@@ -190,14 +191,14 @@ impl Fuzzer {
         command
     }
 
-    /// Says how it ended, with the end of what it printed, and how the input is tried again.
+    /// Describes a failure: the exit status, the end of the output, and how to repeat it.
     fn describe_failure(&self, output: &Output, findings: &Path) -> String {
         let text = String::from_utf8_lossy(&output.stderr);
         let lines: Vec<&str> = text.lines().collect();
-        let told = lines[lines.len().saturating_sub(40)..].join("\n");
+        let tail = lines[lines.len().saturating_sub(40)..].join("\n");
         let Self { name, program } = self;
         format!(
-            "the fuzzer `{name}` ended with {}\n{told}\n\ninputs that were found: {}\nhelp: `{} FILE` runs one again; add it to `fuzz/corpus/{name}` with the fix",
+            "fuzzer `{name}` failed with {}\n{tail}\n\nfindings: {}\nhelp: `{} FILE` runs one again; add it to `fuzz/corpus/{name}` with the fix",
             output.status,
             findings.display(),
             program.display(),

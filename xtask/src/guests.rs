@@ -1,8 +1,11 @@
-//! Builds the WebAssembly guests with `skills build`. The small `.wasm` of those in Rust and C are committed, as real skills ship theirs.
+//! Builds the WebAssembly guests with `skills build`. The small `.wasm` files of guests in Rust and
+//! C are committed, like those of real skills.
 //!
-//! Beside each guest lies `artifact.lock`, which says what it was built from. A guest is built only when its source changed, and then its tools
-//! must be here; with `--check` always, and then the bytes must be the committed ones. A check needs cargo and the target of Rust; guests in
-//! other languages whose tools are not here are held against their locks only.
+//! Next to each guest is `artifact.lock`, which records what it was built from. Without `--check` a
+//! guest is built only if its source changed, and its tools must be installed. With `--check` every
+//! guest is built, and the bytes must equal the committed ones. A check needs cargo and the
+//! WebAssembly target of Rust; guests in other languages whose tools are not installed are only
+//! compared with their locks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,22 +17,22 @@ use serde_json::Value;
 use crate::command::{output, target_dir, workspace_dir};
 use crate::skills_command::SkillsCommand;
 
-/// The largest artifact that is committed, in bytes.
+/// The maximum size of a committed artifact in bytes.
 const MAX_BYTES: u64 = 200_000;
-/// Where the guests of tests lie: directories that begin with `guest`.
+/// The directory with guests of tests: its directories that start with `guest`.
 const TEST_GUESTS_DIR: &str = "crates/skills-sandbox-wasm/tests";
 const EXAMPLE_GUESTS_DIR: &str = "examples/skills";
 
-/// What to do about committed artifacts.
+/// What to do with committed artifacts.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum GuestMode {
-    /// Build what changed and put it in place.
+    /// Build guests that changed and replace their artifacts.
     Update,
-    /// Build everything and compare.
+    /// Build all guests and compare the artifacts.
     Check,
 }
 
-/// A source to build. Paths are relative to the workspace.
+/// A guest to build. Paths are relative to the workspace.
 struct Guest {
     name: String,
     directory: PathBuf,
@@ -41,9 +44,9 @@ pub(crate) fn guests(mode: GuestMode) -> Result<()> {
     let skills = SkillsCommand::build()?;
     let target = target_dir()?.join("guests");
     for guest in find_guests()? {
-        // What is not committed is not the same everywhere, so there is nothing to hold it against.
+        // An artifact that is not committed differs between hosts, so there is nothing to compare.
         if mode == GuestMode::Check && !guest.is_committed()? {
-            eprintln!("passed over {}: its artifact is not committed", guest.name);
+            eprintln!("skipped {}: its artifact is not committed", guest.name);
             continue;
         }
         guest.build(&skills, mode, &target)?;
@@ -51,7 +54,7 @@ pub(crate) fn guests(mode: GuestMode) -> Result<()> {
     Ok(())
 }
 
-/// Finds the guests of the example skills and of the tests.
+/// Returns the guests of the example skills and of the tests.
 fn find_guests() -> Result<Vec<Guest>> {
     let mut guests = Vec::new();
     for skill in directory_names(EXAMPLE_GUESTS_DIR)? {
@@ -88,7 +91,7 @@ fn directory_names(directory: &str) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Returns the name of the package in a directory; nothing when there is none.
+/// Returns the name of the package in a directory, or `None` without a package.
 fn package_name(directory: &Path) -> Option<String> {
     let text = fs::read_to_string(workspace_dir().join(directory).join("Cargo.toml")).ok()?;
     text.lines().find_map(|line| {
@@ -114,33 +117,40 @@ impl Guest {
             .env("CARGO_TARGET_DIR", target)
             .stderr(Stdio::inherit());
         if is_rust {
-            // The target is part of the toolchain; other tools are nobody's business to install here.
+            // The target is part of the toolchain. Other tools are not installed automatically.
             command.arg("--install");
         }
         if mode == GuestMode::Check {
             command.arg("--check");
         }
-        let done = command.output()?;
-        let said: Value = serde_json::from_slice(&done.stdout)
-            .with_context(|| format!("what `skills build` says of {}", self.name))?;
-        let message = said["error"]["message"].as_str().unwrap_or_default();
-        match (said["verdict"].as_str(), said["error"]["code"].as_str()) {
+        let output = command.output()?;
+        let document: Value = serde_json::from_slice(&output.stdout).with_context(|| {
+            format!(
+                "cannot parse the output of `skills build` for {}",
+                self.name
+            )
+        })?;
+        let message = document["error"]["message"].as_str().unwrap_or_default();
+        match (
+            document["verdict"].as_str(),
+            document["error"]["code"].as_str(),
+        ) {
             (Some("fresh"), _) => {}
             (Some(verdict), _) => eprintln!(
                 "{}: {}, {} bytes",
                 self.name,
                 verdict.replace('-', " "),
-                said["bytes"]
+                document["bytes"]
             ),
-            // A check comes this far only when the source is the one of the lock.
+            // A check gets to the missing tool only if the source matches the lock.
             (None, Some("missing-tool")) if mode == GuestMode::Check && !is_rust => {
                 eprintln!("compared the source of {} only: {message}", self.name)
             }
-            // What was never built here is not out of date.
+            // A guest that was never built on this host is not out of date.
             (None, Some("missing-tool")) if mode == GuestMode::Update && !self.is_built() => {
-                eprintln!("passed over {}: {message}", self.name)
+                eprintln!("skipped {}: {message}", self.name)
             }
-            (None, Some("missing-tool")) => bail!("{} cannot be built: {message}", self.name),
+            (None, Some("missing-tool")) => bail!("cannot build {}: {message}", self.name),
             _ => bail!(
                 "{}: {message}; run `cargo xtask skills` and commit",
                 self.name
@@ -150,7 +160,7 @@ impl Guest {
             let bytes = fs::metadata(workspace_dir().join(&self.artifact))?.len();
             ensure!(
                 bytes <= MAX_BYTES,
-                "{} has {bytes} bytes, at most {MAX_BYTES} are committed",
+                "{} has {bytes} bytes, but at most {MAX_BYTES} may be committed",
                 self.name
             );
         }

@@ -1,5 +1,5 @@
-//! Clients of the Model Context Protocol that others wrote, against the server: those of the Python
-//! libraries `mcp` and `fastmcp`.
+//! Tests the MCP server with third-party clients: those of the Python libraries `mcp` and
+//! `fastmcp`.
 
 use std::process::{Command, Stdio};
 
@@ -10,14 +10,14 @@ use crate::skills_command::SkillsCommand;
 
 const SCRIPTS_DIR: &str = "crates/skills-mcp/tests/clients";
 
-/// A library in Python.
+/// A Python library.
 struct PythonLibrary {
     name: &'static str,
-    /// What the tests import of it and of what they need besides.
+    /// The imports of the tests, of the library and of its requirements.
     import_lines: &'static str,
-    /// What is installed.
+    /// The packages to install.
     requirement: &'static str,
-    /// The variable that names a Python that has it.
+    /// The environment variable with the path of a Python that has the library.
     variable: &'static str,
 }
 
@@ -36,10 +36,12 @@ const PYTHON_LIBRARIES: [PythonLibrary; 2] = [
     },
 ];
 
-/// Runs the tests of each library that is here.
+/// Runs the tests of each installed client library.
 pub(crate) fn interop() -> Result<()> {
     if !cfg!(target_os = "linux") {
-        eprintln!("skipped the Python clients: they look in /proc for what outlived its call");
+        eprintln!(
+            "skipped the Python clients: they check in /proc for processes that survived a call"
+        );
         return Ok(());
     }
     if let Err(reason) = skills_test_support::host::sandbox() {
@@ -65,7 +67,7 @@ pub(crate) fn interop() -> Result<()> {
 }
 
 impl PythonLibrary {
-    /// Finds a Python that has the library; else says how to have one.
+    /// Returns a Python that has the library, or prints how to install it.
     fn find_python(&self) -> Option<String> {
         let python = std::env::var(self.variable).unwrap_or_else(|_| "python3".to_owned());
         let has_it = Command::new(&python)
@@ -82,7 +84,7 @@ impl PythonLibrary {
                 ..
             } = self;
             eprintln!(
-                "skipped the Python clients: {python} has no {name} that will do (`pip install {requirement}`, or name another in {variable})"
+                "skipped the Python clients: `{python}` has no suitable `{name}` (`pip install {requirement}`, or set {variable} to another Python)"
             );
         }
         has_it.then_some(python)

@@ -24,7 +24,7 @@ use clap::{Parser, Subcommand};
 
 use skips::Strictness;
 
-/// Builds, checks and shows this workspace
+/// Builds, checks and demonstrates this workspace
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
@@ -33,9 +33,9 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Show what the project does: find, show, load and run the example skills
+    /// Demonstrate the project: find, show, load and run the example skills
     Demo,
-    /// Build the example WebAssembly skills, then run all tests and count what they skip
+    /// Build the example WebAssembly skills, run all tests and list skipped tests
     Test {
         /// Fail on a skip that `xtask/expected-skips.txt` does not list, as in CI (where `CI` is
         /// set)
@@ -44,13 +44,13 @@ enum Task {
     },
     /// Run all checks, as CI does
     Ci {
-        /// Leave out the tests, which ran before
+        /// Skip the tests
         #[arg(long)]
         without_tests: bool,
     },
-    /// Let clients of the Model Context Protocol that others wrote talk to the server
+    /// Test the MCP server with third-party clients
     Clients,
-    /// Run the benchmarks and print one table: figure, floor of the same run, ratio
+    /// Run the benchmarks and print a table: median, floor of the same run, ratio
     Bench {
         /// Only the benchmarks of this crate
         package: Option<String>,
@@ -58,31 +58,30 @@ enum Task {
         #[arg(long)]
         json: bool,
     },
-    /// Run the fuzzers under limits of memory and time
+    /// Run the fuzzers with limits of memory and time
     Fuzz {
-        /// Only this one of `fuzz/Cargo.toml`; `mcp` runs when it is named, since it takes minutes
-        /// to compile
+        /// Only this fuzzer of `fuzz/Cargo.toml`; `mcp` runs only if it is named, since it takes
+        /// minutes to compile
         target: Option<String>,
-        /// How long each runs, with other inputs each time
+        /// Duration of each fuzzer; inputs then differ each time
         #[arg(long)]
         seconds: Option<u32>,
     },
-    /// Measure which changes of the code no test notices, with `cargo mutants`
+    /// Measure how many changes of the code the tests detect, with `cargo mutants`
     Mutants {
-        /// These packages; without any `skills-policy` and `skills-audit`
+        /// Packages to measure [default: skills-policy skills-audit]
         packages: Vec<String>,
         /// Only files whose paths match this glob
         #[arg(long = "file")]
         files: Vec<String>,
     },
-    /// Hold the server against the official conformance suite and the Inspector of the Model
-    /// Context Protocol, where Node 22 has them
+    /// Run the official MCP conformance suite and Inspector (needs Node 22)
     Conformance,
-    /// Check edges between crates, file lengths, crate docs and forgotten test files
+    /// Check crate dependencies, file sizes, docs and undeclared tests
     Tidy,
     /// Build the WebAssembly guests
     Skills {
-        /// Build all, and fail when the bytes differ from the committed ones
+        /// Rebuild everything and fail if an artifact differs from the committed one
         #[arg(long)]
         check: bool,
     },

@@ -1,4 +1,4 @@
-//! Measures how many changes of the code the tests notice, with `cargo mutants`.
+//! Measures how many changes of the code the tests detect, with `cargo mutants`.
 
 use std::fs;
 use std::path::Path;
@@ -8,28 +8,28 @@ use serde_json::Value;
 
 use crate::command::{cargo, output, target_dir};
 
-/// The crates that are measured when none is named: their tests are fast, and an error in them is
-/// an error of what programs may do or of what is recorded of it.
+/// The default crates: their tests are fast, and their errors affect what programs may do or what
+/// is recorded about them.
 const DEFAULT_PACKAGES: [&str; 2] = ["skills-policy", "skills-audit"];
-/// The share of mutants that the tests must notice, in percent.
+/// The minimum share of mutants that the tests must detect, in percent.
 const MIN_CAUGHT_PERCENT: f64 = 95.0;
-/// How many cases each property runs for each mutant; a property that needs more finds nothing.
+/// Cases of each property test for each mutant. A property that needs more detects nothing.
 const PROPERTY_CASES: &str = "64";
 
-/// The mutants of one package, by result. A mutant that does not compile does not count.
+/// The mutants of one package, by result. Mutants that do not compile are not counted.
 struct Score {
     caught: u64,
-    /// The tests did not end in time, which fails them as well.
+    /// Mutants whose tests timed out, which fails them as well.
     timeout: u64,
     missed: u64,
 }
 
-/// Runs the mutants of the packages, or of those of their files whose paths match a glob, prints
-/// one line for each package, and fails below the goal. What was missed is in `missed.txt` of the
-/// directory that is named at the end.
+/// Runs the mutants of packages, or of those of their files whose paths match a glob. Prints one
+/// line for each package, and fails below the minimum. The missed mutants are in `missed.txt` of
+/// the printed directory.
 pub(crate) fn mutants(packages: &[String], files: &[String]) -> Result<()> {
     if output(&mut cargo(&["mutants", "--version"])).is_err() {
-        bail!("no cargo-mutants: cargo install cargo-mutants --locked");
+        bail!("cargo-mutants is not installed: cargo install cargo-mutants --locked");
     }
     let packages = match packages {
         [] => DEFAULT_PACKAGES.map(str::to_owned).to_vec(),
@@ -68,15 +68,15 @@ fn measure_package(package: &str, files: &[String], directory: &Path) -> Result<
         .args(["--package", package, "--test-package", package, "--output"])
         .arg(directory);
     command.args(files.iter().flat_map(|file| ["--file", file]));
-    // Debug information doubles the time to link.
+    // Debug information doubles the link time.
     command
         .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .env("PROPTEST_CASES", PROPERTY_CASES)
         .env("INSTA_UPDATE", "no");
-    // Without the examples of the documentation, each of which is a program to link.
+    // Without doctests, each of which has to be linked.
     command.args(["--", "--lib", "--tests"]);
     let status = command.status().context("cannot run `cargo mutants`")?;
-    // That mutants were missed (2) or timed out (3) is a result.
+    // Missed mutants (2) or timeouts (3) are results, not errors.
     ensure!(
         matches!(status.code(), Some(0 | 2 | 3)),
         "`cargo mutants` ended with {status}"
@@ -102,12 +102,12 @@ impl Score {
     }
 
     fn percent(&self) -> f64 {
-        let noticed = self.caught + self.timeout;
+        let detected = self.caught + self.timeout;
         #[expect(
             clippy::cast_precision_loss,
             reason = "there are thousands of mutants, not 2^52"
         )]
-        let percent = 100.0 * noticed as f64 / (noticed + self.missed).max(1) as f64;
+        let percent = 100.0 * detected as f64 / (detected + self.missed).max(1) as f64;
         percent
     }
 }

@@ -1,5 +1,4 @@
-//! Other systems: what has no C code is checked for them, so that a build there does not come as a
-//! surprise.
+//! Type-checks the crates without C code for other platforms.
 
 use std::process::Command;
 
@@ -8,9 +7,9 @@ use anyhow::Result;
 use crate::command::{cargo, output, run, workspace_dir};
 
 const CHECKED_TARGETS: [&str; 2] = ["aarch64-apple-darwin", "x86_64-pc-windows-msvc"];
-/// The heavy features without C code.
+/// The features with many dependencies, but without C code.
 const HEAVY_FEATURES: &str = "skills-runtime/native";
-/// The crates whose trees hold no C code, without other heavy features.
+/// The crates without C code in their dependency trees, if other features are off.
 const PORTABLE_CRATES: [&str; 13] = [
     "host-text-only",
     "skills-audit",

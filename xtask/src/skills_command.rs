@@ -1,4 +1,4 @@
-//! The `skills` command, built.
+//! Builds and runs the `skills` command.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::command::{build_executable, workspace_dir};
 
-/// The built command.
+/// The path of the built `skills` command.
 pub(crate) struct SkillsCommand {
     path: PathBuf,
 }
@@ -23,7 +23,7 @@ impl SkillsCommand {
         &self.path
     }
 
-    /// Prepares a call in the workspace.
+    /// Returns a command that runs it in the workspace.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.path);
         command.current_dir(workspace_dir()).args(arguments);

@@ -1,4 +1,4 @@
-//! What the tests skipped, and whether that was expected.
+//! Compares skipped tests with the list of expected skips.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-/// The list of expected skips: one a line, after the user, with a comment above each group.
+/// The list of expected skips: one per line, after the user, with a comment above each group.
 const LIST: &str = "xtask/expected-skips.txt";
 const EXPECTED: &str = include_str!("../expected-skips.txt");
 
@@ -18,7 +18,7 @@ pub(crate) enum Strictness {
     Fail,
 }
 
-/// As whom the tests ran.
+/// The user that ran the tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum User {
     Root,
@@ -34,14 +34,14 @@ impl fmt::Display for User {
     }
 }
 
-/// The skips of one run of the tests: lines `CRATE TEST: REASON`.
+/// The skips of one test run: lines `CRATE TEST: REASON`.
 pub(crate) struct Skips {
     user: User,
     lines: BTreeSet<String>,
 }
 
 impl Skips {
-    /// Reads the file to which the tests appended; without a file nothing was skipped.
+    /// Reads the file to which the tests appended; without a file there are no skips.
     pub(crate) fn read(user: User, file: &Path) -> Result<Self> {
         let text = if file.exists() {
             fs::read_to_string(file).with_context(|| file.display().to_string())?
@@ -62,26 +62,26 @@ impl Skips {
     }
 }
 
-/// Prints all skips, and warns of those in the list that did not happen.
+/// Prints all skips, and warns of listed ones that did not happen.
 ///
 /// # Errors
-/// When a skip is not in the list, and [`Strictness::Fail`] is wanted.
+/// If a skip is not in the list, with [`Strictness::Fail`].
 pub(crate) fn report(runs: &[Skips], strictness: Strictness) -> Result<()> {
     let expected = parse(EXPECTED)?;
     let mut unexpected = 0;
     for run in runs {
-        let new = unlisted(run, &expected);
+        let unexpected_lines = unlisted(run, &expected);
         eprintln!(
             "{} skips as {}, {} of them not in {LIST}",
             run.lines.len(),
             run.user,
-            new.len()
+            unexpected_lines.len()
         );
         for line in &run.lines {
             eprintln!(
                 "  {}{line}",
-                if new.contains(&line.as_str()) {
-                    "not expected: "
+                if unexpected_lines.contains(&line.as_str()) {
+                    "unexpected: "
                 } else {
                     ""
                 }
@@ -93,17 +93,17 @@ pub(crate) fn report(runs: &[Skips], strictness: Strictness) -> Result<()> {
                 run.user
             );
         }
-        unexpected += new.len();
+        unexpected += unexpected_lines.len();
     }
     if unexpected > 0 && strictness == Strictness::Fail {
         bail!(
-            "{unexpected} skips are not in {LIST}: let this host serve the tests, or add the skips with a reason"
+            "{unexpected} skips are not in {LIST}: install what the tests need, or add the skips with a reason"
         );
     }
     Ok(())
 }
 
-/// A skip that may happen: the beginning of its line, and as whom, when not as any user.
+/// An expected skip: the start of its line, and the user, unless it is expected for any user.
 struct Entry<'a> {
     user: Option<User>,
     start: &'a str,
@@ -131,7 +131,7 @@ fn parse(text: &str) -> Result<Vec<Entry<'_>>> {
                 start,
             }),
             Some(("any", start)) => Ok(Entry { user: None, start }),
-            _ => bail!("{LIST}: `{line}` does not begin with `root`, `user` or `any`"),
+            _ => bail!("{LIST}: `{line}` does not start with `root`, `user` or `any`"),
         })
         .collect()
 }
@@ -174,11 +174,11 @@ mod tests {
     #[test]
     fn the_list_is_well_formed() {
         assert!(!parse(EXPECTED).unwrap().is_empty());
-        assert!(parse("nobody a b: c").is_err() && parse("root").is_err());
+        assert!(parse("other a b: c").is_err() && parse("root").is_err());
     }
 
     #[test]
-    fn an_entry_covers_the_skips_that_begin_with_it() {
+    fn an_entry_covers_the_skips_that_start_with_it() {
         let expected = parse("# why\nroot a one: root\nany b two: no Node\n").unwrap();
         let run = skips(
             User::Root,
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_strict_report_fails() {
+    fn an_unexpected_skip_fails_a_strict_report_only() {
         let runs = [skips(
             User::Root,
             &["a-crate a_test: a reason that no list has"],

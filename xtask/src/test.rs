@@ -1,5 +1,5 @@
-//! Runs all tests; as root, those that touch the system once more as an unprivileged user; then
-//! counts what they skipped.
+//! Runs all tests; as root, repeats the system tests as an unprivileged user. Then lists skipped
+//! tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::command::{cargo, output, run, target_dir, workspace_dir};
 use crate::guests::{GuestMode, guests};
 use crate::skips::{self, Skips, Strictness, User};
 
-/// The crates whose behaviour depends on who the user is.
+/// The crates whose behavior depends on the user.
 const SYSTEM_TEST_CRATES: [&str; 9] = [
     "skills-audit",
     "skills-discovery",
@@ -26,11 +26,11 @@ const SYSTEM_TEST_CRATES: [&str; 9] = [
 ];
 const UNPRIVILEGED_UID: u32 = 65_534;
 
-/// Fails, in CI at least, on a skip that is not expected.
+/// Runs the tests; fails on unexpected skips if strict, and always in CI.
 pub(crate) fn test(strictness: Strictness) -> Result<()> {
     let is_ci = std::env::var_os("CI").is_some();
-    // In CI a guest whose sources changed must have come with its artifact, so nothing is put in
-    // place there.
+    // In CI artifacts are not updated, so a changed guest must have been committed with its
+    // artifact.
     guests(if is_ci {
         GuestMode::Check
     } else {
@@ -57,7 +57,7 @@ pub(crate) fn test(strictness: Strictness) -> Result<()> {
             test_unprivileged(&file)?;
             runs.push(Skips::read(User::Unprivileged, &file)?);
         } else {
-            runs[0].add("xtask unprivileged: no `setpriv` (package util-linux)");
+            runs[0].add("xtask unprivileged: `setpriv` is not installed (package util-linux)");
         }
     }
     skips::report(&runs, if is_ci { Strictness::Fail } else { strictness })
@@ -67,8 +67,8 @@ fn is_root() -> bool {
     output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
 }
 
-/// Users are not root: copies the test programs to where an unprivileged user can read them, runs
-/// them there as one, and writes what they skip to a file.
+/// Runs the system tests again as an unprivileged user: copies the test programs to a directory
+/// that this user can read, and writes skips to a file.
 fn test_unprivileged(skips: &Path) -> Result<()> {
     let stage = tempfile::Builder::new()
         .prefix("skills-test-")
@@ -119,7 +119,7 @@ fn test_unprivileged(skips: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Copies the files of the project, as the version control knows them.
+/// Copies the files of the project that are under version control or could be.
 fn copy_tree(to: &Path) -> Result<()> {
     let files = output(Command::new("git").current_dir(workspace_dir()).args([
         "ls-files",
@@ -138,7 +138,7 @@ fn copy_tree(to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Lists the integration tests and the `skills` command, which were built before.
+/// Returns the integration tests and the `skills` command, which were built before.
 fn test_executables() -> Result<Vec<PathBuf>> {
     let mut command = cargo(&[
         "test",
@@ -158,9 +158,9 @@ fn test_executables() -> Result<Vec<PathBuf>> {
     for line in output(&mut command)?.lines() {
         let message: serde_json::Value = serde_json::from_str(line)?;
         let kind = message["target"]["kind"][0].as_str();
-        let is_wanted =
+        let is_selected =
             kind == Some("test") || (kind == Some("bin") && message["profile"]["test"] == false);
-        if let (true, Some(path)) = (is_wanted, message["executable"].as_str()) {
+        if let (true, Some(path)) = (is_selected, message["executable"].as_str()) {
             paths.push(PathBuf::from(path));
         }
     }

@@ -1,4 +1,4 @@
-//! Holds the code against the map of the house.
+//! Checks the workspace against the architecture rules.
 
 mod files;
 mod translations;
@@ -10,8 +10,7 @@ use serde::Deserialize;
 
 use crate::command::{cargo, output, workspace_dir};
 
-/// Which of our crates each crate may depend on. A crate that is not here may depend on none, so a
-/// new one fails until its edges are drawn.
+/// Allowed dependencies between workspace crates. A crate that is not listed may have none.
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("skills-manifest", &[]),
     ("skills-discovery", &["skills-manifest"]),
@@ -78,10 +77,10 @@ pub(crate) fn tidy() -> Result<()> {
     problems.extend(files::problems()?);
     problems.extend(translations::problems(&workspace_dir())?);
     if problems.is_empty() {
-        eprintln!("tidy");
+        eprintln!("tidy: no problems");
         return Ok(());
     }
-    bail!("not tidy:\n  {}", problems.join("\n  "))
+    bail!("tidy: problems found\n  {}", problems.join("\n  "))
 }
 
 fn forbidden_dependencies(member: &Member) -> Vec<String> {
@@ -91,7 +90,7 @@ fn forbidden_dependencies(member: &Member) -> Vec<String> {
         .map(|(_, allowed)| *allowed);
     let Some(allowed) = allowed else {
         return vec![format!(
-            "{}: not on the map of edges (xtask/src/tidy.rs)",
+            "{}: crate missing from ALLOWED_DEPENDENCIES (xtask/src/tidy.rs)",
             member.name
         )];
     };
@@ -104,8 +103,8 @@ fn forbidden_dependencies(member: &Member) -> Vec<String> {
         .collect()
 }
 
-/// Lists the crates of the workspace with their features and their dependencies on each other,
-/// those of tests left out.
+/// Returns the crates of the workspace, with their features and their dependencies on each other,
+/// without dev-dependencies.
 pub(crate) fn members() -> Result<Vec<Member>> {
     #[derive(Deserialize)]
     struct Metadata {
@@ -130,16 +129,16 @@ pub(crate) fn members() -> Result<Vec<Member>> {
         "--locked",
     ]))?;
     let metadata: Metadata =
-        serde_json::from_str(&text).context("what cargo says of the workspace")?;
+        serde_json::from_str(&text).context("cannot parse the output of `cargo metadata`")?;
     let member = |package: Package| {
-        let ours = package
+        let internal = package
             .dependencies
             .into_iter()
             .filter(|d| d.path.is_some() && d.kind.as_deref() != Some("dev"));
         Member {
             name: package.name,
             features: package.features.into_keys().collect(),
-            dependencies: ours.map(|d| d.name).collect(),
+            dependencies: internal.map(|d| d.name).collect(),
         }
     };
     Ok(metadata.packages.into_iter().map(member).collect())

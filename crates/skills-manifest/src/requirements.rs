@@ -24,7 +24,8 @@ pub struct Requirements {
     pub servers: Vec<RequiredServer>,
     /// Paths in the configuration of the client that must have a true value.
     pub settings: Vec<String>,
-    /// Declarations that cannot be used, each a lowercase sentence without a full stop.
+    /// Declarations that cannot be used, each one lowercase phrase, with text of the
+    /// skill as written: escape it for display.
     pub invalid: Vec<String>,
 }
 
@@ -114,7 +115,7 @@ impl Requirements {
             "cli" => self.add_program(std::slice::from_ref(&tool.value), &[]),
             _ => self
                 .invalid
-                .push(format!("unknown tool type {:?}", tool.kind)),
+                .push(format!("unknown dependency type `{}`", tool.kind)),
         }
     }
 
@@ -147,7 +148,7 @@ impl Requirements {
         } else if is_variable_name(&variable.name) {
             self.variables.push(variable);
         } else {
-            let reason = format!("{:?} is not a variable name", variable.name);
+            let reason = format!("invalid variable name `{}`", variable.name);
             self.invalid.push(reason);
         }
     }
@@ -190,15 +191,15 @@ fn parse_server(tool: &ToolDependency) -> Result<RequiredServer, String> {
         "stdio" => (tool.command.as_deref(), "command"),
         _ => {
             return Err(format!(
-                "the MCP server {name:?} has the unknown transport {transport:?}"
+                "unsupported MCP transport `{transport}` of server `{name}`"
             ));
         }
     };
     if !is_server_name(name) {
-        return Err(format!("{name:?} is not a server name"));
+        return Err(format!("invalid MCP server name `{name}`"));
     }
     let Some(locator) = locator.map(str::trim).filter(|locator| !locator.is_empty()) else {
-        return Err(format!("the MCP server {name:?} needs a `{field}`"));
+        return Err(format!("missing `{field}` of MCP server `{name}`"));
     };
     // The user must see exactly what is installed: nothing hidden, and no arguments, which could
     // make any program run any code.
@@ -209,7 +210,7 @@ fn parse_server(tool: &ToolDependency) -> Result<RequiredServer, String> {
         transport == "stdio" || locator.starts_with("https://") || locator.starts_with("http://");
     if !is_visible || !is_url {
         return Err(format!(
-            "the MCP server {name:?} has an invalid `{field}`: {locator:?}"
+            "invalid `{field}` of MCP server `{name}`: `{locator}`"
         ));
     }
     Ok(RequiredServer {

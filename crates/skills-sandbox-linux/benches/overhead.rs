@@ -1,11 +1,11 @@
-//! What the walls cost over a plain `posix_spawn`, in the same run and in turns: `/bin/true` and
-//! Python, in each tier, in a small process and in one with 1 GiB of memory. Prints medians in
-//! milliseconds; says by itself whether the goals are met.
+//! Measures the cost of a sandboxed run over a plain `posix_spawn`, alternately in the same
+//! process: `/bin/true` and Python, at each isolation level, in a small process and in one with 1
+//! GiB of memory. Prints medians in milliseconds.
 #![expect(
     clippy::panic,
     clippy::unwrap_used,
     clippy::disallowed_methods,
-    reason = "a bench makes its own files and fails by panicking"
+    reason = "a bench creates its own files and fails by panicking"
 )]
 
 #[cfg(not(target_os = "linux"))]
@@ -33,7 +33,7 @@ mod linux {
     pub(super) fn main() {
         let directory = tempfile::tempdir().unwrap();
         let directory = directory.path().canonicalize().unwrap();
-        // A "shell" that is `/bin/true`: what is left is starting and ending a process.
+        // A "shell" that is `/bin/true`, so that only starting and ending a process is measured.
         std::fs::create_dir(directory.join("bin")).unwrap();
         std::os::unix::fs::symlink("/bin/true", directory.join("bin/sh")).unwrap();
         std::fs::write(directory.join("main.sh"), "").unwrap();
@@ -63,17 +63,17 @@ mod linux {
     }
 
     fn compare(runtime: &Runtime, directory: &Path, name: &str, kind: ScriptType, rounds: usize) {
-        for (tier, isolation) in [
-            ("isolated", IsolationMode::Namespaces),
+        for (level, mode) in [
+            ("namespaces", IsolationMode::Namespaces),
             ("landlock", IsolationMode::LandlockOnly),
         ] {
-            let interpreters = match kind {
+            let program_finder = match kind {
                 ScriptType::Shell => ProgramFinder::with_search_path([directory.join("bin")]),
                 _ => ProgramFinder::default(),
             };
             let sandbox = LinuxSandbox::new(directory)
-                .program_finder(interpreters)
-                .isolation_mode(isolation);
+                .program_finder(program_finder)
+                .isolation_mode(mode);
             let Authorization::Granted(grants) =
                 Policy::default().authorize(&Request::new(directory))
             else {
@@ -90,7 +90,8 @@ mod linux {
             } else {
                 "/usr/bin/python3"
             };
-            let (mut floor, mut walls) = (Vec::new(), Vec::new());
+            let mut floor = Vec::new();
+            let mut sandboxed = Vec::new();
             for _ in 0..rounds {
                 let started = Instant::now();
                 let mut command = Command::new(program);
@@ -109,17 +110,18 @@ mod linux {
                         .termination
                         .is_success()
                 );
-                walls.push(started.elapsed());
+                sandboxed.push(started.elapsed());
             }
-            let (floor, walls) = (median(floor), median(walls));
-            let over = walls.saturating_sub(floor);
+            let floor = median(floor);
+            let sandboxed = median(sandboxed);
+            let over = sandboxed.saturating_sub(floor);
             let percent = over.as_secs_f64() / floor.as_secs_f64() * 100.0;
             let ms = |time: Duration| time.as_secs_f64() * 1_000.0;
             println!(
                 "{:28} {:9.2} {:12.2} {:9.2} {percent:8.0}",
-                format!("{name}, {tier}"),
+                format!("{name}, {level}"),
                 ms(floor),
-                ms(walls),
+                ms(sandboxed),
                 ms(over)
             );
         }

@@ -1,9 +1,9 @@
-//! Running `exit 0` in the sandbox, beside the floor: the same shell and script by a plain spawn.
+//! Runs `exit 0` in the sandbox, and as the floor the same shell and script with a plain spawn.
 #![expect(
     clippy::panic,
     clippy::unwrap_used,
     clippy::disallowed_methods,
-    reason = "a bench makes its own files and fails by panicking"
+    reason = "a bench creates its own files and fails by panicking"
 )]
 
 fn main() {

@@ -1,8 +1,8 @@
-//! A control group for one run, where the host may make one: it counts memory and processes of the
-//! whole tree.
+//! A cgroup for one run, where the host process may create one. It counts memory and processes of
+//! all processes of the run together.
 #![expect(
     clippy::disallowed_methods,
-    reason = "control groups are directories and files of the kernel"
+    reason = "cgroups are directories and files of the kernel"
 )]
 
 mod discover;
@@ -22,94 +22,105 @@ use skills_policy::ResourceLimits;
 
 use discover::{CgroupParent, Version, discover};
 
-/// Control groups of one run; removed when dropped, if nothing is in them any more.
+/// The cgroups of one run: one in each hierarchy that is used. Dropping kills the processes in them
+/// and removes them, or leaves that to the next run if processes are still exiting.
 #[derive(Debug)]
 pub(crate) struct Cgroup {
     directories: Vec<PathBuf>,
     procs_files: Vec<OwnedFd>,
-    /// Where the kernel says how often it killed for lack of memory.
+    /// The file in which the kernel counts processes that it killed for lack of memory.
     memory_events: Option<PathBuf>,
     pub(crate) counts_memory: bool,
     pub(crate) counts_processes: bool,
 }
 
-/// How old an empty group of a host that seems gone must be to be removed.
+/// The age at which an empty cgroup is removed if its host process seems to be gone.
 const MIN_STALE_AGE: Duration = Duration::from_secs(60);
-/// How long is waited for killed processes to leave, in total.
+/// Total time to wait for killed processes to exit.
 const REMOVE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Opens what a process writes `0` to in order to join. In version 1 a single thread joins far
-/// faster, and the child is one.
+/// Opens the file to which a process writes `0` to join. In version 1 `tasks` moves a single
+/// thread, which is much faster than moving a process; the child has only one.
 fn open_procs_file(directory: &Path) -> io::Result<OwnedFd> {
-    let open = |name: &str| {
-        fs::OpenOptions::new()
-            .write(true)
-            .open(directory.join(name))
-    };
-    open("tasks")
-        .or_else(|_| open("cgroup.procs"))
+    let mut options = fs::OpenOptions::new();
+    options.write(true);
+    options
+        .open(directory.join("tasks"))
+        .or_else(|_| options.open(directory.join("cgroup.procs")))
         .map(OwnedFd::from)
 }
 
-/// Where groups can be made, found out once per process.
+/// Returns where cgroups can be created, found once per process.
 fn cgroup_parents() -> &'static [CgroupParent] {
-    static PLACES: OnceLock<Vec<CgroupParent>> = OnceLock::new();
-    PLACES.get_or_init(|| {
-        let places = discover(Path::new("/proc/self"));
-        places.iter().for_each(|place| sweep(&place.directory));
-        places
+    static PARENTS: OnceLock<Vec<CgroupParent>> = OnceLock::new();
+    PARENTS.get_or_init(|| {
+        let parents = discover(Path::new("/proc/self"));
+        for parent in &parents {
+            remove_stale(&parent.directory);
+        }
+        parents
     })
 }
 
-/// Says whether memory and processes of a run would be counted here, by making a group.
+/// Returns whether memory and processes of a run would be counted, by creating a cgroup.
 pub(crate) fn available_controllers() -> (bool, bool) {
     Cgroup::new(&ResourceLimits::default()).map_or((false, false), |group| {
         (group.counts_memory, group.counts_processes)
     })
 }
 
+/// Returns a name for the cgroups of a run, with the PID of the host process for [`remove_stale`].
+fn unique_name() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    // Host processes in several containers can share a parent directory and have the same PID.
+    static RANDOM: OnceLock<u64> = OnceLock::new();
+    let random = RANDOM.get_or_init(|| RandomState::new().build_hasher().finish());
+    format!(
+        "skills-{}-{random:016x}-{}",
+        std::process::id(),
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    )
+}
+
 impl Cgroup {
-    /// Makes the groups, or none where the host may make none. A limit that the kernel does not
-    /// take means no group.
+    /// Creates the cgroups of a run. Returns `None` if the host process may not create any, or if
+    /// the kernel rejects a limit; the report then says what is not counted.
     pub(crate) fn new(limits: &ResourceLimits) -> Option<Self> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        // Hosts in several containers may share the place and have the same numbers.
-        static CHANCE: OnceLock<u64> = OnceLock::new();
-        let chance = CHANCE.get_or_init(|| RandomState::new().build_hasher().finish());
-        let name = format!(
-            "skills-{}-{chance:016x}-{}",
-            std::process::id(),
-            NUMBER.fetch_add(1, Ordering::Relaxed)
-        );
         pending_removal()
             .retain(|directory| fs::remove_dir(directory).is_err() && directory.exists());
-        let mut group = Self {
+        let name = unique_name();
+        let mut cgroup = Self {
             directories: Vec::new(),
             procs_files: Vec::new(),
             memory_events: None,
             counts_memory: false,
             counts_processes: false,
         };
-        for place in cgroup_parents() {
-            // Partly made, it is removed as it is dropped.
-            group.add(place, &name, limits).ok()?;
+        for parent in cgroup_parents() {
+            // On an error the drop removes the cgroups that were created so far.
+            cgroup.add(parent, &name, limits).ok()?;
         }
-        (!group.directories.is_empty()).then_some(group)
+        (!cgroup.directories.is_empty()).then_some(cgroup)
     }
 
-    fn add(&mut self, place: &CgroupParent, name: &str, limits: &ResourceLimits) -> io::Result<()> {
-        let directory = place.directory.join(name);
+    fn add(
+        &mut self,
+        parent: &CgroupParent,
+        name: &str,
+        limits: &ResourceLimits,
+    ) -> io::Result<()> {
+        let directory = parent.directory.join(name);
         fs::create_dir(&directory)?;
         self.directories.push(directory.clone());
         let set = |file: &str, value: u64| fs::write(directory.join(file), value.to_string());
-        if place.processes {
+        if parent.processes {
             set("pids.max", limits.processes)?;
             self.counts_processes = true;
         }
-        if place.memory {
-            // What limits swap is missing where swap is not accounted, and `memory.oom.group` in
-            // old kernels.
-            let events = match place.version {
+        if parent.memory {
+            // Errors are ignored for files that do not exist everywhere: the limits of swap without
+            // swap accounting, and `memory.oom.group` in old kernels.
+            let events = match parent.version {
                 Version::V2 => {
                     set("memory.max", limits.memory_bytes)?;
                     let _ = set("memory.swap.max", 0);
@@ -118,8 +129,8 @@ impl Cgroup {
                 }
                 Version::V1 => {
                     set("memory.limit_in_bytes", limits.memory_bytes)?;
-                    // Memory and swap together; it cannot be set before the limit of memory alone,
-                    // which is never above it.
+                    // Memory and swap together. It is never lower than the limit of memory alone,
+                    // so that one has to be set first.
                     let _ = set("memory.memsw.limit_in_bytes", limits.memory_bytes);
                     "memory.oom_control"
                 }
@@ -131,12 +142,12 @@ impl Cgroup {
         Ok(())
     }
 
-    /// Returns what a process writes `0` to in order to join.
+    /// Returns the files to which a process writes `0` to join.
     pub(crate) fn procs_files(&self) -> &[OwnedFd] {
         &self.procs_files
     }
 
-    /// Says whether the kernel killed something for lack of memory.
+    /// Returns whether the kernel killed a process because the limit was reached.
     pub(crate) fn ran_out_of_memory(&self) -> bool {
         let Some(text) = self
             .memory_events
@@ -150,10 +161,10 @@ impl Cgroup {
             .any(|count| count.trim() != "0")
     }
 
-    /// Kills whatever is still inside and removes the groups.
+    /// Kills the remaining processes and removes the cgroups.
     ///
     /// # Errors
-    /// When something does not die.
+    /// If processes have not exited after half a second.
     pub(crate) async fn remove(mut self) -> io::Result<()> {
         self.procs_files.clear();
         let mut waited = Duration::ZERO;
@@ -162,6 +173,8 @@ impl Cgroup {
             match fs::remove_dir(directory) {
                 Ok(()) => drop(self.directories.pop()),
                 Err(_) if waited < REMOVE_TIMEOUT => {
+                    // Killed again each time: before `cgroup.kill` existed, a process could fork
+                    // between reading the list and killing its members.
                     kill_all(directory);
                     tokio::time::sleep(pause).await;
                     waited += pause;
@@ -175,8 +188,8 @@ impl Cgroup {
 }
 
 impl Drop for Cgroup {
-    /// A run that was cancelled: its processes are being killed, and what cannot be removed yet is
-    /// when the next is made.
+    /// Removes the cgroups of a cancelled run without waiting. What cannot be removed yet is
+    /// removed when the next cgroup is created.
     fn drop(&mut self) {
         for directory in &self.directories {
             kill_all(directory);
@@ -187,14 +200,14 @@ impl Drop for Cgroup {
     }
 }
 
-/// Groups that could not be removed yet, since what was in them was still dying.
+/// Returns the cgroups that could not be removed yet, since their processes were still exiting.
 fn pending_removal() -> MutexGuard<'static, Vec<PathBuf>> {
-    static LEFT_BEHIND: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-    LEFT_BEHIND.lock().unwrap_or_else(PoisonError::into_inner)
+    static PENDING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+    PENDING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Kills what is in a group; its numbers are read anew each time, so that they are those of its
-/// members.
+/// Kills all processes in a cgroup. Without `cgroup.kill` (before Linux 5.14) their PIDs are read
+/// anew for each attempt, so that a reused PID is not killed.
 fn kill_all(directory: &Path) {
     if fs::write(directory.join("cgroup.kill"), "1").is_ok() {
         return;
@@ -209,34 +222,35 @@ fn kill_all(directory: &Path) {
     }
 }
 
-/// Removes groups that hosts left behind which are gone; one with processes in it cannot be
-/// removed.
-fn sweep(place: &Path) {
-    let Ok(entries) = fs::read_dir(place) else {
+/// Removes cgroups of host processes that were killed. One with processes in it cannot be removed.
+fn remove_stale(parent: &Path) {
+    let Ok(entries) = fs::read_dir(parent) else {
         return;
     };
     for entry in entries.flatten() {
-        let name = entry.file_name();
-        let host = name.to_str().and_then(|name| {
-            name.strip_prefix("skills-")?
-                .split_once('-')?
-                .0
-                .parse::<i32>()
-                .ok()
-        });
-        let is_gone = host
-            .is_some_and(|host| kill(Pid::from_raw(host), None) == Err(nix::errno::Errno::ESRCH));
-        // A host in another container has no number here, but its groups are not empty for long.
-        let is_old = || {
-            entry
-                .metadata()
-                .and_then(|group| group.modified())
-                .is_ok_and(|made| made.elapsed().is_ok_and(|age| age > MIN_STALE_AGE))
+        let Some(host) = entry.file_name().to_str().and_then(parse_host) else {
+            continue;
         };
-        if is_gone && is_old() {
+        let is_gone = kill(Pid::from_raw(host), None) == Err(nix::errno::Errno::ESRCH);
+        // A host process in another container has no PID here, but its cgroups are not empty for
+        // long, so only old ones are removed.
+        if is_gone && is_stale(&entry) {
             let _ = fs::remove_dir(entry.path());
         }
     }
+}
+
+/// Returns the PID in a name that [`unique_name`] created.
+fn parse_host(name: &str) -> Option<i32> {
+    let (host, _) = name.strip_prefix("skills-")?.split_once('-')?;
+    host.parse().ok()
+}
+
+fn is_stale(entry: &fs::DirEntry) -> bool {
+    entry
+        .metadata()
+        .and_then(|metadata| metadata.modified())
+        .is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age > MIN_STALE_AGE))
 }
 
 #[cfg(test)]
@@ -266,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn running_out_of_memory_is_read_from_the_groups_events() {
+    fn kills_for_lack_of_memory_are_read_from_the_events() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("memory.events");
         let group = |text: &str| {

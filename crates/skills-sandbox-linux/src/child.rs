@@ -1,8 +1,8 @@
-//! What happens in the child between `clone` and `execve`.
+//! The code of the child between `clone` and `execve`.
 //!
 //! The child shares the parent's memory while the parent's thread sleeps, and other threads of the
-//! parent go on. So nothing here allocates, locks, panics or unwinds; it makes system calls with
-//! what was prepared, and ends in `execve` or `_exit`.
+//! parent keep running. So nothing here allocates, locks, panics or unwinds: it makes system calls
+//! with the data of a [`ChildSetup`], and ends in `execve` or `_exit`.
 #![expect(
     unsafe_code,
     reason = "system calls between clone and exec have no safe form"
@@ -22,102 +22,114 @@ use syscall::{check_result, errno, open, write};
 /// The child's entry point; `argument` is a [`ChildSetup`].
 pub(crate) extern "C" fn main(argument: *mut c_void) -> c_int {
     // SAFETY: `spawn` passes a pointer to a `ChildSetup` that lives until the child has executed
-    // its program or ended, because the parent's thread sleeps that long.
-    let prepared = unsafe { &*argument.cast::<ChildSetup>() };
-    let mut at = -1;
-    let failed = match set_up_and_execute(prepared, &mut at) {
+    // its program or exited, because the parent's thread sleeps until then.
+    let setup = unsafe { &*argument.cast::<ChildSetup>() };
+    let mut op_index = -1;
+    let exit_code = match set_up_and_execute(setup, &mut op_index) {
         Ok(()) => 0,
         Err(step) => {
-            let errno = if prepared.fault == Some(step) {
+            let errno = if setup.fault == Some(step) {
                 libc::EPERM
             } else {
                 errno()
             };
-            // Nobody is left to be told when this fails too.
-            let _ = send_status(prepared, [step as i32, errno, at]);
+            // If reporting fails too, the parent sees a child that sent nothing.
+            let _ = send_status(setup, [step as i32, errno, op_index]);
             127
         }
     };
-    // SAFETY: ends without running destructors.
+    // SAFETY: exits without running destructors, which belong to the parent.
     unsafe {
-        libc::syscall(libc::SYS_exit_group, failed);
+        libc::syscall(libc::SYS_exit_group, exit_code);
         libc::_exit(127)
     }
 }
 
-fn send_status(prepared: &ChildSetup, message: Message) -> Result<(), SetupStep> {
-    let [step, errno, at] = message.map(i32::to_ne_bytes);
+fn send_status(setup: &ChildSetup, message: Message) -> Result<(), SetupStep> {
+    let [step, errno, op_index] = message.map(i32::to_ne_bytes);
     let mut bytes = [0u8; size_of::<Message>()];
-    for (place, byte) in bytes
+    // Copied byte by byte, since slicing could panic.
+    for (target, byte) in bytes
         .iter_mut()
-        .zip(step.into_iter().chain(errno).chain(at))
+        .zip(step.into_iter().chain(errno).chain(op_index))
     {
-        *place = byte;
+        *target = byte;
     }
-    write(prepared.status, &bytes, SetupStep::Ready)
+    write(setup.status, &bytes, SetupStep::Ready)
 }
 
-/// The length of the kernel's set of signals.
+/// The size of the kernel's signal set.
 const SIGNAL_SET_BYTES: usize = 8;
 
-/// Returns only when there is no program to execute.
-fn set_up_and_execute(prepared: &ChildSetup, at: &mut i32) -> Result<(), SetupStep> {
-    let reach = |step: SetupStep| {
-        if prepared.fault == Some(step) {
-            Err(step)
-        } else {
-            Ok(())
-        }
-    };
-    create_session(prepared, &reach)?;
-    reach(SetupStep::Cgroup)?;
-    for group in &prepared.cgroup_procs_files {
-        write(*group, b"0", SetupStep::Cgroup)?;
-    }
-    if let Some(own) = &prepared.namespaces {
-        reach(SetupStep::Identity)?;
-        namespaces::write_id_maps(&own.uid_map, &own.gid_map)?;
-        if let Some(listener) = own.listener {
-            reach(SetupStep::Network)?;
-            network::set_up_network(listener)?;
-        }
-        [
-            SetupStep::Root,
-            SetupStep::RootFs,
-            SetupStep::Proc,
-            SetupStep::Pivot,
-        ]
-        .into_iter()
-        .try_for_each(&reach)?;
-        namespaces::enter_rootfs(&own.rootfs, at)?;
-    }
-    install_streams(prepared, &reach)?;
-    reach(SetupStep::Limits)?;
-    set_rlimits(prepared)?;
-    drop_privileges(&reach)?;
-    reach(SetupStep::Landlock)?;
-    prepared.ruleset.as_ref().map_or(Ok(()), restrict_self)?;
-    reach(SetupStep::Seccomp)?;
-    install_filter(&prepared.filter)?;
-    reach(SetupStep::Signals)?;
+/// Goes through all setup steps and executes the program. Returns `Ok` only for a probe.
+///
+/// The order matters: mounts and ID maps need the capabilities that are dropped later, Landlock
+/// must not restrict those mounts, and seccomp comes last because it denies the calls of the other
+/// steps.
+fn set_up_and_execute(setup: &ChildSetup, op_index: &mut i32) -> Result<(), SetupStep> {
+    create_session(setup)?;
+    join_cgroups(setup)?;
+    enter_namespaces(setup, op_index)?;
+    install_streams(setup)?;
+    begin_step(setup, SetupStep::Limits)?;
+    set_rlimits(setup)?;
+    drop_privileges(setup)?;
+    begin_step(setup, SetupStep::Landlock)?;
+    setup.ruleset.as_ref().map_or(Ok(()), restrict_self)?;
+    begin_step(setup, SetupStep::Seccomp)?;
+    install_filter(&setup.filter)?;
+    begin_step(setup, SetupStep::Signals)?;
     reset_signals()?;
-    reach(SetupStep::Ready)?;
-    // Fails, too, when the host has died meanwhile, since nobody could read this any more.
-    send_status(prepared, READY)?;
-    reach(SetupStep::Execute)?;
-    execute(prepared)
+    begin_step(setup, SetupStep::Ready)?;
+    // Also fails if the host process has died, since the pipe then has no reader.
+    send_status(setup, READY)?;
+    begin_step(setup, SetupStep::Execute)?;
+    execute(setup)
 }
 
-/// A session and process group of its own, without a terminal; dies with the thread that made it.
-fn create_session(
-    prepared: &ChildSetup,
-    reach: &impl Fn(SetupStep) -> Result<(), SetupStep>,
-) -> Result<(), SetupStep> {
-    reach(SetupStep::Session)?;
+/// Fails if a test lets this step fail.
+fn begin_step(setup: &ChildSetup, step: SetupStep) -> Result<(), SetupStep> {
+    if setup.fault == Some(step) {
+        Err(step)
+    } else {
+        Ok(())
+    }
+}
+
+fn join_cgroups(setup: &ChildSetup) -> Result<(), SetupStep> {
+    begin_step(setup, SetupStep::Cgroup)?;
+    for procs_file in &setup.cgroup_procs_files {
+        write(*procs_file, b"0", SetupStep::Cgroup)?;
+    }
+    Ok(())
+}
+
+/// Sets up the namespaces that `clone` created, if any.
+fn enter_namespaces(setup: &ChildSetup, op_index: &mut i32) -> Result<(), SetupStep> {
+    let Some(namespaces) = &setup.namespaces else {
+        return Ok(());
+    };
+    begin_step(setup, SetupStep::Identity)?;
+    namespaces::write_id_maps(&namespaces.uid_map, &namespaces.gid_map)?;
+    if let Some(listener) = namespaces.listener {
+        begin_step(setup, SetupStep::Network)?;
+        network::set_up_network(listener)?;
+    }
+    begin_step(setup, SetupStep::Root)?;
+    begin_step(setup, SetupStep::RootFs)?;
+    begin_step(setup, SetupStep::Proc)?;
+    begin_step(setup, SetupStep::Pivot)?;
+    namespaces::enter_rootfs(&namespaces.rootfs, op_index)
+}
+
+/// Creates a session and process group without a controlling terminal, sets `PR_SET_PDEATHSIG`, and
+/// announces the process group to the watchdog.
+fn create_session(setup: &ChildSetup) -> Result<(), SetupStep> {
+    begin_step(setup, SetupStep::Session)?;
     // SAFETY: system calls without pointers. The descriptor is this process's own copy.
     unsafe {
         check_result(libc::syscall(libc::SYS_setsid), SetupStep::Session)?;
-        reach(SetupStep::Lifetime)?;
+        begin_step(setup, SetupStep::Lifetime)?;
         check_result(
             libc::syscall(
                 libc::SYS_prctl,
@@ -129,42 +141,40 @@ fn create_session(
             ),
             SetupStep::Lifetime,
         )?;
-        // The host may have ended before the signal was asked for. Then nobody holds the reading
-        // end of the status pipe, once our own copy of it is closed, and saying that all is ready
-        // fails.
+        // The host may have died before the signal was requested. Without this copy of the reading
+        // end the status pipe then has no reader, so reporting readiness fails.
         check_result(
-            libc::syscall(libc::SYS_close, prepared.status_reader),
+            libc::syscall(libc::SYS_close, setup.status_reader),
             SetupStep::Lifetime,
         )?;
     }
-    prepared.guardian.map_or(Ok(()), |(pipe, _)| announce(pipe))
+    setup.watchdog.map_or(Ok(()), |(pipe, _)| announce(pipe))
 }
 
-/// Tells the guardian to kill this group should the host be killed.
-fn announce(guardian: c_int) -> Result<(), SetupStep> {
+/// Asks the watchdog to kill this process group if the host process dies.
+fn announce(watchdog: c_int) -> Result<(), SetupStep> {
     // SAFETY: takes no memory.
-    let mut number = unsafe { libc::syscall(libc::SYS_getpid) };
-    // A sign, a space, at most ten digits and the end of the line, written from the end on.
+    let mut pid = unsafe { libc::syscall(libc::SYS_getpid) };
+    // A sign, a space, at most ten digits and a newline, written from the end: formatting could
+    // allocate or panic.
     let mut line = [b'\n'; 13];
-    let mut at = line.len() - 1;
-    while number > 0 && at > 2 {
-        at -= 1;
-        line[at] = b'0' + (number % 10) as u8;
-        number /= 10;
+    let mut start = line.len() - 1;
+    while pid > 0 && start > 2 {
+        start -= 1;
+        line[start] = b'0' + (pid % 10) as u8;
+        pid /= 10;
     }
-    line[at - 1] = b' ';
-    line[at - 2] = b'+';
-    write(guardian, &line[at - 2..], SetupStep::Lifetime)
+    line[start - 1] = b' ';
+    line[start - 2] = b'+';
+    write(watchdog, &line[start - 2..], SetupStep::Lifetime)
 }
 
-/// Our three streams and no other descriptor; the working directory.
-fn install_streams(
-    prepared: &ChildSetup,
-    reach: &impl Fn(SetupStep) -> Result<(), SetupStep>,
-) -> Result<(), SetupStep> {
+/// Installs the standard streams, marks all other descriptors as close-on-exec, and enters the
+/// working directory.
+fn install_streams(setup: &ChildSetup) -> Result<(), SetupStep> {
     const CLOSE_RANGE_CLOEXEC: u32 = 4;
-    reach(SetupStep::Streams)?;
-    for (target, source) in (0..).zip(prepared.streams) {
+    begin_step(setup, SetupStep::Streams)?;
+    for (target, source) in (0..).zip(setup.streams) {
         // SAFETY: system call without pointers; the sources are above 2, so none is overwritten
         // before it is used.
         check_result(
@@ -172,32 +182,34 @@ fn install_streams(
             SetupStep::Streams,
         )?;
     }
-    reach(SetupStep::Descriptors)?;
-    // SAFETY: marks descriptors of this process, whose table is a copy, as closing; the path is a
-    // valid string.
+    begin_step(setup, SetupStep::Descriptors)?;
+    // Descriptors stay open until `execve`, since the status pipe and the ruleset are still needed.
+    // The range has no end, so it includes what the host leaked without close-on-exec.
+    // SAFETY: marks descriptors of this process, whose table is a copy, as close-on-exec; the path
+    // is a valid string.
     unsafe {
         check_result(
             libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, CLOSE_RANGE_CLOEXEC),
             SetupStep::Descriptors,
         )?;
         libc::syscall(libc::SYS_umask, 0o077);
-        reach(SetupStep::Directory)?;
+        begin_step(setup, SetupStep::Directory)?;
         check_result(
-            libc::syscall(libc::SYS_chdir, prepared.directory.as_ptr()),
+            libc::syscall(libc::SYS_chdir, setup.directory.as_ptr()),
             SetupStep::Directory,
         )
         .map(drop)
     }
 }
 
-fn set_rlimits(prepared: &ChildSetup) -> Result<(), SetupStep> {
-    for (resource, value) in &prepared.limits {
+fn set_rlimits(setup: &ChildSetup) -> Result<(), SetupStep> {
+    for (resource, value) in &setup.limits {
         let limit = libc::rlimit64 {
             rlim_cur: *value,
             rlim_max: *value,
         };
-        // SAFETY: reads a local structure, writes nothing; process 0 is this one.
-        let answer = unsafe {
+        // SAFETY: reads a local structure, writes nothing; process 0 is the calling one.
+        let result = unsafe {
             libc::syscall(
                 libc::SYS_prlimit64,
                 0,
@@ -206,13 +218,13 @@ fn set_rlimits(prepared: &ChildSetup) -> Result<(), SetupStep> {
                 std::ptr::null::<u8>(),
             )
         };
-        check_result(answer, SetupStep::Limits)?;
+        check_result(result, SetupStep::Limits)?;
     }
     Ok(())
 }
 
-/// Drops every capability and the way to new ones.
-fn drop_privileges(reach: &impl Fn(SetupStep) -> Result<(), SetupStep>) -> Result<(), SetupStep> {
+/// Drops all capabilities and sets `no_new_privs`, so that no program can gain new ones.
+fn drop_privileges(setup: &ChildSetup) -> Result<(), SetupStep> {
     #[repr(C)]
     struct Header {
         version: u32,
@@ -224,23 +236,23 @@ fn drop_privileges(reach: &impl Fn(SetupStep) -> Result<(), SetupStep>) -> Resul
         version: VERSION_3,
         pid: 0,
     };
-    let none = [0u32; 6];
-    reach(SetupStep::Capabilities)?;
+    let empty_sets = [0u32; 6];
+    begin_step(setup, SetupStep::Capabilities)?;
     // SAFETY: the header and the two empty sets are local and have the layout of version 3.
     unsafe {
         for capability in 0..=LAST_CAPABILITY {
-            // Fails for capabilities that do not exist and for callers that have none to drop.
-            // Without new privileges, and with an empty permitted set, the bounding set decides
-            // nothing any more: this is a second lock on a closed door.
+            // Fails for capabilities that do not exist, and without CAP_SETPCAP. Failing is
+            // harmless, since this is defense in depth: with no permitted capabilities and
+            // no_new_privs, the bounding set has no effect.
             if libc::syscall(libc::SYS_prctl, libc::PR_CAPBSET_DROP, capability, 0, 0, 0) < 0 {
                 break;
             }
         }
         check_result(
-            libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()),
+            libc::syscall(libc::SYS_capset, &raw const header, empty_sets.as_ptr()),
             SetupStep::Capabilities,
         )?;
-        reach(SetupStep::NoNewPrivileges)?;
+        begin_step(setup, SetupStep::NoNewPrivileges)?;
         check_result(
             libc::syscall(libc::SYS_prctl, libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
             SetupStep::NoNewPrivileges,
@@ -249,13 +261,15 @@ fn drop_privileges(reach: &impl Fn(SetupStep) -> Result<(), SetupStep>) -> Resul
     }
 }
 
-/// The kernel's description of a rule for a path.
+/// `struct landlock_path_beneath_attr`.
 #[repr(C, packed)]
 struct PathBeneath {
     access_rights: u64,
     parent: i32,
 }
 
+/// Adds the rules for paths of the new root file system, and applies the ruleset to this thread,
+/// which is the only one.
 fn restrict_self(ruleset: &Ruleset) -> Result<(), SetupStep> {
     const PATH_BENEATH: c_int = 1;
     for rule in &ruleset.deferred_rules {
@@ -271,7 +285,7 @@ fn restrict_self(ruleset: &Ruleset) -> Result<(), SetupStep> {
         };
         // SAFETY: reads a local structure of the layout that the kernel defines for this kind of
         // rule.
-        let answer = unsafe {
+        let result = unsafe {
             libc::syscall(
                 libc::SYS_landlock_add_rule,
                 ruleset.descriptor,
@@ -280,9 +294,9 @@ fn restrict_self(ruleset: &Ruleset) -> Result<(), SetupStep> {
                 0u32,
             )
         };
-        check_result(answer, SetupStep::Landlock)?;
+        check_result(result, SetupStep::Landlock)?;
     }
-    // SAFETY: the ruleset is an open descriptor; marked as closing, it is open until `execve`.
+    // SAFETY: the ruleset is an open descriptor; close-on-exec keeps it open until `execve`.
     check_result(
         unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.descriptor, 0u32) },
         SetupStep::Landlock,
@@ -290,7 +304,7 @@ fn restrict_self(ruleset: &Ruleset) -> Result<(), SetupStep> {
     .map(drop)
 }
 
-/// Without a filter nothing is installed.
+/// Installs the seccomp filter, unless it is empty because sandboxing is disabled.
 fn install_filter(filter: &[sock_filter]) -> Result<(), SetupStep> {
     if filter.is_empty() {
         return Ok(());
@@ -301,7 +315,7 @@ fn install_filter(filter: &[sock_filter]) -> Result<(), SetupStep> {
     };
     // SAFETY: the kernel copies the program, whose length is that of the slice; both types have the
     // kernel's layout.
-    let answer = unsafe {
+    let result = unsafe {
         libc::syscall(
             libc::SYS_seccomp,
             libc::SECCOMP_SET_MODE_FILTER,
@@ -309,20 +323,21 @@ fn install_filter(filter: &[sock_filter]) -> Result<(), SetupStep> {
             &raw const program,
         )
     };
-    check_result(answer, SetupStep::Seccomp).map(drop)
+    check_result(result, SetupStep::Seccomp).map(drop)
 }
 
-/// Signals as a new program expects them.
+/// Sets all signals to their default action and unblocks them. `execve` keeps ignored and blocked
+/// signals, and the parent's thread blocked all of them before `clone`.
 fn reset_signals() -> Result<(), SetupStep> {
-    // The C library's functions may take a lock, so this asks the kernel, whose structure holds
-    // four words; all zero is the default.
+    // Functions of the C library may take a lock, so these are direct system calls. The kernel's
+    // structure has four words; all zero is the default action.
     let default = [0usize; 4];
-    let none = 0u64;
+    let empty_mask = 0u64;
     // SAFETY: the handlers are this process's own copy, since they are not shared; the structures
     // are local plain data of the kernel's size.
     unsafe {
         for signal in 1..=64 {
-            // Fails for the two that cannot be changed.
+            // Fails for SIGKILL and SIGSTOP, which cannot be changed.
             libc::syscall(
                 libc::SYS_rt_sigaction,
                 signal,
@@ -334,7 +349,7 @@ fn reset_signals() -> Result<(), SetupStep> {
         let unblocked = libc::syscall(
             libc::SYS_rt_sigprocmask,
             libc::SIG_SETMASK,
-            &raw const none,
+            &raw const empty_mask,
             std::ptr::null::<u8>(),
             SIGNAL_SET_BYTES,
         );
@@ -342,12 +357,11 @@ fn reset_signals() -> Result<(), SetupStep> {
     }
 }
 
-fn execute(prepared: &ChildSetup) -> Result<(), SetupStep> {
-    let Some(program) = &prepared.exec_target else {
+fn execute(setup: &ChildSetup) -> Result<(), SetupStep> {
+    let Some(program) = &setup.exec_target else {
         return Ok(());
     };
-    // SAFETY: the strings and the arrays of pointers to them, which end with null, belong to
-    // `prepared`.
+    // SAFETY: `setup` owns the strings and the arrays of pointers to them, which end with null.
     unsafe {
         libc::syscall(
             libc::SYS_execve,

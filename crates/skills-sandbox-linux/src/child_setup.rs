@@ -1,9 +1,13 @@
-//! Everything a child needs, made before it exists.
+//! Everything that a child needs, allocated and opened before the child exists.
+//!
+//! Between `clone` and `execve` the child must not allocate, so its strings, descriptors, ruleset
+//! and filter are created here, in the parent.
 
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::Arc;
 
 use libc::{c_char, c_int, sock_filter};
@@ -15,13 +19,13 @@ use skills_sandbox::SandboxError;
 use skills_sandbox::interpreter::MemoryRlimit;
 
 use crate::child::Listener;
-use crate::granted_path::open_all;
+use crate::granted_path::{OpenedPath, open_all};
 use crate::isolation::IsolationLevel;
 use crate::landlock_abi::LandlockAbi;
 use crate::landlock_ruleset::{DeferredRule, build_ruleset, deferred_rules};
 use crate::plan::Plan;
 use crate::rlimits::{Rlimits, rlimits};
-use crate::rootfs::RootFs;
+use crate::rootfs::{RootFs, nul_error};
 use crate::seccomp::{
     AllocationPolicy, FilterConfig, ProcessPolicy, SharedMemoryPolicy, SocketPolicy, build_filter,
 };
@@ -29,12 +33,13 @@ use crate::setup_step::SetupStep;
 use crate::user_ids::UserIds;
 use crate::watchdog::Announcement;
 
-/// The three streams of the child, as descriptors above 2.
+/// The standard streams of the child, as descriptors above 2.
 pub(crate) type Streams = [RawFd; 3];
 
-/// All that the child reads: owned, immutable, and alive until the child has executed its program.
+/// All data that the child reads: owned, immutable, and alive until the child has executed its
+/// program.
 pub(crate) struct ChildSetup {
-    /// None: the child ends as soon as all walls stand.
+    /// `None` for a probe: the child exits when all restrictions are in effect.
     pub(crate) exec_target: Option<ExecTarget>,
     pub(crate) directory: CString,
     pub(crate) limits: Rlimits,
@@ -43,12 +48,14 @@ pub(crate) struct ChildSetup {
     pub(crate) namespaces: Option<Namespaces>,
     pub(crate) streams: Streams,
     pub(crate) status: RawFd,
+    /// The parent's end of the status pipe, of which the child has to close its copy.
     pub(crate) status_reader: RawFd,
-    /// The lists of processes of control groups to join.
+    /// The files through which the child joins cgroups.
     pub(crate) cgroup_procs_files: Vec<RawFd>,
-    /// Where the child names its group, and the process that reads it.
-    pub(crate) guardian: Option<(RawFd, u32)>,
-    /// A step that fails as if the kernel had refused it: for tests of what happens then.
+    /// The pipe in which the child announces its process group, and the PID of the watchdog that
+    /// reads it.
+    pub(crate) watchdog: Option<(RawFd, u32)>,
+    /// A step that fails as if the kernel had rejected it, for tests.
     pub(crate) fault: Option<SetupStep>,
     /// Keeps the descriptors above open.
     owned: Vec<OwnedFd>,
@@ -65,9 +72,9 @@ pub(crate) struct Ruleset {
     pub(crate) deferred_rules: Vec<DeferredRule>,
 }
 
-/// What of the kernel the child has for itself.
+/// The namespaces of the child.
 pub(crate) struct Namespaces {
-    /// The lines that name its user and its group.
+    /// The lines for `/proc/self/uid_map` and `gid_map`.
     pub(crate) uid_map: CString,
     pub(crate) gid_map: CString,
     pub(crate) rootfs: RootFs,
@@ -75,6 +82,7 @@ pub(crate) struct Namespaces {
 }
 
 impl Namespaces {
+    /// Returns the flags for `clone`.
     pub(crate) fn flags(&self) -> c_int {
         let network = if self.listener.is_some() {
             libc::CLONE_NEWNET
@@ -85,17 +93,17 @@ impl Namespaces {
     }
 }
 
-/// Our ends of what connects us with the child.
+/// The parent's ends of pipes and sockets to the child.
 pub(crate) struct ParentEnds {
     pub(crate) stdin: OwnedFd,
     pub(crate) stdout: OwnedFd,
     pub(crate) stderr: OwnedFd,
     pub(crate) status: OwnedFd,
-    /// Through which the child hands over its listener.
+    /// The socket through which the child sends its listener.
     pub(crate) channel: Option<OwnedFd>,
 }
 
-/// What a child is made with beside its plan.
+/// Options of a child that are not part of its plan.
 #[derive(Default)]
 pub(crate) struct ChildOptions<'a> {
     pub(crate) landlock: Option<LandlockAbi>,
@@ -104,81 +112,87 @@ pub(crate) struct ChildOptions<'a> {
     pub(crate) fault: Option<SetupStep>,
 }
 
+/// Both ends of the pipes between parent and child.
+struct Pipes {
+    child_stdin: OwnedFd,
+    child_stdout: OwnedFd,
+    child_stderr: OwnedFd,
+    child_status: OwnedFd,
+    parent_stdin: OwnedFd,
+    parent_stdout: OwnedFd,
+    parent_stderr: OwnedFd,
+    parent_status: OwnedFd,
+}
+
+impl Pipes {
+    fn new() -> io::Result<Self> {
+        let (child_stdin, parent_stdin) = pipe()?;
+        let (parent_stdout, child_stdout) = pipe()?;
+        let (parent_stderr, child_stderr) = pipe()?;
+        let (parent_status, child_status) = pipe()?;
+        // The parent reads this pipe while it still holds a copy of the writing end, so a blocking
+        // read of an empty pipe would never return.
+        fcntl(&parent_status, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
+        Ok(Self {
+            child_stdin,
+            child_stdout,
+            child_stderr,
+            child_status,
+            parent_stdin,
+            parent_stdout,
+            parent_stderr,
+            parent_status,
+        })
+    }
+}
+
+/// Owns descriptors whose numbers the child uses.
+#[derive(Default)]
+struct Descriptors(Vec<OwnedFd>);
+
+impl Descriptors {
+    fn keep(&mut self, descriptor: OwnedFd) -> RawFd {
+        let number = descriptor.as_raw_fd();
+        self.0.push(descriptor);
+        number
+    }
+}
+
 impl ChildSetup {
-    /// Does all that can be done before the child exists.
+    /// Creates all data and descriptors of the child, and the parent's ends.
+    ///
+    /// # Errors
+    /// If a granted path is rejected, a restriction is unavailable, or descriptors are exhausted.
     pub(crate) fn new(
         plan: &Plan,
-        extras: ChildOptions<'_>,
+        options: ChildOptions<'_>,
     ) -> Result<(Self, ParentEnds), SandboxError> {
-        let failed = |error| SandboxError::setup("pipes", error);
         let sources = open_all(plan.paths(), &plan.relocated)?;
-        let mut owned = Vec::new();
-        let mut keep = |descriptor: OwnedFd| {
-            let number = descriptor.as_raw_fd();
-            owned.push(descriptor);
-            number
-        };
-        if plan.isolation == IsolationLevel::Landlock && extras.landlock.is_none() {
-            return Err(SandboxError::unavailable(
-                "Landlock",
-                "it is this tier's only wall for files",
-                "use another tier",
-            ));
+        let mut descriptors = Descriptors::default();
+        let ruleset = Ruleset::new(plan, options.landlock, &sources, &mut descriptors)?;
+        let pipes = Pipes::new().map_err(pipe_error)?;
+        let (listener, channel) = listener_channel(plan, &mut descriptors)?;
+        // Copies, since the cgroup of a cancelled run is dropped while its child waits in the queue
+        // of the spawner thread; the numbers must not be reused for other files until then.
+        let mut cgroup_procs_files = Vec::new();
+        for file in options.cgroup_procs_files {
+            cgroup_procs_files.push(descriptors.keep(file.try_clone().map_err(pipe_error)?));
         }
-        let ruleset = match extras
-            .landlock
-            .filter(|_| plan.isolation != IsolationLevel::None)
-        {
-            Some(version) => {
-                let descriptor = above_standard(build_ruleset(&sources, plan.listener, version)?)
-                    .map_err(failed)?;
-                let inside = plan
-                    .rootfs
-                    .as_ref()
-                    .map_or(Ok(Vec::new()), |view| deferred_rules(version, view))?;
-                Some(Ruleset {
-                    descriptor: keep(descriptor),
-                    deferred_rules: inside,
-                })
-            }
+        let watchdog = options.announcement.map(|announcement| {
+            (
+                descriptors.keep(announcement.pipe),
+                announcement.watchdog_pid,
+            )
+        });
+        let namespaces = match &plan.rootfs {
+            Some(rootfs) => Some(Namespaces::new(RootFs::new(rootfs, &sources)?, listener)?),
             None => None,
         };
-        let ((stdin, our_stdin), (our_stdout, stdout), (our_stderr, stderr), (our_status, status)) = (
-            pipe().map_err(failed)?,
-            pipe().map_err(failed)?,
-            pipe().map_err(failed)?,
-            pipe().map_err(failed)?,
-        );
-        fcntl(&our_status, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))
-            .map_err(|error| failed(error.into()))?;
-        let (channel, our_channel) = plan
-            .listener
-            .map(|_| socket_pair())
-            .transpose()
-            .map_err(failed)?
-            .unzip();
-        let listener = plan.listener.zip(channel).map(|(port, channel)| Listener {
-            port,
-            channel: keep(channel),
-        });
-        // Their numbers must stay theirs even if the run is cancelled while the child waits to be
-        // made.
-        let copies = extras
-            .cgroup_procs_files
-            .iter()
-            .map(OwnedFd::try_clone)
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(failed)?;
-        let control_groups = copies.into_iter().map(&mut keep).collect();
-        let guardian = extras
-            .announcement
-            .map(|Announcement { pipe, guardian }| (keep(pipe), guardian));
-        let prepared = Self {
-            exec_target: plan
-                .executable
-                .as_ref()
-                .map(|executable| ExecTarget::new(executable.as_os_str().as_bytes(), plan))
-                .transpose()?,
+        let setup = Self {
+            exec_target: match &plan.executable {
+                Some(executable) => Some(ExecTarget::new(executable, plan)?),
+                None => None,
+            },
             directory: c_string(plan.current_dir.as_os_str().as_bytes())?,
             limits: rlimits(plan),
             filter: if plan.isolation == IsolationLevel::None {
@@ -187,69 +201,125 @@ impl ChildSetup {
                 build_filter(filter_config(plan))
             },
             ruleset,
-            namespaces: match &plan.rootfs {
-                Some(view) => Some(Namespaces::new(RootFs::new(view, &sources)?, listener)?),
-                None => None,
-            },
-            streams: [keep(stdin), keep(stdout), keep(stderr)],
-            status: keep(status),
-            status_reader: our_status.as_raw_fd(),
-            cgroup_procs_files: control_groups,
-            guardian,
-            fault: extras.fault,
-            owned,
+            namespaces,
+            streams: [
+                descriptors.keep(pipes.child_stdin),
+                descriptors.keep(pipes.child_stdout),
+                descriptors.keep(pipes.child_stderr),
+            ],
+            status: descriptors.keep(pipes.child_status),
+            status_reader: pipes.parent_status.as_raw_fd(),
+            cgroup_procs_files,
+            watchdog,
+            fault: options.fault,
+            owned: descriptors.0,
         };
-        let ours = ParentEnds {
-            stdin: our_stdin,
-            stdout: our_stdout,
-            stderr: our_stderr,
-            status: our_status,
-            channel: our_channel,
+        let parent_ends = ParentEnds {
+            stdin: pipes.parent_stdin,
+            stdout: pipes.parent_stdout,
+            stderr: pipes.parent_stderr,
+            status: pipes.parent_status,
+            channel,
         };
-        Ok((prepared, ours))
+        Ok((setup, parent_ends))
     }
 
-    /// Returns the path that operation number `index` of the child's tree is about.
+    /// Returns the path of the mount operation with this index.
     pub(crate) fn operation_path(&self, index: i32) -> Option<String> {
-        let tree = &self.namespaces.as_ref()?.rootfs;
+        let rootfs = &self.namespaces.as_ref()?.rootfs;
         usize::try_from(index)
             .ok()
-            .and_then(|index| tree.operations.get(index))
+            .and_then(|index| rootfs.operations.get(index))
             .map(crate::rootfs::MountOp::path)
     }
 
-    /// Closes the child's ends of everything.
+    /// Closes the parent's copies of the child's descriptors. Before that, the streams of the child
+    /// do not end when it does.
     pub(crate) fn close(self) {
         drop(self.owned);
     }
 }
 
 impl ExecTarget {
-    fn new(executable: &[u8], plan: &Plan) -> Result<Self, SandboxError> {
+    fn new(executable: &Path, plan: &Plan) -> Result<Self, SandboxError> {
         let environment: Vec<String> = plan
             .env()
             .iter()
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
         Ok(Self {
-            executable: c_string(executable)?,
+            executable: c_string(executable.as_os_str().as_bytes())?,
             args: c_string_array(plan.args())?,
             env: c_string_array(&environment)?,
         })
     }
 }
 
+impl Ruleset {
+    /// Builds the ruleset, or returns `None` if the run has none: without Landlock, and with
+    /// sandboxing disabled.
+    fn new(
+        plan: &Plan,
+        landlock: Option<LandlockAbi>,
+        sources: &[OpenedPath],
+        descriptors: &mut Descriptors,
+    ) -> Result<Option<Self>, SandboxError> {
+        let abi = match (plan.isolation, landlock) {
+            (IsolationLevel::None, _) | (IsolationLevel::Namespaces, None) => return Ok(None),
+            // The level is selected only if Landlock is available. This check keeps a mistake there
+            // from running a program without any restriction of files.
+            (IsolationLevel::Landlock, None) => {
+                return Err(SandboxError::unavailable(
+                    "Landlock",
+                    "it is the only restriction of files at this isolation level",
+                    "use another isolation level",
+                ));
+            }
+            (_, Some(abi)) => abi,
+        };
+        let ruleset = build_ruleset(sources, plan.listener, abi)?;
+        let descriptor = descriptors.keep(above_standard(ruleset).map_err(pipe_error)?);
+        let deferred_rules = match &plan.rootfs {
+            Some(rootfs) => deferred_rules(abi, rootfs)?,
+            None => Vec::new(),
+        };
+        Ok(Some(Self {
+            descriptor,
+            deferred_rules,
+        }))
+    }
+}
+
 impl Namespaces {
-    fn new(tree: RootFs, listener: Option<Listener>) -> Result<Self, SandboxError> {
-        let (inside, outside) = (UserIds::sandboxed(), UserIds::host());
-        let line = |inside: u32, outside: u32| c_string(format!("{inside} {outside} 1").as_bytes());
+    fn new(rootfs: RootFs, listener: Option<Listener>) -> Result<Self, SandboxError> {
+        let sandboxed = UserIds::sandboxed();
+        let host = UserIds::host();
         Ok(Self {
-            uid_map: line(inside.user, outside.user)?,
-            gid_map: line(inside.group, outside.group)?,
-            rootfs: tree,
+            uid_map: id_map(sandboxed.user, host.user)?,
+            gid_map: id_map(sandboxed.group, host.group)?,
+            rootfs,
             listener,
         })
     }
+}
+
+/// Returns a line that maps one ID in the user namespace to one of the host.
+fn id_map(sandboxed: u32, host: u32) -> Result<CString, SandboxError> {
+    c_string(format!("{sandboxed} {host} 1").as_bytes())
+}
+
+/// Returns the listener for the proxy and the parent's end of the socket through which the child
+/// sends it, if hosts are granted.
+fn listener_channel(
+    plan: &Plan,
+    descriptors: &mut Descriptors,
+) -> Result<(Option<Listener>, Option<OwnedFd>), SandboxError> {
+    let Some(port) = plan.listener else {
+        return Ok((None, None));
+    };
+    let (child_end, parent_end) = socket_pair().map_err(pipe_error)?;
+    let channel = descriptors.keep(child_end);
+    Ok((Some(Listener { port, channel }), Some(parent_end)))
 }
 
 fn filter_config(plan: &Plan) -> FilterConfig {
@@ -278,10 +348,10 @@ fn filter_config(plan: &Plan) -> FilterConfig {
     }
 }
 
-/// Strings and the null-terminated array of pointers to them that `execve` wants.
+/// Strings, and the null-terminated array of pointers to them that `execve` takes.
 pub(crate) struct CStringArray {
     pointers: Vec<*const c_char>,
-    /// Owns what the pointers point to.
+    /// Owns the memory that the pointers refer to.
     _strings: Vec<CString>,
 }
 
@@ -305,23 +375,24 @@ impl CStringArray {
 
 #[expect(
     unsafe_code,
-    reason = "pointers are not sent between threads unless somebody says why they may be"
+    reason = "raw pointers are `Send` only by a promise of the type that owns their memory"
 )]
-// SAFETY: the pointers lead to heap memory that `_strings` owns and nobody changes.
+// SAFETY: the pointers refer to heap memory that `_strings` owns and that never changes.
 unsafe impl Send for CStringArray {}
 
-/// A pipe whose ends close on exec and lie above the three standard descriptors, even in a host
-/// that closed those.
+/// Creates a pipe whose ends close on exec and are above the three standard descriptors, even in a
+/// host that closed those: the child moves its streams to 0, 1 and 2, and must not overwrite a
+/// descriptor that it still needs.
 fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let (reader, writer) = pipe2(OFlag::O_CLOEXEC)?;
     Ok((above_standard(reader)?, above_standard(writer)?))
 }
 
-/// The child's end and ours of a pair of sockets.
+/// Creates a pair of sockets and returns the child's end and the parent's.
 fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-    let (theirs, ours) = socketpair(AddressFamily::Unix, SockType::Datagram, None, flags)?;
-    Ok((above_standard(theirs)?, above_standard(ours)?))
+    let (child_end, parent_end) = socketpair(AddressFamily::Unix, SockType::Datagram, None, flags)?;
+    Ok((above_standard(child_end)?, above_standard(parent_end)?))
 }
 
 #[expect(
@@ -333,14 +404,16 @@ fn above_standard(descriptor: OwnedFd) -> io::Result<OwnedFd> {
         return Ok(descriptor);
     }
     let copy = fcntl(&descriptor, FcntlArg::F_DUPFD_CLOEXEC(3))?;
-    // SAFETY: the descriptor was just made and nobody else owns it.
+    // SAFETY: the descriptor was just created, so nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(copy) })
 }
 
+fn pipe_error(error: impl Into<io::Error>) -> SandboxError {
+    SandboxError::setup("creating pipes", error.into())
+}
+
 fn c_string(bytes: &[u8]) -> Result<CString, SandboxError> {
-    CString::new(bytes).map_err(|_| {
-        SandboxError::rejected("linux", "a path, argument or variable holds a NUL byte")
-    })
+    CString::new(bytes).map_err(|_| nul_error())
 }
 
 fn c_string_array(texts: &[String]) -> Result<CStringArray, SandboxError> {

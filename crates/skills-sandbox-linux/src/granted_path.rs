@@ -1,4 +1,7 @@
-//! Files and directories of the host that a program may use, opened once, before it exists.
+//! Files and directories of the host that a program may use, opened once by the parent.
+//!
+//! The descriptor, not the path, is what Landlock allows, so a path that is replaced later gets no
+//! access. Mounts cannot use it and compare the identity of the file instead.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -10,15 +13,16 @@ use skills_sandbox::SandboxError;
 
 use crate::plan::{PathAccess, PathRule, SymlinkPolicy};
 
-/// Something that may be used, and an open descriptor that names it and nothing else.
+/// A path with its access, and an open descriptor (`O_PATH`) of the file.
 pub(crate) struct OpenedPath {
     path: PathBuf,
-    /// Where it lies.
+    /// The path under which the file was opened, which differs for relocated paths.
     location: PathBuf,
     access: PathAccess,
     kind: Kind,
+    /// Device and inode number.
     identity: (u64, u64),
-    /// What the rights are about: for a link, where it leads.
+    /// The file; for a symlink of the system its target.
     file: OwnedFd,
 }
 
@@ -29,59 +33,63 @@ pub(crate) enum Kind {
     Link,
 }
 
-/// Opens what the rules name. What is not there is left out: the program finds nothing there
-/// either.
+/// Opens the paths of the rules. Paths that do not exist are skipped: the program does not find
+/// them either.
 ///
-/// In paths that somebody granted no symlink is followed, so that nobody can lead a grant elsewhere
-/// after it was decided.
+/// In granted paths no symlink is followed, so that a grant cannot be redirected after it was
+/// decided. A path below the first path of a pair in `relocated` is opened below the second.
 ///
-/// What lies below the first path of a pair in `moved` is opened below the second.
+/// # Errors
+/// If a granted path leads through a symlink or cannot be opened, or if the kernel has no
+/// `openat2`.
 pub(crate) fn open_all(
     rules: &[PathRule],
-    moved: &[(PathBuf, PathBuf)],
+    relocated: &[(PathBuf, PathBuf)],
 ) -> Result<Vec<OpenedPath>, SandboxError> {
-    let mut sources = Vec::with_capacity(rules.len());
+    let mut opened = Vec::with_capacity(rules.len());
     for rule in rules {
-        let below = |(path, location): &(PathBuf, PathBuf)| {
-            Some(location.join(rule.path.strip_prefix(path).ok()?))
-        };
-        let location = moved.iter().find_map(below).map_or_else(
-            || rule.path.clone(),
-            |location| location.components().collect(),
-        );
-        match OpenedPath::open(rule, location) {
-            Ok(source) => sources.push(source),
+        match OpenedPath::open(rule, find_location(&rule.path, relocated)) {
+            Ok(path) => opened.push(path),
             Err(Errno::ENOENT | Errno::ENOTDIR) => {}
-            Err(Errno::ELOOP) if rule.symlinks == SymlinkPolicy::Reject => {
-                let reason = format!("{} leads through a symlink", rule.path.display());
-                return Err(SandboxError::rejected("linux", reason));
-            }
-            // A part of the system that the host itself may not see.
+            // A path of the system that the host process itself cannot access.
             Err(Errno::EACCES) if rule.symlinks == SymlinkPolicy::Follow => {}
-            Err(error @ (Errno::EMFILE | Errno::ENFILE | Errno::ENOMEM)) => {
-                return Err(SandboxError::setup("opening a granted path", error.into()));
-            }
-            Err(Errno::ENOSYS) => {
-                let hint = "run outside of any other sandbox, on Linux 5.6 or newer";
-                return Err(SandboxError::unavailable(
-                    "opening paths without symlinks",
-                    "this kernel, or a sandbox around this host, refuses it",
-                    hint,
-                ));
-            }
-            Err(error) => {
-                let reason = format!("{} cannot be opened: {}", rule.path.display(), error.desc());
-                return Err(SandboxError::rejected("linux", reason));
-            }
+            Err(error) => return Err(open_error(rule, error)),
         }
     }
-    Ok(sources)
+    Ok(opened)
+}
+
+fn find_location(path: &Path, relocated: &[(PathBuf, PathBuf)]) -> PathBuf {
+    relocated
+        .iter()
+        .find_map(|(from, to)| Some(to.join(path.strip_prefix(from).ok()?)))
+        // Joining an empty path leaves a trailing slash, with which a file cannot be opened.
+        .map_or_else(|| path.to_owned(), |path| path.components().collect())
+}
+
+fn open_error(rule: &PathRule, error: Errno) -> SandboxError {
+    let path = rule.path.display();
+    match error {
+        Errno::ELOOP if rule.symlinks == SymlinkPolicy::Reject => SandboxError::rejected(
+            "linux",
+            format!("the granted path `{path}` leads through a symlink"),
+        ),
+        Errno::EMFILE | Errno::ENFILE | Errno::ENOMEM => {
+            SandboxError::setup("opening a granted path", error.into())
+        }
+        Errno::ENOSYS => SandboxError::unavailable(
+            "opening paths without symlinks",
+            "this kernel, or a sandbox around the host process, rejects `openat2`",
+            "run outside of any other sandbox, on Linux 5.6 or newer",
+        ),
+        _ => SandboxError::rejected("linux", format!("cannot open `{path}`: {}", error.desc())),
+    }
 }
 
 impl OpenedPath {
     fn open(rule: &PathRule, location: PathBuf) -> Result<Self, Errno> {
-        // With O_NOFOLLOW a link at the very end is opened itself instead of being an error: a
-        // protected one is held in its place.
+        // With O_NOFOLLOW a symlink as the last component is opened itself instead of being an
+        // error: a protected symlink is mounted over itself, so that it cannot be replaced.
         let nofollow = if rule.access == PathAccess::Protected {
             OFlag::O_NOFOLLOW
         } else {
@@ -92,14 +100,16 @@ impl OpenedPath {
             .flags(flags)
             .resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
         let (file, is_link) = match openat2(AT_FDCWD, &location, how) {
+            // The first attempt fails on symlinks also where they are allowed, to learn whether the
+            // path has one: the root file system then shows a symlink instead of a mount.
             Err(Errno::ELOOP) if rule.symlinks == SymlinkPolicy::Follow => {
                 (open(&location, flags, Mode::empty())?, true)
             }
             opened => (opened?, false),
         };
-        let found = fstat(&file)?;
+        let stat = fstat(&file)?;
         let is_directory =
-            SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT == SFlag::S_IFDIR;
+            SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT == SFlag::S_IFDIR;
         let kind = match (is_link, is_directory) {
             (true, _) => Kind::Link,
             (false, true) => Kind::Directory,
@@ -110,12 +120,13 @@ impl OpenedPath {
             location,
             access: rule.access,
             kind,
-            identity: (found.st_dev, found.st_ino),
+            identity: (stat.st_dev, stat.st_ino),
             file,
         })
     }
 
-    /// Opens what is shown without being granted; what is missing, or a symlink, cannot be shown.
+    /// Opens a path that is mounted without being granted, such as a directory above a protected
+    /// path. Returns `None` if it does not exist or leads through a symlink.
     pub(crate) fn open_ungranted(path: &Path) -> Option<Self> {
         let rule = PathRule {
             path: path.to_owned(),
@@ -149,7 +160,7 @@ impl OpenedPath {
         self.file.as_fd()
     }
 
-    /// Says whether rights for directories make sense for it.
+    /// Returns whether the kernel accepts access rights of directories for it.
     pub(crate) fn is_directory(&self) -> bool {
         self.kind == Kind::Directory || self.kind == Kind::Link && self.location.is_dir()
     }

@@ -1,4 +1,4 @@
-//! What to do about a missing wall, in one line.
+//! One-line remedies for unavailable restrictions.
 #![expect(
     clippy::disallowed_methods,
     reason = "settings of the kernel are read from its own files"
@@ -6,18 +6,20 @@
 
 use crate::setup_step::{SetupStep, StepFailure};
 
-/// Says how user namespaces can be had on a machine that refuses them.
+/// Returns how to enable user namespaces on a host that denies them.
+///
+/// Settings of the kernel come first: they apply to any process, while the remedies for a container
+/// are derived from the step that failed.
 pub(crate) fn namespaces_hint(failure: &StepFailure) -> &'static str {
-    let is = |path: &str, wanted: &str| {
-        std::fs::read_to_string(path).is_ok_and(|text| text.trim() == wanted)
-    };
-    if is("/proc/sys/user/max_user_namespaces", "0") {
+    if has_setting("/proc/sys/user/max_user_namespaces", "0") {
         return "allow them: sysctl user.max_user_namespaces=15000";
     }
-    if is("/proc/sys/kernel/unprivileged_userns_clone", "0") {
+    // Debian and its derivatives only; missing in other kernels.
+    if has_setting("/proc/sys/kernel/unprivileged_userns_clone", "0") {
         return "allow them: sysctl kernel.unprivileged_userns_clone=1";
     }
-    if is(
+    // Ubuntu 23.10 and newer.
+    if has_setting(
         "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
         "1",
     ) {
@@ -34,5 +36,9 @@ pub(crate) fn namespaces_hint(failure: &StepFailure) -> &'static str {
     }
 }
 
-/// Says how a new `/proc` can be had.
+fn has_setting(path: &str, value: &str) -> bool {
+    std::fs::read_to_string(path).is_ok_and(|text| text.trim() == value)
+}
+
+/// How to enable a new `/proc` mount.
 pub(crate) const PROC_MOUNT_HINT: &str = "unmask the container's /proc (Docker: --security-opt systempaths=unconfined; Podman: --security-opt unmask=ALL)";

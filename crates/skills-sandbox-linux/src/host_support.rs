@@ -1,5 +1,8 @@
-//! What this machine offers, found out by doing it: a child goes through all steps and ends where
-//! it would start its program.
+//! Detects what this host supports by trying it: a child process goes through all setup steps and
+//! exits where it would execute its program.
+//!
+//! Reading the kernel's version or settings would not be enough: a container or a hardened host may
+//! deny any single step.
 
 use std::sync::OnceLock;
 
@@ -13,126 +16,116 @@ use crate::setup_step::{SetupStep, StepFailure};
 use crate::spawn::SpawnError;
 use crate::spawner;
 
-/// What was found out, once per process.
+/// What the host supports, detected once per process.
 #[derive(Debug, Clone)]
 pub(crate) struct HostSupport {
     pub(crate) landlock: Result<LandlockAbi, String>,
-    /// Whether a file tree of its own can be had; and if so, whether a `/proc` in it can.
+    /// Whether namespaces are supported; and if so, whether `/proc` can be mounted in them.
     pub(crate) namespaces: Result<Result<(), StepFailure>, StepFailure>,
-    /// Whether Landlock alone can be had.
+    /// Whether the restrictions without namespaces are supported.
     pub(crate) landlock_only: Result<(), StepFailure>,
 }
 
-/// Looks at the machine; the first call takes a few milliseconds.
+/// Returns what the host supports; the first call takes a few milliseconds.
 ///
 /// # Errors
-/// When no process can be made at all.
+/// If no process can be created at all.
 pub(crate) fn host_support() -> Result<&'static HostSupport, SandboxError> {
-    static MACHINE: OnceLock<HostSupport> = OnceLock::new();
-    if let Some(machine) = MACHINE.get() {
-        return Ok(machine);
+    static HOST_SUPPORT: OnceLock<HostSupport> = OnceLock::new();
+    if let Some(known) = HOST_SUPPORT.get() {
+        return Ok(known);
     }
-    let found = HostSupport::detect()?;
-    Ok(MACHINE.get_or_init(|| found))
+    // An error is not stored: it is about the moment, such as a lack of descriptors.
+    let detected = HostSupport::detect()?;
+    Ok(HOST_SUPPORT.get_or_init(|| detected))
 }
 
-/// A machine that refuses everything.
+/// A host without any sandbox support, for tests.
 #[cfg(feature = "fault-injection")]
 pub(crate) fn unsupported() -> &'static HostSupport {
-    static BARE: OnceLock<HostSupport> = OnceLock::new();
-    let refused = |step, errno| StepFailure {
-        step,
-        errno,
-        path: None,
-    };
-    BARE.get_or_init(|| HostSupport {
+    static UNSUPPORTED: OnceLock<HostSupport> = OnceLock::new();
+    UNSUPPORTED.get_or_init(|| HostSupport {
         landlock: Err("not supported".to_owned()),
-        namespaces: Err(refused(None, libc::EPERM)),
-        landlock_only: Err(refused(Some(SetupStep::Landlock), libc::ENOSYS)),
+        namespaces: Err(StepFailure::new(None, libc::EPERM)),
+        landlock_only: Err(StepFailure::new(Some(SetupStep::Landlock), libc::ENOSYS)),
     })
 }
 
-/// Says whether a network of its own can be had; asked only when something needs one, since it
-/// takes the kernel longest.
+/// Returns whether a network namespace can be set up. Detected only when a run needs one, since
+/// creating it takes the kernel longer than all other steps together.
 pub(crate) fn probe_network() -> Result<Result<(), StepFailure>, SandboxError> {
     static NETWORK: OnceLock<Result<(), StepFailure>> = OnceLock::new();
     if let Some(known) = NETWORK.get() {
         return Ok(known.clone());
     }
     let landlock = host_support()?.landlock.clone().ok();
-    let tried = try_setup(
-        &Plan::probe(
-            &probe_context(IsolationLevel::Namespaces, false),
-            Some(PROXY_PORT),
-        ),
-        landlock,
-    )?;
-    Ok(NETWORK.get_or_init(|| tried).clone())
+    // Without /proc, whose mount is probed separately and is not needed for a network.
+    let plan = Plan::probe(
+        &probe_context(IsolationLevel::Namespaces, false),
+        Some(PROXY_PORT),
+    );
+    let result = try_setup(&plan, landlock)?;
+    Ok(NETWORK.get_or_init(|| result).clone())
 }
 
 impl HostSupport {
     fn detect() -> Result<Self, SandboxError> {
         let landlock = LandlockAbi::detect();
-        let version = landlock.as_ref().ok().copied();
-        let try_isolated = |processes| {
-            try_setup(
-                &Plan::probe(&probe_context(IsolationLevel::Namespaces, processes), None),
-                version,
-            )
-        };
-        let isolated = match try_isolated(true)? {
+        let abi = landlock.as_ref().ok().copied();
+        let namespaces = match try_namespaces(true, abi)? {
             Ok(()) => Ok(Ok(())),
-            // Where parts of the host's /proc are hidden, nobody may mount a new one; the tree does
-            // without.
+            // The kernel allows no new /proc where parts of the host's are masked, as in most
+            // containers; runs then have none.
             Err(failure) if failure.step == Some(SetupStep::Proc) => {
-                try_isolated(false)?.map(|()| Err(failure))
+                try_namespaces(false, abi)?.map(|()| Err(failure))
             }
             Err(failure) => Err(failure),
         };
-        let confined = match version {
-            Some(version) => try_setup(
+        let landlock_only = match abi {
+            Some(_) => try_setup(
                 &Plan::probe(&probe_context(IsolationLevel::Landlock, false), None),
-                Some(version),
+                abi,
             )?,
-            None => Err(StepFailure {
-                step: Some(SetupStep::Landlock),
-                errno: libc::ENOSYS,
-                path: None,
-            }),
+            None => Err(StepFailure::new(Some(SetupStep::Landlock), libc::ENOSYS)),
         };
         Ok(Self {
             landlock: landlock.map_err(|error| error.to_string()),
-            namespaces: isolated,
-            landlock_only: confined,
+            namespaces,
+            landlock_only,
         })
     }
 
-    /// Chooses the walls for a run, or says why there are none.
+    /// Returns the isolation level that a mode selects on this host.
+    ///
+    /// # Errors
+    /// If the host does not support what the mode requires. There is no fallback to fewer
+    /// restrictions than the mode allows.
     pub(crate) fn isolation_level(
         &self,
-        wanted: IsolationMode,
+        mode: IsolationMode,
     ) -> Result<IsolationLevel, SandboxError> {
-        let isolated = || {
-            self.namespaces
-                .as_ref()
-                .map(|_| IsolationLevel::Namespaces)
-                .map_err(|failure| self.no_namespaces(failure))
-        };
-        match wanted {
+        match mode {
             IsolationMode::DangerouslyDisabled => Ok(IsolationLevel::None),
-            IsolationMode::Namespaces => isolated(),
+            IsolationMode::Namespaces => self.check_namespaces(),
             IsolationMode::LandlockOnly => self.check_landlock_only(),
-            IsolationMode::BestAvailable => isolated().or_else(|no_namespaces| {
+            IsolationMode::BestAvailable => self.check_namespaces().or_else(|no_namespaces| {
                 self.check_landlock_only().map_err(|no_landlock| {
                     let reason =
                         format!("user namespaces: {no_namespaces}; Landlock: {no_landlock}");
                     SandboxError::unavailable(
-                        "any wall",
+                        "isolation",
                         reason,
                         "use a skill with a WebAssembly module",
                     )
                 })
             }),
+        }
+    }
+
+    fn check_namespaces(&self) -> Result<IsolationLevel, SandboxError> {
+        match &self.namespaces {
+            Ok(_) => Ok(IsolationLevel::Namespaces),
+            Err(failure) => Err(namespaces_error(failure)),
         }
     }
 
@@ -143,60 +136,72 @@ impl HostSupport {
             .map(|()| IsolationLevel::Landlock)
             .map_err(SandboxError::from)
     }
-
-    fn no_namespaces(&self, failure: &StepFailure) -> SandboxError {
-        let is_about_namespaces = |step| {
-            matches!(
-                step,
-                SetupStep::Identity
-                    | SetupStep::Root
-                    | SetupStep::RootFs
-                    | SetupStep::Proc
-                    | SetupStep::Pivot
-            )
-        };
-        if failure.step.is_some_and(|step| !is_about_namespaces(step)) {
-            return failure.clone().into();
-        }
-        SandboxError::unavailable(
-            "user namespaces",
-            failure.to_string(),
-            crate::hints::namespaces_hint(failure),
-        )
-    }
 }
 
-fn probe_context(tier: IsolationLevel, processes: bool) -> PlanContext {
+/// Converts a failed probe of namespaces. A failed step that has nothing to do with namespaces,
+/// such as seccomp, keeps its own message and hint.
+fn namespaces_error(failure: &StepFailure) -> SandboxError {
+    let is_about_namespaces = failure.step.is_none_or(|step| {
+        matches!(
+            step,
+            SetupStep::Identity
+                | SetupStep::Root
+                | SetupStep::RootFs
+                | SetupStep::Proc
+                | SetupStep::Pivot
+        )
+    });
+    if !is_about_namespaces {
+        return failure.clone().into();
+    }
+    SandboxError::unavailable(
+        "a user namespace",
+        failure.to_string(),
+        crate::hints::namespaces_hint(failure),
+    )
+}
+
+fn probe_context(isolation: IsolationLevel, mount_proc: bool) -> PlanContext {
     PlanContext {
-        isolation: tier,
-        scratch_path: if tier == IsolationLevel::Namespaces {
+        isolation,
+        scratch_path: if isolation == IsolationLevel::Namespaces {
             "/tmp".into()
         } else {
             "/".into()
         },
-        mount_proc: processes,
+        mount_proc,
     }
 }
 
+fn try_namespaces(
+    mount_proc: bool,
+    landlock: Option<LandlockAbi>,
+) -> Result<Result<(), StepFailure>, SandboxError> {
+    let context = probe_context(IsolationLevel::Namespaces, mount_proc);
+    try_setup(&Plan::probe(&context, None), landlock)
+}
+
+/// Runs all setup steps of a plan in a child process and returns the step that failed, if any.
 fn try_setup(
     plan: &Plan,
     landlock: Option<LandlockAbi>,
 ) -> Result<Result<(), StepFailure>, SandboxError> {
-    let (prepared, ours) = ChildSetup::new(
+    let (setup, parent_ends) = ChildSetup::new(
         plan,
         ChildOptions {
             landlock,
             ..ChildOptions::default()
         },
     )?;
-    match spawner::spawn_blocking(prepared, ours)? {
+    match spawner::spawn_blocking(setup, parent_ends)? {
         Ok(_ended) => Ok(Ok(())),
-        // Nothing is learnt about the machine from a moment in which it had nothing left.
+        // A lack of memory or descriptors says nothing about what the host supports, so it must
+        // not be stored as a missing restriction.
         Err(SpawnError::Failed(failure)) if failure.is_transient() => Err(SandboxError::setup(
-            "looking at the machine",
+            "detecting what the host supports",
             failure.to_io_error(),
         )),
         Err(SpawnError::Failed(failure)) => Ok(Err(failure)),
-        Err(none) => Err(none.into()),
+        Err(error) => Err(error.into()),
     }
 }

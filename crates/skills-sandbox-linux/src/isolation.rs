@@ -1,23 +1,39 @@
-//! How strong the walls are.
+//! The isolation levels that a host offers, and the one that the embedding host requests.
 
 use std::fmt;
 
-/// The walls around a run.
+/// The set of restrictions around a run. [`LinuxSandbox`](crate::LinuxSandbox) detects once per
+/// process which levels the host supports, and [`IsolationMode`] selects one of them.
+///
+/// Reports contain the level as text:
+///
+/// ```
+/// # #[cfg(target_os = "linux")] {
+/// use skills_sandbox_linux::IsolationLevel;
+///
+/// assert_eq!(IsolationLevel::Namespaces.to_string(), "isolated");
+/// assert_eq!(IsolationLevel::Landlock.to_string(), "landlock");
+/// assert_eq!(IsolationLevel::None.to_string(), "none");
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum IsolationLevel {
-    /// A user, a file tree and a process table of its own, Landlock where there is one, seccomp.
-    /// What is not granted does not exist inside.
+    /// A user, mount and process namespace for each run, Landlock where available, and seccomp.
+    /// Paths that are not granted do not exist in the sandbox.
     Namespaces,
-    /// Landlock and a stricter seccomp filter. What is not granted can be seen, but not opened.
+    /// Landlock and a stricter seccomp filter. Paths that are not granted are visible, but cannot
+    /// be opened.
     Landlock,
-    /// None: the host asked for it with [`IsolationMode::DangerouslyDisabled`].
+    /// No restrictions, because the embedding host requested
+    /// [`IsolationMode::DangerouslyDisabled`].
     None,
 }
 
 impl fmt::Display for IsolationLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            // Part of the JSON of reports and audit records, so it stays as it was first published.
             Self::Namespaces => "isolated",
             Self::Landlock => "landlock",
             Self::None => "none",
@@ -25,20 +41,31 @@ impl fmt::Display for IsolationLevel {
     }
 }
 
-/// What walls the host wants.
+/// The isolation that the embedding host requests. It is set with
+/// [`LinuxSandbox::isolation_mode`](crate::LinuxSandbox::isolation_mode); no skill, rule or file
+/// can change it.
+///
+/// ```
+/// # #[cfg(target_os = "linux")] {
+/// use skills_sandbox_linux::IsolationMode;
+///
+/// assert_eq!(IsolationMode::default(), IsolationMode::BestAvailable);
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum IsolationMode {
-    /// The strongest that this machine has, [`IsolationLevel::Namespaces`] or
-    /// [`IsolationLevel::Landlock`]; without either nothing runs. The default.
+    /// The strongest level that this host supports, [`IsolationLevel::Namespaces`] or
+    /// [`IsolationLevel::Landlock`]. If it supports neither, nothing runs. The default.
     #[default]
     BestAvailable,
-    /// [`IsolationLevel::Namespaces`], or nothing runs.
+    /// [`IsolationLevel::Namespaces`]; if the host does not support it, nothing runs.
     Namespaces,
-    /// [`IsolationLevel::Landlock`] even where more can be had, or nothing runs.
+    /// [`IsolationLevel::Landlock`], also on hosts that support namespaces; if the host does not
+    /// support it, nothing runs.
     LandlockOnly,
-    /// No walls at all: scripts can do what the host can. The environment is still only the
-    /// declared one, limits and the deadline hold, and the report says that nothing else does. For
-    /// hosts that are confined themselves; no skill, rule or file can choose it.
+    /// No restrictions: scripts run with the privileges of the host process. The environment still
+    /// contains only declared variables, resource limits and the deadline still apply, and the
+    /// report says that nothing else is enforced. For hosts that are confined themselves.
     DangerouslyDisabled,
 }

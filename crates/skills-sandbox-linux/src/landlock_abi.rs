@@ -1,26 +1,29 @@
-//! What this kernel offers.
+//! The Landlock ABI version of the kernel.
 
 use skills_sandbox::SandboxError;
 
-/// The oldest Landlock that is enough alone: before ABI 3 a file outside the grants can be
-/// truncated.
+/// The oldest ABI that is sufficient without namespaces: before ABI 3 any writable file of the host
+/// can be truncated.
 const MIN_STANDALONE_ABI: u32 = 3;
-/// The newest Landlock whose rights this crate knows and asks for.
+/// The newest ABI whose access rights this crate uses.
 const MAX_KNOWN_ABI: u32 = 7;
 
-/// The version of Landlock to ask for.
+/// The ABI version to use: that of the kernel, but at most the newest one that this crate knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LandlockAbi(pub(crate) u32);
 
 impl LandlockAbi {
-    /// Asks the kernel; once per process.
+    /// Returns the ABI, detected once per process.
+    ///
+    /// # Errors
+    /// If the kernel has no Landlock, or it is disabled.
     pub(crate) fn detect() -> Result<Self, SandboxError> {
-        static OFFERED: std::sync::OnceLock<i64> = std::sync::OnceLock::new();
-        Self::from_kernel(*OFFERED.get_or_init(kernel_abi))
+        static KERNEL_ABI: std::sync::OnceLock<i64> = std::sync::OnceLock::new();
+        Self::from_kernel(*KERNEL_ABI.get_or_init(kernel_abi))
     }
 
-    fn from_kernel(offered: i64) -> Result<Self, SandboxError> {
-        match u32::try_from(offered) {
+    fn from_kernel(result: i64) -> Result<Self, SandboxError> {
+        match u32::try_from(result) {
             Ok(version) if version > 0 => Ok(Self(version.min(MAX_KNOWN_ABI))),
             _ => Err(SandboxError::unavailable(
                 "Landlock",
@@ -30,14 +33,17 @@ impl LandlockAbi {
         }
     }
 
-    /// Succeeds when it is enough without namespaces.
+    /// Checks that the ABI is sufficient without namespaces.
+    ///
+    /// # Errors
+    /// If it is older than ABI 3.
     pub(crate) fn check_standalone(self) -> Result<(), SandboxError> {
         let Self(version) = self;
         if version >= MIN_STANDALONE_ABI {
             return Ok(());
         }
         let reason = format!(
-            "the kernel offers ABI {version}, at least {MIN_STANDALONE_ABI} is needed without user namespaces"
+            "the kernel has ABI {version}, but without user namespaces at least ABI {MIN_STANDALONE_ABI} is required"
         );
         Err(SandboxError::unavailable(
             "Landlock",
@@ -46,7 +52,7 @@ impl LandlockAbi {
         ))
     }
 
-    /// Says whether signals and abstract sockets stay inside the sandbox.
+    /// Returns whether Landlock can keep signals and abstract sockets inside the sandbox.
     pub(crate) fn has_scoping(self) -> bool {
         self.0 >= 6
     }
@@ -74,14 +80,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refuses_what_is_too_old_and_says_what_to_do() {
+    fn an_old_abi_is_rejected_with_a_hint() {
         assert_eq!(LandlockAbi::from_kernel(9).ok(), Some(LandlockAbi(7)));
         assert_eq!(LandlockAbi::from_kernel(3).ok(), Some(LandlockAbi(3)));
         let old = LandlockAbi::from_kernel(2)
             .unwrap()
             .check_standalone()
             .unwrap_err();
-        insta::assert_snapshot!(old, @"cannot run in a sandbox: Landlock is unavailable: the kernel offers ABI 2, at least 3 is needed without user namespaces; use Linux 6.2 or newer, or a skill with a WebAssembly module");
+        insta::assert_snapshot!(old, @"cannot run in a sandbox: Landlock is unavailable: the kernel has ABI 2, but without user namespaces at least ABI 3 is required; use Linux 6.2 or newer, or a skill with a WebAssembly module");
         let none = LandlockAbi::from_kernel(-1).unwrap_err();
         insta::assert_snapshot!(none, @"cannot run in a sandbox: Landlock is unavailable: the kernel was built or started without it; add `landlock` to the kernel's `lsm=` list, or use a skill with a WebAssembly module");
     }

@@ -1,4 +1,4 @@
-//! Turns sources into a Landlock ruleset.
+//! Converts opened paths to a Landlock ruleset.
 
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
@@ -16,17 +16,16 @@ use crate::plan::PathAccess;
 use crate::rootfs::path_c_string;
 use crate::rootfs_plan::RootFsPlan;
 
-/// A rule for a path that exists only in the program's own file tree, so that the child has to add
-/// it.
+/// A rule for a path that exists only in the new root file system, so the child has to add it.
 pub(crate) struct DeferredRule {
     pub(crate) path: CString,
     pub(crate) rights: u64,
 }
 
-/// Makes the ruleset; nothing is restricted until a process applies it.
+/// Builds the ruleset. Nothing is restricted until a process applies it.
 ///
-/// Every right that the kernel knows is handled, so whatever no rule gives is refused, and a right
-/// that the kernel turns out not to know is an error rather than a gap.
+/// All access rights of the ABI are handled, so everything that no rule allows is denied. A right
+/// that the kernel turns out not to have is an error instead of a gap (`HardRequirement`).
 pub(crate) fn build_ruleset(
     sources: &[OpenedPath],
     listener: Option<u16>,
@@ -48,11 +47,13 @@ pub(crate) fn build_ruleset(
             .map_err(|error| setup_error(&error))?;
     }
     let mut created = ruleset.create().map_err(|error| setup_error(&error))?;
-    let gives_rights = |source: &&OpenedPath| {
+    // Landlock only adds access, so exceptions inside a granted directory need mounts.
+    let has_rights = |source: &&OpenedPath| {
         !matches!(source.access(), PathAccess::Protected | PathAccess::Hidden)
     };
-    for source in sources.iter().filter(gives_rights) {
+    for source in sources.iter().filter(has_rights) {
         let rights = access_rights(source.access(), abi);
+        // The kernel rejects rights of directories, such as creating files, for other files.
         let rights = if source.is_directory() {
             rights
         } else {
@@ -67,24 +68,25 @@ pub(crate) fn build_ruleset(
             .add_rule(NetPort::new(port, AccessNet::ConnectTcp))
             .map_err(|error| setup_error(&error))?;
     }
-    Option::<OwnedFd>::from(created).ok_or_else(|| setup_error(&"the kernel made no ruleset"))
+    Option::<OwnedFd>::from(created).ok_or_else(|| setup_error(&"the kernel created no ruleset"))
 }
 
-/// Lists the rules for what is the program's own: it may list its root, read what was made for it,
-/// and write its scratch space.
+/// Returns rules for the new root file system: the program may list its root, read the files that
+/// were created for it, and write to the scratch directory.
 pub(crate) fn deferred_rules(
     version: LandlockAbi,
-    view: &RootFsPlan,
+    rootfs: &RootFsPlan,
 ) -> Result<Vec<DeferredRule>, SandboxError> {
     let abi = abi(version);
     let list = BitFlags::from(AccessFs::ReadDir);
     let read = list | AccessFs::ReadFile;
     let mut paths = vec![(Path::new("/"), list), (Path::new("/etc"), read)];
     paths.extend(
-        view.scratch()
+        rootfs
+            .scratch()
             .map(|scratch| (scratch, access_rights(PathAccess::Write, abi))),
     );
-    paths.extend(view.has_proc().then_some((Path::new("/proc"), read)));
+    paths.extend(rootfs.has_proc().then_some((Path::new("/proc"), read)));
     paths
         .into_iter()
         .map(|(path, rights)| {
@@ -96,30 +98,33 @@ pub(crate) fn deferred_rules(
         .collect()
 }
 
-/// Having nothing left is no lack of Landlock.
+/// Converts an error of the `landlock` crate, which does not expose the error number.
 fn setup_error(error: &dyn std::fmt::Display) -> SandboxError {
+    // EMFILE or ENOMEM does not mean that Landlock is unavailable.
     let last = std::io::Error::last_os_error();
     if matches!(
         last.raw_os_error(),
         Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM)
     ) {
-        return SandboxError::setup("making a Landlock ruleset", last);
+        return SandboxError::setup("creating a Landlock ruleset", last);
     }
     SandboxError::unavailable(
         "Landlock",
         error.to_string(),
-        "report this with the kernel's version",
+        "report this with the version of the kernel",
     )
 }
 
-fn access_rights(right: PathAccess, abi: ABI) -> BitFlags<AccessFs> {
-    match right {
+fn access_rights(access: PathAccess, abi: ABI) -> BitFlags<AccessFs> {
+    match access {
         PathAccess::Read => AccessFs::ReadFile | AccessFs::ReadDir,
         PathAccess::Execute => AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute,
         PathAccess::Device => AccessFs::ReadFile | AccessFs::WriteFile,
         PathAccess::Protected | PathAccess::Hidden => BitFlags::empty(),
         PathAccess::ReadDevice => AccessFs::ReadFile.into(),
         PathAccess::Write => {
+            // Executing needs a grant for that program, which a file that the program wrote never
+            // has. Devices give access to hardware and to other interfaces of the kernel.
             let denied =
                 AccessFs::Execute | AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev;
             AccessFs::from_all(abi) & !denied

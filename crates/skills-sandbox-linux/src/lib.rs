@@ -1,35 +1,71 @@
-//! Confines scripts on Linux, without a helper binary and without forking the host.
+//! A sandbox for scripts on Linux, built from namespaces, Landlock, seccomp and resource limits. It
+//! needs no helper binary, no root and no fork of the host process.
 //!
 //! ```text
-//! Machine: the real steps, tried once --> Tier
-//!                                          |
-//! Job --Plan::new--> Plan (plain data) --prepare--> descriptors, tree, ruleset, filter --clone(VM|VFORK)--> child --exec
-//!                                                                                            |
-//!           session, control group, user, file tree, network, limits, capabilities, no_new_privs, Landlock, seccomp: each step or no exec
+//! host: all setup steps, tried once --> IsolationLevel
+//!                                            |
+//! Job --Plan::new--> Plan (plain data) --ChildSetup--> descriptors, rootfs, ruleset, filter
+//!                                                          |
+//!                                          clone(VM|VFORK) --> child --> setup steps --> execve
 //! ```
 //!
-//! What the grants leave out is refused by the kernel, in one of two [`IsolationLevel`]s:
+//! The setup steps are, in order: session, cgroup, user namespace, network, root file system,
+//! streams, resource limits, capabilities, `no_new_privs`, Landlock, seccomp and signals. If the
+//! kernel rejects any of them, nothing runs (fail closed).
 //!
-//! - **Files**: isolated, a file tree of the program's own, in which nothing else exists, and
-//!   Landlock as a second wall; else Landlock alone. Readable are the granted directories, the
-//!   interpreter and the system's libraries; writable are granted directories and a private scratch
-//!   space, which holds `HOME` and `TMPDIR`.
-//! - **Network**: no socket can be made but connected pairs of local streams. Granted hosts are
-//!   reached, in the isolated tier alone, through a proxy that is the only thing in a network of
-//!   the program's own.
+//! What the grants do not include is denied by the kernel, at one of two [`IsolationLevel`]s:
+//!
+//! - **Files**: with namespaces, a separate root file system that contains nothing else, and
+//!   Landlock as a second restriction; otherwise Landlock alone. Readable are the granted
+//!   directories, the interpreter and the libraries of the system. Writable are granted directories
+//!   and a private scratch directory, which contains `HOME` and `TMPDIR`.
+//! - **Network**: no sockets except connected pairs of local streams. Granted hosts are reached
+//!   through a proxy, which is the only peer in a network namespace of the run; this needs
+//!   namespaces.
 //! - **Processes**: without a grant, no second process. With one, the programs that the grants
-//!   name; a list of programs is no wall, since a program may load any code that it can read, but
-//!   every process stays behind the same walls.
-//! - **Privileges**: none can be gained, all capabilities are dropped, nobody is root inside, and
-//!   some 90 system calls that scripts have no use for fail.
-//! - **Limits**: memory, file size, open files, processes, scratch space, time; what the kernel
-//!   counts only per process is said to be so. At the deadline, after a normal end, and when the
-//!   host is killed, every process of the run dies.
+//!   name. A program allowlist is not a security boundary: a program can load any code it can read.
+//!   All processes share the same restrictions.
+//! - **Privileges**: no program can gain any. All capabilities are dropped, the user is never root
+//!   in the sandbox, and about 90 system calls that scripts do not need fail.
+//! - **Limits**: memory, file size, open files, processes, scratch space and time. The report says
+//!   which of them the kernel counts per process only. At the deadline, after a normal exit, and
+//!   when the host is killed, all processes of the run are killed.
 //!
-//! A step that the kernel refuses means that nothing runs. The [`EnforcementReport`](skills_sandbox::EnforcementReport)
-//! of a run says what stood, why it was not more, and what to do about it.
+//! The [`EnforcementReport`](skills_sandbox::EnforcementReport) of a run lists the restrictions
+//! that were in effect, why stronger ones were not, and how to enable those.
 //!
 //! This crate is empty on other systems. It must never know what a skill is.
+//!
+//! ```
+//! # #[cfg(target_os = "linux")]
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use skills_policy::{Authorization, Policy, Request};
+//! use skills_sandbox::{Job, Program, Sandbox, ScriptType};
+//! use skills_sandbox_linux::LinuxSandbox;
+//!
+//! let directory = tempfile::tempdir()?;
+//! let script = directory.path().canonicalize()?.join("main.sh");
+//! std::fs::write(&script, "echo hello; echo >> main.sh")?;
+//!
+//! // Without rules a script may read its own directory, and nothing else.
+//! let request = Request::new(script.parent().unwrap());
+//! let Authorization::Granted(grants) = Policy::default().authorize(&request) else {
+//!     panic!("reading the own directory needs no rule")
+//! };
+//! let sandbox = LinuxSandbox::new(directory.path());
+//! // Nothing runs on a host that can enforce neither namespaces nor Landlock.
+//! if sandbox.probe().is_ok() {
+//!     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+//!     let job = Job::new(grants, Program::script(ScriptType::Shell, script));
+//!     let output = runtime.block_on(sandbox.run(job))?;
+//!     assert_eq!(output.stdout.text(), "hello\n");
+//!     assert!(!output.termination.is_success());
+//! }
+//! # Ok(())
+//! # }
+//! # #[cfg(not(target_os = "linux"))]
+//! # fn main() {}
+//! ```
 #![cfg(target_os = "linux")]
 
 mod cgroup;

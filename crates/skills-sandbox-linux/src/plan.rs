@@ -1,8 +1,8 @@
-//! What will be done, as plain data.
+//! The plan of a run: program, environment, paths and limits as plain data.
 
 use std::path::{Path, PathBuf};
 
-use skills_policy::{Access, Grants, NetworkGrant, ResourceLimits, SpawnGrant};
+use skills_policy::{Access, FileGrant, Grants, NetworkGrant, ResourceLimits, SpawnGrant};
 use skills_sandbox::interpreter::{MemoryRlimit, ProgramFinder, ResolvedProgram};
 use skills_sandbox::{Environment, Job, Program, Quota, SandboxError};
 
@@ -11,10 +11,10 @@ use crate::protected_entries::ProtectedEntries;
 use crate::rootfs_plan::{RootFsPlan, home_path};
 use crate::user_ids::UserIds;
 
-/// System directories with libraries and data that every interpreter needs; links such as `/bin`
-/// are followed, missing ones skipped.
+/// System paths with libraries and data that every interpreter needs. Symlinks such as `/bin` are
+/// followed, missing paths are skipped.
 ///
-/// Node does not start when the settings of OpenSSL are there and cannot be read.
+/// Node exits at startup if the configuration of OpenSSL exists and cannot be read.
 const SYSTEM_DIRS: [&str; 8] = [
     "/usr",
     "/bin",
@@ -25,25 +25,26 @@ const SYSTEM_DIRS: [&str; 8] = [
     "/etc/alternatives",
     "/etc/ssl/openssl.cnf",
 ];
-/// The dynamic loaders, which the kernel executes together with any program.
+/// The dynamic loaders. The kernel executes them together with any program, so Landlock has to
+/// allow it for them too.
 const DYNAMIC_LOADERS: [&str; 4] = [
     "/lib64/ld-linux-x86-64.so.2",
     "/lib/ld-linux-aarch64.so.1",
     "/lib/ld-musl-x86_64.so.1",
     "/lib/ld-musl-aarch64.so.1",
 ];
-/// Certificates of authorities, for programs that may reach hosts; never the directory with the
-/// machine's private keys.
+/// Certificates of authorities, for runs with granted hosts. `/etc/ssl` itself is not listed, since
+/// `/etc/ssl/private` contains private keys.
 const CERTIFICATES: [&str; 4] = [
     "/etc/ssl/certs",
     "/etc/ssl/cert.pem",
     "/etc/pki/tls/certs",
     "/etc/pki/ca-trust/extracted",
 ];
-/// Where the proxy listens in a network of the program's own.
+/// The port of the proxy in the network namespace of a run.
 pub(crate) const PROXY_PORT: u16 = 3_128;
-/// Harmless devices. One of zeros that can be written can be mapped as shared memory, which
-/// `RLIMIT_DATA` does not count.
+/// Harmless devices. A writable `/dev/zero` can be mapped as shared memory, which `RLIMIT_DATA`
+/// does not count, so that one is read-only.
 const DEVICES: [(&str, PathAccess); 5] = [
     ("/dev/null", PathAccess::Device),
     ("/dev/zero", PathAccess::ReadDevice),
@@ -52,24 +53,58 @@ const DEVICES: [(&str, PathAccess); 5] = [
     ("/dev/urandom", PathAccess::Device),
 ];
 
-/// What will be done for one job: which program with which arguments and environment, and which
-/// paths and limits it gets.
+/// The plan of one run: the program with its arguments and environment, and the paths and limits
+/// that it gets.
 ///
-/// Making a plan changes nothing. It can be printed and compared.
+/// A plan is plain data, which a test can print and compare. Creating one starts no process and
+/// changes no file; it only searches the writable directories for protected paths.
+///
+/// ```
+/// # #[cfg(target_os = "linux")]
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use skills_policy::{Authorization, Policy, Request};
+/// use skills_sandbox::interpreter::ProgramFinder;
+/// use skills_sandbox::{Job, Program, ScriptType};
+/// use skills_sandbox_linux::{IsolationLevel, PathAccess, Plan, PlanContext, SymlinkPolicy};
+///
+/// let Authorization::Granted(grants) = Policy::default().authorize(&Request::new("/skills/pdf"))
+/// else {
+///     panic!("reading the own directory needs no rule")
+/// };
+/// let script = Program::script(ScriptType::Shell, "/skills/pdf/run.sh");
+/// let context = PlanContext {
+///     isolation: IsolationLevel::Namespaces,
+///     scratch_path: "/tmp".into(),
+///     mount_proc: true,
+/// };
+/// let plan = Plan::new(&Job::new(grants, script), &ProgramFinder::default(), &context)?;
+///
+/// // The skill is readable, and must not be reached through a symlink.
+/// let skill = plan.paths().iter().find(|rule| rule.path.ends_with("pdf")).unwrap();
+/// assert_eq!(skill.access, PathAccess::Read);
+/// assert_eq!(skill.symlinks, SymlinkPolicy::Reject);
+/// // The environment is complete: nothing is inherited from the host process.
+/// assert!(plan.env().contains(&("HOME".to_owned(), "/tmp/home".to_owned())));
+/// assert_eq!(plan.args().last().unwrap(), "/skills/pdf/run.sh");
+/// # Ok(())
+/// # }
+/// # #[cfg(not(target_os = "linux"))]
+/// # fn main() {}
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// None: only the walls are put up.
+    /// `None` for a probe, which applies all restrictions and executes nothing.
     pub(crate) executable: Option<PathBuf>,
     pub(crate) args: Vec<String>,
     pub(crate) env: Environment,
-    /// Which of the kernel's limits bounds its memory.
+    /// The resource limit that bounds memory.
     pub(crate) memory: MemoryRlimit,
     pub(crate) current_dir: PathBuf,
     pub(crate) isolation: IsolationLevel,
     pub(crate) paths: Vec<PathRule>,
-    /// Where files lie that the program finds elsewhere.
+    /// Granted paths whose files are at another location of the host.
     pub(crate) relocated: Vec<(PathBuf, PathBuf)>,
-    /// The protected paths that exist in directories that may be written.
+    /// The protected paths that exist in writable directories.
     pub(crate) protected: ProtectedEntries,
     pub(crate) rootfs: Option<RootFsPlan>,
     pub(crate) listener: Option<u16>,
@@ -77,43 +112,69 @@ pub struct Plan {
     pub(crate) limits: ResourceLimits,
     /// The quotas of the job.
     pub(crate) quotas: Vec<Quota>,
-    /// The quota of the scratch space, where that lies on a disk of this machine.
+    /// The quota of the scratch directory, unless it is in memory.
     pub(crate) scratch: Option<Quota>,
 }
 
-/// Where a program is going to run.
+/// Host facts that a plan depends on: the isolation level and where the scratch space is. A test
+/// can set them to plan a run for a host other than its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanContext {
-    /// The walls around it.
+    /// The isolation level of the run.
     pub isolation: IsolationLevel,
-    /// Where its scratch space is: a directory of this machine or, for
-    /// [`IsolationLevel::Namespaces`], a place in its own file tree.
+    /// The scratch directory: a directory of the host or, with [`IsolationLevel::Namespaces`], a
+    /// path in the root file system of the run, where a file system in memory is mounted.
     pub scratch_path: PathBuf,
-    /// Whether a `/proc` of its own can be mounted; only for [`IsolationLevel::Namespaces`].
+    /// Whether the run gets a `/proc` with its own processes; only used with
+    /// [`IsolationLevel::Namespaces`].
     pub mount_proc: bool,
 }
 
-/// A path and what may be done with it and with everything below it.
+/// A path, and the access of the program to it and to everything below it. Paths that do not exist
+/// when the run starts are skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathRule {
     /// The path.
     pub path: PathBuf,
-    /// What may be done.
+    /// The access to it.
     pub access: PathAccess,
-    /// Whether it may lead through symlinks.
+    /// Whether symlinks in the path are followed when it is opened.
     pub symlinks: SymlinkPolicy,
 }
 
-/// Whether a path may lead through symlinks.
+impl PathRule {
+    /// Creates a rule for a path that the policy granted, protected or hid. It was decided for this
+    /// path, so a symlink must not lead it elsewhere later.
+    fn granted(path: impl Into<PathBuf>, access: PathAccess) -> Self {
+        Self {
+            path: path.into(),
+            access,
+            symlinks: SymlinkPolicy::Reject,
+        }
+    }
+
+    /// Creates a rule for a path of the system, where symlinks such as `/bin` are normal.
+    fn system(path: impl Into<PathBuf>, access: PathAccess) -> Self {
+        Self {
+            path: path.into(),
+            access,
+            symlinks: SymlinkPolicy::Follow,
+        }
+    }
+}
+
+/// Whether symlinks in a path are followed when it is opened. Paths that the policy decided on use
+/// [`Reject`](Self::Reject), so that the decision cannot be redirected afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SymlinkPolicy {
-    /// As paths of the system may.
+    /// Follows symlinks, as for paths of the system.
     Follow,
-    /// What was granted is what lies at the path and nothing that it leads to.
+    /// Rejects the run if any component of the path is a symlink.
     Reject,
 }
 
-/// What may be done with a path.
+/// The access of a program to a path and to everything below it. With several rules for nested
+/// paths access adds up, except for [`Protected`](Self::Protected) and [`Hidden`](Self::Hidden).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathAccess {
     /// Read files and list directories.
@@ -124,114 +185,82 @@ pub enum PathAccess {
     Device,
     /// Read a device.
     ReadDevice,
-    /// Everything but executing and making devices.
+    /// Everything except executing files and creating devices.
     Write,
-    /// Read-only although it lies in a directory that may be written. It gives no right of its own.
+    /// Read-only inside a writable directory. Grants nothing by itself.
     Protected,
-    /// Neither read nor written although it lies in a directory that was granted: an empty
-    /// directory is in its place.
+    /// Neither readable nor writable inside a granted directory: an empty directory is mounted over
+    /// it.
     Hidden,
 }
 
 impl Plan {
-    /// Makes the plan for a job.
+    /// Creates the plan of a job.
     ///
     /// # Errors
-    /// When the program is neither a script nor a command, it or its interpreter is missing, or the
-    /// grants hold what this backend cannot enforce.
+    /// If the program is neither a script nor a host program, if it or its interpreter does not
+    /// exist, if the grants contain something that this backend cannot enforce, or if the writable
+    /// directories contain more entries than can be searched for protected paths.
     pub fn new(
         job: &Job,
-        interpreters: &ProgramFinder,
-        ground: &PlanContext,
+        program_finder: &ProgramFinder,
+        context: &PlanContext,
     ) -> Result<Self, SandboxError> {
         let grants = job.grants();
-        let directory = job.working_directory("linux")?.to_owned();
-        if ground.isolation == IsolationLevel::Namespaces
-            && grants
-                .files()
-                .iter()
-                .any(|file| file.path() == Path::new("/"))
-        {
-            return Err(SandboxError::rejected(
-                "linux",
-                "the root of the file system cannot be granted, only directories in it",
-            ));
+        let current_dir = job.working_directory("linux")?.to_owned();
+        let has_namespaces = context.isolation == IsolationLevel::Namespaces;
+        if has_namespaces {
+            check_no_root_grant(grants)?;
         }
-        let interpreter = interpreters.for_job(job, "linux")?;
+        let program = program_finder.for_job(job, "linux")?;
         let listener = (*grants.network() != NetworkGrant::None).then_some(PROXY_PORT);
-        let protected = ProtectedEntries::find(grants);
-        if let Some(limit) = protected.search_limit() {
-            let reason = format!(
-                "what may be written holds more than {limit}, too much to protect hooks and settings in it: grant narrower directories"
-            );
-            return Err(SandboxError::rejected("linux", reason));
+        let protected = find_protected(grants)?;
+        let mut paths = build_path_rules(grants, &program, program_finder, context);
+        if has_namespaces {
+            paths.extend(exception_rules(grants, &protected));
         }
-        let mut paths = build_path_rules(grants, &interpreter, interpreters, ground);
-        if ground.isolation == IsolationLevel::Namespaces {
-            let rule = |right| {
-                move |path: &Path| PathRule {
-                    path: path.to_owned(),
-                    access: right,
-                    symlinks: SymlinkPolicy::Reject,
-                }
-            };
-            paths.extend(protected.outermost().map(rule(PathAccess::Protected)));
-            paths.extend(
-                grants
-                    .hidden()
-                    .iter()
-                    .filter(|path| grants.innermost_grant(path).is_some())
-                    .map(|path| rule(PathAccess::Hidden)(path)),
-            );
-        }
-        let view = (ground.isolation == IsolationLevel::Namespaces).then(|| {
-            RootFsPlan::new(&paths, grants.limits(), ground, UserIds::sandboxed())
+        let rootfs = has_namespaces.then(|| {
+            RootFsPlan::new(&paths, grants.limits(), context, UserIds::sandboxed())
                 .with_aliases(job.path_aliases())
         });
         Ok(Self {
-            args: build_args(job, &interpreter, view.as_ref())?,
-            env: build_environment(job, &interpreter, interpreters, ground, listener),
-            current_dir: directory,
-            isolation: ground.isolation,
-            rootfs: view,
+            args: build_args(job, &program, rootfs.as_ref())?,
+            env: build_environment(job, &program, program_finder, context, listener),
+            current_dir,
+            isolation: context.isolation,
+            rootfs,
             listener,
             paths,
             relocated: relocated_paths(grants),
             protected,
-            executable: Some(interpreter.executable),
-            memory: interpreter.memory,
+            executable: Some(program.executable),
+            memory: program.memory,
             spawn: grants.spawn().clone(),
             limits: grants.limits().clone(),
             quotas: job.quotas().to_vec(),
-            scratch: (ground.isolation != IsolationLevel::Namespaces)
-                .then(|| Quota::new(&ground.scratch_path, grants.limits().scratch_bytes)),
+            scratch: (!has_namespaces)
+                .then(|| Quota::new(&context.scratch_path, grants.limits().scratch_bytes)),
         })
     }
 
-    /// Plans walls around nothing, to find out whether they stand here.
-    pub(crate) fn probe(ground: &PlanContext, listener: Option<u16>) -> Self {
-        let system = |path: &&str, right| PathRule {
-            path: PathBuf::from(path),
-            access: right,
-            symlinks: SymlinkPolicy::Follow,
-        };
-        let devices = DEVICES.iter().map(|(path, right)| system(path, *right));
+    /// Plans a probe: all restrictions, no program.
+    pub(crate) fn probe(context: &PlanContext, listener: Option<u16>) -> Self {
         let paths: Vec<PathRule> = SYSTEM_DIRS
             .iter()
-            .map(|path| system(path, PathAccess::Read))
-            .chain(devices)
+            .map(|path| PathRule::system(path, PathAccess::Read))
+            .chain(device_rules())
             .collect();
         let limits = ResourceLimits::default();
-        let is_isolated = ground.isolation == IsolationLevel::Namespaces;
+        let rootfs = (context.isolation == IsolationLevel::Namespaces)
+            .then(|| RootFsPlan::new(&paths, &limits, context, UserIds::sandboxed()));
         Self {
             executable: None,
             memory: MemoryRlimit::AddressSpace,
             args: Vec::new(),
             env: Environment::default(),
             current_dir: PathBuf::from("/"),
-            isolation: ground.isolation,
-            rootfs: is_isolated
-                .then(|| RootFsPlan::new(&paths, &limits, ground, UserIds::sandboxed())),
+            isolation: context.isolation,
+            rootfs,
             listener,
             paths,
             relocated: Vec::new(),
@@ -243,72 +272,113 @@ impl Plan {
         }
     }
 
-    /// Returns the paths that may be used, and how.
+    /// Returns the rules for all paths of the run, the directory of the program first.
     #[must_use]
     pub fn paths(&self) -> &[PathRule] {
         &self.paths
     }
 
-    /// Returns the quotas of all directories that are measured while the program runs.
+    /// Returns the quotas of all directories that are measured during the run.
     pub(crate) fn measured_quotas(&self) -> Vec<Quota> {
         self.quotas.iter().chain(&self.scratch).cloned().collect()
     }
 
-    /// Says whether something may be written that is not the program's own.
+    /// Returns whether a granted path is writable, other than the scratch directory.
     pub(crate) fn has_writable_grants(&self) -> bool {
         self.paths
             .iter()
             .any(|rule| rule.access == PathAccess::Write && rule.symlinks == SymlinkPolicy::Reject)
     }
 
-    /// Returns the whole environment of the program.
+    /// Returns the complete environment of the program, as names and values.
     #[must_use]
     pub fn env(&self) -> &[(String, String)] {
         self.env.variables()
     }
 
-    /// Returns the program and its arguments, as they will be passed.
+    /// Returns the arguments of the program, its name first.
     #[must_use]
     pub fn args(&self) -> &[String] {
         &self.args
     }
 }
 
-fn relocated_paths(grants: &Grants) -> Vec<(PathBuf, PathBuf)> {
-    let moved = grants
+/// Rejects a grant of `/`: mounting the root of the host over the new one would undo the isolation.
+fn check_no_root_grant(grants: &Grants) -> Result<(), SandboxError> {
+    if grants
         .files()
         .iter()
-        .filter(|file| file.location() != file.path());
-    moved
+        .any(|file| file.path() == Path::new("/"))
+    {
+        return Err(SandboxError::rejected(
+            "linux",
+            "the root directory `/` cannot be granted; grant directories in it",
+        ));
+    }
+    Ok(())
+}
+
+/// Searches for protected paths, and rejects grants that are too large to search: a protected path
+/// that was not found would be writable.
+fn find_protected(grants: &Grants) -> Result<ProtectedEntries, SandboxError> {
+    let protected = ProtectedEntries::find(grants);
+    match protected.search_limit() {
+        None => Ok(protected),
+        Some(limit) => Err(SandboxError::rejected(
+            "linux",
+            format!(
+                "the writable directories contain more than {limit}, too many to search for protected paths; grant narrower directories"
+            ),
+        )),
+    }
+}
+
+/// Returns rules for what is read-only or hidden inside granted directories.
+fn exception_rules(grants: &Grants, protected: &ProtectedEntries) -> Vec<PathRule> {
+    let protected = protected
+        .outermost()
+        .map(|path| PathRule::granted(path, PathAccess::Protected));
+    let hidden = grants
+        .hidden()
+        .iter()
+        .filter(|path| grants.innermost_grant(path).is_some())
+        .map(|path| PathRule::granted(path, PathAccess::Hidden));
+    protected.chain(hidden).collect()
+}
+
+fn relocated_paths(grants: &Grants) -> Vec<(PathBuf, PathBuf)> {
+    grants
+        .files()
+        .iter()
+        .filter(|file| file.location() != file.path())
         .map(|file| (file.path().to_owned(), file.location().to_owned()))
         .collect()
 }
 
 fn build_environment(
     job: &Job,
-    interpreter: &ResolvedProgram,
-    interpreters: &ProgramFinder,
-    ground: &PlanContext,
+    program: &ResolvedProgram,
+    program_finder: &ProgramFinder,
+    context: &PlanContext,
     listener: Option<u16>,
 ) -> Environment {
-    let (home, temporary) = match ground.isolation {
-        IsolationLevel::Namespaces => (home_path(&ground.scratch_path), &ground.scratch_path),
-        IsolationLevel::Landlock | IsolationLevel::None => {
-            (ground.scratch_path.clone(), &ground.scratch_path)
-        }
+    let scratch = &context.scratch_path;
+    let home = match context.isolation {
+        IsolationLevel::Namespaces => home_path(scratch),
+        IsolationLevel::Landlock | IsolationLevel::None => scratch.clone(),
     };
-    let path = interpreters.path_env();
     let mut fixed: Vec<(String, String)> = [
         ("HOME", home.to_string_lossy().as_ref()),
         ("LANG", "C.UTF-8"),
-        ("PATH", path.as_str()),
+        ("PATH", program_finder.path_env().as_str()),
+        // Python would try to write byte code next to the script, and load packages from HOME.
         ("PYTHONDONTWRITEBYTECODE", "1"),
         ("PYTHONNOUSERSITE", "1"),
-        ("TMPDIR", temporary.to_string_lossy().as_ref()),
+        ("TMPDIR", scratch.to_string_lossy().as_ref()),
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .into();
-    fixed.extend(interpreter.environment.iter().cloned());
+    fixed.extend(program.environment.iter().cloned());
     fixed.extend(
         listener
             .into_iter()
@@ -319,85 +389,75 @@ fn build_environment(
 
 fn build_path_rules(
     grants: &Grants,
-    interpreter: &ResolvedProgram,
-    interpreters: &ProgramFinder,
-    ground: &PlanContext,
+    program: &ResolvedProgram,
+    program_finder: &ProgramFinder,
+    context: &PlanContext,
 ) -> Vec<PathRule> {
-    let granted = |path: &Path, right| PathRule {
-        path: path.to_owned(),
-        access: right,
-        symlinks: SymlinkPolicy::Reject,
-    };
-    let system = |path: &Path, right| PathRule {
-        path: path.to_owned(),
-        access: right,
-        symlinks: SymlinkPolicy::Follow,
-    };
-    let named = |path: &&str, right| system(Path::new(path), right);
-    let mut rules: Vec<PathRule> = Vec::new();
-    for file in grants.files() {
-        rules.push(granted(
-            file.path(),
-            if file.access() == Access::ReadWrite {
-                PathAccess::Write
-            } else {
-                PathAccess::Read
-            },
-        ));
+    // The first rule is the directory of the program, which `RootFsPlan` keeps read-only.
+    let mut rules: Vec<PathRule> = grants.files().iter().map(grant_rule).collect();
+    // With namespaces the scratch directory is a file system in memory, not a path of the host.
+    if context.isolation != IsolationLevel::Namespaces {
+        rules.push(PathRule::system(&context.scratch_path, PathAccess::Write));
     }
-    if ground.isolation != IsolationLevel::Namespaces {
-        rules.push(system(&ground.scratch_path, PathAccess::Write));
-    }
-    rules.extend(SYSTEM_DIRS.iter().map(|path| named(path, PathAccess::Read)));
+    rules.extend(system_rules(&SYSTEM_DIRS, PathAccess::Read));
     if *grants.network() != NetworkGrant::None {
-        rules.extend(
-            CERTIFICATES
-                .iter()
-                .map(|path| named(path, PathAccess::Read)),
-        );
+        rules.extend(system_rules(&CERTIFICATES, PathAccess::Read));
     }
-    rules.extend(program_paths(interpreter));
-    rules.extend(
-        DYNAMIC_LOADERS
-            .iter()
-            .map(|path| named(path, PathAccess::Execute)),
-    );
-    rules.extend(DEVICES.iter().map(|(path, right)| named(path, *right)));
-    match grants.spawn() {
-        SpawnGrant::None => {}
-        SpawnGrant::Programs(names) => {
-            let programs = names
-                .iter()
-                .filter_map(|name| interpreters.find_program(name));
-            rules.extend(programs.flat_map(|program| program_paths(&program).collect::<Vec<_>>()));
-        }
-        SpawnGrant::Any => {
-            rules.extend(
-                ["/usr", "/bin"]
-                    .iter()
-                    .map(|path| named(path, PathAccess::Execute)),
-            );
-            rules.extend(
-                grants
-                    .files()
-                    .first()
-                    .map(|home| granted(home.path(), PathAccess::Execute)),
-            );
-        }
-    }
+    rules.extend(program_rules(program));
+    rules.extend(system_rules(&DYNAMIC_LOADERS, PathAccess::Execute));
+    rules.extend(device_rules());
+    rules.extend(spawn_rules(grants, program_finder));
     rules
 }
 
-/// The program as it wants to be called, what it wants before the script, the script where there is
-/// one, and the arguments.
+fn grant_rule(file: &FileGrant) -> PathRule {
+    let access = match file.access() {
+        Access::ReadWrite => PathAccess::Write,
+        _ => PathAccess::Read,
+    };
+    PathRule::granted(file.path(), access)
+}
+
+fn system_rules(paths: &[&'static str], access: PathAccess) -> impl Iterator<Item = PathRule> {
+    paths.iter().map(move |path| PathRule::system(path, access))
+}
+
+fn device_rules() -> impl Iterator<Item = PathRule> {
+    DEVICES
+        .iter()
+        .map(|(path, access)| PathRule::system(path, *access))
+}
+
+/// Returns rules for the programs that a script may start.
+fn spawn_rules(grants: &Grants, program_finder: &ProgramFinder) -> Vec<PathRule> {
+    match grants.spawn() {
+        SpawnGrant::None => Vec::new(),
+        SpawnGrant::Programs(names) => names
+            .iter()
+            .filter_map(|name| program_finder.find_program(name))
+            .flat_map(|program| program_rules(&program).collect::<Vec<_>>())
+            .collect(),
+        SpawnGrant::Any => {
+            let own_dir = grants
+                .files()
+                .first()
+                .map(|file| PathRule::granted(file.path(), PathAccess::Execute));
+            system_rules(&["/usr", "/bin"], PathAccess::Execute)
+                .chain(own_dir)
+                .collect()
+        }
+    }
+}
+
+/// Returns the arguments: the program under the name it expects, its leading arguments, the script
+/// if there is one, and the arguments of the job.
 fn build_args(
     job: &Job,
-    interpreter: &ResolvedProgram,
-    view: Option<&RootFsPlan>,
+    program: &ResolvedProgram,
+    rootfs: Option<&RootFsPlan>,
 ) -> Result<Vec<String>, SandboxError> {
-    let name = interpreter.argv0.to_string_lossy().into_owned();
-    let heap = interpreter.heap_argument(job.grants().limits().memory_bytes);
-    let before = interpreter.leading_args.iter().cloned().chain(heap);
+    let argv0 = program.argv0.to_string_lossy().into_owned();
+    let heap = program.heap_argument(job.grants().limits().memory_bytes);
     let script = match job.program() {
         Program::Script { path, .. } => Some(
             path.to_str()
@@ -406,31 +466,30 @@ fn build_args(
         ),
         _ => None,
     };
-    let words = job.resolve_args(|alias, path| {
-        let is_seen = view.is_some_and(|view| view.is_linked(alias, path));
-        (!is_seen).then(|| path.to_string_lossy().into_owned())
+    // An alias that is a symlink in the root file system stays as the caller wrote it; any other is
+    // replaced by the path of the host.
+    let job_args = job.resolve_args(|alias, path| {
+        let is_linked = rootfs.is_some_and(|rootfs| rootfs.is_linked(alias, path));
+        (!is_linked).then(|| path.to_string_lossy().into_owned())
     });
-    Ok([name]
+    Ok([argv0]
         .into_iter()
-        .chain(before)
+        .chain(program.leading_args.iter().cloned())
+        .chain(heap)
         .chain(script)
-        .chain(words)
+        .chain(job_args)
         .collect())
 }
 
-/// What a program of the machine needs to start.
-fn program_paths(program: &ResolvedProgram) -> impl Iterator<Item = PathRule> {
-    let rule = |right| {
-        move |path: &PathBuf| PathRule {
-            path: path.clone(),
-            access: right,
-            symlinks: SymlinkPolicy::Follow,
-        }
-    };
-    program.readable.iter().map(rule(PathAccess::Read)).chain(
-        program
-            .executable_paths
-            .iter()
-            .map(rule(PathAccess::Execute)),
-    )
+/// Returns rules for the files that a program of the host needs to start.
+fn program_rules(program: &ResolvedProgram) -> impl Iterator<Item = PathRule> {
+    let readable = program
+        .readable
+        .iter()
+        .map(|path| PathRule::system(path, PathAccess::Read));
+    let executable = program
+        .executable_paths
+        .iter()
+        .map(|path| PathRule::system(path, PathAccess::Execute));
+    readable.chain(executable)
 }

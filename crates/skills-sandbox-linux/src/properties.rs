@@ -1,6 +1,6 @@
-//! Properties of plans for the isolated tier, whatever is granted: the tree is built in a model of
-//! the kernel's file trees.
-#![expect(clippy::disallowed_methods, reason = "the test makes its own files")]
+//! Property tests of plans with namespaces, for arbitrary grants: the root file system is built in
+//! a model of the kernel's mounts.
+#![expect(clippy::disallowed_methods, reason = "the test creates its own files")]
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -21,7 +21,7 @@ use crate::rootfs::{MountAttrs, MountOp, MountPoint, RootFs};
 use crate::rootfs_plan::{RootFsPlan, choose_scratch_path};
 use crate::user_ids::UserIds;
 
-/// What stands at a path of the new tree.
+/// A node of the new root file system.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Node {
     Directory,
@@ -40,7 +40,7 @@ impl Node {
         matches!(self, Self::Scratch | Self::Proc | Self::Bind { .. })
     }
 
-    /// Says whether something may be made in it, or is there already.
+    /// Returns whether entries can be created or can exist in it.
     fn can_hold(self) -> bool {
         matches!(
             self,
@@ -58,39 +58,39 @@ impl Node {
     }
 }
 
-/// A file tree as the operations build it; it knows what is visible, and nothing of what a mount
-/// covers.
+/// The visible nodes of a root file system. Nodes that a mount covers are removed from it.
 #[derive(Debug, Default)]
 struct Model(BTreeMap<PathBuf, Node>);
 
 impl Model {
-    fn build(tree: &RootFs) -> Result<Self, TestCaseError> {
+    fn build(rootfs: &RootFs) -> Result<Self, TestCaseError> {
         let mut model = Self::default();
-        for operation in &tree.operations {
+        for operation in &rootfs.operations {
             model.perform(operation)?;
         }
         Ok(model)
     }
 
-    /// Returns the mount that a path lies in; the path itself may be one.
+    /// Returns the mount that contains a path, or that is mounted at it.
     fn mount_of(&self, path: &Path) -> Option<Node> {
         path.ancestors()
-            .filter_map(|above| self.0.get(above).copied())
+            .filter_map(|parent| self.0.get(parent).copied())
             .find(|node| node.is_mount())
     }
 
     fn perform(&mut self, operation: &MountOp) -> Result<(), TestCaseError> {
         let path = PathBuf::from(operation.path());
         let parent = path.parent().unwrap();
-        let own = |node: Option<Node>| !matches!(node, Some(Node::Bind { .. } | Node::Proc));
-        let around = self.mount_of(parent);
+        let is_changeable =
+            |node: Option<Node>| !matches!(node, Some(Node::Bind { .. } | Node::Proc));
+        let outer_mount = self.mount_of(parent);
         for above in path.ancestors().skip(1) {
             prop_assert!(
                 self.0.get(above).is_none_or(|node| node.can_hold()),
-                "{path:?} is placed through {above:?}"
+                "{path:?} is created below {above:?}"
             );
         }
-        let is_host = around.is_some_and(|node| matches!(node, Node::Bind { .. }));
+        let is_host = outer_mount.is_some_and(|node| matches!(node, Node::Bind { .. }));
         let has_parent =
             parent == Path::new("/") || self.0.contains_key(parent) || is_host && parent.exists();
         prop_assert!(has_parent, "{path:?} has no parent");
@@ -112,16 +112,16 @@ impl Model {
             MountOp::Bind {
                 source,
                 attributes,
-                mount_point: place,
+                mount_point,
                 ..
             } => {
                 prop_assert_eq!(OsStr::from_bytes(source.to_bytes()), path.as_os_str());
                 prop_assert_eq!(
-                    *place == MountPoint::Existing,
+                    *mount_point == MountPoint::Existing,
                     is_host,
                     "{:?} in {:?}",
                     &path,
-                    around
+                    outer_mount
                 );
                 Node::Bind {
                     attributes: *attributes,
@@ -129,17 +129,18 @@ impl Model {
                 }
             }
         };
-        // A directory that is there already will do.
+        // Creating a directory that exists has no effect.
         if node == Node::Directory && self.0.get(&path).is_some_and(|known| known.can_hold()) {
             return Ok(());
         }
-        // Nothing is made in what is the host's, and nothing twice.
+        // Nothing is created in mounts of the host, and nothing is created twice.
         prop_assert!(
-            own(around) || matches!(operation, MountOp::Bind { .. } | MountOp::Mask { .. }),
-            "{path:?} is made in {around:?}"
+            is_changeable(outer_mount)
+                || matches!(operation, MountOp::Bind { .. } | MountOp::Mask { .. }),
+            "{path:?} is created in {outer_mount:?}"
         );
         if matches!(node, Node::Link | Node::File) {
-            prop_assert!(!self.0.contains_key(&path), "{path:?} is there");
+            prop_assert!(!self.0.contains_key(&path), "{path:?} exists");
         }
         if node.is_mount() {
             self.0.retain(|known, _| !known.starts_with(&path));
@@ -149,7 +150,7 @@ impl Model {
     }
 }
 
-/// Directories of the host, and a skill among them.
+/// Directories of the host, with a skill in each.
 struct Host {
     directories: Vec<TempDir>,
 }
@@ -198,39 +199,43 @@ impl Host {
             .collect()
     }
 
-    /// Returns what may be granted, all that is above something made included.
-    fn places(&self) -> Vec<PathBuf> {
-        let mut places: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
+    /// Returns paths to grant: system directories, the created paths, and their parents.
+    fn grantable_paths(&self) -> Vec<PathBuf> {
+        let mut paths: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
         for directory in self
             .directories
             .iter()
             .map(|directory| directory.path().canonicalize().unwrap())
         {
-            let made = CREATED
+            let created = CREATED
                 .iter()
                 .chain(&["d/file", "missing/x"])
                 .map(|below| directory.join(below));
             let all =
-                made.flat_map(|path| path.ancestors().map(Path::to_owned).collect::<Vec<_>>());
-            places.extend(all.filter(|path| path.starts_with(&directory)));
+                created.flat_map(|path| path.ancestors().map(Path::to_owned).collect::<Vec<_>>());
+            paths.extend(all.filter(|path| path.starts_with(&directory)));
         }
-        places.sort();
-        places.dedup();
-        places
+        paths.sort();
+        paths.dedup();
+        paths
     }
 }
 
-/// A grant: a path and how it may be used.
-type Wanted = (PathBuf, Access);
+/// A requested path with its access.
+type PathRequest = (PathBuf, Access);
 
-/// Makes a plan, or none where the policy or the backend refuses.
-fn plan(skill: &Path, wanted: &[Wanted], rules: [Capability; 2]) -> Option<(Plan, PlanContext)> {
-    // One directory of the host's own, and a root of skills.
+/// Returns a plan, or `None` if the policy or the backend rejects the requests.
+fn plan(
+    skill: &Path,
+    requested: &[PathRequest],
+    rules: [Capability; 2],
+) -> Option<(Plan, PlanContext)> {
+    // One hidden directory, and one protected root of skills.
     let host = skill.ancestors().nth(2).unwrap_or(skill);
     let request = Request::new(skill)
         .hide(host.join("d/e"))
         .protect(host.join("a/b"));
-    let request = wanted
+    let request = requested
         .iter()
         .fold(request, |request, (path, access)| match access {
             Access::ReadWrite => request.write(path),
@@ -244,7 +249,7 @@ fn plan(skill: &Path, wanted: &[Wanted], rules: [Capability; 2]) -> Option<(Plan
     let Authorization::Granted(grants) = rules.authorize(&request) else {
         return None;
     };
-    let ground = PlanContext {
+    let context = PlanContext {
         isolation: IsolationLevel::Namespaces,
         scratch_path: choose_scratch_path(&grants),
         mount_proc: true,
@@ -253,15 +258,15 @@ fn plan(skill: &Path, wanted: &[Wanted], rules: [Capability; 2]) -> Option<(Plan
         grants,
         Program::script(ScriptType::Shell, skill.join("main.sh")),
     );
-    Plan::new(&job, &ProgramFinder::default(), &ground)
+    Plan::new(&job, &ProgramFinder::default(), &context)
         .ok()
-        .map(|plan| (plan, ground))
+        .map(|plan| (plan, context))
 }
 
-fn check(plan: &Plan, ground: &PlanContext) -> Result<(), TestCaseError> {
-    let view = plan.rootfs.as_ref().unwrap();
-    let tree = RootFs::new(view, &open_all(plan.paths(), &plan.relocated).unwrap()).unwrap();
-    let model = Model::build(&tree)?;
+fn check(plan: &Plan, context: &PlanContext) -> Result<(), TestCaseError> {
+    let sources = open_all(plan.paths(), &plan.relocated).unwrap();
+    let rootfs = RootFs::new(plan.rootfs.as_ref().unwrap(), &sources).unwrap();
+    let model = Model::build(&rootfs)?;
     let granted: Vec<&PathRule> = plan
         .paths()
         .iter()
@@ -282,10 +287,10 @@ fn check(plan: &Plan, ground: &PlanContext) -> Result<(), TestCaseError> {
             !node.is_writable() || is_below_writable,
             "{path:?} is writable"
         );
-        // What is protected lies in what may be written.
+        // Paths without a rule are mounted only inside writable directories.
         prop_assert!(
             plan.paths().iter().any(|rule| rule.path == *path) || is_below_writable,
-            "{path:?} is shown"
+            "{path:?} is visible"
         );
     }
     let scratches: Vec<_> = model
@@ -296,17 +301,17 @@ fn check(plan: &Plan, ground: &PlanContext) -> Result<(), TestCaseError> {
     prop_assert!(
         scratches
             .iter()
-            .all(|(path, _)| **path == ground.scratch_path || **path == Path::new("/dev/shm")),
+            .all(|(path, _)| **path == context.scratch_path || **path == Path::new("/dev/shm")),
         "{scratches:?}"
     );
-    // The program's own directory is there and stays as it is, whatever is written around it.
-    let home = &plan.current_dir;
-    let mount = model.mount_of(home);
+    // The program's own directory is visible and read-only, whatever is writable around it.
+    let own_dir = &plan.current_dir;
+    let mount = model.mount_of(own_dir);
     prop_assert!(
         matches!(mount, Some(Node::Bind { .. })) && !mount.unwrap().is_writable(),
-        "{home:?} is in {mount:?}"
+        "{own_dir:?} is in {mount:?}"
     );
-    // So do hooks, unless somebody granted what holds them, or something in it.
+    // Hooks are read-only, unless the repository or a path in it was granted.
     for hooks in writable
         .iter()
         .map(|directory| directory.join(".git/hooks"))
@@ -322,7 +327,7 @@ fn check(plan: &Plan, ground: &PlanContext) -> Result<(), TestCaseError> {
             );
         }
     }
-    // All that is granted and exists is shown, as what it is on the host.
+    // All granted paths that exist are visible.
     for rule in granted.iter().filter(|rule| rule.path.exists()) {
         prop_assert!(
             matches!(model.mount_of(&rule.path), Some(Node::Bind { .. })),
@@ -333,36 +338,37 @@ fn check(plan: &Plan, ground: &PlanContext) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The first path is the program's own; of the others none comes before another.
-fn check_order(plan: &Plan, ground: &PlanContext, order: &[usize]) -> Result<(), TestCaseError> {
+/// The first rule is the directory of the program; the order of the others has no effect.
+fn check_order(plan: &Plan, context: &PlanContext, order: &[usize]) -> Result<(), TestCaseError> {
     let mut paths = plan.paths().to_vec();
-    for (at, other) in (1..paths.len()).zip(order) {
+    for (index, other) in (1..paths.len()).zip(order) {
         let other = 1 + other % (paths.len() - 1);
-        paths.swap(at, other);
+        paths.swap(index, other);
     }
-    let shuffled = RootFsPlan::new(&paths, &plan.limits, ground, UserIds::sandboxed());
+    let shuffled = RootFsPlan::new(&paths, &plan.limits, context, UserIds::sandboxed());
     prop_assert_eq!(Some(&shuffled), plan.rootfs.as_ref());
     Ok(())
 }
 
 #[test]
-fn a_tree_can_be_built_and_widens_nothing() {
+fn a_root_file_system_can_be_built_and_adds_no_access() {
     let host = Host::new();
     let access = prop::sample::select(vec![Access::ReadOnly, Access::ReadWrite]);
-    let wanted = prop::collection::vec((prop::sample::select(host.places()), access), 0..6);
+    let requested =
+        prop::collection::vec((prop::sample::select(host.grantable_paths()), access), 0..6);
     let order = Just((0..64).collect::<Vec<usize>>()).prop_shuffle();
     let config = ProptestConfig {
         cases: 256,
         failure_persistence: None,
         ..ProptestConfig::default()
     };
-    proptest!(config, |(skill in prop::sample::select(host.skills()), wanted in wanted, order in order)| {
+    proptest!(config, |(skill in prop::sample::select(host.skills()), requested in requested, order in order)| {
         let (read, write) = (Capability::Read, Capability::Write);
-        let planned = plan(&skill, &wanted, [read, write]);
-        if let Some((plan, ground)) = &planned {
-            check(plan, ground)?;
-            check_order(plan, ground, &order)?;
+        let planned = plan(&skill, &requested, [read, write]);
+        if let Some((plan, context)) = &planned {
+            check(plan, context)?;
+            check_order(plan, context, &order)?;
         }
-        prop_assert_eq!(planned, plan(&skill, &wanted, [write, read]));
+        prop_assert_eq!(planned, plan(&skill, &requested, [write, read]));
     });
 }

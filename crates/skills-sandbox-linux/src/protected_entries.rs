@@ -1,8 +1,7 @@
-//! Protected paths that exist in directories which may be written: found before a run, compared
-//! after it.
+//! Protected paths that exist in writable directories: found before a run, and compared after it.
 #![expect(
     clippy::disallowed_methods,
-    reason = "directories are listed here, and what is mounted is opened again without following symlinks"
+    reason = "directories are only listed here; paths to mount are opened without following symlinks"
 )]
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -13,93 +12,94 @@ use std::path::{Path, PathBuf};
 
 use skills_policy::{Access, FileGrant, Grants};
 
-/// The most directory entries that are examined before and after each run. Beyond them nothing
-/// could be protected, and so the run is refused.
+/// Maximum directory entries that are examined before and after each run. The rest could not be
+/// protected, so the run is rejected.
 const MAX_ENTRIES: usize = 200_000;
-/// The most protected paths; in the isolated tier each takes a mount.
+/// Maximum protected paths. With namespaces each of them is a mount.
 const MAX_PATHS: usize = 1_000;
-/// How many directories deep the search goes below a granted one.
+/// Maximum depth of directories below a granted one.
 const MAX_DEPTH: usize = 64;
-/// The most changes that are reported one by one.
+/// Maximum changes that are reported one by one.
 const MAX_REPORTED: usize = 20;
 
-/// The protected paths in the writable directories of a run, and what lies below them.
+/// The protected paths in the writable directories of a run, and the entries below them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ProtectedEntries {
-    /// What each entry looked like.
+    /// The stamps of all entries before the run.
     entries: BTreeMap<PathBuf, FileStamp>,
-    /// The protected paths that do not lie below another one, and what links among them lead to.
+    /// The protected paths that are not below another one, and the targets of symlinks among them.
     outermost: BTreeSet<PathBuf>,
-    /// At which limit the search ended before it had seen everything.
+    /// The limit at which the search ended, if it did not examine everything.
     search_limit: Option<&'static str>,
 }
 
-/// By what it is seen that an entry was replaced or changed.
+/// Metadata of an entry that changes when it is replaced or modified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FileStamp {
+    /// Device and inode number.
     identity: (u64, u64),
-    /// Length, time and mode of what is not a directory. A directory changes with its entries,
-    /// which have stamps of their own.
+    /// Length, change time and mode; `None` for directories, whose entries have their own stamps.
+    /// The change time, since a program can set the modification time.
     content: Option<(u64, i64, i64, u32)>,
 }
 
 impl ProtectedEntries {
-    /// Searches the writable directories, those below protected ones included. Symlinks are not
+    /// Searches the writable directories, including those below protected ones. Symlinks are not
     /// followed.
     pub(crate) fn find(grants: &Grants) -> Self {
         let mut found = Self::default();
-        let writable = grants
+        let mut queue: VecDeque<(PathBuf, usize)> = grants
             .files()
             .iter()
-            .filter(|file| file.access() == Access::ReadWrite);
-        let mut open: VecDeque<(PathBuf, usize)> =
-            writable.map(|file| (file.path().to_owned(), 0)).collect();
-        let mut left = MAX_ENTRIES;
-        while let Some((directory, depth)) = open.pop_front() {
+            .filter(|file| file.access() == Access::ReadWrite)
+            .map(|file| (file.path().to_owned(), 0))
+            .collect();
+        let mut remaining = MAX_ENTRIES;
+        while let Some((directory, depth)) = queue.pop_front() {
             let entries = match fs::read_dir(&directory) {
                 Ok(entries) => entries,
-                // A file that was granted by itself, or a directory that is gone.
+                // A file that was granted by itself, or a directory that was removed.
                 Err(error)
                     if matches!(error.kind(), ErrorKind::NotADirectory | ErrorKind::NotFound) =>
                 {
                     continue;
                 }
-                // What lies in a directory that cannot be listed cannot be told apart, so all of it
-                // is protected.
+                // A directory that cannot be listed may contain protected paths, so all of it is
+                // protected.
                 Err(_) => {
                     found.outermost.insert(directory);
                     continue;
                 }
             };
             for entry in entries.flatten() {
-                left -= 1;
+                remaining -= 1;
                 let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
                 let path = entry.path();
-                let goes_on = found.examine(grants, &path) && is_directory;
-                found.search_limit = match (left, found.outermost.len(), depth) {
+                let descends = found.examine(grants, &path) && is_directory;
+                found.search_limit = match (remaining, found.outermost.len(), depth) {
                     (0, ..) => Some("200,000 files and directories"),
                     (_, MAX_PATHS.., _) => Some("1,000 protected paths"),
-                    (.., MAX_DEPTH..) if goes_on => Some("64 levels of directories"),
+                    (.., MAX_DEPTH..) if descends => Some("64 levels of directories"),
                     _ => None,
                 };
                 if found.search_limit.is_some() {
                     return found;
                 }
-                if goes_on {
-                    open.push_back((path, depth + 1));
+                if descends {
+                    queue.push_back((path, depth + 1));
                 }
             }
         }
         found
     }
 
-    /// Records an entry if it is protected. Returns whether the search goes on below it.
+    /// Records an entry if it is protected. Returns whether the search continues below it.
     fn examine(&mut self, grants: &Grants, path: &Path) -> bool {
         let Some(granted) = grants.innermost_writable(path).map(FileGrant::path) else {
             return false;
         };
+        // A writable directory inside another one is searched by itself.
         if granted == path {
-            // It is searched by itself.
             return false;
         }
         let Some(protected) = grants.protected_in(granted, path) else {
@@ -111,7 +111,9 @@ impl ProtectedEntries {
         if is_outermost {
             self.outermost.insert(path.to_owned());
         }
-        // Objects, branches and logs of a repository change with every commit.
+        // Objects, branches and logs of a repository change with every commit, and another program
+        // may commit during the run. Only entries that are protected themselves, such as `config`
+        // and `hooks`, are compared.
         if protected.ends_with(".git") && !is_outermost {
             return false;
         }
@@ -129,7 +131,7 @@ impl ProtectedEntries {
         true
     }
 
-    /// Protects what a protected link leads to, if it could be changed there.
+    /// Protects the target of a protected symlink, if it is in a writable directory.
     fn protect_target(&mut self, grants: &Grants, target: Option<PathBuf>) {
         let is_changeable = |path: &PathBuf| {
             grants
@@ -149,12 +151,13 @@ impl ProtectedEntries {
         self.search_limit
     }
 
-    /// Searches again after the run, and describes what was created, changed or removed: one line
-    /// each, the first 20 of many.
+    /// Searches again after the run and returns one line for each protected path that was created,
+    /// changed or removed, at most 20 and the number of the others.
     pub(crate) fn changes(&self, grants: &Grants) -> Vec<String> {
-        let now = Self::find(grants);
+        let after = Self::find(grants);
         let new_or_changed =
-            now.entries
+            after
+                .entries
                 .iter()
                 .filter_map(|(path, stamp)| match self.entries.get(path) {
                     Some(before) if before == stamp => None,
@@ -168,10 +171,10 @@ impl ProtectedEntries {
             .map(|path| (path, "removed"));
         let all: Vec<_> = new_or_changed.chain(removed).collect();
         let more = all.len().saturating_sub(MAX_REPORTED);
-        let line = |(path, what): &(&PathBuf, &str)| {
+        let line = |(path, change): &(&PathBuf, &str)| {
             let path = path.display().to_string();
             format!(
-                "the program {what} the protected path {path:?}: check it before another program runs or obeys it"
+                "the program {change} the protected path {path:?}: check it before another program runs or reads it"
             )
         };
         let lines = all.iter().take(MAX_REPORTED).map(line);
@@ -183,8 +186,8 @@ impl ProtectedEntries {
     }
 }
 
-/// Returns the directory that a file in the place of `.git` names, as those of worktrees and
-/// submodules do.
+/// Returns the repository that a `.git` file refers to, as in worktrees and submodules. Its hooks
+/// run like those in a `.git` directory.
 fn git_directory(path: &Path) -> Option<PathBuf> {
     const MAX_BYTES: u64 = 4_096;
     let mut text = String::new();
@@ -239,14 +242,14 @@ mod tests {
         }
     }
 
-    fn make(workspace: &Path, paths: &[&str]) {
+    fn create_files(workspace: &Path, paths: &[&str]) {
         for path in paths {
             fs::create_dir_all(workspace.join(path).parent().unwrap()).unwrap();
             fs::write(workspace.join(path), "x").unwrap();
         }
     }
 
-    fn shown(workspace: &Path, found: &ProtectedEntries) -> String {
+    fn outermost_paths(workspace: &Path, found: &ProtectedEntries) -> String {
         let below = |path: &Path| path.strip_prefix(workspace).unwrap().display().to_string();
         found.outermost().map(below).collect::<Vec<_>>().join(" ")
     }
@@ -255,8 +258,8 @@ mod tests {
     fn protected_paths_are_found_at_any_depth() {
         let directory = tempfile::tempdir().unwrap();
         let workspace = directory.path().canonicalize().unwrap();
-        let plain = ["src/main.rs", ".github/FUNDING.yml", "nested/.git/HEAD"];
-        make(
+        let unprotected = ["src/main.rs", ".github/FUNDING.yml", "nested/.git/HEAD"];
+        create_files(
             &workspace,
             &[
                 ".git/config",
@@ -267,20 +270,20 @@ mod tests {
                 "nested/.git/hooks/y",
             ],
         );
-        make(&workspace, &plain);
+        create_files(&workspace, &unprotected);
         std::os::unix::fs::symlink("dotfiles", workspace.join(".zshrc")).unwrap();
-        make(&workspace, &["dotfiles"]);
+        create_files(&workspace, &["dotfiles"]);
         let found = ProtectedEntries::find(&grants(&workspace));
         let expected = ".git .github/workflows .zshrc a/.envrc a/b/.GIT dotfiles nested/.git/hooks roots/skills";
-        assert_eq!(shown(&workspace, &found), expected);
+        assert_eq!(outermost_paths(&workspace, &found), expected);
         assert_eq!(found.search_limit(), None);
     }
 
     #[test]
-    fn what_a_run_did_to_them_is_reported() {
+    fn changes_of_protected_paths_are_reported() {
         let directory = tempfile::tempdir().unwrap();
         let workspace = directory.path().canonicalize().unwrap();
-        make(
+        create_files(
             &workspace,
             &[
                 ".git/config",
@@ -292,7 +295,7 @@ mod tests {
         let grants = grants(&workspace);
         let before = ProtectedEntries::find(&grants);
         assert!(before.changes(&grants).is_empty());
-        make(
+        create_files(
             &workspace,
             &[
                 ".git/hooks/new",
@@ -308,7 +311,7 @@ mod tests {
             .replace(&workspace.display().to_string(), "");
         let changes = changes
             .replace("the program ", "")
-            .replace(": check it before another program runs or obeys it", "");
+            .replace(": check it before another program runs or reads it", "");
         insta::assert_snapshot!(changes, @r#"
         changed the protected path "/.git/config"
         created the protected path "/.git/hooks/new"

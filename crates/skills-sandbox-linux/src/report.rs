@@ -1,4 +1,4 @@
-//! Says which walls stood.
+//! The enforcement report: which restrictions were in effect, and why not stronger ones.
 
 use nix::sys::utsname::uname;
 use skills_policy::SpawnGrant;
@@ -14,75 +14,40 @@ use crate::plan::Plan;
 use crate::rlimits::has_own_process_count;
 use crate::seccomp::denied_calls;
 
-/// The first of the protected names.
-const FIRST_PROTECTED_NAME: &str = ".git, .claude, .vscode, .envrc and others";
-const NO_RESTRICTIONS: &str = "the host asked for no walls: scripts can do whatever the host can";
+/// Examples of protected names.
+const PROTECTED_EXAMPLES: &str = ".git, .claude, .vscode, .envrc and others";
+const NO_RESTRICTIONS: &str =
+    "sandboxing disabled by the embedding host: scripts run with its privileges";
 
-/// What a report is made from. Every step succeeded, or there would be no run to report on.
+/// The input of a report. All setup steps succeeded, since otherwise nothing runs.
 pub(crate) struct ReportInput<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) host_support: &'a HostSupport,
     pub(crate) cgroup: Option<&'a Cgroup>,
     pub(crate) isolation_mode: IsolationMode,
-    /// What the proxy saw.
+    /// The log of the proxy, if hosts are granted.
     pub(crate) log: Option<&'a ProxyLog>,
-    /// Whether nothing outlives a host that is killed.
+    /// Whether all processes are killed if the host process dies.
     pub(crate) has_watchdog: bool,
-    /// Whether the resident memory of each process is watched.
+    /// Whether the resident memory of each process is monitored.
     pub(crate) has_resident_limit: bool,
 }
 
 impl ReportInput<'_> {
     pub(crate) fn report(&self) -> EnforcementReport {
-        let (plan, limits) = (self.plan, &self.plan.limits);
-        let memory = limits.memory_bytes >> 20;
-        let counted = self.cgroup.is_some_and(|group| group.counts_memory);
-        let base = host_fields(self.host_support, plan.isolation, self.isolation_mode)
-            .field(
-                "memory",
-                if counted {
-                    format!("{memory} MiB in all")
-                } else {
-                    format!("{memory} MiB of {}", self.memory_detail())
-                },
-            )
-            .field("processes", limits.processes.to_string())
-            .field("open-files", limits.open_files.to_string())
-            .field("file", format!("{} MiB", limits.file_bytes >> 20))
-            .field("time", format!("{} ms", limits.wall_time.as_millis()))
-            .field(
-                "network",
-                if plan.listener.is_some() {
-                    "listed hosts, through a proxy"
-                } else {
-                    "none"
-                },
-            );
+        let plan = self.plan;
+        let report = self.add_limits(host_fields(
+            self.host_support,
+            plan.isolation,
+            self.isolation_mode,
+        ));
         if plan.isolation == IsolationLevel::None {
-            return base.restriction("all", EnforcementStatus::Unavailable, NO_RESTRICTIONS);
+            return report.restriction("all", EnforcementStatus::Unavailable, NO_RESTRICTIONS);
         }
-        let base = add_restrictions(base, self.host_support, plan.isolation);
-        let base = match &plan.listener {
-            None => base.restriction(
-                "network",
-                EnforcementStatus::Enforced,
-                "no sockets but connected local pairs (seccomp)",
-            ),
-            Some(port) => {
-                let seen = self
-                    .log
-                    .map(|log| format!("; {}", log.summary()))
-                    .unwrap_or_default();
-                base.restriction(
-                    "network",
-                    EnforcementStatus::Enforced,
-                    format!("a network of its own with nothing but a proxy at port {port}{seen}"),
-                )
-            }
-        };
-        let base = self.add_processes(base);
-        let base = add_protected(base, plan);
-        let base = base
+        let report = add_file_restrictions(report, self.host_support, plan.isolation);
+        let report = self.add_network(report);
+        let report = self.add_processes(report);
+        let report = add_protected(report, plan)
             .restriction(
                 "privileges",
                 EnforcementStatus::Enforced,
@@ -91,66 +56,77 @@ impl ReportInput<'_> {
             .restriction(
                 "system-calls",
                 EnforcementStatus::Enforced,
-                format!("{} refused (seccomp)", denied_calls()),
+                denied_calls_detail(),
             );
-        let base = match counted {
-            true => base.restriction(
-                "memory",
-                EnforcementStatus::Enforced,
-                format!("{memory} MiB for all processes together (control group)"),
-            ),
-            false => base.restriction(
-                "memory",
-                EnforcementStatus::Partial,
-                self.per_process_memory_detail(),
-            ),
-        };
-        let base = match plan.isolation {
-            IsolationLevel::Namespaces => base.restriction(
-                "scratch",
-                EnforcementStatus::Enforced,
-                format!("{} MiB in memory", limits.scratch_bytes >> 20),
-            ),
-            _ => base.restriction(
-                "scratch",
-                EnforcementStatus::Partial,
-                format!(
-                    "a private directory of at most {}",
-                    Quota::describe_limit(limits.scratch_bytes)
-                ),
-            ),
-        };
-        let base = self.add_workspace(base);
-        let tree = if plan.isolation == IsolationLevel::Namespaces {
-            "every process of its own"
-        } else {
-            "the whole process group"
-        };
-        let base = base.restriction(
-            "time",
-            EnforcementStatus::Enforced,
-            format!("{} ms, then {tree} dies", limits.wall_time.as_millis()),
-        );
-        let base = match self.has_watchdog {
-            true => base.restriction(
-                "host-death",
-                EnforcementStatus::Enforced,
-                format!("when the host is killed, {tree} dies"),
-            ),
-            false => base.restriction(
-                "host-death",
-                EnforcementStatus::Partial,
-                "when the host is killed, programs that the script started live on",
-            ),
-        };
-        base.restriction(
+        let report = self.add_memory(report);
+        let report = self.add_space(report);
+        self.add_lifetime(report).restriction(
             "environment",
             EnforcementStatus::Enforced,
             "declared variables only, no inherited descriptors, no terminal",
         )
     }
 
-    /// What is limited of each process where no control group counts all of them.
+    /// Adds the limits, which apply at every isolation level.
+    fn add_limits(&self, report: EnforcementReport) -> EnforcementReport {
+        let limits = &self.plan.limits;
+        let memory_mib = limits.memory_bytes >> 20;
+        let memory = if self.counts_memory() {
+            format!("{memory_mib} MiB in total")
+        } else {
+            format!("{memory_mib} MiB of {}", self.memory_detail())
+        };
+        let network = if self.plan.listener.is_some() {
+            "granted hosts, through a proxy"
+        } else {
+            "none"
+        };
+        report
+            .field("memory", memory)
+            .field("processes", limits.processes.to_string())
+            .field("open-files", limits.open_files.to_string())
+            .field("file", format!("{} MiB", limits.file_bytes >> 20))
+            .field("time", format!("{} ms", limits.wall_time.as_millis()))
+            .field("network", network)
+    }
+
+    fn add_network(&self, report: EnforcementReport) -> EnforcementReport {
+        let detail = match &self.plan.listener {
+            None => "no sockets except connected local pairs (seccomp)".to_owned(),
+            Some(port) => {
+                let summary = self
+                    .log
+                    .map(|log| format!("; {}", log.summary()))
+                    .unwrap_or_default();
+                format!(
+                    "separate network namespace with nothing but a proxy on port {port}{summary}"
+                )
+            }
+        };
+        report.restriction("network", EnforcementStatus::Enforced, detail)
+    }
+
+    fn add_memory(&self, report: EnforcementReport) -> EnforcementReport {
+        if self.counts_memory() {
+            let memory_mib = self.plan.limits.memory_bytes >> 20;
+            return report.restriction(
+                "memory",
+                EnforcementStatus::Enforced,
+                format!("{memory_mib} MiB for all processes together (cgroup)"),
+            );
+        }
+        report.restriction(
+            "memory",
+            EnforcementStatus::Partial,
+            self.per_process_memory_detail(),
+        )
+    }
+
+    fn counts_memory(&self) -> bool {
+        self.cgroup.is_some_and(|cgroup| cgroup.counts_memory)
+    }
+
+    /// Returns what the limit applies to if no cgroup counts all processes together.
     fn memory_detail(&self) -> &'static str {
         match (self.plan.memory, self.has_resident_limit) {
             (MemoryRlimit::Data, true) => "resident memory per process",
@@ -160,25 +136,42 @@ impl ReportInput<'_> {
     }
 
     fn per_process_memory_detail(&self) -> String {
-        let (mebibytes, counted) = (self.plan.limits.memory_bytes >> 20, self.memory_detail());
-        let uncounted = match (self.plan.memory, self.has_resident_limit) {
-            (MemoryRlimit::Data, true) => {
-                "page tables, what is taken and given back within 25 ms, "
-            }
+        let memory_mib = self.plan.limits.memory_bytes >> 20;
+        let counted = self.memory_detail();
+        let not_counted = match (self.plan.memory, self.has_resident_limit) {
+            (MemoryRlimit::Data, true) => "page tables, memory used for less than 25 ms, ",
             (MemoryRlimit::Data, false) => {
                 "memory made read-only after it was written, mapped files, page tables, "
             }
             _ => "",
         };
         format!(
-            "{mebibytes} MiB of {counted}; not counted: {uncounted}buffers of the kernel, all processes together"
+            "{memory_mib} MiB of {counted}; not counted: {not_counted}buffers of the kernel, all processes together"
         )
     }
 
-    /// Says how a private workspace is bounded, where the run has one.
-    fn add_workspace(&self, base: EnforcementReport) -> EnforcementReport {
-        self.plan.quotas.iter().fold(base, |base, quota| {
-            base.restriction(
+    /// Adds the restrictions of the scratch space and of private workspaces.
+    fn add_space(&self, report: EnforcementReport) -> EnforcementReport {
+        let scratch_bytes = self.plan.limits.scratch_bytes;
+        let report = match self.plan.isolation {
+            IsolationLevel::Namespaces => report.restriction(
+                "scratch",
+                EnforcementStatus::Enforced,
+                format!("{} MiB in memory", scratch_bytes >> 20),
+            ),
+            // A directory on a disk is measured at intervals, so a run can exceed the limit before
+            // it is killed.
+            IsolationLevel::Landlock | IsolationLevel::None => report.restriction(
+                "scratch",
+                EnforcementStatus::Partial,
+                format!(
+                    "private directory, at most {}",
+                    Quota::describe_limit(scratch_bytes)
+                ),
+            ),
+        };
+        self.plan.quotas.iter().fold(report, |report, quota| {
+            report.restriction(
                 "workspace",
                 EnforcementStatus::Partial,
                 format!(
@@ -189,62 +182,82 @@ impl ReportInput<'_> {
         })
     }
 
-    fn add_processes(&self, base: EnforcementReport) -> EnforcementReport {
-        let what = match &self.plan.spawn {
+    fn add_lifetime(&self, report: EnforcementReport) -> EnforcementReport {
+        let killed = match self.plan.isolation {
+            IsolationLevel::Namespaces => "all processes are killed",
+            IsolationLevel::Landlock | IsolationLevel::None => "the process group is killed",
+        };
+        let time_ms = self.plan.limits.wall_time.as_millis();
+        let report = report.restriction(
+            "time",
+            EnforcementStatus::Enforced,
+            format!("{time_ms} ms, then {killed}"),
+        );
+        if self.has_watchdog {
+            report.restriction(
+                "host-death",
+                EnforcementStatus::Enforced,
+                format!("{killed} if the host process dies"),
+            )
+        } else {
+            report.restriction(
+                "host-death",
+                EnforcementStatus::Partial,
+                "processes that the script started survive if the host process dies",
+            )
+        }
+    }
+
+    fn add_processes(&self, report: EnforcementReport) -> EnforcementReport {
+        let allowed = match &self.plan.spawn {
             SpawnGrant::None => "no second process".to_owned(),
             SpawnGrant::Programs(names) => {
-                let names = names
-                    .iter()
-                    .map(String::as_str)
-                    .collect::<Vec<_>>()
-                    .join(", ");
-                format!("programs: {names}; what they load is not limited")
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                format!(
+                    "programs: {}; the code that they load is not limited",
+                    names.join(", ")
+                )
             }
             SpawnGrant::Any => "any program of the system".to_owned(),
         };
-        let most = self.plan.limits.processes;
         let is_counted = has_own_process_count(self.plan.isolation)
-            || self.cgroup.is_some_and(|group| group.counts_processes);
-        let is_list = matches!(self.plan.spawn, SpawnGrant::Programs(_));
-        match (is_counted, is_list) {
-            (true, false) => base.restriction(
-                "processes",
-                EnforcementStatus::Enforced,
-                format!("{what}; at most {most} processes and threads"),
-            ),
-            (true, true) => base.restriction(
-                "processes",
-                EnforcementStatus::Partial,
-                format!("{what}; at most {most} processes and threads"),
-            ),
-            (false, _) => base.restriction(
-                "processes",
-                EnforcementStatus::Partial,
-                format!("{what}; the number of processes and threads is not limited"),
-            ),
-        }
+            || self.cgroup.is_some_and(|cgroup| cgroup.counts_processes);
+        let count = if is_counted {
+            let max_processes = self.plan.limits.processes;
+            format!("at most {max_processes} processes and threads")
+        } else {
+            "the number of processes and threads is not limited".to_owned()
+        };
+        // An allowlist of programs is no boundary, since a program can load any code it can read.
+        let is_allowlist = matches!(self.plan.spawn, SpawnGrant::Programs(_));
+        let status = if is_counted && !is_allowlist {
+            EnforcementStatus::Enforced
+        } else {
+            EnforcementStatus::Partial
+        };
+        report.restriction("processes", status, format!("{allowed}; {count}"))
     }
 }
 
-/// What would stand around any run.
+/// Reports the restrictions that any run on this host would have, and the interpreters.
 pub(crate) fn probe_report(
-    machine: &HostSupport,
-    tier: IsolationLevel,
-    isolation: IsolationMode,
-    interpreters: &ProgramFinder,
+    host_support: &HostSupport,
+    isolation: IsolationLevel,
+    mode: IsolationMode,
+    program_finder: &ProgramFinder,
 ) -> EnforcementReport {
-    let base = host_fields(machine, tier, isolation);
-    let base = if tier == IsolationLevel::None {
-        base.restriction("all", EnforcementStatus::Unavailable, NO_RESTRICTIONS)
+    let report = host_fields(host_support, isolation, mode);
+    let report = if isolation == IsolationLevel::None {
+        report.restriction("all", EnforcementStatus::Unavailable, NO_RESTRICTIONS)
     } else {
-        base_restrictions(base, machine, tier)
+        add_probed_restrictions(report, host_support, isolation)
     };
-    ScriptType::ALL.into_iter().fold(base, |report, kind| {
-        match interpreters.find_interpreter(kind) {
-            Ok(found) => report.restriction(
+    ScriptType::ALL.into_iter().fold(report, |report, kind| {
+        match program_finder.find_interpreter(kind) {
+            Ok(program) => report.restriction(
                 kind.as_str(),
                 EnforcementStatus::Enforced,
-                format!("scripts run with {}", found.executable.display()),
+                format!("scripts run with {}", program.executable.display()),
             ),
             Err(error) => report.restriction(
                 kind.as_str(),
@@ -255,217 +268,232 @@ pub(crate) fn probe_report(
     })
 }
 
-fn base_restrictions(
-    base: EnforcementReport,
-    machine: &HostSupport,
-    tier: IsolationLevel,
+fn add_probed_restrictions(
+    report: EnforcementReport,
+    host_support: &HostSupport,
+    isolation: IsolationLevel,
 ) -> EnforcementReport {
-    let (memory, processes) = cgroup::available_controllers();
-    let processes = processes || has_own_process_count(tier);
-    let counted = |is: bool, yes: &'static str, no: &'static str| {
-        if is {
-            (EnforcementStatus::Enforced, yes)
-        } else {
-            (EnforcementStatus::Partial, no)
-        }
+    let (counts_memory, counts_processes) = cgroup::available_controllers();
+    let (memory_status, memory) = if counts_memory {
+        (
+            EnforcementStatus::Enforced,
+            "limited for all processes together (cgroup)",
+        )
+    } else {
+        (
+            EnforcementStatus::Partial,
+            "limited per process, no cgroup available",
+        )
     };
-    let base = add_restrictions(base, machine, tier);
-    let (status, detail) = counted(
-        memory,
-        "counted for all processes together",
-        "limited for each process; all together are not counted",
-    );
-    let base = base.restriction("memory", status, detail);
-    let (status, detail) = counted(
-        processes,
-        "none without a grant; counted",
-        "none without a grant; with one, not counted",
-    );
-    let base = base.restriction("processes", status, detail);
-    let base = base.restriction(
-        "system-calls",
-        EnforcementStatus::Enforced,
-        format!("{} refused (seccomp)", denied_calls()),
-    );
-    base.restriction(
-        "network",
-        EnforcementStatus::Enforced,
-        format!("none without a grant; granted hosts {}", hosts_detail(tier)),
-    )
+    let (process_status, processes) = if counts_processes || has_own_process_count(isolation) {
+        (
+            EnforcementStatus::Enforced,
+            "none without a grant; with one, their number is limited",
+        )
+    } else {
+        (
+            EnforcementStatus::Partial,
+            "none without a grant; with one, their number is not limited",
+        )
+    };
+    add_file_restrictions(report, host_support, isolation)
+        .restriction("memory", memory_status, memory)
+        .restriction("processes", process_status, processes)
+        .restriction(
+            "system-calls",
+            EnforcementStatus::Enforced,
+            denied_calls_detail(),
+        )
+        .restriction(
+            "network",
+            EnforcementStatus::Enforced,
+            format!(
+                "none without a grant; granted hosts are {}",
+                granted_hosts_detail(isolation)
+            ),
+        )
 }
 
-/// What becomes of granted hosts.
-fn hosts_detail(tier: IsolationLevel) -> String {
-    if tier != IsolationLevel::Namespaces {
-        return "are refused: they take a network of the program's own, and that user namespaces"
-            .to_owned();
+fn denied_calls_detail() -> String {
+    format!("{} denied (seccomp)", denied_calls())
+}
+
+/// Returns what happens to granted hosts, to follow "granted hosts are".
+fn granted_hosts_detail(isolation: IsolationLevel) -> String {
+    if isolation != IsolationLevel::Namespaces {
+        return "rejected: they need a network namespace, which needs user namespaces".to_owned();
     }
     match probe_network() {
-        Ok(Ok(())) => "are reached through a proxy".to_owned(),
-        Ok(Err(failure)) => format!("are refused: {failure}"),
-        Err(error) => format!("are refused: {error}"),
+        Ok(Ok(())) => "reached through a proxy".to_owned(),
+        Ok(Err(failure)) => format!("rejected: {failure}"),
+        Err(error) => format!("rejected: {error}"),
     }
 }
 
+/// Starts a report with the facts about the host, and the reasons for a weaker isolation.
 fn host_fields(
-    machine: &HostSupport,
-    tier: IsolationLevel,
-    isolation: IsolationMode,
+    host_support: &HostSupport,
+    isolation: IsolationLevel,
+    mode: IsolationMode,
 ) -> EnforcementReport {
     let kernel = uname()
         .map(|name| name.release().to_string_lossy().into_owned())
         .unwrap_or_default();
-    let landlock = machine
+    let landlock = host_support
         .landlock
         .as_ref()
         .map_or_else(Clone::clone, |version| version.0.to_string());
-    let kill = match tier {
-        IsolationLevel::Namespaces => "process table of its own",
-        IsolationLevel::Landlock => "process group that nobody can leave",
+    let kill = match isolation {
+        IsolationLevel::Namespaces => "process namespace",
+        IsolationLevel::Landlock => "process group that no process can leave",
         IsolationLevel::None => "process group",
     };
-    let base = EnforcementReport::new("linux")
-        .field("tier", tier.to_string())
+    let host_user = if nix::unistd::geteuid().is_root() {
+        "root"
+    } else {
+        "unprivileged"
+    };
+    let report = EnforcementReport::new("linux")
+        // The name under which the isolation level was first published; hosts may parse it.
+        .field("tier", isolation.to_string())
         .field("kernel", kernel)
         .field("landlock-abi", landlock)
         .field("kill", kill)
-        .field(
-            "host-user",
-            if nix::unistd::geteuid().is_root() {
-                "root"
-            } else {
-                "unprivileged"
-            },
-        );
-    let weaknesses = weaknesses(machine, tier, isolation);
-    let hinted = weaknesses
+        .field("host-user", host_user);
+    let weaknesses = weaknesses(host_support, isolation, mode);
+    let report = weaknesses
         .iter()
         .filter_map(|(_, hint)| *hint)
-        .fold(base, EnforcementReport::hint);
-    let reasons: Vec<String> = weaknesses.into_iter().map(|(reason, _)| reason).collect();
-    if reasons.is_empty() {
-        hinted
-    } else {
-        hinted.degraded(reasons.join("; "))
+        .fold(report, EnforcementReport::hint);
+    if weaknesses.is_empty() {
+        return report;
     }
+    let reasons: Vec<String> = weaknesses.into_iter().map(|(reason, _)| reason).collect();
+    report.degraded(reasons.join("; "))
 }
 
-/// Why the walls are weaker than they could be, and what to do about it.
+/// A reason for a weaker isolation, and its remedy if there is one.
+type Weakness = (String, Option<&'static str>);
+
+/// Returns the reasons why the isolation is weaker than it could be.
 fn weaknesses(
-    machine: &HostSupport,
-    tier: IsolationLevel,
-    isolation: IsolationMode,
-) -> Vec<(String, Option<&'static str>)> {
-    let mut found = Vec::new();
-    match (tier, isolation, &machine.namespaces) {
-        (IsolationLevel::None, ..) => {
-            return vec![("the host asked for no walls".to_owned(), None)];
-        }
-        (IsolationLevel::Landlock, IsolationMode::LandlockOnly, _) => {
-            found.push(("the host asked for this tier".to_owned(), None))
-        }
-        (IsolationLevel::Landlock, _, Err(failure)) => {
-            found.push((
-                format!("user namespaces do not work here: {failure}"),
-                Some(hints::namespaces_hint(failure)),
-            ));
-        }
-        (IsolationLevel::Namespaces, _, Ok(Err(failure))) => {
-            found.push((
-                format!("there is no /proc inside: {failure}"),
-                Some(hints::PROC_MOUNT_HINT),
-            ));
-        }
+    host_support: &HostSupport,
+    isolation: IsolationLevel,
+    mode: IsolationMode,
+) -> Vec<Weakness> {
+    if isolation == IsolationLevel::None {
+        return vec![("sandboxing disabled by the embedding host".to_owned(), None)];
+    }
+    let mut weaknesses = Vec::new();
+    match (isolation, mode, &host_support.namespaces) {
+        (IsolationLevel::Landlock, IsolationMode::LandlockOnly, _) => weaknesses.push((
+            "the embedding host requested this isolation level".to_owned(),
+            None,
+        )),
+        (IsolationLevel::Landlock, _, Err(failure)) => weaknesses.push((
+            format!("user namespaces are unavailable: {failure}"),
+            Some(hints::namespaces_hint(failure)),
+        )),
+        (IsolationLevel::Namespaces, _, Ok(Err(failure))) => weaknesses.push((
+            format!("programs have no /proc: {failure}"),
+            Some(hints::PROC_MOUNT_HINT),
+        )),
         _ => {}
     }
-    match &machine.landlock {
-        Err(_) => found.push((
-            "there is no second wall: the kernel has no Landlock".to_owned(),
+    match &host_support.landlock {
+        Err(_) => weaknesses.push((
+            "no second restriction of files: the kernel has no Landlock".to_owned(),
             Some("add `landlock` to the kernel's `lsm=` list"),
         )),
-        Ok(version) if tier == IsolationLevel::Landlock && !version.has_scoping() => {
-            found.push((
-                format!("Landlock ABI {} lets signals out", version.0),
+        // With namespaces other processes are not visible, so signals cannot reach them anyway.
+        Ok(version) if isolation == IsolationLevel::Landlock && !version.has_scoping() => {
+            weaknesses.push((
+                format!("Landlock ABI {} does not restrict signals", version.0),
                 Some("use Linux 6.12 or newer"),
             ));
         }
         Ok(_) => {}
     }
-    found
+    weaknesses
 }
 
-/// The walls around files, other processes and signals.
-fn add_restrictions(
-    base: EnforcementReport,
-    machine: &HostSupport,
-    tier: IsolationLevel,
+/// Adds the restrictions of files, of their metadata, and of signals.
+fn add_file_restrictions(
+    report: EnforcementReport,
+    host_support: &HostSupport,
+    isolation: IsolationLevel,
 ) -> EnforcementReport {
-    let second = match &machine.landlock {
+    let landlock = match &host_support.landlock {
         Ok(version) => format!("Landlock ABI {}", version.0),
         Err(_) => "no Landlock".to_owned(),
     };
-    match tier {
-        IsolationLevel::Namespaces => base
+    if isolation == IsolationLevel::Namespaces {
+        return report
             .restriction(
                 "files",
                 EnforcementStatus::Enforced,
-                format!("a file tree of its own with granted paths only, and {second}"),
+                format!("separate root file system with granted paths only, {landlock}"),
             )
             .restriction(
                 "metadata",
                 EnforcementStatus::Enforced,
-                "other files do not exist inside",
+                "other files are not visible",
             )
             .restriction(
                 "signals",
                 EnforcementStatus::Enforced,
-                "other processes do not exist inside",
-            ),
-        _ => {
-            let scoped = machine
-                .landlock
-                .as_ref()
-                .is_ok_and(|version| version.has_scoping());
-            let base = base
-                .restriction("files", EnforcementStatus::Enforced, format!("{second}: reading, writing and starting files outside the grants refused"))
-                .restriction(
-                    "metadata",
-                    EnforcementStatus::Partial,
-                    "changes refused or ignored (seccomp); names, sizes and attributes of other files can be seen",
-                );
-            if scoped {
-                base.restriction(
-                    "signals",
-                    EnforcementStatus::Enforced,
-                    "only to processes inside (Landlock)",
-                )
-            } else {
-                base.restriction(
-                    "signals",
-                    EnforcementStatus::Partial,
-                    "this kernel lets signals reach other processes of the same user",
-                )
-            }
-        }
+                "other processes are not visible",
+            );
     }
+    let has_scoping = host_support
+        .landlock
+        .as_ref()
+        .is_ok_and(|version| version.has_scoping());
+    let (signal_status, signals) = if has_scoping {
+        (
+            EnforcementStatus::Enforced,
+            "only to processes of the run (Landlock)",
+        )
+    } else {
+        (
+            EnforcementStatus::Partial,
+            "this kernel lets signals reach other processes of the same user",
+        )
+    };
+    report
+        .restriction(
+            "files",
+            EnforcementStatus::Enforced,
+            format!("{landlock}: reading, writing and executing files outside the grants is denied"),
+        )
+        .restriction(
+            "metadata",
+            EnforcementStatus::Partial,
+            "changes are denied or ignored (seccomp); names, sizes and attributes of other files are visible",
+        )
+        .restriction("signals", signal_status, signals)
 }
 
-/// What stays read-only in writable directories.
-fn add_protected(base: EnforcementReport, plan: &Plan) -> EnforcementReport {
+/// Adds what is read-only in writable directories, if there are any.
+fn add_protected(report: EnforcementReport, plan: &Plan) -> EnforcementReport {
     if !plan.has_writable_grants() {
-        return base;
+        return report;
     }
-    match plan.isolation {
-        IsolationLevel::Namespaces => {
-            let detail = format!("existing protected paths ({FIRST_PROTECTED_NAME}) are read-only; new ones are reported after the run");
-            base.restriction("protected", EnforcementStatus::Partial, detail)
-        }
-        _ => base.restriction(
+    if plan.isolation == IsolationLevel::Namespaces {
+        // Partial, since a mount can only protect a path that exists.
+        return report.restriction(
             "protected",
-            EnforcementStatus::Unavailable,
+            EnforcementStatus::Partial,
             format!(
-                "Landlock cannot take protected paths ({FIRST_PROTECTED_NAME}) or an interpreter out of a writable directory; changes are reported after the run"
+                "existing protected paths ({PROTECTED_EXAMPLES}) are read-only; new ones are reported after the run"
             ),
-        ),
+        );
     }
+    report.restriction(
+        "protected",
+        EnforcementStatus::Unavailable,
+        format!(
+            "Landlock cannot exclude protected paths ({PROTECTED_EXAMPLES}) or an interpreter from a writable directory; changes are reported after the run"
+        ),
+    )
 }

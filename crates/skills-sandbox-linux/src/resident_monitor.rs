@@ -1,11 +1,11 @@
-//! Watches the resident memory of a run whose limit of the kernel does not count all of it.
+//! Monitors the resident memory of a run whose memory is limited by `RLIMIT_DATA`.
 //!
 //! `RLIMIT_DATA` counts addresses that are private and writable, so a program that makes memory
-//! read-only after it has written it can have more. What is resident tells; a process that has too
-//! much ends the run, a moment after the fact.
+//! read-only after writing it can use more than the limit. Resident memory includes those pages. A
+//! process above the limit ends the run, up to one polling interval late.
 #![expect(
     clippy::disallowed_methods,
-    reason = "the memory of processes is told in files of the kernel"
+    reason = "the kernel reports the memory of processes in files"
 )]
 
 use std::fs;
@@ -20,24 +20,24 @@ use skills_sandbox::interpreter::MemoryRlimit;
 use crate::plan::Plan;
 use crate::spawn::SpawnedChild;
 
-/// How long is waited between two looks. Writing memory takes about a second for 2 GiB, so up to
-/// some 50 MiB come on top of the limit.
+/// The time between two measurements. Writing 2 GiB of memory takes about a second, so a process
+/// can exceed the limit by about 50 MiB.
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
-/// How many processes of a run are looked at.
+/// Maximum processes that are measured; a run with more of them is limited by other means.
 const MAX_PROCESSES: usize = 1_024;
 
-/// Watches a child and what it started.
+/// Monitors a child and its descendants.
 #[derive(Debug)]
 pub(crate) struct ResidentMonitor {
     pid: i32,
-    /// Names the child even when its number belongs to another process already.
+    /// Refers to the child even after its PID was reused.
     pidfd: OwnedFd,
     limit_bytes: u64,
 }
 
 impl ResidentMonitor {
-    /// Begins to watch a child, unless its limit counts everything or the host has no `/proc` that
-    /// shows it.
+    /// Creates a monitor. Returns `None` if the limit counts all memory, or if `/proc` of the host
+    /// does not show the child.
     pub(crate) fn new(spawned: &SpawnedChild, plan: &Plan) -> Option<Self> {
         if plan.memory != MemoryRlimit::Data || resident_bytes(spawned.pid()).is_none() {
             return None;
@@ -49,7 +49,7 @@ impl ResidentMonitor {
         })
     }
 
-    /// Returns when a process has more than the limit, after the child was killed.
+    /// Kills the child as soon as a process exceeds the limit, and then returns. Cancel safe.
     async fn wait_exceeded(&self) {
         loop {
             tokio::time::sleep(POLL_INTERVAL).await;
@@ -64,11 +64,12 @@ impl ResidentMonitor {
         }
     }
 
-    /// The rest of its group, or of its table of processes, dies when its end is seen.
+    /// Kills the child. Its supervisor then sees that it ended, and kills the rest of the process
+    /// group; a PID namespace ends by itself.
     #[expect(unsafe_code, reason = "no wrapper signals a process by its descriptor")]
     fn kill(&self) {
-        // SAFETY: the descriptor is open; without a structure the signal is sent as `kill` does. It
-        // fails only for a child that has ended.
+        // SAFETY: the descriptor is open; without a structure the signal is sent as by `kill`. It
+        // fails only if the child has exited.
         unsafe {
             libc::syscall(
                 libc::SYS_pidfd_send_signal,
@@ -81,67 +82,67 @@ impl ResidentMonitor {
     }
 }
 
-/// Waits for a run to end, and says whether it was ended for its memory.
+/// Waits for a run to end, and returns whether the monitor ended it.
 pub(crate) async fn run_monitored<T>(
     run: impl Future<Output = T>,
-    watch: Option<&ResidentMonitor>,
+    monitor: Option<&ResidentMonitor>,
 ) -> (T, bool) {
     let mut run = pin!(run);
-    if let Some(watch) = watch {
+    if let Some(monitor) = monitor {
         tokio::select! {
+            // The run first: a run that has ended must not be reported as killed.
             biased;
-            ended = &mut run => return (ended, false),
-            () = watch.wait_exceeded() => return (run.await, true),
+            result = &mut run => return (result, false),
+            () = monitor.wait_exceeded() => return (run.await, true),
         }
     }
     (run.await, false)
 }
 
-/// Lists a process and those that it started, as far as they are still its descendants.
-fn process_tree(first: i32) -> Vec<i32> {
-    let mut found = vec![first];
-    let mut at = 0;
-    while let Some(process) = found
-        .get(at)
+/// Returns a process and its descendants. A process whose parent exited belongs to another parent
+/// and is not found.
+fn process_tree(root: i32) -> Vec<i32> {
+    let mut processes = vec![root];
+    let mut index = 0;
+    while let Some(process) = processes
+        .get(index)
         .copied()
-        .filter(|_| found.len() < MAX_PROCESSES)
+        .filter(|_| processes.len() < MAX_PROCESSES)
     {
-        found.extend(child_processes(process).unwrap_or_default());
-        at += 1;
+        processes.extend(child_processes(process).unwrap_or_default());
+        index += 1;
     }
-    found
+    processes
 }
 
-/// Lists the processes that any thread of a process started; kernels may be built without this.
+/// Returns the processes that any thread of a process started. Kernels without
+/// `CONFIG_PROC_CHILDREN` do not list them.
 fn child_processes(process: i32) -> io::Result<Vec<i32>> {
-    let mut found = Vec::new();
+    let mut children = Vec::new();
     for thread in fs::read_dir(format!("/proc/{process}/task"))? {
         let text = fs::read_to_string(thread?.path().join("children"))?;
-        found.extend(
+        children.extend(
             text.split_whitespace()
                 .filter_map(|number| number.parse::<i32>().ok()),
         );
     }
-    Ok(found)
+    Ok(children)
 }
 
-/// Returns how many bytes of memory a process has that no file of a disk stands for.
+/// Returns the resident memory of a process in bytes, without pages of files on a disk.
 fn resident_bytes(process: i32) -> Option<u64> {
     parse_kibibytes(&fs::read_to_string(format!("/proc/{process}/status")).ok()?)
         .map(|kibibytes| kibibytes << 10)
 }
 
 fn parse_kibibytes(status: &str) -> Option<u64> {
-    let of = |name: &str| {
-        let value = status.lines().find_map(|line| line.strip_prefix(name))?;
-        value
-            .strip_prefix(':')?
-            .split_whitespace()
-            .next()?
-            .parse::<u64>()
-            .ok()
-    };
-    Some(of("RssAnon")? + of("RssShmem")?)
+    // `RssFile` is not added: those pages can be read again from the file and are shared.
+    Some(parse_field(status, "RssAnon:")? + parse_field(status, "RssShmem:")?)
+}
+
+fn parse_field(status: &str, name: &str) -> Option<u64> {
+    let value = status.lines().find_map(|line| line.strip_prefix(name))?;
+    value.split_whitespace().next()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -156,7 +157,7 @@ mod tests {
             ),
             Some(44_048)
         );
-        // One that has ended, and is not collected yet, has none.
+        // A zombie has no memory.
         assert_eq!(parse_kibibytes("Name:\tnode\nState:\tZ (zombie)\n"), None);
     }
 

@@ -1,4 +1,4 @@
-//! Limits that the kernel counts per process.
+//! Resource limits (`setrlimit`), which the kernel counts per process.
 
 use skills_sandbox::Quota;
 use skills_sandbox::interpreter::MemoryRlimit;
@@ -7,32 +7,32 @@ use crate::isolation::IsolationLevel;
 use crate::plan::Plan;
 use crate::user_ids::UserIds;
 
-/// The kernel's numbers of resources, and their values.
+/// Resources by the kernel's numbers, with their limits.
 pub(crate) type Rlimits = Vec<(u32, u64)>;
 
-/// How many addresses a program may have whose memory is bounded by `RLIMIT_DATA`. Page tables,
-/// which that limit does not count, take up to a 512th part of them. Each memory of WebAssembly in
-/// V8 reserves 10 GiB, so that there can be some 24 of them.
+/// Maximum address space of a program whose memory is limited by `RLIMIT_DATA`. Page tables, which
+/// that limit does not count, take up to 1/512 of it. V8 reserves 10 GiB for each WebAssembly
+/// memory, so there can be about 24 of them.
 const ADDRESS_SPACE_BYTES: u64 = 256 << 30;
-/// How large stacks may become where no limit counts them as memory: the system's default, which
+/// Maximum stack size where no limit counts stacks as memory: the default of the system, which
 /// libraries also use for each thread.
 const STACK_BYTES: u64 = 8 << 20;
-/// How many signals and timers may be pending. The kernel counts them for all of a user's programs
-/// where there is no user namespace.
+/// Maximum pending signals and timers. Without a user namespace the kernel counts them for all
+/// processes of the user, so one run must not use up the limit of others.
 const PENDING_SIGNALS: u64 = 1_024;
 
-/// Computes the limits of a plan. One that the host itself is under already, and that is lower,
-/// stays: nobody but root could raise it.
+/// Returns the limits of a plan. A lower hard limit of the host process is kept: only root could
+/// raise it.
 pub(crate) fn rlimits(plan: &Plan) -> Rlimits {
     let limits = &plan.limits;
     let cpu_seconds = limits.wall_time.as_secs().saturating_add(1);
-    // Measuring comes too late for a file that grows in one step.
+    // Quotas are measured at intervals, which is too late for a file that grows in one call.
     let file_bytes = plan
         .measured_quotas()
         .iter()
         .map(Quota::max_bytes)
         .fold(limits.file_bytes, u64::min);
-    let mut wanted = match plan.memory {
+    let mut rlimits = match plan.memory {
         MemoryRlimit::Data => vec![
             (resource_number(libc::RLIMIT_DATA), limits.memory_bytes),
             (
@@ -43,15 +43,16 @@ pub(crate) fn rlimits(plan: &Plan) -> Rlimits {
         ],
         _ => vec![(resource_number(libc::RLIMIT_AS), limits.memory_bytes)],
     };
-    wanted.extend([
+    rlimits.extend([
         (resource_number(libc::RLIMIT_FSIZE), file_bytes),
         (resource_number(libc::RLIMIT_NOFILE), limits.open_files),
-        // Threads share the deadline, and each may use it in full.
+        // Counts all threads of a process together: 64 of them can be busy until the deadline.
         (
             resource_number(libc::RLIMIT_CPU),
             cpu_seconds.saturating_mul(64),
         ),
-        // Not 0: that does not keep the kernel from starting a handler for the dump, 1 does.
+        // 1 and not 0: with 0 the kernel still starts a core dump handler (`core_pattern` with a
+        // pipe) outside of the sandbox, with 1 it does not.
         (resource_number(libc::RLIMIT_CORE), 1),
         (resource_number(libc::RLIMIT_MEMLOCK), 0),
         (resource_number(libc::RLIMIT_MSGQUEUE), 0),
@@ -59,24 +60,23 @@ pub(crate) fn rlimits(plan: &Plan) -> Rlimits {
         (resource_number(libc::RLIMIT_SIGPENDING), PENDING_SIGNALS),
     ]);
     if has_own_process_count(plan.isolation) {
-        wanted.push((resource_number(libc::RLIMIT_NPROC), limits.processes));
+        rlimits.push((resource_number(libc::RLIMIT_NPROC), limits.processes));
     }
-    wanted
+    rlimits
         .into_iter()
         .map(|(resource, value)| (resource, value.min(hard_limit(resource))))
         .collect()
 }
 
-/// C libraries differ in the type of these numbers.
+/// Converts the number of a resource, whose type differs between C libraries.
 fn resource_number(resource: impl TryInto<u32>) -> u32 {
     resource.try_into().unwrap_or(u32::MAX)
 }
 
-/// Says whether the kernel counts a run's processes by itself: per user namespace it does, but it
-/// never refuses root, nor can it tell the processes of a run from others of the same user without
-/// such a namespace.
-pub(crate) fn has_own_process_count(tier: IsolationLevel) -> bool {
-    tier == IsolationLevel::Namespaces && UserIds::host().user != 0
+/// Returns whether `RLIMIT_NPROC` counts the processes of one run only. With a user namespace it
+/// does, but the kernel never applies it to root; without one it counts all processes of the user.
+pub(crate) fn has_own_process_count(isolation: IsolationLevel) -> bool {
+    isolation == IsolationLevel::Namespaces && UserIds::host().user != 0
 }
 
 #[expect(
@@ -88,7 +88,8 @@ fn hard_limit(resource: u32) -> u64 {
         rlim_cur: libc::RLIM64_INFINITY,
         rlim_max: libc::RLIM64_INFINITY,
     };
-    // SAFETY: writes the local structure; a failure leaves it as it is. Process 0 is this one.
+    // SAFETY: writes the local structure; a failure leaves it unchanged. Process 0 is the calling
+    // one.
     unsafe {
         libc::syscall(
             libc::SYS_prlimit64,

@@ -1,5 +1,7 @@
-//! The file tree of a program, resolved: which operations build it, with strings and numbers as the
-//! kernel takes them.
+//! The mount operations that build the root file system of a run, with the strings and numbers that
+//! the kernel takes.
+//!
+//! The parent resolves a [`RootFsPlan`] to operations, since the child must not allocate.
 
 use std::collections::BTreeSet;
 use std::ffi::CString;
@@ -15,63 +17,60 @@ use crate::rootfs_plan::{RootFsEntry, RootFsPlan};
 /// Names and values of mount options.
 pub(crate) type MountOptions = [(CString, CString)];
 
-/// What the child does to build the tree, in this order. Paths without a leading slash are below
-/// the new root.
+/// The root file system of a run: the operations that the child executes, in this order. Paths
+/// without a leading slash are relative to the new root.
 pub(crate) struct RootFs {
     pub(crate) mount_options: Vec<(CString, CString)>,
     pub(crate) operations: Vec<MountOp>,
 }
 
+/// One operation of the child.
 pub(crate) enum MountOp {
+    /// Creates an empty directory.
     Directory(CString),
-    Symlink {
-        path: CString,
-        target: CString,
-    },
-    File {
-        path: CString,
-        text: Vec<u8>,
-    },
+    /// Creates a symlink.
+    Symlink { path: CString, target: CString },
+    /// Creates a file with a text.
+    File { path: CString, text: Vec<u8> },
+    /// Mounts the scratch space, a file system in memory.
     Scratch {
         path: CString,
         options: Vec<(CString, CString)>,
     },
-    /// Mounts the scratch space at one more place.
-    ScratchAlias {
-        path: CString,
-        scratch: CString,
-    },
+    /// Mounts the scratch space at another path.
+    ScratchAlias { path: CString, scratch: CString },
+    /// Mounts a new `/proc`.
     Proc {
         path: CString,
         options: Vec<(CString, CString)>,
     },
-    /// Covers a directory with an empty one that cannot be written.
+    /// Mounts an empty, read-only file system over a directory.
     Mask {
         path: CString,
         options: Vec<(CString, CString)>,
     },
-    /// Shows a file or directory of the host at its own path.
+    /// Mounts a file or directory of the host.
     Bind {
         source: CString,
         path: CString,
-        /// Device and number of what was looked at before; anything else that lies there now is not
-        /// shown.
+        /// Device and inode number of the file that the parent opened. Another file at this path is
+        /// an error.
         identity: (u64, u64),
         attributes: MountAttrs,
         mount_point: MountPoint,
     },
 }
 
-/// Whether the place of a mount has to be made first.
+/// What has to be created before a mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MountPoint {
     Directory,
     File,
-    /// It lies in a directory that is shown already, and is there.
+    /// Nothing, since the path is in a directory of the host that is mounted already.
     Existing,
 }
 
-/// Attributes of a mount, as the kernel numbers them.
+/// Attributes of a mount: `MOUNT_ATTR_*` of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MountAttrs(u32);
 
@@ -91,7 +90,7 @@ impl MountAttrs {
 }
 
 impl MountOp {
-    /// Returns the path that the operation is about.
+    /// Returns the absolute path that the operation creates or mounts.
     pub(crate) fn path(&self) -> String {
         let path = match self {
             Self::Directory(path)
@@ -107,44 +106,59 @@ impl MountOp {
     }
 }
 
-/// The size of the root itself, which holds nothing but empty directories, links and a few short
-/// files.
+/// The size of the root itself, which contains only empty directories, symlinks and short files.
 const ROOT_BYTES: u64 = 1 << 20;
 const ROOT_FILES: u64 = 4_096;
 
 impl RootFs {
-    /// Resolves what is to be seen. What the host does not have is left out; a symlink of the
-    /// system is shown as a symlink.
-    pub(crate) fn new(view: &RootFsPlan, sources: &[OpenedPath]) -> Result<Self, SandboxError> {
-        let mut building = RootFsBuilder {
+    /// Resolves the entries of a plan. Paths that the host does not have are skipped; a symlink of
+    /// the system stays a symlink.
+    ///
+    /// # Errors
+    /// If a path to hide is not a directory, or a path contains a NUL byte.
+    pub(crate) fn new(plan: &RootFsPlan, sources: &[OpenedPath]) -> Result<Self, SandboxError> {
+        let mut builder = RootFsBuilder {
             created: BTreeSet::new(),
             bound: Vec::new(),
             operations: Vec::new(),
         };
-        for item in view.entries() {
-            building.add(item, sources)?;
+        for entry in plan.entries() {
+            builder.add(entry, sources)?;
         }
         Ok(Self {
             mount_options: size_options(ROOT_BYTES, ROOT_FILES, 0o755)?,
-            operations: building.operations,
+            operations: builder.operations,
         })
     }
 }
 
 struct RootFsBuilder {
     created: BTreeSet<PathBuf>,
-    /// Directories of the host that are shown so far, and how.
+    /// Directories of the host that are mounted so far, with their attributes.
     bound: Vec<(PathBuf, MountAttrs)>,
     operations: Vec<MountOp>,
 }
 
 impl RootFsBuilder {
-    fn add(&mut self, item: &RootFsEntry, sources: &[OpenedPath]) -> Result<(), SandboxError> {
-        let path = below_root(item.path())?;
-        let operation = match item {
-            RootFsEntry::Directory(_) => {
-                if !self.created.insert(item.path().to_owned()) {
-                    return Ok(());
+    fn add(&mut self, entry: &RootFsEntry, sources: &[OpenedPath]) -> Result<(), SandboxError> {
+        if let Some(operation) = self.resolve(entry, sources)? {
+            self.create_parents(entry.path())?;
+            self.operations.push(operation);
+        }
+        Ok(())
+    }
+
+    /// Returns the operation for an entry, or `None` if there is nothing to do.
+    fn resolve(
+        &mut self,
+        entry: &RootFsEntry,
+        sources: &[OpenedPath],
+    ) -> Result<Option<MountOp>, SandboxError> {
+        let path = below_root(entry.path())?;
+        Ok(Some(match entry {
+            RootFsEntry::Directory(directory) => {
+                if !self.created.insert(directory.clone()) {
+                    return Ok(None);
                 }
                 MountOp::Directory(path)
             }
@@ -160,61 +174,35 @@ impl RootFsBuilder {
                 path,
                 options: size_options(*bytes, *files, 0o700)?,
             },
-            RootFsEntry::Mask(place) => match sources
-                .iter()
-                .find(|source| source.path() == place)
-                .map(OpenedPath::kind)
-            {
-                Some(Kind::Directory) => MountOp::Mask {
-                    path,
-                    options: size_options(4_096, 1, 0o500)?,
-                },
-                // Nothing is there that could be seen; where it could be made, the run is refused
-                // before.
-                None => return Ok(()),
-                Some(_) => {
-                    return Err(SandboxError::rejected(
-                        "linux",
-                        format!(
-                            "{} is not a directory and cannot be hidden",
-                            place.display()
-                        ),
-                    ));
-                }
-            },
+            RootFsEntry::Mask(hidden) => return resolve_mask(hidden, path, sources),
             RootFsEntry::ScratchAlias { scratch, .. } => MountOp::ScratchAlias {
                 path,
                 scratch: below_root(scratch)?,
             },
+            // `subset=pid` leaves out everything but processes, such as settings of the kernel.
             RootFsEntry::Proc(_) => MountOp::Proc {
                 path,
                 options: vec![(c"subset".into(), c"pid".into())],
             },
             RootFsEntry::Bind {
-                path: place,
+                path: bound,
                 attributes,
-            } => match self.add_bind(place, path, *attributes, sources)? {
-                Some(operation) => operation,
-                None => return Ok(()),
-            },
-        };
-        self.create_parents(item.path())?;
-        self.operations.push(operation);
-        Ok(())
+            } => return self.resolve_bind(bound, path, *attributes, sources),
+        }))
     }
 
-    fn add_bind(
+    fn resolve_bind(
         &mut self,
-        place: &Path,
+        bound: &Path,
         path: CString,
         attributes: MountAttrs,
         sources: &[OpenedPath],
     ) -> Result<Option<MountOp>, SandboxError> {
         let opened;
-        let source = match sources.iter().find(|source| source.path() == place) {
+        let source = match sources.iter().find(|source| source.path() == bound) {
             Some(source) => source,
-            // A directory above a protected path.
-            None => match OpenedPath::open_ungranted(place) {
+            // A directory above a protected path, which has no rule.
+            None => match OpenedPath::open_ungranted(bound) {
                 Some(source) => {
                     opened = source;
                     &opened
@@ -222,68 +210,53 @@ impl RootFsBuilder {
                 None => return Ok(None),
             },
         };
-        let shown = self.bound_attrs(place);
+        let outer_attrs = self.bound_attrs(bound);
         if source.kind() == Kind::Link {
-            // A path that leads through a link of the system, and is none itself, is seen through
-            // that link. What a link leads to is shown only when it is granted by itself.
-            let is_alone = place
-                .parent()
-                .is_some_and(|parent| parent.canonicalize().is_ok_and(|real| real == parent));
-            let (Ok(target), None, true) = (readlink(place), shown, is_alone) else {
-                return Ok(None);
-            };
-            return Ok(Some(MountOp::Symlink {
-                path,
-                target: path_c_string(Path::new(&target))?,
-            }));
+            return resolve_link(bound, path, outer_attrs);
         }
-        // A writable directory is shown once more inside another when something below it is not
-        // writable: a mount cannot be renamed.
-        if shown == Some(attributes) && attributes.bits() & MountAttrs::READ_ONLY.bits() != 0 {
+        // A read-only path in a read-only mount needs no mount. A writable directory in a writable
+        // mount does, if something below it is read-only: it could otherwise be renamed together
+        // with that, and a mount point cannot be renamed.
+        if outer_attrs == Some(attributes) && attributes.bits() & MountAttrs::READ_ONLY.bits() != 0
+        {
             return Ok(None);
         }
-        let new_place = if source.kind() == Kind::Directory {
-            MountPoint::Directory
-        } else {
-            MountPoint::File
-        };
-        if source.kind() == Kind::Directory {
-            self.bound.push((place.to_owned(), attributes));
+        let is_directory = source.kind() == Kind::Directory;
+        if is_directory {
+            self.bound.push((bound.to_owned(), attributes));
         }
-        let place = if shown.is_some() {
-            MountPoint::Existing
-        } else {
-            new_place
+        let mount_point = match (outer_attrs, is_directory) {
+            (Some(_), _) => MountPoint::Existing,
+            (None, true) => MountPoint::Directory,
+            (None, false) => MountPoint::File,
         };
         Ok(Some(MountOp::Bind {
             source: path_c_string(source.location())?,
             path,
             identity: source.identity(),
             attributes,
-            mount_point: place,
+            mount_point,
         }))
     }
 
-    /// Says how a path is seen already, as a part of what was shown before.
+    /// Returns the attributes of the innermost mount of the host that contains a path, if any.
     fn bound_attrs(&self, path: &Path) -> Option<MountAttrs> {
-        let above = self
-            .bound
+        self.bound
             .iter()
-            .filter(|(shown, _)| path.starts_with(shown));
-        above
-            .max_by_key(|(shown, _)| shown.components().count())
+            .filter(|(bound, _)| path.starts_with(bound))
+            .max_by_key(|(bound, _)| bound.components().count())
             .map(|(_, attributes)| *attributes)
     }
 
-    /// Makes the directories above a path, but none in what is the host's.
+    /// Creates the directories above a path, except in mounts of the host, which must not change.
     fn create_parents(&mut self, path: &Path) -> Result<(), SandboxError> {
-        let mut above: Vec<&Path> = path
+        let mut parents: Vec<&Path> = path
             .ancestors()
             .skip(1)
             .filter(|path| path.parent().is_some())
             .collect();
-        above.reverse();
-        for directory in above {
+        parents.reverse();
+        for directory in parents {
             if self.bound_attrs(directory).is_none() && self.created.insert(directory.to_owned()) {
                 self.operations
                     .push(MountOp::Directory(below_root(directory)?));
@@ -293,6 +266,50 @@ impl RootFsBuilder {
     }
 }
 
+fn resolve_mask(
+    hidden: &Path,
+    path: CString,
+    sources: &[OpenedPath],
+) -> Result<Option<MountOp>, SandboxError> {
+    match sources
+        .iter()
+        .find(|source| source.path() == hidden)
+        .map(OpenedPath::kind)
+    {
+        Some(Kind::Directory) => Ok(Some(MountOp::Mask {
+            path,
+            options: size_options(4_096, 1, 0o500)?,
+        })),
+        // The path does not exist. `check_grants` rejected the run if the program could create it.
+        None => Ok(None),
+        Some(Kind::File | Kind::Link) => Err(SandboxError::rejected(
+            "linux",
+            format!("cannot hide `{}`: it is not a directory", hidden.display()),
+        )),
+    }
+}
+
+/// Resolves a path of the system that leads through a symlink.
+fn resolve_link(
+    bound: &Path,
+    path: CString,
+    outer_attrs: Option<MountAttrs>,
+) -> Result<Option<MountOp>, SandboxError> {
+    // If the symlink is a directory above it, the path is visible through that symlink. The target
+    // is visible only if it is granted by itself.
+    let is_last_component = bound
+        .parent()
+        .is_some_and(|parent| parent.canonicalize().is_ok_and(|real| real == parent));
+    match (readlink(bound), outer_attrs) {
+        (Ok(target), None) if is_last_component => Ok(Some(MountOp::Symlink {
+            path,
+            target: path_c_string(Path::new(&target))?,
+        })),
+        _ => Ok(None),
+    }
+}
+
+/// Returns the mount options of a file system in memory.
 fn size_options(
     bytes: u64,
     files: u64,
@@ -311,7 +328,10 @@ fn below_root(path: &Path) -> Result<CString, SandboxError> {
 }
 
 pub(crate) fn path_c_string(path: &Path) -> Result<CString, SandboxError> {
-    CString::new(path.as_os_str().as_bytes()).map_err(|_| {
-        SandboxError::rejected("linux", "a path, argument or variable holds a NUL byte")
-    })
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| nul_error())
+}
+
+/// Returns the error for a string that the kernel cannot take.
+pub(crate) fn nul_error() -> SandboxError {
+    SandboxError::rejected("linux", "a path, argument or variable contains a NUL byte")
 }

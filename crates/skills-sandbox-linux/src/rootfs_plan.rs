@@ -1,4 +1,4 @@
-//! What a program sees of the file system in a tree of its own, as plain data.
+//! The plan of the root file system of a run with namespaces, as plain data.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,16 +9,17 @@ use crate::plan::{PathAccess, PathRule, PlanContext, SymlinkPolicy};
 use crate::rootfs::MountAttrs;
 use crate::user_ids::UserIds;
 
-/// Where the scratch space is, which is also `TMPDIR`, unless this was granted; `HOME` is a
-/// directory in it.
+/// The default path of the scratch space and of `TMPDIR`; `HOME` is a directory in it.
 const SCRATCH_PATH: &str = "/tmp";
-/// Where programs look for memory that is shared by name.
+/// The directory in which C libraries create shared memory and semaphores.
 const SHARED_MEMORY_PATH: &str = "/dev/shm";
-/// How many files the scratch space holds.
+/// Maximum files in the scratch space.
 const SCRATCH_FILES: u64 = 65_536;
 
-/// What a program sees, in the order in which it is put together. All of it is read-only but the
-/// scratch space and what is granted for writing.
+/// The plan of a root file system: its entries in the order in which they are created.
+///
+/// Everything in it is read-only except the scratch space and writable grants. Paths that are not
+/// in the plan do not exist for the program. It is a part of a [`Plan`](crate::Plan).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RootFsPlan {
     entries: Vec<RootFsEntry>,
@@ -26,6 +27,7 @@ pub struct RootFsPlan {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RootFsEntry {
+    /// An empty directory.
     Directory(PathBuf),
     Symlink {
         path: PathBuf,
@@ -35,22 +37,22 @@ pub(crate) enum RootFsEntry {
         path: PathBuf,
         text: String,
     },
-    /// Private and writable; gone with the program.
+    /// A private, writable file system in memory, which ends with the run.
     Scratch {
         path: PathBuf,
         bytes: u64,
         files: u64,
     },
-    /// The scratch space at one more place.
+    /// The scratch space at another path.
     ScratchAlias {
         path: PathBuf,
         scratch: PathBuf,
     },
-    /// A `/proc` with the program's own processes and nothing else.
+    /// A `/proc` that contains only the processes of the run.
     Proc(PathBuf),
-    /// An empty directory in place of one of the host that is not to be seen.
+    /// An empty directory over a hidden directory of the host.
     Mask(PathBuf),
-    /// A file or directory of the host, at its own path.
+    /// A file or directory of the host, at the same path.
     Bind {
         path: PathBuf,
         attributes: MountAttrs,
@@ -71,15 +73,15 @@ impl RootFsEntry {
 }
 
 impl RootFsPlan {
-    /// Puts the view together from the paths that may be used.
+    /// Creates the plan from the path rules of a run.
     pub(crate) fn new(
         paths: &[PathRule],
         limits: &ResourceLimits,
-        ground: &PlanContext,
+        context: &PlanContext,
         user: UserIds,
     ) -> Self {
-        let scratch = &ground.scratch_path;
-        let mut items = vec![
+        let scratch = &context.scratch_path;
+        let mut entries = vec![
             RootFsEntry::Scratch {
                 path: scratch.clone(),
                 bytes: limits.scratch_bytes,
@@ -87,34 +89,35 @@ impl RootFsPlan {
             },
             RootFsEntry::Directory(home_path(scratch)),
         ];
-        items.extend(shared_memory_entry(paths, scratch));
-        if ground.mount_proc {
-            items.push(RootFsEntry::Proc("/proc".into()));
-            items.push(RootFsEntry::Symlink {
+        entries.extend(shared_memory_entry(paths, scratch));
+        if context.mount_proc {
+            entries.push(RootFsEntry::Proc("/proc".into()));
+            entries.push(RootFsEntry::Symlink {
                 path: "/dev/fd".into(),
                 target: "/proc/self/fd".into(),
             });
             for (number, name) in ["stdin", "stdout", "stderr"].iter().enumerate() {
-                items.push(RootFsEntry::Symlink {
+                entries.push(RootFsEntry::Symlink {
                     path: Path::new("/dev").join(name),
                     target: format!("/proc/self/fd/{number}").into(),
                 });
             }
         }
-        items.extend(identity_files(user, &home_path(scratch)));
-        items.extend(bind_entries(paths));
+        entries.extend(identity_files(user, &home_path(scratch)));
+        entries.extend(bind_entries(paths));
         let hidden = paths
             .iter()
             .filter(|rule| rule.access == PathAccess::Hidden);
-        items.extend(hidden.map(|rule| RootFsEntry::Mask(rule.path.clone())));
-        Self { entries: items }
+        entries.extend(hidden.map(|rule| RootFsEntry::Mask(rule.path.clone())));
+        Self { entries }
     }
 
-    /// Adds other names for what is to be seen, but those that are in the way of anything.
+    /// Adds symlinks from aliases to paths. An alias at, above or below another entry is skipped,
+    /// since it would hide that entry.
     pub(crate) fn with_aliases(mut self, aliases: &[(PathBuf, PathBuf)]) -> Self {
         for (path, target) in aliases {
-            let is_free = |item: &RootFsEntry| {
-                !item.path().starts_with(path) && !path.starts_with(item.path())
+            let is_free = |entry: &RootFsEntry| {
+                !entry.path().starts_with(path) && !path.starts_with(entry.path())
             };
             if path.is_absolute() && path.parent().is_some() && self.entries.iter().all(is_free) {
                 self.entries.push(RootFsEntry::Symlink {
@@ -126,23 +129,25 @@ impl RootFsPlan {
         self
     }
 
-    /// Says whether a path can be used under another name.
+    /// Returns whether an alias is a symlink to a path.
     pub(crate) fn is_linked(&self, alias: &Path, to: &Path) -> bool {
-        self.entries.iter().any(|item| matches!(item, RootFsEntry::Symlink { path, target } if path == alias && target == to))
+        self.entries.iter().any(|entry| {
+            matches!(entry, RootFsEntry::Symlink { path, target } if path == alias && target == to)
+        })
     }
 
-    /// Says whether there is a `/proc`.
+    /// Returns whether a `/proc` is mounted.
     pub(crate) fn has_proc(&self) -> bool {
         self.entries
             .iter()
-            .any(|item| matches!(item, RootFsEntry::Proc(_)))
+            .any(|entry| matches!(entry, RootFsEntry::Proc(_)))
     }
 
-    /// Returns where the scratch space is.
+    /// Returns the path of the scratch space.
     pub(crate) fn scratch(&self) -> Option<&Path> {
         self.entries
             .iter()
-            .find(|item| matches!(item, RootFsEntry::Scratch { .. }))
+            .find(|entry| matches!(entry, RootFsEntry::Scratch { .. }))
             .map(RootFsEntry::path)
     }
 
@@ -151,46 +156,44 @@ impl RootFsPlan {
     }
 }
 
-/// Chooses where the scratch space is: not where something of the host is to be seen.
+/// Returns a path for the scratch space that is not granted: `/tmp` if possible.
 pub(crate) fn choose_scratch_path(grants: &Grants) -> PathBuf {
-    let is_taken = |place: &PathBuf| grants.files().iter().any(|file| file.path() == place);
-    let mut place = PathBuf::from(SCRATCH_PATH);
+    let is_granted = |path: &PathBuf| grants.files().iter().any(|file| file.path() == path);
+    let mut path = PathBuf::from(SCRATCH_PATH);
     let mut number = 0;
-    while is_taken(&place) {
-        place = PathBuf::from(format!("/scratch-{number}"));
+    while is_granted(&path) {
+        path = PathBuf::from(format!("/scratch-{number}"));
         number += 1;
     }
-    place
+    path
 }
 
-/// The place for semaphores and shared memory of the program's own processes: the scratch space.
-/// What lies below it on the host is shown in it, which a link would not allow; and when the host's
-/// own is granted, that is the place.
+/// Returns an entry for `/dev/shm` that refers to the scratch space, so that one size limit applies
+/// to both, or `None` if the host's own is granted. Usually it is a symlink; with granted paths
+/// below it, it has to be a directory in which those can be mounted.
 fn shared_memory_entry(paths: &[PathRule], scratch: &Path) -> Option<RootFsEntry> {
-    let place = PathBuf::from(SHARED_MEMORY_PATH);
-    if paths.iter().any(|rule| rule.path == place) {
+    let path = PathBuf::from(SHARED_MEMORY_PATH);
+    if paths.iter().any(|rule| rule.path == path) {
         return None;
     }
-    Some(
-        match paths.iter().any(|rule| rule.path.starts_with(&place)) {
-            true => RootFsEntry::ScratchAlias {
-                path: place,
-                scratch: scratch.to_owned(),
-            },
-            false => RootFsEntry::Symlink {
-                path: place,
-                target: scratch.to_owned(),
-            },
-        },
-    )
+    if paths.iter().any(|rule| rule.path.starts_with(&path)) {
+        return Some(RootFsEntry::ScratchAlias {
+            path,
+            scratch: scratch.to_owned(),
+        });
+    }
+    Some(RootFsEntry::Symlink {
+        path,
+        target: scratch.to_owned(),
+    })
 }
 
-/// The home directory inside.
+/// Returns the path of `HOME`.
 pub(crate) fn home_path(scratch: &Path) -> PathBuf {
     scratch.join("home")
 }
 
-/// Whom the program takes itself for, and that no name leads to an address.
+/// Returns `/etc/passwd`, `group`, `hosts` and `nsswitch.conf`: one user, no DNS.
 fn identity_files(UserIds { user, group }: UserIds, home: &Path) -> [RootFsEntry; 4] {
     let file = |path: &str, text: String| RootFsEntry::File {
         path: path.into(),
@@ -210,96 +213,98 @@ fn identity_files(UserIds { user, group }: UserIds, home: &Path) -> [RootFsEntry
     ]
 }
 
-/// The host's paths, those above before those below, so that what is narrower covers what is wider.
+/// Returns the paths of the host, outer ones before inner ones, so that inner mounts cover outer
+/// ones.
 fn bind_entries(paths: &[PathRule]) -> Vec<RootFsEntry> {
-    let granted = |rule: &&PathRule| rule.symlinks == SymlinkPolicy::Reject;
-    let home = paths.iter().find(granted).map(|rule| &rule.path);
-    let is_writable = |path: &Path| {
-        paths
-            .iter()
-            .any(|wider| wider.access == PathAccess::Write && path.starts_with(&wider.path))
-    };
-    let mut shown: BTreeMap<PathBuf, MountAttrs> = BTreeMap::new();
+    let mut bound: BTreeMap<PathBuf, MountAttrs> = BTreeMap::new();
     for rule in paths
         .iter()
         .filter(|rule| !matches!(rule.access, PathAccess::Protected | PathAccess::Hidden))
     {
-        // Grants add up: what may be written may be written even if a part of it may be read
-        // besides. But never the program's own directory.
-        if rule.access != PathAccess::Write
-            && granted(&rule)
-            && home != Some(&rule.path)
-            && is_writable(&rule.path)
-        {
+        if is_covered_by_write(rule, paths) {
             continue;
         }
-        // A path that is named twice, to be read and to be executed, is shown once; one to be
-        // written is writable.
-        let known = shown
+        // A path with several rules, such as to read and to execute it, is mounted once; it is
+        // writable if one of them allows writing.
+        let attributes = bound
             .entry(rule.path.clone())
             .or_insert(mount_attrs(rule.access));
         if rule.access == PathAccess::Write {
-            *known = mount_attrs(rule.access);
+            *attributes = mount_attrs(rule.access);
         }
     }
     for rule in paths
         .iter()
         .filter(|rule| rule.access == PathAccess::Protected)
     {
-        // Also where it was granted as a whole: what cannot be searched is not written.
-        shown.insert(rule.path.clone(), mount_attrs(rule.access));
+        // Replaces a writable mount of the same path: a granted directory that cannot be listed is
+        // protected as a whole, since it cannot be searched for protected paths.
+        bound.insert(rule.path.clone(), mount_attrs(rule.access));
     }
-    bind_writable_parents(&mut shown, paths);
-    shown
+    bind_writable_parents(&mut bound, paths);
+    bound
         .into_iter()
         .map(|(path, attributes)| RootFsEntry::Bind { path, attributes })
         .collect()
 }
 
-/// Adds the writable directories above what is read-only or hidden: each becomes a mount, and a
-/// mount cannot be renamed.
-fn bind_writable_parents(shown: &mut BTreeMap<PathBuf, MountAttrs>, paths: &[PathRule]) {
+/// Returns whether a rule adds nothing, since the path is in a writable directory: write access
+/// wins over read access for nested paths, except in the program's own directory, which is the
+/// first granted path.
+fn is_covered_by_write(rule: &PathRule, paths: &[PathRule]) -> bool {
+    let is_granted = |rule: &PathRule| rule.symlinks == SymlinkPolicy::Reject;
+    let own_dir = paths.iter().find(|rule| is_granted(rule));
+    rule.access != PathAccess::Write
+        && is_granted(rule)
+        && own_dir.is_none_or(|own| own.path != rule.path)
+        && paths
+            .iter()
+            .any(|outer| outer.access == PathAccess::Write && rule.path.starts_with(&outer.path))
+}
+
+/// Adds the writable directories above read-only and hidden paths. A mount point cannot be renamed,
+/// so the program cannot move a directory away to get rid of the read-only mounts below it.
+fn bind_writable_parents(bound: &mut BTreeMap<PathBuf, MountAttrs>, paths: &[PathRule]) {
     let writable: Vec<&Path> = paths
         .iter()
         .filter(|rule| rule.access == PathAccess::Write)
         .map(|rule| rule.path.as_path())
         .collect();
-    let explicit = shown.clone();
+    let explicit = bound.clone();
     let is_writable = |path: &Path| {
-        let above = explicit.iter().filter(|(known, _)| path.starts_with(known));
-        above
-            .max_by_key(|(known, _)| known.components().count())
-            .is_some_and(|(_, known)| *known == mount_attrs(PathAccess::Write))
+        explicit
+            .iter()
+            .filter(|(outer, _)| path.starts_with(outer))
+            .max_by_key(|(outer, _)| outer.components().count())
+            .is_some_and(|(_, attributes)| *attributes == mount_attrs(PathAccess::Write))
     };
     let hidden = paths
         .iter()
         .filter(|rule| rule.access == PathAccess::Hidden)
         .map(|rule| &rule.path);
     for path in explicit.keys().chain(hidden) {
-        let between = path.ancestors().skip(1).filter(|above| {
-            writable
-                .iter()
-                .any(|directory| above.starts_with(directory))
-        });
-        for above in between.filter(|above| is_writable(above)) {
-            shown
-                .entry(above.to_owned())
-                .or_insert(mount_attrs(PathAccess::Write));
+        for parent in path.ancestors().skip(1) {
+            let is_in_grant = writable.iter().any(|grant| parent.starts_with(grant));
+            if is_in_grant && is_writable(parent) {
+                bound
+                    .entry(parent.to_owned())
+                    .or_insert(mount_attrs(PathAccess::Write));
+            }
         }
     }
 }
 
-fn mount_attrs(right: PathAccess) -> MountAttrs {
-    let none = MountAttrs::NOSUID;
-    match right {
+fn mount_attrs(access: PathAccess) -> MountAttrs {
+    let base = MountAttrs::NOSUID;
+    match access {
         PathAccess::Read | PathAccess::Execute | PathAccess::Protected | PathAccess::Hidden => {
-            none.union(MountAttrs::NODEV).union(MountAttrs::READ_ONLY)
+            base.union(MountAttrs::NODEV).union(MountAttrs::READ_ONLY)
         }
-        PathAccess::Write => none.union(MountAttrs::NODEV),
-        // Reading and writing a device is not writing to the mount that it is on; changing its mode
-        // is.
+        PathAccess::Write => base.union(MountAttrs::NODEV),
+        // A read-only mount allows writing to a device on it, but not changing the mode of the
+        // device file.
         PathAccess::Device | PathAccess::ReadDevice => {
-            none.union(MountAttrs::NOEXEC).union(MountAttrs::READ_ONLY)
+            base.union(MountAttrs::NOEXEC).union(MountAttrs::READ_ONLY)
         }
     }
 }
@@ -311,13 +316,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_alias_hides_nothing() {
+    fn an_alias_at_another_entry_is_skipped() {
         let rules = ["/work/space", "/usr"].map(|path| PathRule {
             path: path.into(),
             access: PathAccess::Read,
             symlinks: SymlinkPolicy::Reject,
         });
-        let ground = PlanContext {
+        let context = PlanContext {
             isolation: crate::isolation::IsolationLevel::Namespaces,
             scratch_path: "/tmp".into(),
             mount_proc: true,
@@ -333,25 +338,27 @@ mod tests {
             "/proc/x",
         ];
         let aliases = aliases.map(|alias| (PathBuf::from(alias), PathBuf::from("/work/space")));
-        let view = RootFsPlan::new(
+        let plan = RootFsPlan::new(
             &rules,
             &ResourceLimits::default(),
-            &ground,
+            &context,
             UserIds::sandboxed(),
         )
         .with_aliases(&aliases);
-        let links = view.entries().iter().filter(|item| matches!(item, RootFsEntry::Symlink { target, .. } if target == Path::new("/work/space")));
+        let links = plan.entries().iter().filter(|entry| {
+            matches!(entry, RootFsEntry::Symlink { target, .. } if target == Path::new("/work/space"))
+        });
         assert_eq!(
             links
-                .map(|item| item.path().to_string_lossy())
+                .map(|entry| entry.path().to_string_lossy())
                 .collect::<Vec<_>>(),
             ["/workspace", "/skills/pdf"]
         );
     }
 
     #[test]
-    fn scratch_space_covers_nothing_that_was_granted() {
-        for (workspace, place) in [
+    fn the_scratch_path_is_not_a_granted_path() {
+        for (workspace, expected) in [
             ("/project", "/tmp"),
             ("/tmp", "/scratch-0"),
             ("/tmp/project", "/tmp"),
@@ -365,7 +372,7 @@ mod tests {
             let Authorization::Granted(grants) = decision else {
                 panic!("{decision:?}")
             };
-            assert_eq!(choose_scratch_path(&grants), Path::new(place));
+            assert_eq!(choose_scratch_path(&grants), Path::new(expected));
         }
     }
 }

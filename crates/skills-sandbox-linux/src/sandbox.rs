@@ -1,4 +1,4 @@
-//! The backend.
+//! The sandbox backend: selects the isolation level, plans a run, starts and supervises it.
 
 use std::fmt;
 use std::io;
@@ -18,6 +18,7 @@ use skills_sandbox::{
 };
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 use crate::cgroup::Cgroup;
@@ -33,9 +34,41 @@ use crate::rootfs_plan::choose_scratch_path;
 use crate::setup_step::SetupStep;
 use crate::spawn::{SpawnedChild, Streams, kill};
 use crate::spawner;
-use crate::watchdog;
+use crate::watchdog::{self, WatchedGroup};
 
-/// Runs scripts behind the walls that this machine has.
+/// A sandbox backend for scripts and host programs on Linux.
+///
+/// What the host supports is detected once per process, by a child process that goes through all
+/// setup steps. Each run then creates its own namespaces, cgroup and scratch directory, and removes
+/// them when it ends or its future is dropped; dropping the future kills all processes of the run.
+/// Clones are cheap and share nothing that a run changes.
+///
+/// [`run`](Sandbox::run) needs a Tokio runtime with I/O and time enabled. The child is created on a
+/// thread of this crate, so the thread that polls the future may end before the run.
+///
+/// ```
+/// # #[cfg(target_os = "linux")] {
+/// use skills_policy::{Authorization, Policy, Request};
+/// use skills_sandbox::Sandbox;
+/// use skills_sandbox_linux::{IsolationMode, LinuxSandbox};
+///
+/// let sandbox = LinuxSandbox::new("/tmp").isolation_mode(IsolationMode::Namespaces);
+/// assert_eq!(sandbox.name(), "linux");
+///
+/// let Authorization::Granted(grants) = Policy::default().authorize(&Request::new("/skills/pdf"))
+/// else {
+///     panic!("reading the own directory needs no rule")
+/// };
+/// match sandbox.probe() {
+///     Ok(report) => {
+///         assert_eq!(report.field_value("tier"), Some("isolated"));
+///         assert!(sandbox.check_grants(&grants).is_ok());
+///     }
+///     // There is no fallback: the host does not support namespaces, so nothing runs.
+///     Err(error) => assert!(sandbox.check_grants(&grants).is_err(), "{error}"),
+/// }
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct LinuxSandbox {
     program_finder: ProgramFinder,
@@ -43,13 +76,24 @@ pub struct LinuxSandbox {
     isolation_mode: IsolationMode,
     connector: Arc<dyn Connector>,
     fault: Option<SetupStep>,
-    /// What the machine offers, when it is not this one.
+    /// Replaces the detected support, for tests of hosts without any.
     host_support: Option<&'static HostSupport>,
 }
 
+/// A child that executes its program, with what has to outlive it.
+struct StartedRun {
+    child: SpawnedChild,
+    cgroup: Option<Cgroup>,
+    /// Whether processes of the run could survive a killed host process without the watchdog.
+    needs_watchdog: bool,
+}
+
 impl LinuxSandbox {
-    /// Makes the backend; where a run cannot have its scratch space in memory, a directory is made
-    /// for it below `scratch_parent`.
+    /// Creates the backend with the default program finder, [`IsolationMode::BestAvailable`] and
+    /// [`SystemConnector`].
+    ///
+    /// A run whose scratch space cannot be in memory, which is any run without namespaces, gets a
+    /// private directory below `scratch_parent`; it is removed when the run ends.
     #[must_use]
     pub fn new(scratch_parent: impl Into<PathBuf>) -> Self {
         Self {
@@ -62,29 +106,29 @@ impl LinuxSandbox {
         }
     }
 
-    /// Chooses where interpreters and programs are looked for.
+    /// Sets where interpreters and programs are searched. Default: [`ProgramFinder::default`].
     #[must_use]
-    pub fn program_finder(mut self, interpreters: ProgramFinder) -> Self {
-        self.program_finder = interpreters;
+    pub fn program_finder(mut self, program_finder: ProgramFinder) -> Self {
+        self.program_finder = program_finder;
         self
     }
 
-    /// Chooses the walls. Default: [`IsolationMode::BestAvailable`].
+    /// Sets the requested isolation. Default: [`IsolationMode::BestAvailable`].
     #[must_use]
-    pub fn isolation_mode(mut self, isolation: IsolationMode) -> Self {
-        self.isolation_mode = isolation;
+    pub fn isolation_mode(mut self, isolation_mode: IsolationMode) -> Self {
+        self.isolation_mode = isolation_mode;
         self
     }
 
-    /// Chooses how names of granted hosts are resolved and reached. Default: [`SystemConnector`].
+    /// Sets how names of granted hosts are resolved and connected to. Default: [`SystemConnector`].
     #[must_use]
-    pub fn connector(mut self, outside: Arc<dyn Connector>) -> Self {
-        self.connector = outside;
+    pub fn connector(mut self, connector: Arc<dyn Connector>) -> Self {
+        self.connector = connector;
         self
     }
 
-    /// Lets a step of every run fail as if the kernel had refused it, to show that nothing runs
-    /// then.
+    /// Lets a setup step of every run fail as if the kernel had rejected it, to test that nothing
+    /// runs in that case.
     #[cfg(feature = "fault-injection")]
     #[must_use]
     pub fn fault(mut self, step: SetupStep) -> Self {
@@ -92,7 +136,7 @@ impl LinuxSandbox {
         self
     }
 
-    /// Lets the machine have no wall at all, to show that nothing runs then.
+    /// Simulates a host that supports no restriction, to test that nothing runs in that case.
     #[cfg(feature = "fault-injection")]
     #[must_use]
     pub fn without_restrictions(mut self) -> Self {
@@ -105,33 +149,17 @@ impl LinuxSandbox {
     }
 
     async fn run_job(&self, job: Job) -> Result<RunOutput, SandboxError> {
-        let started = Instant::now();
-        let machine = self.host_support()?;
-        let tier = machine.isolation_level(self.isolation_mode)?;
-        check_grants(job.grants(), tier)?;
-        // Without mounts a program finds files only where they lie.
-        let job = if tier == IsolationLevel::Namespaces {
-            job
-        } else {
-            job.with_real_paths()
+        let started_at = Instant::now();
+        let host_support = self.host_support()?;
+        let isolation = host_support.isolation_level(self.isolation_mode)?;
+        check_grants(job.grants(), isolation)?;
+        let job = match isolation {
+            IsolationLevel::Namespaces => job,
+            // Without mounts a program finds files only at their real paths.
+            IsolationLevel::Landlock | IsolationLevel::None => job.with_real_paths(),
         };
-        let scratch = match tier {
-            IsolationLevel::Namespaces => None,
-            IsolationLevel::Landlock | IsolationLevel::None => Some(
-                ScratchDir::new(&self.scratch_parent)
-                    .map_err(|error| SandboxError::setup("making a scratch directory", error))?,
-            ),
-        };
-        let place = scratch.as_ref().map_or_else(
-            || choose_scratch_path(job.grants()),
-            |scratch| scratch.path().to_owned(),
-        );
-        let ground = PlanContext {
-            isolation: tier,
-            scratch_path: place,
-            mount_proc: matches!(machine.namespaces, Ok(Ok(()))),
-        };
-        let plan = Plan::new(&job, &self.program_finder, &ground)?;
+        let scratch = self.create_scratch(isolation)?;
+        let plan = self.plan(&job, host_support, isolation, scratch.as_ref())?;
         let quotas = QuotaMonitor::open(&plan.measured_quotas())
             .map_err(|error| SandboxError::setup("opening a directory with a quota", error))?;
         let bounds = Bounds {
@@ -139,142 +167,220 @@ impl LinuxSandbox {
             quotas: Arc::new(quotas),
             cancellation: job.cancellation_token(),
         };
-        let late = |_| SandboxError::setup("making a process", std::io::ErrorKind::TimedOut.into());
-        let turn = timeout(plan.limits.wall_time, spawner::spawn_permit())
+        let StartedRun {
+            mut child,
+            cgroup,
+            needs_watchdog,
+        } = self.start(&plan, host_support).await?;
+        // Kept until the run has ended: dropping the group unregisters it from the watchdog.
+        let watched_group = child.watched_group.take();
+        // A cgroup counts all memory of the run, so that no process has to be measured.
+        let counts_memory = cgroup.as_ref().is_some_and(|cgroup| cgroup.counts_memory);
+        let resident_monitor = (!counts_memory)
+            .then(|| ResidentMonitor::new(&child, &plan))
+            .flatten();
+        let (result, has_exceeded) = run_monitored(
+            self.supervise_run(child, &job, &bounds),
+            resident_monitor.as_ref(),
+        )
+        .await;
+        let (supervised, log) = result?;
+        let report = ReportInput {
+            plan: &plan,
+            host_support,
+            cgroup: cgroup.as_ref(),
+            isolation_mode: self.isolation_mode,
+            log: log.as_ref(),
+            has_watchdog: !needs_watchdog || watched_group.is_some_and(WatchedGroup::release),
+            has_resident_limit: resident_monitor.is_some(),
+        }
+        .report();
+        let ran_out_of_memory =
+            has_exceeded || cgroup.as_ref().is_some_and(Cgroup::ran_out_of_memory);
+        let termination = match supervised.termination {
+            // Both the kernel and the monitor kill with a signal.
+            Termination::Signaled { .. } if ran_out_of_memory => memory_limit(&plan),
+            termination => termination,
+        };
+        let report = clean_up(report, cgroup, scratch).await;
+        Ok(RunOutput::new(
+            termination,
+            supervised.stdout,
+            supervised.stderr,
+            started_at.elapsed(),
+            report,
+        )
+        .notes(plan.protected.changes(job.grants())))
+    }
+
+    /// Creates the scratch directory of a run, unless the run has a file system in memory for it.
+    fn create_scratch(
+        &self,
+        isolation: IsolationLevel,
+    ) -> Result<Option<ScratchDir>, SandboxError> {
+        match isolation {
+            IsolationLevel::Namespaces => Ok(None),
+            IsolationLevel::Landlock | IsolationLevel::None => {
+                ScratchDir::new(&self.scratch_parent)
+                    .map(Some)
+                    .map_err(|error| SandboxError::setup("creating a scratch directory", error))
+            }
+        }
+    }
+
+    fn plan(
+        &self,
+        job: &Job,
+        host_support: &HostSupport,
+        isolation: IsolationLevel,
+        scratch: Option<&ScratchDir>,
+    ) -> Result<Plan, SandboxError> {
+        let context = PlanContext {
+            isolation,
+            scratch_path: scratch.map_or_else(
+                || choose_scratch_path(job.grants()),
+                |scratch| scratch.path().to_owned(),
+            ),
+            mount_proc: matches!(host_support.namespaces, Ok(Ok(()))),
+        };
+        Plan::new(job, &self.program_finder, &context)
+    }
+
+    /// Starts the program. Waiting for a permit and for the setup is bounded by the deadline of the
+    /// run: a granted path on a file system that does not respond blocks the spawner thread.
+    async fn start(
+        &self,
+        plan: &Plan,
+        host_support: &HostSupport,
+    ) -> Result<StartedRun, SandboxError> {
+        // The permit limits descriptors, not running programs, so it is dropped after the setup.
+        let permit = timeout(plan.limits.wall_time, spawner::spawn_permit())
             .await
-            .map_err(late)??;
-        let group = Cgroup::new(&plan.limits);
-        let control_groups = group.as_ref().map_or(&[][..], Cgroup::procs_files);
-        let landlock = machine.landlock.clone().ok();
-        let leaves_processes =
+            .map_err(spawn_timed_out)??;
+        let cgroup = Cgroup::new(&plan.limits);
+        // A process namespace ends with its first process. Without one, other processes of the run
+        // would survive a killed host process.
+        let needs_watchdog =
             plan.isolation != IsolationLevel::Namespaces && plan.spawn != SpawnGrant::None;
-        let announcement = if leaves_processes {
+        let announcement = if needs_watchdog {
             watchdog::start_early()
         } else {
             None
         };
-        let (prepared, ours) = ChildSetup::new(
-            &plan,
+        let (setup, parent_ends) = ChildSetup::new(
+            plan,
             ChildOptions {
-                landlock,
-                cgroup_procs_files: control_groups,
+                landlock: host_support.landlock.clone().ok(),
+                cgroup_procs_files: cgroup.as_ref().map_or(&[][..], Cgroup::procs_files),
                 announcement,
                 fault: self.fault,
             },
         )?;
-        let made = timeout(plan.limits.wall_time, spawner::spawn(prepared, ours)).await;
-        drop(turn);
-        let mut spawned = made.map_err(late)??;
-        let guarded = spawned.guarded.take();
-        let counts_memory = group.as_ref().is_some_and(|group| group.counts_memory);
-        let watch = (!counts_memory)
-            .then(|| ResidentMonitor::new(&spawned, &plan))
-            .flatten();
-        let (ended, has_exceeded) =
-            run_monitored(self.supervise_run(spawned, &job, &bounds), watch.as_ref()).await;
-        let (supervised, log) = ended?;
-        let is_guarded = !leaves_processes || guarded.is_some_and(watchdog::WatchedGroup::release);
-        let mut ending = supervised.termination;
-        let ran_out = has_exceeded || group.as_ref().is_some_and(Cgroup::ran_out_of_memory);
-        if matches!(ending, Termination::Signaled { .. }) && ran_out {
-            ending = Termination::MemoryLimit {
-                limit_bytes: plan.limits.memory_bytes,
-            };
-        }
-        let mut report = ReportInput {
-            plan: &plan,
-            host_support: machine,
-            cgroup: group.as_ref(),
-            isolation_mode: self.isolation_mode,
-            log: log.as_ref(),
-            has_watchdog: is_guarded,
-            has_resident_limit: watch.is_some(),
-        }
-        .report();
-        if let Some(group) = group {
-            report = report.cleanup_of("control-group", group.remove().await);
-        }
-        if let Some(scratch) = scratch {
-            report = report.cleanup(scratch.remove());
-        }
-        let changes = plan.protected.changes(job.grants());
-        Ok(RunOutput::new(
-            ending,
-            supervised.stdout,
-            supervised.stderr,
-            started.elapsed(),
-            report,
-        )
-        .notes(changes))
+        let spawned = timeout(plan.limits.wall_time, spawner::spawn(setup, parent_ends)).await;
+        drop(permit);
+        Ok(StartedRun {
+            child: spawned.map_err(spawn_timed_out)??,
+            cgroup,
+            needs_watchdog,
+        })
     }
 
-    /// Supervises a child, and serves its network as long as it lives when it has one.
+    /// Supervises a child until it ends. If hosts are granted, serves the proxy during that time
+    /// and returns its log.
     async fn supervise_run(
         &self,
-        mut spawned: SpawnedChild,
+        mut child: SpawnedChild,
         job: &Job,
         bounds: &Bounds<'_>,
     ) -> Result<(SupervisedOutput, Option<ProxyLog>), SandboxError> {
-        let failed = |error| SandboxError::setup("watching the process", error);
         let NetworkGrant::Hosts(hosts) = job.grants().network() else {
-            return Ok((
-                supervise(into_pidfd_child(spawned)?, job.stdin_bytes(), bounds)
-                    .await
-                    .map_err(failed)?,
-                None,
-            ));
+            let supervised = supervise(into_pidfd_child(child)?, job.stdin_bytes(), bounds)
+                .await
+                .map_err(supervise_error)?;
+            return Ok((supervised, None));
         };
-        // Until it is supervised, an error here kills the child as it is dropped.
-        let listener = spawned
+        // Until the child is supervised, an error here kills it, since `SpawnedChild` is dropped.
+        let listener = child
             .listener
             .take()
-            .ok_or_else(|| failed(io::Error::other("the child handed over no listener")))?;
+            .ok_or_else(|| supervise_error(io::Error::other("the child sent no listener")))?;
         let listener = TcpListener::from(listener);
-        listener.set_nonblocking(true).map_err(failed)?;
-        let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
-        let supervised = supervise(into_pidfd_child(spawned)?, job.stdin_bytes(), bounds);
+        listener.set_nonblocking(true).map_err(supervise_error)?;
+        let listener = tokio::net::TcpListener::from_std(listener).map_err(supervise_error)?;
+        let supervised = supervise(into_pidfd_child(child)?, job.stdin_bytes(), bounds);
         let proxy = Proxy::new(hosts.clone(), Arc::clone(&self.connector));
         let log = proxy.log();
         tokio::select! {
-            supervised = supervised => Ok((supervised.map_err(failed)?, Some(log))),
+            supervised = supervised => Ok((supervised.map_err(supervise_error)?, Some(log))),
             never = proxy.serve(listener) => match never {},
         }
     }
 }
 
+/// Removes what a run created outside of its namespaces, and adds to the report what could not be
+/// removed.
+async fn clean_up(
+    report: EnforcementReport,
+    cgroup: Option<Cgroup>,
+    scratch: Option<ScratchDir>,
+) -> EnforcementReport {
+    let report = match cgroup {
+        Some(cgroup) => report.cleanup_of("control-group", cgroup.remove().await),
+        None => report,
+    };
+    match scratch {
+        Some(scratch) => report.cleanup(scratch.remove()),
+        None => report,
+    }
+}
+
+fn memory_limit(plan: &Plan) -> Termination {
+    Termination::MemoryLimit {
+        limit_bytes: plan.limits.memory_bytes,
+    }
+}
+
+fn spawn_timed_out(_: Elapsed) -> SandboxError {
+    SandboxError::setup("creating the process", io::ErrorKind::TimedOut.into())
+}
+
+fn supervise_error(error: io::Error) -> SandboxError {
+    SandboxError::setup("supervising the process", error)
+}
+
 impl fmt::Debug for LinuxSandbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LinuxSandbox")
-            .field("interpreters", &self.program_finder)
+            .field("program_finder", &self.program_finder)
             .field("scratch_parent", &self.scratch_parent)
-            .field("isolation", &self.isolation_mode)
+            .field("isolation_mode", &self.isolation_mode)
             .finish_non_exhaustive()
     }
 }
 
-/// Refuses what these walls cannot enforce.
-fn check_grants(grants: &Grants, tier: IsolationLevel) -> Result<(), SandboxError> {
-    check_hidden_paths(grants, tier)?;
+/// Rejects grants that cannot be enforced at an isolation level.
+fn check_grants(grants: &Grants, isolation: IsolationLevel) -> Result<(), SandboxError> {
+    check_hidden_paths(grants, isolation)?;
     if *grants.network() == NetworkGrant::None {
         return Ok(());
     }
-    if tier != IsolationLevel::Namespaces {
-        let reason = "it can open the network to named hosts only in a network of the program's own, which takes user namespaces";
+    // Landlock restricts ports, not addresses, so it cannot enforce a list of hosts.
+    if isolation != IsolationLevel::Namespaces {
+        let reason = "granted hosts need a network namespace, which needs user namespaces";
         return Err(SandboxError::rejected("linux", reason));
     }
     probe_network()?.map_err(|failure| {
         SandboxError::unavailable(
-            "a network of its own",
+            "a network namespace",
             failure.to_string(),
             "let the container create network namespaces",
         )
     })
 }
 
-/// Refuses grants with a path in them that is to be hidden, where it cannot be: it cannot be
-/// covered without a file tree of the program's own, nor when it does not exist and the program
-/// could make it.
-fn check_hidden_paths(grants: &Grants, tier: IsolationLevel) -> Result<(), SandboxError> {
+/// Rejects grants that contain a hidden path which cannot be hidden: one that exists needs a mount
+/// that covers it, and one that does not exist could be created by a program that may write there.
+fn check_hidden_paths(grants: &Grants, isolation: IsolationLevel) -> Result<(), SandboxError> {
     for hidden in grants.hidden() {
         let Some(granted) = grants
             .innermost_writable(hidden)
@@ -282,21 +388,21 @@ fn check_hidden_paths(grants: &Grants, tier: IsolationLevel) -> Result<(), Sandb
         else {
             continue;
         };
-        let is_there = hidden.symlink_metadata().is_ok();
-        let reason = match (tier, is_there, granted.access()) {
+        let exists = hidden.symlink_metadata().is_ok();
+        let reason = match (isolation, exists, granted.access()) {
             (IsolationLevel::Namespaces, false, Access::ReadWrite) => {
-                "it does not exist and the program could make it; create it"
+                "it does not exist and the program could create it; create it first"
             }
             (IsolationLevel::Landlock | IsolationLevel::None, true, _)
             | (_, false, Access::ReadWrite) => {
-                "Landlock cannot leave it out; grant narrower directories, or allow user namespaces"
+                "Landlock cannot exclude it; grant narrower directories, or allow user namespaces"
             }
             _ => continue,
         };
         let (granted, hidden) = (granted.path().display(), hidden.display());
         return Err(SandboxError::rejected(
             "linux",
-            format!("{granted} holds {hidden}, which no program may see: {reason}"),
+            format!("`{granted}` contains the hidden path `{hidden}`: {reason}"),
         ));
     }
     Ok(())
@@ -308,10 +414,10 @@ impl Sandbox for LinuxSandbox {
     }
 
     fn probe(&self) -> Result<EnforcementReport, SandboxError> {
-        let machine = self.host_support()?;
+        let host_support = self.host_support()?;
         Ok(probe_report(
-            machine,
-            machine.isolation_level(self.isolation_mode)?,
+            host_support,
+            host_support.isolation_level(self.isolation_mode)?,
             self.isolation_mode,
             &self.program_finder,
         ))
@@ -334,19 +440,14 @@ impl Sandbox for LinuxSandbox {
     reason = "registering a descriptor with Tokio is unsafe in general"
 )]
 fn into_pidfd_child(spawned: SpawnedChild) -> Result<PidfdChild, SandboxError> {
-    let failed = |error| SandboxError::setup("watching the process", error);
-    let Some((
-        pid,
-        pidfd,
-        Streams {
-            stdin,
-            stdout,
-            stderr,
-        },
-    )) = spawned.into_parts()
-    else {
-        return Err(failed(std::io::Error::other("it was handed over before")));
-    };
+    let (pid, pidfd, streams) = spawned
+        .into_parts()
+        .ok_or_else(|| supervise_error(io::Error::other("the child was moved before")))?;
+    let Streams {
+        stdin,
+        stdout,
+        stderr,
+    } = streams;
     // SAFETY: an `OwnedFd` is open as long as it lives, always names the same descriptor, and the
     // `AsyncFd` owns it.
     match unsafe { AsyncFd::<OwnedFd>::register_with_interest(pidfd, Interest::READABLE) } {
@@ -358,9 +459,10 @@ fn into_pidfd_child(spawned: SpawnedChild) -> Result<PidfdChild, SandboxError> {
             stderr,
         }),
         Err(error) => {
+            // `into_parts` disarmed the destructor that would have killed the child.
             let (pidfd, error) = error.into_parts();
             kill(pid, &pidfd);
-            Err(failed(error))
+            Err(supervise_error(error))
         }
     }
 }

@@ -1,4 +1,7 @@
-//! The system calls that fail inside.
+//! The seccomp filter: system calls that fail in the sandbox.
+//!
+//! The filter is a denylist. Interpreters use too many system calls, and different ones in each
+//! version, for a list of allowed ones.
 
 mod bpf;
 mod syscalls;
@@ -12,12 +15,12 @@ use crate::isolation::IsolationLevel;
 use bpf::{Action, ArgCmp, ArgCondition, RuleCase, SyscallRule, Table, compile};
 
 use syscalls::{
-    ALLOCATING_COMMANDS, DENIED_CALLS, DENIED_COMMANDS, DENIED_HERE, FORKS, IGNORED_CALLS,
-    IGNORED_HERE, METADATA_CALLS, METADATA_HERE, MODE_CALLS, MODES_HERE, NEW_NAMESPACES,
-    SOCKET_KIND_BITS, TIME_CALLS, TIMES_HERE,
+    ALLOCATING_COMMANDS, DENIED_CALLS, DENIED_COMMANDS, DENIED_X86_64, FORKS, IGNORED_CALLS,
+    IGNORED_X86_64, METADATA_CALLS, METADATA_X86_64, MODE_CALLS, MODE_CALLS_X86_64, NEW_NAMESPACES,
+    SOCKET_KIND_BITS, TIME_CALLS, TIME_CALLS_X86_64,
 };
 
-/// What a filter depends on.
+/// The properties of a run that its filter depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FilterConfig {
     pub(crate) isolation: IsolationLevel,
@@ -27,170 +30,172 @@ pub(crate) struct FilterConfig {
     pub(crate) allocation: AllocationPolicy,
 }
 
-/// What may be started, as far as system calls are concerned.
+/// The processes that a program may create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ProcessPolicy {
     /// Threads only.
     SingleProcess,
-    /// Processes too, but no new namespaces.
+    /// Processes and threads, but no new namespaces.
     MultiProcess,
 }
 
-/// Which sockets may be made, besides connected pairs of local streams.
+/// The sockets that a program may create, in addition to connected pairs of local streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SocketPolicy {
-    /// None of any family.
+    /// None.
     None,
-    /// TCP, in a network of the program's own.
+    /// TCP, in a separate network namespace.
     Streams,
 }
 
 /// Whether memory may be shared with other processes without a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SharedMemoryPolicy {
-    /// It is counted like other memory (`RLIMIT_AS`).
+    /// Allowed: the memory limit counts it (`RLIMIT_AS`).
     Allow,
-    /// The limit of memory does not count it (`RLIMIT_DATA`).
+    /// Denied: the memory limit does not count it (`RLIMIT_DATA`).
     Deny,
 }
 
-/// How space on a disk may be allocated.
+/// How a program may allocate space on a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum AllocationPolicy {
     /// In any way.
     Any,
-    /// By writing alone: a gigabyte that is allocated in one call outruns every measurement.
+    /// By writing only, in runs with a quota: a gigabyte that is allocated in one call exceeds the
+    /// quota before it is measured.
     WriteOnly,
 }
 
 /// `FICLONE` and `FICLONERANGE`.
 const REFLINK_IOCTLS: [u32; 2] = [0x4004_9409, 0x4020_940d];
 
-/// How many calls fail for every job.
+/// Returns the number of system calls that fail in every run.
 pub(crate) fn denied_calls() -> usize {
-    DENIED_CALLS.len() + DENIED_HERE.len()
+    DENIED_CALLS.len() + DENIED_X86_64.len()
 }
 
-/// Makes the filter; each kind once per process.
-pub(crate) fn build_filter(wanted: FilterConfig) -> Arc<[sock_filter]> {
-    static MADE: Mutex<BTreeMap<FilterConfig, Arc<[sock_filter]>>> = Mutex::new(BTreeMap::new());
-    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+/// Builds the filter, each kind once per process.
+pub(crate) fn build_filter(config: FilterConfig) -> Arc<[sock_filter]> {
+    static FILTERS: Mutex<BTreeMap<FilterConfig, Arc<[sock_filter]>>> = Mutex::new(BTreeMap::new());
+    let mut filters = FILTERS.lock().unwrap_or_else(PoisonError::into_inner);
     Arc::clone(
-        made.entry(wanted)
-            .or_insert_with(|| compile(&build_table(wanted)).into()),
+        filters
+            .entry(config)
+            .or_insert_with(|| compile(&build_table(config)).into()),
     )
 }
 
 const FAIL_EPERM: Action = Action::Error(libc::EPERM as u16);
-/// As if the kernel did not know the call, so that libraries fall back to another.
+/// As if the kernel did not have the call, so that libraries fall back to another one.
 const FAIL_ENOSYS: Action = Action::Error(libc::ENOSYS as u16);
-/// As if the pool were empty.
+/// As if the pool of huge pages were empty.
 const OUT_OF_MEMORY: Action = Action::Error(libc::ENOMEM as u16);
-/// As if the file system could not do it, so that libraries write zeros instead.
+/// As if the file system did not support the call, so that libraries write zeros instead.
 const UNSUPPORTED: Action = Action::Error(libc::EOPNOTSUPP as u16);
-/// Nothing happens, and the call says that it did.
+/// The call has no effect and reports success.
 const IGNORED_CALL: Action = Action::Error(0);
 
 fn syscall_number(call: c_long) -> u32 {
     u32::try_from(call).unwrap_or(u32::MAX)
 }
 
-fn add(table: &mut Table, call: c_long, answer: Action, checks: &[ArgCondition]) {
+/// Appends a case to the rule of a call. The first case whose conditions hold decides.
+fn add(table: &mut Table, call: c_long, action: Action, conditions: &[ArgCondition]) {
     let SyscallRule(cases) = table.entry(syscall_number(call)).or_default();
     cases.push(RuleCase {
-        conditions: checks.to_vec(),
-        action: answer,
+        conditions: conditions.to_vec(),
+        action,
     });
 }
 
-fn add_all(table: &mut Table, calls: &[&[c_long]], answer: Action) {
-    calls
-        .iter()
-        .copied()
-        .flatten()
-        .for_each(|call| add(table, *call, answer, &[]));
-}
-
-fn condition(argument: u8, test: ArgCmp) -> ArgCondition {
-    ArgCondition {
-        arg_index: argument,
-        cmp: test,
+fn add_all(table: &mut Table, calls: &[&[c_long]], action: Action) {
+    for call in calls.iter().copied().flatten() {
+        add(table, *call, action, &[]);
     }
 }
 
-fn build_table(wanted: FilterConfig) -> Table {
+fn condition(arg_index: u8, cmp: ArgCmp) -> ArgCondition {
+    ArgCondition { arg_index, cmp }
+}
+
+fn build_table(config: FilterConfig) -> Table {
     let mut table = Table::new();
-    add_all(&mut table, &[DENIED_CALLS, DENIED_HERE], FAIL_EPERM);
-    // Their arguments lie in memory, which no filter can read: these fall back to `clone` and
+    add_all(&mut table, &[DENIED_CALLS, DENIED_X86_64], FAIL_EPERM);
+    // Their arguments are in memory, which no filter can read. Libraries fall back to `clone` and
     // `openat`.
     add_all(
         &mut table,
         &[&[libc::SYS_clone3, libc::SYS_openat2]],
         FAIL_ENOSYS,
     );
-    // Contexts of asynchronous I/O are counted for the whole machine (`fs.aio-max-nr`). Programs
-    // fall back to plain reads and writes.
+    // Contexts of asynchronous I/O are counted for the whole host (`fs.aio-max-nr`). Programs fall
+    // back to plain reads and writes.
     add(&mut table, libc::SYS_io_setup, FAIL_ENOSYS, &[]);
-    add_clone_rules(&mut table, wanted.processes);
-    add_mapping_rules(&mut table, wanted.shared_memory);
-    // Copying parts of files is fine; what else a file system of this number understands makes and
-    // removes volumes without asking for a path.
-    REFLINK_IOCTLS.iter().for_each(|command| {
+    add_clone_rules(&mut table, config.processes);
+    add_mapping_rules(&mut table, config.shared_memory);
+    add_ioctl_rules(&mut table, config.allocation);
+    if config.isolation == IsolationLevel::Landlock {
+        // Landlock does not cover metadata. Calls that set a mode are ignored before the rules for
+        // modes, since the first case decides.
+        add_all(&mut table, &[METADATA_CALLS, METADATA_X86_64], FAIL_EPERM);
+        add_all(&mut table, &[IGNORED_CALLS, IGNORED_X86_64], IGNORED_CALL);
+        add_time_rules(&mut table);
+    }
+    add_mode_rules(&mut table);
+    add_socket_rules(&mut table, config.sockets);
+    add_process_rules(&mut table);
+    table
+}
+
+fn add_ioctl_rules(table: &mut Table, allocation: AllocationPolicy) {
+    // Cloning parts of files is harmless. Other commands of btrfs, which has this number, create
+    // and delete subvolumes without a path that Landlock could check.
+    for command in REFLINK_IOCTLS {
         add(
-            &mut table,
+            table,
             libc::SYS_ioctl,
             Action::Allow,
-            &[condition(1, ArgCmp::Eq(*command))],
-        )
-    });
+            &[condition(1, ArgCmp::Eq(command))],
+        );
+    }
     add(
-        &mut table,
+        table,
         libc::SYS_ioctl,
         FAIL_EPERM,
         &[condition(1, ArgCmp::MaskedEq(0xff00, 0x9400))],
     );
-    // The kernel looks at the low 32 bits of a command only.
-    DENIED_COMMANDS.iter().for_each(|command| {
+    // The kernel uses only the low 32 bits of a command, which is what `Eq` compares.
+    for command in DENIED_COMMANDS {
         add(
-            &mut table,
+            table,
             libc::SYS_ioctl,
             FAIL_EPERM,
-            &[condition(1, ArgCmp::Eq(*command))],
-        )
-    });
-    if wanted.allocation == AllocationPolicy::WriteOnly {
-        add(&mut table, libc::SYS_fallocate, UNSUPPORTED, &[]);
-        ALLOCATING_COMMANDS.iter().for_each(|command| {
-            add(
-                &mut table,
-                libc::SYS_ioctl,
-                UNSUPPORTED,
-                &[condition(1, ArgCmp::Eq(*command))],
-            )
-        });
-    }
-    // Limits and CPU sets: reading and changing one's own is fine, another's is not.
-    for call in [libc::SYS_prlimit64, libc::SYS_sched_setaffinity] {
-        add(
-            &mut table,
-            call,
-            FAIL_EPERM,
-            &[condition(0, ArgCmp::NotEq(0))],
+            &[condition(1, ArgCmp::Eq(command))],
         );
     }
-    if wanted.isolation == IsolationLevel::Landlock {
-        // What Landlock does not cover. Modes are ignored before they are looked at.
-        add_all(&mut table, &[METADATA_CALLS, METADATA_HERE], FAIL_EPERM);
-        add_all(&mut table, &[IGNORED_CALLS, IGNORED_HERE], IGNORED_CALL);
-        add_time_rules(&mut table);
+    if allocation == AllocationPolicy::WriteOnly {
+        add(table, libc::SYS_fallocate, UNSUPPORTED, &[]);
+        for command in ALLOCATING_COMMANDS {
+            add(
+                table,
+                libc::SYS_ioctl,
+                UNSUPPORTED,
+                &[condition(1, ArgCmp::Eq(command))],
+            );
+        }
     }
-    add_mode_rules(&mut table);
-    add_socket_rules(&mut table, wanted.sockets);
-    // Dying with the host is not the program's to choose; a lease would keep others from opening a
-    // file, and scripts watch nothing. Larger pipes use up what the user's other programs need for
-    // theirs (`fs.pipe-user-pages-soft`).
+}
+
+/// Calls that affect other processes, or resources that all processes of the user share.
+fn add_process_rules(table: &mut Table) {
+    // Reading and changing the own limits and CPU set is harmless; process 0 is the calling one.
+    for call in [libc::SYS_prlimit64, libc::SYS_sched_setaffinity] {
+        add(table, call, FAIL_EPERM, &[condition(0, ArgCmp::NotEq(0))]);
+    }
+    // The signal for the end of the host must stay set.
     add(
-        &mut table,
+        table,
         libc::SYS_prctl,
         FAIL_EPERM,
         &[condition(
@@ -198,17 +203,20 @@ fn build_table(wanted: FilterConfig) -> Table {
             ArgCmp::Eq(libc::PR_SET_PDEATHSIG.unsigned_abs()),
         )],
     );
+    // A lease would block other processes that open the file, and a notification would watch a
+    // directory. Larger pipes count against a limit of the user (`fs.pipe-user-pages-soft`).
     for command in [libc::F_SETLEASE, libc::F_NOTIFY, libc::F_SETPIPE_SZ] {
         add(
-            &mut table,
+            table,
             libc::SYS_fcntl,
             FAIL_EPERM,
             &[condition(1, ArgCmp::Eq(command.unsigned_abs()))],
         );
     }
-    // Linux, or the question which it is.
+    // Allowed are 0 (plain Linux) and the value that only queries. Others turn off address space
+    // randomization, or make readable memory executable.
     add(
-        &mut table,
+        table,
         libc::SYS_personality,
         FAIL_EPERM,
         &[
@@ -216,11 +224,11 @@ fn build_table(wanted: FilterConfig) -> Table {
             condition(0, ArgCmp::NotEq(u32::MAX)),
         ],
     );
-    table
 }
 
 fn add_clone_rules(table: &mut Table, processes: ProcessPolicy) {
-    // A child of the host's instead of its own would be the host's to collect.
+    // With CLONE_PARENT the new process would be a child of the host process, which does not know
+    // it and would not reap it.
     for flag in NEW_NAMESPACES
         .into_iter()
         .chain([libc::CLONE_PARENT])
@@ -247,7 +255,7 @@ fn add_clone_rules(table: &mut Table, processes: ProcessPolicy) {
     }
 }
 
-/// Memory that the limits do not count.
+/// Denies mappings of memory that the limits do not count.
 fn add_mapping_rules(table: &mut Table, shared: SharedMemoryPolicy) {
     let has = |flags: i32| {
         condition(
@@ -255,8 +263,7 @@ fn add_mapping_rules(table: &mut Table, shared: SharedMemoryPolicy) {
             ArgCmp::MaskedEq(flags.unsigned_abs(), flags.unsigned_abs()),
         )
     };
-    // Huge pages come from a pool of the whole machine, which control groups of memory do not
-    // count.
+    // Huge pages come from a pool of the whole host, which memory cgroups do not count.
     add(
         table,
         libc::SYS_mmap,
@@ -264,8 +271,8 @@ fn add_mapping_rules(table: &mut Table, shared: SharedMemoryPolicy) {
         &[has(libc::MAP_HUGETLB)],
     );
     if shared == SharedMemoryPolicy::Deny {
-        // `RLIMIT_DATA` counts private memory, and no stacks. Of the kinds of mappings this bit is
-        // set in the shared ones only.
+        // `RLIMIT_DATA` counts private memory without stacks. Of the types of a mapping
+        // (MAP_SHARED, MAP_PRIVATE, MAP_SHARED_VALIDATE) only shared ones have the bit MAP_SHARED.
         add(
             table,
             libc::SYS_mmap,
@@ -281,9 +288,10 @@ fn add_mapping_rules(table: &mut Table, shared: SharedMemoryPolicy) {
     }
 }
 
-/// Given times are ignored; "now" is refused, but for an open file, which exists.
+/// Ignores calls that set given times. Setting a path to "now" fails, since programs use it to
+/// check whether a file exists; for an open file, which exists, it is ignored too.
 fn add_time_rules(table: &mut Table) {
-    for (call, times) in TIME_CALLS.iter().chain(TIMES_HERE) {
+    for (call, times) in TIME_CALLS.iter().chain(TIME_CALLS_X86_64) {
         let now = condition(*times, ArgCmp::Null);
         let path = condition(1, ArgCmp::NotNull);
         if *call == libc::SYS_utimensat {
@@ -295,25 +303,25 @@ fn add_time_rules(table: &mut Table) {
     }
 }
 
-/// No file is made to run as its owner: others of this machine may find it in a directory that was
-/// granted for writing.
+/// Denies the set-user-ID and set-group-ID modes: other users of the host could execute such a file
+/// in a writable directory with the rights of the user.
 fn add_mode_rules(table: &mut Table) {
     let temporary = libc::O_TMPFILE & !libc::O_DIRECTORY;
-    for (call, mode, flags) in MODE_CALLS.iter().chain(MODES_HERE) {
+    for (call, mode, flags) in MODE_CALLS.iter().chain(MODE_CALLS_X86_64) {
         for bit in [libc::S_ISUID, libc::S_ISGID] {
             let set = condition(*mode, ArgCmp::MaskedEq(bit, bit));
-            // Of a file that is opened the mode counts only when it is made.
+            // The mode argument of `open` has a meaning only if the call creates a file.
             match flags {
                 None => add(table, *call, FAIL_EPERM, &[set]),
                 Some(flags) => [libc::O_CREAT, temporary]
                     .map(i32::unsigned_abs)
                     .into_iter()
-                    .for_each(|making| {
+                    .for_each(|creating| {
                         add(
                             table,
                             *call,
                             FAIL_EPERM,
-                            &[condition(*flags, ArgCmp::MaskedEq(making, making)), set],
+                            &[condition(*flags, ArgCmp::MaskedEq(creating, creating)), set],
                         );
                     }),
             }
@@ -322,18 +330,6 @@ fn add_mode_rules(table: &mut Table) {
 }
 
 fn add_socket_rules(table: &mut Table, sockets: SocketPolicy) {
-    let is_not = |argument, value: i32| condition(argument, ArgCmp::NotEq(value.unsigned_abs()));
-    let is_stream = |call, table: &mut Table| {
-        let stream = libc::SOCK_STREAM.unsigned_abs();
-        for kind in (0..=SOCKET_KIND_BITS).filter(|kind| *kind != stream) {
-            add(
-                table,
-                call,
-                FAIL_EPERM,
-                &[condition(1, ArgCmp::MaskedEq(SOCKET_KIND_BITS, kind))],
-            );
-        }
-    };
     match sockets {
         SocketPolicy::None => add(table, libc::SYS_socket, FAIL_EPERM, &[]),
         SocketPolicy::Streams => {
@@ -343,22 +339,40 @@ fn add_socket_rules(table: &mut Table, sockets: SocketPolicy) {
                 FAIL_EPERM,
                 &[is_not(0, libc::AF_INET), is_not(0, libc::AF_INET6)],
             );
+            // Other protocols with stream sockets, such as MPTCP, are not in Landlock's rules.
             add(
                 table,
                 libc::SYS_socket,
                 FAIL_EPERM,
                 &[is_not(2, 0), is_not(2, libc::IPPROTO_TCP)],
             );
-            is_stream(libc::SYS_socket, table);
+            deny_other_kinds(table, libc::SYS_socket);
         }
     }
-    // A pair may be a local stream only: one end of a pair of datagram sockets can be sent
-    // anywhere.
+    // Streams only: one end of a pair of datagram sockets can send to any address.
     add(
         table,
         libc::SYS_socketpair,
         FAIL_EPERM,
         &[is_not(0, libc::AF_UNIX)],
     );
-    is_stream(libc::SYS_socketpair, table);
+    deny_other_kinds(table, libc::SYS_socketpair);
+}
+
+fn is_not(arg_index: u8, value: i32) -> ArgCondition {
+    condition(arg_index, ArgCmp::NotEq(value.unsigned_abs()))
+}
+
+/// Denies all kinds of sockets except streams. The kind shares its argument with flags, and a
+/// condition can only test for equality, so each other kind is a case.
+fn deny_other_kinds(table: &mut Table, call: c_long) {
+    let stream = libc::SOCK_STREAM.unsigned_abs();
+    for kind in (0..=SOCKET_KIND_BITS).filter(|kind| *kind != stream) {
+        add(
+            table,
+            call,
+            FAIL_EPERM,
+            &[condition(1, ArgCmp::MaskedEq(SOCKET_KIND_BITS, kind))],
+        );
+    }
 }

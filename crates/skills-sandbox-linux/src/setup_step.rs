@@ -1,11 +1,11 @@
-//! The steps between `clone` and `execve`, and what is said about one that failed.
+//! The setup steps between `clone` and `execve`, and the errors of steps that fail.
 
 use std::fmt;
 use std::io;
 
 use skills_sandbox::SandboxError;
 
-/// A step of the child, as it travels through the status pipe.
+/// A setup step of the child, by the number that the status pipe carries.
 #[cfg_attr(
     not(feature = "fault-injection"),
     expect(
@@ -17,50 +17,50 @@ use skills_sandbox::SandboxError;
 #[repr(i32)]
 #[non_exhaustive]
 pub enum SetupStep {
-    /// A session and process group of its own.
+    /// Creates a session and process group.
     Session = 1,
-    /// Dying with the host.
+    /// Requests a kill signal for the end of the host.
     Lifetime,
-    /// Joining a control group.
+    /// Joins the cgroups.
     Cgroup,
-    /// Naming its user and group inside the user namespace.
+    /// Writes the user and group maps of the user namespace.
     Identity,
-    /// A file tree of its own.
+    /// Mounts an empty root file system.
     Root,
-    /// A path of that tree.
+    /// Creates an entry of the root file system.
     RootFs,
-    /// A `/proc` of its own.
+    /// Mounts a new `/proc`.
     Proc,
-    /// Leaving the host's file tree.
+    /// Leaves the root file system of the host.
     Pivot,
-    /// The loopback device and the listener of a network of its own.
+    /// Sets up the loopback device and the listener of the network namespace.
     Network,
-    /// Its three streams.
+    /// Installs the three standard streams.
     Streams,
-    /// Closing all other descriptors.
+    /// Closes all other descriptors.
     Descriptors,
-    /// Its working directory.
+    /// Enters the working directory.
     Directory,
-    /// Resource limits.
+    /// Sets resource limits.
     Limits,
-    /// Dropping capabilities.
+    /// Drops all capabilities.
     Capabilities,
-    /// Giving up new privileges.
+    /// Sets `no_new_privs`.
     NoNewPrivileges,
-    /// Landlock.
+    /// Applies the Landlock ruleset.
     Landlock,
-    /// The filter of system calls.
+    /// Installs the seccomp filter.
     Seccomp,
-    /// Signals as a new program expects them.
+    /// Resets signal handlers and the signal mask.
     Signals,
-    /// Saying that all walls stand.
+    /// Reports that all restrictions are in effect.
     Ready,
-    /// Starting the program.
+    /// Executes the program.
     Execute,
 }
 
 impl SetupStep {
-    /// All steps, in their order.
+    /// All steps, in the order in which their numbers ascend.
     #[cfg_attr(
         not(feature = "fault-injection"),
         expect(
@@ -91,60 +91,65 @@ impl SetupStep {
         Self::Execute,
     ];
 
-    /// Says what the step does, to follow "failed at".
+    /// Returns what the step does, as messages say it after "cannot set up the sandbox:".
     fn description(self) -> &'static str {
         match self {
-            Self::Session => "making a session",
-            Self::Lifetime => "binding the process to its host",
-            Self::Cgroup => "joining a control group",
-            Self::Identity => "naming the user of a user namespace",
-            Self::Root => "making a file tree",
-            Self::RootFs => "placing a path in the file tree",
+            Self::Session => "creating a session",
+            Self::Lifetime => "binding the process to the lifetime of its host",
+            Self::Cgroup => "joining a cgroup",
+            Self::Identity => "mapping the user of a user namespace",
+            Self::Root => "creating the root file system",
+            Self::RootFs => "mounting a path in the root file system",
             Self::Proc => "mounting /proc",
-            Self::Pivot => "leaving the host's file tree",
-            Self::Network => "making a network",
-            Self::Streams => "preparing standard streams",
+            Self::Pivot => "leaving the root file system of the host",
+            Self::Network => "setting up the network namespace",
+            Self::Streams => "installing the standard streams",
             Self::Descriptors => "closing descriptors",
-            Self::Directory => "entering the skill's directory",
+            Self::Directory => "entering the working directory",
             Self::Limits => "setting resource limits",
             Self::Capabilities => "dropping capabilities",
-            Self::NoNewPrivileges => "giving up new privileges",
-            Self::Landlock => "Landlock",
-            Self::Seccomp => "seccomp",
+            Self::NoNewPrivileges => "setting no_new_privs",
+            Self::Landlock => "applying Landlock",
+            Self::Seccomp => "installing the seccomp filter",
             Self::Signals => "resetting signals",
             Self::Ready => "reporting readiness",
-            Self::Execute => "starting the interpreter",
+            Self::Execute => "executing the program",
         }
     }
 }
 
-/// What a child says through its status pipe: a step or 0 for "ready", the kernel's error, and
-/// which path of the tree it was about.
+/// A message of the child in the status pipe: the number of a step or 0 for "ready", the error
+/// number, and the index of the mount operation or -1.
 pub(crate) type Message = [i32; 3];
 
-/// What the child says when every wall stands and only the program is missing.
+/// The message that all restrictions are in effect and the program is executed next.
 pub(crate) const READY: Message = [0, 0, -1];
 
-/// Where a child failed, or that it could not be made at all.
+/// The setup step at which a child failed, or a child that could not be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StepFailure {
-    /// None when `clone` failed, or when something killed the child on its way.
+    /// `None` if `clone` failed, or if the child was killed during the setup.
     pub(crate) step: Option<SetupStep>,
+    /// The error number; 0 if the child was killed.
     pub(crate) errno: i32,
-    /// The path that it was about.
+    /// The path of the mount operation that failed.
     pub(crate) path: Option<String>,
 }
 
 impl StepFailure {
-    pub(crate) fn from_clone_error(error: &io::Error) -> Self {
+    pub(crate) fn new(step: Option<SetupStep>, errno: i32) -> Self {
         Self {
-            step: None,
-            errno: error.raw_os_error().unwrap_or(0),
+            step,
+            errno,
             path: None,
         }
     }
 
-    /// Says whether another try may well succeed.
+    pub(crate) fn from_clone_error(error: &io::Error) -> Self {
+        Self::new(None, error.raw_os_error().unwrap_or(0))
+    }
+
+    /// Returns whether a retry could succeed, since a resource was exhausted at that moment.
     pub(crate) fn is_transient(&self) -> bool {
         matches!(
             self.errno,
@@ -154,7 +159,7 @@ impl StepFailure {
 
     pub(crate) fn to_io_error(&self) -> io::Error {
         if self.errno == 0 {
-            io::Error::other("it was killed before its walls stood")
+            io::Error::other("the process was killed during the setup")
         } else {
             io::Error::from_raw_os_error(self.errno)
         }
@@ -163,46 +168,56 @@ impl StepFailure {
 
 impl fmt::Display for StepFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.step.map_or("making a process", SetupStep::description))?;
+        f.write_str(describe(self.step))?;
         if let Some(path) = &self.path {
-            write!(f, " ({path})")?;
+            write!(f, " (`{path}`)")?;
         }
         write!(f, ": {}", self.to_io_error())
     }
 }
 
-/// A wall that the kernel refuses is missing; the rest went wrong.
+fn describe(step: Option<SetupStep>) -> &'static str {
+    step.map_or("creating the process", SetupStep::description)
+}
+
+/// Reports a restriction that the kernel rejects as unavailable, a path that cannot be mounted as
+/// rejected, and any other failure as an error of the setup.
 impl From<StepFailure> for SandboxError {
     fn from(failure: StepFailure) -> Self {
-        const CONTAINER: &str = "let the container's or service's seccomp profile allow it, or use a skill with a WebAssembly module";
-        let wall = |layer| Self::unavailable(layer, failure.to_io_error().to_string(), CONTAINER);
         match failure.step {
-            Some(SetupStep::Landlock) => wall("Landlock"),
-            Some(SetupStep::Seccomp) => wall("seccomp"),
-            Some(SetupStep::NoNewPrivileges) => wall("no_new_privs"),
-            Some(SetupStep::Capabilities) => wall("dropping capabilities"),
-            // It was opened a moment ago.
+            Some(SetupStep::Landlock) => unavailable("Landlock", &failure),
+            Some(SetupStep::Seccomp) => unavailable("seccomp", &failure),
+            Some(SetupStep::NoNewPrivileges) => unavailable("no_new_privs", &failure),
+            Some(SetupStep::Capabilities) => unavailable("dropping capabilities", &failure),
+            // The parent opened the path before, so it was removed or replaced since then.
             Some(SetupStep::RootFs) if matches!(failure.errno, libc::ESTALE | libc::ENOENT) => {
                 Self::rejected(
                     "linux",
-                    format!("{failure}; it was changed while the run was being prepared"),
+                    format!("{failure}; the path changed during the setup"),
                 )
             }
-            // A place that is the program's own, such as `/proc`, cannot hold a granted path.
+            // A granted path cannot be mounted in a directory such as `/proc`, which is the run's
+            // own.
             Some(SetupStep::RootFs) => {
                 Self::rejected("linux", format!("{failure}; use another directory"))
             }
+            // The probe succeeded at these steps, or there would be no namespaces in use.
             Some(SetupStep::Identity | SetupStep::Root | SetupStep::Proc | SetupStep::Pivot) => {
                 Self::unavailable(
-                    "the file tree",
+                    "the root file system",
                     failure.to_string(),
-                    "try again; `skills doctor` says what this machine offers",
+                    "try again; `skills doctor` shows what this host supports",
                 )
             }
-            step => Self::setup(
-                step.map_or("making a process", SetupStep::description),
-                failure.to_io_error(),
-            ),
+            step => Self::setup(describe(step), failure.to_io_error()),
         }
     }
+}
+
+fn unavailable(restriction: &'static str, failure: &StepFailure) -> SandboxError {
+    SandboxError::unavailable(
+        restriction,
+        failure.to_io_error().to_string(),
+        "let the container's or service's seccomp profile allow it, or use a skill with a WebAssembly module",
+    )
 }

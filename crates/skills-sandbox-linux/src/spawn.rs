@@ -1,4 +1,4 @@
-//! Makes the child.
+//! Creates the child process and waits until it executes its program.
 
 use std::fs::File;
 use std::io::{self, IoSliceMut, Read};
@@ -16,17 +16,17 @@ use crate::setup_step::{Message, READY, SetupStep, StepFailure};
 use crate::stack::Stack;
 use crate::watchdog::{self, WatchedGroup};
 
-/// A child that runs its program, and our ends of its pipes. Dropping it kills the child: it may
-/// get lost between two threads.
+/// A child that executes its program, and the parent's ends of its pipes. Dropping it kills the
+/// child: the result of a spawn is dropped on its way between threads if the run was cancelled.
 pub(crate) struct SpawnedChild {
     pid: i32,
     handles: Option<(OwnedFd, Streams)>,
     pub(crate) listener: Option<OwnedFd>,
-    /// Dropped after the child was killed.
-    pub(crate) guarded: Option<WatchedGroup>,
+    /// Dropped after the child was killed, since fields are dropped after `Drop::drop`.
+    pub(crate) watched_group: Option<WatchedGroup>,
 }
 
-/// Our ends of its standard streams.
+/// The parent's ends of the standard streams.
 pub(crate) struct Streams {
     pub(crate) stdin: OwnedFd,
     pub(crate) stdout: OwnedFd,
@@ -38,7 +38,7 @@ impl SpawnedChild {
         self.pid
     }
 
-    /// Copies the descriptor that names the child.
+    /// Duplicates the pidfd of the child.
     pub(crate) fn clone_pidfd(&self) -> io::Result<OwnedFd> {
         self.handles.as_ref().map_or_else(
             || Err(io::ErrorKind::NotFound.into()),
@@ -46,8 +46,7 @@ impl SpawnedChild {
         )
     }
 
-    /// Hands the child over: its number, its descriptor, our pipes. Whoever takes them must kill
-    /// and collect it.
+    /// Returns the PID, the pidfd and the streams. The caller then has to kill and reap the child.
     pub(crate) fn into_parts(mut self) -> Option<(i32, OwnedFd, Streams)> {
         self.handles
             .take()
@@ -63,43 +62,47 @@ impl Drop for SpawnedChild {
     }
 }
 
-/// Kills a child and its group, and collects it.
+/// Kills a child and its process group, and reaps it.
 pub(crate) fn kill(pid: i32, pidfd: &OwnedFd) {
-    // Both fail only for a child that is gone already.
+    // Both fail only for a child that was reaped before. The group is killed before the child is
+    // reaped, while its number cannot be reused.
     let _ = killpg(Pid::from_raw(pid), Signal::SIGKILL);
     let _ = waitid(Id::PIDFd(pidfd.as_fd()), WaitPidFlag::WEXITED);
 }
 
-/// Why there is no child.
+/// The reason why no program runs.
 #[derive(Debug)]
 pub(crate) enum SpawnError {
-    /// This program cannot have children.
+    /// The host process ignores `SIGCHLD`.
     SigchldIgnored,
-    /// A step failed.
+    /// A setup step failed.
     Failed(StepFailure),
 }
 
 impl From<SpawnError> for SandboxError {
-    fn from(none: SpawnError) -> Self {
-        match none {
+    fn from(error: SpawnError) -> Self {
+        match error {
             SpawnError::Failed(failure) => failure.into(),
             SpawnError::SigchldIgnored => {
-                let reason = "this program ignores SIGCHLD, so the kernel forgets its children before they can be collected";
-                Self::setup("making a process", io::Error::other(reason))
+                let reason = "the host process ignores SIGCHLD, so the kernel reaps its children and may reuse their PIDs";
+                Self::setup("creating the process", io::Error::other(reason))
             }
         }
     }
 }
 
-/// Makes the child and waits until it executes its program; a step that failed there is an error
-/// here, and nothing runs.
+/// Creates the child and waits until it executes its program. If a setup step fails in the child,
+/// it is an error here, and nothing runs.
 ///
-/// The thread that calls this must outlive the child, which dies with it.
-pub(crate) fn spawn(prepared: ChildSetup, ours: ParentEnds) -> Result<SpawnedChild, SpawnError> {
-    if ignores_children() {
+/// The calling thread must outlive the child, which is killed when that thread ends.
+pub(crate) fn spawn(
+    setup: ChildSetup,
+    parent_ends: ParentEnds,
+) -> Result<SpawnedChild, SpawnError> {
+    if ignores_sigchld() {
         return Err(SpawnError::SigchldIgnored);
     }
-    let (pidfd, pid) = clone_child(&prepared)
+    let (pidfd, pid) = clone_child(&setup)
         .map_err(|error| SpawnError::Failed(StepFailure::from_clone_error(&error)))?;
     let ParentEnds {
         stdin,
@@ -107,21 +110,14 @@ pub(crate) fn spawn(prepared: ChildSetup, ours: ParentEnds) -> Result<SpawnedChi
         stderr,
         status,
         channel,
-    } = ours;
-    // The child has executed its program or ended, so all that it had to say is in the pipe: that
-    // it is ready and nothing else, or which step failed, or nothing because something killed it on
-    // the way.
-    let mut said = [0; 2 * size_of::<Message>()];
-    let length = File::from(status).read(&mut said).unwrap_or(0);
-    let messages: Vec<Message> = said[..length]
-        .chunks_exact(size_of::<Message>())
-        .map(parse_message)
-        .collect();
+    } = parent_ends;
+    let messages = read_messages(status);
+    // Only this one message means that the program runs: a failed `execve` sends a second one.
     if messages.as_slice() == [READY] {
-        let guarded = prepared
-            .guardian
-            .map(|(_, guardian)| watchdog::watch_group(pid, guardian));
-        prepared.close();
+        let watched_group = setup
+            .watchdog
+            .map(|(_, watchdog_pid)| watchdog::watch_group(pid, watchdog_pid));
+        setup.close();
         let listener = channel.and_then(|channel| receive_listener(&channel));
         return Ok(SpawnedChild {
             pid,
@@ -134,11 +130,11 @@ pub(crate) fn spawn(prepared: ChildSetup, ours: ParentEnds) -> Result<SpawnedChi
                 },
             )),
             listener,
-            guarded,
+            watched_group,
         });
     }
-    // While the number is still the child's.
-    if prepared.guardian.is_some() {
+    // Before the child is reaped: afterwards its PID may belong to another process group.
+    if setup.watchdog.is_some() {
         watchdog::withdraw(pid);
     }
     kill(pid, &pidfd);
@@ -146,16 +142,30 @@ pub(crate) fn spawn(prepared: ChildSetup, ours: ParentEnds) -> Result<SpawnedChi
         .last()
         .filter(|message| **message != READY)
         .map_or([0, 0, -1], |message| *message);
-    let [step, errno, at] = failed;
+    let [step, errno, op_index] = failed;
     let step = SetupStep::ALL
         .into_iter()
         .find(|known| *known as i32 == step);
-    let path = prepared.operation_path(at);
-    prepared.close();
+    let path = setup.operation_path(op_index);
+    setup.close();
     Err(SpawnError::Failed(StepFailure { step, errno, path }))
 }
 
-/// Takes the listener that the child handed over before it executed its program.
+/// Reads the messages of the child: [`READY`] and perhaps a failed `execve`, a step that failed, or
+/// nothing if the child was killed during the setup.
+fn read_messages(status: OwnedFd) -> Vec<Message> {
+    let mut bytes = [0; 2 * size_of::<Message>()];
+    // The child has executed its program or exited, so everything it wrote is in the pipe. Reading
+    // does not block: this thread still holds a copy of the writing end, so there is no end of
+    // file.
+    let length = File::from(status).read(&mut bytes).unwrap_or(0);
+    bytes[..length]
+        .chunks_exact(size_of::<Message>())
+        .map(parse_message)
+        .collect()
+}
+
+/// Receives the listener that the child sent before it executed its program.
 #[expect(
     unsafe_code,
     reason = "the wrapper returns received descriptors as bare numbers"
@@ -172,7 +182,7 @@ fn receive_listener(channel: &OwnedFd) -> Option<OwnedFd> {
     )
     .ok()?;
     message.cmsgs().ok()?.find_map(|control| match control {
-        // SAFETY: the kernel made these descriptors for us and nobody else owns them.
+        // SAFETY: the kernel created these descriptors for this message, so nothing else owns them.
         ControlMessageOwned::ScmRights(numbers) => numbers
             .first()
             .map(|number| unsafe { OwnedFd::from_raw_fd(*number) }),
@@ -180,11 +190,11 @@ fn receive_listener(channel: &OwnedFd) -> Option<OwnedFd> {
     })
 }
 
-/// Says whether the kernel collects our children by itself; their numbers could then be somebody
-/// else's when their groups are killed.
-#[expect(unsafe_code, reason = "asking for a signal's handler has no safe form")]
-fn ignores_children() -> bool {
-    // SAFETY: only reads, into a zeroed local structure of plain data.
+/// Returns whether the kernel reaps children by itself. Their PIDs could then be reused before
+/// their process groups are killed.
+#[expect(unsafe_code, reason = "reading a signal's handler has no safe form")]
+fn ignores_sigchld() -> bool {
+    // SAFETY: only reads the handler, into a zeroed local structure of plain data.
     let action = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         libc::sigaction(libc::SIGCHLD, std::ptr::null(), &raw mut action);
@@ -194,24 +204,30 @@ fn ignores_children() -> bool {
 }
 
 fn parse_message(bytes: &[u8]) -> Message {
-    let word = |at: usize| bytes[at..at + 4].try_into().map_or(0, i32::from_ne_bytes);
+    let word = |offset: usize| {
+        bytes[offset..offset + 4]
+            .try_into()
+            .map_or(0, i32::from_ne_bytes)
+    };
     [word(0), word(4), word(8)]
 }
 
-/// Makes a process that shares our memory, on a stack of its own, while this thread sleeps.
+/// Creates a process that shares the memory of the host process and has its own stack, while this
+/// thread sleeps.
 ///
-/// Unlike `fork` it copies no page tables, so its price does not grow with the host's memory.
+/// Unlike `fork` it copies no page tables, so its cost does not grow with the host's memory.
 #[expect(unsafe_code, reason = "there is no safe form of clone")]
-fn clone_child(prepared: &ChildSetup) -> io::Result<(OwnedFd, i32)> {
+fn clone_child(setup: &ChildSetup) -> io::Result<(OwnedFd, i32)> {
+    // A separate stack, since the parent's thread resumes on its own one.
     let stack = Stack::new()?;
-    let own = prepared.namespaces.as_ref().map_or(0, Namespaces::flags);
-    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD | own;
-    let argument = std::ptr::from_ref(prepared).cast_mut().cast();
+    let namespaces = setup.namespaces.as_ref().map_or(0, Namespaces::flags);
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD | namespaces;
+    let argument = std::ptr::from_ref(setup).cast_mut().cast();
     let mut pidfd: libc::c_int = -1;
     // SAFETY: signals are blocked around the call, so no handler of the host runs in the child on
-    // shared memory. `child::main` keeps to the rules of its module. The stack and `prepared`
-    // outlive the child's use of them, since CLONE_VFORK lets this thread go on only after the
-    // child has executed its program or ended. The kernel writes the descriptor to `pidfd`.
+    // shared memory. `child::main` follows the rules of its module. The stack and `setup` outlive
+    // the child's use of them, since CLONE_VFORK resumes this thread only after the child has
+    // executed its program or exited. The kernel writes the descriptor to `pidfd`.
     let pid = unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();
         let mut before: libc::sigset_t = std::mem::zeroed();
@@ -225,6 +241,6 @@ fn clone_child(prepared: &ChildSetup) -> io::Result<(OwnedFd, i32)> {
         }
         pid
     };
-    // SAFETY: the kernel made this descriptor for us and nobody else owns it.
+    // SAFETY: the kernel created this descriptor for this call, so nothing else owns it.
     Ok((unsafe { OwnedFd::from_raw_fd(pidfd) }, pid))
 }

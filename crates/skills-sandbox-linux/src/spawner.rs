@@ -1,7 +1,7 @@
-//! The one thread that makes children.
+//! The spawner thread, which creates all children.
 //!
-//! A child asks to die with the *thread* that made it. Threads of a pool come and go, so this one
-//! never ends.
+//! A child is killed when the *thread* that created it ends (`PR_SET_PDEATHSIG`). Threads of a pool
+//! end at any time, so this thread never does.
 
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,11 +15,11 @@ use crate::spawn::{self, SpawnError, SpawnedChild};
 type SpawnResult = Result<SpawnedChild, SpawnError>;
 type SpawnRequest = (ChildSetup, ParentEnds, Box<dyn FnOnce(SpawnResult) + Send>);
 
-/// How many children are prepared at a time. Each has dozens of files open until it runs, and a
-/// host may often have no more than a thousand.
+/// Maximum children in setup at once. Each holds dozens of descriptors until it executes its
+/// program, and the usual limit of a process is about a thousand.
 const MAX_CONCURRENT_SPAWNS: usize = 8;
 
-/// The thread, and who may order next.
+/// A handle to the spawner thread of a process.
 #[derive(Clone)]
 struct Spawner {
     process: u32,
@@ -27,7 +27,7 @@ struct Spawner {
     permits: Arc<Semaphore>,
 }
 
-/// Waits until a child may be prepared; the turn is over when what this returns is dropped.
+/// Waits for a permit to set up a child, which is returned when it is dropped.
 pub(crate) async fn spawn_permit() -> Result<OwnedSemaphorePermit, SandboxError> {
     spawner()?
         .permits
@@ -36,65 +36,69 @@ pub(crate) async fn spawn_permit() -> Result<OwnedSemaphorePermit, SandboxError>
         .map_err(|_| thread_gone())
 }
 
-/// Has the child made, and waits until it executes its program.
+/// Creates the child on the spawner thread, and waits until it executes its program. If the future
+/// is dropped, the child is killed.
 pub(crate) async fn spawn(
-    prepared: ChildSetup,
-    ours: ParentEnds,
+    setup: ChildSetup,
+    parent_ends: ParentEnds,
 ) -> Result<SpawnedChild, SandboxError> {
-    let (sender, answer) = oneshot::channel();
-    // Whoever asked may be gone; then the child comes back and is killed as it is dropped.
-    send_request(prepared, ours, move |made| drop(sender.send(made)))?;
-    Ok(answer.await.map_err(|_| thread_gone())??)
+    let (sender, receiver) = oneshot::channel();
+    // If the run was cancelled, `send` returns the child, which is killed when it is dropped.
+    send_request(setup, parent_ends, move |result| drop(sender.send(result)))?;
+    Ok(receiver.await.map_err(|_| thread_gone())??)
 }
 
-/// As [`spawn`], for callers that are not asynchronous.
+/// Does the same as [`spawn`], but blocks the calling thread.
 pub(crate) fn spawn_blocking(
-    prepared: ChildSetup,
-    ours: ParentEnds,
+    setup: ChildSetup,
+    parent_ends: ParentEnds,
 ) -> Result<SpawnResult, SandboxError> {
-    let (sender, answer) = channel();
-    send_request(prepared, ours, move |made| drop(sender.send(made)))?;
-    answer.recv().map_err(|_| thread_gone())
+    let (sender, receiver) = channel();
+    send_request(setup, parent_ends, move |result| drop(sender.send(result)))?;
+    receiver.recv().map_err(|_| thread_gone())
 }
 
 fn thread_gone() -> SandboxError {
-    SandboxError::setup("spawner thread", std::io::Error::other("it has ended"))
+    SandboxError::setup(
+        "using the spawner thread",
+        std::io::Error::other("the thread has ended"),
+    )
 }
 
 fn send_request(
-    prepared: ChildSetup,
-    ours: ParentEnds,
-    answer: impl FnOnce(SpawnResult) + Send + 'static,
+    setup: ChildSetup,
+    parent_ends: ParentEnds,
+    on_result: impl FnOnce(SpawnResult) + Send + 'static,
 ) -> Result<(), SandboxError> {
     spawner()?
         .requests
-        .send((prepared, ours, Box::new(answer)))
+        .send((setup, parent_ends, Box::new(on_result)))
         .map_err(|_| thread_gone())
 }
 
 fn spawner() -> Result<Spawner, SandboxError> {
     static SPAWNER: Mutex<Option<Spawner>> = Mutex::new(None);
+    // A poisoned lock is harmless, since the value is replaced as a whole.
     let mut spawner = SPAWNER.lock().unwrap_or_else(PoisonError::into_inner);
-    // A host that forked has a copy of the sender and no thread behind it, and turns that nobody
-    // ends.
+    // After a `fork` of the host, the child process has a copy of the sender but no spawner thread,
+    // and permits that are never returned.
     let process = std::process::id();
     if let Some(known) = spawner.as_ref().filter(|known| known.process == process) {
         return Ok(known.clone());
     }
-    let (orders, receiver) = channel::<SpawnRequest>();
-    let work = move || {
-        receiver
-            .into_iter()
-            .for_each(|(prepared, ours, answer)| answer(spawn::spawn(prepared, ours)))
-    };
-    let thread = std::thread::Builder::new()
+    let (requests, receiver) = channel::<SpawnRequest>();
+    std::thread::Builder::new()
         .name("skills-spawner".into())
-        .spawn(work);
-    thread.map_err(|error| SandboxError::setup("spawner thread", error))?;
+        .spawn(move || {
+            for (setup, parent_ends, on_result) in receiver {
+                on_result(spawn::spawn(setup, parent_ends));
+            }
+        })
+        .map_err(|error| SandboxError::setup("creating the spawner thread", error))?;
     Ok(spawner
         .insert(Spawner {
             process,
-            requests: orders,
+            requests,
             permits: Arc::new(Semaphore::new(MAX_CONCURRENT_SPAWNS)),
         })
         .clone())

@@ -1,12 +1,11 @@
-//! Who a program is, outside and inside its user namespace.
+//! User and group IDs outside and inside the user namespace.
 
 use nix::unistd::{getegid, geteuid};
 
-/// The user and group that a program is inside when the host is root: no number that means power to
-/// anybody.
-const NOBODY: u32 = 65_534;
+/// The user and group of a program if the host process is root: IDs without privileges anywhere.
+const UNPRIVILEGED_ID: u32 = 65_534;
 
-/// Numbers of a user and a group.
+/// The IDs of a user and a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UserIds {
     pub(crate) user: u32,
@@ -14,7 +13,7 @@ pub(crate) struct UserIds {
 }
 
 impl UserIds {
-    /// Who the host is.
+    /// Returns the effective IDs of the host process.
     pub(crate) fn host() -> Self {
         Self {
             user: geteuid().as_raw(),
@@ -22,13 +21,17 @@ impl UserIds {
         }
     }
 
-    /// Who a program is in a user namespace: the host's own numbers, unless they are root's.
+    /// Returns the IDs in a user namespace: those of the host process, except for root. Many
+    /// programs behave differently as root, and fail without its privileges.
     pub(crate) fn sandboxed() -> Self {
         let Self { user, group } = Self::host();
-        let harmless = |number| if number == 0 { NOBODY } else { number };
         Self {
-            user: harmless(user),
-            group: harmless(group),
+            user: replace_root(user),
+            group: replace_root(group),
         }
     }
+}
+
+fn replace_root(id: u32) -> u32 {
+    if id == 0 { UNPRIVILEGED_ID } else { id }
 }

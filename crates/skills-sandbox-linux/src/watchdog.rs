@@ -1,22 +1,24 @@
-//! Kills what is left of runs when the host is killed, where no process table of their own does.
+//! Watchdog that kills remaining process groups if the host process dies, for runs without a PID
+//! namespace.
 //!
-//! A script dies with its host, but what it started would live on. So one process for all runs,
-//! outside every sandbox, reads from a pipe whose other end only the host holds. When the pipe
-//! ends, because the host has ended in whatever way, it kills the groups that it was told of. It is
-//! a shell with a constant program, so there is no helper to ship; scripts cannot reach it, since
-//! it is in no sandbox.
+//! A script is killed with its host process (`PR_SET_PDEATHSIG`), but processes that it started are
+//! not. So one process for all runs, outside of every sandbox, reads from a pipe of which only the
+//! host process holds the writing end. When the host process ends, for whatever reason, the pipe
+//! ends, and the watchdog kills the process groups that were registered with it. It is a shell with
+//! a constant program, so no helper binary has to be shipped. Scripts cannot signal it.
 //!
-//! A child names its group itself, before it executes its program: the host may be killed before it
-//! could do so for a child that runs already.
+//! A child announces its process group itself, before it executes its program. The parent would be
+//! too late: it could be killed between the start of the program and the announcement.
 #![expect(clippy::disallowed_methods, reason = "this crate starts processes")]
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-/// Reads `+ GROUP` and `- GROUP`, and at the end kills the groups that were not taken back.
+/// Reads lines `+ GROUP` and `- GROUP`, and at the end of its input kills the groups that were not
+/// withdrawn.
 const SHELL_PROGRAM: &str = "trap '' HUP INT TERM\n\
     groups=' '\n\
     while read -r sign group; do\n\
@@ -27,18 +29,18 @@ const SHELL_PROGRAM: &str = "trap '' HUP INT TERM\n\
     done\n\
     for group in $groups; do kill -9 \"-$group\"; done\n";
 
-/// The guardian, and the groups that it knows of.
+/// The watchdog process, and the groups that are registered with it.
 #[derive(Debug, Default)]
 struct Watchdog {
-    /// None before the first group, and when there is no shell that could.
+    /// `None` before the first group, and if no shell could be started.
     running: Option<WatchdogProcess>,
     groups: Vec<i32>,
 }
 
 #[derive(Debug)]
 struct WatchdogProcess {
-    /// The host that started it: one that forked has a copy of its parent's pipe, which is not its
-    /// own to write to.
+    /// The PID of the host process that started it. After a `fork` the child process has a copy of
+    /// the pipe, which belongs to its parent and must not be written to.
     host: u32,
     process: Child,
     pipe: ChildStdin,
@@ -49,74 +51,72 @@ static WATCHDOG: Mutex<Watchdog> = Mutex::new(Watchdog {
     groups: Vec::new(),
 });
 
-/// A group that is killed should the host be.
+/// A process group that is killed if the host process dies. It is unregistered when dropped.
 #[derive(Debug)]
 pub(crate) struct WatchedGroup {
-    /// None once it was let go of: its number may be another's then.
+    /// `None` after it was released: its number may belong to another group then.
     group: Option<i32>,
     is_registered: bool,
 }
 
-/// What a child writes the line `+ GROUP` to.
+/// The pipe to which a child writes the line `+ GROUP`.
 #[derive(Debug)]
 pub(crate) struct Announcement {
     pub(crate) pipe: OwnedFd,
     /// The process that reads it.
-    pub(crate) guardian: u32,
+    pub(crate) watchdog_pid: u32,
 }
 
-/// Starts the guardian, so that a child can name its group; returns `None` when there is no shell
-/// that could be one.
+/// Starts the watchdog, so that a child can announce its process group. Returns `None` if no shell
+/// can be started; the run then continues, and its report says that nothing is watched.
 pub(crate) fn start_early() -> Option<Announcement> {
-    let mut guardian = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
-    let has_ended = |running: &mut WatchdogProcess| {
-        running.host == std::process::id() && !matches!(running.process.try_wait(), Ok(None))
-    };
-    if guardian.running.as_mut().is_some_and(has_ended) {
-        guardian.stop();
+    let mut watchdog = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
+    if watchdog
+        .running
+        .as_mut()
+        .is_some_and(WatchdogProcess::has_exited)
+    {
+        watchdog.stop();
     }
-    if !guardian.is_running() {
+    if !watchdog.ensure_running() {
         return None;
     }
-    let running = guardian.running.as_ref()?;
+    let running = watchdog.running.as_ref()?;
     Some(Announcement {
         pipe: running.pipe.as_fd().try_clone_to_owned().ok()?,
-        guardian: running.process.id(),
+        watchdog_pid: running.process.id(),
     })
 }
 
-/// Has a group, which named itself to this guardian, guarded until what this returns is released or
-/// dropped.
+/// Registers a group that announced itself to the watchdog with this PID, until the result is
+/// released or dropped.
 pub(crate) fn watch_group(group: i32, announced_to: u32) -> WatchedGroup {
-    let mut guardian = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_known = guardian
+    let mut watchdog = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_announced = watchdog
         .running
         .as_ref()
         .is_some_and(|running| running.process.id() == announced_to);
-    let is_told = is_known || guardian.send(&format!("+ {group}\n"));
-    // Only now, since a guardian that is started anew is told all of these.
-    guardian.groups.push(group);
+    // Otherwise the watchdog was replaced since then, and the new one does not know the group.
+    let is_registered = is_announced || watchdog.send(&format!("+ {group}\n"));
+    // Added only now, since `send` registers all known groups with a watchdog that it starts.
+    watchdog.groups.push(group);
     WatchedGroup {
         group: Some(group),
-        is_registered: is_told,
+        is_registered,
     }
 }
 
-/// Takes back what a child named that never ran its program.
+/// Withdraws the announcement of a child that did not execute its program.
 pub(crate) fn withdraw(group: i32) {
-    let mut guardian = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(running) = guardian
-        .running
-        .as_mut()
-        .filter(|running| running.host == std::process::id())
-    {
-        // One that has died guards nothing.
-        let _ = running.pipe.write_all(format!("- {group}\n").as_bytes());
+    let mut watchdog = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(running) = watchdog.own_process() {
+        // Fails only if the watchdog has exited, which then kills nothing either.
+        let _ = running.write(&format!("- {group}\n"));
     }
 }
 
 impl WatchedGroup {
-    /// Lets go of the group, and says whether it was guarded all the time.
+    /// Unregisters the group, and returns whether it was watched the whole time.
     pub(crate) fn release(mut self) -> bool {
         self.group.take().is_some_and(unregister) && self.is_registered
     }
@@ -128,32 +128,34 @@ impl Drop for WatchedGroup {
     }
 }
 
+/// Unregisters a group, and returns whether the watchdog still runs.
 fn unregister(group: i32) -> bool {
-    let mut guardian = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
-    let Some(at) = guardian.groups.iter().position(|known| *known == group) else {
+    let mut watchdog = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(index) = watchdog.groups.iter().position(|known| *known == group) else {
         return false;
     };
-    guardian.groups.swap_remove(at);
-    let Some(running) = &mut guardian.running else {
-        return false;
-    };
-    running.host == std::process::id()
-        && running
-            .pipe
-            .write_all(format!("- {group}\n").as_bytes())
-            .is_ok()
+    watchdog.groups.swap_remove(index);
+    watchdog
+        .own_process()
+        .is_some_and(|running| running.write(&format!("- {group}\n")).is_ok())
 }
 
 impl Watchdog {
-    /// Tells it something; when it has died meanwhile, another is started, which is told all
-    /// groups.
-    fn send(&mut self, message: &str) -> bool {
+    /// Returns the process, unless it belongs to the parent of a forked host.
+    fn own_process(&mut self) -> Option<&mut WatchdogProcess> {
+        self.running
+            .as_mut()
+            .filter(|running| running.host == std::process::id())
+    }
+
+    /// Sends a line. If the process has exited, another one is started once.
+    fn send(&mut self, line: &str) -> bool {
         for _ in 0..2 {
-            if self.is_running()
+            if self.ensure_running()
                 && self
                     .running
                     .as_mut()
-                    .is_some_and(|running| running.pipe.write_all(message.as_bytes()).is_ok())
+                    .is_some_and(|running| running.write(line).is_ok())
             {
                 return true;
             }
@@ -162,31 +164,28 @@ impl Watchdog {
         false
     }
 
-    fn is_running(&mut self) -> bool {
-        let host = std::process::id();
-        if self
-            .running
-            .as_ref()
-            .is_none_or(|running| running.host != host)
-        {
-            self.running = spawn_process(host);
-            let all: String = self
+    /// Starts the process if this host process has none, registers all known groups with it, and
+    /// returns whether it runs.
+    fn ensure_running(&mut self) -> bool {
+        if self.own_process().is_none() {
+            self.running = spawn_process(std::process::id());
+            let lines: String = self
                 .groups
                 .iter()
                 .map(|group| format!("+ {group}\n"))
                 .collect();
-            let told = self
+            let is_registered = self
                 .running
                 .as_mut()
-                .is_some_and(|running| running.pipe.write_all(all.as_bytes()).is_ok());
-            if !told {
+                .is_some_and(|running| running.write(&lines).is_ok());
+            if !is_registered {
                 self.stop();
             }
         }
         self.running.is_some()
     }
 
-    /// Forgets one that has died, and collects it.
+    /// Closes the pipe of a process that has exited, and reaps the process.
     fn stop(&mut self) {
         if let Some(WatchdogProcess {
             host,
@@ -201,20 +200,30 @@ impl Watchdog {
     }
 }
 
+impl WatchdogProcess {
+    fn has_exited(&mut self) -> bool {
+        self.host == std::process::id() && !matches!(self.process.try_wait(), Ok(None))
+    }
+
+    fn write(&mut self, lines: &str) -> io::Result<()> {
+        self.pipe.write_all(lines.as_bytes())
+    }
+}
+
 fn spawn_process(host: u32) -> Option<WatchdogProcess> {
-    let mut command = Command::new("/bin/sh");
-    // A group of its own, so that what a terminal sends to the host's does not reach it.
-    command
+    let mut process = Command::new("/bin/sh")
         .arg("-c")
         .arg(SHELL_PROGRAM)
         .env_clear()
         .current_dir("/")
-        .process_group(0);
-    command
+        // A separate process group, since a terminal sends signals such as Ctrl-C to the whole
+        // group of the host.
+        .process_group(0)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    let mut process = command.spawn().ok()?;
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
     let pipe = process.stdin.take()?;
     Some(WatchdogProcess {
         host,

@@ -1,4 +1,4 @@
-//! What this host offers to a sandbox, tried by doing it.
+//! Detects what this host supports, by trying it.
 
 #[cfg(target_os = "linux")]
 mod attempt;
@@ -16,31 +16,35 @@ pub use control_groups::{ControlGroups, control_groups};
 #[cfg(target_os = "linux")]
 pub use linux::{landlock, landlock_version, namespaces};
 
-/// Where programs of the system are: what a script can be run by.
+/// The directories in which programs of the system are searched.
 const PROGRAMS: [&str; 3] = ["/usr/bin", "/bin", "/usr/local/bin"];
 
-/// Succeeds where scripts can be confined: with user namespaces or Landlock on Linux, with
+/// Succeeds if scripts can be sandboxed: with user namespaces or Landlock on Linux, with
 /// `sandbox-exec` on macOS.
 ///
 /// # Errors
-/// With what is missing.
+/// With the missing feature and the cause.
 pub fn sandbox() -> Result<(), String> {
     #[cfg(target_os = "linux")]
     return namespaces().or_else(|namespaces| {
-        landlock().map_err(|landlock| format!("no sandbox: user namespaces do not work ({namespaces}), nor does Landlock ({landlock})"))
+        landlock().map_err(|landlock| {
+            format!(
+                "no sandbox: user namespaces are unavailable ({namespaces}), and so is Landlock ({landlock})"
+            )
+        })
     });
     #[cfg(target_os = "macos")]
     return sandbox_exec();
     #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-    return Err("no sandbox: this system has none for scripts".to_owned());
+    return Err("no sandbox: this system has no sandbox for scripts".to_owned());
 }
 
 #[cfg(target_os = "macos")]
 fn sandbox_exec() -> Result<(), String> {
-    let tried = std::process::Command::new("/usr/bin/sandbox-exec")
+    let result = std::process::Command::new("/usr/bin/sandbox-exec")
         .args(["-p", "(version 1)(allow default)", "/usr/bin/true"])
         .output();
-    match tried {
+    match result {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => Err(format!(
             "no sandbox: {}",
@@ -50,11 +54,10 @@ fn sandbox_exec() -> Result<(), String> {
     }
 }
 
-/// Succeeds where the system reports changes of files: with inotify on Linux, always on other
-/// systems.
+/// Succeeds if the system reports changes of files: with inotify on Linux, always on other systems.
 ///
 /// # Errors
-/// With what is missing.
+/// With the missing feature and the cause.
 pub fn file_events() -> Result<(), String> {
     #[cfg(target_os = "linux")]
     return events::inotify().map_err(|error| format!("no file events: {error}"));
@@ -62,10 +65,18 @@ pub fn file_events() -> Result<(), String> {
     return Ok(());
 }
 
-/// Finds a program of the system by its name, in `/usr/bin`, `/bin` and `/usr/local/bin`.
+/// Finds a program of the system by its name, in `/usr/bin`, `/bin` and `/usr/local/bin`. `PATH` is
+/// not used, since the sandbox does not use it either.
+///
+/// ```
+/// use skills_test_support::host;
+///
+/// let error = host::program("no-such-program").unwrap_err();
+/// assert_eq!(error, "no program `no-such-program` in /usr/bin, /bin, /usr/local/bin");
+/// ```
 ///
 /// # Errors
-/// With the reason of a skip when it is not there.
+/// With the reason for a skip, if the program does not exist.
 pub fn program(name: &str) -> Result<PathBuf, String> {
     let found = PROGRAMS
         .iter()

@@ -1,25 +1,33 @@
-//! What the tests of several crates share: what this host offers, and the record of skipped tests.
+//! Test support for several crates: detects what this host supports, and records skipped tests.
 //!
 //! ```text
-//! host: system calls in a child process --> Ok | what is missing --> skip(reason) --> standard error
-//!                                                                                 --> the file that SKILLS_TEST_SKIPS names
+//! host: system calls in a child process --> Ok
+//!                                       \-> missing feature --> skip(reason) --> standard error
+//!                                                                            \-> SKILLS_TEST_SKIPS
 //! ```
 //!
-//! A test is skipped only where the host lacks something, and this crate finds that out without the
-//! product: it depends on no other crate of the workspace, so a sandbox that cannot start on a host
-//! that could serve it fails its tests and skips none. `cargo xtask test` reads the record, prints
-//! it and, in CI, fails on a skip that `xtask/expected-skips.txt` does not list.
+//! A test is skipped only if the host lacks something, and this crate detects that without the
+//! product: it depends on no other crate of the workspace. So a sandbox that cannot start on a host
+//! that supports it fails its tests instead of skipping them. `cargo xtask test` reads the record,
+//! prints it and, in CI, fails on a skip that `xtask/expected-skips.txt` does not list.
 //!
-//! It must never know what is tested, and nothing but tests may depend on it.
+//! It must never know what is tested, and only tests may depend on it.
 //!
 //! ```
-//! if !std::path::Path::new("/").exists() {
-//!     return skills_test_support::skip("this host has no files");
+//! use skills_test_support::{host, skip};
+//!
+//! fn a_script_of_node_runs() {
+//!     let node = match host::program("node") {
+//!         Ok(node) => node,
+//!         Err(reason) => return skip(reason),
+//!     };
+//!     assert!(node.is_absolute());
 //! }
+//! # a_script_of_node_runs();
 //! ```
 #![expect(
     clippy::disallowed_methods,
-    reason = "it looks at the host of the tests, and where they want their record"
+    reason = "it inspects the host of the tests, and reads where to write the record"
 )]
 
 pub mod host;

@@ -10,23 +10,27 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::host;
 
-/// The environment variable that names the file to which skips are appended; without it they are
-/// written to standard error only.
+/// The environment variable with the path of the file to which skips are appended. Without it they
+/// are only written to standard error.
 pub const RECORD: &str = "SKILLS_TEST_SKIPS";
 
 /// Records that the running test is skipped, and why.
 ///
 /// The line is `skipped CRATE TEST: REASON`, where the test is the name of the current thread, as
-/// the test harness sets it. It is written past the capture of test output, and once per process
-/// however often it is recorded. A reason should begin with words that are the same on every host,
-/// since the list of expected skips holds its beginning.
+/// the test harness sets it. It is written to standard error even if the harness captures test
+/// output, and once per process. A reason should start with words that are the same on every host,
+/// since the list of expected skips contains its start.
 ///
 /// # Panics
-/// When the file that [`RECORD`] names cannot be written: a skip that is not counted would look
-/// like a success.
+/// If the file cannot be written: a skip that is not counted would look like a success.
 #[track_caller]
 pub fn skip(reason: impl Display) {
-    record(&line(crate_of(Location::caller()), &test(), None, &reason));
+    record(&line(
+        crate_of(Location::caller()),
+        &test_name(),
+        None,
+        &reason,
+    ));
 }
 
 /// Records that a part of the running test is skipped, as [`skip`] does, on a line
@@ -35,21 +39,21 @@ pub fn skip(reason: impl Display) {
 pub fn skip_part(part: impl Display, reason: impl Display) {
     record(&line(
         crate_of(Location::caller()),
-        &test(),
+        &test_name(),
         Some(&part),
         &reason,
     ));
 }
 
-/// Returns `true` and records a skip where this host cannot confine scripts in any way that the
-/// product knows.
+/// Returns `true` and records a skip if no sandbox backend of the product can run scripts on this
+/// host.
 #[track_caller]
 #[must_use]
 pub fn skip_without_sandbox() -> bool {
     skip_if_missing(host::sandbox())
 }
 
-/// Returns `true` and records a skip where this host does not report changes of files.
+/// Returns `true` and records a skip if this host does not report changes of files.
 #[track_caller]
 #[must_use]
 pub fn skip_without_file_events() -> bool {
@@ -57,8 +61,8 @@ pub fn skip_without_file_events() -> bool {
 }
 
 #[track_caller]
-fn skip_if_missing(offered: Result<(), String>) -> bool {
-    match offered {
+fn skip_if_missing(result: Result<(), String>) -> bool {
+    match result {
         Ok(()) => false,
         Err(reason) => {
             skip(reason);
@@ -67,20 +71,22 @@ fn skip_if_missing(offered: Result<(), String>) -> bool {
     }
 }
 
-fn test() -> String {
+fn test_name() -> String {
     std::thread::current()
         .name()
         .unwrap_or("unknown")
         .to_owned()
 }
 
-/// Returns the crate in which a skip was recorded, by its path in the workspace.
+/// Returns the crate of a source file, from its path in the workspace.
 fn crate_of(caller: &Location<'static>) -> &'static str {
     let parts = Path::new(caller.file())
         .iter()
         .map(|part| part.to_str().unwrap_or_default());
-    let mut after = parts.skip_while(|part| *part != "crates").skip(1);
-    after.next().unwrap_or("unknown")
+    parts
+        .skip_while(|part| *part != "crates")
+        .nth(1)
+        .unwrap_or("unknown")
 }
 
 fn line(crate_name: &str, test: &str, part: Option<&dyn Display>, reason: &dyn Display) -> String {
@@ -89,7 +95,7 @@ fn line(crate_name: &str, test: &str, part: Option<&dyn Display>, reason: &dyn D
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-#[expect(clippy::panic, reason = "for tests, which fail by panicking")]
+#[expect(clippy::panic, reason = "called by tests, which fail by panicking")]
 fn record(line: &str) {
     static RECORDED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     if !RECORDED
@@ -132,13 +138,13 @@ mod tests {
             "skipped skills-x a::b (case 9): no Node"
         );
         assert_eq!(
-            test(),
+            test_name(),
             "skip::tests::a_record_is_one_line_with_crate_test_part_and_reason"
         );
     }
 
     #[test]
-    fn the_crate_is_found_by_the_place_in_the_source() {
+    fn the_crate_is_found_by_its_source_path() {
         assert_eq!(crate_of(Location::caller()), "skills-test-support");
     }
 

@@ -1,4 +1,4 @@
-//! The command line of the Inspector, against the command that users have.
+//! Runs the command line of the Inspector against `skills mcp`.
 
 use std::fs;
 use std::path::Path;
@@ -12,39 +12,43 @@ use super::{HOME_DIR, SKILLS_DIR, WORKSPACE_DIR};
 use crate::command::workspace_dir;
 use crate::skills_command::SkillsCommand;
 
-/// What is asked: schemas that all clients can read, skills that are what they say, and a directory
-/// of one.
+/// The requests: schemas that all clients can parse, verified digests of skills, and the directory
+/// of a skill.
 const REQUESTS: [&[&str]; 3] = [
     &["tools/list", "--strict"],
     &["skills/list", "--verify", "--require-digests"],
     &["resources/directory/read", "--uri", "skill://csv-check"],
 ];
-const PROTOCOL_ERAS: [&str; 2] = ["modern", "legacy"];
+const LIFECYCLES: [&str; 2] = ["modern", "legacy"];
 
-/// Asks in both eras of the protocol, over standard input and output and over HTTP.
-pub(super) fn inspect(skills: &SkillsCommand, place: &Path) -> Result<()> {
-    let config = place.join("servers.json");
-    fs::write(&config, server_config(skills, place)?)?;
+/// Sends the requests in both lifecycles of the protocol, over standard input and output and over
+/// HTTP.
+pub(super) fn inspect(skills: &SkillsCommand, temp_dir: &Path) -> Result<()> {
+    let config = temp_dir.join("servers.json");
+    fs::write(&config, server_config(skills, temp_dir)?)?;
     let config = config
         .to_str()
-        .context("a temporary directory in Unicode")?;
-    let serving = serve_command(skills, place)?;
+        .context("the temporary directory is not UTF-8")?;
+    let server = serve_command(skills, temp_dir)?;
     for (transport, target) in [
         ("stdio", &["--config", config, "--server", "skills"][..]),
-        ("HTTP", &[serving.url()]),
+        ("HTTP", &[server.url()]),
     ] {
-        for era in PROTOCOL_ERAS {
-            for question in REQUESTS {
-                request(transport, target, era, question, place)?;
+        for lifecycle in LIFECYCLES {
+            for arguments in REQUESTS {
+                request(transport, target, lifecycle, arguments, temp_dir)?;
             }
         }
     }
     Ok(())
 }
 
-/// Describes the command as a server over standard input and output.
-fn server_config(skills: &SkillsCommand, place: &Path) -> Result<String> {
-    let (root, files) = (workspace_dir().join(SKILLS_DIR), place.join(WORKSPACE_DIR));
+/// Returns a configuration with the command as a server over standard input and output.
+fn server_config(skills: &SkillsCommand, temp_dir: &Path) -> Result<String> {
+    let (root, files) = (
+        workspace_dir().join(SKILLS_DIR),
+        temp_dir.join(WORKSPACE_DIR),
+    );
     let arguments = [
         Path::new("mcp"),
         Path::new("--root"),
@@ -52,8 +56,7 @@ fn server_config(skills: &SkillsCommand, place: &Path) -> Result<String> {
         Path::new("--workspace"),
         &files,
     ];
-    let server =
-        json!({"command": skills.path(), "args": arguments, "env": {"HOME": place.join(HOME_DIR)}});
+    let server = json!({"command": skills.path(), "args": arguments, "env": {"HOME": temp_dir.join(HOME_DIR)}});
     Ok(serde_json::to_string(
         &json!({"mcpServers": {"skills": server}}),
     )?)
@@ -62,9 +65,9 @@ fn server_config(skills: &SkillsCommand, place: &Path) -> Result<String> {
 fn request(
     transport: &str,
     target: &[&str],
-    era: &str,
-    question: &[&str],
-    place: &Path,
+    lifecycle: &str,
+    arguments: &[&str],
+    temp_dir: &Path,
 ) -> Result<()> {
     let mut command = Command::new("mcp-inspector");
     command
@@ -72,32 +75,32 @@ fn request(
         .args(target)
         .args([
             "--protocol-era",
-            era,
+            lifecycle,
             "--format",
             "json",
             "--quiet",
             "--method",
         ])
-        .args(question);
-    let output = with_temp_home(&mut command, place)
+        .args(arguments);
+    let output = with_temp_home(&mut command, temp_dir)
         .output()
-        .context("the Inspector")?;
-    let asked = format!("{} ({era}, {transport})", question.join(" "));
-    let said = || {
+        .context("cannot run the Inspector")?;
+    let description = format!("{} ({lifecycle}, {transport})", arguments.join(" "));
+    let streams = || {
         [&output.stdout, &output.stderr]
-            .map(|said| String::from_utf8_lossy(said).into_owned())
+            .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
             .join("\n")
     };
     ensure!(
         output.status.success(),
-        "{asked}: the Inspector ended with {}\n{}",
+        "{description}: the Inspector ended with {}\n{}",
         output.status,
-        said()
+        streams()
     );
     ensure!(
         !output.stdout.is_empty(),
-        "{asked}: the Inspector got no answer"
+        "{description}: the Inspector got no response"
     );
-    println!("  {asked}: passed");
+    println!("  {description}: passed");
     Ok(())
 }

@@ -10,22 +10,22 @@ use serde::Deserialize;
 
 use super::test_server::with_temp_home;
 
-/// Runs the suite; what it writes goes to a directory.
+/// Runs the suite, which writes its results to a directory.
 pub(super) struct Suite<'a> {
     output_dir: &'a Path,
 }
 
 impl<'a> Suite<'a> {
-    pub(super) fn new(place: &'a Path) -> Self {
-        Self { output_dir: place }
+    pub(super) fn new(output_dir: &'a Path) -> Self {
+        Self { output_dir }
     }
 
-    /// Holds a server against all that a revision requires.
-    pub(super) fn check_requirements(&self, url: &str, revision: &str) -> Result<()> {
-        self.run(url, "--requirements", revision)
+    /// Checks all requirements of a protocol version.
+    pub(super) fn check_requirements(&self, url: &str, version: &str) -> Result<()> {
+        self.run(url, "--requirements", version)
     }
 
-    /// Holds a server against one scenario.
+    /// Checks one scenario.
     pub(super) fn check_scenario(&self, url: &str, scenario: &str) -> Result<()> {
         self.run(url, "--scenario", scenario)
     }
@@ -38,32 +38,32 @@ impl<'a> Suite<'a> {
             .arg(&results);
         let output = with_temp_home(&mut command, self.output_dir)
             .output()
-            .context("the conformance suite")?;
-        let said = String::from_utf8_lossy(&output.stdout);
+            .context("cannot run the conformance suite")?;
+        let stdout = String::from_utf8_lossy(&output.stdout);
         let report = SuiteReport {
             scenarios: read_results(&results)?,
-            unscored_checks: parse_unscored(&said),
+            unscored_checks: parse_unscored(&stdout),
         };
         println!("  {name}: {}", report.summary());
         let problems = report.problems();
         ensure!(problems.is_empty(), "{name}:\n  {}", problems.join("\n  "));
         ensure!(
             report.count("SUCCESS") > 0,
-            "{name}: the suite checked nothing\n{said}"
+            "{name}: the suite checked nothing\n{stdout}"
         );
         ensure!(
             output.status.success(),
-            "{name}: the suite ended with {}\n{said}",
+            "{name}: the suite ended with {}\n{stdout}",
             output.status
         );
         Ok(())
     }
 }
 
-/// What the suite found.
+/// The results of the suite.
 struct SuiteReport {
     scenarios: BTreeMap<String, Vec<Check>>,
-    /// The scenarios that the revision does not require, with the reason.
+    /// The scenarios that the protocol version does not require, with the reason.
     unscored_checks: BTreeMap<String, String>,
 }
 
@@ -76,11 +76,11 @@ struct Check {
     error_message: Option<String>,
 }
 
-/// The reason of scenarios for what servers may leave out, and this one does: tasks.
+/// The reason for scenarios of optional extensions, of which the server offers none (tasks).
 const EXTENSION_REASON: &str = "extension";
 
 impl SuiteReport {
-    /// The scenarios that count: all but those of extensions that are not offered.
+    /// Returns the scenarios that count: all except those of extensions.
     fn scored_checks(&self) -> impl Iterator<Item = (&str, &[Check])> {
         let is_counted = |name: &str| {
             self.unscored_checks
@@ -103,10 +103,8 @@ impl SuiteReport {
     fn summary(&self) -> String {
         let [passed, warned, failed] =
             ["SUCCESS", "WARNING", "FAILURE"].map(|status| self.count(status));
-        let (counted, others) = (
-            self.scored_checks().count(),
-            self.scenarios.len() - self.scored_checks().count(),
-        );
+        let counted = self.scored_checks().count();
+        let others = self.scenarios.len() - counted;
         let others = if others > 0 {
             format!(", without {others} of an extension that is not offered")
         } else {
@@ -120,7 +118,7 @@ impl SuiteReport {
         format!("{passed} checks passed, {warned} warned, {failed} failed{scenarios}")
     }
 
-    /// What must not be: failures, and warnings where the revision requires the scenario.
+    /// Returns the failures, and the warnings of required scenarios.
     fn problems(&self) -> Vec<String> {
         let is_problem = |name: &str, check: &Check| match check.status.as_str() {
             "FAILURE" => true,
@@ -135,46 +133,47 @@ impl SuiteReport {
                 check.error_message.as_deref().unwrap_or("no reason given")
             )
         };
-        let of = |(name, checks): (&str, &[Check])| -> Vec<String> {
+        let scenario_problems = |(name, checks): (&str, &[Check])| -> Vec<String> {
             checks
                 .iter()
                 .filter(|check| is_problem(name, check))
                 .map(|check| line(name, check))
                 .collect()
         };
-        self.scored_checks().flat_map(of).collect()
+        self.scored_checks().flat_map(scenario_problems).collect()
     }
 }
 
 /// Reads the results: one directory `server-SCENARIO-TIME_PATTERN` for each scenario.
 fn read_results(results: &Path) -> Result<BTreeMap<String, Vec<Check>>> {
-    /// A time as the suite writes it.
+    /// The time in the format of the suite.
     const TIME_PATTERN: usize = "-2026-01-01T00-00-00-000Z".len();
     let mut scenarios = BTreeMap::new();
-    for entry in fs::read_dir(results).context("the suite writes no results")? {
+    for entry in fs::read_dir(results).context("the suite wrote no results")? {
         let directory: PathBuf = entry?.path();
         let name = directory
             .file_name()
             .and_then(|name| name.to_str())
-            .context("the name of a scenario")?;
+            .context("the suite wrote a directory without a scenario name")?;
         let name = name.strip_prefix("server-").unwrap_or(name);
         let name = name
             .get(..name.len().saturating_sub(TIME_PATTERN))
-            .context("the name of a scenario")?;
+            .context("the suite wrote a directory without a scenario name")?;
         let checks = fs::read_to_string(directory.join("checks.json"))
-            .with_context(|| format!("the results of {name}"))?;
+            .with_context(|| format!("cannot read the results of {name}"))?;
         scenarios.insert(
             name.to_owned(),
-            serde_json::from_str(&checks).with_context(|| format!("the results of {name}"))?,
+            serde_json::from_str(&checks)
+                .with_context(|| format!("cannot read the results of {name}"))?,
         );
     }
     Ok(scenarios)
 }
 
-/// Finds the scenarios that were run without being required: lines such as `  ✓ NAME (REASON)` at
-/// the end.
-fn parse_unscored(said: &str) -> BTreeMap<String, String> {
-    let lines = said
+/// Parses the scenarios that ran without being required: lines such as `  ✓ NAME (REASON)` at the
+/// end.
+fn parse_unscored(stdout: &str) -> BTreeMap<String, String> {
+    let lines = stdout
         .lines()
         .skip_while(|line| !line.starts_with("Not scored for "))
         .skip(1);
@@ -193,7 +192,7 @@ fn parse_unscored(said: &str) -> BTreeMap<String, String> {
 mod tests {
     use super::*;
 
-    fn report(checks: &[(&str, &str)], said: &str) -> SuiteReport {
+    fn report(checks: &[(&str, &str)], stdout: &str) -> SuiteReport {
         let mut scenarios = BTreeMap::<String, Vec<Check>>::new();
         for (name, status) in checks {
             let check = Check {
@@ -205,14 +204,14 @@ mod tests {
         }
         SuiteReport {
             scenarios,
-            unscored_checks: parse_unscored(said),
+            unscored_checks: parse_unscored(stdout),
         }
     }
 
-    const SAID: &str = "✗ c: 1 passed, 1 failed\n\nNot scored for 2026-07-28: 2 scenario(s) run.\n  ✗ c (extension)\n  ✓ b/d (added-after-release)\n";
+    const STDOUT: &str = "✗ c: 1 passed, 1 failed\n\nNot scored for 2026-07-28: 2 scenario(s) run.\n  ✗ c (extension)\n  ✓ b/d (added-after-release)\n";
 
     #[test]
-    fn what_is_required_may_not_even_warn() {
+    fn required_scenarios_must_not_warn() {
         let found = report(
             &[
                 ("a", "SUCCESS"),
@@ -221,7 +220,7 @@ mod tests {
                 ("b/d", "FAILURE"),
                 ("c", "FAILURE"),
             ],
-            SAID,
+            STDOUT,
         );
         assert_eq!(
             found.problems(),
@@ -240,7 +239,7 @@ mod tests {
                     ("a", "SKIPPED"),
                     ("c", "FAILURE")
                 ],
-                SAID
+                STDOUT
             )
             .problems()
             .is_empty()
@@ -248,7 +247,7 @@ mod tests {
         assert_eq!(
             report(&[("c", "FAILURE")], "").problems().len(),
             1,
-            "only the suite says what it does not score"
+            "only the suite can leave a scenario unscored"
         );
     }
 }

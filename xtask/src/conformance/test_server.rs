@@ -1,4 +1,4 @@
-//! A server that runs while it is looked at.
+//! A server process under test; killed on drop.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -12,17 +12,17 @@ use anyhow::{Context, Result};
 use super::{HOME_DIR, SKILLS_DIR, WORKSPACE_DIR};
 use crate::skills_command::SkillsCommand;
 
-/// How long a server may take until it serves.
+/// The timeout for the start of a server.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A server, which ends when this is dropped.
+/// A server process, killed on drop.
 pub(super) struct TestServer {
     child: Child,
     url: String,
 }
 
-/// Starts the command over HTTP, at a port that is free.
-pub(super) fn serve_command(skills: &SkillsCommand, place: &Path) -> Result<TestServer> {
+/// Starts `skills mcp` over HTTP, on a free port.
+pub(super) fn serve_command(skills: &SkillsCommand, temp_dir: &Path) -> Result<TestServer> {
     let arguments = [
         "mcp",
         "--log",
@@ -35,45 +35,45 @@ pub(super) fn serve_command(skills: &SkillsCommand, place: &Path) -> Result<Test
         "--workspace",
     ];
     TestServer::spawn(with_temp_home(
-        skills.command(&arguments).arg(place.join(WORKSPACE_DIR)),
-        place,
+        skills.command(&arguments).arg(temp_dir.join(WORKSPACE_DIR)),
+        temp_dir,
     ))
 }
 
-/// Gives a program a home of its own, so that it neither reads nor writes what is the user's.
-pub(super) fn with_temp_home<'a>(command: &'a mut Command, place: &Path) -> &'a mut Command {
-    let others = [
+/// Sets a temporary home for a program, so that it neither reads nor writes files of the user.
+pub(super) fn with_temp_home<'a>(command: &'a mut Command, temp_dir: &Path) -> &'a mut Command {
+    let variables = [
         "XDG_CACHE_HOME",
         "XDG_CONFIG_HOME",
         "XDG_DATA_HOME",
         "XDG_STATE_HOME",
     ];
-    others.iter().fold(
-        command.env("HOME", place.join(HOME_DIR)),
+    variables.iter().fold(
+        command.env("HOME", temp_dir.join(HOME_DIR)),
         |command, name| command.env_remove(name),
     )
 }
 
 impl TestServer {
-    /// Starts a server that says on standard error where it serves.
+    /// Starts a server that prints its URL to standard error.
     pub(super) fn spawn(command: &mut Command) -> Result<Self> {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
-            .context("a server")?;
+            .context("cannot start a server")?;
         let stderr = child.stderr.take();
-        let mut serving = Self {
+        let mut server = Self {
             child,
             url: String::new(),
         };
         let (sender, receiver) = channel();
         thread::spawn(move || forward_stderr(stderr, &sender));
-        serving.url = receiver
+        server.url = receiver
             .recv_timeout(START_TIMEOUT)
-            .context("the server does not say where it serves")?;
-        Ok(serving)
+            .context("the server printed no URL")?;
+        Ok(server)
     }
 
     pub(super) fn url(&self) -> &str {
@@ -88,8 +88,8 @@ impl Drop for TestServer {
     }
 }
 
-/// Reads what a server says until its end, so that it is never held up: where it serves, and what a
-/// person should see.
+/// Reads standard error of a server until it ends, so that the server never blocks. Sends the URL
+/// and prints all other lines.
 fn forward_stderr(stderr: Option<ChildStderr>, sender: &Sender<String>) {
     for line in stderr
         .into_iter()

@@ -1,4 +1,4 @@
-//! Looks at the files: lengths, crate docs, test files that nobody runs, words that must not stay.
+//! Checks files: lengths, crate docs, undeclared tests, forbidden words.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use anyhow::Result;
 
 use crate::command::{output, workspace_dir};
 
-/// How many lines a file may have before its tests.
+/// Maximum lines of a file before its tests.
 const MAX_LINES: usize = 600;
-/// How many lines a file of integration tests may have; tests are read one by one.
+/// Maximum lines of a file of integration tests, which are read one by one.
 const MAX_TEST_LINES: usize = 1_000;
-/// What may stand at the top of the project.
+/// The files and directories at the root of the project.
 const ALLOWED_TOP_LEVEL: [&str; 22] = [
     ".cargo",
     ".ci",
@@ -37,9 +37,9 @@ const ALLOWED_TOP_LEVEL: [&str; 22] = [
     "xtask",
     ".github",
 ];
-/// The page with the holes of other runtimes.
+/// The page that names a test for each attack.
 const THREAT_MODEL: &str = "docs/threat-model.md";
-/// Words that mark unfinished or hidden work, written so that this file does not hold them.
+/// Words that mark unfinished or hidden work, split so that this file does not contain them.
 const FORBIDDEN_WORDS: [(&str, &str); 5] = [
     ("#[al", "low("),
     ("#![al", "low("),
@@ -71,7 +71,7 @@ pub(crate) fn problems() -> Result<Vec<String>> {
             .map(|part| part.as_os_str().to_string_lossy().into_owned())
             .unwrap_or_default();
         if !ALLOWED_TOP_LEVEL.contains(&top.as_str()) {
-            problems.push(format!("{top}: does not belong at the top of the project"));
+            problems.push(format!("{top}: unexpected at the root of the project"));
         }
         if file.extension().is_some_and(|extension| extension == "rs")
             && !file.starts_with("examples")
@@ -83,8 +83,7 @@ pub(crate) fn problems() -> Result<Vec<String>> {
     Ok(problems)
 }
 
-/// The threat model names a test for each hole; a name that no function has promises what nobody
-/// checks.
+/// Every test named in the threat model must exist.
 fn unknown_tests(root: &Path, files: &[PathBuf]) -> Result<Vec<String>> {
     let table = fs::read_to_string(root.join(THREAT_MODEL))?;
     let named = table.lines().filter_map(|line| {
@@ -105,7 +104,7 @@ fn unknown_tests(root: &Path, files: &[PathBuf]) -> Result<Vec<String>> {
     }
     Ok(unknown
         .into_iter()
-        .map(|name| format!("{THREAT_MODEL}: there is no test `{name}…)`"))
+        .map(|name| format!("{THREAT_MODEL}: test `{name}…)` does not exist"))
         .collect())
 }
 
@@ -119,14 +118,14 @@ fn source_problems(file: &Path, text: &str) -> Vec<String> {
     let max_lines = if is_test { MAX_TEST_LINES } else { MAX_LINES };
     if lines > max_lines {
         problems.push(format!(
-            "{}: {lines} lines before its tests, at most {max_lines}",
+            "{}: {lines} lines before its tests, at most {max_lines} are allowed",
             file.display()
         ));
     }
     let is_root = file.ends_with("src/lib.rs") || file.ends_with("src/main.rs");
     if is_root && !text.starts_with("//!") {
         problems.push(format!(
-            "{}: a crate begins with its documentation",
+            "{}: must start with the documentation of the crate",
             file.display()
         ));
     }
@@ -139,7 +138,7 @@ fn source_problems(file: &Path, text: &str) -> Vec<String> {
     problems
 }
 
-/// A file beside `tests/it/main.rs` that is not declared there never runs.
+/// A file next to `tests/it/main.rs` that is not declared there never runs.
 fn undeclared_test(root: &Path, file: &Path) -> Result<Option<String>> {
     let Some(directory) = file
         .parent()

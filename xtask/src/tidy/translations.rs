@@ -24,7 +24,7 @@ fn read(root: &Path, page: &str) -> Result<String> {
     fs::read_to_string(root.join(page)).with_context(|| format!("cannot read {page}"))
 }
 
-/// Returns the first command in which two pages differ, if any.
+/// Returns the first difference between the commands of two pages, if any.
 fn first_difference(original: &str, translation: &str) -> Option<String> {
     let (expected, actual) = (commands(original), commands(translation));
     let index =
@@ -40,9 +40,8 @@ fn quote(command: Option<&&str>) -> String {
     command.map_or_else(|| "nothing".to_owned(), |command| format!("`{command}`"))
 }
 
-/// Lists what a page shows of a terminal, in order: the lines of `sh` blocks without their
-/// comments, which are translated, and all lines of `console` blocks, since output is not
-/// translated.
+/// Returns the terminal lines of a page, in order: `sh` blocks without their comments, which are
+/// translated, and all lines of `console` blocks, since output is not translated.
 fn commands(page: &str) -> Vec<&str> {
     let mut block = None;
     let mut commands = Vec::new();
@@ -80,7 +79,7 @@ mod tests {
     const ORIGINAL: &str = "Run\n```sh\nskills list   # all of them\n```\n```rust\nlet x = 1;\n```\n```console\n$ skills list\na  b\n```\n";
 
     #[test]
-    fn a_page_with_other_prose_comments_and_code_has_the_same_commands() {
+    fn prose_comments_and_code_may_differ() {
         let translation =
             "运行\n```sh\nskills list  # 全部\n\n```\n```console\n$ skills list\na  b\n```\n";
         assert_eq!(first_difference(ORIGINAL, translation), None);
@@ -88,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn another_a_missing_and_an_additional_command_are_reported() {
+    fn changed_missing_and_additional_commands_are_reported() {
         let difference = |from: &str, to: &str| {
             first_difference(ORIGINAL, &ORIGINAL.replace(from, to)).unwrap_or_default()
         };

@@ -1,7 +1,7 @@
-//! Finds where control groups can be made: never in a group that is not the host's own to divide.
+//! Finds cgroups in which child groups may be created; only groups delegated to this process.
 #![expect(
     clippy::disallowed_methods,
-    reason = "control groups are described in files of the kernel"
+    reason = "the kernel describes cgroups in files"
 )]
 
 use std::fs;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::{AccessFlags, access};
 
-/// A directory in which groups can be made, and what they would count.
+/// A directory in which cgroups can be created, and what these would count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CgroupParent {
     pub(super) directory: PathBuf,
@@ -18,50 +18,48 @@ pub(super) struct CgroupParent {
     pub(super) processes: bool,
 }
 
-/// The version of the kernel's interface, which decides the names of the memory controller's files.
+/// The version of the kernel's interface, which determines the file names of the memory controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Version {
     V1,
     V2,
 }
 
-/// Looks at the process that `process` (a directory of `/proc`) describes.
+/// Returns the parents for cgroups of a process, given its directory in `/proc`. Each controller is
+/// used in one hierarchy only.
 pub(super) fn discover(process: &Path) -> Vec<CgroupParent> {
     let read = |name: &str| fs::read_to_string(process.join(name)).unwrap_or_default();
-    let (groups, mounts) = (read("cgroup"), read("mountinfo"));
-    let mut found: Vec<CgroupParent> = Vec::new();
-    for candidate in candidates(&groups, &mounts) {
-        let is_new =
-            |wanted: fn(&CgroupParent) -> bool| wanted(&candidate) && !found.iter().any(wanted);
-        let (memory, processes) = (
-            is_new(|place| place.memory),
-            is_new(|place| place.processes),
-        );
+    let mut parents: Vec<CgroupParent> = Vec::new();
+    for candidate in candidates(&read("cgroup"), &read("mountinfo")) {
+        let memory = candidate.memory && !parents.iter().any(|parent| parent.memory);
+        let processes = candidate.processes && !parents.iter().any(|parent| parent.processes);
         if (memory || processes) && is_writable(&candidate.directory) {
-            found.push(CgroupParent {
+            parents.push(CgroupParent {
                 memory,
                 processes,
                 ..candidate
             });
         }
     }
-    found
+    parents
 }
 
+/// Returns whether the process may create groups in a directory and move processes there.
 fn is_writable(directory: &Path) -> bool {
     let all = AccessFlags::W_OK | AccessFlags::X_OK;
     access(directory, all).is_ok()
         && access(&directory.join("cgroup.procs"), AccessFlags::W_OK).is_ok()
 }
 
-/// Lists directories with the controllers that groups made in them would have, those of version 2
-/// first.
+/// Returns directories with the controllers that cgroups created in them would have, those of
+/// version 2 first.
 fn candidates(groups: &str, mounts: &str) -> Vec<CgroupParent> {
-    let mut found = Vec::new();
+    let mut unified = Vec::new();
+    let mut legacy = Vec::new();
     for line in groups.lines() {
-        let mut parts = line.splitn(3, ':');
-        let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next())
-        else {
+        // Lines are `ID:CONTROLLERS:PATH`; version 2 has no controllers here.
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else {
             continue;
         };
         let path = Path::new(path);
@@ -69,56 +67,72 @@ fn candidates(groups: &str, mounts: &str) -> Vec<CgroupParent> {
             continue;
         }
         if controllers.is_empty() {
-            let Some(mount) = mount_point(mounts, "cgroup2", None) else {
-                continue;
-            };
-            // A group with processes of its own, as the host's is, gives its children no
-            // controllers; the one above it may.
-            for above in path.ancestors().take(2) {
-                let directory = path_below_mount(&mount, above);
-                let enabled = fs::read_to_string(directory.join("cgroup.subtree_control"))
-                    .unwrap_or_default();
-                let has = |name: &str| enabled.split_whitespace().any(|known| known == name);
-                found.insert(
-                    0,
-                    CgroupParent {
-                        directory,
-                        version: Version::V2,
-                        memory: has("memory"),
-                        processes: has("pids"),
-                    },
-                );
-            }
-            continue;
-        }
-        // Several controllers of version 1 may share one hierarchy.
-        let has = |name: &str| controllers.split(',').any(|controller| controller == name);
-        let (memory, processes) = (has("memory"), has("pids"));
-        let controller = if memory { "memory" } else { "pids" };
-        if let Some(mount) =
-            mount_point(mounts, "cgroup", Some(controller)).filter(|_| memory || processes)
-        {
-            found.push(CgroupParent {
-                directory: path_below_mount(&mount, path),
-                version: Version::V1,
-                memory,
-                processes,
-            });
+            unified.extend(unified_candidates(path, mounts));
+        } else {
+            legacy.extend(legacy_candidate(controllers, path, mounts));
         }
     }
-    found
+    unified.extend(legacy);
+    unified
+}
+
+/// Returns the cgroup of the process and the one above it, the outer one first: a cgroup with
+/// processes, as that of the host process, enables no controllers for its children.
+fn unified_candidates(path: &Path, mounts: &str) -> Vec<CgroupParent> {
+    let Some(mount) = mount_point(mounts, "cgroup2", None) else {
+        return Vec::new();
+    };
+    let mut candidates: Vec<_> = path
+        .ancestors()
+        .take(2)
+        .map(|path| {
+            let directory = path_below_mount(&mount, path);
+            let enabled =
+                fs::read_to_string(directory.join("cgroup.subtree_control")).unwrap_or_default();
+            let has = |name: &str| enabled.split_whitespace().any(|known| known == name);
+            CgroupParent {
+                version: Version::V2,
+                memory: has("memory"),
+                processes: has("pids"),
+                directory,
+            }
+        })
+        .collect();
+    candidates.reverse();
+    candidates
+}
+
+/// Returns the cgroup of the process in a hierarchy of version 1, which several controllers may
+/// share.
+fn legacy_candidate(controllers: &str, path: &Path, mounts: &str) -> Option<CgroupParent> {
+    let has = |name: &str| controllers.split(',').any(|controller| controller == name);
+    let memory = has("memory");
+    let processes = has("pids");
+    if !memory && !processes {
+        return None;
+    }
+    let controller = if memory { "memory" } else { "pids" };
+    let mount = mount_point(mounts, "cgroup", Some(controller))?;
+    Some(CgroupParent {
+        directory: path_below_mount(&mount, path),
+        version: Version::V1,
+        memory,
+        processes,
+    })
 }
 
 fn path_below_mount(mount: &Path, path: &Path) -> PathBuf {
     mount.join(path.strip_prefix("/").unwrap_or(path))
 }
 
-/// Finds where a hierarchy is mounted whole.
+/// Returns where a whole hierarchy is mounted. A mount of a part of it is ignored, since its paths
+/// are not those of `/proc/PID/cgroup`.
 fn mount_point(mounts: &str, kind: &str, controller: Option<&str>) -> Option<PathBuf> {
     mounts.lines().find_map(|line| {
         let (mount, filesystem) = line.split_once(" - ")?;
         let mut mount = mount.split(' ').skip(3);
-        let (root, place) = (mount.next()?, mount.next()?);
+        let root = mount.next()?;
+        let directory = mount.next()?;
         let mut filesystem = filesystem.split(' ');
         let is_kind = filesystem.next()? == kind;
         let has = |name: &str| {
@@ -126,7 +140,7 @@ fn mount_point(mounts: &str, kind: &str, controller: Option<&str>) -> Option<Pat
                 .nth(1)
                 .is_some_and(|options| options.split(',').any(|option| option == name))
         };
-        (is_kind && root == "/" && controller.is_none_or(has)).then(|| PathBuf::from(place))
+        (is_kind && root == "/" && controller.is_none_or(has)).then(|| PathBuf::from(directory))
     })
 }
 
@@ -139,17 +153,17 @@ mod tests {
                           32 25 0:28 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n";
 
     #[test]
-    fn finds_both_kinds_and_nothing_that_is_not_mounted() {
+    fn mounted_cgroups_of_both_versions_are_found() {
         let found = |groups: &str, mounts: &str| -> Vec<String> {
             candidates(groups, mounts)
                 .iter()
-                .map(|place| {
+                .map(|parent| {
                     format!(
                         "{} {:?} {} {}",
-                        place.directory.display(),
-                        place.version,
-                        place.memory,
-                        place.processes
+                        parent.directory.display(),
+                        parent.version,
+                        parent.memory,
+                        parent.processes
                     )
                 })
                 .collect()

@@ -1,4 +1,4 @@
-//! A user and a file tree of the child's own.
+//! The user namespace and the root file system of the child.
 #![expect(
     unsafe_code,
     reason = "system calls between clone and exec have no safe form"
@@ -24,27 +24,33 @@ const AT_RECURSIVE: c_uint = 0x8000;
 const MOVE_MOUNT_F_EMPTY_PATH: c_uint = 4;
 const MOVE_MOUNT_T_EMPTY_PATH: c_uint = 0x40;
 
-/// Names the one user and the one group of the user namespace. Without their names nothing could be
-/// created in it.
-pub(super) fn write_id_maps(user: &CStr, group: &CStr) -> Result<(), SetupStep> {
-    let put = |path: &CStr, text: &[u8]| {
-        write(
-            open(AT_FDCWD, path, libc::O_WRONLY, SetupStep::Identity)?.number(),
-            text,
-            SetupStep::Identity,
-        )
-    };
-    put(c"/proc/self/setgroups", b"deny")?;
-    put(c"/proc/self/uid_map", user.to_bytes())?;
-    put(c"/proc/self/gid_map", group.to_bytes())
+/// Attributes of file systems from which nothing is executed.
+const NO_EXEC: MountAttrs = MountAttrs::NOSUID
+    .union(MountAttrs::NODEV)
+    .union(MountAttrs::NOEXEC);
+
+/// Maps the one user and the one group of the user namespace. Without a mapping the child could not
+/// create files in it.
+pub(super) fn write_id_maps(uid_map: &CStr, gid_map: &CStr) -> Result<(), SetupStep> {
+    // Without privileges the kernel accepts a group map only after `setgroups` is denied: dropping
+    // a group could otherwise give access to files that deny it to that group.
+    write_file(c"/proc/self/setgroups", b"deny")?;
+    write_file(c"/proc/self/uid_map", uid_map.to_bytes())?;
+    write_file(c"/proc/self/gid_map", gid_map.to_bytes())
 }
 
-/// Builds the tree and enters it; `at` is the number of the operation under way.
-pub(super) fn enter_rootfs(tree: &RootFs, at: &mut i32) -> Result<(), SetupStep> {
+fn write_file(path: &CStr, text: &[u8]) -> Result<(), SetupStep> {
+    let file = open(AT_FDCWD, path, libc::O_WRONLY, SetupStep::Identity)?;
+    write(file.number(), text, SetupStep::Identity)
+}
+
+/// Builds the root file system and enters it. `op_index` is set to the index of the current
+/// operation, and to -1 after the last.
+pub(super) fn enter_rootfs(rootfs: &RootFs, op_index: &mut i32) -> Result<(), SetupStep> {
     // SAFETY: system calls with constant strings.
     unsafe {
-        // Nothing that is mounted here may reach the host, and nothing that the host mounts may
-        // appear here.
+        // Private propagation: no mount of the child reaches the host, and none that the host
+        // mounts later appears in the child.
         let flags = libc::MS_REC | libc::MS_PRIVATE;
         check_result(
             libc::syscall(
@@ -59,16 +65,17 @@ pub(super) fn enter_rootfs(tree: &RootFs, at: &mut i32) -> Result<(), SetupStep>
         )?;
     }
     let attributes = MountAttrs::NOSUID.union(MountAttrs::NODEV);
-    let root = make_filesystem(c"tmpfs", &tree.mount_options, attributes, SetupStep::Root)?;
-    // On top of the host's root: paths still start below it, so every source can be found by its
-    // path.
+    let root = create_filesystem(c"tmpfs", &rootfs.mount_options, attributes, SetupStep::Root)?;
+    // Mounted over the host's root. Absolute paths of this process still start at the host's root,
+    // so all sources can be opened by their paths.
     move_mount(&root, AT_FDCWD, c"/", SetupStep::Root)?;
-    for operation in &tree.operations {
-        *at += 1;
+    for operation in &rootfs.operations {
+        *op_index += 1;
         execute_op(operation, &root)?;
     }
-    *at = -1;
+    *op_index = -1;
     pivot_root(&root)?;
+    // Read-only only now, since entries were created in it before.
     set_mount_attrs(
         &root,
         MountAttrs::READ_ONLY.union(attributes),
@@ -79,117 +86,112 @@ pub(super) fn enter_rootfs(tree: &RootFs, at: &mut i32) -> Result<(), SetupStep>
 
 fn execute_op(operation: &MountOp, root: &Descriptor) -> Result<(), SetupStep> {
     match operation {
-        MountOp::Directory(path) => make_directory(root, path),
-        MountOp::Symlink { path, target } => {
-            // SAFETY: both are valid strings.
-            check_result(
-                unsafe {
-                    libc::syscall(
-                        libc::SYS_symlinkat,
-                        target.as_ptr(),
-                        root.number(),
-                        path.as_ptr(),
-                    )
-                },
-                SetupStep::RootFs,
-            )
-            .map(drop)
-        }
+        MountOp::Directory(path) => create_directory(root, path),
+        MountOp::Symlink { path, target } => create_symlink(root, path, target),
         MountOp::File { path, text } => {
-            let file = open(
-                root.number(),
-                path,
-                libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW,
-                SetupStep::RootFs,
-            )?;
+            let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;
+            let file = open(root.number(), path, flags, SetupStep::RootFs)?;
             write(file.number(), text, SetupStep::RootFs)
         }
         MountOp::Scratch { path, options } => {
-            make_directory(root, path)?;
-            let scratch = make_filesystem(
-                c"tmpfs",
-                options,
-                MountAttrs::NOSUID.union(MountAttrs::NODEV),
-                SetupStep::RootFs,
-            )?;
+            create_directory(root, path)?;
+            let attributes = MountAttrs::NOSUID.union(MountAttrs::NODEV);
+            let scratch = create_filesystem(c"tmpfs", options, attributes, SetupStep::RootFs)?;
             move_mount(&scratch, root.number(), path, SetupStep::RootFs)
         }
         MountOp::Mask { path, options } => {
-            let attributes = MountAttrs::NOSUID
-                .union(MountAttrs::NODEV)
-                .union(MountAttrs::NOEXEC)
-                .union(MountAttrs::READ_ONLY);
-            let mask = make_filesystem(c"tmpfs", options, attributes, SetupStep::RootFs)?;
+            let attributes = NO_EXEC.union(MountAttrs::READ_ONLY);
+            let mask = create_filesystem(c"tmpfs", options, attributes, SetupStep::RootFs)?;
             move_mount(&mask, root.number(), path, SetupStep::RootFs)
         }
         MountOp::ScratchAlias { path, scratch } => {
-            make_directory(root, path)?;
-            let same = clone_mount(&open_no_symlinks(
+            create_directory(root, path)?;
+            let scratch = open_no_symlinks(root.number(), scratch, SetupStep::RootFs)?;
+            move_mount(
+                &clone_mount(&scratch)?,
                 root.number(),
-                scratch,
+                path,
                 SetupStep::RootFs,
-            )?)?;
-            move_mount(&same, root.number(), path, SetupStep::RootFs)
+            )
         }
         MountOp::Proc { path, options } => {
-            make_directory(root, path)?;
-            let attributes = MountAttrs::NOSUID
-                .union(MountAttrs::NODEV)
-                .union(MountAttrs::NOEXEC);
-            let processes = make_filesystem(c"proc", options, attributes, SetupStep::Proc)?;
-            move_mount(&processes, root.number(), path, SetupStep::Proc)
+            create_directory(root, path)?;
+            let proc = create_filesystem(c"proc", options, NO_EXEC, SetupStep::Proc)?;
+            move_mount(&proc, root.number(), path, SetupStep::Proc)
         }
         MountOp::Bind {
             source,
             path,
             identity: expected,
             attributes,
-            mount_point: place,
+            mount_point,
         } => {
-            let found = open_no_symlinks(AT_FDCWD, source, SetupStep::RootFs)?;
-            if identity(&found, SetupStep::RootFs)? != *expected {
+            let source = open_no_symlinks(AT_FDCWD, source, SetupStep::RootFs)?;
+            // The path may have been replaced since the policy decided on it and the parent opened
+            // it. A descriptor of the parent cannot be mounted: it belongs to its mount namespace.
+            if identity(&source, SetupStep::RootFs)? != *expected {
                 return Err(fail(libc::ESTALE, SetupStep::RootFs));
             }
-            match place {
-                MountPoint::Directory => make_directory(root, path)?,
-                MountPoint::File => drop(open(
-                    root.number(),
-                    path,
-                    libc::O_WRONLY | libc::O_CREAT | libc::O_NOFOLLOW,
-                    SetupStep::RootFs,
-                )?),
-                MountPoint::Existing => {}
-            }
-            let copy = clone_mount(&found)?;
+            create_mount_point(root, path, *mount_point)?;
+            let copy = clone_mount(&source)?;
+            // Recursive, so that mounts below the source are not writable or setuid either.
             set_mount_attrs(&copy, *attributes, AT_RECURSIVE, SetupStep::RootFs)?;
             move_mount(&copy, root.number(), path, SetupStep::RootFs)
         }
     }
 }
 
-/// Copies a mount, from an open file of it on and with all below it; the copy is mounted nowhere
-/// yet.
-fn clone_mount(found: &Descriptor) -> Result<Descriptor, SetupStep> {
-    let flags =
-        OPEN_TREE_CLONE | AT_RECURSIVE | AT_EMPTY_PATH as c_uint | libc::O_CLOEXEC as c_uint;
-    // SAFETY: the empty path with its flag means the descriptor itself.
-    let copy = unsafe { libc::syscall(libc::SYS_open_tree, found.number(), c"".as_ptr(), flags) };
-    check_descriptor(copy, SetupStep::RootFs)
+fn create_symlink(root: &Descriptor, path: &CStr, target: &CStr) -> Result<(), SetupStep> {
+    // SAFETY: both are valid strings.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_symlinkat,
+            target.as_ptr(),
+            root.number(),
+            path.as_ptr(),
+        )
+    };
+    check_result(result, SetupStep::RootFs).map(drop)
 }
 
-/// Makes a directory; one that is there already will do.
-fn make_directory(root: &Descriptor, path: &CStr) -> Result<(), SetupStep> {
-    // SAFETY: the path is a valid string.
-    let answer = unsafe { libc::syscall(libc::SYS_mkdirat, root.number(), path.as_ptr(), 0o755) };
-    if answer < 0 && errno() == libc::EEXIST {
-        Ok(())
-    } else {
-        check_result(answer, SetupStep::RootFs).map(drop)
+fn create_mount_point(
+    root: &Descriptor,
+    path: &CStr,
+    mount_point: MountPoint,
+) -> Result<(), SetupStep> {
+    match mount_point {
+        MountPoint::Directory => create_directory(root, path),
+        MountPoint::File => {
+            let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_NOFOLLOW;
+            open(root.number(), path, flags, SetupStep::RootFs).map(drop)
+        }
+        MountPoint::Existing => Ok(()),
     }
 }
 
-/// Makes a filesystem that is mounted nowhere yet.
-fn make_filesystem(
+/// Copies the mount of an open file from that file on, with all mounts below it. The copy is not
+/// attached to any path yet.
+fn clone_mount(source: &Descriptor) -> Result<Descriptor, SetupStep> {
+    let flags =
+        OPEN_TREE_CLONE | AT_RECURSIVE | AT_EMPTY_PATH as c_uint | libc::O_CLOEXEC as c_uint;
+    // SAFETY: the empty path with its flag means the descriptor itself.
+    let copy = unsafe { libc::syscall(libc::SYS_open_tree, source.number(), c"".as_ptr(), flags) };
+    check_descriptor(copy, SetupStep::RootFs)
+}
+
+/// Creates a directory, unless it exists.
+fn create_directory(root: &Descriptor, path: &CStr) -> Result<(), SetupStep> {
+    // SAFETY: the path is a valid string.
+    let result = unsafe { libc::syscall(libc::SYS_mkdirat, root.number(), path.as_ptr(), 0o755) };
+    if result < 0 && errno() == libc::EEXIST {
+        Ok(())
+    } else {
+        check_result(result, SetupStep::RootFs).map(drop)
+    }
+}
+
+/// Creates a file system that is not attached to any path yet.
+fn create_filesystem(
     kind: &CStr,
     options: &MountOptions,
     attributes: MountAttrs,
@@ -238,30 +240,30 @@ fn make_filesystem(
     }
 }
 
-/// Mounts what is mounted nowhere yet, without following a symlink.
+/// Attaches a mount to a path, without following symlinks.
 fn move_mount(
-    what: &Descriptor,
+    mount: &Descriptor,
     root: c_int,
     path: &CStr,
     step: SetupStep,
 ) -> Result<(), SetupStep> {
-    let place = open_no_symlinks(root, path, step)?;
+    let target = open_no_symlinks(root, path, step)?;
     let flags = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH;
     // SAFETY: the empty paths with their flags mean the descriptors themselves.
-    let answer = unsafe {
+    let result = unsafe {
         libc::syscall(
             libc::SYS_move_mount,
-            what.number(),
+            mount.number(),
             c"".as_ptr(),
-            place.number(),
+            target.number(),
             c"".as_ptr(),
             flags,
         )
     };
-    check_result(answer, step).map(drop)
+    check_result(result, step).map(drop)
 }
 
-/// Adds attributes to a mount, and with `AT_RECURSIVE` to all below it.
+/// Adds attributes to a mount, and with `AT_RECURSIVE` to all mounts below it.
 fn set_mount_attrs(
     mount: &Descriptor,
     attributes: MountAttrs,
@@ -270,7 +272,7 @@ fn set_mount_attrs(
 ) -> Result<(), SetupStep> {
     // SAFETY: zeroed plain data; the size is the structure's own; the empty path with its flag
     // means the descriptor itself.
-    let answer = unsafe {
+    let result = unsafe {
         let mut change: libc::mount_attr = std::mem::zeroed();
         change.attr_set = u64::from(attributes.bits());
         let flags = flags | AT_EMPTY_PATH as c_uint;
@@ -284,10 +286,10 @@ fn set_mount_attrs(
             size,
         )
     };
-    check_result(answer, step).map(drop)
+    check_result(result, step).map(drop)
 }
 
-/// Makes the tree the root and lets go of the host's.
+/// Makes the new file system the root of this process, and unmounts that of the host.
 fn pivot_root(root: &Descriptor) -> Result<(), SetupStep> {
     // SAFETY: system calls with constant strings.
     unsafe {
@@ -295,7 +297,8 @@ fn pivot_root(root: &Descriptor) -> Result<(), SetupStep> {
             libc::syscall(libc::SYS_fchdir, root.number()),
             SetupStep::Pivot,
         )?;
-        // Both at one place: the host's tree ends up on top of ours, and is taken off.
+        // With the same directory for both arguments, the host's root is stacked on the new one,
+        // and unmounting `.` removes it; no directory for it is needed in the new root.
         check_result(
             libc::syscall(libc::SYS_pivot_root, c".".as_ptr(), c".".as_ptr()),
             SetupStep::Pivot,

@@ -1,4 +1,8 @@
-//! A network of the child's own: a loopback device and one listener, which is handed to the host.
+//! The network namespace of the child: a loopback device, and one listener that is sent to the host
+//! process, which serves the proxy on it.
+//!
+//! The listener is created in the namespace and used outside of it, so the proxy needs no route
+//! between the two networks.
 #![expect(
     unsafe_code,
     reason = "system calls between clone and exec have no safe form"
@@ -9,16 +13,17 @@ use libc::{c_int, c_uint};
 use super::syscall::{check_descriptor, check_result};
 use crate::setup_step::SetupStep;
 
-/// How many connections may wait to be accepted.
+/// The number of connections that can wait to be accepted.
 const BACKLOG: c_int = 128;
 
-/// Where the listener is to be, and the socket through which it is handed over.
+/// The port of the listener, and the socket through which the child sends it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Listener {
     pub(crate) port: u16,
     pub(crate) channel: c_int,
 }
 
+/// Brings up the loopback device, creates the listener and sends it to the host process.
 pub(super) fn set_up_network(listener: Listener) -> Result<(), SetupStep> {
     bring_up_loopback()?;
     // SAFETY: system calls with local structures of plain data, whose sizes are their own.
@@ -46,7 +51,7 @@ pub(super) fn set_up_network(listener: Listener) -> Result<(), SetupStep> {
 }
 
 fn bring_up_loopback() -> Result<(), SetupStep> {
-    // SAFETY: as above; the name of the device is shorter than its place, which is zeroed.
+    // SAFETY: as above; the name of the device is shorter than its field, which is zeroed.
     unsafe {
         let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
         let socket = check_descriptor(
@@ -70,7 +75,7 @@ fn bring_up_loopback() -> Result<(), SetupStep> {
     }
 }
 
-/// Space for one control message with one descriptor, aligned as the kernel wants it.
+/// A buffer for one control message with one descriptor, aligned for `cmsghdr`.
 #[repr(C, align(8))]
 struct ControlMessage([u8; 32]);
 

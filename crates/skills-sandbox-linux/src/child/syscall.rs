@@ -1,5 +1,5 @@
-//! System calls as the child makes them: straight to the kernel, since the C library's functions
-//! may lock or end the thread.
+//! System calls of the child. They go directly to the kernel, since functions of the C library may
+//! take a lock or cancel the thread.
 #![expect(
     unsafe_code,
     reason = "system calls between clone and exec have no safe form"
@@ -11,8 +11,8 @@ use libc::{c_int, c_long};
 
 use crate::setup_step::SetupStep;
 
-/// A descriptor of the child, closed when it goes out of scope. The child's table of descriptors is
-/// its own copy.
+/// A descriptor of the child, closed when it goes out of scope. The child has its own copy of the
+/// descriptor table, so the parent's descriptors are not affected.
 pub(crate) struct Descriptor(c_int);
 
 impl Descriptor {
@@ -23,20 +23,20 @@ impl Descriptor {
 
 impl Drop for Descriptor {
     fn drop(&mut self) {
-        // SAFETY: closes a descriptor of the child's own table, which nothing else in the child
-        // uses.
+        // SAFETY: closes a descriptor of the child's own table that nothing else in it uses.
         unsafe { libc::syscall(libc::SYS_close, self.0) };
     }
 }
 
-/// Turns the answer of a system call into a step's result.
-pub(crate) fn check_result(answer: c_long, step: SetupStep) -> Result<c_long, SetupStep> {
-    if answer < 0 { Err(step) } else { Ok(answer) }
+/// Converts the return value of a system call to the result of a step. The error number stays in
+/// `errno`.
+pub(crate) fn check_result(value: c_long, step: SetupStep) -> Result<c_long, SetupStep> {
+    if value < 0 { Err(step) } else { Ok(value) }
 }
 
-/// As [`check`], for calls that return a descriptor.
-pub(crate) fn check_descriptor(answer: c_long, step: SetupStep) -> Result<Descriptor, SetupStep> {
-    check_result(answer, step).map(|number| Descriptor(number as c_int))
+/// Does the same as [`check_result`], for calls that return a descriptor.
+pub(crate) fn check_descriptor(value: c_long, step: SetupStep) -> Result<Descriptor, SetupStep> {
+    check_result(value, step).map(|number| Descriptor(number as c_int))
 }
 
 pub(crate) fn open(
@@ -60,14 +60,15 @@ pub(crate) fn open(
     )
 }
 
-/// Opens a path without following any symlink, `/proc`'s magic ones included.
+/// Opens a path without following any symlink, including the magic links of `/proc`: a path that
+/// was replaced by a symlink since the parent opened it is an error.
 pub(crate) fn open_no_symlinks(
     directory: c_int,
     path: &CStr,
     step: SetupStep,
 ) -> Result<Descriptor, SetupStep> {
     // SAFETY: zeroed plain data; the size is the structure's own; the path is a valid string.
-    let answer = unsafe {
+    let result = unsafe {
         let mut how: libc::open_how = std::mem::zeroed();
         how.flags = (libc::O_PATH | libc::O_CLOEXEC | libc::O_NOFOLLOW) as u64;
         how.resolve = libc::RESOLVE_NO_SYMLINKS | libc::RESOLVE_NO_MAGICLINKS;
@@ -79,10 +80,10 @@ pub(crate) fn open_no_symlinks(
             size_of::<libc::open_how>(),
         )
     };
-    check_descriptor(answer, step)
+    check_descriptor(result, step)
 }
 
-/// Writes all of `bytes` at once, or fails.
+/// Writes all of `bytes` in one call, or fails. Files of the kernel take a value only as a whole.
 pub(crate) fn write(to: c_int, bytes: &[u8], step: SetupStep) -> Result<(), SetupStep> {
     // SAFETY: the pointer and length are those of a slice.
     let written = check_result(
@@ -96,25 +97,25 @@ pub(crate) fn write(to: c_int, bytes: &[u8], step: SetupStep) -> Result<(), Setu
     }
 }
 
-/// Returns device and number of an open file.
-pub(crate) fn identity(of: &Descriptor, step: SetupStep) -> Result<(u64, u64), SetupStep> {
+/// Returns the device and inode number of an open file.
+pub(crate) fn identity(file: &Descriptor, step: SetupStep) -> Result<(u64, u64), SetupStep> {
     // SAFETY: zeroed plain data that the kernel fills; the empty path with its flag means the
     // descriptor itself.
     unsafe {
-        let mut found: libc::stat = std::mem::zeroed();
-        let answer = libc::syscall(
+        let mut stat: libc::stat = std::mem::zeroed();
+        let result = libc::syscall(
             libc::SYS_newfstatat,
-            of.number(),
+            file.number(),
             c"".as_ptr(),
-            &raw mut found,
+            &raw mut stat,
             libc::AT_EMPTY_PATH,
         );
-        check_result(answer, step)?;
-        Ok((found.st_dev, found.st_ino))
+        check_result(result, step)?;
+        Ok((stat.st_dev, stat.st_ino))
     }
 }
 
-/// Fails with an error of our own.
+/// Sets `errno` and returns the step, for errors that no system call reported.
 pub(crate) fn fail(errno: i32, step: SetupStep) -> SetupStep {
     // SAFETY: as in `errno`.
     unsafe { *libc::__errno_location() = errno };
@@ -122,6 +123,6 @@ pub(crate) fn fail(errno: i32, step: SetupStep) -> SetupStep {
 }
 
 pub(crate) fn errno() -> i32 {
-    // SAFETY: the C library's own place for the last error of this thread, which sleeps.
+    // SAFETY: the C library's `errno` of the parent's thread, which sleeps while the child uses it.
     unsafe { *libc::__errno_location() }
 }

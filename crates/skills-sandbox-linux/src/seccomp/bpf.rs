@@ -1,52 +1,50 @@
-//! Turns a table of verdicts into a program for the kernel.
+//! Compiles a table of rules to a BPF program.
 //!
-//! The kernel runs it for every system call, and once for every number as it is installed. So the
-//! numbers are searched, not compared one after the other, and one program does the work of
-//! several.
+//! The kernel runs the program for every system call, and once for every call number when it is
+//! installed. So it uses a binary search of the numbers, and one program instead of several.
 
 use std::collections::BTreeMap;
 
 use libc::sock_filter;
 
-/// What a call is answered with: the error, 0 for one that does nothing and says that it did, none
-/// when it goes through.
+/// The action for a call. Error 0 means that the call has no effect and reports success.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
     Allow,
     Error(u16),
 }
 
-/// What becomes of a call: the answer of the first case that fits, else it goes through.
+/// The rule for a call: the action of the first case that matches; otherwise the call is allowed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct SyscallRule(pub(super) Vec<RuleCase>);
 
-/// All checks fit, also when there are none.
+/// A case matches if all of its conditions hold; without conditions it always does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RuleCase {
     pub(super) conditions: Vec<ArgCondition>,
     pub(super) action: Action,
 }
 
-/// A look at one argument, counted from 0.
+/// A condition for one argument, counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ArgCondition {
     pub(super) arg_index: u8,
     pub(super) cmp: ArgCmp,
 }
 
-/// What an argument is compared with. Numbers are its low 32 bits, which are all that the kernel
-/// looks at in these.
+/// A comparison of an argument. Numbers are compared with its low 32 bits, which are the only ones
+/// that the kernel uses of these arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ArgCmp {
     Eq(u32),
     NotEq(u32),
-    /// The bits of the first are those of the second.
+    /// The bits of the mask, the first value, equal the second value.
     MaskedEq(u32, u32),
     Null,
     NotNull,
 }
 
-/// Numbers of calls and what becomes of them.
+/// The rules by call number.
 pub(super) type Table = BTreeMap<u32, SyscallRule>;
 
 const BPF_LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
@@ -60,9 +58,9 @@ const NUMBER_OFFSET: u32 = 0;
 const ARCHITECTURE_OFFSET: u32 = 4;
 const ARGUMENTS_OFFSET: u32 = 16;
 
-/// The newest call that the lists have judged (`file_setattr`); numbers are the same everywhere
-/// since long before. Behind it are also those of x86-64's x32 convention, which would bypass every
-/// other rule.
+/// The newest call that the lists take into account (`file_setattr`). Newer ones fail, since their
+/// effects are unknown, and so do those of the x32 ABI of x86-64, whose numbers are higher and
+/// would bypass all other rules.
 const NEWEST_KNOWN_SYSCALL: u32 = 469;
 
 #[cfg(target_arch = "x86_64")]
@@ -76,15 +74,16 @@ fn instruction(code: u16, jt: u8, jf: u8, k: u32) -> sock_filter {
     sock_filter { code, jt, jf, k }
 }
 
-fn return_action(answer: Action) -> sock_filter {
-    let value = match answer {
+fn return_action(action: Action) -> sock_filter {
+    let value = match action {
         Action::Allow => libc::SECCOMP_RET_ALLOW,
         Action::Error(error) => libc::SECCOMP_RET_ERRNO | u32::from(error),
     };
     instruction(BPF_RETURN, 0, 0, value)
 }
 
-/// Makes the program. A call of another architecture, as 32-bit code makes it, kills the process.
+/// Compiles the program. A call of another architecture, such as of 32-bit code, kills the process,
+/// since its numbers mean other calls.
 pub(super) fn compile(table: &Table) -> Program {
     let mut program = vec![
         instruction(BPF_LOAD, 0, 0, ARCHITECTURE_OFFSET),
@@ -96,24 +95,24 @@ pub(super) fn compile(table: &Table) -> Program {
     program
 }
 
-/// From where on numbers have a verdict; up to the next.
+/// The first number of a range of calls with the same rule. It ends where the next range starts.
 type Range = (u32, SyscallRule);
 
 fn ranges(table: &Table) -> Vec<Range> {
     let mut ranges: Vec<Range> = vec![(0, SyscallRule::default())];
-    let mut add = |from: u32, verdict: SyscallRule| match ranges.last_mut() {
-        Some((known, last)) if *known == from => *last = verdict,
-        Some((_, last)) if *last == verdict => {}
-        _ => ranges.push((from, verdict)),
+    let mut add = |from: u32, rule: SyscallRule| match ranges.last_mut() {
+        Some((known, last)) if *known == from => *last = rule,
+        Some((_, last)) if *last == rule => {}
+        _ => ranges.push((from, rule)),
     };
-    for (number, verdict) in table {
-        add(*number, verdict.clone());
-        // The next number begins where this one ends, unless it is in the table too.
+    for (number, rule) in table {
+        add(*number, rule.clone());
+        // Calls after this one are allowed, unless the next number is in the table too.
         if !table.contains_key(&(number + 1)) {
             add(number + 1, SyscallRule::default());
         }
     }
-    // What newer kernels will know, nobody has judged.
+    // Calls of newer kernels.
     add(
         NEWEST_KNOWN_SYSCALL + 1,
         SyscallRule(vec![RuleCase {
@@ -124,18 +123,19 @@ fn ranges(table: &Table) -> Vec<Range> {
     ranges
 }
 
-/// Every path ends in an answer.
+/// Compiles a binary search. Every path through it returns an action.
 fn compile_search(ranges: &[Range]) -> Program {
     let (left, right) = ranges.split_at(ranges.len() / 2);
     let (Some(_), Some((from, _))) = (left.first(), right.first()) else {
         return ranges.first().map_or_else(
             || vec![return_action(Action::Allow)],
-            |(_, verdict)| compile_rule(verdict),
+            |(_, rule)| compile_rule(rule),
         );
     };
     let left = compile_search(left);
     let mut program = match u8::try_from(left.len()) {
-        Ok(over) => vec![instruction(BPF_JUMP_GE, over, 0, *from)],
+        Ok(distance) => vec![instruction(BPF_JUMP_GE, distance, 0, *from)],
+        // Conditional jumps have 8 bits for the distance, unconditional ones 32.
         Err(_) => vec![
             instruction(BPF_JUMP_GE, 0, 1, *from),
             instruction(BPF_JUMP, 0, 0, left.len() as u32),
@@ -149,53 +149,40 @@ fn compile_search(ranges: &[Range]) -> Program {
 fn compile_rule(SyscallRule(cases): &SyscallRule) -> Program {
     let mut program = Program::new();
     for case in cases {
-        let mut checks: Vec<Program> = case
+        let mut conditions: Program = case
             .conditions
             .iter()
-            .map(|check| compile_condition(*check))
+            .flat_map(|condition| compile_condition(*condition))
             .collect();
-        let length: usize = checks.iter().map(Vec::len).sum();
-        let mut at = 0;
-        for check in &mut checks {
-            for step in check {
-                at += 1;
-                // What does not fit goes on behind this case's answer.
-                let out = (length - at + 1) as u8;
-                step.jt = if step.jt == UNRESOLVED_JUMP {
-                    out
-                } else {
-                    step.jt
-                };
-                step.jf = if step.jf == UNRESOLVED_JUMP {
-                    out
-                } else {
-                    step.jf
-                };
+        let length = conditions.len();
+        for (index, instruction) in conditions.iter_mut().enumerate() {
+            // A condition that does not hold jumps behind the action of this case.
+            let distance = (length - index) as u8;
+            if instruction.jt == UNRESOLVED_JUMP {
+                instruction.jt = distance;
+            }
+            if instruction.jf == UNRESOLVED_JUMP {
+                instruction.jf = distance;
             }
         }
-        program.extend(checks.into_iter().flatten());
+        program.extend(conditions);
         program.push(return_action(case.action));
     }
-    // A case without checks has answered for all.
+    // Nothing follows a case without conditions, which always matches.
     if cases.last().is_none_or(|case| !case.conditions.is_empty()) {
         program.push(return_action(Action::Allow));
     }
     program
 }
 
-/// Stands for "out of this case" until the distance is known; no real distance is that long.
+/// A jump out of the current case, before its distance is known. Real distances are shorter.
 const UNRESOLVED_JUMP: u8 = u8::MAX;
 
-fn compile_condition(
-    ArgCondition {
-        arg_index: argument,
-        cmp: test,
-    }: ArgCondition,
-) -> Program {
-    // Both architectures keep the low half first.
-    let low = ARGUMENTS_OFFSET + 8 * u32::from(argument);
-    let load = |at| instruction(BPF_LOAD, 0, 0, at);
-    match test {
+fn compile_condition(ArgCondition { arg_index, cmp }: ArgCondition) -> Program {
+    // Both supported architectures are little-endian, so the low half comes first.
+    let low = ARGUMENTS_OFFSET + 8 * u32::from(arg_index);
+    let load = |offset| instruction(BPF_LOAD, 0, 0, offset);
+    match cmp {
         ArgCmp::Eq(value) => vec![
             load(low),
             instruction(BPF_JUMP_EQ, 0, UNRESOLVED_JUMP, value),
@@ -228,42 +215,43 @@ fn compile_condition(
 mod tests {
     use super::*;
 
-    /// What the kernel would do with one call.
+    /// Interprets a program for one call, as the kernel does.
     fn run(program: &[sock_filter], number: u32, arguments: [u64; 6]) -> u32 {
-        let load = |at: u32| match at {
+        let load = |offset: u32| match offset {
             NUMBER_OFFSET => number,
             ARCHITECTURE_OFFSET => THIS_ARCHITECTURE,
             _ => {
-                let value = arguments[((at - ARGUMENTS_OFFSET) / 8) as usize];
-                if at.is_multiple_of(8) {
+                let value = arguments[((offset - ARGUMENTS_OFFSET) / 8) as usize];
+                if offset.is_multiple_of(8) {
                     value as u32
                 } else {
                     (value >> 32) as u32
                 }
             }
         };
-        let (mut at, mut value) = (0, 0u32);
+        let mut counter = 0;
+        let mut value = 0u32;
         loop {
-            let step = program[at];
-            at += 1;
-            let jump = |is: bool| usize::from(if is { step.jt } else { step.jf });
+            let step = program[counter];
+            counter += 1;
+            let distance = |holds: bool| usize::from(if holds { step.jt } else { step.jf });
             match step.code {
                 BPF_LOAD => value = load(step.k),
                 BPF_AND => value &= step.k,
-                BPF_JUMP => at += step.k as usize,
-                BPF_JUMP_EQ => at += jump(value == step.k),
-                BPF_JUMP_GE => at += jump(value >= step.k),
+                BPF_JUMP => counter += step.k as usize,
+                BPF_JUMP_EQ => counter += distance(value == step.k),
+                BPF_JUMP_GE => counter += distance(value >= step.k),
                 BPF_RETURN => return step.k,
                 other => panic!("unknown code {other:#x}"),
             }
         }
     }
 
-    /// The same by the words of the types.
+    /// Evaluates a table directly.
     fn expected(table: &Table, number: u32, arguments: [u64; 6]) -> u32 {
-        let fits = |check: &ArgCondition| {
-            let argument = arguments[usize::from(check.arg_index)];
-            match check.cmp {
+        let holds = |condition: &ArgCondition| {
+            let argument = arguments[usize::from(condition.arg_index)];
+            match condition.cmp {
                 ArgCmp::Eq(value) => argument as u32 == value,
                 ArgCmp::NotEq(value) => argument as u32 != value,
                 ArgCmp::MaskedEq(mask, value) => argument as u32 & mask == value,
@@ -273,22 +261,22 @@ mod tests {
         };
         let cases = table
             .get(&number)
-            .map(|verdict| verdict.0.as_slice())
+            .map(|rule| rule.0.as_slice())
             .unwrap_or_default();
-        let found = cases
+        let action = cases
             .iter()
-            .find(|case| case.conditions.iter().all(fits))
+            .find(|case| case.conditions.iter().all(holds))
             .map_or(Action::Allow, |case| case.action);
         super::return_action(if number > NEWEST_KNOWN_SYSCALL {
             Action::Error(libc::ENOSYS as u16)
         } else {
-            found
+            action
         })
         .k
     }
 
     #[test]
-    fn programs_do_what_their_tables_say() {
+    fn a_program_returns_the_actions_of_its_table() {
         use super::super::{
             AllocationPolicy, FilterConfig, ProcessPolicy, SharedMemoryPolicy, SocketPolicy,
             build_table,
@@ -317,7 +305,7 @@ mod tests {
             1 << 32,
             1 << 63,
         ];
-        for (tier, processes, sockets, shared, allocation) in [
+        for (isolation, processes, sockets, shared, allocation) in [
             (
                 IsolationLevel::Namespaces,
                 ProcessPolicy::SingleProcess,
@@ -348,7 +336,7 @@ mod tests {
             ),
         ] {
             let table = build_table(FilterConfig {
-                isolation: tier,
+                isolation,
                 processes,
                 sockets,
                 shared_memory: shared,
@@ -366,11 +354,11 @@ mod tests {
                             *value,
                             0,
                         ];
-                        let (is, should) = (
+                        assert_eq!(
                             run(&program, number, arguments),
                             expected(&table, number, arguments),
+                            "{isolation:?} {number} {arguments:x?}"
                         );
-                        assert_eq!(is, should, "{tier:?} {number} {arguments:x?}");
                     }
                 }
             }
@@ -378,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_short_and_the_search_is_too() {
+    fn a_program_for_many_calls_is_short() {
         let table: Table = (0..400)
             .step_by(2)
             .map(|number| {

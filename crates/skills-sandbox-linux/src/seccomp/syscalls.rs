@@ -1,13 +1,11 @@
-//! Lists of system calls.
+//! Lists of system calls and of their commands.
 
 use libc::c_long;
 
-/// Calls that always fail with `EPERM`: the kernel's administration and other processes.
-///
-/// A list of what is denied, not of what is allowed: interpreters use too much of the kernel, and
-/// differently in each version.
+/// Calls that always fail with `EPERM`: administration of the kernel, other processes, and
+/// resources that no limit counts.
 pub(super) const DENIED_CALLS: &[c_long] = &[
-    // Flags of files.
+    // Attributes of files, such as immutable.
     SYS_FILE_SETATTR,
     // Other processes.
     libc::SYS_ptrace,
@@ -100,18 +98,18 @@ pub(super) const DENIED_CALLS: &[c_long] = &[
     libc::SYS_setdomainname,
 ];
 
-/// Calls that only x86-64 has.
+/// Calls that exist on x86-64 only.
 #[cfg(target_arch = "x86_64")]
-pub(super) const DENIED_HERE: &[c_long] = &[
+pub(super) const DENIED_X86_64: &[c_long] = &[
     libc::SYS_iopl,
     libc::SYS_ioperm,
     libc::SYS_modify_ldt,
     libc::SYS_inotify_init,
 ];
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) const DENIED_HERE: &[c_long] = &[];
+pub(super) const DENIED_X86_64: &[c_long] = &[];
 
-/// Calls that fail where Landlock is the only wall: metadata, which it does not cover.
+/// Calls that fail if Landlock is the only restriction of files: it does not cover metadata.
 pub(super) const METADATA_CALLS: &[c_long] = &[
     libc::SYS_fchown,
     libc::SYS_fchownat,
@@ -123,45 +121,44 @@ pub(super) const METADATA_CALLS: &[c_long] = &[
     libc::SYS_fremovexattr,
     SYS_SETXATTRAT,
     SYS_REMOVEXATTRAT,
-    // A process that leaves its group would survive the group's end, where no table of processes
-    // ends with it.
+    // Without a PID namespace a run is killed as a process group, which no process may leave.
     libc::SYS_setsid,
     libc::SYS_setpgid,
 ];
 #[cfg(target_arch = "x86_64")]
-pub(super) const METADATA_HERE: &[c_long] = &[libc::SYS_chown, libc::SYS_lchown];
+pub(super) const METADATA_X86_64: &[c_long] = &[libc::SYS_chown, libc::SYS_lchown];
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) const METADATA_HERE: &[c_long] = &[];
+pub(super) const METADATA_X86_64: &[c_long] = &[];
 
-/// Calls that do nothing and say that they did: modes of files. Landlock does not cover them, so
-/// they must not work; but copying a file, as every language's library does it, sets its mode and
-/// times and fails when it cannot.
+/// Calls that have no effect and report success: modes of files. Landlock does not cover modes, so
+/// these calls cannot be allowed for some files only. But the libraries of all languages set mode
+/// and times when they copy a file, and fail if they cannot.
 pub(super) const IGNORED_CALLS: &[c_long] = &[libc::SYS_fchmod, libc::SYS_fchmodat, SYS_FCHMODAT2];
 #[cfg(target_arch = "x86_64")]
-pub(super) const IGNORED_HERE: &[c_long] = &[libc::SYS_chmod];
+pub(super) const IGNORED_X86_64: &[c_long] = &[libc::SYS_chmod];
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) const IGNORED_HERE: &[c_long] = &[];
+pub(super) const IGNORED_X86_64: &[c_long] = &[];
 
-/// Calls that set the times of a file named by a path, and which of their arguments the times are.
-/// Given times are ignored as modes are; "now" is denied, since programs use it to learn whether a
-/// file exists before they make it.
+/// Calls that set the times of a path, with the index of the argument with the times. Given times
+/// are ignored like modes. "Now" is denied, since programs use it to learn whether a file exists
+/// before they create it.
 pub(super) const TIME_CALLS: &[(c_long, u8)] = &[(libc::SYS_utimensat, 2)];
 #[cfg(target_arch = "x86_64")]
-pub(super) const TIMES_HERE: &[(c_long, u8)] = &[
+pub(super) const TIME_CALLS_X86_64: &[(c_long, u8)] = &[
     (libc::SYS_utime, 1),
     (libc::SYS_utimes, 1),
     (libc::SYS_futimesat, 2),
 ];
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) const TIMES_HERE: &[(c_long, u8)] = &[];
+pub(super) const TIME_CALLS_X86_64: &[(c_long, u8)] = &[];
 
-/// Calls that make a process, besides `clone` and `clone3`.
+/// Calls that create a process, other than `clone` and `clone3`.
 #[cfg(target_arch = "x86_64")]
 pub(super) const FORKS: &[c_long] = &[libc::SYS_fork, libc::SYS_vfork];
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const FORKS: &[c_long] = &[];
 
-// Newer than the library's tables; the numbers are the same on every architecture.
+// Newer than the tables of the `libc` crate. The numbers are the same on every architecture.
 const SYS_FCHMODAT2: c_long = 452;
 const SYS_STATMOUNT: c_long = 457;
 const SYS_LISTMOUNT: c_long = 458;
@@ -170,9 +167,9 @@ const SYS_SETXATTRAT: c_long = 463;
 const SYS_REMOVEXATTRAT: c_long = 466;
 const SYS_FILE_SETATTR: c_long = 469;
 
-/// Commands to a terminal that put characters into the input of whoever holds it, and commands to
-/// files that change their flags, project, version, verity or encryption, on descriptors that are
-/// only readable too.
+/// Commands to a terminal that insert characters into the input of its other users, and commands
+/// that change the flags, project, version, verity or encryption of a file. The kernel accepts the
+/// latter on descriptors that are only readable.
 pub(super) const DENIED_COMMANDS: [u32; 9] = [
     0x5412,      // TIOCSTI
     0x541c,      // TIOCLINUX
@@ -184,13 +181,13 @@ pub(super) const DENIED_COMMANDS: [u32; 9] = [
     0x4080_6685, // FS_IOC_ENABLE_VERITY
     0x800c_6613, // FS_IOC_SET_ENCRYPTION_POLICY
 ];
-/// Commands to a file that allocate space for it, as `fallocate` does.
+/// Commands that allocate space for a file, like `fallocate`.
 pub(super) const ALLOCATING_COMMANDS: [u32; 3] = [
     0x4030_5828, // FS_IOC_RESVSP
     0x4030_582a, // FS_IOC_RESVSP64
     0x4030_5839, // FS_IOC_ZERO_RANGE
 ];
-/// The bits of a socket's type that say which kind it is.
+/// The bits of a socket's type without its flags.
 pub(super) const SOCKET_KIND_BITS: u32 = 0xf;
 pub(super) const NEW_NAMESPACES: [i32; 7] = [
     libc::CLONE_NEWUSER,
@@ -202,8 +199,8 @@ pub(super) const NEW_NAMESPACES: [i32; 7] = [
     libc::CLONE_NEWCGROUP,
 ];
 
-/// Calls that give a file its mode: which argument the mode is, and which the flags are that say
-/// whether it counts.
+/// Calls that set the mode of a file: the index of the argument with the mode, and that of the
+/// flags on which its meaning depends.
 pub(super) const MODE_CALLS: &[(c_long, u8, Option<u8>)] = &[
     (libc::SYS_openat, 3, Some(2)),
     (libc::SYS_mknodat, 2, None),
@@ -212,11 +209,11 @@ pub(super) const MODE_CALLS: &[(c_long, u8, Option<u8>)] = &[
     (SYS_FCHMODAT2, 2, None),
 ];
 #[cfg(target_arch = "x86_64")]
-pub(super) const MODES_HERE: &[(c_long, u8, Option<u8>)] = &[
+pub(super) const MODE_CALLS_X86_64: &[(c_long, u8, Option<u8>)] = &[
     (libc::SYS_open, 2, Some(1)),
     (libc::SYS_creat, 1, None),
     (libc::SYS_mknod, 1, None),
     (libc::SYS_chmod, 1, None),
 ];
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) const MODES_HERE: &[(c_long, u8, Option<u8>)] = &[];
+pub(super) const MODE_CALLS_X86_64: &[(c_long, u8, Option<u8>)] = &[];

@@ -1,4 +1,4 @@
-//! Programs of the machine, as the grants name them.
+//! Host programs, as the grants name them.
 
 use std::fs;
 
@@ -6,14 +6,17 @@ use skills_policy::{Authorization, Capability, Policy, Request, RuleSource};
 use skills_sandbox::{Job, Program, Sandbox, Termination};
 use skills_sandbox_linux::IsolationMode;
 
-use crate::skill::{Skill, isolations};
+use crate::skill::{Skill, supported_modes};
 
-/// A job that works on the workspace, which may be written, and may start what `ask` asks for.
-fn job(skill: &Skill, name: &str, ask: impl FnOnce(Request) -> Request) -> Job {
+/// Returns a job whose working directory is the writable workspace, with the programs that
+/// `request_spawn` adds to the request.
+fn job(skill: &Skill, name: &str, request_spawn: impl FnOnce(Request) -> Request) -> Job {
     let workspace = skill.path("workspace");
-    let request = ask(Request::for_host_command(&workspace)
-        .write(&workspace)
-        .limits(skill.limits.clone()));
+    let request = request_spawn(
+        Request::for_host_command(&workspace)
+            .write(&workspace)
+            .limits(skill.limits.clone()),
+    );
     let rules = Policy::default()
         .allow(RuleSource::Invocation, Capability::Spawn)
         .allow(RuleSource::Invocation, Capability::Write);
@@ -24,38 +27,38 @@ fn job(skill: &Skill, name: &str, ask: impl FnOnce(Request) -> Request) -> Job {
 }
 
 #[tokio::test]
-async fn a_command_gets_its_words_as_they_are_and_works_on_the_workspace() {
-    for tier in isolations() {
-        let skill = Skill::new(tier);
-        let odd = "-n a; $(id) 'b' \"c\"\n";
-        let outcome = skill
+async fn a_command_gets_its_arguments_unchanged_and_writes_to_the_workspace() {
+    for mode in supported_modes() {
+        let skill = Skill::new(mode);
+        let special = "-n a; $(id) 'b' \"c\"\n";
+        let output = skill
             .run(
                 job(&skill, "printf", |request| request.spawn("printf"))
                     .arg("%s|")
-                    .arg(odd),
+                    .arg(special),
             )
             .await;
         assert_eq!(
-            (outcome.stdout.text(), outcome.stderr.text()),
-            (format!("{odd}|"), String::new())
+            (output.stdout.text(), output.stderr.text()),
+            (format!("{special}|"), String::new())
         );
-        let outcome = skill
+        let output = skill
             .run(job(&skill, "touch", |request| request.spawn("touch")).arg("made"))
             .await;
         assert_eq!(
-            outcome.termination,
+            output.termination,
             Termination::Exited { code: 0 },
             "{}",
-            outcome.stderr.text()
+            output.stderr.text()
         );
         assert!(skill.path("workspace").join("made").is_file());
     }
 }
 
 #[tokio::test]
-async fn only_what_was_granted_starts() {
-    for tier in isolations() {
-        let skill = Skill::new(tier);
+async fn only_granted_programs_start() {
+    for mode in supported_modes() {
+        let skill = Skill::new(mode);
         let error = skill
             .sandbox()
             .run(job(&skill, "ls", |request| request.spawn("cat")))
@@ -78,39 +81,39 @@ async fn only_what_was_granted_starts() {
                 .contains("program `no-such-program` not found (searched /usr/bin"),
             "{error}"
         );
-        // A shell of which nothing more is granted starts nothing more.
+        // With a grant for the shell only, it cannot start other programs.
         let alone = job(&skill, "sh", |request| request.spawn("sh"))
             .arg("-c")
             .arg("echo here; ls; echo $?");
-        let outcome = skill.run(alone).await;
+        let output = skill.run(alone).await;
         assert!(
-            outcome.stdout.text().starts_with("here\n12"),
+            output.stdout.text().starts_with("here\n12"),
             "{} {}",
-            outcome.stdout.text(),
-            outcome.stderr.text()
+            output.stdout.text(),
+            output.stderr.text()
         );
         let any = job(&skill, "sh", |request| request.spawn_any())
             .arg("-c")
             .arg("echo a b | tr a-z A-Z > out; cat out");
-        let outcome = skill.run(any).await;
-        assert_eq!(outcome.stdout.text(), "A B\n", "{}", outcome.stderr.text());
+        let output = skill.run(any).await;
+        assert_eq!(output.stdout.text(), "A B\n", "{}", output.stderr.text());
     }
 }
 
 #[tokio::test]
-async fn a_directory_to_start_in_is_one_that_was_granted() {
-    for tier in isolations() {
-        let skill = Skill::new(tier);
+async fn the_working_directory_must_be_granted() {
+    for mode in supported_modes() {
+        let skill = Skill::new(mode);
         let below = skill.path("workspace").join("below");
         fs::create_dir(&below).unwrap();
-        let outcome = skill
+        let output = skill
             .run(job(&skill, "pwd", |request| request.spawn("pwd")).current_dir(&below))
             .await;
         assert_eq!(
-            outcome.stdout.text().trim_end(),
+            output.stdout.text().trim_end(),
             below.to_string_lossy(),
             "{}",
-            outcome.stderr.text()
+            output.stderr.text()
         );
         let outside =
             job(&skill, "pwd", |request| request.spawn("pwd")).current_dir(skill.path("scratch"));
@@ -125,14 +128,14 @@ async fn a_directory_to_start_in_is_one_that_was_granted() {
 }
 
 #[tokio::test]
-async fn a_tree_of_its_own_has_other_names_as_well() {
-    if !isolations().contains(&IsolationMode::Namespaces) {
+async fn aliases_are_symlinks_with_namespaces() {
+    if !supported_modes().contains(&IsolationMode::Namespaces) {
         return;
     }
     let skill = Skill::new(IsolationMode::Namespaces);
     fs::write(skill.path("workspace").join("note"), "found").unwrap();
     let job = job(&skill, "cat", |request| request.spawn("cat"))
         .path_alias("/workspace", skill.path("workspace"));
-    let outcome = skill.run(job.arg("/workspace/note")).await;
-    assert_eq!(outcome.stdout.text(), "found", "{}", outcome.stderr.text());
+    let output = skill.run(job.arg("/workspace/note")).await;
+    assert_eq!(output.stdout.text(), "found", "{}", output.stderr.text());
 }

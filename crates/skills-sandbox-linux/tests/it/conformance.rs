@@ -1,13 +1,13 @@
-//! The table of escape attempts, answered for both tiers by scripts that make the attempts and by
-//! looks from outside at what came of them.
+//! The conformance table of escape attempts, for both isolation levels. Scripts make the attempts,
+//! and the host process checks their effects.
 
-mod answers;
 mod attempts;
 mod environment;
 mod filesystem;
 mod host;
 mod network;
 mod network_hosts;
+mod observations;
 mod output;
 mod privilege;
 mod proc;
@@ -23,41 +23,41 @@ use skills_sandbox_linux::IsolationMode;
 use skills_test_support::skip_part;
 
 use crate::skill::skip_without;
-use answers::Answers;
+use observations::Observations;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_isolated_tier_answers_as_the_table_says() {
-    answer(BackendVariant::LinuxNamespaces, IsolationMode::Namespaces).await;
+async fn the_namespaces_level_matches_the_conformance_table() {
+    run_all(BackendVariant::LinuxNamespaces, IsolationMode::Namespaces).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_landlock_tier_answers_as_the_table_says() {
-    answer(BackendVariant::LinuxLandlock, IsolationMode::LandlockOnly).await;
+async fn the_landlock_level_matches_the_conformance_table() {
+    run_all(BackendVariant::LinuxLandlock, IsolationMode::LandlockOnly).await;
 }
 
-async fn answer(column: BackendVariant, tier: IsolationMode) {
-    if skip_without(tier) {
+async fn run_all(column: BackendVariant, mode: IsolationMode) {
+    if skip_without(mode) {
         return;
     }
-    let mut answers = Answers::new(column, tier);
-    filesystem::answer(&mut answers).await;
-    races::answer(&mut answers).await;
-    proc::answer(&mut answers).await;
-    network::answer(&mut answers).await;
-    network_hosts::answer(&mut answers).await;
-    unix_sockets::answer(&mut answers).await;
-    processes::answer(&mut answers).await;
-    resources::answer(&mut answers).await;
-    environment::answer(&mut answers).await;
-    output::answer(&mut answers).await;
-    privilege::answer(&mut answers).await;
-    runtime::answer(&mut answers).await;
-    let answers = answers.finish();
-    for (number, skipped) in answers
+    let mut observations = Observations::new(column, mode);
+    filesystem::run(&mut observations).await;
+    races::run(&mut observations).await;
+    proc::run(&mut observations).await;
+    network::run(&mut observations).await;
+    network_hosts::run(&mut observations).await;
+    unix_sockets::run(&mut observations).await;
+    processes::run(&mut observations).await;
+    resources::run(&mut observations).await;
+    environment::run(&mut observations).await;
+    output::run(&mut observations).await;
+    privilege::run(&mut observations).await;
+    runtime::run(&mut observations).await;
+    let observations = observations.finish();
+    for (number, skipped) in observations
         .iter()
-        .filter_map(|(number, answer)| Some((number, answer.as_ref().err()?)))
+        .filter_map(|(number, result)| Some((number, result.as_ref().err()?)))
     {
         skip_part(format!("case {number}, {column}"), &skipped.reason);
     }
-    assert_conforms(column, &answers);
+    assert_conforms(column, &observations);
 }

@@ -12,7 +12,7 @@ async fn files_outside_the_grants_cannot_be_read_changed_or_listed() {
     let skill = Skill::new(IsolationMode::LandlockOnly);
     std::fs::write(skill.path("secret.txt"), "secret").unwrap();
     std::os::unix::fs::symlink("../secret.txt", skill.path("skill/link")).unwrap();
-    let outcome = skill
+    let output = skill
         .attempts(
             "home = os.environ['HOME']",
             &[
@@ -36,7 +36,7 @@ async fn files_outside_the_grants_cannot_be_read_changed_or_listed() {
             ],
         )
         .await;
-    assert_snapshot!(outcome);
+    assert_snapshot!(output);
     assert_eq!(
         std::fs::read_to_string(skill.path("secret.txt")).unwrap(),
         "secret"
@@ -51,7 +51,7 @@ async fn metadata_of_other_files_cannot_be_changed() {
     let skill = Skill::new(IsolationMode::LandlockOnly);
     std::fs::write(skill.path("secret.txt"), "secret").unwrap();
     let before = std::fs::metadata(skill.path("secret.txt")).unwrap();
-    let outcome = skill
+    let output = skill
         .attempts(
             "path = '../secret.txt'",
             &[
@@ -63,8 +63,8 @@ async fn metadata_of_other_files_cannot_be_changed() {
             ],
         )
         .await;
-    // The first two say that they worked, and did nothing.
-    assert_snapshot!(outcome, @"
+    // The first two report success and have no effect.
+    assert_snapshot!(output, @"
     os.chmod(path, 0o777) ALLOWED
     os.utime(path, (0, 0)) ALLOWED
     os.utime(path) EPERM
@@ -85,21 +85,21 @@ async fn copying_files_works_although_modes_and_times_are_ignored() {
     }
     let script = "import os, shutil\nhome = os.environ['HOME']\nshutil.copy('main.py', home)\nshutil.copy2('main.py', home + '/two')\n\
                   shutil.copytree('.', home + '/tree')\nimport pathlib\npathlib.Path(home, 'touched').touch()\nprint(sorted(os.listdir(home)))";
-    let outcome = Skill::new(IsolationMode::LandlockOnly).python(script).await;
+    let output = Skill::new(IsolationMode::LandlockOnly).python(script).await;
     assert_eq!(
-        outcome.stdout.text(),
+        output.stdout.text(),
         "['main.py', 'touched', 'tree', 'two']\n",
         "{}",
-        outcome.stderr.text()
+        output.stderr.text()
     );
 }
 
 #[tokio::test]
-async fn no_socket_of_any_kind() {
+async fn no_socket_can_be_created() {
     if skip_without(IsolationMode::LandlockOnly) {
         return;
     }
-    let outcome = Skill::new(IsolationMode::LandlockOnly)
+    let output = Skill::new(IsolationMode::LandlockOnly)
         .attempts(
             "",
             &[
@@ -118,7 +118,7 @@ async fn no_socket_of_any_kind() {
             ],
         )
         .await;
-    assert_snapshot!(outcome, @"
+    assert_snapshot!(output, @"
     socket.socket(socket.AF_INET, socket.SOCK_STREAM) EPERM
     socket.socket(socket.AF_INET, socket.SOCK_DGRAM) EPERM
     socket.socket(socket.AF_INET6, socket.SOCK_STREAM) EPERM
@@ -158,12 +158,12 @@ async fn no_second_process_without_a_grant() {
 }
 
 #[tokio::test]
-async fn a_grant_for_one_program_is_for_that_program() {
+async fn a_grant_allows_one_program_only() {
     if skip_without(IsolationMode::LandlockOnly) {
         return;
     }
     let skill = Skill::new(IsolationMode::LandlockOnly).tool("Bash(true:*)");
-    let outcome = skill
+    let output = skill
         .attempts(
             "",
             &[
@@ -172,32 +172,32 @@ async fn a_grant_for_one_program_is_for_that_program() {
             ],
         )
         .await;
-    assert_snapshot!(outcome, @"
+    assert_snapshot!(output, @"
     subprocess.run(['true'], check=True) ALLOWED
     subprocess.run(['/bin/ls']) EACCES
     ");
     let skill = Skill::new(IsolationMode::LandlockOnly).tool("Bash");
-    let outcome = skill
+    let output = skill
         .run(skill.job("main.sh", "echo one two | wc -w\nx=$(printf sub)\necho $x\nls /etc/shadow || echo denied\ncat /etc/shadow"))
         .await;
-    assert_eq!(outcome.stdout.text(), "2\nsub\n/etc/shadow\n");
+    assert_eq!(output.stdout.text(), "2\nsub\n/etc/shadow\n");
     assert!(
-        outcome.stderr.text().contains("Permission denied"),
+        output.stderr.text().contains("Permission denied"),
         "{}",
-        outcome.stderr.text()
+        output.stderr.text()
     );
 }
 
 #[cfg(target_arch = "x86_64")]
 #[tokio::test]
-async fn other_processes_and_the_kernel_are_out_of_reach() {
+async fn other_processes_and_the_kernel_are_inaccessible() {
     if skip_without(IsolationMode::LandlockOnly) {
         return;
     }
     let prelude = "libc = ctypes.CDLL(None, use_errno=True)\n\
                    def call(number, *args):\n    if libc.syscall(number, *args) < 0: raise OSError(ctypes.get_errno(), '')\n\
                    parent = os.getppid()\nimport resource";
-    let outcome = Skill::new(IsolationMode::LandlockOnly)
+    let output = Skill::new(IsolationMode::LandlockOnly)
         .tool("Bash")
         .attempts(
             prelude,
@@ -230,26 +230,26 @@ async fn other_processes_and_the_kernel_are_out_of_reach() {
             ],
         )
         .await;
-    assert_snapshot!(outcome);
+    assert_snapshot!(output);
 }
 
 #[tokio::test]
-async fn nothing_is_inherited_and_no_privilege_is_left() {
+async fn no_descriptor_or_privilege_is_inherited() {
     if skip_without(IsolationMode::LandlockOnly) {
         return;
     }
-    // A host that leaks a descriptor without the flag that closes it.
+    // A host process that leaks a descriptor without close-on-exec.
     let leaked = nix::unistd::dup(std::fs::File::open("/etc/hosts").unwrap()).unwrap();
     let script = "import ctypes, os\nopen_fds = []\nfor fd in range(1024):\n    try:\n        os.fstat(fd)\n        open_fds.append(fd)\n    except OSError: pass\n\
                   libc = ctypes.CDLL(None)\ndata = (ctypes.c_uint32 * 6)(*[9] * 6)\nhead = (ctypes.c_uint32 * 2)(0x20080522, 0)\n\
                   libc.capget(head, data)\nprint(open_fds, list(data), libc.prctl(39, 0, 0, 0, 0), os.isatty(0))";
-    let outcome = Skill::new(IsolationMode::LandlockOnly).python(script).await;
+    let output = Skill::new(IsolationMode::LandlockOnly).python(script).await;
     drop(leaked);
     assert_eq!(
-        outcome.stdout.text(),
+        output.stdout.text(),
         "[0, 1, 2] [0, 0, 0, 0, 0, 0] 1 False\n",
         "{}",
-        outcome.stderr.text()
+        output.stderr.text()
     );
 }
 
@@ -258,12 +258,12 @@ async fn a_script_cannot_signal_its_host() {
     if skip_without(IsolationMode::LandlockOnly) {
         return;
     }
-    let outcome = Skill::new(IsolationMode::LandlockOnly)
+    let output = Skill::new(IsolationMode::LandlockOnly)
         .tool("Bash")
         .python("import os, signal\ntry:\n    os.kill(os.getppid(), 0)\nexcept PermissionError: print('refused')")
         .await;
     assert_eq!(
-        (outcome.stdout.text().as_str(), &outcome.termination),
+        (output.stdout.text().as_str(), &output.termination),
         ("refused\n", &Termination::Exited { code: 0 })
     );
 }

@@ -1,4 +1,4 @@
-//! Hosts of a list, through the proxy, from a network with nothing else in it.
+//! Granted hosts, through the proxy, from a network namespace with nothing else in it.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use skills_sandbox::Sandbox;
 use skills_sandbox_linux::IsolationMode;
 
-use crate::outside::{Made, PUBLIC};
+use crate::fake_network::{FakeNetwork, PUBLIC};
 use crate::skill::{Skill, skip_without};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -14,14 +14,14 @@ async fn listed_hosts_are_reached_through_the_proxy_and_nothing_else_is() {
     if skip_without(IsolationMode::Namespaces) {
         return;
     }
-    let outside = Made::new(|host, _| {
+    let network = FakeNetwork::new(|host, _| {
         if host == "inside.test" {
             Ipv4Addr::LOCALHOST.into()
         } else {
             PUBLIC.into()
         }
     });
-    let server = outside.server();
+    let server = network.server();
     let skill = Skill::new(IsolationMode::Namespaces)
         .tool("WebFetch(domain:allowed.test)")
         .tool("WebFetch(domain:inside.test)");
@@ -40,10 +40,12 @@ async fn listed_hosts_are_reached_through_the_proxy_and_nothing_else_is() {
         host = server.ip(),
         port = server.port()
     );
-    let sandbox = skill.sandbox().connector(Arc::<Made>::clone(&outside));
-    let outcome = sandbox.run(skill.job("main.py", &script)).await.unwrap();
-    assert_eq!(outcome.stderr.text(), "");
-    insta::assert_snapshot!(outcome.stdout.text(), @r"
+    let sandbox = skill
+        .sandbox()
+        .connector(Arc::<FakeNetwork>::clone(&network));
+    let output = sandbox.run(skill.job("main.py", &script)).await.unwrap();
+    assert_eq!(output.stderr.text(), "");
+    insta::assert_snapshot!(output.stdout.text(), @r"
     b'hello\n'
     other.test 403
     inside.test 403
@@ -57,14 +59,14 @@ async fn listed_hosts_are_reached_through_the_proxy_and_nothing_else_is() {
     PermissionError
     ");
     assert_eq!(
-        (outside.dialled(), outside.private(), outside.reached()),
+        (network.connected(), network.private(), network.reached()),
         (1, 0, 1)
     );
-    let network = outcome
+    let restriction = output
         .enforcement
         .restrictions()
         .iter()
-        .find(|layer| layer.name() == "network")
+        .find(|restriction| restriction.name() == "network")
         .unwrap();
-    insta::assert_snapshot!(network.to_string().replace(&server.port().to_string(), "PORT"), @"network enforced: a network of its own with nothing but a proxy at port 3128; reached allowed.test (1); rejected other.test: host is not in the allowlist (1); rejected inside.test: host has no public address (1); rejected 127.0.0.1: port PORT is not allowed (1); rejected allowed.test.other.test: host is not in the allowlist (1)");
+    insta::assert_snapshot!(restriction.to_string().replace(&server.port().to_string(), "PORT"), @"network enforced: separate network namespace with nothing but a proxy on port 3128; reached allowed.test (1); rejected other.test: host is not in the allowlist (1); rejected inside.test: host has no public address (1); rejected 127.0.0.1: port PORT is not allowed (1); rejected allowed.test.other.test: host is not in the allowlist (1)");
 }

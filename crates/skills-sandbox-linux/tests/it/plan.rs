@@ -6,9 +6,9 @@ use skills_sandbox::interpreter::ProgramFinder;
 use skills_sandbox::{Job, Program, ScriptType};
 use skills_sandbox_linux::{IsolationLevel, Plan, PlanContext};
 
-/// The whole plan of a job, which is plain data: nothing was started to make it.
+/// The complete plan of a job. No process was started to create it.
 #[test]
-fn a_plan_is_data() {
+fn a_plan_is_plain_data() {
     let request = Request::new("/skills/pdf")
         .workspace("/project")
         .allowed_tool("Write", None);
@@ -36,21 +36,21 @@ fn a_plan_is_data() {
             .map(|own| own.uid())
             .map_or(0, |own| if own == 0 { 65_534 } else { own })
     );
-    for (name, tier) in [
-        ("isolated", IsolationLevel::Namespaces),
+    for (name, isolation) in [
+        ("namespaces", IsolationLevel::Namespaces),
         ("landlock", IsolationLevel::Landlock),
     ] {
-        let scratch = if tier == IsolationLevel::Namespaces {
+        let scratch = if isolation == IsolationLevel::Namespaces {
             "/tmp"
         } else {
             "/tmp/skill-x"
         };
-        let ground = PlanContext {
-            isolation: tier,
+        let context = PlanContext {
+            isolation,
             scratch_path: scratch.into(),
             mount_proc: true,
         };
-        let plan = Plan::new(&job, &ProgramFinder::default(), &ground).unwrap();
+        let plan = Plan::new(&job, &ProgramFinder::default(), &context).unwrap();
         insta::assert_snapshot!(
             name,
             format!("{plan:#?}")

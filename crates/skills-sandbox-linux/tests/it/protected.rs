@@ -1,4 +1,4 @@
-//! Protected paths in a writable workspace, and the ways around them that were tried.
+//! Protected paths in a writable workspace, and attempts to change them.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -9,16 +9,16 @@ use skills_test_support::skip;
 
 use crate::skill::{Skill, skip_without};
 
-/// Makes files, each with the same content, in the workspace.
-fn make(workspace: &Path, names: &[&str]) {
+/// Creates files with the same content in the workspace.
+fn create_files(workspace: &Path, names: &[&str]) {
     for name in names {
         fs::create_dir_all(workspace.join(name).parent().unwrap()).unwrap();
-        fs::write(workspace.join(name), "as it was").unwrap();
+        fs::write(workspace.join(name), "unchanged").unwrap();
     }
 }
 
 /// Tries to write, then to replace each path; returns those that changed.
-async fn changed(skill: &Skill, names: &[&str]) -> Vec<String> {
+async fn changed_paths(skill: &Skill, names: &[&str]) -> Vec<String> {
     let workspace = skill.path("workspace");
     let list = names
         .iter()
@@ -29,15 +29,15 @@ async fn changed(skill: &Skill, names: &[&str]) -> Vec<String> {
         "import os\nfor path in [{list}]:\n    for attempt in (lambda: open(path, 'w').write('changed'), lambda: os.unlink(path), \
          lambda: open(path, 'w').write('changed')):\n        try: attempt()\n        except OSError: pass\n"
     );
-    let outcome = skill.python(&script).await;
+    let output = skill.python(&script).await;
     assert!(
-        outcome.termination.is_success(),
+        output.termination.is_success(),
         "{:?} {}",
-        outcome.termination,
-        outcome.stderr.text()
+        output.termination,
+        output.stderr.text()
     );
     let is_changed = |name: &&&str| {
-        fs::read_to_string(workspace.join(name)).ok().as_deref() != Some("as it was")
+        fs::read_to_string(workspace.join(name)).ok().as_deref() != Some("unchanged")
     };
     names
         .iter()
@@ -46,9 +46,9 @@ async fn changed(skill: &Skill, names: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// A directory in the workspace that is granted for reading as well is no less protected.
+/// A directory in a writable workspace that is also granted for reading stays protected.
 #[tokio::test]
-async fn a_grant_for_reading_lifts_nothing() {
+async fn a_read_grant_does_not_unprotect_paths() {
     if skip_without(IsolationMode::Namespaces) {
         return;
     }
@@ -63,25 +63,25 @@ async fn a_grant_for_reading_lifts_nothing() {
         "sub/.git/hooks/pre-commit",
         ".claude/settings.json",
     ];
-    make(&skill.path("workspace"), &names);
-    make(&skill.path("workspace"), &["sub/ordinary"]);
-    assert_eq!(changed(&skill, &names).await, [""; 0]);
+    create_files(&skill.path("workspace"), &names);
+    create_files(&skill.path("workspace"), &["sub/ordinary"]);
+    assert_eq!(changed_paths(&skill, &names).await, [""; 0]);
     assert_eq!(
-        changed(&skill, &["sub/ordinary"]).await,
+        changed_paths(&skill, &["sub/ordinary"]).await,
         ["sub/ordinary"],
-        "what is not protected can be written"
+        "other files are writable"
     );
 }
 
-/// The link is held in its place, and what it leads to is protected.
+/// The symlink cannot be replaced, and its target is protected.
 #[tokio::test]
-async fn protected_links_and_their_targets_stay() {
+async fn protected_symlinks_and_their_targets_are_read_only() {
     if skip_without(IsolationMode::Namespaces) {
         return;
     }
     let skill = Skill::new(IsolationMode::Namespaces).tool("Write");
     let workspace = skill.path("workspace");
-    make(
+    create_files(
         &workspace,
         &[
             "dot/zshrc",
@@ -109,11 +109,12 @@ async fn protected_links_and_their_targets_stay() {
         "elsewhere/git/hooks/pre-commit",
         ".git/hooks/pre-commit",
     ];
-    assert_eq!(changed(&skill, &names).await, [""; 0]);
+    assert_eq!(changed_paths(&skill, &names).await, [""; 0]);
     assert!(workspace.join(".zshrc").is_symlink() && workspace.join(".claude/skills").is_symlink());
 }
 
-/// What cannot be listed cannot be searched for protected names, so nothing in it is written.
+/// A directory that cannot be listed cannot be searched for protected paths, so all of it is
+/// read-only.
 #[tokio::test]
 async fn a_directory_that_cannot_be_listed_is_not_written() {
     if skip_without(IsolationMode::Namespaces) {
@@ -125,14 +126,14 @@ async fn a_directory_that_cannot_be_listed_is_not_written() {
     let skill = Skill::new(IsolationMode::Namespaces).tool("Write");
     let workspace = skill.path("workspace");
     let names = ["sub/.git/hooks/pre-commit", ".claude/settings.json"];
-    make(&workspace, &names);
+    create_files(&workspace, &names);
     let set = |path: &Path, mode: u32| {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap()
     };
     set(&workspace.join("sub"), 0o300);
-    assert_eq!(changed(&skill, &names).await, [""; 0]);
+    assert_eq!(changed_paths(&skill, &names).await, [""; 0]);
     set(&workspace, 0o300);
-    assert_eq!(changed(&skill, &names).await, [""; 0]);
+    assert_eq!(changed_paths(&skill, &names).await, [""; 0]);
     set(&workspace, 0o700);
     set(&workspace.join("sub"), 0o700);
 }

@@ -4,33 +4,33 @@ use skills_sandbox::{EnforcementStatus, Job, Program, Sandbox, ScriptType, Termi
 use skills_sandbox_linux::{IsolationMode, LinuxSandbox};
 use skills_test_support::{host, skip};
 
-use crate::skill::{Skill, isolations, offered, skip_without};
+use crate::skill::{Skill, check_host, skip_without, supported_modes};
 
 #[tokio::test]
 async fn input_arguments_and_environment_reach_the_program_unchanged() {
-    for tier in isolations() {
-        let skill = Skill::new(tier);
+    for mode in supported_modes() {
+        let skill = Skill::new(mode);
         let job = skill.job("main.py", "import os, sys\nprint(sys.stdin.read(), sys.argv[1:], os.environ['SKILL_NAME'], os.getcwd())");
-        let odd = "a 'b' \"c\" $(id) `id` ; \\ \n{}";
-        let outcome = skill
+        let special = "a 'b' \"c\" $(id) `id` ; \\ \n{}";
+        let output = skill
             .run(
-                job.arg(odd)
+                job.arg(special)
                     .env("SKILL_NAME", "pdf")
                     .stdin(b"{\"x\": 1}".to_vec()),
             )
             .await;
         let directory = skill.path("skill").display().to_string();
-        assert_eq!(outcome.stderr.text(), "");
-        let text = outcome.stdout.text().replace(&directory, "SKILL");
+        assert_eq!(output.stderr.text(), "");
+        let text = output.stdout.text().replace(&directory, "SKILL");
         insta::allow_duplicates! { assert_snapshot!(text, @r#"{"x": 1} ['a \'b\' "c" $(id) `id` ; \\ \n{}'] pdf SKILL"#) };
-        assert_eq!(outcome.termination, Termination::Exited { code: 0 });
+        assert_eq!(output.termination, Termination::Exited { code: 0 });
     }
 }
 
 #[tokio::test]
 async fn the_environment_is_exactly_the_documented_one() {
-    for tier in isolations() {
-        let skill = Skill::new(tier);
+    for mode in supported_modes() {
+        let skill = Skill::new(mode);
         let script =
             "import os\nfor name in sorted(os.environ): print(name + '=' + os.environ[name])";
         let job = skill
@@ -45,106 +45,106 @@ async fn the_environment_is_exactly_the_documented_one() {
                 .map_or(line.to_owned(), |(name, _)| format!("{name}SCRATCH"))
         });
         assert_snapshot!(
-            format!("environment_{tier:?}"),
+            format!("environment_{mode:?}"),
             lines.collect::<Vec<_>>().join("\n")
         );
     }
 }
 
 #[tokio::test]
-async fn shell_scripts_run_with_what_the_shell_has_built_in() {
-    for tier in isolations() {
-        let skill = Skill::new(tier);
+async fn shell_scripts_run_with_shell_builtins() {
+    for mode in supported_modes() {
+        let skill = Skill::new(mode);
         let script = "read -r line\nwhile [ ${#line} -gt 0 ]; do printf '%s.' \"${line%\"${line#?}\"}\"; line=${line#?}; done\nexit 3\n";
-        let outcome = skill
+        let output = skill
             .run(skill.job("main.sh", script).stdin(b"abc\n".to_vec()))
             .await;
         assert_eq!(
-            (outcome.stdout.text().as_str(), &outcome.termination),
+            (output.stdout.text().as_str(), &output.termination),
             ("a.b.c.", &Termination::Exited { code: 3 })
         );
     }
 }
 
 #[tokio::test]
-async fn a_crash_is_an_outcome_with_its_message() {
-    for tier in isolations() {
-        let skill = Skill::new(tier);
-        let outcome = skill.python("print('before')\n1/0").await;
-        assert_eq!(outcome.termination, Termination::Exited { code: 1 });
-        assert_eq!(outcome.stdout.text(), "before\n");
+async fn a_crash_is_a_result_with_its_message() {
+    for mode in supported_modes() {
+        let skill = Skill::new(mode);
+        let output = skill.python("print('before')\n1/0").await;
+        assert_eq!(output.termination, Termination::Exited { code: 1 });
+        assert_eq!(output.stdout.text(), "before\n");
         assert!(
-            outcome
+            output
                 .stderr
                 .text()
                 .contains("ZeroDivisionError: division by zero")
         );
-        let outcome = skill.python("import os\nos.abort()").await;
-        // The first process of a process table gets no signals from inside; the library then stops
-        // it by an instruction that is not allowed.
-        let signal = if tier == IsolationMode::Namespaces {
+        let output = skill.python("import os\nos.abort()").await;
+        // Signals from inside have no effect on the first process of a PID namespace. `abort` then
+        // executes an invalid instruction.
+        let signal = if mode == IsolationMode::Namespaces {
             11
         } else {
             6
         };
-        assert_eq!(outcome.termination, Termination::Signaled { signal });
+        assert_eq!(output.termination, Termination::Signaled { signal });
     }
 }
 
 #[tokio::test]
-async fn scratch_is_private_writable_and_gone_afterwards() {
-    for tier in isolations() {
-        let skill = Skill::new(tier);
+async fn scratch_is_private_writable_and_removed_afterwards() {
+    for mode in supported_modes() {
+        let skill = Skill::new(mode);
         let script = "import os, stat, tempfile\nopen(os.path.join(os.environ['HOME'], 'a'), 'w').write('x')\n\
                   print(oct(stat.S_IMODE(os.stat(os.environ['TMPDIR']).st_mode)), tempfile.mkdtemp().startswith(os.environ['TMPDIR']))";
-        let outcome = skill.python(script).await;
-        assert_eq!(outcome.stderr.text(), "");
-        assert_eq!(outcome.stdout.text(), "0o700 True\n");
+        let output = skill.python(script).await;
+        assert_eq!(output.stderr.text(), "");
+        assert_eq!(output.stdout.text(), "0o700 True\n");
         assert_eq!(skill.leftovers(), 0);
     }
 }
 
 #[tokio::test]
-async fn no_scratch_directory_is_too_odd_to_remove() {
-    for tier in isolations() {
+async fn unusual_scratch_directories_are_removed() {
+    for mode in supported_modes() {
         let script = "import os\nos.umask(0)\nhome = os.environ['HOME']\nos.mkdir(home + '/closed', 0)\nos.symlink('/', home + '/root')\n\
                   os.mkdir(home + '/half')\nopen(home + '/half/file', 'w')\nos.mkdir(home + '/half/closed', 0)\nos.chdir(home)\n\
                   for _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\nprint('made')";
-        let skill = Skill::new(tier);
-        let outcome = skill.python(script).await;
-        // On a disk of the host's it is stopped somewhere on the way.
-        let is_stopped = tier == IsolationMode::LandlockOnly
-            && matches!(outcome.termination, Termination::DiskLimit(_));
+        let skill = Skill::new(mode);
+        let output = skill.python(script).await;
+        // A directory on a disk has a limit of levels, so the script does not finish.
+        let is_over_quota = mode == IsolationMode::LandlockOnly
+            && matches!(output.termination, Termination::DiskLimit(_));
         assert!(
-            is_stopped || outcome.stdout.text() == "made\n",
+            is_over_quota || output.stdout.text() == "made\n",
             "{:?} {}",
-            outcome.termination,
-            outcome.stderr.text()
+            output.termination,
+            output.stderr.text()
         );
         assert_eq!(skill.leftovers(), 0);
     }
 }
 
 #[tokio::test]
-async fn a_signal_without_a_name_is_an_outcome_too() {
+async fn a_realtime_signal_is_reported() {
     if skip_without(IsolationMode::LandlockOnly) {
         return;
     }
     let skill = Skill::new(IsolationMode::LandlockOnly);
-    let outcome = skill
+    let output = skill
         .python("import os\nprint('before', flush=True)\nos.kill(os.getpid(), 40)")
         .await;
     assert_eq!(
-        (outcome.stdout.text().as_str(), &outcome.termination),
+        (output.stdout.text().as_str(), &output.termination),
         ("before\n", &Termination::Signaled { signal: 40 })
     );
 }
 
 #[tokio::test]
 async fn a_workspace_is_written_only_with_the_grant() {
-    for tier in isolations() {
+    for mode in supported_modes() {
         let script = "import os\nopen('../workspace/out.txt', 'w').write('result')\nos.rename('../workspace/out.txt', '../workspace/final.txt')";
-        let skill = Skill::new(tier).tool("Read");
+        let skill = Skill::new(mode).tool("Read");
         assert!(
             skill
                 .python(script)
@@ -153,7 +153,7 @@ async fn a_workspace_is_written_only_with_the_grant() {
                 .text()
                 .contains("main.py\", line 2")
         );
-        let skill = Skill::new(tier).tool("Write");
+        let skill = Skill::new(mode).tool("Write");
         assert_eq!(skill.python(script).await.stderr.text(), "");
         assert_eq!(
             std::fs::read_to_string(skill.path("workspace/final.txt")).unwrap(),
@@ -162,24 +162,24 @@ async fn a_workspace_is_written_only_with_the_grant() {
     }
 }
 
-/// Programs have a `/dev/shm` of their own all the same.
+/// Programs nevertheless have their own `/dev/shm`.
 #[tokio::test]
-async fn a_skill_and_its_workspace_may_lie_in_shared_memory() {
+async fn a_skill_and_its_workspace_can_be_in_shared_memory() {
     let shared = std::path::Path::new("/dev/shm");
     if tempfile::tempdir_in(shared).is_err() {
         return skip("/dev/shm cannot be written");
     }
-    for tier in isolations() {
-        let skill = Skill::below(shared, tier).tool("Write");
+    for mode in supported_modes() {
+        let skill = Skill::below(shared, mode).tool("Write");
         let script = "import os\nopen('../workspace/out.txt', 'w').write('result')\n\
                   try: open('main.py', 'a')\nexcept OSError: print('read-only')\n\
                   if 'shm' not in os.environ['TMPDIR']:\n    import multiprocessing\n    multiprocessing.Lock()\n\
                   \x20   open('/dev/shm/own', 'w').write('own')\n    print(open(os.environ['TMPDIR'] + '/own').read())\n    print(len(os.listdir('/dev/shm')))";
-        let outcome = skill.python(script).await;
-        assert_eq!(outcome.stderr.text(), "");
+        let output = skill.python(script).await;
+        assert_eq!(output.stderr.text(), "");
         assert_eq!(
-            outcome.stdout.text(),
-            if tier == IsolationMode::Namespaces {
+            output.stdout.text(),
+            if mode == IsolationMode::Namespaces {
                 "read-only\nown\n3\n"
             } else {
                 "read-only\n"
@@ -190,19 +190,16 @@ async fn a_skill_and_its_workspace_may_lie_in_shared_memory() {
             "result"
         );
         assert!(!shared.join("own").exists());
-        // The host's own.
-        let mut skill = Skill::new(tier).tool("Read");
+        // A workspace that is the `/dev/shm` of the host.
+        let mut skill = Skill::new(mode).tool("Read");
         let file = tempfile::NamedTempFile::new_in(shared).unwrap();
         std::fs::write(file.path(), "shared").unwrap();
         skill.workspace = Some(shared.to_owned());
-        let outcome = skill
+        let output = skill
             .python(&format!("print(open({:?}).read())", file.path()))
             .await;
         assert_eq!(
-            (
-                outcome.stdout.text().as_str(),
-                outcome.stderr.text().as_str()
-            ),
+            (output.stdout.text().as_str(), output.stderr.text().as_str()),
             ("shared\n", "")
         );
     }
@@ -210,8 +207,8 @@ async fn a_skill_and_its_workspace_may_lie_in_shared_memory() {
 
 #[tokio::test]
 async fn a_single_file_is_written_with_the_grant() {
-    for tier in isolations() {
-        let skill = Skill::new(tier);
+    for mode in supported_modes() {
+        let skill = Skill::new(mode);
         let file = skill.path("workspace").join("out.txt");
         std::fs::write(&file, "").unwrap();
         let request = Request::new(skill.path("skill")).write(&file);
@@ -223,22 +220,22 @@ async fn a_single_file_is_written_with_the_grant() {
         };
         let script = skill.path("skill").join("main.py");
         std::fs::write(&script, "open('../workspace/out.txt', 'w').write('result')").unwrap();
-        let outcome = skill
+        let output = skill
             .run(Job::new(
                 grants,
                 Program::script(ScriptType::Python, script),
             ))
             .await;
-        assert_eq!(outcome.stderr.text(), "");
+        assert_eq!(output.stderr.text(), "");
         assert_eq!(std::fs::read_to_string(file).unwrap(), "result");
     }
 }
 
 #[tokio::test]
 async fn ten_megabytes_of_unread_input_do_not_block() {
-    for tier in isolations() {
-        let skill = Skill::new(tier);
-        let outcome = skill
+    for mode in supported_modes() {
+        let skill = Skill::new(mode);
+        let output = skill
             .run(
                 skill
                     .job("main.py", "print('done')")
@@ -247,8 +244,8 @@ async fn ten_megabytes_of_unread_input_do_not_block() {
             .await;
         assert_eq!(
             (
-                outcome.stdout.text().as_str(),
-                outcome.termination.is_success()
+                output.stdout.text().as_str(),
+                output.termination.is_success()
             ),
             ("done\n", true)
         );
@@ -256,46 +253,46 @@ async fn ten_megabytes_of_unread_input_do_not_block() {
 }
 
 #[tokio::test]
-async fn output_is_kept_up_to_its_limit_and_a_flood_is_stopped() {
-    for tier in isolations() {
-        let mut skill = Skill::new(tier);
+async fn output_is_kept_up_to_its_limit_and_unlimited_output_ends_the_run() {
+    for mode in supported_modes() {
+        let mut skill = Skill::new(mode);
         skill.limits.captured_bytes = 1_000;
-        let outcome = skill
+        let output = skill
             .python("import sys\nsys.stdout.write('o' * 5000)\nsys.stderr.write('e' * 10)")
             .await;
         assert_eq!(
             (
-                outcome.stdout.head().len(),
-                outcome.stdout.tail().len(),
-                outcome.stdout.dropped_bytes(),
-                outcome.stderr.text().len()
+                output.stdout.head().len(),
+                output.stdout.tail().len(),
+                output.stdout.dropped_bytes(),
+                output.stderr.text().len()
             ),
             (750, 250, 4_000, 10)
         );
-        assert!(outcome.termination.is_success());
+        assert!(output.termination.is_success());
         skill.limits.output_limit_bytes = 1 << 20;
-        let outcome = skill.python("while True: print('x' * 1000)").await;
+        let output = skill.python("while True: print('x' * 1000)").await;
         assert_eq!(
-            outcome.termination,
+            output.termination,
             Termination::OutputLimit {
                 limit_bytes: 1 << 20
             }
         );
-        assert!(outcome.stdout.is_truncated() && outcome.stdout.head().len() == 750);
+        assert!(output.stdout.is_truncated() && output.stdout.head().len() == 750);
     }
 }
 
 #[tokio::test]
-async fn limits_of_memory_files_and_descriptors_hold() {
-    for tier in isolations() {
-        let skill = Skill::new(tier);
-        let outcome = skill.python("x = bytearray(400 << 20)").await;
+async fn limits_of_memory_files_and_descriptors_apply() {
+    for mode in supported_modes() {
+        let skill = Skill::new(mode);
+        let output = skill.python("x = bytearray(400 << 20)").await;
         assert!(
-            outcome.stderr.text().contains("MemoryError"),
+            output.stderr.text().contains("MemoryError"),
             "{}",
-            outcome.stderr.text()
+            output.stderr.text()
         );
-        let mut skill = Skill::new(tier);
+        let mut skill = Skill::new(mode);
         skill.limits.file_bytes = 1_000;
         let script = "import os, signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n\
                   with open(os.environ['HOME'] + '/big', 'wb') as f:\n    f.write(b'x' * 5000)";
@@ -307,14 +304,14 @@ async fn limits_of_memory_files_and_descriptors_hold() {
                 .text()
                 .contains("File too large")
         );
-        let outcome = skill
+        let output = skill
             .python("import os\nfds = [os.open('/dev/null', os.O_RDONLY) for _ in range(300)]")
             .await;
-        assert!(outcome.stderr.text().contains("Too many open files"));
+        assert!(output.stderr.text().contains("Too many open files"));
     }
 }
 
-/// What bounds the memory of Node must not be in the way of what scripts do with memory.
+/// The memory limit of Node must not prevent what scripts do with memory.
 #[tokio::test]
 async fn node_shares_memory_with_workers_and_runs_webassembly() {
     if let Err(reason) = host::program("node") {
@@ -326,25 +323,22 @@ async fn node_shares_memory_with_workers_and_runs_webassembly() {
                   memories[1].grow(256);\n\
                   const worker = new Worker(\"const { workerData } = require('worker_threads'); Atomics.store(workerData, 0, 7);\", { eval: true, workerData: shared });\n\
                   worker.on('exit', () => console.log(shared[0], memories.length));";
-    for tier in isolations() {
-        let skill = Skill::new(tier);
-        let outcome = skill.run(skill.job("main.js", script)).await;
+    for mode in supported_modes() {
+        let skill = Skill::new(mode);
+        let output = skill.run(skill.job("main.js", script)).await;
         assert_eq!(
-            (
-                outcome.stdout.text().as_str(),
-                outcome.stderr.text().as_str()
-            ),
+            (output.stdout.text().as_str(), output.stderr.text().as_str()),
             ("7 8\n", ""),
             "{:?}",
-            outcome.termination
+            output.termination
         );
     }
 }
 
 #[tokio::test]
-async fn the_report_names_every_wall() {
-    for tier in isolations() {
-        let skill = Skill::new(tier).tool("Write");
+async fn the_report_lists_every_restriction() {
+    for mode in supported_modes() {
+        let skill = Skill::new(mode).tool("Write");
         let report = skill.python("pass").await.enforcement;
         let facts = report
             .fields()
@@ -362,14 +356,14 @@ async fn the_report_names_every_wall() {
             .replace(&format!("ABI {abi}"), "ABI N")
             .replace(&format!("abi: {abi}"), "abi: N")
             .replace(kernel, "KERNEL");
-        // Whether processes and memory are counted depends on the machine and on who the user is.
+        // Whether processes and memory are counted depends on the host and the user.
         let depends = |line: &&str| {
             ["host-user", "processes ", "memory"]
                 .iter()
                 .any(|name| line.starts_with(name))
         };
         assert_snapshot!(
-            format!("report_{tier:?}"),
+            format!("report_{mode:?}"),
             text.lines()
                 .filter(|line| !depends(line))
                 .collect::<Vec<_>>()
@@ -377,14 +371,14 @@ async fn the_report_names_every_wall() {
         );
         assert!(
             report.degraded_reason().is_none_or(
-                |reason| tier == IsolationMode::LandlockOnly || reason.contains("/proc")
+                |reason| mode == IsolationMode::LandlockOnly || reason.contains("/proc")
             ),
             "{report:?}"
         );
     }
 }
 
-/// What the sandbox finds out about the host is what tests find out without it.
+/// The sandbox and the tests detect independently what the host supports.
 #[tokio::test]
 async fn the_probe_agrees_with_the_host() {
     for isolation in [
@@ -395,9 +389,9 @@ async fn the_probe_agrees_with_the_host() {
         let probed = LinuxSandbox::new("/").isolation_mode(isolation).probe();
         assert_eq!(
             probed.is_ok(),
-            offered(isolation).is_ok(),
+            check_host(isolation).is_ok(),
             "{isolation:?}: {probed:?}, {:?}",
-            offered(isolation)
+            check_host(isolation)
         );
     }
 }
@@ -405,36 +399,35 @@ async fn the_probe_agrees_with_the_host() {
 #[tokio::test]
 async fn memory_and_processes_are_counted_where_the_host_has_control_groups() {
     let groups = host::control_groups();
-    for tier in isolations() {
-        let report = Skill::new(tier)
+    for mode in supported_modes() {
+        let report = Skill::new(mode)
             .tool("Bash")
             .python("pass")
             .await
             .enforcement;
         let is_enforced = |name: &str| {
-            report
-                .restrictions()
-                .iter()
-                .any(|layer| layer.name() == name && layer.status() == EnforcementStatus::Enforced)
+            report.restrictions().iter().any(|restriction| {
+                restriction.name() == name && restriction.status() == EnforcementStatus::Enforced
+            })
         };
         assert_eq!(
             is_enforced("memory"),
             groups.memory,
-            "{tier:?} {groups:?} {report:?}"
+            "{mode:?} {groups:?} {report:?}"
         );
-        // A user namespace counts processes by itself.
+        // With a user namespace the kernel counts its processes.
         assert_eq!(
             is_enforced("processes"),
-            groups.processes || tier == IsolationMode::Namespaces,
-            "{tier:?} {groups:?} {report:?}"
+            groups.processes || mode == IsolationMode::Namespaces,
+            "{mode:?} {groups:?} {report:?}"
         );
     }
 }
 
 #[tokio::test]
-async fn what_cannot_be_enforced_or_loaded_is_refused() {
-    for tier in isolations() {
-        let skill = Skill::new(tier);
+async fn unenforceable_jobs_are_rejected() {
+    for mode in supported_modes() {
+        let skill = Skill::new(mode);
         let nul = skill
             .sandbox()
             .run(skill.job("main.py", "").arg("a\0b"))
@@ -442,55 +435,55 @@ async fn what_cannot_be_enforced_or_loaded_is_refused() {
             .unwrap_err();
         assert_eq!(
             nul.to_string(),
-            "the linux sandbox rejects the job: a path, argument or variable holds a NUL byte"
+            "the linux sandbox rejects the job: a path, argument or variable contains a NUL byte"
         );
     }
     if !skip_without(IsolationMode::LandlockOnly) {
         let skill = Skill::new(IsolationMode::LandlockOnly).tool("WebFetch");
-        let refused = skill
+        let error = skill
             .sandbox()
             .run(skill.job("main.py", ""))
             .await
             .unwrap_err();
-        assert_snapshot!(refused, @"the linux sandbox rejects the job: it can open the network to named hosts only in a network of the program's own, which takes user namespaces");
+        assert_snapshot!(error, @"the linux sandbox rejects the job: granted hosts need a network namespace, which needs user namespaces");
     }
 }
 
 #[tokio::test]
-async fn a_host_may_ask_for_no_walls_and_is_told_that_there_are_none() {
+async fn disabled_sandboxing_is_reported() {
     let skill = Skill::new(IsolationMode::DangerouslyDisabled);
-    let outcome = skill.python("import os\nprint(len(open('/etc/passwd').read()) > 0, 'HOME' in os.environ, len(os.environ) < 8)").await;
+    let output = skill.python("import os\nprint(len(open('/etc/passwd').read()) > 0, 'HOME' in os.environ, len(os.environ) < 8)").await;
     assert_eq!(
         (
-            outcome.stdout.text().as_str(),
-            outcome.termination.is_success()
+            output.stdout.text().as_str(),
+            output.termination.is_success()
         ),
         ("True True True\n", true),
         "{}",
-        outcome.stderr.text()
+        output.stderr.text()
     );
-    assert_eq!(outcome.enforcement.field_value("tier"), Some("none"));
+    assert_eq!(output.enforcement.field_value("tier"), Some("none"));
     assert_eq!(
-        outcome.enforcement.degraded_reason(),
-        Some("the host asked for no walls")
+        output.enforcement.degraded_reason(),
+        Some("sandboxing disabled by the embedding host")
     );
     assert!(
-        outcome
+        output
             .enforcement
             .restrictions()
             .iter()
-            .all(|layer| layer.status() != EnforcementStatus::Enforced),
+            .all(|restriction| restriction.status() != EnforcementStatus::Enforced),
         "{:?}",
-        outcome.enforcement
+        output.enforcement
     );
 }
 
-/// The copy that was decided on runs, and what lies at the path of the skill meanwhile does not;
-/// only the isolated tier can show it there.
+/// The copy that the policy decided on runs, not the current content of the skill. With namespaces
+/// it is mounted at the path of the skill.
 #[tokio::test]
 async fn a_copy_runs_in_place_of_the_skill() {
-    for tier in isolations() {
-        let skill = Skill::new(tier);
+    for mode in supported_modes() {
+        let skill = Skill::new(mode);
         let (live, copy) = (skill.path("skill"), skill.path("copy"));
         std::fs::create_dir(&copy).unwrap();
         let script = "import os, sys\nfrom other import NAME\nprint(NAME, __file__, os.getcwd(), os.environ['SKILL_DIR'], open('data').read())\n";
@@ -501,16 +494,16 @@ async fn a_copy_runs_in_place_of_the_skill() {
         }
         let request = Request::new(&live).copy(&copy).limits(skill.limits.clone());
         let Authorization::Granted(grants) = Policy::default().authorize(&request) else {
-            panic!("it asks for nothing")
+            panic!("the request is empty")
         };
         let job = Job::new(
             grants,
             Program::script(ScriptType::Python, live.join("main.py")),
         );
-        let outcome = skill
+        let output = skill
             .run(job.env("SKILL_DIR", live.to_string_lossy()))
             .await;
-        let shown = if tier == IsolationMode::Namespaces {
+        let expected_path = if mode == IsolationMode::Namespaces {
             &live
         } else {
             &copy
@@ -518,10 +511,10 @@ async fn a_copy_runs_in_place_of_the_skill() {
         .display()
         .to_string();
         assert_eq!(
-            outcome.stdout.text(),
-            format!("copy {shown}/main.py {shown} {shown} copy\n"),
-            "{tier:?}: {}",
-            outcome.stderr.text()
+            output.stdout.text(),
+            format!("copy {expected_path}/main.py {expected_path} {expected_path} copy\n"),
+            "{mode:?}: {}",
+            output.stderr.text()
         );
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct Skill {
     pub(crate) limits: ResourceLimits,
     tools: Vec<&'static str>,
     pub(crate) isolation: IsolationMode,
-    /// A workspace elsewhere.
+    /// Replaces the workspace in the temporary directory.
     pub(crate) workspace: Option<PathBuf>,
 }
 
@@ -32,7 +32,7 @@ impl Skill {
         fs::create_dir(directory.path().join("scratch")).unwrap();
         fs::create_dir(directory.path().join("workspace")).unwrap();
         let mut limits = ResourceLimits::default();
-        // Only a test that fails runs for so long.
+        // Only a failing test runs for so long.
         limits.wall_time = Duration::from_secs(120);
         Self {
             directory,
@@ -55,8 +55,8 @@ impl Skill {
         }
     }
 
-    /// Everything that the tools ask for is allowed, so that the walls are tested and not the
-    /// rules.
+    /// Returns grants for everything that the tools request: these tests are about restrictions,
+    /// not about rules.
     pub(crate) fn grants(&self) -> Grants {
         let request = Request::new(self.path("skill"))
             .workspace(self.path("workspace"))
@@ -107,46 +107,46 @@ impl Skill {
         self.run(self.job("main.sh", script)).await
     }
 
-    /// Runs Python statements, each of which must raise an `OSError`, and returns the errors'
-    /// names, one a line.
+    /// Runs Python statements and returns one line for each: the name of the `OSError` that it
+    /// raised, or `ALLOWED`.
     pub(crate) async fn attempts(&self, prelude: &str, statements: &[&str]) -> String {
         let mut script = format!("import errno, os, socket, subprocess, ctypes\n{prelude}\n");
         for statement in statements {
-            let name = serde_like(statement);
+            let name = python_quoted(statement);
             script.push_str(&format!(
                 "try:\n    {statement}\n    print({name}, 'ALLOWED')\nexcept OSError as e:\n    print({name}, errno.errorcode[e.errno])\n"
             ));
         }
-        let outcome = self.python(&script).await;
+        let output = self.python(&script).await;
         assert!(
-            outcome.termination.is_success(),
+            output.termination.is_success(),
             "{:?} {}",
-            outcome.termination,
-            outcome.stderr.text()
+            output.termination,
+            output.stderr.text()
         );
-        outcome.stdout.text()
+        output.stdout.text()
     }
 
-    /// Lists what is left in the scratch directory after runs: nothing.
+    /// Returns the number of entries in the scratch directory.
     pub(crate) fn leftovers(&self) -> usize {
         fs::read_dir(self.path("scratch")).unwrap().count()
     }
 }
 
-fn serde_like(text: &str) -> String {
+fn python_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
 }
 
-/// Returns `true` and records a skip where this host cannot serve an isolation.
+/// Returns `true` and records a skip if this host does not support a mode.
 ///
 /// # Panics
-/// When the host can serve it and the sandbox cannot start all the same.
+/// If the host supports the mode, but the sandbox cannot start.
 #[track_caller]
 pub(crate) fn skip_without(isolation: IsolationMode) -> bool {
-    match offered(isolation) {
+    match check_host(isolation) {
         Ok(()) => {
             if let Err(error) = LinuxSandbox::new("/").isolation_mode(isolation).probe() {
-                panic!("this host can serve {isolation:?}, but the sandbox cannot start: {error}");
+                panic!("this host supports {isolation:?}, but the sandbox cannot start: {error}");
             }
             false
         }
@@ -157,16 +157,16 @@ pub(crate) fn skip_without(isolation: IsolationMode) -> bool {
     }
 }
 
-/// Returns the isolations that this host can serve, and records a skip for each other one.
+/// Returns the modes that this host supports, and records a skip for each other one.
 #[track_caller]
-pub(crate) fn isolations() -> Vec<IsolationMode> {
-    let mut served = vec![IsolationMode::Namespaces, IsolationMode::LandlockOnly];
-    served.retain(|isolation| !skip_without(*isolation));
-    served
+pub(crate) fn supported_modes() -> Vec<IsolationMode> {
+    let mut modes = vec![IsolationMode::Namespaces, IsolationMode::LandlockOnly];
+    modes.retain(|isolation| !skip_without(*isolation));
+    modes
 }
 
-/// Says what this host offers, by attempts that share nothing with the sandbox.
-pub(crate) fn offered(isolation: IsolationMode) -> Result<(), String> {
+/// Checks whether this host supports a mode, with code that the sandbox does not share.
+pub(crate) fn check_host(isolation: IsolationMode) -> Result<(), String> {
     match isolation {
         IsolationMode::Namespaces => host::namespaces(),
         IsolationMode::LandlockOnly => host::landlock(),

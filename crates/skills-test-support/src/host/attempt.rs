@@ -1,4 +1,4 @@
-//! A list of system calls, tried in order in a child process.
+//! Tries a list of system calls in order, in a child process.
 #![expect(unsafe_code, reason = "processes and system calls")]
 
 use std::fs::File;
@@ -6,10 +6,10 @@ use std::io::{self, PipeReader, PipeWriter, Read, Write};
 
 use libc::{c_int, c_long};
 
-/// A system call with the name under which its failure is reported.
+/// A step: the name under which its failure is reported, and the system call.
 pub(super) type Step<T> = (&'static str, fn(&T) -> Result<(), c_int>);
 
-/// Tries the steps in a child process, which then ends.
+/// Tries the steps in a child process, which then exits. The process of the tests is not changed.
 ///
 /// Between `fork` and `_exit` a step must not allocate or take a lock, since another thread of the
 /// parent may have held it.
@@ -18,48 +18,47 @@ pub(super) type Step<T> = (&'static str, fn(&T) -> Result<(), c_int>);
 /// With the name of the first step that failed, and the system's error.
 pub(super) fn attempt<T>(steps: &[Step<T>], prepared: &T) -> Result<(), String> {
     let (reader, writer) = io::pipe().map_err(|error| format!("pipe: {error}"))?;
-    // SAFETY: the child calls only what `attempt_in_child` does: system calls of the steps, one
-    // write, and `_exit`.
+    // SAFETY: the child calls only `attempt_in_child`: the system calls of the steps, one write,
+    // and `_exit`.
     match unsafe { libc::fork() } {
         -1 => Err(format!("fork: {}", io::Error::last_os_error())),
         0 => attempt_in_child(steps, prepared, writer),
         child => {
             drop(writer);
-            let answer = read(reader);
-            // SAFETY: the number is that of our own child, which was not waited for yet; no status
-            // is asked for.
+            let message = read(reader);
+            // SAFETY: the PID is that of a child that was not reaped yet; no status is requested.
             unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
-            explain(steps, answer)
+            explain(steps, message)
         }
     }
 }
 
-/// The child's answer: one past the number of the last step that succeeded, and the error of the
-/// next.
-type Answer = [u8; 2];
+/// The message of the child: the number of steps that succeeded, and the error number of the next
+/// one.
+type Message = [u8; 2];
 
 fn attempt_in_child<T>(steps: &[Step<T>], prepared: &T, mut writer: PipeWriter) -> ! {
-    let mut answer: Answer = [0, 0];
+    let mut message: Message = [0, 0];
     for (_, step) in steps {
         if let Err(errno) = step(prepared) {
-            answer[1] = u8::try_from(errno).unwrap_or(u8::MAX);
+            message[1] = u8::try_from(errno).unwrap_or(u8::MAX);
             break;
         }
-        answer[0] += 1;
+        message[0] += 1;
     }
-    let _ = writer.write_all(&answer);
-    // SAFETY: ends the process at once, without what the parent would do at its end.
+    let _ = writer.write_all(&message);
+    // SAFETY: exits without running destructors, which belong to the parent.
     unsafe { libc::_exit(0) }
 }
 
-fn read(mut reader: PipeReader) -> io::Result<Answer> {
-    let mut answer = [0; 2];
-    reader.read_exact(&mut answer)?;
-    Ok(answer)
+fn read(mut reader: PipeReader) -> io::Result<Message> {
+    let mut message = [0; 2];
+    reader.read_exact(&mut message)?;
+    Ok(message)
 }
 
-fn explain<T>(steps: &[Step<T>], answer: io::Result<Answer>) -> Result<(), String> {
-    match answer {
+fn explain<T>(steps: &[Step<T>], message: io::Result<Message>) -> Result<(), String> {
+    match message {
         Ok([done, _]) if usize::from(done) == steps.len() => Ok(()),
         Ok([done, errno]) => {
             let name = steps
@@ -70,11 +69,11 @@ fn explain<T>(steps: &[Step<T>], answer: io::Result<Answer>) -> Result<(), Strin
                 io::Error::from_raw_os_error(errno.into())
             ))
         }
-        Err(error) => Err(format!("the child ended without an answer: {error}")),
+        Err(error) => Err(format!("the child exited without a message: {error}")),
     }
 }
 
-/// Returns the result of a system call, or the error.
+/// Converts the return value of a system call to a result with the error number.
 pub(super) fn check(result: impl Into<c_long>) -> Result<c_int, c_int> {
     let result = result.into();
     if result < 0 {
@@ -88,7 +87,7 @@ pub(super) fn check(result: impl Into<c_long>) -> Result<c_int, c_int> {
 
 /// Writes a text to a file of the kernel, in one write.
 pub(super) fn write(path: &'static str, text: &[u8]) -> Result<(), c_int> {
-    // A path this short is copied to the stack, so nothing is allocated.
+    // The standard library copies a short path to the stack, so this does not allocate.
     let written = File::options()
         .write(true)
         .open(path)
@@ -126,7 +125,7 @@ mod tests {
         let failed = attempt::<()>(&[("one", |()| unsafe { libc::_exit(0) })], &());
         assert_eq!(
             failed.unwrap_err(),
-            "the child ended without an answer: failed to fill whole buffer"
+            "the child exited without a message: failed to fill whole buffer"
         );
     }
 }

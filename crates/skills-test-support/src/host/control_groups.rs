@@ -1,11 +1,11 @@
-//! Control groups, tried by making one and joining it.
+//! Detects cgroups by creating one and joining it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-/// What this host may limit by control groups of its own.
+/// The limits that cgroups of this host can enforce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ControlGroups {
     /// The memory of all processes in a group together.
@@ -14,23 +14,26 @@ pub struct ControlGroups {
     pub processes: bool,
 }
 
-/// Tries which limits a control group that is made below or beside that of this process would have.
+/// Returns the limits that a cgroup created below or next to that of this process would have.
+/// Detected once per process.
 #[must_use]
 pub fn control_groups() -> ControlGroups {
-    static TRIED: OnceLock<ControlGroups> = OnceLock::new();
-    *TRIED.get_or_init(|| {
+    static DETECTED: OnceLock<ControlGroups> = OnceLock::new();
+    *DETECTED.get_or_init(|| {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let parents = parents(&read("/proc/self/cgroup"), &read("/proc/mounts"));
-        let tried = parents.iter().map(|parent| limits(parent));
-        tried.fold(ControlGroups::default(), |one, other| ControlGroups {
-            memory: one.memory || other.memory,
-            processes: one.processes || other.processes,
-        })
+        parents
+            .iter()
+            .map(|parent| limits(parent))
+            .fold(ControlGroups::default(), |one, other| ControlGroups {
+                memory: one.memory || other.memory,
+                processes: one.processes || other.processes,
+            })
     })
 }
 
-/// Lists the directories of the groups of this process, and of those one above in version 2, which
-/// gives a group with processes no children with limits.
+/// Returns the cgroups of this process. In version 2 also the one above it, since a cgroup with
+/// processes gives its children no limits.
 fn parents(groups: &str, mounts: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for mount in mounts.lines() {
@@ -65,7 +68,7 @@ fn parents(groups: &str, mounts: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Makes a group, sets its limits and lets a process join it.
+/// Creates a cgroup, sets its limits and lets a process join it.
 fn limits(parent: &Path) -> ControlGroups {
     let directory = parent.join(format!("test-support-{}", std::process::id()));
     if fs::create_dir(&directory).is_err() {
@@ -118,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_is_no_control_group_limits_nothing() {
+    fn a_directory_that_is_not_a_cgroup_limits_nothing() {
         assert_eq!(limits(Path::new("/proc")), ControlGroups::default());
     }
 }

@@ -1,4 +1,4 @@
-//! Reports of changes of files.
+//! Detects whether the system reports changes of files.
 #![expect(unsafe_code, reason = "system calls")]
 
 use std::ffi::CString;
@@ -7,14 +7,14 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
-/// How long an event may take, in milliseconds.
-const PATIENCE: i32 = 10_000;
+/// The timeout for an event, in milliseconds.
+const TIMEOUT_MS: i32 = 10_000;
 
-/// Watches a directory, makes a file in it, and waits for the event.
+/// Watches a directory, creates a file in it, and waits for the event.
 pub(super) fn inotify() -> io::Result<()> {
     let directory = tempfile::tempdir()?;
     let path = CString::new(directory.path().as_os_str().as_bytes())?;
-    // SAFETY: the descriptor is new and belongs to nothing else; the path is valid.
+    // SAFETY: the descriptor is new, so nothing else owns it; the path is valid.
     let watch = unsafe {
         let watch = libc::inotify_init1(libc::IN_CLOEXEC);
         if watch < 0 {
@@ -33,7 +33,7 @@ pub(super) fn inotify() -> io::Result<()> {
         revents: 0,
     };
     // SAFETY: the structure is valid, and there is one.
-    match unsafe { libc::poll(&raw mut poll, 1, PATIENCE) } {
+    match unsafe { libc::poll(&raw mut poll, 1, TIMEOUT_MS) } {
         1 => Ok(()),
         0 => Err(io::Error::other("a new file was not reported")),
         _ => Err(io::Error::last_os_error()),

@@ -1,4 +1,4 @@
-//! What the product needs of the kernel.
+//! Detects the features of the kernel that the product needs.
 #![expect(unsafe_code, reason = "system calls")]
 
 use std::ffi::CString;
@@ -10,40 +10,38 @@ use libc::{AT_EMPTY_PATH, AT_FDCWD, AT_RECURSIVE, c_int, c_uint};
 
 use super::attempt::{Step, attempt, check, write};
 
-/// The oldest Landlock that confines a script without namespaces: Linux 6.2.
-const LANDLOCK_FLOOR: u32 = 3;
+/// The oldest Landlock ABI that is sufficient without namespaces: Linux 6.2.
+const MIN_LANDLOCK_ABI: u32 = 3;
 
-/// Succeeds where a process can have a user, a file tree and a process table of its own, and a
-/// seccomp filter.
+/// Succeeds if a process can have its own user, mount and PID namespaces, and a seccomp filter.
 ///
 /// # Errors
 /// With the system call that fails.
 pub fn namespaces() -> Result<(), String> {
-    static TRIED: OnceLock<Result<(), String>> = OnceLock::new();
-    TRIED
-        .get_or_init(|| attempt(NAMESPACES, &Prepared::new()?))
+    static DETECTED: OnceLock<Result<(), String>> = OnceLock::new();
+    DETECTED
+        .get_or_init(|| attempt(NAMESPACES, &ChildData::new()?))
         .clone()
 }
 
-/// Succeeds where a process can be confined by Landlock, of version 3 or newer, and a seccomp
-/// filter alone.
+/// Succeeds if a process can be restricted by Landlock, ABI 3 or newer, and a seccomp filter.
 ///
 /// # Errors
 /// With the system call that fails, or the version that is too old.
 pub fn landlock() -> Result<(), String> {
-    static TRIED: OnceLock<Result<(), String>> = OnceLock::new();
-    TRIED
+    static DETECTED: OnceLock<Result<(), String>> = OnceLock::new();
+    DETECTED
         .get_or_init(|| match landlock_version() {
             0 => Err("the kernel has no Landlock".to_owned()),
-            version if version < LANDLOCK_FLOOR => Err(format!(
-                "the kernel has Landlock {version}, {LANDLOCK_FLOOR} is needed"
+            version if version < MIN_LANDLOCK_ABI => Err(format!(
+                "the kernel has Landlock ABI {version}, at least {MIN_LANDLOCK_ABI} is required"
             )),
             _ => attempt(LANDLOCK, &()),
         })
         .clone()
 }
 
-/// Returns the version of Landlock that the kernel offers; 0 when it offers none.
+/// Returns the Landlock ABI version of the kernel; 0 without Landlock.
 #[must_use]
 pub fn landlock_version() -> u32 {
     const VERSION: c_uint = 1;
@@ -59,15 +57,15 @@ pub fn landlock_version() -> u32 {
     u32::try_from(version).unwrap_or(0)
 }
 
-/// What the child needs and cannot allocate.
-struct Prepared {
+/// Data of the child, which cannot allocate.
+struct ChildData {
     user_map: String,
     group_map: String,
-    /// A directory that exists, to mount a new root on.
+    /// An existing directory, over which a new root is mounted.
     directory: CString,
 }
 
-impl Prepared {
+impl ChildData {
     fn new() -> Result<Self, String> {
         // SAFETY: these calls only return a number.
         let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
@@ -81,7 +79,7 @@ impl Prepared {
     }
 }
 
-const NAMESPACES: &[Step<Prepared>] = &[
+const NAMESPACES: &[Step<ChildData>] = &[
     ("unshare", |_| {
         let flags = libc::CLONE_NEWUSER
             | libc::CLONE_NEWNS
@@ -92,11 +90,11 @@ const NAMESPACES: &[Step<Prepared>] = &[
         check(unsafe { libc::unshare(flags) }).map(drop)
     }),
     ("setgroups", |_| write("/proc/self/setgroups", b"deny")),
-    ("uid_map", |prepared| {
-        write("/proc/self/uid_map", prepared.user_map.as_bytes())
+    ("uid_map", |data| {
+        write("/proc/self/uid_map", data.user_map.as_bytes())
     }),
-    ("gid_map", |prepared| {
-        write("/proc/self/gid_map", prepared.group_map.as_bytes())
+    ("gid_map", |data| {
+        write("/proc/self/gid_map", data.group_map.as_bytes())
     }),
     ("mount", |_| {
         let flags = libc::MS_REC | libc::MS_PRIVATE;
@@ -107,7 +105,7 @@ const NAMESPACES: &[Step<Prepared>] = &[
     ("open_tree", copy_and_restrict_a_mount),
     ("move_mount", mount_a_new_root),
     ("pivot_root", enter_the_new_root),
-    ("fork", start_in_the_process_table),
+    ("fork", fork_in_the_pid_namespace),
     ("no_new_privs", |_| no_new_privileges()),
     ("seccomp", |_| filter()),
 ];
@@ -118,7 +116,7 @@ const LANDLOCK: &[Step<()>] = &[
     ("seccomp", |()| filter()),
 ];
 
-fn copy_and_restrict_a_mount(_: &Prepared) -> Result<(), c_int> {
+fn copy_and_restrict_a_mount(_: &ChildData) -> Result<(), c_int> {
     const OPEN_TREE_CLONE: c_uint = 1;
     let flags = OPEN_TREE_CLONE | AT_RECURSIVE as c_uint | libc::O_CLOEXEC as c_uint;
     // SAFETY: the strings are constant, the structure is plain data, and its size is its own.
@@ -144,7 +142,7 @@ fn copy_and_restrict_a_mount(_: &Prepared) -> Result<(), c_int> {
     }
 }
 
-fn mount_a_new_root(prepared: &Prepared) -> Result<(), c_int> {
+fn mount_a_new_root(data: &ChildData) -> Result<(), c_int> {
     const FSCONFIG_CMD_CREATE: c_uint = 6;
     const MOVE_MOUNT_F_EMPTY_PATH: c_uint = 4;
     // SAFETY: all strings are valid, and null where the command takes none.
@@ -160,23 +158,23 @@ fn mount_a_new_root(prepared: &Prepared) -> Result<(), c_int> {
             0,
         ))?;
         let root = check(libc::syscall(libc::SYS_fsmount, context, 0, 0))?;
-        let place = prepared.directory.as_ptr();
+        let target = data.directory.as_ptr();
         check(libc::syscall(
             libc::SYS_move_mount,
             root,
             c"".as_ptr(),
             AT_FDCWD,
-            place,
+            target,
             MOVE_MOUNT_F_EMPTY_PATH,
         ))
         .map(drop)
     }
 }
 
-fn enter_the_new_root(prepared: &Prepared) -> Result<(), c_int> {
+fn enter_the_new_root(data: &ChildData) -> Result<(), c_int> {
     // SAFETY: all strings are valid.
     unsafe {
-        check(libc::chdir(prepared.directory.as_ptr()))?;
+        check(libc::chdir(data.directory.as_ptr()))?;
         check(libc::syscall(
             libc::SYS_pivot_root,
             c".".as_ptr(),
@@ -186,8 +184,8 @@ fn enter_the_new_root(prepared: &Prepared) -> Result<(), c_int> {
     }
 }
 
-/// The next child is the first process of the new process table.
-fn start_in_the_process_table(_: &Prepared) -> Result<(), c_int> {
+/// Forks, since the next child is the first process of the new PID namespace.
+fn fork_in_the_pid_namespace(_: &ChildData) -> Result<(), c_int> {
     // SAFETY: the child ends at once, and its parent waits for it.
     unsafe {
         let child = check(libc::fork())?;
@@ -203,7 +201,7 @@ fn no_new_privileges() -> Result<(), c_int> {
     check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }).map(drop)
 }
 
-/// Refuses by Landlock to make directories.
+/// Restricts creating directories with Landlock.
 fn restrict() -> Result<(), c_int> {
     const MAKE_DIRECTORY: u64 = 1 << 7;
     let handled = MAKE_DIRECTORY;
@@ -275,11 +273,11 @@ mod tests {
     }
 
     #[test]
-    fn answers_agree_with_each_other() {
+    fn results_are_consistent() {
         assert_eq!(
             crate::host::sandbox().is_ok(),
             namespaces().is_ok() || landlock().is_ok()
         );
-        assert!(landlock().is_err() || landlock_version() >= LANDLOCK_FLOOR);
+        assert!(landlock().is_err() || landlock_version() >= MIN_LANDLOCK_ABI);
     }
 }

@@ -23,17 +23,17 @@ const SCRIPT: &str = "import json, os\n\
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = tempfile::tempdir()?;
-    make_skill(&directory.path().join("skills/summary"))?;
+    create_skill(&directory.path().join("skills/summary"))?;
     let log = Arc::new(AuditLog::open(directory.path().join("audit.jsonl"))?);
 
     // A rule of the administrator denies the network, which no approval can override. Everything
     // else that no rule allows needs approval.
-    let rules = Policy::default().rule(
+    let policy = Policy::default().rule(
         Rule::new(Effect::Deny, RuleSource::Admin, Capability::Network).origin("administrator"),
     );
     let runtime = SkillRuntime::builder()
         .root(Root::new(directory.path().join("skills"), Scope::User))
-        .policy(rules)
+        .policy(policy)
         .approver(Arc::new(ask))
         .approval_store(Arc::new(FileApprovalStore::new(
             directory.path().join("approvals.json"),
@@ -86,9 +86,9 @@ fn ask(request: &ApprovalRequest) -> ApprovalResponse {
     request
         .pending
         .iter()
-        .for_each(|verdict| println!("  requests {}", verdict.permission()));
-    let is_secret = |verdict: &skills_runtime::policy::PermissionDecision| {
-        verdict.permission().capability() == Capability::Environment
+        .for_each(|decision| println!("  requests {}", decision.permission()));
+    let is_secret = |decision: &skills_runtime::policy::PermissionDecision| {
+        decision.permission().capability() == Capability::Environment
     };
     // A request can also be about a new version of the skill, for permissions that rules grant.
     let is_about_secrets =
@@ -100,8 +100,11 @@ fn ask(request: &ApprovalRequest) -> ApprovalResponse {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "an example makes its own skill")]
-fn make_skill(directory: &Path) -> std::io::Result<()> {
+#[expect(
+    clippy::disallowed_methods,
+    reason = "an example creates its own skill"
+)]
+fn create_skill(directory: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(directory.join("scripts"))?;
     let text = "---\nname: summary\ndescription: Counts the words of a report.\ncontext: fork\nrequires:\n  env: [SIGNING_KEY]\n---\n# Summary\n";
     std::fs::write(directory.join("SKILL.md"), text)?;

@@ -44,11 +44,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::fs::create_dir(&workspace)?;
 
     // Programs may write to the workspace, but may not start a shell, so one call below is denied.
-    let rules = Policy::default().allow(RuleSource::Invocation, Target::write(&workspace)?);
+    let policy = Policy::default().allow(RuleSource::Invocation, Target::write(&workspace)?);
     let runtime = SkillRuntime::builder()
         .root(Root::new("examples/skills", Scope::Custom))
         .root(Root::new(directory.path().join("drafts"), Scope::User).trust(Trust::Untrusted))
-        .policy(rules)
+        .policy(policy)
         .build();
     let tools = ToolSet::builder(runtime)
         .workspace(Mount::writable("workspace", &workspace))
@@ -62,11 +62,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     );
     let context = CallContext::default().session("conversation-1");
     for (name, arguments) in model() {
-        let outcome = tools.call(name, arguments, &context).await?;
-        let first = outcome.text.lines().next().unwrap_or_default();
+        let result = tools.call(name, arguments, &context).await?;
+        let first_line = result.text.lines().next().unwrap_or_default();
         println!(
-            "{name}: {}{first}",
-            if outcome.is_error { "(failed) " } else { "" }
+            "{name}: {}{first_line}",
+            if result.is_error { "(failed) " } else { "" }
         );
     }
     tools.end_session("conversation-1");

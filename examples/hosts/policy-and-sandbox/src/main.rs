@@ -5,7 +5,10 @@
 
 #[cfg(target_os = "linux")]
 #[tokio::main(flavor = "current_thread")]
-#[expect(clippy::disallowed_methods, reason = "an example makes its own script")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "an example creates its own script"
+)]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     use skills_policy::{ApprovalMode, Authorization, Effect, Policy, Request, Rule, RuleSource};
     use skills_sandbox::{Job, Program, Sandbox, ScriptType};
@@ -17,18 +20,18 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::fs::write(&script, "date -u -d @0 +%Y; cat /etc/shadow\n")?;
 
     // A plug-in requests two programs; the rules allow one of them.
-    let rules = Policy::default()
+    let policy = Policy::default()
         .with_mode(ApprovalMode::Strict)
         .rule(Rule::parse(Effect::Allow, RuleSource::Admin, "spawn:date")?);
-    let wanted = Request::new(&directory).allowed_tool("Bash", Some("date:*"));
+    let request = Request::new(&directory).allowed_tool("Bash", Some("date:*"));
     if let Authorization::Denied(denial) =
-        rules.authorize(&wanted.clone().allowed_tool("Bash", Some("cat:*")))
+        policy.authorize(&request.clone().allowed_tool("Bash", Some("cat:*")))
     {
         println!("{denial}");
     }
 
     // With only this program it runs. The restrictions also apply to all its child processes.
-    let Authorization::Granted(grants) = rules.authorize(&wanted) else {
+    let Authorization::Granted(grants) = policy.authorize(&request) else {
         return Err("the rules allow it".into());
     };
     let sandbox = LinuxSandbox::new(scratch.path());

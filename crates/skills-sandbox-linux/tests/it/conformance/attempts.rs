@@ -1,11 +1,11 @@
-//! Many attempts in one script of each language.
+//! Runs many attempts in one script of each language.
 
 use skills_sandbox::{EnforcementReport, RunOutput, Sandbox};
 use skills_sandbox_linux::LinuxSandbox;
 
 use crate::skill::Skill;
 
-/// An attempt and what it gave, or which error.
+/// An attempt with its value or error.
 #[derive(Debug)]
 pub(crate) struct Tried {
     pub(crate) case: u8,
@@ -13,8 +13,8 @@ pub(crate) struct Tried {
     pub(crate) result: Result<String, String>,
 }
 
-/// What Python attempts may use. Only what the system answers counts as failing; a mistake in an
-/// attempt must not look like a wall.
+/// The prelude of Python attempts. Only errors of the system count as failing; a mistake in an
+/// attempt must not look like a restriction.
 const PYTHON: &str = r#"import ctypes, errno, fcntl, mmap, os, resource, signal, socket, stat, subprocess, sys, time
 home = os.environ['HOME']
 libc = ctypes.CDLL(None, use_errno=True)
@@ -50,7 +50,7 @@ async function all() {
 }
 ";
 
-/// Runs Python expressions or statements, for cases; `prelude` comes before them.
+/// Runs Python expressions or statements of cases, after `prelude`.
 pub(crate) async fn python<C: AsRef<str>>(
     skill: &Skill,
     prelude: &str,
@@ -59,7 +59,7 @@ pub(crate) async fn python<C: AsRef<str>>(
     python_in(&skill.sandbox(), skill, prelude, attempts).await
 }
 
-/// The same in a sandbox that was made for it.
+/// Does the same as [`python`] in a given sandbox.
 pub(crate) async fn python_in<C: AsRef<str>>(
     sandbox: &LinuxSandbox,
     skill: &Skill,
@@ -70,7 +70,7 @@ pub(crate) async fn python_in<C: AsRef<str>>(
     for (index, (_, code)) in attempts.iter().enumerate() {
         script.push_str(&format!("attempt({index}, {})\n", quoted(code.as_ref())));
     }
-    read(
+    parse(
         sandbox.run(skill.job("main.py", &script)).await.unwrap(),
         attempts,
     )
@@ -82,7 +82,7 @@ pub(crate) async fn node<C: AsRef<str>>(skill: &Skill, attempts: &[(u8, C)]) -> 
         .iter()
         .map(|(_, code)| format!("attempts.push(() => {});\n", code.as_ref()))
         .collect::<String>();
-    read(
+    parse(
         skill
             .run(skill.job("main.js", &format!("{NODE}{functions}all();\n")))
             .await,
@@ -91,25 +91,25 @@ pub(crate) async fn node<C: AsRef<str>>(skill: &Skill, attempts: &[(u8, C)]) -> 
     .0
 }
 
-/// Runs commands of a shell that start no program; each must be fit to stand behind `if`.
+/// Runs shell commands that start no program. Each must be valid as a condition of `if`.
 pub(crate) async fn shell<C: AsRef<str>>(skill: &Skill, attempts: &[(u8, C)]) -> Vec<Tried> {
     let mut script = String::new();
     for (index, (_, code)) in attempts.iter().enumerate() {
         script
             .push_str(&format!("if {} ; then printf '{index}\\tok\\t\\n'; else printf '{index}\\terror\\t%s\\n' $?; fi\n", code.as_ref()));
     }
-    read(skill.run(skill.job("main.sh", &script)).await, attempts).0
+    parse(skill.run(skill.job("main.sh", &script)).await, attempts).0
 }
 
-fn read<C: AsRef<str>>(
-    outcome: RunOutput,
+fn parse<C: AsRef<str>>(
+    output: RunOutput,
     attempts: &[(u8, C)],
 ) -> (Vec<Tried>, EnforcementReport) {
-    let (text, errors) = (outcome.stdout.text(), outcome.stderr.text());
+    let (text, errors) = (output.stdout.text(), output.stderr.text());
     assert!(
-        outcome.termination.is_success(),
+        output.termination.is_success(),
         "{:?}\n{text}\n{errors}",
-        outcome.termination
+        output.termination
     );
     let lines = text
         .lines()
@@ -132,10 +132,10 @@ fn read<C: AsRef<str>>(
         code: attempts[index].1.as_ref().to_owned(),
         result,
     });
-    (tried.collect(), outcome.enforcement)
+    (tried.collect(), output.enforcement)
 }
 
-/// Writes a text as Python and shells of scripts here read it.
+/// Quotes a text for Python and for the shells of these scripts.
 pub(crate) fn quoted(text: &str) -> String {
     format!(
         "'{}'",
@@ -145,7 +145,7 @@ pub(crate) fn quoted(text: &str) -> String {
     )
 }
 
-/// Joins attempts with the number of their case.
-pub(crate) fn of_case<'a>(case: u8, codes: &'a [&'a str]) -> impl Iterator<Item = (u8, &'a str)> {
+/// Adds the number of their case to attempts.
+pub(crate) fn with_case<'a>(case: u8, codes: &'a [&'a str]) -> impl Iterator<Item = (u8, &'a str)> {
     codes.iter().map(move |code| (case, *code))
 }

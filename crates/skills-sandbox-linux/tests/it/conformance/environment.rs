@@ -10,18 +10,18 @@ use skills_policy::{Authorization, Policy, Request, RuleSource, VariablePattern,
 use skills_sandbox::conformance::AttemptResult;
 use skills_sandbox::{Job, Program, ScriptType};
 
-use super::answers::Answers;
-use super::attempts::{node, of_case, python, shell};
+use super::attempts::{node, python, shell, with_case};
 use super::host;
-use super::scene::{has_node, planted};
+use super::observations::Observations;
+use super::scene::{create_scene, has_node};
 
-pub(crate) async fn answer(answers: &mut Answers) {
-    of_the_host(answers);
-    of_the_skill(answers).await;
-    descriptors(answers).await;
-    terminals(answers).await;
-    sequences(answers).await;
-    answers.through("environment");
+pub(crate) async fn run(observations: &mut Observations) {
+    host_variables(observations);
+    skill_variables(observations).await;
+    descriptors(observations).await;
+    terminals(observations).await;
+    sequences(observations).await;
+    observations.finish_group("environment");
 }
 
 const CANARIES: [&str; 22] = [
@@ -48,7 +48,7 @@ const CANARIES: [&str; 22] = [
     "DBUS_SESSION_BUS_ADDRESS",
     "XDG_RUNTIME_DIR",
 ];
-/// What backends document, and what shells set themselves.
+/// The documented variables, and those that shells set themselves.
 const DOCUMENTED: [&str; 10] = [
     "HOME",
     "LANG",
@@ -62,24 +62,24 @@ const DOCUMENTED: [&str; 10] = [
     "_",
 ];
 
-fn of_the_host(answers: &mut Answers) {
-    let mut command = host::command("environment", answers.tier);
+fn host_variables(observations: &mut Observations) {
+    let mut command = host::command("environment", observations.mode);
     CANARIES.iter().for_each(|name| {
         command.env(name, "/canary-value");
     });
-    let said = host::said(&String::from_utf8(command.output().unwrap().stdout).unwrap());
+    let lines = host::marked_lines(&String::from_utf8(command.output().unwrap().stdout).unwrap());
     assert!(
-        said.iter().any(|line| line.starts_with("HOME=")),
-        "{said:?}"
+        lines.iter().any(|line| line.starts_with("HOME=")),
+        "{lines:?}"
     );
-    for line in &said {
+    for line in &lines {
         let name = line
             .trim_start_matches("declare -x ")
             .trim_start_matches("export ")
             .split('=')
             .next()
             .unwrap_or_default();
-        answers.holds(
+        observations.check(
             68,
             line,
             AttemptResult::Denied,
@@ -88,7 +88,7 @@ fn of_the_host(answers: &mut Answers) {
     }
 }
 
-async fn of_the_skill(answers: &mut Answers) {
+async fn skill_variables(observations: &mut Observations) {
     let names = [
         "LD_PRELOAD",
         "LD_LIBRARY_PATH",
@@ -103,49 +103,49 @@ async fn of_the_skill(answers: &mut Answers) {
     ];
     let all: VariablePattern = "*".parse().unwrap();
     for name in names {
-        let skill = planted(answers.tier);
+        let skill = create_scene(observations.mode);
         let request = Request::new(skill.path("skill")).variable(name, VariableSource::Secret);
-        // Even where rules allow all variables, none of these comes from a skill.
+        // Even if rules allow all variables, a skill cannot set any of these.
         let rules = Policy::default().allow(RuleSource::User, all.clone());
         if let Authorization::Granted(grants) = rules.authorize(&request) {
             let job = Job::new(grants, Program::script(ScriptType::Shell, "/main.sh"))
                 .secret_env(name, "/evil");
-            answers.holds(69, name, AttemptResult::Denied, job.is_err());
+            observations.check(69, name, AttemptResult::Denied, job.is_err());
         } else {
-            answers.observe(69, name, AttemptResult::Denied);
+            observations.observe(69, name, AttemptResult::Denied);
         }
     }
-    // Those that the backend sets are its own, whoever else sets them.
-    let skill = planted(answers.tier);
+    // Variables that the backend sets cannot be replaced.
+    let skill = create_scene(observations.mode);
     let job = skill.job("main.sh", "echo \"$PATH $HOME $TMPDIR $PYTHONNOUSERSITE\"");
     let job = ["PATH", "HOME", "TMPDIR", "PYTHONNOUSERSITE"]
         .iter()
         .fold(job, |job, name| job.env(*name, "/evil"));
-    let said = skill.run(job).await.stdout.text();
-    answers.holds(
+    let stdout = skill.run(job).await.stdout.text();
+    observations.check(
         69,
-        &said,
+        &stdout,
         AttemptResult::Denied,
-        said.contains("/usr/bin") && !said.contains("/evil"),
+        stdout.contains("/usr/bin") && !stdout.contains("/evil"),
     );
 }
 
-async fn descriptors(answers: &mut Answers) {
-    // A host that leaks descriptors without the flag that closes them.
+async fn descriptors(observations: &mut Observations) {
+    // A host process that leaks descriptors without close-on-exec.
     let secret = File::open("/etc/hosts").unwrap();
     let (reader, writer) = nix::unistd::pipe().unwrap();
     let leaked = nix::unistd::dup(&secret).unwrap();
-    let skill = planted(answers.tier);
+    let skill = create_scene(observations.mode);
     let numbers = (3..1_024)
         .map(|number| (70, format!("os.fstat({number})")))
         .collect::<Vec<_>>();
     let (tried, _) = python(&skill, "", &numbers).await;
-    answers.denied(&tried);
-    // bash keeps the script itself at 255.
+    observations.check_denied(&tried);
+    // bash opens the script itself as descriptor 255.
     let numbers: Vec<(u8, String)> = (3..200)
         .map(|number| (70, format!(": <&{number} || : >&{number}")))
         .collect();
-    answers.denied(&shell(&skill, &numbers).await);
+    observations.check_denied(&shell(&skill, &numbers).await);
     if has_node() {
         let found = secret.metadata().unwrap();
         let code = format!(
@@ -154,15 +154,15 @@ async fn descriptors(answers: &mut Answers) {
             found.dev(),
             found.ino()
         );
-        answers.denied(&node(&skill, &[(70, code)]).await);
+        observations.check_denied(&node(&skill, &[(70, code)]).await);
     }
     drop((leaked, reader, writer));
 }
 
-async fn terminals(answers: &mut Answers) {
+async fn terminals(observations: &mut Observations) {
     let pty = nix::pty::openpty(None, None).unwrap();
-    let skill = planted(answers.tier);
-    let mut attempts: Vec<(u8, &str)> = of_case(
+    let skill = create_scene(observations.mode);
+    let mut attempts: Vec<(u8, &str)> = with_case(
         71,
         &[
             "os.ttyname(0)",
@@ -175,7 +175,7 @@ async fn terminals(answers: &mut Answers) {
         ],
     )
     .collect();
-    attempts.extend(of_case(
+    attempts.extend(with_case(
         72,
         &[
             "everywhere(0x5412, b'x')",
@@ -184,7 +184,7 @@ async fn terminals(answers: &mut Answers) {
             "everywhere(0x5423, b'\\x01\\0\\0\\0')",
         ],
     ));
-    attempts.extend(of_case(
+    attempts.extend(with_case(
         74,
         &[
             "call(number('keyctl'), 6, -3, 0, 0)",
@@ -202,8 +202,8 @@ async fn terminals(answers: &mut Answers) {
         super::privilege::numbers()
     );
     let (tried, _) = python(&skill, &prelude, &attempts).await;
-    answers.denied(&tried);
-    answers.denied(
+    observations.check_denied(&tried);
+    observations.check_denied(
         &shell(
             &skill,
             &[
@@ -217,18 +217,18 @@ async fn terminals(answers: &mut Answers) {
     fcntl(&pty.master, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).unwrap();
     fcntl(&pty.slave, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).unwrap();
     for end in &mut [pty.master, pty.slave].map(File::from) {
-        let came = end.read(&mut [0; 16]).map_err(|error| error.kind());
-        answers.holds(
+        let received = end.read(&mut [0; 16]).map_err(|error| error.kind());
+        observations.check(
             72,
-            &format!("{came:?} came into the terminal"),
+            &format!("{received:?} was written to the terminal"),
             AttemptResult::Denied,
-            came == Err(ErrorKind::WouldBlock),
+            received == Err(ErrorKind::WouldBlock),
         );
     }
 }
 
-async fn sequences(answers: &mut Answers) {
-    let skill = planted(answers.tier);
+async fn sequences(observations: &mut Observations) {
+    let skill = create_scene(observations.mode);
     let bytes =
         "\x1b]0;title\x07\x1b[2J\x1b[31mred\x1b[0m\r\n\x1b]52;c;ZXZpbA==\x07\u{9b}31m\u{202e}";
     let script = format!("import sys\nsys.stdout.buffer.write({bytes:?}.encode())\nsys.stderr.buffer.write({bytes:?}.encode())")
@@ -237,12 +237,12 @@ async fn sequences(answers: &mut Answers) {
         .replace("\\u{7}", "\\x07")
         .replace("\\u{9b}", "\\x9b")
         .replace("\\u{202e}", "\\u202e");
-    let outcome = skill.python(&script).await;
+    let output = skill.python(&script).await;
     let is_same =
-        outcome.stdout.head() == bytes.as_bytes() && outcome.stderr.head() == bytes.as_bytes();
-    answers.holds(
+        output.stdout.head() == bytes.as_bytes() && output.stderr.head() == bytes.as_bytes();
+    observations.check(
         73,
-        &format!("{:?}", outcome.stdout.text()),
+        &format!("{:?}", output.stdout.text()),
         AttemptResult::Succeeded,
         is_same,
     );

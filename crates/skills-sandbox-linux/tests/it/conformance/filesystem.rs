@@ -5,22 +5,22 @@ use std::os::unix::fs::MetadataExt;
 
 use skills_sandbox::conformance::AttemptResult;
 
-use super::answers::Answers;
-use super::attempts::{Tried, node, of_case, python, shell};
-use super::scene::{fingerprint, has_node, places, planted};
+use super::attempts::{Tried, node, python, shell, with_case};
+use super::observations::Observations;
+use super::scene::{create_scene, has_node, metadata_of_tree, python_paths};
 use crate::skill::Skill;
 
-pub(crate) async fn answer(answers: &mut Answers) {
-    reading(answers).await;
-    other_languages(answers).await;
-    changing(answers).await;
-    metadata(answers).await;
-    granted(answers).await;
-    temporary(answers).await;
-    answers.through("files");
+pub(crate) async fn run(observations: &mut Observations) {
+    reading(observations).await;
+    shell_and_node(observations).await;
+    changing(observations).await;
+    metadata(observations).await;
+    granted(observations).await;
+    temporary(observations).await;
+    observations.finish_group("files");
 }
 
-/// What a script tries to read, by case.
+/// Paths that a script tries to read, by case.
 const READS: &[(u8, &[&str])] = &[
     (
         1,
@@ -81,8 +81,8 @@ const READS: &[(u8, &[&str])] = &[
     ),
 ];
 
-async fn reading(answers: &mut Answers) {
-    let skill = planted(answers.tier);
+async fn reading(observations: &mut Observations) {
+    let skill = create_scene(observations.mode);
     assert_eq!(
         fs::read_to_string(skill.path("outside/public.txt")).unwrap(),
         "outside",
@@ -90,44 +90,44 @@ async fn reading(answers: &mut Answers) {
     );
     let attempts: Vec<(u8, &str)> = READS
         .iter()
-        .flat_map(|(case, codes)| of_case(*case, codes))
+        .flat_map(|(case, codes)| with_case(*case, codes))
         .collect();
-    let (tried, _) = python(&skill, &places(&skill), &attempts).await;
-    answers.denied(&tried);
+    let (tried, _) = python(&skill, &python_paths(&skill), &attempts).await;
+    observations.check_denied(&tried);
     let listings = [
         (3, "os.listdir('/')"),
         (3, "os.listdir('..')"),
         (3, "os.listdir(outside + '/home')"),
         (3, "os.listdir('/home')"),
     ];
-    let (tried, _) = python(&skill, &places(&skill), &listings).await;
+    let (tried, _) = python(&skill, &python_paths(&skill), &listings).await;
     for Tried { code, result, .. } in &tried {
         match result {
-            // What is listed are the directories that lead to what was granted, and nothing beside
-            // them.
+            // Only the directories that lead to granted paths are listed, and nothing next to them.
             Ok(listed) => {
-                let beside = [
+                let hidden = [
                     "outside", "sibling", "scratch", "'home'", "'root'", "'var'", "'boot'",
                     "'opt'", "'sys'", "'run'", "'srv'",
                 ];
                 let shown = format!("{code}: {listed}");
-                answers.holds(
+                observations.check(
                     3,
                     &shown,
                     AttemptResult::Contained,
-                    answers.is_isolated() && !beside.iter().any(|name| listed.contains(name)),
+                    observations.has_namespaces()
+                        && !hidden.iter().any(|name| listed.contains(name)),
                 );
             }
-            Err(_) if answers.is_isolated() => {}
-            Err(_) => answers.observe(3, code, AttemptResult::Denied),
+            Err(_) if observations.has_namespaces() => {}
+            Err(_) => observations.observe(3, code, AttemptResult::Denied),
         }
     }
 }
 
-/// The same from a shell, by what is built into it, and from Node.
-async fn other_languages(answers: &mut Answers) {
-    let skill = planted(answers.tier);
-    let before = fingerprint(&skill.path(""));
+/// The same with shell builtins, and with Node.
+async fn shell_and_node(observations: &mut Observations) {
+    let skill = create_scene(observations.mode);
+    let before = metadata_of_tree(&skill.path(""));
     let read = |path: &str| format!("read -r line < {path}");
     let tried = shell(
         &skill,
@@ -150,7 +150,7 @@ async fn other_languages(answers: &mut Answers) {
         ],
     )
     .await;
-    answers.denied(&tried);
+    observations.check_denied(&tried);
     fs::remove_file(skill.path("skill/main.sh")).unwrap();
     if has_node() {
         let tried = node(
@@ -169,30 +169,30 @@ async fn other_languages(answers: &mut Answers) {
             ],
         )
         .await;
-        answers.denied(&tried);
+        observations.check_denied(&tried);
         fs::remove_file(skill.path("skill/main.js")).unwrap();
     }
     unchanged(
-        answers,
+        observations,
         &[5, 6, 7],
         &without_times(&before),
-        &without_times(&fingerprint(&skill.path(""))),
+        &without_times(&metadata_of_tree(&skill.path(""))),
     );
 }
 
-/// Our own scripts come and go in the skill's directory, which changes its times.
-fn without_times(fingerprint: &str) -> String {
-    fingerprint
+/// The tests create and remove scripts in the directory of the skill, which changes its times.
+fn without_times(metadata_of_tree: &str) -> String {
+    metadata_of_tree
         .lines()
         .filter(|line| !line.contains("/skill ") && !line.contains("/scratch "))
         .collect::<Vec<_>>()
         .join("\n")
 }
 
-fn unchanged(answers: &mut Answers, cases: &[u8], before: &str, after: &str) {
+fn unchanged(observations: &mut Observations, cases: &[u8], before: &str, after: &str) {
     if before != after {
         for case in cases {
-            answers.observe(
+            observations.observe(
                 *case,
                 &format!("something changed:\n{before}\n->\n{after}"),
                 AttemptResult::Succeeded,
@@ -201,12 +201,14 @@ fn unchanged(answers: &mut Answers, cases: &[u8], before: &str, after: &str) {
     }
 }
 
-async fn changing(answers: &mut Answers) {
+async fn changing(observations: &mut Observations) {
     for tools in [&[][..], &["Write", "Bash"]] {
         let skill = tools
             .iter()
-            .fold(planted(answers.tier), |skill, tool| skill.tool(tool));
-        let outside = fingerprint(&skill.path("outside"));
+            .fold(create_scene(observations.mode), |skill, tool| {
+                skill.tool(tool)
+            });
+        let outside = metadata_of_tree(&skill.path("outside"));
         let attempts: Vec<(u8, &str)> = [
             (
                 5,
@@ -251,24 +253,24 @@ async fn changing(answers: &mut Answers) {
             ),
         ]
         .iter()
-        .flat_map(|(case, codes)| of_case(*case, codes))
+        .flat_map(|(case, codes)| with_case(*case, codes))
         .collect();
-        let (tried, _) = python(&skill, &places(&skill), &attempts).await;
-        answers.denied(&tried);
+        let (tried, _) = python(&skill, &python_paths(&skill), &attempts).await;
+        observations.check_denied(&tried);
         unchanged(
-            answers,
+            observations,
             &[6, 7],
             &outside,
-            &fingerprint(&skill.path("outside")),
+            &metadata_of_tree(&skill.path("outside")),
         );
         let names = |path| fs::read_dir(skill.path(path)).unwrap().count();
-        answers.holds(
+        observations.check(
             5,
             "the skill's files",
             AttemptResult::Denied,
             names("skill") == 5 && fs::read(skill.path("skill/SKILL.md")).unwrap() == b"skill",
         );
-        answers.holds(
+        observations.check(
             6,
             "the directory above",
             AttemptResult::Denied,
@@ -277,13 +279,13 @@ async fn changing(answers: &mut Answers) {
     }
 }
 
-async fn metadata(answers: &mut Answers) {
-    let skill = planted(answers.tier);
+async fn metadata(observations: &mut Observations) {
+    let skill = create_scene(observations.mode);
     let before = (
-        fingerprint(&skill.path("outside")),
-        fingerprint(&skill.path("skill/SKILL.md")),
+        metadata_of_tree(&skill.path("outside")),
+        metadata_of_tree(&skill.path("skill/SKILL.md")),
     );
-    let attempts: Vec<(u8, &str)> = of_case(
+    let attempts: Vec<(u8, &str)> = with_case(
         8,
         &[
             "os.chmod(outside + '/victim.txt', 0o777)",
@@ -309,33 +311,33 @@ async fn metadata(answers: &mut Answers) {
         ),
     ])
     .collect();
-    // The directory of the skill is read once before, so that reading it changes no time.
-    let (tried, report) = python(&skill, &places(&skill), &attempts).await;
+    // The directory of the skill was read before, so reading it again changes no time.
+    let (tried, report) = python(&skill, &python_paths(&skill), &attempts).await;
     if before
         == (
-            fingerprint(&skill.path("outside")),
-            fingerprint(&skill.path("skill/SKILL.md")),
+            metadata_of_tree(&skill.path("outside")),
+            metadata_of_tree(&skill.path("skill/SKILL.md")),
         )
     {
-        answers.without_effect(8, &tried);
+        observations.check_without_effect(8, &tried);
     } else {
-        answers.observe(8, "the files changed", AttemptResult::Succeeded);
+        observations.observe(8, "the files changed", AttemptResult::Succeeded);
     }
     for tried in tried.iter().filter(|tried| tried.case == 9) {
         match tried.result {
-            Ok(_) => answers.reported(9, &report, "metadata"),
-            Err(_) if answers.is_isolated() => {
-                answers.observe(9, &tried.code, AttemptResult::Denied)
+            Ok(_) => observations.check_reported(9, &report, "metadata"),
+            Err(_) if observations.has_namespaces() => {
+                observations.observe(9, &tried.code, AttemptResult::Denied)
             }
             Err(_) => {}
         }
     }
 }
 
-async fn granted(answers: &mut Answers) {
-    let skill = planted(answers.tier).tool("Read");
-    let before = fingerprint(&skill.path("workspace"));
-    let attempts: Vec<(u8, &str)> = of_case(
+async fn granted(observations: &mut Observations) {
+    let skill = create_scene(observations.mode).tool("Read");
+    let before = metadata_of_tree(&skill.path("workspace"));
+    let attempts: Vec<(u8, &str)> = with_case(
         10,
         &[
             "write(workspace + '/new')",
@@ -352,23 +354,23 @@ async fn granted(answers: &mut Answers) {
         &skill,
         &format!(
             "{}assert open(workspace + '/known.txt').read() == 'known'",
-            places(&skill)
+            python_paths(&skill)
         ),
         &attempts,
     )
     .await;
-    answers.denied(&tried);
+    observations.check_denied(&tried);
     unchanged(
-        answers,
+        observations,
         &[10],
         &before,
-        &fingerprint(&skill.path("workspace")),
+        &metadata_of_tree(&skill.path("workspace")),
     );
 
-    let skill = planted(answers.tier).tool("Write");
+    let skill = create_scene(observations.mode).tool("Write");
     let (tried, _) = python(
         &skill,
-        &places(&skill),
+        &python_paths(&skill),
         &[
             (11, "write(workspace + '/made.txt', 'made')"),
             (12, "os.mknod(workspace + '/c', 0o20666, os.makedev(1, 3))"),
@@ -387,25 +389,25 @@ async fn granted(answers: &mut Answers) {
         .ok();
     let is_ours = owner == Some(fs::metadata("/proc/self").unwrap().uid());
     let content = fs::read_to_string(skill.path("workspace/made.txt")).unwrap_or_default();
-    answers.holds(
+    observations.check(
         11,
         &format!("{made:?} owned by {owner:?}"),
         AttemptResult::Succeeded,
         made[0].result.is_ok() && is_ours && content == "made",
     );
-    answers.denied(&devices);
+    observations.check_denied(&devices);
 }
 
-/// What the host keeps in its temporary directory, and what a run leaves there.
-async fn temporary(answers: &mut Answers) {
-    let mut skill: Skill = planted(answers.tier);
+/// Files of the host in its temporary directory, and files that a run creates there.
+async fn temporary(observations: &mut Observations) {
+    let mut skill: Skill = create_scene(observations.mode);
     skill.limits.scratch_bytes = 4 << 20;
     let hosts = tempfile::NamedTempFile::new_in("/tmp").unwrap();
     fs::write(hosts.path(), "host").unwrap();
     let left = format!(
         "/tmp/left-by-a-script-{}-{:?}",
         std::process::id(),
-        answers.tier
+        observations.mode
     );
     let prelude = "def fill():\n    for number in range(64):\n        with open('/tmp/fill%d' % number, 'wb') as file: file.write(b'x' * (1 << 20))";
     let attempts = [
@@ -422,11 +424,11 @@ async fn temporary(answers: &mut Answers) {
     assert!(fs::metadata(&left).is_err(), "it is on the host: {shown}");
     match errors.as_slice() {
         [Err("ENOENT"), Ok(_), Err("ENOSPC")] => {
-            answers.observe(15, &shown, AttemptResult::Contained)
+            observations.observe(15, &shown, AttemptResult::Contained)
         }
         [Err("EACCES"), Err("EACCES"), Err("EACCES")] => {
-            answers.observe(15, &shown, AttemptResult::Denied)
+            observations.observe(15, &shown, AttemptResult::Denied)
         }
-        _ => answers.observe(15, &shown, AttemptResult::Succeeded),
+        _ => observations.observe(15, &shown, AttemptResult::Succeeded),
     }
 }

@@ -1,8 +1,8 @@
-//! Hosts of their own: this very program, started once more to do one thing, so that it can have
-//! another environment, be killed, be counted or be confined itself.
+//! Host processes for one task: this test program, started again with another environment, or to be
+//! killed, counted or sandboxed itself.
 #![expect(
     clippy::disallowed_methods,
-    reason = "a host of its own is told by its environment what to do"
+    reason = "the environment of a host process selects its task"
 )]
 
 use std::fs;
@@ -14,62 +14,62 @@ use skills_policy::{Authorization, Capability, Policy, Request, RuleSource};
 use skills_sandbox::{Job, Program, Sandbox, ScriptType};
 use skills_sandbox_linux::{IsolationMode, LinuxSandbox};
 
-use super::scene::{has_node, planted};
+use super::scene::{create_scene, has_node};
 use crate::skill::Skill;
 
-/// What stands before a line that a host says.
-const MARK: &str = "> ";
+/// The prefix of lines that a host process prints.
+const LINE_PREFIX: &str = "> ";
 
-/// Prepares the start of a host that does `task`.
-pub(crate) fn command(task: &str, tier: IsolationMode) -> Command {
+/// Returns a command that starts a host process for `task`.
+pub(crate) fn command(task: &str, mode: IsolationMode) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([
         "--exact",
-        "conformance::host::a_host_of_its_own",
+        "conformance::host::a_host_process_for_one_task",
         "--nocapture",
         "--test-threads=1",
     ]);
     command
         .env("SKILLS_TEST_TASK", task)
-        .env("SKILLS_TEST_TIER", format!("{tier:?}"))
+        .env("SKILLS_TEST_ISOLATION", format!("{mode:?}"))
         .stdout(Stdio::piped());
     command
 }
 
-/// Returns what a host said, without what the test harness says.
-pub(crate) fn said(text: &str) -> Vec<String> {
+/// Returns the lines of a host process without those of the test harness.
+pub(crate) fn marked_lines(text: &str) -> Vec<String> {
     text.lines()
-        .filter_map(|line| line.split_once(MARK))
+        .filter_map(|line| line.split_once(LINE_PREFIX))
         .map(|(_, line)| line.to_owned())
         .collect()
 }
 
-fn say(line: impl std::fmt::Display) {
-    println!("\n{MARK}{line}");
+fn print_marked(line: impl std::fmt::Display) {
+    println!("\n{LINE_PREFIX}{line}");
 }
 
-/// Does nothing unless [`command`] started it.
+/// Does nothing unless [`command`] started this process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 8)]
-async fn a_host_of_its_own() {
+async fn a_host_process_for_one_task() {
     let Ok(task) = std::env::var("SKILLS_TEST_TASK") else {
         return;
     };
-    let tier = match std::env::var("SKILLS_TEST_TIER").unwrap().as_str() {
-        "Isolated" => IsolationMode::Namespaces,
-        "Landlock" => IsolationMode::LandlockOnly,
+    let mode = match std::env::var("SKILLS_TEST_ISOLATION").unwrap().as_str() {
+        "Namespaces" => IsolationMode::Namespaces,
+        "LandlockOnly" => IsolationMode::LandlockOnly,
         _ => IsolationMode::BestAvailable,
     };
     match task.as_str() {
-        "environment" => environment(tier).await,
-        "killed" => killed(tier).await,
-        "many" => many(tier).await,
-        "nested" => nested(tier).await,
+        "environment" => environment(mode).await,
+        "killed" => killed(mode).await,
+        "many" => many(mode).await,
+        "nested" => nested(mode).await,
         other => panic!("unknown task {other}"),
     }
 }
 
-async fn environment(tier: IsolationMode) {
-    let skill = planted(tier);
+async fn environment(mode: IsolationMode) {
+    let skill = create_scene(mode);
     let mut scripts = vec![
         (
             "main.py",
@@ -84,19 +84,15 @@ async fn environment(tier: IsolationMode) {
         ));
     }
     for (name, script) in scripts {
-        let outcome = skill.run(skill.job(name, script)).await;
-        assert!(
-            outcome.termination.is_success(),
-            "{}",
-            outcome.stderr.text()
-        );
-        outcome.stdout.text().lines().for_each(say);
+        let output = skill.run(skill.job(name, script)).await;
+        assert!(output.termination.is_success(), "{}", output.stderr.text());
+        output.stdout.text().lines().for_each(print_marked);
     }
 }
 
-/// Runs a script that holds the pipe `script`, and a daemon that holds `alive`, until the test
-/// kills this host.
-async fn killed(tier: IsolationMode) {
+/// Runs a script that holds the pipe `script` open, and a daemon that holds `alive` open, until the
+/// test kills this host process.
+async fn killed(mode: IsolationMode) {
     let root = std::env::var("SKILLS_TEST_ROOT").unwrap();
     let root = Path::new(&root);
     let rules = Capability::ALL
@@ -115,26 +111,25 @@ async fn killed(tier: IsolationMode) {
     let script = "import os, signal\nname = '../workspace/alive' if os.fork() == 0 else '../workspace/script'\n\
                   os.write(os.open(name, os.O_WRONLY), b'beat')\nwhile True: signal.pause()";
     fs::write(&path, script).unwrap();
-    let sandbox = LinuxSandbox::new(root.join("scratch")).isolation_mode(tier);
+    let sandbox = LinuxSandbox::new(root.join("scratch")).isolation_mode(mode);
     let _ = sandbox
         .run(Job::new(grants, Program::script(ScriptType::Python, path)))
         .await;
 }
 
-/// A thousand runs, 64 at a time, of a host that has a good deal of memory; then it counts what is
-/// left.
-async fn many(tier: IsolationMode) {
+/// Runs a thousand jobs, 64 at a time, in a host process with much memory, and then counts what is
+/// left of them.
+async fn many(mode: IsolationMode) {
     const RUNS: usize = 1_000;
     const AT_ONCE: usize = 64;
-    // What the table wants is a gigabyte; a quarter of it tells as much, as nothing here grows with
-    // it.
+    // The table says one gigabyte. A quarter of it is as good, since nothing here grows with it.
     let memory = vec![1_u8; 256 << 20];
-    let skill = Arc::new(Skill::new(tier));
+    let skill = Arc::new(Skill::new(mode));
     let job = skill.job(
         "main.sh",
         "read -r line; echo \"$line$line\"; echo \"$line\" >&2",
     );
-    // What is made once per process is not left behind by a run.
+    // What is created once per process must not count as left by a run.
     skill
         .run(job.clone().stdin(b"0\n".to_vec()))
         .await
@@ -142,21 +137,21 @@ async fn many(tier: IsolationMode) {
         .is_success()
         .then_some(())
         .unwrap();
-    let before = left(&skill);
-    let places = Arc::new(tokio::sync::Semaphore::new(AT_ONCE));
+    let before = count_resources(&skill);
+    let permits = Arc::new(tokio::sync::Semaphore::new(AT_ONCE));
     let mut runs = tokio::task::JoinSet::new();
     for number in 0..RUNS {
-        let (skill, job, place) = (
+        let (skill, job, permit) = (
             Arc::clone(&skill),
             job.clone(),
-            Arc::clone(&places).acquire_owned().await.unwrap(),
+            Arc::clone(&permits).acquire_owned().await.unwrap(),
         );
         runs.spawn(async move {
-            let outcome = skill
+            let output = skill
                 .run(job.stdin(format!("{number}\n").into_bytes()))
                 .await;
-            drop(place);
-            (number, outcome.stdout.text(), outcome.stderr.text())
+            drop(permit);
+            (number, output.stdout.text(), output.stderr.text())
         });
     }
     let mut mixed = 0;
@@ -164,29 +159,30 @@ async fn many(tier: IsolationMode) {
         let (number, out, err) = run.unwrap();
         mixed += usize::from(out != format!("{number}{number}\n") || err != format!("{number}\n"));
     }
-    say(format!("mixed {mixed}"));
-    // A thread that collects may need a moment.
-    let mut after = left(&skill);
+    print_marked(format!("mixed {mixed}"));
+    // Threads that reap or measure may need a moment. One of the first run may still have had
+    // descriptors open when they were counted, so only additional resources are left by a run.
+    let mut after = count_resources(&skill);
     for _ in 0..50 {
-        if after == before {
+        if !has_more(&after, &before) {
             break;
         }
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-        after = left(&skill);
+        after = count_resources(&skill);
     }
-    say(if before == after {
-        "nothing left".to_owned()
-    } else {
+    print_marked(if has_more(&after, &before) {
         format!("left {before:?} -> {after:?}")
+    } else {
+        "nothing left".to_owned()
     });
-    say(format!(
+    print_marked(format!(
         "memory {}",
         memory.iter().step_by(4096).all(|byte| *byte == 1)
     ));
 }
 
-/// Descriptors, children, mounts, control groups and temporary files of this process.
-fn left(skill: &Skill) -> [usize; 5] {
+/// Counts descriptors, children, mounts, cgroups and temporary files of this process.
+fn count_resources(skill: &Skill) -> [usize; 5] {
     let count = |path: &str| fs::read_dir(path).unwrap().count();
     let own = std::process::id();
     let is_child = |stat: &str| {
@@ -205,12 +201,19 @@ fn left(skill: &Skill) -> [usize; 5] {
         count("/proc/self/fd"),
         children,
         mounts,
-        groups(Path::new("/sys/fs/cgroup"), &format!("skills-{own}-"), 4),
+        count_cgroups(Path::new("/sys/fs/cgroup"), &format!("skills-{own}-"), 4),
         skill.leftovers(),
     ]
 }
 
-fn groups(directory: &Path, start: &str, depth: u8) -> usize {
+fn has_more(after: &[usize; 5], before: &[usize; 5]) -> bool {
+    after
+        .iter()
+        .zip(before)
+        .any(|(after, before)| after > before)
+}
+
+fn count_cgroups(directory: &Path, start: &str, depth: u8) -> usize {
     let entries = fs::read_dir(directory)
         .into_iter()
         .flatten()
@@ -221,7 +224,7 @@ fn groups(directory: &Path, start: &str, depth: u8) -> usize {
             let is_ours = entry.file_name().to_string_lossy().starts_with(start);
             usize::from(is_ours)
                 + if depth > 0 {
-                    groups(&entry.path(), start, depth - 1)
+                    count_cgroups(&entry.path(), start, depth - 1)
                 } else {
                     0
                 }
@@ -229,13 +232,13 @@ fn groups(directory: &Path, start: &str, depth: u8) -> usize {
         .sum()
 }
 
-/// Inside a sandbox: what it finds there, and what comes of a run.
-async fn nested(tier: IsolationMode) {
-    let sandbox = LinuxSandbox::new(std::env::temp_dir()).isolation_mode(tier);
+/// Prints what a probe in a sandbox finds, and the result of a run.
+async fn nested(mode: IsolationMode) {
+    let sandbox = LinuxSandbox::new(std::env::temp_dir()).isolation_mode(mode);
     match sandbox.probe() {
-        Ok(report) => say(format!("probe {report:?}")),
-        Err(error) => say(format!(
-            "no wall: {} | {error} | {}",
+        Ok(report) => print_marked(format!("probe {report:?}")),
+        Err(error) => print_marked(format!(
+            "unavailable: {} | {error} | {}",
             error.kind().code(),
             error.hint().unwrap_or_default()
         )),
@@ -252,11 +255,11 @@ async fn nested(tier: IsolationMode) {
         Program::script(ScriptType::Shell, directory.join("inner.sh")),
     );
     match sandbox.run(job).await {
-        Ok(outcome) => say(format!(
+        Ok(output) => print_marked(format!(
             "ran {} {:?}",
-            outcome.stdout.text().trim(),
-            outcome.enforcement
+            output.stdout.text().trim(),
+            output.enforcement
         )),
-        Err(error) => say(format!("refused: {error}")),
+        Err(error) => print_marked(format!("rejected: {error}")),
     }
 }

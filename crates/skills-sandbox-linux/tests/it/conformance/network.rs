@@ -1,24 +1,24 @@
-//! Sockets of the network without listed hosts: cases 32 to 37 and 43 to 45.
+//! Network sockets, without and next to granted hosts: cases 32 to 37 and 43 to 45.
 
 use std::net::{TcpListener, UdpSocket};
 
 use skills_sandbox::conformance::AttemptResult;
 use skills_sandbox::{ErrorKind, Sandbox};
 
-use super::answers::Answers;
-use super::attempts::{node, of_case, python, shell};
-use super::scene::{Visits, has_node, planted};
+use super::attempts::{node, python, shell, with_case};
+use super::observations::Observations;
+use super::scene::{ConnectionCount, create_scene, has_node};
 
-/// The port at which the proxy listens inside.
+/// The port of the proxy in the sandbox.
 const PROXY_PORT: u16 = 3_128;
 
-pub(crate) async fn answer(answers: &mut Answers) {
-    nothing(answers).await;
-    beside_the_proxy(answers).await;
-    answers.through("network");
+pub(crate) async fn run(observations: &mut Observations) {
+    without_hosts(observations).await;
+    next_to_the_proxy(observations).await;
+    observations.finish_group("network");
 }
 
-/// What a script tries, by case.
+/// Attempts of a script, by case.
 const SOCKETS: &[(u8, &[&str])] = &[
     (
         32,
@@ -79,13 +79,13 @@ const SOCKETS: &[(u8, &[&str])] = &[
     (44, FAMILIES),
 ];
 
-async fn nothing(answers: &mut Answers) {
-    let skill = planted(answers.tier);
+async fn without_hosts(observations: &mut Observations) {
+    let skill = create_scene(observations.mode);
     let (tcp, udp) = (
         TcpListener::bind("127.0.0.1:0").unwrap(),
         UdpSocket::bind("127.0.0.1:0").unwrap(),
     );
-    // A machine without IPv6 has nobody to connect to, and the attempts are made all the same.
+    // Without IPv6 there is no listener, but the attempts are made nevertheless.
     let six = TcpListener::bind("[::1]:0").ok();
     let port = |listener: &TcpListener| listener.local_addr().unwrap().port();
     let (tcp_port, udp_port, six_port) = (
@@ -95,7 +95,7 @@ async fn nothing(answers: &mut Answers) {
     );
     let attempts: Vec<(u8, &str)> = SOCKETS
         .iter()
-        .flat_map(|(case, codes)| of_case(*case, codes))
+        .flat_map(|(case, codes)| with_case(*case, codes))
         .collect();
     let (tried, _) = python(
         &skill,
@@ -103,14 +103,14 @@ async fn nothing(answers: &mut Answers) {
         &attempts,
     )
     .await;
-    answers.denied(&tried);
+    observations.check_denied(&tried);
     let device = |host: &str, port: u16| format!("echo x > /dev/tcp/{host}/{port}");
     let by_shell = [
         (32, device("127.0.0.1", tcp_port)),
         (33, format!("echo x > /dev/udp/127.0.0.1/{udp_port}")),
         (36, device("::1", six_port)),
     ];
-    answers.denied(&shell(&skill, &by_shell).await);
+    observations.check_denied(&shell(&skill, &by_shell).await);
     if has_node() {
         let tried = node(
             &skill,
@@ -125,25 +125,25 @@ async fn nothing(answers: &mut Answers) {
             ],
         )
         .await;
-        answers.denied(&tried);
+        observations.check_denied(&tried);
     }
-    answers.holds(
+    observations.check(
         32,
-        "visits by TCP",
+        "connections by TCP",
         AttemptResult::Denied,
-        tcp.visits() == 0,
+        tcp.connection_count() == 0,
     );
-    answers.holds(
+    observations.check(
         33,
-        "visits by UDP",
+        "packets by UDP",
         AttemptResult::Denied,
-        udp.visits() == 0,
+        udp.connection_count() == 0,
     );
-    answers.holds(
+    observations.check(
         36,
-        "visits by IPv6",
+        "connections by IPv6",
         AttemptResult::Denied,
-        six.is_none_or(|listener| listener.visits() == 0),
+        six.is_none_or(|listener| listener.connection_count() == 0),
     );
 }
 
@@ -165,18 +165,18 @@ const FAMILIES: &[&str] = &[
     "socket.socket(1, socket.SOCK_DGRAM)",
 ];
 
-/// With listed hosts a script has a network of its own; there is nothing in it but the proxy.
-async fn beside_the_proxy(answers: &mut Answers) {
-    let skill = planted(answers.tier).tool("WebFetch(domain:skills.example)");
-    if !answers.is_isolated() {
+/// With granted hosts a script has a network namespace, which contains only the proxy.
+async fn next_to_the_proxy(observations: &mut Observations) {
+    let skill = create_scene(observations.mode).tool("WebFetch(domain:skills.example)");
+    if !observations.has_namespaces() {
         let error = skill
             .sandbox()
             .run(skill.job("main.py", ""))
             .await
-            .map(|outcome| outcome.stdout.text())
+            .map(|output| output.stdout.text())
             .unwrap_err();
         for case in [43, 45] {
-            answers.holds(
+            observations.check(
                 case,
                 &error.to_string(),
                 AttemptResult::Rejected,
@@ -186,8 +186,8 @@ async fn beside_the_proxy(answers: &mut Answers) {
         return;
     }
     let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
-    // Where another program has the port already, nobody comes to it either.
-    let beside = TcpListener::bind(("127.0.0.2", PROXY_PORT)).ok();
+    // If another program uses the port already, there is nothing to count.
+    let other = TcpListener::bind(("127.0.0.2", PROXY_PORT)).ok();
     let attempts: Vec<(u8, &str)> = [
         (
             43,
@@ -214,19 +214,24 @@ async fn beside_the_proxy(answers: &mut Answers) {
         ),
     ]
     .iter()
-    .flat_map(|(case, codes)| of_case(*case, codes))
+    .flat_map(|(case, codes)| with_case(*case, codes))
     .collect();
     let port = tcp.local_addr().unwrap().port();
     let prelude = format!(
         "import urllib.request\nTCP = {port}\nfor name in list(os.environ):\n    if name.lower().endswith('_proxy'): del os.environ[name]\nos.environ['NO_PROXY'] = '*'"
     );
     let (tried, _) = python(&skill, &prelude, &attempts).await;
-    answers.denied(&tried);
-    answers.holds(43, "visits", AttemptResult::Denied, tcp.visits() == 0);
-    answers.holds(
-        45,
-        "visits",
+    observations.check_denied(&tried);
+    observations.check(
+        43,
+        "connections",
         AttemptResult::Denied,
-        beside.is_none_or(|listener| listener.visits() == 0),
+        tcp.connection_count() == 0,
+    );
+    observations.check(
+        45,
+        "connections",
+        AttemptResult::Denied,
+        other.is_none_or(|listener| listener.connection_count() == 0),
     );
 }

@@ -1,4 +1,4 @@
-//! Listed hosts and those who would like to be taken for them: cases 38 to 42.
+//! Granted hosts, and names that imitate them: cases 38 to 42.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -6,40 +6,40 @@ use std::sync::Arc;
 use skills_sandbox::conformance::AttemptResult;
 use skills_sandbox::{ErrorKind, Sandbox};
 
-use super::answers::Answers;
-use super::attempts::{of_case, python_in};
-use super::scene::planted;
-use crate::outside::{Made, PUBLIC};
+use super::attempts::{python_in, with_case};
+use super::observations::Observations;
+use super::scene::create_scene;
+use crate::fake_network::{FakeNetwork, PUBLIC};
 
-/// All names lead to the public address, but for those below `inside.test`.
-fn leads(host: &str, turn: usize) -> IpAddr {
+/// All names resolve to the public address, except those below `inside.test`.
+fn resolve(host: &str, count: usize) -> IpAddr {
     match host {
         "loopback.inside.test" => Ipv4Addr::LOCALHOST.into(),
         "private.inside.test" => Ipv4Addr::new(10, 0, 0, 1).into(),
         "metadata.inside.test" => Ipv4Addr::new(169, 254, 169, 254).into(),
         "six.inside.test" => Ipv6Addr::LOCALHOST.into(),
         "mapped.inside.test" => Ipv4Addr::LOCALHOST.to_ipv6_mapped().into(),
-        "sometimes.inside.test" if turn % 2 == 1 => Ipv4Addr::LOCALHOST.into(),
+        "sometimes.inside.test" if count % 2 == 1 => Ipv4Addr::LOCALHOST.into(),
         _ => PUBLIC.into(),
     }
 }
 
-/// Speaks to the proxy in bytes; what it opens or passes on counts as reached.
+/// Functions that send bytes to the proxy. What it forwards counts as reached.
 const PRELUDE: &str = r"import urllib.request, urllib.error
 def page(url):
     try: return urllib.request.urlopen(url, timeout=5).read()
     except urllib.error.HTTPError as e: raise OSError(errno.EPERM, str(e.code))
 def say(*parts):
     s = socket.create_connection(('127.0.0.1', 3128), 5)
-    heard = b''
+    received = b''
     for part in parts:
         try: s.sendall(part)
         except OSError: pass
-        try: heard = s.recv(4096)
-        except OSError: heard = b''
+        try: received = s.recv(4096)
+        except OSError: received = b''
     s.close()
-    if not heard.startswith(b'HTTP/1.1 200') and b'hello' not in heard: raise OSError(errno.EPERM, '')
-    return heard
+    if not received.startswith(b'HTTP/1.1 200') and b'hello' not in received: raise OSError(errno.EPERM, '')
+    return received
 def tunnel(target): return say(b'CONNECT ' + target + b' HTTP/1.1\r\nHost: ' + target + b'\r\n\r\n')
 def get(host): return say(b'GET http://' + host + b'/ HTTP/1.1\r\nHost: ' + host + b'\r\n\r\n')
 def both(host):
@@ -52,10 +52,10 @@ def socks(host, port=80):
     s.sendall(b'\x05\x01\x00')
     s.recv(2)
     s.sendall(b'\x05\x01\x00\x03' + bytes([len(host)]) + host + port.to_bytes(2, 'big'))
-    heard = s.recv(10)
+    received = s.recv(10)
     s.close()
-    if heard[:2] != b'\x05\x00': raise OSError(errno.EPERM, '')
-    return heard
+    if received[:2] != b'\x05\x00': raise OSError(errno.EPERM, '')
+    return received
 ";
 
 const REACHING: &[&str] = &[
@@ -163,19 +163,19 @@ const PRIVATE: &[&str] = &[
     "page('http://mapped.inside.test/')",
 ];
 
-pub(crate) async fn answer(answers: &mut Answers) {
-    let skill = planted(answers.tier)
+pub(crate) async fn run(observations: &mut Observations) {
+    let skill = create_scene(observations.mode)
         .tool("WebFetch(domain:allowed.test)")
         .tool("WebFetch(domain:*.inside.test)");
-    if !answers.is_isolated() {
+    if !observations.has_namespaces() {
         let error = skill
             .sandbox()
             .run(skill.job("main.py", ""))
             .await
-            .map(|outcome| outcome.stdout.text())
+            .map(|output| output.stdout.text())
             .unwrap_err();
         for case in 38..=42 {
-            answers.holds(
+            observations.check(
                 case,
                 &error.to_string(),
                 AttemptResult::Rejected,
@@ -184,41 +184,43 @@ pub(crate) async fn answer(answers: &mut Answers) {
         }
         return;
     }
-    let outside = Made::new(leads);
-    let sandbox = skill.sandbox().connector(Arc::<Made>::clone(&outside));
-    let dialled = || outside.dialled();
+    let network = FakeNetwork::new(resolve);
+    let sandbox = skill
+        .sandbox()
+        .connector(Arc::<FakeNetwork>::clone(&network));
+    let connected = || network.connected();
     let prelude = format!(
         "{PRELUDE}SERVER = ('127.0.0.1', {})\n",
-        outside.server().port()
+        network.server().port()
     );
 
-    let attempts: Vec<(u8, &str)> = of_case(38, REACHING).collect();
+    let attempts: Vec<(u8, &str)> = with_case(38, REACHING).collect();
     let (tried, _) = python_in(&sandbox, &skill, &prelude, &attempts).await;
     for tried in &tried {
-        answers.holds(
+        observations.check(
             38,
             &format!("{tried:?}"),
             AttemptResult::Succeeded,
             tried.result.is_ok(),
         );
     }
-    // A tunnel is dialled when it is known what goes through it: nothing went.
-    answers.holds(
+    // The proxy connects a tunnel only after the first bytes of the client, and none were sent.
+    observations.check(
         38,
-        &format!("{} dialled", dialled()),
+        &format!("{} connected", connected()),
         AttemptResult::Succeeded,
-        dialled() == 3,
+        connected() == 3,
     );
 
     let attempts: Vec<(u8, &str)> = HIDING
         .iter()
-        .flat_map(|(case, codes)| of_case(*case, codes))
+        .flat_map(|(case, codes)| with_case(*case, codes))
         .collect();
     let (tried, report) = python_in(&sandbox, &skill, &prelude, &attempts).await;
     let (others, hidden): (Vec<_>, Vec<_>) = tried.into_iter().partition(|tried| tried.case == 38);
-    answers.denied(&hidden);
+    observations.check_denied(&hidden);
     for tried in &others {
-        answers.holds(
+        observations.check(
             38,
             &format!("{tried:?}"),
             AttemptResult::Succeeded,
@@ -226,29 +228,29 @@ pub(crate) async fn answer(answers: &mut Answers) {
         );
     }
     for case in [39, 41, 42] {
-        answers.holds(
+        observations.check(
             case,
-            &format!("{} dialled; {:?}", dialled(), report.restrictions()),
+            &format!("{} connected; {:?}", connected(), report.restrictions()),
             AttemptResult::Denied,
-            dialled() == 3,
+            connected() == 3,
         );
     }
 
-    let attempts: Vec<(u8, &str)> = of_case(40, PRIVATE).collect();
+    let attempts: Vec<(u8, &str)> = with_case(40, PRIVATE).collect();
     let (tried, _) = python_in(&sandbox, &skill, &prelude, &attempts).await;
-    answers.denied(&tried);
-    // A name that is public whenever it is looked at, and private in between: what is dialled is
-    // what was looked at.
+    observations.check_denied(&tried);
+    // A name that resolves to public and private addresses in turn: the address that was checked is
+    // the one that is connected to.
     let attempts: Vec<(u8, &str)> =
         std::iter::repeat_n((40, "page('http://sometimes.inside.test/')"), 8).collect();
     let (tried, _) = python_in(&sandbox, &skill, &prelude, &attempts).await;
     let reached = tried.iter().filter(|tried| tried.result.is_ok()).count();
-    let private = outside.private();
-    answers.holds(
+    let private = network.private();
+    observations.check(
         40,
         &format!("{reached} of 8, {private} of them private"),
         AttemptResult::Denied,
         reached == 4 && private == 0,
     );
-    answers.through("listed hosts");
+    observations.finish_group("listed hosts");
 }

@@ -1,15 +1,15 @@
-//! Streams and endings: cases 75 to 79.
+//! Streams and terminations: cases 75 to 79.
 
 use std::time::Duration;
 
 use skills_sandbox::Termination;
 use skills_sandbox::conformance::AttemptResult;
 
-use super::answers::Answers;
-use super::scene::planted;
+use super::observations::Observations;
+use super::scene::create_scene;
 
-pub(crate) async fn answer(answers: &mut Answers) {
-    let mut skill = planted(answers.tier);
+pub(crate) async fn run(observations: &mut Observations) {
+    let mut skill = create_scene(observations.mode);
     (skill.limits.captured_bytes, skill.limits.output_limit_bytes) = (10_000, 512 << 10);
     for script in [
         "while True: print('x' * 1000)",
@@ -17,49 +17,49 @@ pub(crate) async fn answer(answers: &mut Answers) {
         "import sys\nwhile True:\n    sys.stdout.write('x' * 1000)\n    sys.stderr.write('y' * 1000)",
         "import os\nwhile True: os.write(1, b'x')",
     ] {
-        let outcome = skill.python(script).await;
+        let output = skill.python(script).await;
         let kept = |captured: &skills_sandbox::CapturedOutput| {
             captured.head().len() + captured.tail().len()
         };
-        let is_cut = outcome.stdout.is_truncated() || outcome.stderr.is_truncated();
+        let is_truncated = output.stdout.is_truncated() || output.stderr.is_truncated();
         let is_bounded =
-            kept(&outcome.stdout) <= 10_000 && kept(&outcome.stderr) <= 10_000 && is_cut;
-        let is_stopped = outcome.termination
+            kept(&output.stdout) <= 10_000 && kept(&output.stderr) <= 10_000 && is_truncated;
+        let is_stopped = output.termination
             == Termination::OutputLimit {
                 limit_bytes: 512 << 10,
             };
-        answers.holds(
+        observations.check(
             75,
-            &format!("{script}: {:?}", outcome.termination),
+            &format!("{script}: {:?}", output.termination),
             AttemptResult::Contained,
             is_bounded && is_stopped,
         );
     }
 
-    let skill = planted(answers.tier);
+    let skill = create_scene(observations.mode);
     let all: Vec<u8> = (0..=255).chain([0, 0, 255, 10, 254]).collect();
-    let outcome = skill
+    let output = skill
         .python("import sys\nsys.stdout.buffer.write(bytes(range(256)) + b'\\0\\0\\xff\\n\\xfe')")
         .await;
-    answers.holds(
+    observations.check(
         76,
-        &format!("{:?}", outcome.stdout.head()),
+        &format!("{:?}", output.stdout.head()),
         AttemptResult::Succeeded,
-        outcome.stdout.head() == all && !outcome.stdout.is_truncated(),
+        output.stdout.head() == all && !output.stdout.is_truncated(),
     );
 
-    let outcome = skill
+    let output = skill
         .run(
             skill
                 .job("main.py", "print('done')")
                 .stdin(vec![b'x'; 10 << 20]),
         )
         .await;
-    answers.holds(
+    observations.check(
         77,
-        &format!("{:?}", outcome.termination),
+        &format!("{:?}", output.termination),
         AttemptResult::Succeeded,
-        outcome.stdout.text() == "done\n" && outcome.termination.is_success(),
+        output.stdout.text() == "done\n" && output.termination.is_success(),
     );
 
     let scripts = [
@@ -77,23 +77,23 @@ pub(crate) async fn answer(answers: &mut Answers) {
         ),
     ];
     for (name, script) in scripts {
-        let outcome = skill
+        let output = skill
             .run(skill.job(name, script).stdin(b"unread".to_vec()))
             .await;
         let is_so = (
-            outcome.stdout.text().as_str(),
-            outcome.stderr.text().as_str(),
-            &outcome.termination,
+            output.stdout.text().as_str(),
+            output.stderr.text().as_str(),
+            &output.termination,
         ) == ("before", "after", &Termination::Exited { code: 4 });
-        answers.holds(
+        observations.check(
             78,
-            &format!("{outcome:?}"),
+            &format!("{output:?}"),
             AttemptResult::Succeeded,
-            is_so && outcome.duration < Duration::from_secs(10),
+            is_so && output.duration < Duration::from_secs(10),
         );
     }
 
-    for (script, ending) in [
+    for (script, termination) in [
         (
             "import os\nos._exit(200)",
             Termination::Exited { code: 200 },
@@ -102,20 +102,20 @@ pub(crate) async fn answer(answers: &mut Answers) {
             "import os\nos._exit(139)",
             Termination::Exited { code: 139 },
         ),
-        // A fault of the program itself, since the first process of a table of its own gets no
-        // other signals from inside.
+        // A fault of the program itself: the first process of a PID namespace gets no other signals
+        // from inside.
         (
             "import ctypes\nctypes.string_at(0)",
             Termination::Signaled { signal: 11 },
         ),
     ] {
-        let outcome = skill.python(script).await;
-        answers.holds(
+        let output = skill.python(script).await;
+        observations.check(
             79,
-            &format!("{:?}", outcome.termination),
+            &format!("{:?}", output.termination),
             AttemptResult::Succeeded,
-            outcome.termination == ending,
+            output.termination == termination,
         );
     }
-    answers.through("output");
+    observations.finish_group("output");
 }

@@ -1,4 +1,4 @@
-//! Privileges and the kernel's surface: cases 80 to 93.
+//! Privileges, and system calls of the kernel: cases 80 to 93.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -8,21 +8,21 @@ use skills_sandbox::conformance::AttemptResult;
 use skills_sandbox::{RunOutput, Termination};
 use skills_test_support::host::landlock_version;
 
-use super::answers::Answers;
-use super::attempts::{of_case, python, quoted};
+use super::attempts::{python, quoted, with_case};
 use super::host;
-use super::scene::{places, planted};
-use crate::lifeline::Lifeline;
+use super::observations::Observations;
+use super::scene::{create_scene, python_paths};
+use crate::lifetime_pipe::LifetimePipe;
 use crate::skill::Skill;
 
-pub(crate) async fn answer(answers: &mut Answers) {
-    denied(answers).await;
-    setuid(answers).await;
-    own_code(answers).await;
-    conventions(answers).await;
-    narrower(answers).await;
-    nested(answers).await;
-    answers.through("privileges");
+pub(crate) async fn run(observations: &mut Observations) {
+    denied(observations).await;
+    setuid(observations).await;
+    own_code(observations).await;
+    conventions(observations).await;
+    narrower(observations).await;
+    nested(observations).await;
+    observations.finish_group("privileges");
 }
 
 /// Numbers of system calls on this architecture, for Python attempts: `number('bpf')`.
@@ -166,10 +166,9 @@ const DENIED: &[(u8, &[&str])] = &[
     ),
 ];
 
-async fn denied(answers: &mut Answers) {
-    let skill = planted(answers.tier).tool("Bash");
-    // What the host shares with other programs of the machine; where there is no such place, there
-    // is nothing to find.
+async fn denied(observations: &mut Observations) {
+    let skill = create_scene(observations.mode).tool("Bash");
+    // Shared memory of the host. Without this directory there is nothing to find.
     let shared = tempfile::NamedTempFile::new_in("/dev/shm").ok();
     if let Some(file) = &shared {
         fs::write(file.path(), "host").unwrap();
@@ -179,7 +178,7 @@ async fn denied(answers: &mut Answers) {
     });
     let attempts: Vec<(u8, &str)> = DENIED
         .iter()
-        .flat_map(|(case, codes)| of_case(*case, codes))
+        .flat_map(|(case, codes)| with_case(*case, codes))
         .collect();
     let prelude = format!(
         "{}SHARED = {path:?}\n\
@@ -189,8 +188,8 @@ async fn denied(answers: &mut Answers) {
         numbers()
     );
     let (tried, _) = python(&skill, &prelude, &attempts).await;
-    answers.denied(&tried);
-    // Writing there may work in a place of the run's own.
+    observations.check_denied(&tried);
+    // Writing may succeed in a separate `/dev/shm` of the run.
     let _ = python(
         &skill,
         &prelude,
@@ -198,12 +197,12 @@ async fn denied(answers: &mut Answers) {
     )
     .await;
     let is_same = shared.is_none_or(|file| fs::read(file.path()).unwrap() == b"host");
-    answers.holds(93, "seen from outside", AttemptResult::Denied, is_same);
+    observations.check(93, "seen from outside", AttemptResult::Denied, is_same);
 }
 
-async fn setuid(answers: &mut Answers) {
-    let skill = planted(answers.tier).tool("Write").tool("Bash");
-    let attempts: Vec<(u8, &str)> = of_case(
+async fn setuid(observations: &mut Observations) {
+    let skill = create_scene(observations.mode).tool("Write").tool("Bash");
+    let attempts: Vec<(u8, &str)> = with_case(
         81,
         &[
             "write(workspace + '/a'); os.chmod(workspace + '/a', 0o4755)",
@@ -220,7 +219,7 @@ async fn setuid(answers: &mut Answers) {
     .collect();
     let prelude = format!(
         "{}def gains(*command): return subprocess.run(command, capture_output=True, check=True).stdout",
-        places(&skill)
+        python_paths(&skill)
     );
     let (tried, _) = python(&skill, &prelude, &attempts).await;
     let special = fs::read_dir(skill.path("workspace"))
@@ -228,9 +227,9 @@ async fn setuid(answers: &mut Answers) {
         .filter(|entry| entry.as_ref().unwrap().metadata().unwrap().mode() & 0o6000 != 0)
         .count();
     if special == 0 {
-        answers.without_effect(81, &tried);
+        observations.check_without_effect(81, &tried);
     } else {
-        answers.observe(
+        observations.observe(
             81,
             &format!("{special} files run as their owner"),
             AttemptResult::Succeeded,
@@ -238,10 +237,10 @@ async fn setuid(answers: &mut Answers) {
     }
 }
 
-/// Programs and libraries that the script brought run, behind the walls that it is behind itself.
-async fn own_code(answers: &mut Answers) {
-    let skill = planted(answers.tier).tool("Write").tool("Bash");
-    let mut daemon = Lifeline::new(&skill);
+/// Programs and libraries that the script created run, but with the same restrictions.
+async fn own_code(observations: &mut Observations) {
+    let skill = create_scene(observations.mode).tool("Write").tool("Bash");
+    let mut daemon = LifetimePipe::new(&skill);
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let prelude = format!(
@@ -250,7 +249,7 @@ async fn own_code(answers: &mut Answers) {
          shutil.copyfile(glob.glob('/usr/lib/*/libm.so.6')[0], workspace + '/own.so')\n\
          def runs(*command, **environment):\n    return subprocess.run(command, capture_output=True, check=True, text=True, env=dict(os.environ, **environment)).stdout\n\
          def from_memory():\n    file = os.memfd_create('own')\n    os.write(file, open('/bin/true', 'rb').read())\n    return runs('/proc/self/fd/%d' % file)",
-        places(&skill)
+        python_paths(&skill)
     );
     let attempts: Vec<(u8, String)> = [
         (
@@ -288,14 +287,14 @@ async fn own_code(answers: &mut Answers) {
     .into();
     let (tried, _) = python(&skill, &prelude, &attempts).await;
     for tried in &tried {
-        answers.holds(
+        observations.check(
             tried.case,
             &format!("{tried:?}"),
             AttemptResult::Contained,
             tried.result.is_err(),
         );
     }
-    // They do run, so that it was the walls that held.
+    // They do run, so the attempts above failed because of the restrictions.
     let works = [
         (87, "runs(loader, workspace + '/cat', 'SKILL.md')"),
         (
@@ -309,7 +308,7 @@ async fn own_code(answers: &mut Answers) {
     ];
     let (tried, _) = python(&skill, &prelude, &works).await;
     for tried in &tried {
-        answers.holds(
+        observations.check(
             tried.case,
             &format!("{tried:?}"),
             AttemptResult::Contained,
@@ -319,54 +318,54 @@ async fn own_code(answers: &mut Answers) {
                 .is_ok_and(|text| ["'skill'", "0"].contains(&text.as_str())),
         );
     }
-    answers.holds(
+    observations.check(
         87,
         "its daemon",
         AttemptResult::Contained,
         daemon.is_released().await,
     );
-    answers.holds(
+    observations.check(
         87,
         "visits",
         AttemptResult::Contained,
-        super::scene::Visits::visits(&listener) == 0,
+        super::scene::ConnectionCount::connection_count(&listener) == 0,
     );
 }
 
-async fn conventions(answers: &mut Answers) {
+async fn conventions(observations: &mut Observations) {
     if !cfg!(target_arch = "x86_64") {
-        answers.skip(89, "not x86-64");
+        observations.skip(89, "not x86-64");
         return;
     }
-    let skill = planted(answers.tier);
-    // getpid, openat and socket by the numbers of x32.
+    let skill = create_scene(observations.mode);
+    // getpid, openat and socket with the numbers of x32.
     let attempts = [
         (89, "call(0x40000000 + 39)"),
         (89, "call(0x40000000 + 257, -100, b'SKILL.md', 0)"),
         (89, "call(0x40000000 + 41, 2, 1, 0)"),
     ];
-    answers.denied(&python(&skill, "", &attempts).await.0);
+    observations.check_denied(&python(&skill, "", &attempts).await.0);
     // mov eax, 20 (getpid of 32-bit code); int 0x80; ret
     let script = "import ctypes, mmap\ncode = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)\n\
                   code.write(bytes([0xb8, 20, 0, 0, 0, 0xcd, 0x80, 0xc3]))\naddress = ctypes.addressof(ctypes.c_char.from_buffer(code))\n\
                   print('before', flush=True)\nprint('after', ctypes.CFUNCTYPE(ctypes.c_int)(address)())";
-    let outcome = skill.python(script).await;
-    let is_killed = matches!(outcome.termination, Termination::Signaled { .. })
-        && outcome.stdout.text() == "before\n";
-    // A kernel that knows no 32-bit code kills it for that.
-    answers.holds(
+    let output = skill.python(script).await;
+    let is_killed = matches!(output.termination, Termination::Signaled { .. })
+        && output.stdout.text() == "before\n";
+    // A kernel without support for 32-bit code also kills it.
+    observations.check(
         89,
-        &format!("{:?} {}", outcome.termination, outcome.stdout.text()),
+        &format!("{:?} {}", output.termination, output.stdout.text()),
         AttemptResult::Denied,
         is_killed,
     );
 }
 
-async fn narrower(answers: &mut Answers) {
-    let skill = planted(answers.tier);
+async fn narrower(observations: &mut Observations) {
+    let skill = create_scene(observations.mode);
     let prelude = format!(
         "{}def narrow():\n    ruleset = call(444, ctypes.byref(ctypes.c_uint64(4)), 8, 0)\n    call(446, ruleset, 0)\nassert open('SKILL.md').read() == 'skill'",
-        places(&skill)
+        python_paths(&skill)
     );
     let attempts = [
         (91, "narrow()"),
@@ -376,8 +375,8 @@ async fn narrower(answers: &mut Answers) {
     ];
     let (tried, _) = python(&skill, &prelude, &attempts).await;
     match &tried[0].result {
-        Err(_) if landlock_version() == 0 => answers.skip(91, "the kernel has no Landlock"),
-        result => answers.holds(
+        Err(_) if landlock_version() == 0 => observations.skip(91, "the kernel has no Landlock"),
+        result => observations.check(
             91,
             &format!("{tried:?}"),
             AttemptResult::Succeeded,
@@ -386,9 +385,9 @@ async fn narrower(answers: &mut Answers) {
     }
 }
 
-/// A host inside a sandbox cannot have walls of its own; it must say so, and run nothing.
-async fn nested(answers: &mut Answers) {
-    let mut skill: Skill = planted(answers.tier).tool("Bash").tool("Write");
+/// A host process in a sandbox cannot create a sandbox. It must return an error and run nothing.
+async fn nested(observations: &mut Observations) {
+    let mut skill: Skill = create_scene(observations.mode).tool("Bash").tool("Write");
     skill.limits.memory_bytes = 2 << 30;
     fs::copy(std::env::current_exe().unwrap(), skill.path("skill/host")).unwrap();
     fs::write(
@@ -396,28 +395,28 @@ async fn nested(answers: &mut Answers) {
         "echo inner > ../workspace/inner; echo inner",
     )
     .unwrap();
-    let arguments: Vec<String> = host::command("", answers.tier)
+    let arguments: Vec<String> = host::command("", observations.mode)
         .get_args()
         .map(|argument| quoted(argument.to_str().unwrap()))
         .collect();
     let script = format!(
-        "export SKILLS_TEST_TASK=nested SKILLS_TEST_TIER=Strongest\nexec ./host {}",
+        "export SKILLS_TEST_TASK=nested SKILLS_TEST_ISOLATION=BestAvailable\nexec ./host {}",
         arguments.join(" ")
     );
     let RunOutput {
-        termination: ending,
+        termination,
         stdout,
         stderr,
         ..
     } = skill.run(skill.job("main.sh", &script)).await;
-    let said = host::said(&stdout.text());
-    let shown = format!("{ending:?} {said:?} {}", stderr.text());
-    let has = |start: &str| said.iter().any(|line| line.starts_with(start));
-    let is_refused = has("refused: ") && !Path::new(&skill.path("workspace/inner")).exists();
-    answers.holds(
+    let lines = host::marked_lines(&stdout.text());
+    let shown = format!("{termination:?} {lines:?} {}", stderr.text());
+    let has = |start: &str| lines.iter().any(|line| line.starts_with(start));
+    let is_rejected = has("rejected: ") && !Path::new(&skill.path("workspace/inner")).exists();
+    observations.check(
         92,
         &shown,
         AttemptResult::Rejected,
-        is_refused && has("no wall: ") && ending.is_success(),
+        is_rejected && has("unavailable: ") && termination.is_success(),
     );
 }

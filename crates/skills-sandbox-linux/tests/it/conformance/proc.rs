@@ -1,21 +1,21 @@
-//! Files of the kernel: cases 26 to 31.
+//! Files in `/proc` and `/sys`: cases 26 to 31.
 
 use std::fs;
 
 use skills_sandbox::conformance::AttemptResult;
 
-use super::answers::Answers;
-use super::attempts::{node, of_case, python, shell};
-use super::scene::{Victim, has_node, places, planted};
+use super::attempts::{node, python, shell, with_case};
+use super::observations::Observations;
+use super::scene::{Victim, create_scene, has_node, python_paths};
 
-pub(crate) async fn answer(answers: &mut Answers) {
-    others(answers).await;
-    settings(answers).await;
-    answers.through("proc");
+pub(crate) async fn run(observations: &mut Observations) {
+    others(observations).await;
+    settings(observations).await;
+    observations.finish_group("proc");
 }
 
-async fn others(answers: &mut Answers) {
-    let (skill, mut victim) = (planted(answers.tier), Victim::new());
+async fn others(observations: &mut Observations) {
+    let (skill, mut victim) = (create_scene(observations.mode), Victim::new());
     let numbers = [victim.pid(), std::process::id()];
     let files = [
         "environ",
@@ -41,7 +41,7 @@ async fn others(answers: &mut Answers) {
         );
         attempts.push((26, format!("os.readlink('/proc/{number}/exe')")));
     }
-    // The first process inside is the script itself.
+    // The first process in the sandbox is the script itself.
     attempts.push((26, "mine(open('/proc/1/environ', 'rb').read())".to_owned()));
     for code in [
         "open('/proc/self/root/etc/shadow').read()",
@@ -59,17 +59,17 @@ async fn others(answers: &mut Answers) {
     }
     let prelude = format!(
         "{}def mine(environment):\n    if b'CANARY_OF_VICTIM' in environment or b'SHLVL' in environment: return environment\n    raise OSError(errno.ENOENT, '')",
-        places(&skill)
+        python_paths(&skill)
     );
     let (tried, _) = python(&skill, &prelude, &attempts).await;
-    // Writing to one's own memory is no way out, so that it works in some kernels is no hole.
+    // Writing to its own memory does not let a process escape. Some kernels allow it.
     let tried: Vec<_> = tried
         .into_iter()
         .filter(|tried| !tried.code.contains("self/mem"))
         .collect();
-    answers.denied(&tried);
+    observations.check_denied(&tried);
     let path = |file: &str| format!("/proc/{}/{file}", numbers[1]);
-    answers.denied(
+    observations.check_denied(
         &shell(
             &skill,
             &[
@@ -81,7 +81,7 @@ async fn others(answers: &mut Answers) {
     );
     if has_node() {
         let file = path("environ");
-        answers.denied(
+        observations.check_denied(
             &node(
                 &skill,
                 &[
@@ -102,10 +102,10 @@ async fn others(answers: &mut Answers) {
     )
     .await;
     match &tried[0].result {
-        Ok(listed) => answers.holds(29, listed, AttemptResult::Contained, listed == "['1']"),
-        Err(error) => answers.observe(29, error, AttemptResult::Denied),
+        Ok(listed) => observations.check(29, listed, AttemptResult::Contained, listed == "['1']"),
+        Err(error) => observations.observe(29, error, AttemptResult::Denied),
     }
-    answers.holds(
+    observations.check(
         26,
         "the other process",
         AttemptResult::Denied,
@@ -113,10 +113,10 @@ async fn others(answers: &mut Answers) {
     );
 }
 
-/// What would be written is what is there, or nothing: a wall that is missing must not harm the
-/// machine that finds it out.
-async fn settings(answers: &mut Answers) {
-    let skill = planted(answers.tier).tool("Write").tool("Bash");
+/// Writes the current values, or nothing: a missing restriction must not harm the host that detects
+/// it.
+async fn settings(observations: &mut Observations) {
+    let skill = create_scene(observations.mode).tool("Write").tool("Bash");
     let host = || {
         ["core_pattern", "hostname", "sysrq"]
             .map(|name| fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok())
@@ -161,11 +161,11 @@ async fn settings(answers: &mut Answers) {
         ),
     ]
     .iter()
-    .flat_map(|(case, codes)| of_case(*case, codes))
+    .flat_map(|(case, codes)| with_case(*case, codes))
     .collect();
     let (tried, _) = python(&skill, "", &attempts).await;
-    answers.denied(&tried);
-    answers.holds(
+    observations.check_denied(&tried);
+    observations.check(
         28,
         "the host's settings",
         AttemptResult::Denied,

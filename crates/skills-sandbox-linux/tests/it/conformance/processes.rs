@@ -6,30 +6,30 @@ use skills_sandbox::conformance::AttemptResult;
 use skills_sandbox::{Sandbox, Termination};
 use tokio::time::timeout;
 
-use super::answers::Answers;
-use super::attempts::{node, of_case, python};
-use super::scene::{Victim, has_node, places, planted};
+use super::attempts::{node, python, with_case};
+use super::observations::Observations;
+use super::scene::{Victim, create_scene, has_node, python_paths};
 use super::{host, scene};
-use crate::lifeline::{Lifeline, PATIENCE};
+use crate::lifetime_pipe::{LifetimePipe, TEST_TIMEOUT};
 
-/// Leaves a daemon that holds the pipe `alive`, in a session of its own if it can.
+/// Leaves a daemon that holds the pipe `alive` open, in its own session if possible.
 const DAEMON: &str = "import os, signal, time\nif os.fork() == 0:\n    try: os.setsid()\n    except OSError: pass\n    if os.fork() == 0:\n        \
                       os.write(os.open('../workspace/alive', os.O_WRONLY), b'beat')\n        open('../workspace/up', 'w')\n        \
                       while True: signal.pause()\n    os._exit(0)\n\
                       while not os.path.exists('../workspace/up'): time.sleep(0.01)\nprint('started', flush=True)\n";
 
-pub(crate) async fn answer(answers: &mut Answers) {
-    signals(answers).await;
-    daemons(answers).await;
-    host_killed(answers).await;
-    deaf(answers).await;
-    spawning(answers).await;
-    inherited(answers).await;
-    answers.through("processes");
+pub(crate) async fn run(observations: &mut Observations) {
+    signals(observations).await;
+    daemons(observations).await;
+    host_killed(observations).await;
+    unresponsive(observations).await;
+    spawning(observations).await;
+    inherited(observations).await;
+    observations.finish_group("processes");
 }
 
-async fn signals(answers: &mut Answers) {
-    let (skill, mut victim) = (planted(answers.tier).tool("Bash"), Victim::new());
+async fn signals(observations: &mut Observations) {
+    let (skill, mut victim) = (create_scene(observations.mode).tool("Bash"), Victim::new());
     let (host, other) = (std::process::id(), victim.pid());
     let attempts: Vec<(u8, &str)> = [
         (
@@ -67,37 +67,37 @@ async fn signals(answers: &mut Answers) {
         ),
     ]
     .iter()
-    .flat_map(|(case, codes)| of_case(*case, codes))
+    .flat_map(|(case, codes)| with_case(*case, codes))
     .collect();
     let prelude = format!(
         "HOST, OTHER = {host}, {other}\n{}\
-         def all_at_once():\n    try: os.kill(OTHER, 0)\n    except OSError: os.kill(-1, signal.SIGKILL)\n    else: return 'it would reach everybody'",
+         def all_at_once():\n    try: os.kill(OTHER, 0)\n    except OSError: os.kill(-1, signal.SIGKILL)\n    else: return 'it would reach all processes'",
         super::privilege::numbers()
     );
     let (tried, report) = python(&skill, &prelude, &attempts).await;
     let debugging: Vec<_> = tried.into_iter().filter(|tried| tried.case == 51).collect();
-    answers.denied(&debugging);
+    observations.check_denied(&debugging);
     if victim.is_alive() {
-        answers.observe(50, "the other process lives", AttemptResult::NoEffect);
+        observations.observe(50, "the other process lives", AttemptResult::NoEffect);
     } else {
-        answers.reported(50, &report, "signals");
+        observations.check_reported(50, &report, "signals");
     }
 }
 
-async fn daemons(answers: &mut Answers) {
-    // A busy machine may not start the daemon before an early deadline.
+async fn daemons(observations: &mut Observations) {
+    // On a busy host the daemon may not start before an early deadline.
     for limit_ms in [2_500, 10_000, 40_000] {
-        let mut skill = planted(answers.tier).tool("Write").tool("Bash");
+        let mut skill = create_scene(observations.mode).tool("Write").tool("Bash");
         skill.limits.wall_time = Duration::from_millis(limit_ms);
-        let mut daemon = Lifeline::new(&skill);
-        let outcome = skill
+        let mut daemon = LifetimePipe::new(&skill);
+        let output = skill
             .python(&format!("{DAEMON}while True: time.sleep(1)"))
             .await;
         if daemon.was_opened() || limit_ms == 40_000 {
-            let is_late = outcome.termination == Termination::TimedOut { limit_ms };
-            answers.holds(
+            let is_late = output.termination == Termination::TimedOut { limit_ms };
+            observations.check(
                 52,
-                &format!("{:?}", outcome.termination),
+                &format!("{:?}", output.termination),
                 AttemptResult::Contained,
                 is_late && daemon.is_released().await,
             );
@@ -105,29 +105,29 @@ async fn daemons(answers: &mut Answers) {
         }
     }
 
-    let mut skill = planted(answers.tier).tool("Write").tool("Bash");
-    // The daemon holds both output pipes, so a run that waits for them would last until a deadline
-    // that is beyond all patience.
-    skill.limits.wall_time = PATIENCE * 10;
-    let mut daemon = Lifeline::new(&skill);
-    match timeout(PATIENCE, skill.python(DAEMON)).await {
-        Ok(outcome) => {
-            let is_well = outcome.termination.is_success() && outcome.stdout.text() == "started\n";
-            answers.holds(
+    let mut skill = create_scene(observations.mode).tool("Write").tool("Bash");
+    // The daemon holds both output pipes open, so a run that waits for them would last longer than
+    // the timeout of this test.
+    skill.limits.wall_time = TEST_TIMEOUT * 10;
+    let mut daemon = LifetimePipe::new(&skill);
+    match timeout(TEST_TIMEOUT, skill.python(DAEMON)).await {
+        Ok(output) => {
+            let is_well = output.termination.is_success() && output.stdout.text() == "started\n";
+            observations.check(
                 54,
-                &format!("{:?} {}", outcome.termination, outcome.stderr.text()),
+                &format!("{:?} {}", output.termination, output.stderr.text()),
                 AttemptResult::Contained,
                 is_well,
             );
-            answers.holds(
+            observations.check(
                 53,
-                &format!("{:?}", outcome.termination),
+                &format!("{:?}", output.termination),
                 AttemptResult::Contained,
                 is_well && daemon.is_released().await,
             );
         }
         Err(_) => [53, 54].into_iter().for_each(|case| {
-            answers.observe(
+            observations.observe(
                 case,
                 "the run waits for the daemon",
                 AttemptResult::Succeeded,
@@ -135,10 +135,10 @@ async fn daemons(answers: &mut Answers) {
         }),
     }
 
-    // Others' processes come and go while runs end in all ways; whoever gets a number anew must not
-    // be killed for its last owner.
+    // Other processes start and exit while runs end in all ways. A process with a reused PID must
+    // not be killed.
     let mut others: Vec<Victim> = Vec::new();
-    let mut skill = planted(answers.tier).tool("Bash");
+    let mut skill = create_scene(observations.mode).tool("Bash");
     skill.limits.wall_time = Duration::from_millis(150);
     for round in 0..12 {
         others.push(Victim::new());
@@ -149,14 +149,14 @@ async fn daemons(answers: &mut Answers) {
         };
         let job = skill.job("main.sh", &format!("(while :; do :; done) & {script}"));
         if round % 3 == 0 {
-            // A run that is dropped halfway.
+            // A run whose future is dropped.
             let sandbox = skill.sandbox();
             let _ = tokio::time::timeout(Duration::from_millis(20), sandbox.run(job)).await;
         } else {
             let _ = skill.sandbox().run(job).await;
         }
     }
-    answers.holds(
+    observations.check(
         56,
         "other processes live",
         AttemptResult::NoEffect,
@@ -164,11 +164,14 @@ async fn daemons(answers: &mut Answers) {
     );
 }
 
-/// A host of its own begins a run with a daemon, and is killed.
-async fn host_killed(answers: &mut Answers) {
-    let skill = planted(answers.tier);
-    let (mut script, mut daemon) = (Lifeline::named(&skill, "script"), Lifeline::new(&skill));
-    let mut host = host::command("killed", answers.tier)
+/// A separate host process starts a run with a daemon, and is killed.
+async fn host_killed(observations: &mut Observations) {
+    let skill = create_scene(observations.mode);
+    let (mut script, mut daemon) = (
+        LifetimePipe::named(&skill, "script"),
+        LifetimePipe::new(&skill),
+    );
+    let mut host = host::command("killed", observations.mode)
         .env("SKILLS_TEST_ROOT", skill.path(""))
         .spawn()
         .unwrap();
@@ -176,30 +179,30 @@ async fn host_killed(answers: &mut Answers) {
     host.kill().unwrap();
     host.wait().unwrap();
     assert!(is_started, "the host's run does not start");
-    // The script itself dies in either tier.
+    // The script itself is killed at both isolation levels.
     if !script.is_released().await {
-        answers.observe(55, "the script lives on", AttemptResult::Succeeded);
+        observations.observe(55, "the script survives", AttemptResult::Succeeded);
     } else if daemon.is_released().await {
-        answers.observe(55, "all of it is dead", AttemptResult::Contained);
+        observations.observe(55, "all processes are killed", AttemptResult::Contained);
     } else {
         let report = scene::report(&skill).await;
-        answers.reported(55, &report, "host-death");
+        observations.check_reported(55, &report, "host-death");
     }
-    scene::end_all_of(&skill);
+    scene::kill_all(&skill);
 }
 
-async fn deaf(answers: &mut Answers) {
-    let mut skill = planted(answers.tier).tool("Bash");
+async fn unresponsive(observations: &mut Observations) {
+    let mut skill = create_scene(observations.mode).tool("Bash");
     skill.limits.wall_time = Duration::from_millis(700);
     for script in [
         "import os, signal, time\nos.kill(os.getpid(), signal.SIGSTOP)\nwhile True: time.sleep(1)",
         "import signal, time\nfor number in range(1, 65):\n    try: signal.signal(number, signal.SIG_IGN)\n    except (OSError, ValueError): pass\nwhile True: time.sleep(1)",
         "import os, signal, time\npid = os.fork()\nif pid == 0:\n    while True: time.sleep(1)\nos.kill(pid, signal.SIGSTOP)\nos.waitpid(pid, 0)",
     ] {
-        let ended = timeout(PATIENCE, skill.python(script))
+        let ended = timeout(TEST_TIMEOUT, skill.python(script))
             .await
-            .map(|outcome| outcome.termination);
-        answers.holds(
+            .map(|output| output.termination);
+        observations.check(
             57,
             &format!("{ended:?}"),
             AttemptResult::Contained,
@@ -208,9 +211,9 @@ async fn deaf(answers: &mut Answers) {
     }
 }
 
-async fn spawning(answers: &mut Answers) {
-    let skill = planted(answers.tier);
-    let attempts: Vec<(u8, &str)> = of_case(
+async fn spawning(observations: &mut Observations) {
+    let skill = create_scene(observations.mode);
+    let attempts: Vec<(u8, &str)> = with_case(
         58,
         &[
             "os.fork()",
@@ -228,14 +231,14 @@ async fn spawning(answers: &mut Answers) {
         ],
     )
     .collect();
-    // What answers by a number instead of an error.
+    // For functions that return a status instead of raising an error.
     let prelude = "def failing(status):\n    if status != 0: raise OSError(errno.EPERM, '')";
     let attempts: Vec<_> = attempts
         .into_iter()
         .filter(|(_, code)| !code.starts_with("named('posix_spawn'"))
         .collect();
     let (tried, _) = python(&skill, prelude, &attempts).await;
-    answers.denied(&tried);
+    observations.check_denied(&tried);
     for code in [
         "/bin/true && echo spawned",
         "x=$(echo spawned); echo $x",
@@ -244,12 +247,12 @@ async fn spawning(answers: &mut Answers) {
         "exec /bin/echo spawned",
         "echo spawned & wait",
     ] {
-        let outcome = skill.run(skill.job("main.sh", &format!("{code}\n"))).await;
-        answers.holds(
+        let output = skill.run(skill.job("main.sh", &format!("{code}\n"))).await;
+        observations.check(
             58,
-            &format!("{code}: {}", outcome.stdout.text()),
+            &format!("{code}: {}", output.stdout.text()),
             AttemptResult::Denied,
-            !outcome.stdout.text().contains("spawned"),
+            !output.stdout.text().contains("spawned"),
         );
     }
     if has_node() {
@@ -264,13 +267,13 @@ async fn spawning(answers: &mut Answers) {
             .map(|(case, code)| (case, if code.starts_with('{') { format!("(() => {code})()") } else { code.to_owned() })),
         )
         .await;
-        answers.denied(&tried);
+        observations.check_denied(&tried);
     }
 }
 
-/// The walls are around threads and other programs as they are around the script.
-async fn inherited(answers: &mut Answers) {
-    let skill = planted(answers.tier).tool("Bash");
+/// The restrictions apply to threads and other programs as well.
+async fn inherited(observations: &mut Observations) {
+    let skill = create_scene(observations.mode).tool("Bash");
     let again = "import socket, os\nfor attempt in [lambda: socket.socket(), lambda: open('/etc/shadow'), lambda: open('../outside/public.txt')]:\n    try: attempt()\n    except OSError: continue\n    print('out')\n";
     let prelude = format!(
         "{}AGAIN = {}\nimport threading\n\
@@ -280,7 +283,7 @@ async fn inherited(answers: &mut Answers) {
          def in_program(*command):\n    said = subprocess.run(command, capture_output=True, text=True).stdout\n    if 'out' not in said: raise OSError(errno.EPERM, '')\n    return said\n\
          def privileges():\n    data = (ctypes.c_uint32 * 6)(*[9] * 6)\n    head = (ctypes.c_uint32 * 2)(0x20080522, 0)\n    libc.capget(head, data)\n    \
          bounding = [n for n in range(41) if libc.prctl(24, n, 0, 0, 0) == 1]\n    return list(data), libc.prctl(39, 0, 0, 0, 0), libc.prctl(21, 0, 0, 0, 0), bounding",
-        places(&skill),
+        python_paths(&skill),
         super::attempts::quoted(again)
     );
     let attempts = [
@@ -300,18 +303,18 @@ async fn inherited(answers: &mut Answers) {
     ];
     let (mut tried, _) = python(&skill, &prelude, &[(59, "privileges()")]).await;
     let found = tried.remove(0).result.unwrap();
-    let is_bounded = answers.is_isolated() || nix::unistd::geteuid().is_root();
+    let is_bounded = observations.has_namespaces() || nix::unistd::geteuid().is_root();
     let expected = if is_bounded {
         "([0, 0, 0, 0, 0, 0], 1, 2, [])"
     } else {
         "([0, 0, 0, 0, 0, 0], 1, 2, ["
     };
-    answers.holds(
+    observations.check(
         59,
         &found,
         AttemptResult::Denied,
         found.starts_with(expected),
     );
     let (tried, _) = python(&skill, &prelude, &attempts).await;
-    answers.denied(&tried);
+    observations.check_denied(&tried);
 }

@@ -13,24 +13,24 @@ use skills_policy::{Authorization, Grants, Policy, Request};
 use skills_sandbox::conformance::AttemptResult;
 use skills_sandbox::{Job, Program, Sandbox, ScriptType};
 
-use super::answers::Answers;
-use super::attempts::{of_case, python};
-use super::scene::{fingerprint, places, planted};
+use super::attempts::{python, with_case};
+use super::observations::Observations;
+use super::scene::{create_scene, metadata_of_tree, python_paths};
 
-pub(crate) async fn answer(answers: &mut Answers) {
-    links(answers).await;
-    swapped(answers).await;
-    protected(answers).await;
-    symlinked(answers).await;
-    artefacts(answers).await;
-    temporary(answers).await;
-    odd_paths(answers).await;
-    answers.through("races");
+pub(crate) async fn run(observations: &mut Observations) {
+    links(observations).await;
+    swapped(observations).await;
+    protected(observations).await;
+    symlinked(observations).await;
+    artifacts(observations).await;
+    temporary(observations).await;
+    unusual_paths(observations).await;
+    observations.finish_group("races");
 }
 
-async fn links(answers: &mut Answers) {
-    let skill = planted(answers.tier).tool("Write");
-    let before = fingerprint(&skill.path("outside"));
+async fn links(observations: &mut Observations) {
+    let skill = create_scene(observations.mode).tool("Write");
+    let before = metadata_of_tree(&skill.path("outside"));
     let attempts: Vec<(u8, &str)> = [
         (
             16,
@@ -77,30 +77,30 @@ async fn links(answers: &mut Answers) {
         ),
     ]
     .iter()
-    .flat_map(|(case, codes)| of_case(*case, codes))
+    .flat_map(|(case, codes)| with_case(*case, codes))
     .collect();
     let prelude = format!(
         "{}def follow(target, place):\n    os.symlink(target, place)\n    return open(place).read()",
-        places(&skill)
+        python_paths(&skill)
     );
     let (tried, _) = python(&skill, &prelude, &attempts).await;
-    answers.denied(&tried);
+    observations.check_denied(&tried);
     for case in [17, 19, 20] {
-        answers.holds(
+        observations.check(
             case,
             "files outside",
             AttemptResult::Denied,
-            before == fingerprint(&skill.path("outside")),
+            before == metadata_of_tree(&skill.path("outside")),
         );
     }
 }
 
-/// Somebody exchanges the granted directory for a symlink and back, ten thousand times at least,
-/// while runs start.
-async fn swapped(answers: &mut Answers) {
+/// Exchanges the granted directory for a symlink and back, at least ten thousand times, while runs
+/// start.
+async fn swapped(observations: &mut Observations) {
     const FLIPS: usize = 10_000;
     const RUNS: usize = 40;
-    let skill = planted(answers.tier).tool("Read");
+    let skill = create_scene(observations.mode).tool("Read");
     symlink(skill.path("outside"), skill.path("decoy")).unwrap();
     fs::write(skill.path("workspace/public.txt"), "own").unwrap();
     let job = skill.job(
@@ -132,36 +132,38 @@ async fn swapped(answers: &mut Answers) {
             }
         })
     };
-    let (mut own, mut refused, mut runs) = (0, 0, 0);
+    let (mut own, mut rejected, mut runs) = (0, 0, 0);
     while runs < RUNS || flips.load(Ordering::Relaxed) < FLIPS {
         runs += 1;
         match skill.sandbox().run(job.clone()).await {
-            Ok(outcome) => match outcome.stdout.text().as_str() {
+            Ok(output) => match output.stdout.text().as_str() {
                 "own\n" => own += 1,
-                "" => refused += 1,
-                other => {
-                    answers.observe(18, &format!("it read {other:?}"), AttemptResult::Succeeded)
-                }
+                "" => rejected += 1,
+                other => observations.observe(
+                    18,
+                    &format!("it read {other:?}"),
+                    AttemptResult::Succeeded,
+                ),
             },
-            Err(_) => refused += 1,
+            Err(_) => rejected += 1,
         }
     }
     stop.store(true, Ordering::Relaxed);
     flipper.join().unwrap();
-    answers.observe(
+    observations.observe(
         18,
-        &format!("{own} runs saw their own, {refused} nothing"),
+        &format!("{own} runs read their own file, {rejected} none"),
         AttemptResult::Denied,
     );
 }
 
-async fn protected(answers: &mut Answers) {
-    let skill = planted(answers.tier).tool("Write");
+async fn protected(observations: &mut Observations) {
+    let skill = create_scene(observations.mode).tool("Write");
     let before = (
-        fingerprint(&skill.path("workspace/.git/config")),
-        fingerprint(&skill.path("workspace/.git/hooks")),
+        metadata_of_tree(&skill.path("workspace/.git/config")),
+        metadata_of_tree(&skill.path("workspace/.git/hooks")),
     );
-    let attempts: Vec<(u8, &str)> = of_case(
+    let attempts: Vec<(u8, &str)> = with_case(
         21,
         &[
             "write(workspace + '/.git/config')",
@@ -177,15 +179,15 @@ async fn protected(answers: &mut Answers) {
         ],
     )
     .collect();
-    let (tried, report) = python(&skill, &places(&skill), &attempts).await;
+    let (tried, report) = python(&skill, &python_paths(&skill), &attempts).await;
     let after = (
-        fingerprint(&skill.path("workspace/.git/config")),
-        fingerprint(&skill.path("workspace/.git/hooks")),
+        metadata_of_tree(&skill.path("workspace/.git/config")),
+        metadata_of_tree(&skill.path("workspace/.git/hooks")),
     );
     if before == after && tried.iter().all(|tried| tried.result.is_err()) {
-        answers.observe(21, "all failed", AttemptResult::Denied);
+        observations.observe(21, "all failed", AttemptResult::Denied);
     } else {
-        answers.reported(21, &report, "protected");
+        observations.check_reported(21, &report, "protected");
     }
 }
 
@@ -196,10 +198,10 @@ fn granted(root: &Path) -> Grants {
     }
 }
 
-/// Whoever knows which skill it is resolves its path; a backend that followed links would follow
-/// those of others, too.
-async fn symlinked(answers: &mut Answers) {
-    let skill = planted(answers.tier);
+/// Callers resolve the path of a skill. A backend that followed symlinks would also follow those
+/// that a program created.
+async fn symlinked(observations: &mut Observations) {
+    let skill = create_scene(observations.mode);
     fs::write(skill.path("skill/main.sh"), "echo ran").unwrap();
     symlink(skill.path("skill"), skill.path("alias")).unwrap();
     let run = async |root: PathBuf| {
@@ -209,15 +211,15 @@ async fn symlinked(answers: &mut Answers) {
         );
         skill.sandbox().run(job).await
     };
-    let refused = run(skill.path("alias"))
+    let rejected = run(skill.path("alias"))
         .await
-        .map(|outcome| outcome.stdout.text())
+        .map(|output| output.stdout.text())
         .map_err(|error| error.to_string());
-    answers.holds(
+    observations.check(
         22,
-        &format!("{refused:?}"),
+        &format!("{rejected:?}"),
         AttemptResult::Rejected,
-        refused
+        rejected
             .as_ref()
             .is_err_and(|error| error.contains("symlink")),
     );
@@ -226,7 +228,7 @@ async fn symlinked(answers: &mut Answers) {
         .unwrap()
         .stdout
         .text();
-    answers.holds(
+    observations.check(
         22,
         "the resolved path",
         AttemptResult::Rejected,
@@ -234,68 +236,68 @@ async fn symlinked(answers: &mut Answers) {
     );
 }
 
-async fn artefacts(answers: &mut Answers) {
-    let mut skill = planted(answers.tier).tool("Write");
+async fn artifacts(observations: &mut Observations) {
+    let mut skill = create_scene(observations.mode).tool("Write");
     skill.limits.file_bytes = 1 << 20;
-    let before = fingerprint(&skill.path("outside"));
+    let before = metadata_of_tree(&skill.path("outside"));
     let script = format!(
         "import os\n{}for place in [workspace, os.environ['HOME']]:\n    os.symlink(outside, place + '/link')\n    os.mkfifo(place + '/pipe')\n    \
          file = open(place + '/sparse', 'w')\n    for change in [lambda: file.truncate(10 << 30), lambda: os.chmod(place + '/sparse', 0o6755), \
          lambda: os.mknod(place + '/device', 0o60666, os.makedev(8, 0))]:\n        try: change()\n        except OSError: pass\n    \
          open(place + '/name\\nwith\\x1b[31m', 'w')\nprint('made')",
-        places(&skill)
+        python_paths(&skill)
     );
-    let outcome = skill.python(&script).await;
+    let output = skill.python(&script).await;
     let made = |name: &str| fs::symlink_metadata(skill.path("workspace").join(name));
     let sparse = made("sparse").unwrap();
     let facts = [
-        outcome.stdout.text() == "made\n",
-        outcome.duration < std::time::Duration::from_secs(15),
+        output.stdout.text() == "made\n",
+        output.duration < std::time::Duration::from_secs(15),
         made("link").unwrap().is_symlink() && made("pipe").is_ok() && made("device").is_err(),
         sparse.len() <= 1 << 20 && sparse.mode() & 0o6000 == 0,
         skill.leftovers() == 0,
-        before == fingerprint(&skill.path("outside")),
+        before == metadata_of_tree(&skill.path("outside")),
     ];
-    answers.holds(
+    observations.check(
         23,
-        &format!("{facts:?} {}", outcome.stderr.text()),
+        &format!("{facts:?} {}", output.stderr.text()),
         AttemptResult::Contained,
         facts.iter().all(|fact| *fact),
     );
 }
 
-/// Symlinks with the names that the last run's directory had, and others like it, lead to a file
-/// that must stay as it is.
-async fn temporary(answers: &mut Answers) {
-    let skill = planted(answers.tier);
+/// Symlinks with the names of scratch directories lead to a directory that must not change.
+async fn temporary(observations: &mut Observations) {
+    let skill = create_scene(observations.mode);
     let script = "import os\nopen(os.environ['HOME'] + '/x', 'w').write('x')\nprint(os.path.basename(os.environ['TMPDIR']))";
-    let before = fingerprint(&skill.path("outside"));
+    let before = metadata_of_tree(&skill.path("outside"));
     let mut names: Vec<String> = (0..20).map(|number| format!("skill-{number:06}")).collect();
     for round in 0..4 {
-        let outcome = skill.python(script).await;
-        answers.holds(
+        let output = skill.python(script).await;
+        observations.check(
             24,
-            &outcome.stderr.text(),
+            &output.stderr.text(),
             AttemptResult::NoEffect,
-            outcome.termination.is_success(),
+            output.termination.is_success(),
         );
-        names.push(format!("{}{round}", outcome.stdout.text().trim()));
-        names.push(outcome.stdout.text().trim().to_owned());
+        names.push(format!("{}{round}", output.stdout.text().trim()));
+        names.push(output.stdout.text().trim().to_owned());
         for name in names.drain(..) {
-            // In memory every run's own is called the same; its name is laid once.
+            // In memory all scratch directories have the same name, so the symlink may exist
+            // already.
             let _ = symlink(skill.path("outside"), skill.path("scratch").join(name));
         }
-        answers.holds(
+        observations.check(
             24,
             "the symlinks lead to nothing that changed",
             AttemptResult::NoEffect,
-            before == fingerprint(&skill.path("outside")),
+            before == metadata_of_tree(&skill.path("outside")),
         );
     }
 }
 
-async fn odd_paths(answers: &mut Answers) {
-    let skill = planted(answers.tier);
+async fn unusual_paths(observations: &mut Observations) {
+    let skill = create_scene(observations.mode);
     let base = skill.path("workspace");
     let long: String = std::iter::repeat_n("long-name-of-a-directory/", 200).collect();
     let names: [&[u8]; 6] = [
@@ -311,31 +313,31 @@ async fn odd_paths(answers: &mut Answers) {
         let is_made = fs::create_dir_all(&root).is_ok();
         let script = "if read -r line < ../../outside/public.txt || read -r line < /etc/shadow; then echo out; fi; echo ran";
         let _ = fs::write(root.join("main.sh"), script);
-        // The rules or the backend may refuse such a path; if not, the walls are those of any
-        // other.
+        // The rules or the backend may reject such a path. Otherwise the restrictions apply as to
+        // any other.
         let Authorization::Granted(grants) = Policy::default().authorize(&Request::new(&root))
         else {
             continue;
         };
-        let outcome = skill
+        let output = skill
             .sandbox()
             .run(Job::new(
                 grants,
                 Program::script(ScriptType::Shell, root.join("main.sh")),
             ))
             .await;
-        let said = outcome
-            .map(|outcome| outcome.stdout.text())
+        let stdout = output
+            .map(|output| output.stdout.text())
             .map_err(|error| error.to_string());
         let is_text = std::str::from_utf8(name).is_ok() && is_made;
         let is_so = if is_text {
-            said == Ok("ran\n".to_owned())
+            stdout == Ok("ran\n".to_owned())
         } else {
-            said.is_err()
+            stdout.is_err()
         };
-        answers.holds(
+        observations.check(
             25,
-            &format!("{:?}: {said:?}", &name[..name.len().min(24)]),
+            &format!("{:?}: {stdout:?}", &name[..name.len().min(24)]),
             AttemptResult::NoEffect,
             is_so,
         );

@@ -7,48 +7,48 @@ use skills_sandbox::conformance::AttemptResult;
 use skills_sandbox::{Job, Sandbox, Termination};
 use tokio::time::timeout;
 
-use super::answers::Answers;
 use super::attempts::python;
-use super::scene::{alive, has_node, planted};
-use crate::lifeline::PATIENCE;
+use super::observations::Observations;
+use super::scene::{alive, create_scene, has_node};
+use crate::lifetime_pipe::TEST_TIMEOUT;
 use crate::skill::Skill;
 
-pub(crate) async fn answer(answers: &mut Answers) {
-    processes(answers).await;
-    memory(answers).await;
-    disk(answers).await;
-    limits(answers).await;
-    time(answers).await;
-    core(answers).await;
-    pools(answers).await;
-    answers.through("resources");
+pub(crate) async fn run(observations: &mut Observations) {
+    processes(observations).await;
+    memory(observations).await;
+    disk(observations).await;
+    limits(observations).await;
+    time(observations).await;
+    core(observations).await;
+    pools(observations).await;
+    observations.finish_group("resources");
 }
 
-async fn processes(answers: &mut Answers) {
-    const MOST: u64 = 40;
-    let mut skill = planted(answers.tier).tool("Bash");
-    skill.limits.processes = MOST;
+async fn processes(observations: &mut Observations) {
+    const MAX_PROCESSES: u64 = 40;
+    let mut skill = create_scene(observations.mode).tool("Bash");
+    skill.limits.processes = MAX_PROCESSES;
     let script = "import os, time\nmade = 0\ntry:\n    while made < 150:\n        if os.fork() == 0:\n            time.sleep(60)\n            os._exit(0)\n        \
                   made += 1\nexcept OSError: pass\nprint(made, flush=True)";
-    let outcome = skill.python(script).await;
-    let made: u64 = outcome
+    let output = skill.python(script).await;
+    let made: u64 = output
         .stdout
         .text()
         .trim()
         .parse()
-        .unwrap_or_else(|_| panic!("{:?} {}", outcome.termination, outcome.stderr.text()));
-    if made <= MOST {
-        answers.observe(60, "stopped in time", AttemptResult::Contained);
+        .unwrap_or_else(|_| panic!("{:?} {}", output.termination, output.stderr.text()));
+    if made <= MAX_PROCESSES {
+        observations.observe(60, "stopped in time", AttemptResult::Contained);
     } else {
-        answers.reported(60, &outcome.enforcement, "processes");
+        observations.check_reported(60, &output.enforcement, "processes");
     }
     let all_dead = async {
         while !alive(&skill).is_empty() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    if timeout(PATIENCE, all_dead).await.is_err() {
-        answers.observe(
+    if timeout(TEST_TIMEOUT, all_dead).await.is_err() {
+        observations.observe(
             60,
             "processes are left after the end",
             AttemptResult::Succeeded,
@@ -56,12 +56,13 @@ async fn processes(answers: &mut Answers) {
     }
 }
 
-/// How much memory the hog takes unless something stops it.
-const TAKEN: u64 = 640 << 20;
-/// How much a run may have beyond its limit: what the interpreters of the run had before.
-const BEYOND: u64 = 128 << 20;
+/// The memory that a script tries to use.
+const TOTAL_BYTES: u64 = 640 << 20;
+/// How much a run may exceed its limit: the memory of its interpreters before the script starts.
+const TOLERANCE_BYTES: u64 = 128 << 20;
 
-/// Takes memory in one way, keeps it until the host has measured it, and says what stopped it.
+/// Uses memory in one way, keeps it until the test has measured it, and prints the error that
+/// stopped it.
 const HOG: &str = r#"import ctypes, errno, mmap, os, sys, time
 way, workspace, total = sys.argv[2], sys.argv[3], int(sys.argv[4])
 step, held = 16 << 20, []
@@ -108,26 +109,26 @@ const WAYS: [&str; 8] = [
     "read-only",
 ];
 
-async fn memory(answers: &mut Answers) {
+async fn memory(observations: &mut Observations) {
     for way in WAYS {
-        let mut skill = planted(answers.tier).tool("Write");
+        let mut skill = create_scene(observations.mode).tool("Write");
         skill.limits.scratch_bytes = 64 << 20;
         hog(
-            answers,
+            observations,
             &skill,
             skill.job("main.py", HOG).arg("hog").arg(way),
         )
         .await;
     }
     if has_node() {
-        // What Node can take by itself, and what a program can in its place: that is under the same
-        // limits and the same filter.
+        // Memory that Node can use by itself, and that a program can use which Node starts: both
+        // have the same limits and the same filter.
         let takes = [
             "Buffer.alloc(step, 1)",
             "new Uint8Array(new SharedArrayBuffer(step)).fill(1)",
         ];
         for take in takes.into_iter().chain(WAYS) {
-            let mut skill = planted(answers.tier).tool("Write").tool("Bash");
+            let mut skill = create_scene(observations.mode).tool("Write").tool("Bash");
             skill.limits.scratch_bytes = 64 << 20;
             fs::write(skill.path("skill/hog.py"), HOG).unwrap();
             let script = match takes.contains(&take) {
@@ -145,29 +146,30 @@ async fn memory(answers: &mut Answers) {
             let job = skill
                 .job("main.js", &script)
                 .arg(skill.path("skill/hog.py").to_str().unwrap());
-            hog(answers, &skill, job.arg("hog").arg(take)).await;
+            hog(observations, &skill, job.arg("hog").arg(take)).await;
         }
     }
-    together(answers).await;
+    together(observations).await;
 }
 
-/// Runs a job that takes memory, and measures from outside how much all of its processes have.
-async fn hog(answers: &mut Answers, skill: &Skill, job: Job) {
+/// Runs a job that uses memory, and measures from outside the memory of all its processes.
+async fn hog(observations: &mut Observations, skill: &Skill, job: Job) {
     let what = format!("{:?}", job.args());
     let [held, measured] = ["held", "measured"].map(|name| skill.path("workspace").join(name));
     let job = job
         .arg(skill.path("workspace").to_str().unwrap())
-        .arg(TAKEN.to_string());
+        .arg(TOTAL_BYTES.to_string());
     let sandbox = skill.sandbox();
-    let (mut run, mut most) = (sandbox.run(job), 0);
-    let outcome = loop {
+    let mut run = sandbox.run(job);
+    let mut max_bytes = 0;
+    let output = loop {
         tokio::select! {
-            outcome = &mut run => break outcome.unwrap(),
+            output = &mut run => break output.unwrap(),
             () = tokio::time::sleep(Duration::from_millis(5)) => {
-                let is_over = held.exists();
-                most = most.max(resident(skill));
-                // What has too much is not let go: it is to be stopped.
-                if is_over && most <= skill.limits.memory_bytes + BEYOND {
+                let is_finished = held.exists();
+                max_bytes = max_bytes.max(resident(skill));
+                // A process above the limit keeps its memory until it is killed.
+                if is_finished && max_bytes <= skill.limits.memory_bytes + TOLERANCE_BYTES {
                     fs::write(&measured, "").unwrap();
                 }
             }
@@ -175,27 +177,27 @@ async fn hog(answers: &mut Answers, skill: &Skill, job: Job) {
     };
     let shown = format!(
         "{what}: {} MiB, {:?}: {}{}",
-        most >> 20,
-        outcome.termination,
-        outcome.stdout.text(),
-        outcome.stderr.text()
+        max_bytes >> 20,
+        output.termination,
+        output.stdout.text(),
+        output.stderr.text()
     );
     assert!(
-        held.exists() || !outcome.termination.is_success() || shown.contains("stopped by SIGKILL"),
+        held.exists() || !output.termination.is_success() || shown.contains("stopped by SIGKILL"),
         "{shown}"
     );
-    let is_contained = most <= skill.limits.memory_bytes + BEYOND
-        || matches!(outcome.termination, Termination::MemoryLimit { .. });
-    answers.holds(
+    let is_contained = max_bytes <= skill.limits.memory_bytes + TOLERANCE_BYTES
+        || matches!(output.termination, Termination::MemoryLimit { .. });
+    observations.check(
         61,
         &shown,
         AttemptResult::Contained,
-        is_contained && most > 0,
+        is_contained && max_bytes > 0,
     );
 }
 
-/// How much memory the processes of a skill have, shares of what they share included, but not what
-/// files of a disk stand for.
+/// Returns the memory of all processes of a skill, including their shares of shared memory, but
+/// without pages of files on a disk.
 fn resident(skill: &Skill) -> u64 {
     let proportional = |pid: u32| {
         let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
@@ -216,7 +218,7 @@ fn resident(skill: &Skill) -> u64 {
         << 10
 }
 
-/// Says how many of four processes had 70 MiB each at the same time; the kernel may kill all of
+/// Prints how many of four processes had 70 MiB each at the same time. The kernel may kill all of
 /// them, or one.
 const TOGETHER: &str = "import os, time
 ready, go, ended = os.pipe(), os.pipe(), {}
@@ -240,23 +242,23 @@ while len(ended) < 4:
 print(list(ended.values()).count(0), flush=True)
 ";
 
-async fn together(answers: &mut Answers) {
-    // Four times 70 MiB where 128 MiB are allowed.
-    let mut skill = planted(answers.tier).tool("Bash");
+async fn together(observations: &mut Observations) {
+    // Four times 70 MiB with a limit of 128 MiB.
+    let mut skill = create_scene(observations.mode).tool("Bash");
     skill.limits.memory_bytes = 128 << 20;
-    let outcome = skill.python(TOGETHER).await;
-    let together = outcome.stdout.text();
+    let output = skill.python(TOGETHER).await;
+    let together = output.stdout.text();
     if together == "4\n" {
-        answers.reported(62, &outcome.enforcement, "memory");
+        observations.check_reported(62, &output.enforcement, "memory");
     } else {
         let is_stopped =
-            matches!(outcome.termination, Termination::MemoryLimit { .. }) || together.len() == 2;
-        answers.holds(
+            matches!(output.termination, Termination::MemoryLimit { .. }) || together.len() == 2;
+        observations.check(
             62,
             &format!(
                 "{:?} {together} {}",
-                outcome.termination,
-                outcome.stderr.text()
+                output.termination,
+                output.stderr.text()
             ),
             AttemptResult::Contained,
             is_stopped,
@@ -264,16 +266,16 @@ async fn together(answers: &mut Answers) {
     }
 }
 
-async fn disk(answers: &mut Answers) {
-    let mut skill = planted(answers.tier);
+async fn disk(observations: &mut Observations) {
+    let mut skill = create_scene(observations.mode);
     (skill.limits.scratch_bytes, skill.limits.file_bytes) = (8 << 20, 3 << 20);
     // The limits end the run, however slow the disk is.
-    skill.limits.wall_time = PATIENCE * 10;
+    skill.limits.wall_time = TEST_TIMEOUT * 10;
     let prelude = "def fill():\n    for number in range(6):\n        with open(home + '/big%d' % number, 'wb') as file: file.write(b'x' * (2 << 20))\n\
                    def many():\n    for number in range(70_000): os.close(os.open(home + '/f%d' % number, os.O_CREAT | os.O_WRONLY))";
-    if answers.is_isolated() {
+    if observations.has_namespaces() {
         let (tried, _) = python(&skill, prelude, &[(63, "fill()"), (63, "many()")]).await;
-        answers.holds(
+        observations.check(
             63,
             &format!("{tried:?}"),
             AttemptResult::Contained,
@@ -283,29 +285,29 @@ async fn disk(answers: &mut Answers) {
         );
     } else {
         for attempt in ["fill()", "many()"] {
-            let outcome = skill
+            let output = skill
                 .python(&format!(
                     "import os\nhome = os.environ['HOME']\n{prelude}\n{attempt}"
                 ))
                 .await;
-            answers.holds(
+            observations.check(
                 63,
-                &format!("{:?}", outcome.termination),
+                &format!("{:?}", output.termination),
                 AttemptResult::Contained,
-                matches!(outcome.termination, Termination::DiskLimit(_)),
+                matches!(output.termination, Termination::DiskLimit(_)),
             );
         }
     }
-    answers.holds(
+    observations.check(
         63,
         "left in the scratch directory",
-        answers.of(63).unwrap(),
+        observations.result_of(63).unwrap(),
         skill.leftovers() == 0,
     );
 }
 
-async fn limits(answers: &mut Answers) {
-    let mut skill = planted(answers.tier);
+async fn limits(observations: &mut Observations) {
+    let mut skill = create_scene(observations.mode);
     skill.limits.file_bytes = 1 << 20;
     let prelude = "def limit(resource, soft, hard):\n    return named('setrlimit', resource, (ctypes.c_ulong * 2)(soft, hard))";
     let attempts = [
@@ -331,16 +333,16 @@ async fn limits(answers: &mut Answers) {
         ),
         (64, "named('mlockall', 1)"),
     ];
-    // Descriptors that stay open would be in the way of what comes next.
+    // Descriptors that stay open would affect the other attempts.
     let (many, others): (Vec<_>, Vec<_>) = attempts
         .into_iter()
         .partition(|(_, code)| code.contains("range(300)"));
-    answers.denied(&python(&skill, prelude, &many).await.0);
-    answers.denied(&python(&skill, prelude, &others).await.0);
+    observations.check_denied(&python(&skill, prelude, &many).await.0);
+    observations.check_denied(&python(&skill, prelude, &others).await.0);
 }
 
-async fn time(answers: &mut Answers) {
-    let mut skill = planted(answers.tier).tool("Bash");
+async fn time(observations: &mut Observations) {
+    let mut skill = create_scene(observations.mode).tool("Bash");
     skill.limits.wall_time = Duration::from_millis(800);
     let threads = "import threading\ndef spin():\n    while True: pass\nfor _ in range(4): threading.Thread(target=spin).start()";
     for job in [
@@ -350,34 +352,34 @@ async fn time(answers: &mut Answers) {
             "for i in 1 2 3 4; do (while :; do :; done) & done; while :; do :; done",
         ),
     ] {
-        let outcome = timeout(PATIENCE, skill.run(job)).await.unwrap();
-        answers.holds(
+        let output = timeout(TEST_TIMEOUT, skill.run(job)).await.unwrap();
+        observations.check(
             65,
-            &format!("{:?}", outcome.termination),
+            &format!("{:?}", output.termination),
             AttemptResult::Contained,
-            outcome.termination == Termination::TimedOut { limit_ms: 800 },
+            output.termination == Termination::TimedOut { limit_ms: 800 },
         );
     }
     skill.limits.wall_time = Duration::from_millis(1_000);
-    let sleeping = timeout(PATIENCE, skill.python("import time\ntime.sleep(3600)")).await;
-    let outcome = sleeping.unwrap();
-    // How late depends on what else the machine does, but it is never early.
-    let is_not_early = outcome.duration >= Duration::from_millis(1_000);
-    let shown = format!("{:?} after {:?}", outcome.termination, outcome.duration);
-    answers.holds(
+    let sleeping = timeout(TEST_TIMEOUT, skill.python("import time\ntime.sleep(3600)")).await;
+    let output = sleeping.unwrap();
+    // The delay depends on the load of the host, but the run never ends early.
+    let is_not_early = output.duration >= Duration::from_millis(1_000);
+    let shown = format!("{:?} after {:?}", output.termination, output.duration);
+    observations.check(
         66,
         &shown,
         AttemptResult::Contained,
-        outcome.termination == Termination::TimedOut { limit_ms: 1_000 } && is_not_early,
+        output.termination == Termination::TimedOut { limit_ms: 1_000 } && is_not_early,
     );
 }
 
-async fn core(answers: &mut Answers) {
-    let skill = planted(answers.tier).tool("Write");
+async fn core(observations: &mut Observations) {
+    let skill = create_scene(observations.mode).tool("Write");
     let script = "import os, resource\nprint(resource.getrlimit(resource.RLIMIT_CORE), flush=True)\nos.chdir('../workspace')\nos.abort()";
-    let outcome = skill.python(script).await;
-    let is_crash = matches!(outcome.termination, Termination::Signaled { .. })
-        && outcome.stdout.text() == "(1, 1)\n";
+    let output = skill.python(script).await;
+    let is_crash = matches!(output.termination, Termination::Signaled { .. })
+        && output.stdout.text() == "(1, 1)\n";
     let names: Vec<_> = ["workspace", "skill", ""]
         .iter()
         .flat_map(|place| fs::read_dir(skill.path(place)).unwrap())
@@ -390,17 +392,17 @@ async fn core(answers: &mut Answers) {
             .to_string_lossy()
             .contains("core")
     });
-    answers.holds(
+    observations.check(
         67,
-        &format!("{:?} {}", outcome.termination, outcome.stdout.text()),
+        &format!("{:?} {}", output.termination, output.stdout.text()),
         AttemptResult::NoEffect,
         is_crash && !has_core,
     );
 }
 
-/// What is counted for the user or the machine, so that one run could take it from all others.
-async fn pools(answers: &mut Answers) {
-    let skill = planted(answers.tier);
+/// Resources that are counted per user or per host, so that one run could use them up.
+async fn pools(observations: &mut Observations) {
+    let skill = create_scene(observations.mode);
     let prelude = format!(
         "{}def timers():\n    for _ in range(20_000): call(number('timer_create'), 1, 0, ctypes.byref(ctypes.c_int()))",
         super::privilege::numbers()
@@ -415,5 +417,5 @@ async fn pools(answers: &mut Answers) {
         (101, "fcntl.fcntl(os.pipe()[1], 1031, 1 << 20)"),
         (101, "timers()"),
     ];
-    answers.denied(&python(&skill, &prelude, &attempts).await.0);
+    observations.check_denied(&python(&skill, &prelude, &attempts).await.0);
 }

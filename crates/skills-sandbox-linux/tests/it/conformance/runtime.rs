@@ -1,4 +1,4 @@
-//! The runtime itself: cases 95 to 100.
+//! The backend itself: cases 94 to 100.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,31 +11,30 @@ use skills_sandbox::{EnforcementReport, EnforcementStatus, ErrorKind, Sandbox, S
 use skills_sandbox_linux::{IsolationMode, SetupStep};
 use skills_test_support::skip_part;
 
-use super::answers::Answers;
 use super::host;
-use super::scene::{has_node, planted};
+use super::observations::Observations;
+use super::scene::{create_scene, has_node};
 use crate::skill::Skill;
 
-pub(crate) async fn answer(answers: &mut Answers) {
-    no_wall(answers).await;
-    faults(answers).await;
-    many(answers);
-    thread_ends(answers).await;
-    interpreters(answers).await;
-    answers.observe(100, "this is no macOS", AttemptResult::NotApplicable);
-    answers.through("runtime");
-    honest(answers).await;
+pub(crate) async fn run(observations: &mut Observations) {
+    no_restrictions(observations).await;
+    faults(observations).await;
+    many(observations);
+    thread_ends(observations).await;
+    interpreters(observations).await;
+    observations.observe(100, "this is not macOS", AttemptResult::NotApplicable);
+    observations.finish_group("runtime");
+    reports_match_results(observations).await;
 }
 
-/// A machine that has nothing: whatever is asked for, nothing runs, and it is said what is missing
-/// and how to get it.
-async fn no_wall(answers: &mut Answers) {
+/// On a host without sandbox support nothing runs in any mode, and the error has a hint.
+async fn no_restrictions(observations: &mut Observations) {
     for isolation in [
         IsolationMode::BestAvailable,
         IsolationMode::Namespaces,
         IsolationMode::LandlockOnly,
     ] {
-        let skill = planted(answers.tier).tool("Write");
+        let skill = create_scene(observations.mode).tool("Write");
         let job = skill.job("main.py", "open('../workspace/ran', 'w')");
         let sandbox = skill
             .sandbox()
@@ -47,24 +46,24 @@ async fn no_wall(answers: &mut Answers) {
             sandbox.run(job).await.map(|_| ()),
         ];
         for error in errors {
-            let is_told = error.as_ref().is_err_and(|error| {
+            let has_hint = error.as_ref().is_err_and(|error| {
                 error.kind() == ErrorKind::Unavailable && error.hint().is_some()
             });
             let shown = format!("{isolation:?}: {error:?}");
-            answers.holds(
+            observations.check(
                 94,
                 &shown,
                 AttemptResult::Rejected,
-                is_told && !skill.path("workspace/ran").exists() && skill.leftovers() == 0,
+                has_hint && !skill.path("workspace/ran").exists() && skill.leftovers() == 0,
             );
         }
     }
 }
 
-/// No step may fail and the program run all the same.
-async fn faults(answers: &mut Answers) {
+/// If any setup step fails, the program does not run.
+async fn faults(observations: &mut Observations) {
     for step in SetupStep::ALL {
-        let of_isolation = [
+        let namespace_steps = [
             SetupStep::Identity,
             SetupStep::Root,
             SetupStep::RootFs,
@@ -72,10 +71,10 @@ async fn faults(answers: &mut Answers) {
             SetupStep::Pivot,
             SetupStep::Network,
         ];
-        if !answers.is_isolated() && of_isolation.contains(&step) {
+        if !observations.has_namespaces() && namespace_steps.contains(&step) {
             continue;
         }
-        let skill = planted(answers.tier).tool("Write");
+        let skill = create_scene(observations.mode).tool("Write");
         let skill = if step == SetupStep::Network {
             skill.tool("WebFetch(domain:skills.example)")
         } else {
@@ -85,7 +84,7 @@ async fn faults(answers: &mut Answers) {
         let failed = skill.sandbox().fault(step).run(job).await;
         let is_so =
             failed.is_err() && !skill.path("workspace/ran").exists() && skill.leftovers() == 0;
-        answers.holds(
+        observations.check(
             95,
             &format!("{step:?}: {failed:?}"),
             AttemptResult::Rejected,
@@ -94,24 +93,24 @@ async fn faults(answers: &mut Answers) {
     }
 }
 
-fn many(answers: &mut Answers) {
-    let output = host::command("many", answers.tier)
+fn many(observations: &mut Observations) {
+    let output = host::command("many", observations.mode)
         .stderr(Stdio::piped())
         .output()
         .unwrap();
-    let said = host::said(&String::from_utf8_lossy(&output.stdout));
-    let shown = format!("{said:?} {}", String::from_utf8_lossy(&output.stderr));
-    answers.holds(
+    let lines = host::marked_lines(&String::from_utf8_lossy(&output.stdout));
+    let shown = format!("{lines:?} {}", String::from_utf8_lossy(&output.stderr));
+    observations.check(
         96,
         &shown,
         AttemptResult::Succeeded,
-        said == ["mixed 0", "nothing left", "memory true"],
+        lines == ["mixed 0", "nothing left", "memory true"],
     );
 }
 
-/// A run is begun on a thread that ends while the script still runs.
-async fn thread_ends(answers: &mut Answers) {
-    let skill = planted(answers.tier).tool("Write");
+/// Starts a run on a thread that exits while the script still runs.
+async fn thread_ends(observations: &mut Observations) {
+    let skill = create_scene(observations.mode).tool("Write");
     let script = "import sys, time\nopen('../workspace/started', 'w')\nwhile not __import__('os').path.exists('../workspace/go'): time.sleep(0.01)\nprint('went on')";
     let (job, sandbox) = (skill.job("main.py", script), skill.sandbox());
     let runtime = tokio::runtime::Handle::current();
@@ -122,7 +121,7 @@ async fn thread_ends(answers: &mut Answers) {
                     let mut run = sandbox.run(job);
                     let started = skill.path("workspace/started");
                     std::future::poll_fn(|context| match run.as_mut().poll(context) {
-                        Poll::Ready(outcome) => panic!("it waits for us: {outcome:?}"),
+                        Poll::Ready(output) => panic!("the run ended early: {output:?}"),
                         Poll::Pending if started.exists() => Poll::Ready(()),
                         Poll::Pending => {
                             std::thread::sleep(std::time::Duration::from_millis(2));
@@ -138,17 +137,17 @@ async fn thread_ends(answers: &mut Answers) {
         })
     });
     std::fs::write(skill.path("workspace/go"), "").unwrap();
-    let outcome = begun.unwrap().await.unwrap();
-    answers.holds(
+    let output = begun.unwrap().await.unwrap();
+    observations.check(
         97,
-        &format!("{:?}", outcome.termination),
+        &format!("{:?}", output.termination),
         AttemptResult::Succeeded,
-        outcome.stdout.text() == "went on\n" && outcome.termination.is_success(),
+        output.stdout.text() == "went on\n" && output.termination.is_success(),
     );
 }
 
-/// The cases that put each wall of a report to the test.
-const PROVOKED: [(&str, &[u8]); 13] = [
+/// The cases that test each restriction of a report.
+const CASES_OF_RESTRICTIONS: [(&str, &[u8]); 13] = [
     ("files", &[1, 2, 4, 5, 6, 7, 10, 16, 17, 19, 20]),
     ("metadata", &[8, 9]),
     ("signals", &[50]),
@@ -169,8 +168,9 @@ const PROVOKED: [(&str, &[u8]); 13] = [
     ("environment", &[68, 70, 71]),
 ];
 
-/// Whatever a report calls enforced must have been attacked above, and have held.
-async fn honest(answers: &mut Answers) {
+/// Each restriction that a report calls enforced must have been tested by cases above, and all of
+/// them must have been blocked.
+async fn reports_match_results(observations: &mut Observations) {
     let mut reports: Vec<EnforcementReport> = Vec::new();
     for tools in [
         &[][..],
@@ -181,40 +181,47 @@ async fn honest(answers: &mut Answers) {
     ] {
         let skill = tools
             .iter()
-            .fold(planted(answers.tier), |skill, tool| skill.tool(tool));
-        if let Ok(outcome) = skill.sandbox().run(skill.job("main.sh", ":")).await {
-            reports.push(outcome.enforcement);
+            .fold(create_scene(observations.mode), |skill, tool| {
+                skill.tool(tool)
+            });
+        if let Ok(output) = skill.sandbox().run(skill.job("main.sh", ":")).await {
+            reports.push(output.enforcement);
         }
     }
-    let provoked: BTreeMap<&str, &[u8]> = PROVOKED.into();
-    for layer in reports
+    let cases_by_name: BTreeMap<&str, &[u8]> = CASES_OF_RESTRICTIONS.into();
+    for restriction in reports
         .iter()
         .flat_map(EnforcementReport::restrictions)
-        .filter(|layer| layer.status() == EnforcementStatus::Enforced)
+        .filter(|restriction| restriction.status() == EnforcementStatus::Enforced)
     {
-        let cases = provoked.get(layer.name()).copied().unwrap_or_default();
-        let held = cases
-            .iter()
-            .all(|case| answers.of(*case).is_some_and(AttemptResult::is_blocked));
-        answers.holds(
+        let cases = cases_by_name
+            .get(restriction.name())
+            .copied()
+            .unwrap_or_default();
+        let is_blocked = cases.iter().all(|case| {
+            observations
+                .result_of(*case)
+                .is_some_and(AttemptResult::is_blocked)
+        });
+        observations.check(
             98,
-            &format!("{layer}, provoked by {cases:?}"),
+            &format!("{restriction}, tested by {cases:?}"),
             AttemptResult::Succeeded,
-            held && !cases.is_empty(),
+            is_blocked && !cases.is_empty(),
         );
     }
 }
 
-async fn interpreters(answers: &mut Answers) {
+async fn interpreters(observations: &mut Observations) {
     let stage = tempfile::tempdir().unwrap();
     let mut pythons = vec![
         PathBuf::from("/usr/bin/python3"),
         PathBuf::from("/usr/local/bin/python3"),
         "/opt/conda/bin/python3".into(),
     ];
-    pythons.extend(below("/root/.pyenv/versions"));
-    pythons.extend(below("/opt/pyenv/versions"));
-    pythons.extend(below("/root/.local/share/uv/python"));
+    pythons.extend(pythons_below("/root/.pyenv/versions"));
+    pythons.extend(pythons_below("/opt/pyenv/versions"));
+    pythons.extend(pythons_below("/root/.local/share/uv/python"));
     pythons.retain(|python| is_modern(python));
     let venv = stage.path().canonicalize().unwrap().join("venv");
     let made = Command::new("/usr/bin/python3")
@@ -226,52 +233,52 @@ async fn interpreters(answers: &mut Answers) {
         true => pythons.push(venv.join("bin/python3")),
         false => skip_part("virtual environment", "/usr/bin/python3 -m venv fails"),
     }
-    assert!(!pythons.is_empty(), "there is no Python at all");
+    assert!(!pythons.is_empty(), "no Python found");
     for python in &pythons {
-        let mut skill = planted(answers.tier);
+        let mut skill = create_scene(observations.mode);
         skill.limits.memory_bytes = 512 << 20;
         let job = skill.job("main.py", "import ssl, json, sqlite3, sys, ctypes, decimal, zlib\nprint(json.dumps([sys.prefix, sqlite3.connect(':memory:').execute('select 1').fetchone()]))");
         let sandbox = skill.sandbox().program_finder(
             ProgramFinder::default().override_interpreter(ScriptType::Python, python),
         );
-        let outcome = sandbox.run(job).await;
-        let said = outcome.map(|outcome| (outcome.stdout.text(), outcome.stderr.text()));
+        let output = sandbox.run(job).await;
+        let streams = output.map(|output| (output.stdout.text(), output.stderr.text()));
         let prefix = python
             .parent()
             .and_then(Path::parent)
             .unwrap()
             .display()
             .to_string();
-        let is_so = said
+        let is_so = streams
             .as_ref()
             .is_ok_and(|(out, _)| out.contains(&prefix) && out.contains("[1]"));
-        answers.holds(
+        observations.check(
             99,
-            &format!("{}: {said:?}", python.display()),
+            &format!("{}: {streams:?}", python.display()),
             AttemptResult::Succeeded,
             is_so,
         );
     }
-    let skill = Skill::new(answers.tier);
+    let skill = Skill::new(observations.mode);
     if has_node() {
-        let outcome =
+        let output =
             skill.run(skill.job("main.js", "console.log(require('crypto').createHash('sha256').update('x').digest('hex').length)")).await;
-        answers.holds(
+        observations.check(
             99,
-            &format!("{outcome:?}"),
+            &format!("{output:?}"),
             AttemptResult::Succeeded,
-            outcome.stdout.text() == "64\n",
+            output.stdout.text() == "64\n",
         );
     }
 }
 
-fn below(directory: &str) -> impl Iterator<Item = PathBuf> {
+fn pythons_below(directory: &str) -> impl Iterator<Item = PathBuf> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     entries.map(|entry| entry.path().join("bin/python3"))
 }
 
-/// Old ones, and those that cannot do without the sandbox what they are asked to do in it, say
-/// nothing about it.
+/// Returns whether a Python is recent and complete enough: one that cannot run the script without a
+/// sandbox proves nothing.
 fn is_modern(python: &Path) -> bool {
     let check = "import sys, ssl, json, sqlite3, ctypes, decimal, zlib\nsys.exit(sys.version_info < (3, 8))";
     python.exists()

@@ -1,4 +1,4 @@
-//! What lies and lives around a skill: files that are none of its business, a process, listeners.
+//! The surroundings of a skill: files that it must not access, a process, listeners.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -13,9 +13,9 @@ use skills_test_support::{host, skip_part};
 
 use crate::skill::Skill;
 
-/// A skill with a neighbour, and files outside that anybody may read.
-pub(crate) fn planted(tier: IsolationMode) -> Skill {
-    let skill = Skill::new(tier);
+/// Creates a skill with a sibling, and files outside that all users may read.
+pub(crate) fn create_scene(mode: IsolationMode) -> Skill {
+    let skill = Skill::new(mode);
     for directory in ["outside/home/.ssh", "sibling", "workspace/.git/hooks"] {
         fs::create_dir_all(skill.path(directory)).unwrap();
     }
@@ -37,15 +37,15 @@ pub(crate) fn planted(tier: IsolationMode) -> Skill {
     skill
 }
 
-/// Where the skill's surroundings are, for Python attempts.
-pub(crate) fn places(skill: &Skill) -> String {
+/// Returns Python assignments with the paths around the skill.
+pub(crate) fn python_paths(skill: &Skill) -> String {
     let root = skill.path("").display().to_string();
     let root = root.trim_end_matches('/');
     format!("root = '{root}'\noutside = root + '/outside'\nworkspace = root + '/workspace'\n")
 }
 
-/// Everything about a tree that a script could change.
-pub(crate) fn fingerprint(path: &Path) -> String {
+/// Describes all metadata and contents of a tree that a script could change.
+pub(crate) fn metadata_of_tree(path: &Path) -> String {
     let Ok(found) = fs::symlink_metadata(path) else {
         return format!("{} is missing\n", path.display());
     };
@@ -68,7 +68,7 @@ pub(crate) fn fingerprint(path: &Path) -> String {
             "{what}\n{}",
             entries
                 .iter()
-                .map(|entry| fingerprint(entry))
+                .map(|entry| metadata_of_tree(entry))
                 .collect::<String>()
         );
     }
@@ -80,7 +80,7 @@ pub(crate) fn fingerprint(path: &Path) -> String {
     format!("{what} {content:?}\n")
 }
 
-/// Returns `false` and records a skip where this host has no Node.
+/// Returns `false` and records a skip if this host has no Node.
 #[track_caller]
 pub(crate) fn has_node() -> bool {
     host::program("node")
@@ -88,7 +88,7 @@ pub(crate) fn has_node() -> bool {
         .is_ok()
 }
 
-/// A process of the host's.
+/// A process of the host outside of any sandbox.
 pub(crate) struct Victim(Child);
 
 impl Victim {
@@ -118,43 +118,43 @@ impl Drop for Victim {
     }
 }
 
-/// Counts who came to a listener of the host.
-pub(crate) trait Visits {
-    fn visits(&self) -> usize;
+/// Counts the connections or packets that a listener of the host received.
+pub(crate) trait ConnectionCount {
+    fn connection_count(&self) -> usize;
 }
 
-impl Visits for TcpListener {
-    fn visits(&self) -> usize {
+impl ConnectionCount for TcpListener {
+    fn connection_count(&self) -> usize {
         self.set_nonblocking(true).unwrap();
-        std::iter::from_fn(|| came(self.accept())).count()
+        std::iter::from_fn(|| accepted(self.accept())).count()
     }
 }
 
-impl Visits for UnixListener {
-    fn visits(&self) -> usize {
+impl ConnectionCount for UnixListener {
+    fn connection_count(&self) -> usize {
         self.set_nonblocking(true).unwrap();
-        std::iter::from_fn(|| came(self.accept())).count()
+        std::iter::from_fn(|| accepted(self.accept())).count()
     }
 }
 
-impl Visits for UdpSocket {
-    fn visits(&self) -> usize {
+impl ConnectionCount for UdpSocket {
+    fn connection_count(&self) -> usize {
         self.set_nonblocking(true).unwrap();
-        std::iter::from_fn(|| came(self.recv_from(&mut [0; 64]))).count()
+        std::iter::from_fn(|| accepted(self.recv_from(&mut [0; 64]))).count()
     }
 }
 
-fn came<T>(result: std::io::Result<T>) -> Option<T> {
+fn accepted<T>(result: std::io::Result<T>) -> Option<T> {
     match result {
-        Ok(visit) => Some(visit),
+        Ok(connection) => Some(connection),
         Err(error) if error.kind() == ErrorKind::WouldBlock => None,
         Err(error) => panic!("{error}"),
     }
 }
 
-/// The report of a run of a skill like this one.
+/// Returns the report of a run of a skill like this one.
 pub(crate) async fn report(skill: &Skill) -> skills_sandbox::EnforcementReport {
-    planted(skill.isolation)
+    create_scene(skill.isolation)
         .tool("Write")
         .tool("Bash")
         .run_shell(":")
@@ -162,15 +162,15 @@ pub(crate) async fn report(skill: &Skill) -> skills_sandbox::EnforcementReport {
         .enforcement
 }
 
-/// Ends what a host that was killed left of a skill's processes.
-pub(crate) fn end_all_of(skill: &Skill) {
+/// Kills the remaining processes of a skill after its host process was killed.
+pub(crate) fn kill_all(skill: &Skill) {
     for pid in alive(skill) {
         let _ = Command::new("kill").args(["-9", &pid.to_string()]).status();
     }
 }
 
-/// Numbers of the processes that name the skill's directory among their arguments, as its scripts
-/// do.
+/// Returns the PIDs of processes with the directory of the skill in their arguments, as scripts
+/// have it.
 pub(crate) fn alive(skill: &Skill) -> Vec<u32> {
     let own = skill.path("skill").display().to_string();
     let numbers = fs::read_dir("/proc")

@@ -1,15 +1,15 @@
-//! Sockets of the machine: cases 46 to 49.
+//! Unix sockets of the host: cases 46 to 49.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
 use skills_sandbox::conformance::AttemptResult;
 
-use super::answers::Answers;
-use super::attempts::{node, of_case, python};
-use super::scene::{Visits, has_node, places, planted};
+use super::attempts::{node, python, with_case};
+use super::observations::Observations;
+use super::scene::{ConnectionCount, create_scene, has_node, python_paths};
 
-/// What a script tries, by case.
+/// Attempts of a script, by case.
 const CONNECTS: &[(u8, &[&str])] = &[
     (
         46,
@@ -46,14 +46,14 @@ const CONNECTS: &[(u8, &[&str])] = &[
     (49, &["talk()"]),
 ];
 
-pub(crate) async fn answer(answers: &mut Answers) {
-    let skill = planted(answers.tier).tool("Write").tool("Bash");
+pub(crate) async fn run(observations: &mut Observations) {
+    let skill = create_scene(observations.mode).tool("Write").tool("Bash");
     let name = format!(
         "skills-conformance-{}-{:?}",
         std::process::id(),
-        answers.tier
+        observations.mode
     );
-    let abstracted =
+    let abstract_listener =
         UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
     let (agent, shared) = (
         UnixListener::bind(skill.path("outside/agent")).unwrap(),
@@ -61,20 +61,20 @@ pub(crate) async fn answer(answers: &mut Answers) {
     );
     let attempts: Vec<(u8, &str)> = CONNECTS
         .iter()
-        .flat_map(|(case, codes)| of_case(*case, codes))
+        .flat_map(|(case, codes)| with_case(*case, codes))
         .collect();
     let prelude = format!(
         "{}NAME = {name:?}\n\
          def connect(path, kind=socket.SOCK_STREAM):\n    socket.socket(socket.AF_UNIX, kind).connect(path)\n\
          def pair(): return socket.socketpair()[0]\n\
          def talk():\n    mine, theirs = socket.socketpair()\n    if os.fork() == 0:\n        theirs.sendall(b'hello')\n        os._exit(0)\n    return mine.recv(5)",
-        places(&skill)
+        python_paths(&skill)
     );
     let (tried, _) = python(&skill, &prelude, &attempts).await;
     let (talk, others): (Vec<_>, Vec<_>) = tried.into_iter().partition(|tried| tried.case == 49);
-    answers.denied(&others);
+    observations.check_denied(&others);
     let talked = format!("{:?}", talk[0].result);
-    answers.holds(
+    observations.check(
         49,
         &talked,
         AttemptResult::Succeeded,
@@ -83,15 +83,16 @@ pub(crate) async fn answer(answers: &mut Answers) {
     if has_node() {
         let (agent, helper) = (skill.path("outside/agent"), skill.path("workspace/helper"));
         let connect = |path: &std::path::Path| format!("connect({{ path: '{}' }})", path.display());
-        answers.denied(&node(&skill, &[(47, connect(&agent)), (48, connect(&helper))]).await);
+        observations
+            .check_denied(&node(&skill, &[(47, connect(&agent)), (48, connect(&helper))]).await);
     }
-    for (case, listener) in [(46, abstracted), (47, agent), (48, shared)] {
-        answers.holds(
+    for (case, listener) in [(46, abstract_listener), (47, agent), (48, shared)] {
+        observations.check(
             case,
-            "visits",
+            "connections",
             AttemptResult::Denied,
-            listener.visits() == 0,
+            listener.connection_count() == 0,
         );
     }
-    answers.through("local sockets");
+    observations.finish_group("local sockets");
 }

@@ -1,4 +1,4 @@
-//! Tells from outside whether a daemon lives, without a clock.
+//! Detects from outside of a sandbox whether a daemon lives, without a clock.
 
 use std::time::Duration;
 
@@ -9,23 +9,23 @@ use tokio::time::{sleep, timeout};
 
 use crate::skill::Skill;
 
-/// Nothing waits this long but a test that fails.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// The timeout of a failing test.
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A named pipe in a workspace, which a daemon opens for writing, writes to, and holds open for as
 /// long as it lives.
-pub(crate) struct Lifeline {
+pub(crate) struct LifetimePipe {
     pipe: Receiver,
     is_opened: bool,
 }
 
-impl Lifeline {
-    /// Makes the pipe `alive` in the workspace of a skill.
+impl LifetimePipe {
+    /// Creates the pipe `alive` in the workspace of a skill.
     pub(crate) fn new(skill: &Skill) -> Self {
         Self::named(skill, "alive")
     }
 
-    /// Makes a pipe of this name in the workspace of a skill.
+    /// Creates a pipe of this name in the workspace of a skill.
     pub(crate) fn named(skill: &Skill, name: &str) -> Self {
         let path = skill.path("workspace").join(name);
         nix::unistd::mkfifo(&path, Mode::S_IRUSR | Mode::S_IWUSR).unwrap();
@@ -35,20 +35,20 @@ impl Lifeline {
         }
     }
 
-    /// Waits until a daemon has written to the pipe; returns `false` when none does.
+    /// Waits until a daemon has written to the pipe; returns `false` if none does.
     pub(crate) async fn is_opened(&mut self) -> bool {
         let mut beat = [0; 64];
         let opened = async {
-            // Before the first daemon opens it, the pipe may read as at its end.
+            // Until the first daemon opens it, reading the pipe may return 0 bytes.
             while self.pipe.read(&mut beat).await.unwrap() == 0 {
                 sleep(Duration::from_millis(5)).await;
             }
         };
-        self.is_opened = self.is_opened || timeout(PATIENCE, opened).await.is_ok();
+        self.is_opened = self.is_opened || timeout(TEST_TIMEOUT, opened).await.is_ok();
         self.is_opened
     }
 
-    /// Says whether a daemon has written to the pipe by now.
+    /// Returns whether a daemon has written to the pipe so far.
     pub(crate) fn was_opened(&mut self) -> bool {
         self.is_opened = self.is_opened
             || self
@@ -58,11 +58,11 @@ impl Lifeline {
         self.is_opened
     }
 
-    /// Waits until a daemon has opened the pipe and nothing holds it any more, which is when every
-    /// process that could is dead; returns `false` when one lives on, or none ever lived.
+    /// Waits until a daemon has opened the pipe and no process holds it any more, which is when all
+    /// processes that could have exited; returns `false` if one survives, or none started.
     pub(crate) async fn is_released(&mut self) -> bool {
         let mut rest = Vec::new();
-        let is_at_end = timeout(PATIENCE, self.pipe.read_to_end(&mut rest))
+        let is_at_end = timeout(TEST_TIMEOUT, self.pipe.read_to_end(&mut rest))
             .await
             .is_ok_and(|end| end.is_ok());
         is_at_end && (self.is_opened || !rest.is_empty())

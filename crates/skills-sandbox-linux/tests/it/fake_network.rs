@@ -1,4 +1,5 @@
-//! A made-up outside: names that lead to one public address, and a server of the test behind it.
+//! A fake network: names that resolve to one public address, and a server of the test at the end of
+//! all connections.
 
 use std::future::Future;
 use std::io::{self, Read, Write};
@@ -10,24 +11,25 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use skills_sandbox::egress::Connector;
 use tokio::net::TcpStream;
 
-/// The address that names have unless the test says otherwise; nothing is sent there.
+/// The address of all names unless the test resolves them otherwise. Nothing is sent there.
 pub(crate) const PUBLIC: Ipv4Addr = Ipv4Addr::new(93, 184, 215, 14);
 
-/// Where a name leads; the number counts how many were resolved before.
-type Leads = fn(&str, usize) -> IpAddr;
+/// Resolves a name; the number counts the names that were resolved before.
+type Resolve = fn(&str, usize) -> IpAddr;
 
-pub(crate) struct Made {
+pub(crate) struct FakeNetwork {
     server: SocketAddr,
-    leads: Leads,
+    resolve: Resolve,
     resolved: AtomicUsize,
-    dialled: AtomicUsize,
+    connected: AtomicUsize,
     private: AtomicUsize,
     reached: Arc<AtomicUsize>,
 }
 
-impl Made {
-    /// Starts the server, which answers everything with one line for as long as the test runs.
-    pub(crate) fn new(leads: Leads) -> Arc<Self> {
+impl FakeNetwork {
+    /// Starts the server, which responds to every request with one line for as long as the test
+    /// runs.
+    pub(crate) fn new(resolve: Resolve) -> Arc<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let server = listener.local_addr().unwrap();
         let reached = Arc::new(AtomicUsize::new(0));
@@ -40,12 +42,12 @@ impl Made {
                     connection.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello\n");
             }
         });
-        let [resolved, dialled, private] = [const { AtomicUsize::new(0) }; 3];
+        let [resolved, connected, private] = [const { AtomicUsize::new(0) }; 3];
         Arc::new(Self {
             server,
-            leads,
+            resolve,
             resolved,
-            dialled,
+            connected,
             private,
             reached,
         })
@@ -55,14 +57,14 @@ impl Made {
         self.server
     }
 
-    /// Returns how many connections the server saw, through the proxy or around it.
+    /// Returns the number of connections that the server accepted, through the proxy or not.
     pub(crate) fn reached(&self) -> usize {
         self.reached.load(Ordering::Relaxed)
     }
 
-    /// Returns how many connections were made.
-    pub(crate) fn dialled(&self) -> usize {
-        self.dialled.load(Ordering::Relaxed)
+    /// Returns the number of connections that the proxy made.
+    pub(crate) fn connected(&self) -> usize {
+        self.connected.load(Ordering::Relaxed)
     }
 
     /// Returns how many of them were to another address than the public one.
@@ -71,13 +73,13 @@ impl Made {
     }
 }
 
-impl Connector for Made {
+impl Connector for FakeNetwork {
     fn resolve<'a>(
         &'a self,
         host: &'a str,
         port: u16,
     ) -> Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send + 'a>> {
-        let address = (self.leads)(host, self.resolved.fetch_add(1, Ordering::Relaxed));
+        let address = (self.resolve)(host, self.resolved.fetch_add(1, Ordering::Relaxed));
         Box::pin(async move { Ok(vec![SocketAddr::from((address, port))]) })
     }
 
@@ -85,7 +87,7 @@ impl Connector for Made {
         &self,
         address: SocketAddr,
     ) -> Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send + '_>> {
-        self.dialled.fetch_add(1, Ordering::Relaxed);
+        self.connected.fetch_add(1, Ordering::Relaxed);
         self.private.fetch_add(
             usize::from(address.ip() != IpAddr::from(PUBLIC)),
             Ordering::Relaxed,
