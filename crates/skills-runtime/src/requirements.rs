@@ -100,19 +100,21 @@ fn missing_in_block(
         .iter()
         .filter(|name| !has_program(name))
         .map(|name| format!("program `{name}`"));
-    let any = Some(&requires.any_bins)
+    let alternatives = Some(&requires.any_bins)
         .filter(|names| !names.is_empty() && !names.iter().any(has_program));
-    let any = any.map(|names| format!("one of the programs `{}`", names.join("`, `")));
+    let alternatives =
+        alternatives.map(|names| format!("one of the programs `{}`", names.join("`, `")));
     // Variables that the sandbox sets, such as `HOME`, are always available.
     let variables = requires
         .env
         .iter()
         .filter(|name| !is_unsafe_variable(name) && !has_variable(name))
         .map(|name| format!("variable `{name}`"));
-    programs.chain(any).chain(variables).collect()
+    programs.chain(alternatives).chain(variables).collect()
 }
 
 fn is_program(directory: &Path, name: &str) -> bool {
+    // A skill must not use a path to find out which files exist on the host.
     !name.is_empty()
         && !name.contains(['/', '\\'])
         && name != "."
