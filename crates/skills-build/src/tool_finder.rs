@@ -77,15 +77,15 @@ impl ToolFinder {
     pub fn find(
         &self,
         source: &Source,
-        beside: LocalTools,
+        local_tools: LocalTools,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Toolchain, BuildError> {
         let given = self.search_directories();
-        let mut found = Toolchain {
+        let mut toolchain = Toolchain {
             search_path: self.search_path(),
             ..Toolchain::default()
         };
-        let mut asker = VersionProbe {
+        let mut probe = VersionProbe {
             directory: &source.directory,
             search_path: self.search_path(),
             progress,
@@ -95,13 +95,13 @@ impl ToolFinder {
             let own = LOCAL_TOOL_DIRECTORIES
                 .iter()
                 .map(|place| source.directory.join(place));
-            let own = own.filter(|_| beside == LocalTools::Allow && tool.is_project_local());
+            let own = own.filter(|_| local_tools == LocalTools::Allow && tool.is_project_local());
             match find_installed(
                 *tool,
                 &own.chain(given.iter().cloned()).collect::<Vec<_>>(),
-                &mut asker,
+                &mut probe,
             ) {
-                Some(installed) => drop(found.tools.insert(*tool, installed)),
+                Some(installed) => drop(toolchain.tools.insert(*tool, installed)),
                 None => missing.push(MissingTool(*tool)),
             }
         }
@@ -112,12 +112,13 @@ impl ToolFinder {
         if !missing.is_empty() {
             return Err(Repr::MissingTool { missing }.into());
         }
-        if let (Some(rustc), Some(cargo)) =
-            (found.tools.get(&Tool::Rustc), found.tools.get(&Tool::Cargo))
-        {
-            found.rust = Some(RustToolchain::detect(rustc, cargo, &mut asker));
+        if let (Some(rustc), Some(cargo)) = (
+            toolchain.tools.get(&Tool::Rustc),
+            toolchain.tools.get(&Tool::Cargo),
+        ) {
+            toolchain.rust = Some(RustToolchain::detect(rustc, cargo, &mut probe));
         }
-        Ok(found)
+        Ok(toolchain)
     }
 
     /// Finds a program by name, never one next to a source.
@@ -150,7 +151,7 @@ impl ToolFinder {
 fn find_installed(
     tool: Tool,
     places: &[PathBuf],
-    asker: &mut VersionProbe<'_>,
+    probe: &mut VersionProbe<'_>,
 ) -> Option<InstalledTool> {
     let program = tool
         .programs()
@@ -158,7 +159,7 @@ fn find_installed(
         .find_map(|name| find_first(places, name))?;
     let version = match tool {
         Tool::RustTarget => {
-            let library = asker.output(
+            let library = probe.output(
                 &program,
                 &["--print", "target-libdir", "--target", RUST_TARGET],
             )?;
@@ -172,8 +173,8 @@ fn find_installed(
         }
         // It has no version option, but npm records the version.
         Tool::ComponentizeQjs => npm_version(&program),
-        Tool::Zig => asker.output(&program, &["version"]),
-        _ => asker.output(&program, &["--version"]),
+        Tool::Zig => probe.output(&program, &["version"]),
+        _ => probe.output(&program, &["--version"]),
     };
     let line = version
         .as_deref()
@@ -189,8 +190,8 @@ fn find_installed(
 }
 
 impl RustToolchain {
-    fn detect(rustc: &InstalledTool, cargo: &InstalledTool, asker: &mut VersionProbe<'_>) -> Self {
-        let version = asker
+    fn detect(rustc: &InstalledTool, cargo: &InstalledTool, probe: &mut VersionProbe<'_>) -> Self {
+        let version = probe
             .output(&rustc.program, &["--version", "--verbose"])
             .unwrap_or_default();
         let commit = version
@@ -198,10 +199,10 @@ impl RustToolchain {
             .find_map(|line| line.strip_prefix("commit-hash: "))
             .unwrap_or("unknown")
             .to_owned();
-        let sysroot = asker
+        let sysroot = probe
             .output(&rustc.program, &["--print", "sysroot"])
             .unwrap_or_default();
-        let manifest = asker.output(
+        let manifest = probe.output(
             &cargo.program,
             &["locate-project", "--workspace", "--message-format", "plain"],
         );
