@@ -98,8 +98,7 @@ impl SkillRuntime {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use skills_runtime::policy::RuleSource;
-    /// use skills_runtime::{Capability, ExecutionOptions, HostCommand, Policy, SkillRuntime};
+    /// use skills_runtime::{ApprovalResponse, ExecutionOptions, HostCommand, SkillRuntime};
     ///
     /// # use skills_runtime::{CapturedOutput, EnforcementReport, Sandbox, Termination};
     /// # use skills_sandbox::{Job, RunFuture, RunOutput};
@@ -121,7 +120,7 @@ impl SkillRuntime {
     /// # std::fs::write(directory.path().join("greet/scripts/greet.sh"), "cat")?;
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
     /// let runtime = SkillRuntime::builder()
-    ///     .policy(Policy::default().allow(RuleSource::User, Capability::Spawn))
+    ///     .approver(Arc::new(ApprovalResponse::AllowOnce))
     ///     .native_sandbox(Arc::new(Echo))
     ///     .build();
     /// let mut options = ExecutionOptions::default();
