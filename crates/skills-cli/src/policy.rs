@@ -75,7 +75,7 @@ fn render_preview(preview: &Preview) -> String {
             grants
                 .decisions()
                 .iter()
-                .for_each(|verdict| row("", &verdict.to_string()));
+                .for_each(|decision| row("", &decision.to_string()));
             let limits = grants.limits();
             row(
                 "limits",
@@ -149,7 +149,7 @@ fn render_preview(preview: &Preview) -> String {
             denial
                 .decisions()
                 .iter()
-                .for_each(|verdict| row("", &verdict.to_string()));
+                .for_each(|decision| row("", &decision.to_string()));
         }
     }
     preview
@@ -188,8 +188,8 @@ fn to_json(preview: &Preview) -> Value {
 
 /// Prints the effective rules and limits.
 fn print_rules(trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
-    let places = directories::policy_paths();
-    let read = policy_config::load_policy(&places, trust_project)?;
+    let paths = directories::policy_paths();
+    let read = policy_config::load_policy(&paths, trust_project)?;
     let is_idle = |rule: &Rule| {
         rule.source() == RuleSource::Project && rule.effect() == Effect::Allow && !trust_project
     };
@@ -236,7 +236,7 @@ fn print_rules(trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
         .iter()
         .for_each(|rule| text.push_str(&format!("{}\n", line(rule))));
     if read.files.is_empty() {
-        let user = places
+        let user = paths
             .user
             .map(|path| path.display().to_string())
             .unwrap_or_default();
