@@ -32,6 +32,14 @@ const LOCAL_TOOL_DIRECTORIES: [&str; 3] = ["node_modules/.bin", ".venv/bin", ".v
 
 /// Finds tools: first JavaScript and Python packages next to the source, if allowed, then in tools
 /// directories, then in the search path, in this order.
+///
+/// ```
+/// use skills_build::ToolFinder;
+///
+/// // Relative directories are ignored: they would depend on the working directory.
+/// let finder = ToolFinder::new(["/usr/bin".into(), "bin".into()]).directory("/opt/skills-tools");
+/// assert!(!format!("{finder:?}").contains("\"bin\""));
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct ToolFinder {
     directories: Vec<PathBuf>,
@@ -80,7 +88,7 @@ impl ToolFinder {
         local_tools: LocalTools,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Toolchain, BuildError> {
-        let given = self.search_directories();
+        let directories = self.search_directories();
         let mut toolchain = Toolchain {
             search_path: self.search_path(),
             ..Toolchain::default()
@@ -94,11 +102,11 @@ impl ToolFinder {
         for tool in Tool::for_language(source.language) {
             let own = LOCAL_TOOL_DIRECTORIES
                 .iter()
-                .map(|place| source.directory.join(place));
+                .map(|directory| source.directory.join(directory));
             let own = own.filter(|_| local_tools == LocalTools::Allow && tool.is_project_local());
             match find_installed(
                 *tool,
-                &own.chain(given.iter().cloned()).collect::<Vec<_>>(),
+                &own.chain(directories.iter().cloned()).collect::<Vec<_>>(),
                 &mut probe,
             ) {
                 Some(installed) => drop(toolchain.tools.insert(*tool, installed)),
@@ -130,19 +138,19 @@ impl ToolFinder {
     /// cannot choose what tools start by name.
     pub(crate) fn search_path(&self) -> OsString {
         // A directory whose name contains the separator cannot be part of it.
-        let is_nameable = |place: &PathBuf| std::env::join_paths([place]).is_ok();
+        let is_nameable = |directory: &PathBuf| std::env::join_paths([directory]).is_ok();
         std::env::join_paths(self.search_directories().into_iter().filter(is_nameable))
             .unwrap_or_default()
     }
 
     fn search_directories(&self) -> Vec<PathBuf> {
-        let given = self.directories.iter().flat_map(|directory| {
+        let directories = self.directories.iter().flat_map(|directory| {
             PROGRAM_SUBDIRECTORIES
                 .iter()
-                .map(move |place| directory.join(place))
+                .map(move |subdirectory| directory.join(subdirectory))
         });
-        given
-            .filter(|place| place.is_dir())
+        directories
+            .filter(|directory| directory.is_dir())
             .chain(self.search_path.iter().cloned())
             .collect()
     }
@@ -222,10 +230,10 @@ fn find_first(places: &[PathBuf], name: &str) -> Option<PathBuf> {
     } else {
         &[""]
     };
-    let named = places.iter().flat_map(|place| {
+    let named = places.iter().flat_map(|directory| {
         suffixes
             .iter()
-            .map(move |suffix| place.join(format!("{name}{suffix}")))
+            .map(move |suffix| directory.join(format!("{name}{suffix}")))
     });
     named.into_iter().find(|path| is_program(path))
 }
