@@ -1,28 +1,28 @@
 //! Runs a skill or a host command: plans, authorizes, executes and records.
 
+mod grants;
+mod notes;
+
 use std::path::Path;
 use std::sync::Arc;
 
-use cap_std::ambient_authority;
-use cap_std::fs::Dir;
 use skills_audit::Disposition as Recorded;
-use skills_manifest::{Document, MAX_FILE_BYTES, Manifest};
-use skills_policy::{Access, Authorization, Capability, Evaluation, Grants};
-use skills_sandbox::{CancellationToken, RunOutput, Sandbox, Termination};
+use skills_manifest::{Document, MAX_FILE_BYTES};
+use skills_policy::{Authorization, Evaluation, Grants};
+use skills_sandbox::{CancellationToken, RunOutput, Sandbox};
 use tokio::time::timeout;
 
+use self::grants::{check_canonical, create_missing_dirs, is_privileged, is_writable, used_tools};
+use self::notes::{notes_before_run, report_unwritten_files};
 use crate::error::{Repr, RuntimeError};
-use crate::job::{MAX_VARIABLE_INPUT_BYTES, build_job};
+use crate::job::build_job;
 use crate::run_plan::RunPlan;
 use crate::run_record::RunRecord;
 use crate::run_target::{HOST_COMMAND_NAME, RunTarget};
 use crate::secrets::Redactor;
 use crate::skill_copies::SkillCopy;
 use crate::workspace::ActiveWorkspace;
-use crate::{
-    ExecutionArtifacts, ExecutionOptions, ExecutionStatus, InputProtocol, OnMissing, SkillRuntime,
-    Workspace,
-};
+use crate::{ExecutionArtifacts, ExecutionOptions, OnMissing, SkillRuntime, Workspace};
 
 impl SkillRuntime {
     /// Runs a skill's program in a sandbox.
@@ -455,46 +455,6 @@ impl SkillRuntime {
     }
 }
 
-/// Describes what the caller should know about a run that is about to start.
-fn notes_before_run(
-    plan: &RunPlan,
-    grants: &Grants,
-    redactor: &Redactor,
-    missing: &[String],
-) -> Vec<String> {
-    let mut notes: Vec<String> = redactor
-        .too_short()
-        .iter()
-        .filter(|name| grants.variables().contains(*name))
-        .map(|name| format!("the value of `{name}` is too short to be redacted in the output"))
-        .collect();
-    let has_protocol_input =
-        plan.options.input_protocol == InputProtocol::OpenSkills && plan.options.stdin.is_none();
-    if has_protocol_input && plan.input.len() > MAX_VARIABLE_INPUT_BYTES {
-        notes.push(
-            "the input is too long for SKILL_INPUT; it was passed on standard input only"
-                .to_owned(),
-        );
-    }
-    notes.extend(
-        missing
-            .iter()
-            .map(|missing| format!("missing requirement: {missing}")),
-    );
-    notes
-}
-
-/// Adds an entry about lost files if the program was stopped at its disk limit.
-fn report_unwritten_files(artifacts: &mut ExecutionArtifacts) {
-    if let ExecutionStatus::Failed {
-        termination: Termination::DiskLimit(exceeded),
-    } = &artifacts.exit_status
-    {
-        let text = format!("files not written before the run was stopped: {exceeded}");
-        artifacts.output_files.omitted.insert(0, text);
-    }
-}
-
 /// Awaits a future, unless the run is cancelled.
 async fn unless_cancelled<T>(
     cancellation: Option<&CancellationToken>,
@@ -509,74 +469,4 @@ async fn unless_cancelled<T>(
         () = cancellation.cancelled() => Err(Repr::Cancelled.into()),
         waited = wait => Ok(waited),
     }
-}
-
-/// Rejects a granted path that contains a symlink, such as `src/**` of a workspace whose `src` is a
-/// symlink.
-fn check_canonical(grants: &Grants) -> Result<(), RuntimeError> {
-    for file in grants.files() {
-        match file.path().canonicalize() {
-            Ok(path) if path == file.path() => {}
-            // A path that does not exist cannot lead elsewhere.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            _ => {
-                return Err(Repr::Symlink {
-                    path: file.path().to_owned(),
-                }
-                .into());
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Returns true if the grants exceed those of every program.
-fn is_privileged(grants: &Grants) -> bool {
-    grants
-        .decisions()
-        .iter()
-        .any(|decision| decision.permission().capability().is_privileged())
-}
-
-/// Creates missing directories that are granted for writing, such as `out/**` of a workspace
-/// without an `out`. Uses a directory handle, so that symlinks in the workspace cannot redirect it.
-fn create_missing_dirs(grants: &Grants, workspace: Option<&Path>) -> Result<(), RuntimeError> {
-    let Some(workspace) = workspace else {
-        return Ok(());
-    };
-    let writable = grants
-        .files()
-        .iter()
-        .filter(|file| file.access() == Access::ReadWrite);
-    let below = writable.filter_map(|file| file.path().strip_prefix(workspace).ok());
-    for path in below.filter(|path| workspace.join(path).symlink_metadata().is_err()) {
-        let created = Dir::open_ambient_dir(workspace, ambient_authority())
-            .and_then(|workspace| workspace.create_dir_all(path));
-        created.map_err(|source| Repr::OptionalPath {
-            path: workspace.join(path),
-            source,
-        })?;
-    }
-    Ok(())
-}
-
-fn is_writable(workspace: &ActiveWorkspace, grants: &Grants) -> bool {
-    grants
-        .files()
-        .iter()
-        .any(|file| file.path().starts_with(workspace.path()) && file.access() == Access::ReadWrite)
-}
-
-/// Returns the entries of `allowed-tools` whose capabilities were granted. A write permission
-/// without a writable directory is not.
-fn used_tools(grants: &Grants, manifest: &Manifest) -> Vec<String> {
-    let is_granted = |tool: &str| {
-        Capability::from_tool_name(tool).is_some_and(|capability| grants.includes(capability))
-    };
-    manifest
-        .allowed_tools()
-        .iter()
-        .filter(|rule| is_granted(rule.tool()))
-        .map(ToString::to_string)
-        .collect()
 }
