@@ -28,7 +28,8 @@ pub enum BuildMode {
     Check,
 }
 
-/// Builds or checks a skill. `progress` receives each command line and its output.
+/// Builds or checks a skill. `progress` receives each command line and its output. Building runs the
+/// author's code (build scripts, compilers) without a sandbox and with the rights of this process.
 ///
 /// # Errors
 /// Fails if there is no source, a tool is missing, a compiler fails, files cannot be written, or a
@@ -42,15 +43,15 @@ pub fn build(
     let path = request.artifact();
     let sources = files::read_source(&source.directory)?;
     let hash = hash::hash_source_files(&sources, source.language);
-    let there = ExistingArtifact::read(&source, &path)?;
+    let existing = ExistingArtifact::read(&source, &path)?;
     match mode {
         BuildMode::IfStale => {
-            if let Some(fresh) = there.fresh(&hash, source.language) {
+            if let Some(fresh) = existing.fresh(&hash, source.language) {
                 return Ok(fresh);
             }
         }
         BuildMode::Force => {}
-        BuildMode::Check => return check(request, &source, &sources, &there, &hash, progress),
+        BuildMode::Check => return check(request, &source, &sources, &existing, &hash, progress),
     }
     let (built, tools) = compile(request, &source, &sources, mode, progress)?;
     // Cargo creates a missing `Cargo.lock`, which belongs to the source.
@@ -65,6 +66,8 @@ pub fn build(
         artifact_sha256: hash::hash_bytes(&built),
         tools,
     };
+    // The artifact before its lock file: interrupted between them, the old lock file does not match
+    // the artifact, and the next build repeats the work.
     files::replace(&path, &built)?;
     if request.owns_lock(&source) {
         files::replace(
@@ -86,37 +89,37 @@ fn check(
     request: &BuildRequest,
     source: &Source,
     sources: &[SourceFile],
-    there: &ExistingArtifact<'_>,
+    existing: &ExistingArtifact<'_>,
     hash: &str,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Artifact, BuildError> {
-    let (Some(lock), Some(bytes)) = (&there.lock, &there.bytes) else {
+    let (Some(lock), Some(bytes)) = (&existing.lock, &existing.bytes) else {
         return Err(Repr::NotBuilt {
-            artifact: there.path.to_owned(),
+            artifact: existing.path.to_owned(),
         }
         .into());
     };
-    if there.fresh(hash, source.language).is_none() {
+    if existing.fresh(hash, source.language).is_none() {
         return Err(Repr::Stale {
-            artifact: there.path.to_owned(),
+            artifact: existing.path.to_owned(),
         }
         .into());
     }
-    let mut verdict = BuildStatus::SourceUnchanged;
+    let mut status = BuildStatus::SourceUnchanged;
     if source.language.is_reproducible() {
         let (built, _) = compile(request, source, sources, BuildMode::Check, progress)?;
         if built != *bytes {
             return Err(Repr::NotReproduced {
-                artifact: there.path.to_owned(),
+                artifact: existing.path.to_owned(),
                 tools: lock.tools_line(),
             }
             .into());
         }
-        verdict = BuildStatus::Reproduced;
+        status = BuildStatus::Reproduced;
     }
     Ok(artifact(
-        verdict,
-        there.path.to_owned(),
+        status,
+        existing.path.to_owned(),
         bytes,
         lock.clone(),
     ))
@@ -131,26 +134,26 @@ fn compile(
     mode: BuildMode,
     progress: &mut dyn FnMut(&str),
 ) -> Result<CompileResult, BuildError> {
-    let (beside, writes) = match mode {
+    let (local_tools, writes) = match mode {
         BuildMode::Check => (LocalTools::Ignore, SourceWrites::None),
         BuildMode::IfStale | BuildMode::Force => (LocalTools::Allow, SourceWrites::LockFile),
     };
-    let found = request.tools().find(source, beside, progress)?;
+    let toolchain = request.tools().find(source, local_tools, progress)?;
     let stage = files::create_stage(&request.work_dir)?;
-    let places = BuildDirs {
+    let dirs = BuildDirs {
         stage_dir: stage.path().to_owned(),
         work_dir: request.work_dir.clone(),
         cargo_target: request.cargo_target.clone(),
         source: writes,
         cargo_home: request.cargo_home.clone(),
     };
-    let plan = Plan::new(source, sources, &found, &places);
-    Ok((execute(&plan, &places, progress)?, found.versions()))
+    let plan = Plan::new(source, sources, &toolchain, &dirs);
+    Ok((execute(&plan, &dirs, progress)?, toolchain.versions()))
 }
 
-fn artifact(verdict: BuildStatus, path: PathBuf, bytes: &[u8], lock: ArtifactLock) -> Artifact {
+fn artifact(status: BuildStatus, path: PathBuf, bytes: &[u8], lock: ArtifactLock) -> Artifact {
     Artifact {
-        status: verdict,
+        status,
         language: lock.language,
         path,
         bytes: bytes.len(),

@@ -14,11 +14,11 @@ use crate::plan::{BuildDirs, Plan};
 /// Writes the files, runs the programs, and returns the artifact.
 pub(crate) fn execute(
     plan: &Plan,
-    places: &BuildDirs,
+    dirs: &BuildDirs,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<u8>, BuildError> {
     for (path, content) in &plan.files {
-        files::write(&places.stage_dir.join(path), content)?;
+        files::write(&dirs.stage_dir.join(path), content)?;
     }
     plan.commands
         .iter()
@@ -45,17 +45,17 @@ pub(crate) fn run_command(
     let output = command
         .output()
         .map_err(|error| BuildError::io(&invocation.program, "start", error))?;
-    let told = String::from_utf8_lossy(&output.stderr);
+    let stderr = String::from_utf8_lossy(&output.stderr);
     if output.status.success() {
-        told.lines().for_each(progress);
+        stderr.lines().for_each(progress);
         return Ok(());
     }
-    let printed = format!("{}{told}", String::from_utf8_lossy(&output.stdout));
+    let text = format!("{}{stderr}", String::from_utf8_lossy(&output.stdout));
     let program = invocation.name().into_owned();
     Err(Repr::CompileFailed {
         program,
         status: output.status.to_string(),
-        output: printed.trim_end().to_owned(),
+        output: text.trim_end().to_owned(),
     }
     .into())
 }

@@ -197,13 +197,16 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
         .filter(|parent| !parent.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
     fs::create_dir_all(parent).map_err(failed)?;
-    let mut half = new_file(parent).map_err(failed)?;
-    half.write_all(bytes).map_err(failed)?;
-    half.persist(path).map_err(|error| failed(error.error))?;
+    let mut temporary = new_file(parent).map_err(failed)?;
+    temporary.write_all(bytes).map_err(failed)?;
+    temporary
+        .persist(path)
+        .map_err(|error| failed(error.error))?;
     Ok(())
 }
 
-/// Creates a temporary file with a random name and default permissions.
+/// Creates a temporary file with a random name and default permissions. `tempfile` would make it
+/// readable by its owner only, but artifacts are committed and shared.
 fn new_file(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".new-");

@@ -22,6 +22,7 @@ pub(crate) fn hash_source_files(files: &[SourceFile], language: Language) -> Str
         .iter()
         .map(|(path, content)| (path.as_str(), content.as_slice()));
     for (path, content) in own.chain(generated) {
+        // The length keeps the end of one file apart from the start of the next.
         hasher.update(format!("{path}\0{}\0", content.len()));
         hasher.update(content);
     }

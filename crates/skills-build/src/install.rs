@@ -1,6 +1,6 @@
 //! Installs missing tools, at the author's request.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::{BuildError, Repr};
 use crate::execute::run_command;
@@ -63,50 +63,69 @@ fn plan_installs(
             Tool::Cargo | Tool::Rustc | Tool::Node => return Err(not_installable(*tool)),
         }
     }
-    if let Some(MissingTool(first)) = missing.first().filter(|_| !npm.is_empty()) {
-        let program = tools
-            .find_program("npm")
-            .ok_or_else(|| not_installable(*first))?;
-        // Install scripts of packages need not run: both packages contain everything as files.
-        let install = Invocation::new(program, into).args([
-            "install",
-            "--ignore-scripts",
-            "--no-audit",
-            "--no-fund",
-            "--prefix",
-        ]);
-        commands.push(install.arg(into).args(npm));
+    if !npm.is_empty() {
+        let program = find_installer(tools, missing, "npm")?;
+        commands.push(npm_install(program, into, npm));
     }
-    if let Some(MissingTool(first)) = missing.first().filter(|_| !pip.is_empty()) {
-        let program = tools
-            .find_program("python3")
-            .ok_or_else(|| not_installable(*first))?;
-        let python = into.join("python");
-        commands.push(
-            Invocation::new(program, into)
-                .args(["-m", "venv"])
-                .arg(&python),
-        );
-        let own = python.join(if cfg!(windows) {
-            "Scripts/python.exe"
-        } else {
-            "bin/python3"
-        });
-        let install = Invocation::new(own, into).args([
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-        ]);
-        // Otherwise pip would run the build code of packages.
-        commands.push(install.args(["--only-binary", ":all:"]).args(pip));
+    if !pip.is_empty() {
+        let program = find_installer(tools, missing, "python3")?;
+        commands.extend(pip_install(program, into, pip));
     }
     let search_path = tools.search_path();
     Ok(commands
         .into_iter()
         .map(|command| command.env("PATH", &search_path))
         .collect())
+}
+
+/// Finds the program that installs tools. Without it, the first missing tool is reported.
+fn find_installer(
+    tools: &ToolFinder,
+    missing: &[MissingTool],
+    name: &str,
+) -> Result<PathBuf, BuildError> {
+    tools.find_program(name).ok_or_else(|| {
+        let first = missing.iter().take(1);
+        Repr::MissingTool {
+            missing: first.map(|MissingTool(tool)| MissingTool(*tool)).collect(),
+        }
+        .into()
+    })
+}
+
+fn npm_install(npm: PathBuf, into: &Path, packages: Vec<&'static str>) -> Invocation {
+    // Install scripts of packages need not run: both packages contain everything as files.
+    let install = Invocation::new(npm, into).args([
+        "install",
+        "--ignore-scripts",
+        "--no-audit",
+        "--no-fund",
+        "--prefix",
+    ]);
+    install.arg(into).args(packages)
+}
+
+/// Returns the commands that create a virtual environment and install packages into it.
+fn pip_install(python3: PathBuf, into: &Path, packages: Vec<&'static str>) -> [Invocation; 2] {
+    let environment = into.join("python");
+    let create = Invocation::new(python3, into)
+        .args(["-m", "venv"])
+        .arg(&environment);
+    let python = environment.join(if cfg!(windows) {
+        "Scripts/python.exe"
+    } else {
+        "bin/python3"
+    });
+    let install = Invocation::new(python, into).args([
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]);
+    // Otherwise pip would run the build code of packages.
+    let install = install.args(["--only-binary", ":all:"]).args(packages);
+    [create, install]
 }
 
 fn not_installable(tool: Tool) -> BuildError {

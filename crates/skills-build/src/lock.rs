@@ -15,6 +15,20 @@ use crate::language::Language;
 /// artifact 1fbeb0…
 /// tool cargo 1.95.0
 /// ```
+///
+/// It is next to the source, so that a review of the source shows which artifact belongs to it. A
+/// lock file that cannot be parsed counts as missing.
+///
+/// ```
+/// use skills_build::{ArtifactLock, Language};
+///
+/// let text = "language rust\nsources 0649ac\nartifact 1fbeb0\ntool cargo 1.95.0\n";
+/// let lock = ArtifactLock::parse(text).unwrap();
+/// assert_eq!((lock.language, lock.sources_sha256.as_str()), (Language::Rust, "0649ac"));
+/// assert_eq!(lock.tools, [("cargo".to_owned(), "1.95.0".to_owned())]);
+/// assert_eq!(lock.to_text(), text);
+/// assert!(ArtifactLock::parse("language cobol\n").is_none());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArtifactLock {
     /// The language.

@@ -56,18 +56,18 @@ impl Plan {
     pub fn new(
         source: &Source,
         sources: &[SourceFile],
-        found: &Toolchain,
-        places: &BuildDirs,
+        toolchain: &Toolchain,
+        dirs: &BuildDirs,
     ) -> Self {
         let (commands, product) = match source.language {
-            Language::Rust => plan_rust(source, sources, found, places),
-            Language::JavaScript | Language::TypeScript => plan_script(source, found, places),
-            Language::C => plan_c(source, found, places),
-            Language::Python => plan_python(found, places),
+            Language::Rust => plan_rust(source, sources, toolchain, dirs),
+            Language::JavaScript | Language::TypeScript => plan_script(source, toolchain, dirs),
+            Language::C => plan_c(source, toolchain, dirs),
+            Language::Python => plan_python(toolchain, dirs),
         };
         let commands = commands
             .into_iter()
-            .map(|command| command.env("PATH", &found.search_path))
+            .map(|command| command.env("PATH", &toolchain.search_path))
             .collect();
         Self {
             language: source.language,
@@ -109,18 +109,18 @@ fn staged_files(source: &Source, sources: &[SourceFile]) -> Vec<(String, Vec<u8>
 fn plan_rust(
     source: &Source,
     sources: &[SourceFile],
-    found: &Toolchain,
-    places: &BuildDirs,
+    toolchain: &Toolchain,
+    dirs: &BuildDirs,
 ) -> (Vec<Invocation>, PathBuf) {
-    let of_its_own = || {
-        places.work_dir.join("rust").join(
+    let default_target = || {
+        dirs.work_dir.join("rust").join(
             hash::hash_bytes(source.directory.as_os_str().as_encoded_bytes())
                 .split_at(16)
                 .0,
         )
     };
-    let target = places.cargo_target.clone().unwrap_or_else(of_its_own);
-    let cargo = || Invocation::new(found.program(Tool::Cargo), &source.directory);
+    let target = dirs.cargo_target.clone().unwrap_or_else(default_target);
+    let cargo = || Invocation::new(toolchain.program(Tool::Cargo), &source.directory);
     let mut commands = Vec::new();
     let is_locked = sources.iter().any(|(path, _)| path == "Cargo.lock");
     // The lock file of a larger workspace does not belong to this skill.
@@ -130,8 +130,8 @@ fn plan_rust(
             .is_some_and(|workspace| *workspace != source.directory)
     };
     if !is_locked
-        && places.source == SourceWrites::LockFile
-        && !found.rust.as_ref().is_some_and(is_member)
+        && dirs.source == SourceWrites::LockFile
+        && !toolchain.rust.as_ref().is_some_and(is_member)
     {
         commands.push(cargo().arg("generate-lockfile"));
     }
@@ -145,7 +145,7 @@ fn plan_rust(
     ]);
     let build = build.env("CARGO_TARGET_DIR", &target).env(
         "CARGO_ENCODED_RUSTFLAGS",
-        remap_flags(source, found, places),
+        remap_flags(source, toolchain, dirs),
     );
     commands.push(build);
     let name = source
@@ -163,13 +163,13 @@ fn plan_rust(
 }
 
 /// Remaps absolute paths, so artifacts are reproducible across hosts.
-fn remap_flags(source: &Source, found: &Toolchain, places: &BuildDirs) -> String {
+fn remap_flags(source: &Source, toolchain: &Toolchain, dirs: &BuildDirs) -> String {
     let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
     let mut flags = vec![
-        remap(&places.cargo_home, "/cargo"),
+        remap(&dirs.cargo_home, "/cargo"),
         remap(&source.directory, "/guest"),
     ];
-    if let Some(rust) = &found.rust {
+    if let Some(rust) = &toolchain.rust {
         // If the sources of the standard library are installed, the compiler would embed their
         // path.
         flags.push(remap(
@@ -182,10 +182,10 @@ fn remap_flags(source: &Source, found: &Toolchain, places: &BuildDirs) -> String
 
 fn plan_script(
     source: &Source,
-    found: &Toolchain,
-    places: &BuildDirs,
+    toolchain: &Toolchain,
+    dirs: &BuildDirs,
 ) -> (Vec<Invocation>, PathBuf) {
-    let stage = &places.stage_dir;
+    let stage = &dirs.stage_dir;
     let (bundle, product) = (stage.join("bundle.js"), stage.join("skill.wasm"));
     let entry = source
         .entries
@@ -193,7 +193,7 @@ fn plan_script(
         .map(String::as_str)
         .unwrap_or_default();
     // One file, since QuickJS supports neither packages nor TypeScript.
-    let bundled = Invocation::new(found.program(Tool::Esbuild), &source.directory)
+    let bundled = Invocation::new(toolchain.program(Tool::Esbuild), &source.directory)
         .arg(stage.join("entry.js"))
         .args([
             "--bundle",
@@ -207,7 +207,7 @@ fn plan_script(
         .arg(option("--alias:guest=", source.directory.join(entry)))
         .arg(option("--outfile=", &bundle));
     // Without `--sync` it imports asynchronous calls of components, which are not part of WASI 0.2.
-    let component = Invocation::new(found.program(Tool::ComponentizeQjs), stage)
+    let component = Invocation::new(toolchain.program(Tool::ComponentizeQjs), stage)
         .args(["--sync", "--world", "script", "--wit"])
         .arg(stage.join("wit"))
         .arg("--js")
@@ -217,12 +217,12 @@ fn plan_script(
     (vec![bundled, component], product)
 }
 
-fn plan_c(source: &Source, found: &Toolchain, places: &BuildDirs) -> (Vec<Invocation>, PathBuf) {
-    let product = places.stage_dir.join("skill.wasm");
-    let cache = places.work_dir.join("zig");
+fn plan_c(source: &Source, toolchain: &Toolchain, dirs: &BuildDirs) -> (Vec<Invocation>, PathBuf) {
+    let product = dirs.stage_dir.join("skill.wasm");
+    let cache = dirs.work_dir.join("zig");
     // Relative names, since `assert` embeds them; with the prefix none is parsed as an option.
     let sources = source.entries.iter().map(|name| format!("./{name}"));
-    let compile = Invocation::new(found.program(Tool::Zig), &source.directory)
+    let compile = Invocation::new(toolchain.program(Tool::Zig), &source.directory)
         .args(["cc", "-target", "wasm32-wasi", "-Os", "-s", "-Wall", "-o"])
         .arg(&product)
         .args(sources)
@@ -231,10 +231,10 @@ fn plan_c(source: &Source, found: &Toolchain, places: &BuildDirs) -> (Vec<Invoca
     (vec![compile], product)
 }
 
-fn plan_python(found: &Toolchain, places: &BuildDirs) -> (Vec<Invocation>, PathBuf) {
-    let stage = &places.stage_dir;
+fn plan_python(toolchain: &Toolchain, dirs: &BuildDirs) -> (Vec<Invocation>, PathBuf) {
+    let stage = &dirs.stage_dir;
     let product = stage.join("skill.wasm");
-    let component = Invocation::new(found.program(Tool::ComponentizePy), stage)
+    let component = Invocation::new(toolchain.program(Tool::ComponentizePy), stage)
         .arg("--wit-path")
         .arg(stage.join("wit"))
         .args(["--world", "command", "componentize", "--python-path"])

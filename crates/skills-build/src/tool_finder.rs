@@ -32,6 +32,14 @@ const LOCAL_TOOL_DIRECTORIES: [&str; 3] = ["node_modules/.bin", ".venv/bin", ".v
 
 /// Finds tools: first JavaScript and Python packages next to the source, if allowed, then in tools
 /// directories, then in the search path, in this order.
+///
+/// ```
+/// use skills_build::ToolFinder;
+///
+/// // Relative directories are ignored: they would depend on the working directory.
+/// let finder = ToolFinder::new(["/usr/bin".into(), "bin".into()]).directory("/opt/skills-tools");
+/// assert!(!format!("{finder:?}").contains("\"bin\""));
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct ToolFinder {
     directories: Vec<PathBuf>,
@@ -77,15 +85,15 @@ impl ToolFinder {
     pub fn find(
         &self,
         source: &Source,
-        beside: LocalTools,
+        local_tools: LocalTools,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Toolchain, BuildError> {
-        let given = self.search_directories();
-        let mut found = Toolchain {
+        let directories = self.search_directories();
+        let mut toolchain = Toolchain {
             search_path: self.search_path(),
             ..Toolchain::default()
         };
-        let mut asker = VersionProbe {
+        let mut probe = VersionProbe {
             directory: &source.directory,
             search_path: self.search_path(),
             progress,
@@ -94,14 +102,14 @@ impl ToolFinder {
         for tool in Tool::for_language(source.language) {
             let own = LOCAL_TOOL_DIRECTORIES
                 .iter()
-                .map(|place| source.directory.join(place));
-            let own = own.filter(|_| beside == LocalTools::Allow && tool.is_project_local());
+                .map(|directory| source.directory.join(directory));
+            let own = own.filter(|_| local_tools == LocalTools::Allow && tool.is_project_local());
             match find_installed(
                 *tool,
-                &own.chain(given.iter().cloned()).collect::<Vec<_>>(),
-                &mut asker,
+                &own.chain(directories.iter().cloned()).collect::<Vec<_>>(),
+                &mut probe,
             ) {
-                Some(installed) => drop(found.tools.insert(*tool, installed)),
+                Some(installed) => drop(toolchain.tools.insert(*tool, installed)),
                 None => missing.push(MissingTool(*tool)),
             }
         }
@@ -112,12 +120,13 @@ impl ToolFinder {
         if !missing.is_empty() {
             return Err(Repr::MissingTool { missing }.into());
         }
-        if let (Some(rustc), Some(cargo)) =
-            (found.tools.get(&Tool::Rustc), found.tools.get(&Tool::Cargo))
-        {
-            found.rust = Some(RustToolchain::detect(rustc, cargo, &mut asker));
+        if let (Some(rustc), Some(cargo)) = (
+            toolchain.tools.get(&Tool::Rustc),
+            toolchain.tools.get(&Tool::Cargo),
+        ) {
+            toolchain.rust = Some(RustToolchain::detect(rustc, cargo, &mut probe));
         }
-        Ok(found)
+        Ok(toolchain)
     }
 
     /// Finds a program by name, never one next to a source.
@@ -129,19 +138,19 @@ impl ToolFinder {
     /// cannot choose what tools start by name.
     pub(crate) fn search_path(&self) -> OsString {
         // A directory whose name contains the separator cannot be part of it.
-        let is_nameable = |place: &PathBuf| std::env::join_paths([place]).is_ok();
+        let is_nameable = |directory: &PathBuf| std::env::join_paths([directory]).is_ok();
         std::env::join_paths(self.search_directories().into_iter().filter(is_nameable))
             .unwrap_or_default()
     }
 
     fn search_directories(&self) -> Vec<PathBuf> {
-        let given = self.directories.iter().flat_map(|directory| {
+        let directories = self.directories.iter().flat_map(|directory| {
             PROGRAM_SUBDIRECTORIES
                 .iter()
-                .map(move |place| directory.join(place))
+                .map(move |subdirectory| directory.join(subdirectory))
         });
-        given
-            .filter(|place| place.is_dir())
+        directories
+            .filter(|directory| directory.is_dir())
             .chain(self.search_path.iter().cloned())
             .collect()
     }
@@ -150,7 +159,7 @@ impl ToolFinder {
 fn find_installed(
     tool: Tool,
     places: &[PathBuf],
-    asker: &mut VersionProbe<'_>,
+    probe: &mut VersionProbe<'_>,
 ) -> Option<InstalledTool> {
     let program = tool
         .programs()
@@ -158,7 +167,7 @@ fn find_installed(
         .find_map(|name| find_first(places, name))?;
     let version = match tool {
         Tool::RustTarget => {
-            let library = asker.output(
+            let library = probe.output(
                 &program,
                 &["--print", "target-libdir", "--target", RUST_TARGET],
             )?;
@@ -172,8 +181,8 @@ fn find_installed(
         }
         // It has no version option, but npm records the version.
         Tool::ComponentizeQjs => npm_version(&program),
-        Tool::Zig => asker.output(&program, &["version"]),
-        _ => asker.output(&program, &["--version"]),
+        Tool::Zig => probe.output(&program, &["version"]),
+        _ => probe.output(&program, &["--version"]),
     };
     let line = version
         .as_deref()
@@ -189,8 +198,8 @@ fn find_installed(
 }
 
 impl RustToolchain {
-    fn detect(rustc: &InstalledTool, cargo: &InstalledTool, asker: &mut VersionProbe<'_>) -> Self {
-        let version = asker
+    fn detect(rustc: &InstalledTool, cargo: &InstalledTool, probe: &mut VersionProbe<'_>) -> Self {
+        let version = probe
             .output(&rustc.program, &["--version", "--verbose"])
             .unwrap_or_default();
         let commit = version
@@ -198,10 +207,10 @@ impl RustToolchain {
             .find_map(|line| line.strip_prefix("commit-hash: "))
             .unwrap_or("unknown")
             .to_owned();
-        let sysroot = asker
+        let sysroot = probe
             .output(&rustc.program, &["--print", "sysroot"])
             .unwrap_or_default();
-        let manifest = asker.output(
+        let manifest = probe.output(
             &cargo.program,
             &["locate-project", "--workspace", "--message-format", "plain"],
         );
@@ -221,10 +230,10 @@ fn find_first(places: &[PathBuf], name: &str) -> Option<PathBuf> {
     } else {
         &[""]
     };
-    let named = places.iter().flat_map(|place| {
+    let named = places.iter().flat_map(|directory| {
         suffixes
             .iter()
-            .map(move |suffix| place.join(format!("{name}{suffix}")))
+            .map(move |suffix| directory.join(format!("{name}{suffix}")))
     });
     named.into_iter().find(|path| is_program(path))
 }

@@ -303,10 +303,10 @@ fn target_dir(runtime: &SkillRuntime, given: Option<&Path>) -> anyhow::Result<Pa
         .roots()
         .iter()
         .filter(|root| root.is_trusted());
-    let own = roots
+    let directory = roots
         .find(|root| matches!(root.scope(), Scope::User | Scope::Custom))
         .map(|root| root.path().to_owned());
-    own.ok_or_else(|| {
+    directory.ok_or_else(|| {
         InputError::new("no trusted user root found")
             .with_help("pass `--to DIR`")
             .into()

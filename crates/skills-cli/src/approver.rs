@@ -30,8 +30,8 @@ pub(crate) enum ApproverKind {
 }
 
 /// Returns the approver, or `None` if no approver is available.
-pub(crate) fn approver(answers: ApproverKind) -> Option<Arc<dyn Approver>> {
-    match answers {
+pub(crate) fn approver(kind: ApproverKind) -> Option<Arc<dyn Approver>> {
+    match kind {
         ApproverKind::AllowAll => Some(Arc::new(AutoApprover)),
         ApproverKind::DenyAll => Some(Arc::new(ApprovalResponse::Deny)),
         ApproverKind::Terminal if is_terminal() => Some(Arc::new(TerminalApprover)),
@@ -48,30 +48,32 @@ fn is_terminal() -> bool {
 struct AutoApprover;
 
 impl Approver for AutoApprover {
-    fn request_approval<'a>(&'a self, question: &'a ApprovalRequest) -> ApprovalFuture<'a> {
-        let is_admins = |verdict: &PermissionDecision| {
-            matches!(verdict.ask_rule(), Some((RuleSource::Admin, _)))
+    fn request_approval<'a>(&'a self, request: &'a ApprovalRequest) -> ApprovalFuture<'a> {
+        let is_asked_by_admin = |decision: &PermissionDecision| {
+            matches!(decision.ask_rule(), Some((RuleSource::Admin, _)))
         };
-        let is_protected = |verdict: &PermissionDecision| {
-            matches!(verdict.permission(), Permission::WriteProtected { .. })
+        let is_protected = |decision: &PermissionDecision| {
+            matches!(decision.permission(), Permission::WriteProtected { .. })
         };
-        let is_left = |verdict: &PermissionDecision| is_admins(verdict) || is_protected(verdict);
-        let answer = (!question.pending.iter().any(is_left)).then_some(ApprovalResponse::AllowOnce);
-        Box::pin(std::future::ready(Ok(answer)))
+        let needs_explicit_rule =
+            |decision: &PermissionDecision| is_asked_by_admin(decision) || is_protected(decision);
+        let response = (!request.pending.iter().any(needs_explicit_rule))
+            .then_some(ApprovalResponse::AllowOnce);
+        Box::pin(std::future::ready(Ok(response)))
     }
 }
 
 impl Approver for TerminalApprover {
-    fn request_approval<'a>(&'a self, question: &'a ApprovalRequest) -> ApprovalFuture<'a> {
+    fn request_approval<'a>(&'a self, request: &'a ApprovalRequest) -> ApprovalFuture<'a> {
         Box::pin(async move {
-            let text = format_approval_request_in_full(question)?;
+            let text = format_approval_request_in_full(request)?;
             let output = Output::new(false);
             output.status_lines(&text);
             output.status_lines("Allow? [o]nce / [a]lways for this version / [N]o");
             flush_terminal_input();
             // The terminal is read on a blocking thread, so that Ctrl-C still ends the command.
-            let answer = tokio::task::spawn_blocking(read_line);
-            Ok(Some(match answer.await??.as_str() {
+            let response = tokio::task::spawn_blocking(read_line);
+            Ok(Some(match response.await??.as_str() {
                 "o" | "once" => ApprovalResponse::AllowOnce,
                 "a" | "always" => ApprovalResponse::AllowAlways,
                 _ => ApprovalResponse::Deny,
@@ -87,13 +89,13 @@ pub(crate) fn confirm(text: &str, output: &Output) -> Option<bool> {
     }
     output.status_lines(text);
     flush_terminal_input();
-    Some(read_line().is_ok_and(|answer| matches!(answer.as_str(), "y" | "yes")))
+    Some(read_line().is_ok_and(|response| matches!(response.as_str(), "y" | "yes")))
 }
 
 fn read_line() -> io::Result<String> {
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    Ok(answer.trim().to_ascii_lowercase())
+    let mut response = String::new();
+    io::stdin().lock().read_line(&mut response)?;
+    Ok(response.trim().to_ascii_lowercase())
 }
 
 /// Discards input that was typed before the prompt was shown.

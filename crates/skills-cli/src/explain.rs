@@ -100,11 +100,12 @@ pub(crate) fn explain(
     let explanation = runtime
         .discovery()
         .explain(&catalog, &input::resolve_skill_name(query));
-    let (verdict, steps) = (explanation.status(), explanation.steps());
+    let status = explanation.status();
+    let steps = explanation.steps();
     if output.is_json() {
         let step = |step: &ExplanationStep| json!({"code": step.code(), "path": step.path().map(Path::to_string_lossy), "message": step.to_string()});
         let steps: Vec<Value> = steps.iter().map(step).collect();
-        output.print_json(&json!({"verdict": verdict.as_str(), "steps": steps}))?;
+        output.print_json(&json!({"verdict": status.as_str(), "steps": steps}))?;
     } else {
         let is_shown = |step: &&ExplanationStep| {
             !matches!(
@@ -121,12 +122,12 @@ pub(crate) fn explain(
             .map(|step| format!("{}\n", line(&step.to_string())));
         output.text(&format!(
             "{}\n{}",
-            verdict.as_str(),
+            status.as_str(),
             steps.collect::<String>()
         ))?;
     }
     Ok(
-        if matches!(verdict, SkillStatus::Skipped | SkillStatus::NotFound) {
+        if matches!(status, SkillStatus::Skipped | SkillStatus::NotFound) {
             Exit::Failed
         } else {
             Exit::Success

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 use skills_runtime::policy::{
-    Access, Effect, FileGrant, NetworkGrant, Rule, RuleSource, SpawnGrant,
+    Access, Effect, FileGrant, Grants, NetworkGrant, Rule, RuleSource, SpawnGrant,
 };
 use skills_runtime::{Authorization, Builder, Preview};
 
@@ -55,119 +55,122 @@ pub(crate) fn print_preview(preview: &Preview, output: &Output) -> anyhow::Resul
     })
 }
 
-fn render_preview(preview: &Preview) -> String {
-    let mut text = String::new();
-    let mut row =
-        |label: &str, value: &str| text.push_str(&format!("{label:<8} {}\n", line(value)));
-    row("skill", &preview.skill);
-    row("runs", preview.mode.program());
-    match &preview.backend {
-        Ok(name) => row("backend", name),
-        Err(error) => row("backend", &format!("unavailable: {error}")),
+/// The rows of a preview: a label of at most 8 characters, and a value.
+#[derive(Default)]
+struct Rows {
+    text: String,
+}
+
+impl Rows {
+    fn push(&mut self, label: &str, value: &str) {
+        self.text.push_str(&format!("{label:<8} {}\n", line(value)));
     }
-    preview
-        .missing_requirements
-        .iter()
-        .for_each(|missing| row("missing", missing));
+}
+
+fn render_preview(preview: &Preview) -> String {
+    let mut rows = Rows::default();
+    rows.push("skill", &preview.skill);
+    rows.push("runs", preview.mode.program());
+    match &preview.backend {
+        Ok(name) => rows.push("backend", name),
+        Err(error) => rows.push("backend", &format!("unavailable: {error}")),
+    }
+    for missing in &preview.missing_requirements {
+        rows.push("missing", missing);
+    }
     match &preview.authorization {
         Authorization::Granted(grants) => {
             let can_run = preview.missing_requirements.is_empty() && preview.backend.is_ok();
-            row(
-                "decision",
-                if can_run {
-                    "granted"
-                } else {
-                    "cannot run here; policy would grant:"
-                },
-            );
-            grants
-                .decisions()
-                .iter()
-                .for_each(|verdict| row("", &verdict.to_string()));
-            let limits = grants.limits();
-            row(
-                "limits",
-                &format!(
-                    "{} s, {} MiB memory",
-                    limits.wall_time.as_secs_f64(),
-                    limits.memory_bytes >> 20
-                ),
-            );
-            row(
-                "grants",
-                "read the skill directory, write a private scratch directory",
-            );
-            let access = |access| {
-                if access == Access::ReadOnly {
-                    "read"
-                } else {
-                    "read and write"
-                }
+            let decision = if can_run {
+                "granted"
+            } else {
+                "cannot run here; policy would grant:"
             };
-            let shown_path = |file: &FileGrant| {
-                if file.path() == Path::new("/workspace") {
-                    "a private workspace".into()
-                } else {
-                    file.path().display().to_string()
-                }
-            };
-            grants.files().iter().skip(1).for_each(|file| {
-                row(
-                    "",
-                    &format!("{} {}", access(file.access()), shown_path(file)),
-                )
-            });
-            if let NetworkGrant::Hosts(hosts) = grants.network() {
-                hosts
-                    .allowed()
-                    .iter()
-                    .for_each(|host| row("", &format!("connect to {host}")));
-                hosts
-                    .denied()
-                    .iter()
-                    .for_each(|host| row("", &format!("do not connect to {host}")));
-            }
-            match grants.spawn() {
-                SpawnGrant::None => {}
-                SpawnGrant::Programs(names) => names
-                    .iter()
-                    .for_each(|name| row("", &format!("spawn {name}"))),
-                SpawnGrant::Any => row("", "spawn any program"),
-            }
-            grants
-                .variables()
-                .iter()
-                .for_each(|name| row("", &format!("variable {name}")));
+            rows.push("decision", decision);
+            push_grants(&mut rows, grants);
         }
         Authorization::Denied(denial) => {
-            row(
-                "decision",
-                if preview.approval_request.is_some() {
-                    "needs approval"
-                } else {
-                    "denied"
-                },
-            );
+            let decision = if preview.approval_request.is_some() {
+                "needs approval"
+            } else {
+                "denied"
+            };
+            rows.push("decision", decision);
             if let Some(content) = denial.content_reason() {
-                row(
+                rows.push(
                     "",
                     &format!("this version has not been approved: {content}"),
                 );
             }
-            denial
-                .decisions()
-                .iter()
-                .for_each(|verdict| row("", &verdict.to_string()));
+            for decision in denial.decisions() {
+                rows.push("", &decision.to_string());
+            }
         }
     }
-    preview
-        .unused_tools
-        .iter()
-        .for_each(|(tool, why)| row("unused", &format!("{tool}: {why}")));
-    if let Some(question) = &preview.approval_request {
-        text.push_str(&format!("requests\n{}\n", approver::text(question)));
+    for (tool, why) in &preview.unused_tools {
+        rows.push("unused", &format!("{tool}: {why}"));
+    }
+    let mut text = rows.text;
+    if let Some(request) = &preview.approval_request {
+        text.push_str(&format!("requests\n{}\n", approver::text(request)));
     }
     text
+}
+
+fn push_grants(rows: &mut Rows, grants: &Grants) {
+    for decision in grants.decisions() {
+        rows.push("", &decision.to_string());
+    }
+    let limits = grants.limits();
+    rows.push(
+        "limits",
+        &format!(
+            "{} s, {} MiB memory",
+            limits.wall_time.as_secs_f64(),
+            limits.memory_bytes >> 20
+        ),
+    );
+    rows.push(
+        "grants",
+        "read the skill directory, write a private scratch directory",
+    );
+    // The first file is the skill directory.
+    for file in grants.files().iter().skip(1) {
+        rows.push("", &file_text(file));
+    }
+    if let NetworkGrant::Hosts(hosts) = grants.network() {
+        for host in hosts.allowed() {
+            rows.push("", &format!("connect to {host}"));
+        }
+        for host in hosts.denied() {
+            rows.push("", &format!("do not connect to {host}"));
+        }
+    }
+    match grants.spawn() {
+        SpawnGrant::None => {}
+        SpawnGrant::Programs(names) => {
+            for name in names {
+                rows.push("", &format!("spawn {name}"));
+            }
+        }
+        SpawnGrant::Any => rows.push("", "spawn any program"),
+    }
+    for name in grants.variables() {
+        rows.push("", &format!("variable {name}"));
+    }
+}
+
+fn file_text(file: &FileGrant) -> String {
+    let access = if file.access() == Access::ReadOnly {
+        "read"
+    } else {
+        "read and write"
+    };
+    // A preview does not create the private workspace.
+    if file.path() == Path::new("/workspace") {
+        return format!("{access} a private workspace");
+    }
+    format!("{access} {}", file.path().display())
 }
 
 fn to_json(preview: &Preview) -> Value {
@@ -197,8 +200,8 @@ fn to_json(preview: &Preview) -> Value {
 
 /// Prints the effective rules and limits.
 fn print_rules(trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
-    let places = directories::policy_paths();
-    let read = policy_config::load_policy(&places, trust_project)?;
+    let paths = directories::policy_paths();
+    let read = policy_config::load_policy(&paths, trust_project)?;
     let is_idle = |rule: &Rule| {
         rule.source() == RuleSource::Project && rule.effect() == Effect::Allow && !trust_project
     };
@@ -245,7 +248,7 @@ fn print_rules(trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
         .iter()
         .for_each(|rule| text.push_str(&format!("{}\n", line(rule))));
     if read.files.is_empty() {
-        let user = places
+        let user = paths
             .user
             .map(|path| path.display().to_string())
             .unwrap_or_default();

@@ -220,7 +220,7 @@ mod tests {
 
     fn files(admin: &str, user: &str, project: &str) -> (tempfile::TempDir, PolicyPaths) {
         let directory = tempfile::tempdir().unwrap();
-        let place = |name: &str, text: &str| {
+        let write = |name: &str, text: &str| {
             let path = directory.path().join(name);
             if !text.is_empty() {
                 fs::write(&path, text).unwrap();
@@ -228,9 +228,9 @@ mod tests {
             path
         };
         let files = PolicyPaths {
-            admin: place("admin", admin),
-            user: Some(place("user", user)),
-            project: vec![place("project", project)],
+            admin: write("admin", admin),
+            user: Some(write("user", user)),
+            project: vec![write("project", project)],
         };
         (directory, files)
     }

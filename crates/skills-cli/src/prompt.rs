@@ -23,34 +23,34 @@ pub(crate) fn prompt(
     let budget = arguments
         .budget
         .unwrap_or_else(|| Budget::for_context_window(arguments.context_window));
-    let rendering = SkillListRenderer::new(budget).format(to_format(arguments.format));
-    let rendering = if arguments.sentences {
-        rendering.truncation(Truncation::Sentences)
+    let renderer = SkillListRenderer::new(budget).format(to_format(arguments.format));
+    let renderer = if arguments.sentences {
+        renderer.truncation(Truncation::Sentences)
     } else {
-        rendering
+        renderer
     };
-    let catalogue = runtime.render_skills_section(&rendering);
+    let section = runtime.render_skills_section(&renderer);
     let scripts = arguments
         .script_tool
         .as_ref()
         .map(|tool| runtime.script_strategy(tool))
         .unwrap_or_default();
     if output.is_json() {
-        let fates = if arguments.explain {
-            Some(runtime.explain_skills_section(&rendering))
+        let entries = if arguments.explain {
+            Some(runtime.explain_skills_section(&renderer))
         } else {
             None
         };
-        output.print_json(&to_json(&catalogue, &scripts, fates.as_deref()))?;
+        output.print_json(&to_json(&section, &scripts, entries.as_deref()))?;
     } else if arguments.explain {
         output.text(&render_explanation(
-            &catalogue,
-            &runtime.explain_skills_section(&rendering),
+            &section,
+            &runtime.explain_skills_section(&renderer),
         ))?;
-        print_warnings(&catalogue, output);
+        print_warnings(&section, output);
     } else {
-        output.text(&format!("{}{scripts}", catalogue.text()))?;
-        print_warnings(&catalogue, output);
+        output.text(&format!("{}{scripts}", section.text()))?;
+        print_warnings(&section, output);
     }
     Ok(Exit::Success)
 }
@@ -82,8 +82,8 @@ fn to_format(format: ListFormatArg) -> ListFormat {
     }
 }
 
-fn to_json(catalogue: &SkillList, scripts: &str, fates: Option<&[EntryReport]>) -> Value {
-    let report = catalogue.report();
+fn to_json(section: &SkillList, scripts: &str, entries: Option<&[EntryReport]>) -> Value {
+    let report = section.report();
     let hidden: Vec<Value> = (report.removed_characters.iter())
         .map(
             |hidden| json!({"skill": hidden.skill, "field": hidden.field, "code_point": format!("U+{:04X}", u32::from(hidden.code_point))}),
@@ -94,11 +94,11 @@ fn to_json(catalogue: &SkillList, scripts: &str, fates: Option<&[EntryReport]>) 
         .iter()
         .map(|(skill, mode)| json!({"skill": skill, "mode": mode.as_str()}))
         .collect();
-    let fate = |fate: &EntryReport| json!({"name": fate.name, "path": fate.location, "place": describe_place(fate.inclusion), "cost": fate.cost});
+    let entry_json = |entry: &EntryReport| json!({"name": entry.name, "path": entry.location, "place": describe_inclusion(entry.inclusion), "cost": entry.cost});
     json!({
-        "text": format!("{}{scripts}", catalogue.text()),
-        "role": catalogue.role().as_str(),
-        "tag": catalogue.tag(),
+        "text": format!("{}{scripts}", section.text()),
+        "role": section.role().as_str(),
+        "tag": section.tag(),
         "cost": report.cost,
         "budget": report.budget.limit(),
         "unit": report.budget.unit(),
@@ -113,18 +113,18 @@ fn to_json(catalogue: &SkillList, scripts: &str, fates: Option<&[EntryReport]>) 
         "hidden": hidden,
         "unlisted": unlisted,
         "warning": report.warning(READER),
-        "skills": fates.map(|fates| fates.iter().map(fate).collect::<Vec<Value>>()),
+        "skills": entries.map(|entries| entries.iter().map(entry_json).collect::<Vec<Value>>()),
     })
 }
 
-fn describe_place(place: Inclusion) -> String {
-    match place {
+fn describe_inclusion(inclusion: Inclusion) -> String {
+    match inclusion {
         Inclusion::Full => "whole".to_owned(),
         Inclusion::Truncated {
-            shown_chars: characters,
-            total_chars: of,
+            shown_chars,
+            total_chars,
         } => {
-            format!("shortened to {characters} of {of} characters")
+            format!("shortened to {shown_chars} of {total_chars} characters")
         }
         Inclusion::NameOnly => "name only".to_owned(),
         Inclusion::Omitted => "omitted".to_owned(),
@@ -134,22 +134,22 @@ fn describe_place(place: Inclusion) -> String {
 }
 
 /// Renders one line per skill, and the total.
-fn render_explanation(catalogue: &SkillList, fates: &[EntryReport]) -> String {
-    let report = catalogue.report();
-    let widest = fates
+fn render_explanation(section: &SkillList, entries: &[EntryReport]) -> String {
+    let report = section.report();
+    let widest = entries
         .iter()
-        .map(|fate| fate.name.chars().count())
+        .map(|entry| entry.name.chars().count())
         .max()
         .unwrap_or_default();
-    let row = |fate: &EntryReport| {
+    let row = |entry: &EntryReport| {
         format!(
             "{:widest$}  {:>6}  {}\n",
-            fate.name,
-            fate.cost,
-            line(&describe_place(fate.inclusion))
+            entry.name,
+            entry.cost,
+            line(&describe_inclusion(entry.inclusion))
         )
     };
-    let rows: String = fates.iter().map(row).collect();
+    let rows: String = entries.iter().map(row).collect();
     let aliases = if report.root_aliases > 0 {
         format!(", aliases of roots: {}", report.root_aliases)
     } else {
@@ -163,8 +163,8 @@ fn render_explanation(catalogue: &SkillList, fates: &[EntryReport]) -> String {
     )
 }
 
-fn print_warnings(catalogue: &SkillList, output: &Output) {
-    let report = catalogue.report();
+fn print_warnings(section: &SkillList, output: &Output) {
+    let report = section.report();
     if let Some(warning) = report.warning(READER) {
         output.status(&warning);
     }
@@ -199,15 +199,15 @@ fn print_warnings(catalogue: &SkillList, output: &Output) {
 /// Joins the first 20 names and counts the rest.
 fn join_names(names: &[String]) -> String {
     const MAX_LISTED: usize = 20;
-    let some = names
+    let listed = names
         .iter()
         .take(MAX_LISTED)
         .map(String::as_str)
         .collect::<Vec<_>>()
         .join(", ");
     if names.len() > MAX_LISTED {
-        format!("{some} and {} more", names.len() - MAX_LISTED)
+        format!("{listed} and {} more", names.len() - MAX_LISTED)
     } else {
-        some
+        listed
     }
 }

@@ -281,7 +281,7 @@ fn print_result(
             let lowered = arguments
                 .what
                 .timeout
-                .filter(|wanted| wanted > limit_ms)
+                .filter(|requested| requested > limit_ms)
                 .map_or("", |_| ", the limit of the policy");
             output.status(&format!(
                 "error: `{name}` timed out after {limit_ms} ms{lowered}"
@@ -340,18 +340,22 @@ fn denial_hints(denial: &Denial, skill: &str) -> Vec<String> {
                 | DecisionReason::TooManyPermissions { .. }
         )
     };
-    let is_admins =
-        |verdict: &&PermissionDecision| matches!(verdict.ask_rule(), Some((RuleSource::Admin, _)));
+    let is_asked_by_admin = |decision: &&PermissionDecision| {
+        matches!(decision.ask_rule(), Some((RuleSource::Admin, _)))
+    };
     let mut hints = Vec::new();
-    if !denied.iter().any(|verdict| by_rule(verdict.reason())) {
+    if !denied.iter().any(|decision| by_rule(decision.reason())) {
         // No option overrides an `ask` rule of the administrator.
         let mut options: Vec<String> = denied
             .iter()
-            .filter_map(|verdict| {
-                allow_option(verdict.permission()).filter(|text| is_shell_word(text))
+            .filter_map(|decision| {
+                allow_option(decision.permission()).filter(|text| is_shell_word(text))
             })
             .collect();
-        if !options.is_empty() && options.len() == denied.len() && !denied.iter().any(is_admins) {
+        if !options.is_empty()
+            && options.len() == denied.len()
+            && !denied.iter().any(is_asked_by_admin)
+        {
             options.dedup();
             hints.push(format!(
                 "allow it for this run with `--allow {}`",
@@ -366,7 +370,7 @@ fn denial_hints(denial: &Denial, skill: &str) -> Vec<String> {
     }
     let mut without: Vec<&str> = denied
         .iter()
-        .map(|verdict| verdict.permission().capability().as_str())
+        .map(|decision| decision.permission().capability().as_str())
         .collect();
     without.dedup();
     if !without.is_empty() {

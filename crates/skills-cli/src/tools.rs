@@ -19,16 +19,16 @@ pub(crate) fn tools(builder: Builder, arguments: &Tools, output: &Output) -> any
             }
             return print_override(&set, &change.tool, output);
         }
-        let mut wanted = ToolOverride::default();
-        wanted.enabled = (change.on || change.off).then_some(change.on);
-        wanted.description.clone_from(&change.description);
-        wanted.timeout_ms = change.timeout;
-        if wanted == ToolOverride::default() {
+        let mut changes = ToolOverride::default();
+        changes.enabled = (change.on || change.off).then_some(change.on);
+        changes.description.clone_from(&change.description);
+        changes.timeout_ms = change.timeout;
+        if changes == ToolOverride::default() {
             return Err(InputError::new("nothing to change")
                 .with_help("pass `--off`, `--on`, `--description`, `--timeout` or `--reset`")
                 .into());
         }
-        set.set_override(&change.tool, wanted)?;
+        set.set_override(&change.tool, changes)?;
         return print_override(&set, &change.tool, output);
     }
     for note in set.warnings()? {

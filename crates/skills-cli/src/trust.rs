@@ -133,7 +133,7 @@ fn approve(
         decision
             .decisions()
             .iter()
-            .for_each(|verdict| output.status(&format!("  {verdict}")));
+            .for_each(|decision| output.status(&format!("  {decision}")));
     }
     Ok(Exit::Success)
 }

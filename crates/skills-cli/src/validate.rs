@@ -307,24 +307,24 @@ fn print_findings(
         output.status(&format!("Validation failed for {target}:"));
     }
     for finding in errors {
-        let place = finding
+        let position = finding
             .line
             .map(|line| format!("line {line}: "))
             .unwrap_or_default();
-        output.status(&format!("  - {place}{}", finding.message));
+        output.status(&format!("  - {position}{}", finding.message));
     }
     for finding in findings
         .iter()
         .filter(|finding| finding.severity == Severity::Warning)
     {
         let file = target.directory().join(target.file_name());
-        let place = [finding.line, finding.column]
+        let position = [finding.line, finding.column]
             .into_iter()
             .flatten()
             .map(|number| format!(":{number}"))
             .collect::<String>();
         output.status(&format!(
-            "{}{place}: warning: {}",
+            "{}{position}: warning: {}",
             file.display(),
             finding.message
         ));

@@ -15,6 +15,9 @@ const MAX_COMMAND_CHARS: usize = 2_000;
 /// Maximum number of informational rows with the same label.
 const MAX_INFO_ROWS: usize = 15;
 
+/// Label and value of a row.
+type Row = (&'static str, String);
+
 /// An approval request that cannot be shown in full, so it cannot be approved.
 ///
 /// Returned by [`format_approval_request_in_full`] if the command, the name, the directory or a
@@ -32,14 +35,14 @@ pub struct PromptTooLong {
 /// different, except for homoglyphs among letters; invisible characters are escaped. Commands are
 /// truncated to 2,000 characters, other values to 300.
 #[must_use]
-pub fn format_approval_request(question: &ApprovalRequest) -> String {
-    let rows = rows(question)
+pub fn format_approval_request(request: &ApprovalRequest) -> String {
+    let rows = rows(request)
         .into_iter()
         .map(|(label, value)| format!("  {label:<8} {}", format_row(&value)));
     let first = format!(
         "Allow `{}` to run {}?",
-        format_row(&question.name),
-        truncate(shell_command(question), MAX_COMMAND_CHARS)
+        format_row(&request.name),
+        truncate(shell_command(request), MAX_COMMAND_CHARS)
     );
     std::iter::once(first)
         .chain(rows)
@@ -52,48 +55,46 @@ pub fn format_approval_request(question: &ApprovalRequest) -> String {
 /// # Errors
 /// Fails if a requested permission, the command, the name or the directory would be truncated: the
 /// approver could not see what they allow, so they must not be asked.
-pub fn format_approval_request_in_full(
-    question: &ApprovalRequest,
-) -> Result<String, PromptTooLong> {
-    let open = question
+pub fn format_approval_request_in_full(request: &ApprovalRequest) -> Result<String, PromptTooLong> {
+    let open = request
         .pending
         .iter()
-        .map(|verdict| escape_invisible(&verdict.permission().to_string()));
+        .map(|decision| escape_invisible(&decision.permission().to_string()));
     let others = open
         .chain([
-            escape_invisible(&question.name),
-            escape_invisible(&question.directory.display().to_string()),
+            escape_invisible(&request.name),
+            escape_invisible(&request.directory.display().to_string()),
         ])
         .map(|text| (text, MAX_ROW_CHARS));
     // Measured as displayed: escaped characters are longer.
     let is_long = |(text, max): &(String, usize)| text.chars().nth(*max).is_some();
-    match std::iter::once((shell_command(question), MAX_COMMAND_CHARS))
+    match std::iter::once((shell_command(request), MAX_COMMAND_CHARS))
         .chain(others)
         .find(is_long)
     {
         Some((text, _)) => Err(PromptTooLong {
             field: truncate(text, MAX_ROW_CHARS),
         }),
-        None => Ok(format_approval_request(question)),
+        None => Ok(format_approval_request(request)),
     }
 }
 
 /// Returns the rows: informational ones first, with a limit, then the open permissions, all of
-/// them.
-fn rows(question: &ApprovalRequest) -> Vec<(&'static str, String)> {
-    let mut rows = vec![("skill", question.directory.display().to_string())];
-    let covers = if question.is_ad_hoc_digest {
+/// them. The last rows are what the approver decides, next to the prompt for the answer.
+fn rows(request: &ApprovalRequest) -> Vec<Row> {
+    let mut rows = vec![("skill", request.directory.display().to_string())];
+    let scope_note = if request.is_ad_hoc_digest {
         " of the command only; an approval stays valid if its files change"
     } else {
         ""
     };
     rows.extend(
-        question
+        request
             .digest
             .iter()
-            .map(|digest| ("version", format!("{digest}{covers}"))),
+            .map(|digest| ("version", format!("{digest}{scope_note}"))),
     );
-    let limits = &question.limits;
+    let limits = &request.limits;
     rows.push((
         "limits",
         format!(
@@ -102,60 +103,67 @@ fn rows(question: &ApprovalRequest) -> Vec<(&'static str, String)> {
             limits.memory_bytes >> 20
         ),
     ));
-    let mut push_info = |label: &'static str, values: Vec<String>| {
-        let more = values.len().saturating_sub(MAX_INFO_ROWS);
-        rows.extend(
-            values
-                .into_iter()
-                .take(MAX_INFO_ROWS)
-                .map(|value| (label, value)),
-        );
-        rows.extend((more > 0).then(|| (label, format!("and {more} more"))));
-    };
-    let describe = |verdict: &PermissionDecision| {
-        format!(
-            "{} (requested by {})",
-            verdict.permission(),
-            verdict.requesters()
-        )
-    };
-    // Dangerous permissions first.
-    let (dangerous, rest): (Vec<&PermissionDecision>, Vec<&PermissionDecision>) = question
-        .granted
-        .iter()
-        .partition(|verdict| verdict.permission().capability().is_privileged());
-    push_info(
-        "granted",
-        dangerous.into_iter().chain(rest).map(describe).collect(),
-    );
-    push_info("notes", question.notes.clone());
-    if let ContentStatus::Changed {
-        added: grown,
-        removed: shrunk,
-    } = &question.content
-    {
-        push_info("removed", shrunk.clone());
-        push_info("added", grown.clone());
+    push_info(&mut rows, "granted", granted_texts(request));
+    push_info(&mut rows, "notes", request.notes.clone());
+    if let ContentStatus::Changed { added, removed } = &request.content {
+        push_info(&mut rows, "removed", removed.clone());
+        push_info(&mut rows, "added", added.clone());
     }
-    rows.push(("status", content_text(&question.content).to_owned()));
-    if question.requires_content_approval {
+    rows.push(("status", content_text(&request.content).to_owned()));
+    if request.requires_content_approval {
         rows.push((
             "requests",
             "to run with the permissions above; this version has not been approved".to_owned(),
         ));
     }
     rows.extend(
-        question
+        request
             .pending
             .iter()
-            .map(|verdict| ("requests", describe(verdict))),
+            .map(|decision| ("requests", describe_decision(decision))),
     );
     rows
 }
 
+/// Adds informational rows. A skill controls their number, and many of them would scroll the open
+/// permissions out of the terminal.
+fn push_info(rows: &mut Vec<Row>, label: &'static str, values: Vec<String>) {
+    let omitted = values.len().saturating_sub(MAX_INFO_ROWS);
+    rows.extend(
+        values
+            .into_iter()
+            .take(MAX_INFO_ROWS)
+            .map(|value| (label, value)),
+    );
+    if omitted > 0 {
+        rows.push((label, format!("and {omitted} more")));
+    }
+}
+
+/// Describes the granted permissions, dangerous ones first, since later ones can be omitted.
+fn granted_texts(request: &ApprovalRequest) -> Vec<String> {
+    let (dangerous, rest): (Vec<&PermissionDecision>, Vec<&PermissionDecision>) = request
+        .granted
+        .iter()
+        .partition(|decision| decision.permission().capability().is_privileged());
+    dangerous
+        .into_iter()
+        .chain(rest)
+        .map(describe_decision)
+        .collect()
+}
+
+fn describe_decision(decision: &PermissionDecision) -> String {
+    format!(
+        "{} (requested by {})",
+        decision.permission(),
+        decision.requesters()
+    )
+}
+
 /// Quotes the command so that Bash would split it into the same words.
-fn shell_command(question: &ApprovalRequest) -> String {
-    question
+fn shell_command(request: &ApprovalRequest) -> String {
+    request
         .command
         .iter()
         .map(|word| shell_quote(word))
@@ -168,11 +176,11 @@ fn shell_command(question: &ApprovalRequest) -> String {
 /// that could be mistaken for an escape is written as `$'…'`.
 fn shell_quote(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    let is_seen = |c: char| c == ' ' || c.is_ascii_graphic() || is_distinct_alone(c);
+    let is_displayable = |c: char| c == ' ' || c.is_ascii_graphic() || is_distinct_alone(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
     }
-    if word.chars().all(|c| c != '\\' && is_seen(c)) {
+    if word.chars().all(|c| c != '\\' && is_displayable(c)) {
         return format!("'{}'", word.replace('\'', r"'\''"));
     }
     let shown = word.chars().map(|c| match c {
@@ -180,7 +188,7 @@ fn shell_quote(word: &str) -> String {
         '\n' => r"\n".to_owned(),
         '\r' => r"\r".to_owned(),
         '\t' => r"\t".to_owned(),
-        c if is_seen(c) => c.to_string(),
+        c if is_displayable(c) => c.to_string(),
         c if u32::from(c) <= 0xFFFF => format!(r"\u{:04x}", u32::from(c)),
         c => format!(r"\U{:08x}", u32::from(c)),
     });
@@ -195,6 +203,7 @@ fn is_distinct_alone(c: char) -> bool {
         DecimalNumber, LowercaseLetter, OtherLetter, TitlecaseLetter, UppercaseLetter,
     };
     let is_from_right = matches!(c, '\u{590}'..='\u{8FF}' | '\u{FB1D}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFF}' | '\u{10800}'..='\u{10FFF}' | '\u{1E800}'..='\u{1EFFF}');
+    // Symbols and marks are excluded: marks combine with the character before them.
     let is_letter = matches!(
         c.general_category(),
         UppercaseLetter | LowercaseLetter | TitlecaseLetter | OtherLetter | DecimalNumber
@@ -205,6 +214,7 @@ fn is_distinct_alone(c: char) -> bool {
         || skeleton(&c.to_string()).any(|c| c.is_ascii() && !c.is_ascii_alphanumeric());
     is_letter
         && !(is_from_right || is_blank || is_invisible(c))
+        // Full-width and other compatibility forms resemble ASCII characters.
         && is_nfkc_quick(std::iter::once(c)) == IsNormalized::Yes
         && !resembles_metacharacter()
 }

@@ -30,6 +30,7 @@ impl ApprovalQueue {
         if let Some(lock) = sessions.get(session).and_then(Weak::upgrade) {
             return lock;
         }
+        // Clients choose session names, so entries without an open request are removed.
         sessions.retain(|_, lock| lock.strong_count() > 0);
         let lock = Arc::default();
         sessions.insert(session.to_owned(), Arc::downgrade(&lock));

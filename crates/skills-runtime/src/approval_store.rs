@@ -15,6 +15,16 @@ const VERSION: u32 = 1;
 /// Writes replace the whole file atomically under a lock, so several processes can share it. A file
 /// that cannot be read approves nothing and is not overwritten. There is one approval per skill
 /// directory.
+///
+/// ```
+/// use skills_runtime::FileApprovalStore;
+///
+/// # let directory = tempfile::tempdir()?;
+/// let store = FileApprovalStore::new(directory.path().join("approvals.json"));
+/// assert!(store.all().unwrap().is_empty());
+/// assert!(!store.revoke("/skills/greet".as_ref()).unwrap());
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct FileApprovalStore {
     file: PrivateFile,
@@ -49,6 +59,7 @@ impl FileApprovalStore {
         };
         let content: ApprovalFile =
             serde_json::from_str(&text).map_err(|error| format!("{path}: {error}"))?;
+        // A newer version may restrict approvals in a way that this version does not know.
         if content.version > VERSION {
             return Err(format!(
                 "{path}: version {} is newer than this program",
@@ -96,7 +107,7 @@ impl ApprovalStore for FileApprovalStore {
     fn save(&self, approval: &Approval) -> Result<(), BoxError> {
         let _lock = self.file.lock()?;
         let mut approvals = self.all()?;
-        approvals.retain(|known| known.directory != approval.directory);
+        approvals.retain(|other| other.directory != approval.directory);
         approvals.push(approval.clone());
         self.write(approvals)
     }

@@ -105,10 +105,10 @@ impl ExecutionArtifacts {
     pub(crate) fn new(
         skill: String,
         mode: ExecutionMode,
-        outcome: RunOutput,
+        output: RunOutput,
         redactor: &Redactor,
     ) -> Self {
-        let exit_status = match outcome.termination {
+        let exit_status = match output.termination {
             termination if termination.is_success() => ExecutionStatus::Success,
             Termination::TimedOut { limit_ms } => ExecutionStatus::Timeout { limit_ms },
             Termination::Trapped { reason, frames } => {
@@ -131,8 +131,8 @@ impl ExecutionArtifacts {
             termination => ExecutionStatus::Failed { termination },
         };
         let (stdout, stderr) = (
-            redactor.redact_captured(outcome.stdout),
-            redactor.redact_captured(outcome.stderr),
+            redactor.redact_captured(output.stdout),
+            redactor.redact_captured(output.stderr),
         );
         Self {
             skill,
@@ -142,11 +142,11 @@ impl ExecutionArtifacts {
             stderr,
             permissions_used: Vec::new(),
             exit_status,
-            duration: outcome.duration,
-            enforcement: Some(outcome.enforcement),
+            duration: output.duration,
+            enforcement: Some(output.enforcement),
             decisions: Vec::new(),
             output_files: OutputFiles::default(),
-            notes: outcome
+            notes: output
                 .notes
                 .iter()
                 .map(|note| redactor.redact_text(note))

@@ -17,7 +17,7 @@ pub(crate) type Search = ();
 /// Configuration of the built-in WebAssembly backend.
 #[cfg(feature = "wasm")]
 #[derive(Clone, Default)]
-pub(crate) struct WasmChoice {
+pub(crate) struct WasmConfig {
     pub(crate) cache: Option<skills_sandbox_wasm::CodeCache>,
     pub(crate) compile_command: Option<skills_sandbox_wasm::CompileCommand>,
     pub(crate) profile: skills_sandbox_wasm::WasmProfile,
@@ -25,7 +25,7 @@ pub(crate) struct WasmChoice {
 /// Without the WebAssembly backend there is nothing to configure.
 #[cfg(not(feature = "wasm"))]
 #[derive(Clone, Default)]
-pub(crate) struct WasmChoice {}
+pub(crate) struct WasmConfig {}
 
 /// The backends of a runtime.
 #[derive(Clone, Default)]
@@ -36,48 +36,29 @@ pub(crate) struct Backends {
 
 impl Backends {
     /// Fills in the default backends of this build and this system.
-    pub(crate) fn or_default(
-        self,
-        scratch: &Path,
-        interpreters: &Search,
-        choice: WasmChoice,
-    ) -> Self {
+    pub(crate) fn or_default(self, scratch: &Path, finder: &Search, config: WasmConfig) -> Self {
         Self {
-            wasm: self.wasm.or_else(|| wasm(scratch, choice)),
-            native: self.native.or_else(|| native(scratch, interpreters)),
+            wasm: self.wasm.or_else(|| wasm(scratch, config)),
+            native: self.native.or_else(|| native(scratch, finder)),
         }
     }
 
     /// Probes the backends for scripts and for WebAssembly and returns the restrictions that each
     /// would enforce on this machine.
     pub(crate) fn probe(&self) -> [(&'static str, Result<EnforcementReport, SandboxError>); 2] {
-        let no_wasm = || {
-            SandboxError::unavailable(
-                "the WebAssembly backend",
-                "this program was built without support for it",
-                "enable the feature `wasm`",
-            )
-        };
-        let ask = |backend: &Option<Arc<dyn Sandbox>>, none: fn() -> SandboxError| match backend {
-            Some(backend) => backend.probe(),
-            None => Err(none()),
-        };
+        let native = self.native.as_ref().ok_or_else(native_unavailable);
+        let wasm = self.wasm.as_ref().ok_or_else(wasm_unavailable);
         [
-            ("scripts", ask(&self.native, native_unavailable)),
-            ("wasm", ask(&self.wasm, no_wasm)),
+            ("scripts", native.and_then(|backend| backend.probe())),
+            ("wasm", wasm.and_then(|backend| backend.probe())),
         ]
     }
 
+    /// Returns the backend for a program. There is no fallback: a program without its backend fails
+    /// and never runs unconfined.
     pub(crate) fn for_mode(&self, mode: &ExecutionMode) -> Result<&Arc<dyn Sandbox>, SandboxError> {
         match mode {
-            ExecutionMode::Wasm { .. } => self.wasm.as_ref().ok_or_else(|| {
-                let reason = "this program was built without support for it";
-                SandboxError::unavailable(
-                    "the WebAssembly backend",
-                    reason,
-                    "enable the feature `wasm` of skills-runtime",
-                )
-            }),
+            ExecutionMode::Wasm { .. } => self.wasm.as_ref().ok_or_else(wasm_unavailable),
             ExecutionMode::Native { .. } | ExecutionMode::Command { .. } => {
                 self.native.as_ref().ok_or_else(native_unavailable)
             }
@@ -86,15 +67,15 @@ impl Backends {
 }
 
 #[cfg(feature = "wasm")]
-fn wasm(scratch: &Path, choice: WasmChoice) -> Option<Arc<dyn Sandbox>> {
+fn wasm(scratch: &Path, config: WasmConfig) -> Option<Arc<dyn Sandbox>> {
     use skills_sandbox_wasm::WasmSandbox;
-    let sandbox = WasmSandbox::new(scratch).profile(choice.profile);
-    let sandbox = choice
+    let sandbox = WasmSandbox::new(scratch).profile(config.profile);
+    let sandbox = config
         .cache
         .into_iter()
         .fold(sandbox, WasmSandbox::code_cache);
     Some(Arc::new(
-        choice
+        config
             .compile_command
             .into_iter()
             .fold(sandbox, WasmSandbox::compile_command),
@@ -102,27 +83,35 @@ fn wasm(scratch: &Path, choice: WasmChoice) -> Option<Arc<dyn Sandbox>> {
 }
 
 #[cfg(not(feature = "wasm"))]
-fn wasm(_scratch: &Path, _choice: WasmChoice) -> Option<Arc<dyn Sandbox>> {
+fn wasm(_scratch: &Path, _config: WasmConfig) -> Option<Arc<dyn Sandbox>> {
     None
 }
 
 #[cfg(all(feature = "native", target_os = "linux"))]
-fn native(scratch: &Path, interpreters: &Search) -> Option<Arc<dyn Sandbox>> {
+fn native(scratch: &Path, finder: &Search) -> Option<Arc<dyn Sandbox>> {
     Some(Arc::new(
-        skills_sandbox_linux::LinuxSandbox::new(scratch).program_finder(interpreters.clone()),
+        skills_sandbox_linux::LinuxSandbox::new(scratch).program_finder(finder.clone()),
     ))
 }
 
 #[cfg(all(feature = "native", target_os = "macos"))]
-fn native(scratch: &Path, interpreters: &Search) -> Option<Arc<dyn Sandbox>> {
+fn native(scratch: &Path, finder: &Search) -> Option<Arc<dyn Sandbox>> {
     Some(Arc::new(
-        skills_sandbox_seatbelt::SeatbeltSandbox::new(scratch).program_finder(interpreters.clone()),
+        skills_sandbox_seatbelt::SeatbeltSandbox::new(scratch).program_finder(finder.clone()),
     ))
 }
 
 #[cfg(not(all(feature = "native", any(target_os = "linux", target_os = "macos"))))]
-fn native(_scratch: &Path, _interpreters: &Search) -> Option<Arc<dyn Sandbox>> {
+fn native(_scratch: &Path, _finder: &Search) -> Option<Arc<dyn Sandbox>> {
     None
+}
+
+fn wasm_unavailable() -> SandboxError {
+    SandboxError::unavailable(
+        "the WebAssembly backend",
+        "this program was built without support for it",
+        "enable the feature `wasm` of skills-runtime",
+    )
 }
 
 fn native_unavailable() -> SandboxError {

@@ -13,7 +13,7 @@ use skills_sandbox::Sandbox;
 use tokio::sync::Semaphore;
 
 use crate::approval_queue::ApprovalQueue;
-use crate::backends::{Backends, Search, WasmChoice};
+use crate::backends::{Backends, Search, WasmConfig};
 use crate::requirements::PROGRAM_DIRECTORIES;
 use crate::run_record::Recorder;
 use crate::runtime::Shared;
@@ -38,7 +38,7 @@ pub struct Builder {
     scratch: PathBuf,
     backends: Backends,
     program_finder: Search,
-    wasm: WasmChoice,
+    wasm: WasmConfig,
     precompile: Precompile,
     modes: ListingModes,
     approver: Option<Arc<dyn Approver>>,
@@ -61,7 +61,7 @@ impl Default for Builder {
             scratch: PathBuf::from("/tmp"),
             backends: Backends::default(),
             program_finder: Search::default(),
-            wasm: WasmChoice::default(),
+            wasm: WasmConfig::default(),
             precompile: Precompile::default(),
             modes: ListingModes::default(),
             approver: None,
@@ -124,8 +124,8 @@ impl Builder {
     }
 
     /// Sets the policy for permissions. Default: reading only.
-    pub fn policy(mut self, rules: Policy) -> Self {
-        self.policy = rules;
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
         self
     }
 

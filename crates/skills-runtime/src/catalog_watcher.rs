@@ -29,10 +29,11 @@ impl SkillRuntime {
         mut on_scan: impl FnMut(&ScanEvent) + Send + 'static,
     ) -> CatalogWatcher {
         let runtime = self.clone();
-        let on_scan = move |look: ScanEvent| {
-            // Other calls may have scanned in the meantime, so the current state is published.
+        let on_scan = move |event: ScanEvent| {
+            // Another call may have scanned in the meantime. Scanning again lets `refresh` order
+            // the results; publishing the catalog of this event could replace a newer one.
             runtime.refresh();
-            on_scan(&look);
+            on_scan(&event);
         };
         CatalogWatcher {
             watcher: skills_discovery::CatalogWatcher::spawn_with_scans(

@@ -1,28 +1,28 @@
 //! Runs a skill or a host command: plans, authorizes, executes and records.
 
+mod grants;
+mod notes;
+
 use std::path::Path;
 use std::sync::Arc;
 
-use cap_std::ambient_authority;
-use cap_std::fs::Dir;
 use skills_audit::Disposition as Recorded;
-use skills_manifest::{Document, MAX_FILE_BYTES, Manifest};
-use skills_policy::{Access, Authorization, Capability, Evaluation, Grants};
-use skills_sandbox::{CancellationToken, RunOutput, Sandbox, Termination};
+use skills_manifest::{Document, MAX_FILE_BYTES};
+use skills_policy::{Authorization, Evaluation, Grants};
+use skills_sandbox::{CancellationToken, RunOutput, Sandbox};
 use tokio::time::timeout;
 
+use self::grants::{check_canonical, create_missing_dirs, is_privileged, is_writable, used_tools};
+use self::notes::{notes_before_run, report_unwritten_files};
 use crate::error::{Repr, RuntimeError};
-use crate::job::{MAX_VARIABLE_INPUT_BYTES, build_job};
+use crate::job::build_job;
 use crate::run_plan::RunPlan;
 use crate::run_record::RunRecord;
 use crate::run_target::{HOST_COMMAND_NAME, RunTarget};
 use crate::secrets::Redactor;
 use crate::skill_copies::SkillCopy;
 use crate::workspace::ActiveWorkspace;
-use crate::{
-    ExecutionArtifacts, ExecutionOptions, ExecutionStatus, InputProtocol, OnMissing, SkillRuntime,
-    Workspace,
-};
+use crate::{ExecutionArtifacts, ExecutionOptions, OnMissing, SkillRuntime, Workspace};
 
 impl SkillRuntime {
     /// Runs a skill's program in a sandbox.
@@ -31,6 +31,52 @@ impl SkillRuntime {
     /// [`exit_status`](ExecutionArtifacts::exit_status). Must be called in a Tokio runtime with
     /// time and I/O enabled. Dropping the future kills the program. With an [audit
     /// log](crate::Builder::audit), each call writes exactly one record.
+    ///
+    /// The program of this example runs in a backend for tests, which returns its input. Without
+    /// [`native_sandbox`](crate::Builder::native_sandbox) it runs in the backend of the system.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use serde_json::json;
+    /// use skills_runtime::{ExecutionOptions, ExecutionStatus, HostCommand, Root, Scope, SkillRuntime};
+    ///
+    /// # use skills_runtime::{CapturedOutput, EnforcementReport, Sandbox, Termination};
+    /// # use skills_sandbox::{Job, RunFuture, RunOutput};
+    /// # struct Echo;
+    /// # impl Sandbox for Echo {
+    /// #     fn name(&self) -> &'static str { "echo" }
+    /// #     fn run(&self, job: Job) -> RunFuture<'_> {
+    /// #         let mut stdout = CapturedOutput::default();
+    /// #         stdout.push(job.stdin_bytes(), 1_000);
+    /// #         let exited = Termination::Exited { code: 0 };
+    /// #         let report = EnforcementReport::new("echo");
+    /// #         let output = RunOutput::new(exited, stdout, CapturedOutput::default(), std::time::Duration::ZERO, report);
+    /// #         Box::pin(std::future::ready(Ok(output)))
+    /// #     }
+    /// # }
+    /// # let directory = tempfile::tempdir()?;
+    /// # std::fs::create_dir_all(directory.path().join("greet/scripts"))?;
+    /// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nHi\n")?;
+    /// # std::fs::write(directory.path().join("greet/scripts/greet.sh"), "cat")?;
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+    /// let runtime = SkillRuntime::builder()
+    ///     .root(Root::new(directory.path(), Scope::User))
+    ///     .native_sandbox(Arc::new(Echo))
+    ///     .build();
+    /// let options = ExecutionOptions::default().input(json!({"name": "Ada"}));
+    /// let artifacts = runtime.execute_skill("greet", options.clone()).await?;
+    /// assert!(artifacts.exit_status.is_success());
+    /// assert_eq!(artifacts.output, json!({"name": "Ada"}));
+    ///
+    /// // Rules do not allow this command and there is no approver: the result is a denial, not an error.
+    /// let mut options = options;
+    /// options.command = Some(HostCommand::Program("git".to_owned()));
+    /// let artifacts = runtime.execute_skill("greet", options).await?;
+    /// assert!(matches!(artifacts.exit_status, ExecutionStatus::PermissionDenied { .. }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// Fails if the skill or its program is not found, if a declared restriction cannot be parsed,
@@ -50,6 +96,44 @@ impl SkillRuntime {
     /// [requested](ExecutionOptions::writable_paths) and allowed. The directory is its default
     /// working directory. The workspace of `options` is ignored.
     ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use skills_runtime::{ApprovalResponse, ExecutionOptions, HostCommand, SkillRuntime};
+    ///
+    /// # use skills_runtime::{CapturedOutput, EnforcementReport, Sandbox, Termination};
+    /// # use skills_sandbox::{Job, RunFuture, RunOutput};
+    /// # struct Echo;
+    /// # impl Sandbox for Echo {
+    /// #     fn name(&self) -> &'static str { "echo" }
+    /// #     fn run(&self, job: Job) -> RunFuture<'_> {
+    /// #         let mut stdout = CapturedOutput::default();
+    /// #         stdout.push(job.stdin_bytes(), 1_000);
+    /// #         let exited = Termination::Exited { code: 0 };
+    /// #         let report = EnforcementReport::new("echo");
+    /// #         let output = RunOutput::new(exited, stdout, CapturedOutput::default(), std::time::Duration::ZERO, report);
+    /// #         Box::pin(std::future::ready(Ok(output)))
+    /// #     }
+    /// # }
+    /// # let directory = tempfile::tempdir()?;
+    /// # std::fs::create_dir_all(directory.path().join("greet/scripts"))?;
+    /// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nHi\n")?;
+    /// # std::fs::write(directory.path().join("greet/scripts/greet.sh"), "cat")?;
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+    /// let runtime = SkillRuntime::builder()
+    ///     .approver(Arc::new(ApprovalResponse::AllowOnce))
+    ///     .native_sandbox(Arc::new(Echo))
+    ///     .build();
+    /// let mut options = ExecutionOptions::default();
+    /// options.command = Some(HostCommand::Program("ls".to_owned()));
+    /// options.args = vec!["-l".to_owned()];
+    /// let artifacts = runtime.execute_command(directory.path(), options).await?;
+    /// assert_eq!(artifacts.mode.program(), "ls");
+    /// assert!(artifacts.exit_status.is_success());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// Fails if the directory does not exist or `options` has no command; otherwise the same as
     /// [`execute_skill`](Self::execute_skill).
@@ -58,7 +142,7 @@ impl SkillRuntime {
         directory: &Path,
         options: ExecutionOptions,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
-        let mut attempt = self.shared.recorder.begin(HOST_COMMAND_NAME)?;
+        let mut record = self.shared.recorder.begin(HOST_COMMAND_NAME)?;
         let result = async {
             let directory = directory
                 .canonicalize()
@@ -71,12 +155,12 @@ impl SkillRuntime {
                 &Workspace::Directory(directory.clone()),
                 &self.shared.scratch,
             )?;
-            let planned = self.plan_command(&directory, options)?;
-            attempt.set_program(planned.mode.program());
-            self.execute_plan(&mut attempt, planned, workspace).await
+            let plan = self.plan_command(&directory, options)?;
+            record.set_program(plan.mode.program());
+            self.execute_plan(&mut record, plan, workspace).await
         };
         let result = result.await;
-        attempt.close(result)
+        record.close(result)
     }
 
     /// Runs a program, optionally as a hook.
@@ -86,11 +170,11 @@ impl SkillRuntime {
         options: ExecutionOptions,
         hook: Option<&str>,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
-        let mut attempt = self.shared.recorder.begin(name)?;
+        let mut record = self.shared.recorder.begin(name)?;
         let result = self
-            .execute_recorded(&mut attempt, name, options, hook)
+            .execute_recorded(&mut record, name, options, hook)
             .await;
-        attempt.close(result)
+        record.close(result)
     }
 
     /// Records an attempt that was rejected before it started. Returns the error if the record
@@ -101,124 +185,93 @@ impl SkillRuntime {
         program: &str,
         reason: &'static str,
     ) -> Option<RuntimeError> {
-        let mut attempt = match self.shared.recorder.begin(name) {
-            Ok(attempt) => attempt,
+        let mut record = match self.shared.recorder.begin(name) {
+            Ok(record) => record,
             Err(error) => return Some(error),
         };
-        attempt.set_program(program);
-        attempt.close(Err(Repr::Hook { reason }.into())).err()
+        record.set_program(program);
+        record.close(Err(Repr::Hook { reason }.into())).err()
     }
 
     async fn execute_recorded(
         &self,
-        attempt: &mut RunRecord,
+        record: &mut RunRecord,
         name: &str,
         options: ExecutionOptions,
         hook: Option<&str>,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
         let options = options.resolve_paths()?;
         let workspace = ActiveWorkspace::new(&options.workspace, &self.shared.scratch)?;
-        let mut planned = self.plan(name, options, workspace.as_ref())?;
+        let mut plan = self.plan(name, options, workspace.as_ref())?;
         if let Some(hook) = hook {
-            planned.request = planned.request.hook(hook);
+            plan.request = plan.request.hook(hook);
         }
-        attempt.set_program(hook.unwrap_or_else(|| planned.mode.program()));
-        self.execute_plan(attempt, planned, workspace).await
+        record.set_program(hook.unwrap_or_else(|| plan.mode.program()));
+        self.execute_plan(record, plan, workspace).await
     }
 
     /// Authorizes and runs a plan, and collects its results.
     async fn execute_plan(
         &self,
-        attempt: &mut RunRecord,
-        planned: RunPlan,
+        record: &mut RunRecord,
+        plan: RunPlan,
         workspace: Option<ActiveWorkspace>,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
-        let known = if planned.options.optional_mounts.is_empty() {
+        // Stored approvals are valid for one content, so optional mounts depend on its digest.
+        let digest = if plan.options.optional_mounts.is_empty() {
             None
         } else {
-            self.content_digest(&planned.target).await
+            self.content_digest(&plan.target).await
         };
-        let planned = self.with_optional_mounts(planned, known.as_deref());
-        let skill = planned.target.name().to_owned();
-        attempt.set_skill(
-            &skill,
-            None,
-            planned.target.skill().map(|skill| &skill.manifest),
-        );
-        let missing = self.missing_for_run(&planned);
+        let plan = self.with_optional_mounts(plan, digest.as_deref());
+        let skill = plan.target.name().to_owned();
+        let manifest = plan.target.skill().map(|skill| &skill.manifest);
+        record.set_skill(&skill, None, manifest);
+        // Checked before authorization, so that no approver is asked for a run that cannot start.
+        let missing = self.missing_for_run(&plan);
         if !missing.is_empty() && self.shared.on_missing_requirements == OnMissing::Fail {
             return Err(Repr::MissingRequirements { skill, missing }.into());
         }
-        let sandbox = Arc::clone(self.shared.backends.for_mode(&planned.mode)?);
-        attempt.redactor = Redactor::new(
-            planned
-                .variables
+        let sandbox = Arc::clone(self.shared.backends.for_mode(&plan.mode)?);
+        record.redactor = Redactor::new(
+            plan.variables
                 .iter()
                 .map(|(name, value)| (name.as_str(), value.expose_secret())),
         );
-        let (decision, content) = self.authorize(&planned, attempt).await?;
-        let grants = match decision {
+        let (authorization, content) = self.authorize(&plan, record).await?;
+        let grants = match authorization {
             Authorization::Granted(grants) => grants,
             Authorization::Denied(denial) => {
-                attempt.record_decision(Recorded::Denied, denial.decisions());
-                return Ok(ExecutionArtifacts::denied(skill, planned.mode, denial));
+                record.record_decision(Recorded::Denied, denial.decisions());
+                return Ok(ExecutionArtifacts::denied(skill, plan.mode, denial));
             }
         };
-        attempt.record_limits(grants.limits());
-        attempt.record_decision(Recorded::Granted, grants.decisions());
+        record.record_limits(grants.limits());
+        record.record_decision(Recorded::Granted, grants.decisions());
         let mut workspace = workspace.filter(|workspace| is_writable(workspace, &grants));
-        let used = planned
-            .target
-            .skill()
-            .map(|skill| used_tools(&grants, &skill.manifest))
+        let permissions_used = manifest
+            .map(|manifest| used_tools(&grants, manifest))
             .unwrap_or_default();
-        let verdicts = grants.decisions().to_vec();
-        let short = attempt
-            .redactor
-            .too_short()
-            .iter()
-            .filter(|name| grants.variables().contains(*name));
-        let short: Vec<String> = short
-            .map(|name| format!("the value of `{name}` is too short to be redacted in the output"))
-            .collect();
-        let has_protocol_input = planned.options.input_protocol == InputProtocol::OpenSkills
-            && planned.options.stdin.is_none();
-        let long =
-            (has_protocol_input && planned.input.len() > MAX_VARIABLE_INPUT_BYTES).then(|| {
-                "the input is too long for SKILL_INPUT; it was passed on standard input only"
-                    .to_owned()
-            });
-        let outcome = self
+        let decisions = grants.decisions().to_vec();
+        let notes = notes_before_run(&plan, &grants, &record.redactor, &missing);
+        let output = self
             .run(
-                &planned,
+                &plan,
                 grants,
                 content.as_deref(),
                 &mut workspace,
-                attempt,
+                record,
                 sandbox.as_ref(),
             )
             .await?;
-        let mut artifacts =
-            ExecutionArtifacts::new(skill, planned.mode, outcome, &attempt.redactor);
+        let mut artifacts = ExecutionArtifacts::new(skill, plan.mode, output, &record.redactor);
         artifacts.output_files = workspace
-            .map(|workspace| workspace.collect_output(&attempt.redactor))
+            .map(|workspace| workspace.collect_output(&record.redactor))
             .unwrap_or_default();
-        if let ExecutionStatus::Failed {
-            termination: Termination::DiskLimit(exceeded),
-        } = &artifacts.exit_status
-        {
-            artifacts.output_files.omitted.insert(
-                0,
-                format!("files not written before the run was stopped: {exceeded}"),
-            );
-        }
-        (artifacts.decisions, artifacts.permissions_used) = (verdicts, used);
-        artifacts.notes.extend(short.into_iter().chain(long));
-        artifacts.notes.extend(
-            missing
-                .iter()
-                .map(|missing| format!("missing requirement: {missing}")),
-        );
+        artifacts.decisions = decisions;
+        artifacts.permissions_used = permissions_used;
+        artifacts.notes.extend(notes);
+        report_unwritten_files(&mut artifacts);
         Ok(artifacts)
     }
 
@@ -226,59 +279,63 @@ impl SkillRuntime {
     /// the content, a private copy is created first; that copy is authorized and run.
     async fn authorize(
         &self,
-        planned: &RunPlan,
-        attempt: &mut RunRecord,
+        plan: &RunPlan,
+        record: &mut RunRecord,
     ) -> Result<(Authorization, Option<Arc<SkillCopy>>), RuntimeError> {
         let permissions = &self.shared.permissions;
+        // Without an audit log, which needs the digest, a decision by rules alone on an
+        // unprivileged request spares the copy.
         if !self.shared.recorder.is_enabled()
-            && let Evaluation::Decided(decision) = permissions.evaluate(&planned.request)
+            && let Evaluation::Decided(decision) = permissions.evaluate(&plan.request)
             && !matches!(&*decision, Authorization::Granted(grants) if is_privileged(grants))
         {
             return Ok((*decision, None));
         }
-        let content = self.copy_content(&planned.target).await?;
-        self.check_manifest_unchanged(planned, content.as_deref())?;
+        let content = self.copy_content(&plan.target).await?;
+        self.check_manifest_unchanged(plan, content.as_deref())?;
         let digest = content.as_ref().map(|content| content.digest.clone());
-        attempt.set_skill(
-            planned.target.name(),
+        record.set_skill(
+            plan.target.name(),
             digest,
-            planned.target.skill().map(|skill| &skill.manifest),
+            plan.target.skill().map(|skill| &skill.manifest),
         );
-        let request = planned.request_for_content(content.as_deref());
+        let request = plan.request_for_content(content.as_deref());
         if let Evaluation::Decided(decision) = permissions.evaluate(&request) {
             return Ok((*decision, content));
         }
-        // Requests to one approver are serialized, and an earlier response is taken into account.
-        let cancellation = planned.options.cancellation.as_ref();
-        let lock = self.shared.approval_queue.lock_for(&planned.options);
+        // Requests to one approver are serialized. The second evaluation uses the response to an
+        // earlier request, so that the approver is not asked twice for the same.
+        let cancellation = plan.options.cancellation.as_ref();
+        let lock = self.shared.approval_queue.lock_for(&plan.options);
         let _guard = unless_cancelled(cancellation, lock.lock()).await?;
         let pending = match permissions.evaluate(&request) {
             Evaluation::Decided(decision) => return Ok((*decision, content)),
             Evaluation::NeedsApproval(pending) => *pending,
         };
-        let asking = permissions.request_approval(pending, planned.options.approver.as_deref());
-        let decision =
-            match unless_cancelled(cancellation, timeout(self.shared.approval_timeout, asking))
-                .await?
-            {
-                Ok(decision) => decision,
-                // A late response is discarded.
-                Err(_) => match permissions.evaluate(&request) {
-                    Evaluation::NeedsApproval(pending) => permissions.timed_out(*pending),
-                    Evaluation::Decided(decision) => *decision,
-                },
-            };
+        let response = permissions.request_approval(pending, plan.options.approver.as_deref());
+        let decision = match unless_cancelled(
+            cancellation,
+            timeout(self.shared.approval_timeout, response),
+        )
+        .await?
+        {
+            Ok(decision) => decision,
+            // A late response is discarded.
+            Err(_) => match permissions.evaluate(&request) {
+                Evaluation::NeedsApproval(pending) => permissions.timed_out(*pending),
+                Evaluation::Decided(decision) => *decision,
+            },
+        };
         Ok((decision, content))
     }
 
     /// Rejects content whose `SKILL.md` differs from the one that the request was built from.
     fn check_manifest_unchanged(
         &self,
-        planned: &RunPlan,
+        plan: &RunPlan,
         content: Option<&SkillCopy>,
     ) -> Result<(), RuntimeError> {
-        let (Some(skill), Some(copy)) =
-            (planned.target.skill(), content.and_then(SkillCopy::files))
+        let (Some(skill), Some(copy)) = (plan.target.skill(), content.and_then(SkillCopy::files))
         else {
             return Ok(());
         };
@@ -292,16 +349,16 @@ impl SkillRuntime {
             })?;
         match Document::parse(&text) {
             Ok(document) if *document.manifest() == skill.manifest => Ok(()),
-            _ => Err(self.content_changed(&planned.target)),
+            _ => Err(self.content_changed(&plan.target)),
         }
     }
 
     /// Clears the cached digests and returns the error for changed content.
-    fn content_changed(&self, subject: &RunTarget) -> RuntimeError {
+    fn content_changed(&self, target: &RunTarget) -> RuntimeError {
         self.shared.copies.clear_digests();
         Repr::ContentChanged {
-            skill: subject.name().to_owned(),
-            path: subject.location(),
+            skill: target.name().to_owned(),
+            path: target.location(),
         }
         .into()
     }
@@ -309,10 +366,10 @@ impl SkillRuntime {
     /// Finds or creates the private copy of a skill on a blocking thread.
     async fn copy_content(
         &self,
-        subject: &RunTarget,
+        target: &RunTarget,
     ) -> Result<Option<Arc<SkillCopy>>, RuntimeError> {
-        let Some(skill) = subject.skill() else {
-            return Ok(subject.digest(self).map(SkillCopy::for_command));
+        let Some(skill) = target.skill() else {
+            return Ok(target.digest(self).map(SkillCopy::for_command));
         };
         let (runtime, files) = (self.clone(), Arc::clone(&skill.files));
         let work = move || {
@@ -325,9 +382,9 @@ impl SkillRuntime {
     }
 
     /// Computes a content digest on a blocking thread, since it can read up to 256 MiB.
-    async fn content_digest(&self, subject: &RunTarget) -> Option<String> {
-        let Some(skill) = subject.skill() else {
-            return subject.digest(self);
+    async fn content_digest(&self, target: &RunTarget) -> Option<String> {
+        let Some(skill) = target.skill() else {
+            return target.digest(self);
         };
         let (runtime, files) = (self.clone(), Arc::clone(&skill.files));
         tokio::task::spawn_blocking(move || runtime.shared.copies.digest(&files))
@@ -361,31 +418,34 @@ impl SkillRuntime {
     /// Acquires a run permit, verifies that paths and content digest are unchanged, then runs.
     async fn run(
         &self,
-        planned: &RunPlan,
+        plan: &RunPlan,
         grants: Grants,
         content: Option<&SkillCopy>,
         workspace: &mut Option<ActiveWorkspace>,
-        attempt: &mut RunRecord,
+        record: &mut RunRecord,
         sandbox: &dyn Sandbox,
     ) -> Result<RunOutput, RuntimeError> {
-        let cancellation = planned.options.cancellation.as_ref();
+        let cancellation = plan.options.cancellation.as_ref();
         let _permit = unless_cancelled(cancellation, self.shared.run_permits.acquire())
             .await?
             .map_err(|_| Repr::Closed)?;
-        create_missing_dirs(&grants, planned.workspace.as_deref())?;
+        // Paths are checked after the wait for a permit, which can take minutes in which another
+        // program may replace a directory by a symlink.
+        create_missing_dirs(&grants, plan.workspace.as_deref())?;
         check_canonical(&grants)?;
         self.check_outside_scratch(&grants)?;
-        let job = build_job(planned, content, grants)?;
-        // The copy was authorized, but a run of an outdated version is reported as an error.
+        let job = build_job(plan, content, grants)?;
+        // The authorized copy would run in any case. This check reports that the skill changed
+        // during the prompt or the wait, instead of running an outdated version silently.
         if let Some(content) = content
-            && self.content_digest(&planned.target).await.as_ref() != Some(&content.digest)
+            && self.content_digest(&plan.target).await.as_ref() != Some(&content.digest)
         {
-            return Err(self.content_changed(&planned.target));
+            return Err(self.content_changed(&plan.target));
         }
         if let Some(workspace) = workspace {
             workspace.snapshot();
         }
-        attempt.update(|event| {
+        record.update(|event| {
             event.input = Some(skills_audit::ContentHash::from_prefix(
                 job.stdin_bytes(),
                 job.stdin_bytes().len() as u64,
@@ -403,78 +463,10 @@ async fn unless_cancelled<T>(
     let Some(cancellation) = cancellation else {
         return Ok(wait.await);
     };
+    // Biased, so that a run that was cancelled before this wait never starts.
     tokio::select! {
         biased;
         () = cancellation.cancelled() => Err(Repr::Cancelled.into()),
         waited = wait => Ok(waited),
     }
-}
-
-/// Rejects a granted path that contains a symlink, such as `src/**` of a workspace whose `src` is a
-/// symlink.
-fn check_canonical(grants: &Grants) -> Result<(), RuntimeError> {
-    for file in grants.files() {
-        match file.path().canonicalize() {
-            Ok(path) if path == file.path() => {}
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            _ => {
-                return Err(Repr::Symlink {
-                    path: file.path().to_owned(),
-                }
-                .into());
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Returns true if the grants exceed those of every program.
-fn is_privileged(grants: &Grants) -> bool {
-    grants
-        .decisions()
-        .iter()
-        .any(|verdict| verdict.permission().capability().is_privileged())
-}
-
-/// Creates missing directories that are granted for writing, such as `out/**` of a workspace
-/// without an `out`. Uses a directory handle, so that symlinks in the workspace cannot redirect it.
-fn create_missing_dirs(grants: &Grants, workspace: Option<&Path>) -> Result<(), RuntimeError> {
-    let Some(workspace) = workspace else {
-        return Ok(());
-    };
-    let writable = grants
-        .files()
-        .iter()
-        .filter(|file| file.access() == Access::ReadWrite);
-    let below = writable.filter_map(|file| file.path().strip_prefix(workspace).ok());
-    for path in below.filter(|path| workspace.join(path).symlink_metadata().is_err()) {
-        let created = Dir::open_ambient_dir(workspace, ambient_authority())
-            .and_then(|workspace| workspace.create_dir_all(path));
-        created.map_err(|source| Repr::OptionalPath {
-            path: workspace.join(path),
-            source,
-        })?;
-    }
-    Ok(())
-}
-
-fn is_writable(workspace: &ActiveWorkspace, grants: &Grants) -> bool {
-    grants
-        .files()
-        .iter()
-        .any(|file| file.path().starts_with(workspace.path()) && file.access() == Access::ReadWrite)
-}
-
-/// Returns the entries of `allowed-tools` whose capabilities were granted. A write permission
-/// without a writable directory is not.
-fn used_tools(grants: &Grants, manifest: &Manifest) -> Vec<String> {
-    let is_granted = |tool: &str| {
-        Capability::from_tool_name(tool).is_some_and(|capability| grants.includes(capability))
-    };
-    manifest
-        .allowed_tools()
-        .iter()
-        .filter(|rule| is_granted(rule.tool()))
-        .map(ToString::to_string)
-        .collect()
 }

@@ -10,8 +10,8 @@ use skills_manifest::{Hook, HookAction, HookEvent};
 use skills_policy::Approver;
 use skills_sandbox::Termination;
 
-use crate::error::{Repr, RuntimeError};
-use crate::runtime::find_entry;
+use crate::error::RuntimeError;
+use crate::runtime::{check_restrictions, find_entry, read_error};
 use crate::{ExecutionArtifacts, ExecutionOptions, ExecutionStatus, SkillRuntime};
 
 /// Maximum length of a hook command in bytes, so that an approver can read all of it.
@@ -19,7 +19,9 @@ const MAX_COMMAND_BYTES: usize = 300;
 
 /// Event of an agent, for the hooks of a skill.
 ///
-/// Hooks receive it as JSON with the field names of Claude Code.
+/// Hooks receive it as JSON with the field names of Claude Code, on standard input. Pass it to
+/// [`SkillRuntime::run_hooks`], or use a [`SkillSession`](crate::SkillSession), which creates the
+/// events.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum AgentEvent {
@@ -62,6 +64,9 @@ pub struct HookReport {
 }
 
 /// Decision of a hook about an event.
+///
+/// Ordered from lenient to strict: [`Continue`](Self::Continue), [`Ask`](Self::Ask),
+/// [`Block`](Self::Block). Serialized with a `kind` in kebab case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -83,6 +88,9 @@ pub enum HookDecision {
 }
 
 /// Result of one hook.
+///
+/// A status says how its program ended; the decision that was read from its output is part of the
+/// combined decision in the [`HookReport`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct HookRun {
@@ -105,6 +113,49 @@ impl SkillRuntime {
     /// A hook runs only if it was approved for this content digest; rules cannot allow hooks. A
     /// hook before a tool use blocks the tool if it is not approved, cannot run, fails or times
     /// out, because it might have blocked it.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use serde_json::json;
+    /// use skills_runtime::{AgentEvent, ApprovalResponse, HookDecision, Root, Scope, SkillRuntime};
+    ///
+    /// # use skills_runtime::{CapturedOutput, EnforcementReport, Sandbox, Termination};
+    /// # use skills_sandbox::{Job, RunFuture, RunOutput};
+    /// # struct Echo;
+    /// # impl Sandbox for Echo {
+    /// #     fn name(&self) -> &'static str { "echo" }
+    /// #     fn run(&self, job: Job) -> RunFuture<'_> {
+    /// #         let mut stdout = CapturedOutput::default();
+    /// #         stdout.push(job.stdin_bytes(), 1_000);
+    /// #         let exited = Termination::Exited { code: 0 };
+    /// #         let report = EnforcementReport::new("echo");
+    /// #         let output = RunOutput::new(exited, stdout, CapturedOutput::default(), std::time::Duration::ZERO, report);
+    /// #         Box::pin(std::future::ready(Ok(output)))
+    /// #     }
+    /// # }
+    /// # let directory = tempfile::tempdir()?;
+    /// # std::fs::create_dir_all(directory.path().join("greet/scripts"))?;
+    /// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\nhooks: {PreToolUse: [{matcher: Edit, command: scripts/greet.sh}]}\n---\nHi\n")?;
+    /// # std::fs::write(directory.path().join("greet/scripts/greet.sh"), "cat")?;
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+    /// // The frontmatter of the skill: `hooks: {PreToolUse: [{matcher: Edit, command: scripts/greet.sh}]}`
+    /// let runtime = SkillRuntime::builder()
+    ///     .root(Root::new(directory.path(), Scope::User))
+    ///     .native_sandbox(Arc::new(Echo))
+    ///     .build();
+    /// let edit = AgentEvent::PreToolUse { tool: "Edit".to_owned(), input: json!({"file": "a.txt"}) };
+    ///
+    /// // A hook that is not approved cannot run, so it blocks the tool that it guards.
+    /// let report = runtime.run_hooks("greet", &edit, None).await?;
+    /// assert!(matches!(report.decision, HookDecision::Block { .. }));
+    ///
+    /// let approver = Arc::new(ApprovalResponse::AllowOnce);
+    /// let report = runtime.run_hooks("greet", &edit, Some(approver)).await?;
+    /// assert_eq!((report.decision, report.runs.len()), (HookDecision::Continue, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// Fails if the skill is not found or declares a restriction that cannot be parsed.
@@ -141,28 +192,10 @@ impl SkillRuntime {
     fn load_hooks(&self, name: &str) -> Result<Vec<Hook>, RuntimeError> {
         let catalog = self.catalog();
         let entry = find_entry(&catalog, name)?;
-        let failed = |source| {
-            RuntimeError::from(Repr::FileAccess {
-                path: entry.location(),
-                source,
-            })
-        };
+        let failed = |source| read_error(entry, source);
         let document = entry.open().map_err(failed)?.document().map_err(failed)?;
-        let unparsed = document.manifest().unparsed_restrictions();
-        if unparsed.is_empty() {
-            return Ok(document.manifest().extensions().hooks.clone());
-        }
-        let (skill, path, fields) = (
-            entry.name().to_string(),
-            entry.location(),
-            unparsed.to_vec(),
-        );
-        Err(Repr::InvalidRestriction {
-            skill,
-            path,
-            fields,
-        }
-        .into())
+        check_restrictions(entry, document.manifest())?;
+        Ok(document.manifest().extensions().hooks.clone())
     }
 
     async fn run_hook(
@@ -177,6 +210,7 @@ impl SkillRuntime {
             HookAction::Other(kind) => format!("({kind})"),
             _ => "(unknown)".to_owned(),
         };
+        // An approver must be able to read all of it, so a longer command is not even prompted for.
         let options = if text.len() > MAX_COMMAND_BYTES {
             Err("the command is too long for an approver to read")
         } else {
@@ -188,6 +222,7 @@ impl SkillRuntime {
                 input: event.to_json(),
                 ..options
             },
+            // Every attempt is recorded, also one that never reaches the policy.
             Err(reason) => {
                 let text: String = text.chars().take(MAX_COMMAND_BYTES).collect();
                 let error =
@@ -236,7 +271,7 @@ fn failed_run(command: String, reason: String, event: &AgentEvent) -> (HookRun, 
 /// Returns the decision of a hook that ran.
 fn read_decision(artifacts: &ExecutionArtifacts, event: &AgentEvent) -> HookDecision {
     match &artifacts.exit_status {
-        // Truncated output could contain any decision.
+        // The omitted part could contain a decision to block.
         ExecutionStatus::Success if artifacts.stdout.is_truncated() => {
             event.on_failure("the output of the hook was truncated".to_owned())
         }
@@ -315,6 +350,7 @@ fn matches(hook: &Hook, event: &AgentEvent) -> bool {
     {
         return true;
     }
+    // Anchored: `Edit` must not match `NotebookEdit`, for which the hook was not written.
     regex_lite::RegexBuilder::new(&format!("^(?:{pattern})$"))
         .build()
         .map_or(true, |expression| expression.is_match(tool))
@@ -351,9 +387,9 @@ impl AgentEvent {
             }
             Self::Stop {
                 reason,
-                stop_hook_active: is_repeated,
+                stop_hook_active,
             } => {
-                json!({"hook_event_name": name, "reason": reason, "stop_hook_active": is_repeated})
+                json!({"hook_event_name": name, "reason": reason, "stop_hook_active": stop_hook_active})
             }
         }
     }

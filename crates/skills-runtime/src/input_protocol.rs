@@ -2,7 +2,8 @@
 
 /// How a program receives its input and which `SKILL_*` variables are set.
 ///
-/// Variables that the skill declares are set additionally.
+/// Variables that the skill declares are set additionally. WebAssembly programs get no `SKILL_DIR`
+/// and no `SKILL_ASSETS_DIR`, since they do not see paths of the host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum InputProtocol {
     /// The OpenSkills protocol: the input as JSON on standard input and in `SKILL_INPUT`;

@@ -36,7 +36,7 @@ pub(crate) fn read_module(
 
 /// Builds the job for a program of the skill or of its private copy.
 pub(crate) fn build_job(
-    planned: &RunPlan,
+    plan: &RunPlan,
     content: Option<&SkillCopy>,
     grants: Grants,
 ) -> Result<Job, RuntimeError> {
@@ -45,18 +45,20 @@ pub(crate) fn build_job(
         options,
         variables,
         ..
-    } = planned;
+    } = plan;
     let granted = grants.variables().clone();
-    let job = set_protocol_env(Job::new(grants, job_program(planned, content)?), planned);
+    let job = set_protocol_env(Job::new(grants, job_program(plan, content)?), plan);
     let mut job = options
         .command
         .iter()
         .flat_map(HostCommand::leading_args)
         .fold(job, Job::arg);
+    // The host application may have values that policy denied to this run.
     for (name, value) in variables.iter().filter(|(name, _)| granted.contains(name)) {
         job = job.secret_env(name, value.expose_secret())?;
     }
-    let job = job.stdin(planned.input.clone());
+    let job = job.stdin(plan.input.clone());
+    // WebAssembly has no working directory; its paths start at the preopened directories.
     let job = match mode {
         ExecutionMode::Wasm { .. } => job,
         _ => options.current_dir.iter().fold(job, Job::current_dir),
@@ -71,7 +73,7 @@ pub(crate) fn build_job(
         .cloned()
         .fold(job, Job::cancellation);
     let job = options.session.iter().cloned().fold(job, Job::caller);
-    let quota = workspace_quota(planned, job.grants().limits());
+    let quota = workspace_quota(plan, job.grants().limits());
     let job = quota.into_iter().fold(job, Job::quota);
     Ok(options
         .args
@@ -81,21 +83,22 @@ pub(crate) fn build_job(
 
 /// Returns the quota of a private or session workspace. Input files and files of earlier runs
 /// count.
-fn workspace_quota(planned: &RunPlan, limits: &ResourceLimits) -> Option<Quota> {
+fn workspace_quota(plan: &RunPlan, limits: &ResourceLimits) -> Option<Quota> {
     let has_quota = matches!(
-        planned.options.workspace,
+        plan.options.workspace,
         Workspace::Private(_) | Workspace::Session(_)
     );
-    planned
-        .workspace
+    plan.workspace
         .as_ref()
         .filter(|_| has_quota)
         .map(|path| Quota::new(path, limits.scratch_bytes))
 }
 
-fn job_program(planned: &RunPlan, content: Option<&SkillCopy>) -> Result<Program, RuntimeError> {
-    Ok(match (&planned.mode, &planned.target) {
+fn job_program(plan: &RunPlan, content: Option<&SkillCopy>) -> Result<Program, RuntimeError> {
+    Ok(match (&plan.mode, &plan.target) {
         (ExecutionMode::Wasm { wasm_module }, RunTarget::Skill(skill)) => {
+            // The module is read from the authorized copy, not from the directory of the skill,
+            // which another process may have changed since.
             let copy = content.and_then(SkillCopy::files).transpose();
             let copy = copy.map_err(|source| Repr::FileAccess {
                 path: skill.entry.location(),
@@ -119,16 +122,16 @@ fn job_program(planned: &RunPlan, content: Option<&SkillCopy>) -> Result<Program
 }
 
 /// Sets the environment variables of the input protocol.
-fn set_protocol_env(job: Job, planned: &RunPlan) -> Job {
+fn set_protocol_env(job: Job, plan: &RunPlan) -> Job {
     let RunPlan {
         mode,
         options,
         workspace,
         ..
-    } = planned;
+    } = plan;
     let is_wasm = matches!(mode, ExecutionMode::Wasm { .. });
     let mut job = job;
-    if let Some(skill) = planned.target.skill() {
+    if let Some(skill) = plan.target.skill() {
         let (name, directory) = (skill.entry.name().as_str(), skill.entry.directory());
         job = job.env("SKILL_NAME", name);
         if !is_wasm {
@@ -143,10 +146,10 @@ fn set_protocol_env(job: Job, planned: &RunPlan) -> Job {
             job = job.env("SKILL_ID", name).env("TIMEOUT_MS", timeout_ms);
         }
     }
-    let guest = |file: &skills_policy::FileGrant| {
+    let is_workspace = |file: &skills_policy::FileGrant| {
         file.guest_path() == "/workspace" || file.guest_path().starts_with("/workspace/")
     };
-    let is_granted = job.grants().files().iter().any(guest) && !hides_skill_dir(options);
+    let is_granted = job.grants().files().iter().any(is_workspace) && !hides_skill_dir(options);
     if let Some(path) = workspace.as_ref().filter(|_| is_granted) {
         let path = if is_wasm {
             "/workspace".into()
@@ -155,7 +158,7 @@ fn set_protocol_env(job: Job, planned: &RunPlan) -> Job {
         };
         job = job.env("SKILL_WORKSPACE", path);
     }
-    match std::str::from_utf8(&planned.input) {
+    match std::str::from_utf8(&plan.input) {
         Ok(input)
             if options.stdin.is_none()
                 && options.input_protocol == InputProtocol::OpenSkills

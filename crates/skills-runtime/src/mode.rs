@@ -121,18 +121,18 @@ fn choose_script(
             .into()
         })
     };
-    let mut named: Vec<&String> = candidates
+    let mut by_action: Vec<&String> = candidates
         .iter()
         .filter(|script| is_action(script, input))
         .copied()
         .collect();
-    if named.is_empty() {
-        named = all
+    if by_action.is_empty() {
+        by_action = all
             .iter()
             .filter(|script| is_action(script, input))
             .collect();
     }
-    if named.is_empty() {
+    if by_action.is_empty() {
         match openskills_scripts(candidates.clone()).as_slice() {
             [] => {
                 return Err(Repr::NothingToRun {
@@ -144,30 +144,34 @@ fn choose_script(
             _ => {}
         }
     }
-    let chosen = if named.is_empty() {
+    let selected = if by_action.is_empty() {
         candidates
             .iter()
             .filter(|script| stem(script) == "main")
             .copied()
             .collect()
     } else {
-        named
+        by_action
     };
-    match openskills_scripts(chosen.clone()).as_slice() {
+    match openskills_scripts(selected.clone()).as_slice() {
         [] => Err(ambiguous_script(skill, &candidates)),
         [only] => run(only),
-        _ => Err(ambiguous_script(skill, &chosen)),
+        _ => Err(ambiguous_script(skill, &selected)),
     }
 }
 
 /// Returns the `.py` and `.sh` scripts if there are any, else all.
 fn openskills_scripts(scripts: Vec<&String>) -> Vec<&String> {
-    let known: Vec<&String> = scripts
+    let preferred: Vec<&String> = scripts
         .iter()
         .filter(|script| script.ends_with(".py") || script.ends_with(".sh"))
         .copied()
         .collect();
-    if known.is_empty() { scripts } else { known }
+    if preferred.is_empty() {
+        scripts
+    } else {
+        preferred
+    }
 }
 
 /// Returns the scripts that the `scripts` block names, by file name or stem.

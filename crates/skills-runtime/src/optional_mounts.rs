@@ -12,63 +12,62 @@ impl SkillRuntime {
     /// Requests the [optional mounts](crate::ExecutionOptions::optional_mounts) that rules and
     /// stored approvals grant without a prompt. The others are not requested, so they cause no
     /// prompt and no failure.
-    pub(crate) fn with_optional_mounts(
-        &self,
-        mut planned: RunPlan,
-        digest: Option<&str>,
-    ) -> RunPlan {
-        for (path, access) in &planned.options.optional_mounts {
-            let attempts: &[Access] = if *access == Access::ReadWrite {
+    pub(crate) fn with_optional_mounts(&self, mut plan: RunPlan, digest: Option<&str>) -> RunPlan {
+        for (path, access) in &plan.options.optional_mounts {
+            // The wider access first: a directory that policy does not let the program write may
+            // still be readable.
+            let accesses: &[Access] = if *access == Access::ReadWrite {
                 &[Access::ReadWrite, Access::ReadOnly]
             } else {
                 &[Access::ReadOnly]
             };
-            let with_digest = |request: &Request| match digest {
-                Some(digest) => request.clone().content_digest(digest),
-                None => request.clone(),
-            };
-            let wanted = attempts
+            let original = with_digest(&plan.request, digest);
+            let granted = accesses
                 .iter()
-                .filter(|access| planned.wants_any_directory(**access));
-            let wider = wanted.map(|access| with_access(&planned.request, path, *access));
-            let wider =
-                wider.map(|(request, permission)| (self.with_protected_paths(request), permission));
-            let granted = wider.into_iter().find(|(wide, permission)| {
-                self.is_granted_without_approval(
-                    &with_digest(&planned.request),
-                    &with_digest(wide),
-                    permission,
-                )
-            });
-            if let Some((wide, _)) = granted {
-                planned.request = wide;
+                .filter(|access| plan.wants_any_directory(**access))
+                .map(|access| with_access(&plan.request, path, *access))
+                .map(|(request, permission)| (self.with_protected_paths(request), permission))
+                .find(|(extended, permission)| {
+                    let extended = with_digest(extended, digest);
+                    self.is_granted_without_approval(&original, &extended, permission)
+                });
+            if let Some((extended, _)) = granted {
+                plan.request = extended;
             }
         }
-        planned
+        plan
     }
 
     /// Returns true if a permission is granted without approval and does not make others need one.
     fn is_granted_without_approval(
         &self,
-        narrow: &Request,
-        wide: &Request,
-        wanted: &Permission,
+        original: &Request,
+        extended: &Request,
+        requested: &Permission,
     ) -> bool {
-        let decision = self.shared.permissions.preview(wide);
-        // A protected path has a different permission.
-        let is_wanted = |permission: &Permission| {
-            (permission.capability(), permission.path()) == (wanted.capability(), wanted.path())
+        let authorization = self.shared.permissions.preview(extended);
+        // A protected path has a different permission, so the path is compared too.
+        let is_requested = |permission: &Permission| {
+            (permission.capability(), permission.path())
+                == (requested.capability(), requested.path())
         };
-        let is_granted = decision.decisions().iter().any(|verdict| {
-            is_wanted(verdict.permission()) && verdict.decision() == Decision::Allow
+        let is_granted = authorization.decisions().iter().any(|decision| {
+            is_requested(decision.permission()) && decision.decision() == Decision::Allow
         });
-        let is_fully_granted = matches!(decision, Authorization::Granted(_));
-        is_granted
-            && (is_fully_granted
-                || !matches!(
-                    self.shared.permissions.preview(narrow),
-                    Authorization::Granted(_)
-                ))
+        // A request that needs approval anyway may be extended; a granted one must stay granted.
+        let stays_granted = matches!(authorization, Authorization::Granted(_))
+            || !matches!(
+                self.shared.permissions.preview(original),
+                Authorization::Granted(_)
+            );
+        is_granted && stays_granted
+    }
+}
+
+fn with_digest(request: &Request, digest: Option<&str>) -> Request {
+    match digest {
+        Some(digest) => request.clone().content_digest(digest),
+        None => request.clone(),
     }
 }
 
@@ -85,12 +84,12 @@ impl RunPlan {
         } else {
             Capability::Read
         };
-        let is_wide = |tool: &ToolPattern| {
+        let is_unrestricted = |tool: &ToolPattern| {
             tool.tool() == "*"
                 || Capability::from_tool_name(tool.tool()) == Some(capability)
                     && tool.pattern().is_none()
         };
-        tools.is_empty() || tools.iter().any(is_wide)
+        tools.is_empty() || tools.iter().any(is_unrestricted)
     }
 }
 

@@ -18,6 +18,20 @@ use crate::{HostCommand, InputProtocol, Secret, SessionDirectory};
 /// `ExecutionOptions::default()` runs the skill's own program with an empty JSON object as input,
 /// the default limits, no workspace and no additional permissions. Options request permissions;
 /// they never grant them. Limits can be raised up to the ceilings of the policy.
+///
+/// ```
+/// use serde_json::json;
+/// use skills_runtime::{ExecutionOptions, Workspace};
+///
+/// let mut options = ExecutionOptions::default()
+///     .script("report.py")
+///     .input(json!({"month": "2026-11"}))
+///     .timeout_ms(5_000)
+///     .workspace(Workspace::Private(Vec::new()))
+///     .env("API_KEY", "hunter2hunter2");
+/// options.args = vec!["--verbose".to_owned()];
+/// assert!(!format!("{options:?}").contains("hunter2"), "values are not printed");
+/// ```
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ExecutionOptions {
@@ -111,6 +125,10 @@ pub enum Workspace {
 }
 
 /// Input file for a private workspace.
+///
+/// Written before the program starts. A name with a directory, or two files of one name, make the
+/// run fail. Input files count towards the limit of the workspace, and are listed as output only if
+/// the program changes them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputFile {
     /// File name in the workspace, without directories.
@@ -210,8 +228,8 @@ impl ExecutionOptions {
         if let Some(scratch_bytes) = self.scratch_bytes {
             limits.scratch_bytes = scratch_bytes;
         }
-        if let Some(output_bytes) = self.captured_bytes {
-            limits.captured_bytes = output_bytes;
+        if let Some(captured_bytes) = self.captured_bytes {
+            limits.captured_bytes = captured_bytes;
         }
         limits
     }
@@ -259,14 +277,14 @@ impl fmt::Debug for ExecutionOptions {
             .field("command", &self.command)
             .field("args", &self.args)
             .field("workspace", &self.workspace)
-            .field("read", &self.readable_paths)
-            .field("write", &self.writable_paths)
-            .field("offer", &self.optional_mounts)
+            .field("readable_paths", &self.readable_paths)
+            .field("writable_paths", &self.writable_paths)
+            .field("optional_mounts", &self.optional_mounts)
             .field("hosts", &self.hosts)
-            .field("directory", &self.current_dir)
-            .field("convention", &self.input_protocol)
+            .field("current_dir", &self.current_dir)
+            .field("input_protocol", &self.input_protocol)
             .field("env", &self.env)
-            .field("without", &self.dropped_capabilities)
+            .field("dropped_capabilities", &self.dropped_capabilities)
             .field("session", &self.session)
             .finish_non_exhaustive()
     }

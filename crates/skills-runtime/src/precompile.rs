@@ -5,12 +5,15 @@ use std::sync::Arc;
 use skills_discovery::{Catalog, Entry};
 use skills_sandbox::{Preparation, Program};
 
-use crate::error::{Repr, RuntimeError};
+use crate::error::RuntimeError;
 use crate::job::read_module;
-use crate::runtime::{Shared, find_entry};
+use crate::runtime::{Shared, find_entry, read_error};
 use crate::{ErrorKind, ExecutionMode, ExecutionOptions, SkillRuntime, detect_execution_mode};
 
 /// When WebAssembly programs are compiled.
+///
+/// Compiling a large module takes seconds. Without a code cache it is repeated in every process;
+/// within a process the result is shared. Scripts are not affected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Precompile {
@@ -43,12 +46,7 @@ impl Shared {
     }
 
     async fn precompile(&self, entry: &Entry) -> Result<Preparation, RuntimeError> {
-        let failed = |source| {
-            RuntimeError::from(Repr::FileAccess {
-                path: entry.location(),
-                source,
-            })
-        };
+        let failed = |source| read_error(entry, source);
         let files = entry.open().map_err(failed)?;
         let manifest = files.document().map_err(failed)?.manifest().clone();
         let mode = match detect_execution_mode(

@@ -20,8 +20,9 @@ pub struct Preview {
     pub digest: Option<String>,
     /// Result of rules and stored approvals, without asking an approver.
     pub authorization: Authorization,
-    /// The request that needs approval, if any. In [strict mode](skills_policy::ApprovalMode::Strict) a run
-    /// does not prompt, but the request can still be approved here.
+    /// The request that needs approval, if any. In [strict
+    /// mode](skills_policy::ApprovalMode::Strict) a run does not prompt, but the request can still
+    /// be approved here.
     pub approval_request: Option<ApprovalRequest>,
     /// The entries of `allowed-tools` that have no effect for this run, and why.
     pub unused_tools: Vec<(String, &'static str)>,
@@ -35,6 +36,47 @@ pub struct Preview {
 impl SkillRuntime {
     /// Previews a run without asking an approver or running anything.
     ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use skills_runtime::{Authorization, ExecutionOptions, FileApprovalStore, Root, Scope};
+    /// use skills_runtime::{SkillRuntime, format_approval_request};
+    ///
+    /// # use skills_runtime::{CapturedOutput, EnforcementReport, Sandbox, Termination};
+    /// # use skills_sandbox::{Job, RunFuture, RunOutput};
+    /// # struct Echo;
+    /// # impl Sandbox for Echo {
+    /// #     fn name(&self) -> &'static str { "echo" }
+    /// #     fn run(&self, job: Job) -> RunFuture<'_> {
+    /// #         let mut stdout = CapturedOutput::default();
+    /// #         stdout.push(job.stdin_bytes(), 1_000);
+    /// #         let exited = Termination::Exited { code: 0 };
+    /// #         let report = EnforcementReport::new("echo");
+    /// #         let output = RunOutput::new(exited, stdout, CapturedOutput::default(), std::time::Duration::ZERO, report);
+    /// #         Box::pin(std::future::ready(Ok(output)))
+    /// #     }
+    /// # }
+    /// # let directory = tempfile::tempdir()?;
+    /// # std::fs::create_dir_all(directory.path().join("greet/scripts"))?;
+    /// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\nallowed-tools: Bash(git:*)\n---\nHi\n")?;
+    /// # std::fs::write(directory.path().join("greet/scripts/greet.sh"), "cat")?;
+    /// // The frontmatter of the skill: `allowed-tools: Bash(git:*)`
+    /// let runtime = SkillRuntime::builder()
+    ///     .root(Root::new(directory.path(), Scope::User))
+    ///     .native_sandbox(Arc::new(Echo))
+    ///     .approval_store(Arc::new(FileApprovalStore::new(directory.path().join("approvals.json"))))
+    ///     .build();
+    /// let options = ExecutionOptions::default();
+    /// let preview = runtime.preview_skill("greet", &options)?;
+    /// assert!(matches!(preview.authorization, Authorization::Denied(_)));
+    ///
+    /// let request = preview.approval_request.expect("rules leave it open");
+    /// println!("{}", format_approval_request(&request));
+    /// let authorization = runtime.approve_skill("greet", &options, &request)?;
+    /// assert!(matches!(authorization, Authorization::Granted(_)));
+    /// assert!(runtime.preview_skill("greet", &options)?.approval_request.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// Same as [`execute_skill`](Self::execute_skill) for errors before authorization, except that
     /// missing requirements are not an error.
@@ -43,35 +85,35 @@ impl SkillRuntime {
         name: &str,
         options: &ExecutionOptions,
     ) -> Result<Preview, RuntimeError> {
-        let planned = self.plan(name, options.resolve_paths()?, None)?;
-        let digest = planned.target.digest(self);
-        let planned = self.with_optional_mounts(planned, digest.as_deref());
-        let request = planned.request_for_digest(digest.as_deref());
-        let question = match self.shared.permissions.evaluate(&request) {
+        let plan = self.plan(name, options.resolve_paths()?, None)?;
+        let digest = plan.target.digest(self);
+        let plan = self.with_optional_mounts(plan, digest.as_deref());
+        let request = plan.request_for_digest(digest.as_deref());
+        let approval_request = match self.shared.permissions.evaluate(&request) {
             Evaluation::NeedsApproval(pending) => Some(pending.approval_request().clone()),
             Evaluation::Decided(_) => None,
         };
-        let decision = self.shared.permissions.preview(&request);
+        let authorization = self.shared.permissions.preview(&request);
         let backend = self
             .shared
             .backends
-            .for_mode(&planned.mode)
+            .for_mode(&plan.mode)
             .and_then(|backend| {
                 // Grants that cannot be enforced do not run.
-                if let Authorization::Granted(grants) = &decision {
+                if let Authorization::Granted(grants) = &authorization {
                     backend.check_grants(grants)?;
                 }
                 Ok(backend.name())
             });
         Ok(Preview {
-            skill: planned.target.name().to_owned(),
+            skill: plan.target.name().to_owned(),
             digest,
-            authorization: decision,
-            approval_request: question,
+            authorization,
+            approval_request,
             unused_tools: request.unused_tools(),
-            missing_requirements: self.missing_for_run(&planned),
+            missing_requirements: self.missing_for_run(&plan),
             backend: backend.map_err(|error| error.to_string()),
-            mode: planned.mode,
+            mode: plan.mode,
         })
     }
 
@@ -87,19 +129,19 @@ impl SkillRuntime {
         options: &ExecutionOptions,
         shown: &ApprovalRequest,
     ) -> Result<Authorization, RuntimeError> {
-        let planned = self.plan(name, options.resolve_paths()?, None)?;
-        let digest = planned.target.digest(self);
-        let planned = self.with_optional_mounts(planned, digest.as_deref());
-        let request = planned.request_for_digest(digest.as_deref());
+        let plan = self.plan(name, options.resolve_paths()?, None)?;
+        let digest = plan.target.digest(self);
+        let plan = self.with_optional_mounts(plan, digest.as_deref());
+        let request = plan.request_for_digest(digest.as_deref());
         match self.shared.permissions.evaluate(&request) {
-            Evaluation::Decided(decision) => Ok(*decision),
+            Evaluation::Decided(authorization) => Ok(*authorization),
             Evaluation::NeedsApproval(pending) if pending.approval_request() == shown => self
                 .shared
                 .permissions
                 .approve_permanently(*pending)
                 .map_err(|source| Repr::Approval(source).into()),
             Evaluation::NeedsApproval(_) => {
-                let (skill, path) = (planned.target.name().to_owned(), planned.target.location());
+                let (skill, path) = (plan.target.name().to_owned(), plan.target.location());
                 Err(Repr::ContentChanged { skill, path }.into())
             }
         }

@@ -17,6 +17,19 @@ const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(5);
 ///
 /// Writes replace the whole file atomically. Several processes can share a file: hold
 /// [`lock`](Self::lock) during a read, modify and replace sequence.
+///
+/// ```
+/// use skills_runtime::PrivateFile;
+///
+/// # let directory = tempfile::tempdir()?;
+/// let counter = PrivateFile::new(directory.path().join("state/counter"));
+/// let lock = counter.lock()?;
+/// let runs: u64 = counter.read()?.map_or(0, |text| text.parse().unwrap_or(0));
+/// counter.replace(&(runs + 1).to_string())?;
+/// drop(lock);
+/// assert_eq!(counter.read()?.as_deref(), Some("1"));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct PrivateFile {
     path: PathBuf,
@@ -88,6 +101,7 @@ impl PrivateFile {
         if let Some(parent) = self.path.parent() {
             create_private_dir(parent)?;
         }
+        // A separate file is locked: the state file itself is replaced, and with it its inode.
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
         set_owner_only(&mut options);
@@ -111,6 +125,7 @@ impl PrivateFile {
         set_owner_only(&mut options);
         let mut file = options.open(&new)?;
         file.write_all(text.as_bytes())?;
+        // Without the sync, a crash of the system could leave an empty file under the final name.
         file.sync_all()?;
         fs::rename(new, &self.path)
     }

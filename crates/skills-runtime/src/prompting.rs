@@ -11,10 +11,14 @@ use skills_prompt::{
 use skills_sandbox::SandboxError;
 
 use crate::error::{Repr, RuntimeError};
-use crate::runtime::find_entry;
+use crate::runtime::{find_entry, read_error};
 use crate::{SkillRuntime, mode};
 
 /// Format of a skill's text in the context of a model.
+///
+/// Use [`Codex`](Self::Codex) for models that were trained on that format and
+/// [`Fenced`](Self::Fenced) otherwise. In neither format can the text of a skill close its own tags:
+/// Codex' tags are escaped in it, and the name of the others is not known to its author.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum InjectionFormat {
@@ -26,6 +30,10 @@ pub enum InjectionFormat {
 }
 
 /// Injections of the skills that a user mentioned.
+///
+/// Returned by [`SkillRuntime::inject_selected`]. Each selected skill is in exactly one of the
+/// lists, except that a truncated one is additionally in the warnings. An unreadable skill does not
+/// prevent the injection of the others.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Injections {
@@ -40,6 +48,9 @@ pub struct Injections {
 }
 
 /// Result of activating a skill.
+///
+/// Returned by [`SkillRuntime::activate_skill`]. The text is always safe to add to the conversation:
+/// for a skill that is already there it is a single line that says so, which saves context.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ActivationResult {
@@ -50,7 +61,21 @@ pub struct ActivationResult {
 }
 
 impl SkillRuntime {
-    /// Renders the skills section in the format of Codex.
+    /// Renders the skills section in the format of Codex, for the system prompt of a model. It lists
+    /// the model-invocable skills with name, description and path, and shortens descriptions, then
+    /// omits skills, to stay within the budget. Empty if there are none.
+    ///
+    /// ```
+    /// use skills_runtime::{Budget, Root, Scope, SkillRuntime};
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// # std::fs::create_dir(directory.path().join("greet"))?;
+    /// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nHi\n")?;
+    /// let runtime = SkillRuntime::builder().root(Root::new(directory.path(), Scope::User)).build();
+    /// let section = runtime.skills_section(Budget::for_context_window(Some(200_000)));
+    /// assert!(section.text().contains("greet: Says hello."));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn skills_section(&self, budget: Budget) -> SkillList {
         self.render_skills_section(&SkillListRenderer::new(budget))
@@ -58,26 +83,26 @@ impl SkillRuntime {
 
     /// Renders the skills section. Aliases refer to the roots of the catalog.
     #[must_use]
-    pub fn render_skills_section(&self, rendering: &SkillListRenderer<'_>) -> SkillList {
-        self.with_items(rendering, |rendering, items| rendering.render(items))
+    pub fn render_skills_section(&self, renderer: &SkillListRenderer<'_>) -> SkillList {
+        self.with_items(renderer, |renderer, items| renderer.render(items))
     }
 
     /// Explains how each skill is listed in the skills section.
     #[must_use]
-    pub fn explain_skills_section(&self, rendering: &SkillListRenderer<'_>) -> Vec<EntryReport> {
-        self.with_items(rendering, |rendering, items| rendering.explain(items))
+    pub fn explain_skills_section(&self, renderer: &SkillListRenderer<'_>) -> Vec<EntryReport> {
+        self.with_items(renderer, |renderer, items| renderer.explain(items))
     }
 
     fn with_items<R>(
         &self,
-        rendering: &SkillListRenderer<'_>,
+        renderer: &SkillListRenderer<'_>,
         render: impl FnOnce(&SkillListRenderer<'_>, &[SkillSummary<'_>]) -> R,
     ) -> R {
         let catalog = self.catalog();
         let roots = root_paths(&catalog);
-        let rendering = rendering.clone().roots(roots.iter().map(String::as_str));
+        let renderer = renderer.clone().roots(roots.iter().map(String::as_str));
         render(
-            &rendering,
+            &renderer,
             &model_invocable_skills(&catalog, &self.shared.modes),
         )
     }
@@ -85,29 +110,44 @@ impl SkillRuntime {
     /// Returns the index for finding skill mentions in user input. Built once per catalog.
     #[must_use]
     pub fn mention_index(&self) -> Arc<MentionIndex> {
-        let known = self.snapshot();
-        let make = || {
+        let snapshot = self.snapshot();
+        let build = || {
             Arc::new(MentionIndex::with_modes(
-                Arc::clone(&known.catalog),
+                Arc::clone(&snapshot.catalog),
                 &self.shared.modes,
             ))
         };
-        Arc::clone(known.mentions.get_or_init(make))
+        Arc::clone(snapshot.mentions.get_or_init(build))
     }
 
     /// Returns the index for finding implicit uses of skills in shell commands. Built once per
     /// catalog.
     #[must_use]
     pub fn implicit_index(&self) -> Arc<ImplicitIndex> {
-        let known = self.snapshot();
+        let snapshot = self.snapshot();
         Arc::clone(
-            known
+            snapshot
                 .implicit
-                .get_or_init(|| Arc::new(ImplicitIndex::new(Arc::clone(&known.catalog)))),
+                .get_or_init(|| Arc::new(ImplicitIndex::new(Arc::clone(&snapshot.catalog)))),
         )
     }
 
-    /// Reads a skill and returns its injection in the [fenced](InjectionFormat::Fenced) format.
+    /// Reads a skill and returns its injection in the [fenced](InjectionFormat::Fenced) format, with
+    /// the default limit of [`inject_skill`](Self::inject_skill). The tags have a random name, so
+    /// the text of the skill cannot close them.
+    ///
+    /// ```
+    /// use skills_runtime::{Root, Scope, SkillRuntime};
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// # std::fs::create_dir(directory.path().join("greet"))?;
+    /// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nHi\n")?;
+    /// let runtime = SkillRuntime::builder().root(Root::new(directory.path(), Scope::User)).build();
+    /// let prompt = runtime.skill_prompt("greet")?;
+    /// assert!(prompt.contains("Hi\n"));
+    /// assert_ne!(prompt, runtime.skill_prompt("greet")?, "each injection has its own tags");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// Same as [`get_skill`](Self::get_skill); also fails if the system has no random bytes.
@@ -125,12 +165,12 @@ impl SkillRuntime {
     pub fn inject_skill(
         &self,
         name: &str,
-        form: InjectionFormat,
+        format: InjectionFormat,
         max_bytes: Option<usize>,
     ) -> Result<Injection, RuntimeError> {
         let catalog = self.catalog();
         let entry = find_entry(&catalog, name)?;
-        inject(entry, &open_files(entry)?, form, max_bytes)
+        inject(entry, &open_files(entry)?, format, max_bytes)
     }
 
     /// Returns the injections of the skills that [`MentionIndex::find`] selected. Skills that are
@@ -140,14 +180,14 @@ impl SkillRuntime {
     pub fn inject_selected(
         &self,
         selected: &[&Entry],
-        form: InjectionFormat,
+        format: InjectionFormat,
         max_bytes: Option<usize>,
         active: &mut ActiveSkills,
     ) -> Injections {
         let mut injections = Injections::default();
         for entry in selected {
             let (name, path) = (entry.name(), entry.location());
-            match self.activate_entry(entry, form, max_bytes, active) {
+            match self.activate_entry(entry, format, max_bytes, active) {
                 Ok(ActivationResult {
                     activation: Activation::AlreadyActive,
                     ..
@@ -185,6 +225,22 @@ impl SkillRuntime {
     /// it already. The skill is injected again if any of its files changed, or if its content
     /// digest cannot be computed.
     ///
+    /// ```
+    /// use skills_runtime::{Root, Scope, SkillRuntime, prompt};
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// # std::fs::create_dir(directory.path().join("greet"))?;
+    /// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nHi\n")?;
+    /// let runtime = SkillRuntime::builder().root(Root::new(directory.path(), Scope::User)).build();
+    /// let mut active = prompt::ActiveSkills::default();
+    /// let first = runtime.activate_skill("greet", None, &mut active)?;
+    /// assert_eq!(first.activation, prompt::Activation::New);
+    /// let second = runtime.activate_skill("greet", None, &mut active)?;
+    /// assert_eq!(second.activation, prompt::Activation::AlreadyActive);
+    /// assert!(second.injected.text.len() < first.injected.text.len());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// Same as [`inject_skill`](Self::inject_skill); also fails if the skill is not
     /// model-invocable, because the skill forbids it or its mode is manual or off.
@@ -209,19 +265,21 @@ impl SkillRuntime {
     fn activate_entry(
         &self,
         entry: &Entry,
-        form: InjectionFormat,
+        format: InjectionFormat,
         max_bytes: Option<usize>,
         active: &mut ActiveSkills,
     ) -> Result<ActivationResult, RuntimeError> {
         let files = open_files(entry)?;
         let digest = self.shared.copies.try_digest(&files);
-        // A skill that is too large for a digest is injected each time.
+        // Without a digest no change would be noticed, so a skill that is too large for one is
+        // injected each time.
         let Ok(digest) = digest else {
             return Ok(ActivationResult {
                 activation: Activation::New,
-                injected: inject(entry, &files, form, max_bytes)?,
+                injected: inject(entry, &files, format, max_bytes)?,
             });
         };
+        // `activate` marks the skill before its text is read; the clone undoes that on failure.
         let before = active.clone();
         let activation = active.activate(entry.directory(), digest);
         let injected = match activation {
@@ -229,9 +287,8 @@ impl SkillRuntime {
                 entry.name().as_str(),
                 &entry.directory().to_string_lossy(),
             )),
-            _ => inject(entry, &files, form, max_bytes),
+            _ => inject(entry, &files, format, max_bytes),
         };
-        // Injection failed, so the skill is not marked active.
         let injected = injected.inspect_err(|_| *active = before)?;
         Ok(ActivationResult {
             activation,
@@ -245,14 +302,14 @@ impl SkillRuntime {
     #[must_use]
     pub fn script_strategy(&self, tool: &str) -> String {
         let catalog = self.catalog();
-        let offered = catalog
+        let listed = catalog
             .entries()
             .iter()
-            .filter(|entry| entry.is_model_invocable() && self.shared.modes.get(entry).is_listed());
-        let scripts = offered
+            .filter(|entry| self.is_model_invocable(entry));
+        let scripts = listed
             .filter_map(|entry| Some((entry.name().as_str(), mode::scripts(&entry.open().ok()?))));
         let scripts: Vec<(&str, Vec<String>)> = scripts.collect();
-        let names: Vec<(&str, Vec<&str>)> = scripts
+        let scripts_by_skill: Vec<(&str, Vec<&str>)> = scripts
             .iter()
             .map(|(skill, scripts)| {
                 (
@@ -264,7 +321,7 @@ impl SkillRuntime {
                 )
             })
             .collect();
-        let skills: Vec<SkillScripts<'_>> = names
+        let skills: Vec<SkillScripts<'_>> = scripts_by_skill
             .iter()
             .map(|(skill, scripts)| SkillScripts { skill, scripts })
             .collect();
@@ -273,40 +330,30 @@ impl SkillRuntime {
 }
 
 fn open_files(entry: &Entry) -> Result<SkillFiles, RuntimeError> {
-    entry.open().map_err(|source| {
-        Repr::FileAccess {
-            path: entry.location(),
-            source,
-        }
-        .into()
-    })
+    entry.open().map_err(|source| read_error(entry, source))
 }
 
 fn inject(
     entry: &Entry,
     files: &SkillFiles,
-    form: InjectionFormat,
+    format: InjectionFormat,
     max_bytes: Option<usize>,
 ) -> Result<Injection, RuntimeError> {
-    let failed = |source| {
-        RuntimeError::from(Repr::FileAccess {
-            path: entry.location(),
-            source,
-        })
-    };
+    let failed = |source| read_error(entry, source);
     // Fails if the file is no longer a valid skill.
     let (document, text) = files.document_with_source().map_err(failed)?;
-    let (directory, location) = (entry.directory().to_string_lossy(), entry.location());
+    let directory = entry.directory().to_string_lossy();
+    let location = entry.location();
     let location = location.to_string_lossy();
-    let bounded = |injection: InjectionBuilder<'_>| -> Result<Injection, RuntimeError> {
+    let render = |injection: InjectionBuilder<'_>| -> Result<Injection, RuntimeError> {
         let injection = max_bytes.map_or(injection, |max_bytes| injection.max_bytes(max_bytes));
-        match form {
+        match format {
             InjectionFormat::Codex => Ok(injection.render_codex()),
             InjectionFormat::Fenced => Ok(injection.render_delimited(&random_nonce()?)),
         }
     };
-    match form {
-        InjectionFormat::Codex => bounded(InjectionBuilder::new(
+    match format {
+        InjectionFormat::Codex => render(InjectionBuilder::new(
             entry.name().as_str(),
             &directory,
             &location,
@@ -318,7 +365,7 @@ fn inject(
                 truncated,
                 ..
             } = files.list("").map_err(failed)?;
-            let names: Vec<&str> = resources
+            let paths: Vec<&str> = resources
                 .iter()
                 .map(|resource| resource.path.as_str())
                 .collect();
@@ -328,8 +375,8 @@ fn inject(
                 &location,
                 document.body(),
             );
-            let injection = injection.first_line(document.body_line()).resources(&names);
-            bounded(if truncated {
+            let injection = injection.first_line(document.body_line()).resources(&paths);
+            render(if truncated {
                 injection.more_resources()
             } else {
                 injection

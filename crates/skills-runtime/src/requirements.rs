@@ -118,6 +118,7 @@ impl HostProbe for RunHost<'_> {
 }
 
 fn is_program(directory: &Path, name: &str) -> bool {
+    // A skill must not use a path to find out which files exist on the host.
     !name.is_empty()
         && !name.contains(['/', '\\'])
         && name != "."

@@ -11,7 +11,7 @@ use skills_prompt::MissingRequirements;
 use crate::error::{Repr, RuntimeError};
 use crate::requirements::read_requirements;
 use crate::run_target::{HOST_COMMAND_NAME, HostTarget, RunTarget, SkillTarget, command_digest};
-use crate::runtime::find_entry;
+use crate::runtime::{check_restrictions, find_entry, read_error};
 use crate::skill_copies::SkillCopy;
 use crate::workspace::ActiveWorkspace;
 use crate::{
@@ -44,28 +44,10 @@ impl SkillRuntime {
     ) -> Result<RunPlan, RuntimeError> {
         let catalog = self.catalog();
         let entry = find_entry(&catalog, name)?;
-        let failed = |source| {
-            RuntimeError::from(Repr::FileAccess {
-                path: entry.location(),
-                source,
-            })
-        };
+        let failed = |source| read_error(entry, source);
         let files = entry.open().map_err(failed)?;
         let manifest = files.document().map_err(failed)?.manifest().clone();
-        let unparsed = manifest.unparsed_restrictions();
-        if !unparsed.is_empty() {
-            let (skill, path, fields) = (
-                entry.name().to_string(),
-                entry.location(),
-                unparsed.to_vec(),
-            );
-            return Err(Repr::InvalidRestriction {
-                skill,
-                path,
-                fields,
-            }
-            .into());
-        }
+        check_restrictions(entry, &manifest)?;
         let mode = detect_execution_mode(entry.name().as_str(), &files, &manifest, &options)?;
         let requirements = read_requirements(&manifest, &files);
         let declared = requirements.variable_names();
@@ -74,39 +56,21 @@ impl SkillRuntime {
         let request = declared.iter().fold(request, |request, name| {
             request.declare(format!("variable {name}"))
         });
-        let request = match (workspace, &options.workspace) {
-            (Some(private), Workspace::Private(_)) => request.private_workspace(private.path()),
-            // A preview does not create the workspace.
-            (None, Workspace::Private(_)) => request.private_workspace("/workspace"),
-            (_, Workspace::Session(directory)) => request.private_workspace(directory.path()),
-            _ => request,
-        };
-        let workspace = workspace.map(|workspace| workspace.path().to_owned());
-        let request = variables
-            .iter()
-            .fold(request, |request, (name, _, origin)| {
-                request.variable(name, *origin)
-            });
-        let variables = variables
-            .into_iter()
-            .map(|(name, value, _)| (name, value))
-            .collect();
-        let (input, entry) = (stdin_bytes(&options), entry.clone());
-        let subject = RunTarget::Skill(Box::new(SkillTarget {
-            entry,
-            files: Arc::new(files),
-            manifest,
-            requirements,
-        }));
-        let request = self.with_protected_paths(request);
+        let request = with_owned_workspace(request, &options.workspace, workspace);
+        let request = with_variables(request, &variables);
         Ok(RunPlan {
-            target: subject,
+            target: RunTarget::Skill(Box::new(SkillTarget {
+                entry: entry.clone(),
+                files: Arc::new(files),
+                manifest,
+                requirements,
+            })),
             mode,
+            input: stdin_bytes(&options),
             options,
-            input,
-            request,
-            variables,
-            workspace,
+            request: self.with_protected_paths(request),
+            variables: without_sources(variables),
+            workspace: workspace.map(|workspace| workspace.path().to_owned()),
         })
     }
 
@@ -126,8 +90,8 @@ impl SkillRuntime {
         let mode = ExecutionMode::Command {
             program: command.program().to_owned(),
         };
-        let machine = HostTarget::new(directory, command, &options);
-        let made_up = command_digest(directory, command, &options);
+        let host = HostTarget::new(directory, command, &options);
+        let digest = command_digest(directory, command, &options);
         let options = ExecutionOptions {
             current_dir: options
                 .current_dir
@@ -140,25 +104,17 @@ impl SkillRuntime {
             .display_name(HOST_COMMAND_NAME)
             .command(command_line(directory, &mode, &options))
             .limits(options.limits());
-        let request = request.ad_hoc(made_up).session(options.session.clone());
-        let request = variables.iter().fold(
-            with_host_programs(with_caller_paths(request, &options), &options),
-            |request, (name, _, origin)| request.variable(name, *origin),
-        );
-        let variables = variables
-            .into_iter()
-            .map(|(name, value, _)| (name, value))
-            .collect();
-        let (input, workspace) = (stdin_bytes(&options), Some(directory.to_owned()));
-        let request = self.with_protected_paths(request);
+        let request = request.ad_hoc(digest).session(options.session.clone());
+        let request = with_host_programs(with_caller_paths(request, &options), &options);
+        let request = with_variables(request, &variables);
         Ok(RunPlan {
-            target: RunTarget::Host(machine),
+            target: RunTarget::Host(host),
             mode,
+            input: stdin_bytes(&options),
             options,
-            input,
-            request,
-            variables,
-            workspace,
+            request: self.with_protected_paths(request),
+            variables: without_sources(variables),
+            workspace: Some(directory.to_owned()),
         })
     }
 
@@ -168,14 +124,15 @@ impl SkillRuntime {
         &self,
         declared: &std::collections::BTreeSet<String>,
         options: &ExecutionOptions,
-    ) -> Vec<(String, Secret, VariableSource)> {
-        let given = options.env.iter().map(|(name, value)| {
-            let origin = if declared.contains(name) {
+    ) -> Vec<SourcedVariable> {
+        // A value of the caller takes precedence over the configured one.
+        let of_caller = options.env.iter().map(|(name, value)| {
+            let source = if declared.contains(name) {
                 VariableSource::Caller
             } else {
                 VariableSource::Undeclared
             };
-            (name.clone(), value.clone(), origin)
+            (name.clone(), value.clone(), source)
         });
         let secrets = declared
             .iter()
@@ -187,43 +144,43 @@ impl SkillRuntime {
                 VariableSource::Secret,
             ))
         });
-        given.chain(secrets).collect()
+        of_caller.chain(secrets).collect()
     }
 
     /// Hides directories of the host application and protects skill roots inside writable
     /// directories, so that a skill cannot change another one. Optional mounts are included.
     pub(crate) fn with_protected_paths(&self, request: Request) -> Request {
-        let is_about_files = |permission: &Permission| permission.path().is_some();
+        let concerns_files = |permission: &Permission| permission.path().is_some();
         let is_write = |permission: &Permission| permission.capability() == Capability::Write;
-        let wanted = request.permissions();
+        let requested = request.permissions();
+        // Grants have canonical paths; a rule on another spelling of a path would not match them.
         let canonical = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
         let hidden = self
             .shared
             .hidden_directories
             .iter()
-            .filter(|_| wanted.iter().any(is_about_files));
+            .filter(|_| requested.iter().any(concerns_files));
         let request = hidden.map(canonical).fold(request, Request::hide);
         let roots = self
             .shared
             .discovery
             .roots()
             .iter()
-            .filter(|_| wanted.iter().any(is_write));
+            .filter(|_| requested.iter().any(is_write));
         roots
             .map(|root| canonical(&root.path().to_owned()))
             .fold(request, Request::protect)
     }
 
     /// Describes the missing requirements of the skill, one phrase each.
-    pub(crate) fn missing_for_run(&self, planned: &RunPlan) -> Vec<String> {
-        let Some(skill) = planned.target.skill() else {
+    pub(crate) fn missing_for_run(&self, plan: &RunPlan) -> Vec<String> {
+        let Some(skill) = plan.target.skill() else {
             return Vec::new();
         };
         let has_variable = |name: &str| {
-            planned
-                .variables
+            plan.variables
                 .iter()
-                .any(|(known, value)| known == name && !value.expose_secret().is_empty())
+                .any(|(candidate, value)| candidate == name && !value.expose_secret().is_empty())
         };
         let mut missing = MissingRequirements::default();
         let host = self.run_host(&has_variable);
@@ -248,6 +205,39 @@ impl RunPlan {
             Some(digest) => self.request.clone().content_digest(digest),
             None => self.request.clone(),
         }
+    }
+}
+
+/// A variable that can be granted: its name, its value and where the value is from.
+type SourcedVariable = (String, Secret, VariableSource);
+
+fn with_variables(request: Request, variables: &[SourcedVariable]) -> Request {
+    variables
+        .iter()
+        .fold(request, |request, (name, _, source)| {
+            request.variable(name, *source)
+        })
+}
+
+fn without_sources(variables: Vec<SourcedVariable>) -> Vec<(String, Secret)> {
+    variables
+        .into_iter()
+        .map(|(name, value, _)| (name, value))
+        .collect()
+}
+
+/// Requests write access to a workspace that this process created, which needs no approval.
+fn with_owned_workspace(
+    request: Request,
+    workspace: &Workspace,
+    active: Option<&ActiveWorkspace>,
+) -> Request {
+    match (active, workspace) {
+        (Some(private), Workspace::Private(_)) => request.private_workspace(private.path()),
+        // A preview does not create the workspace.
+        (None, Workspace::Private(_)) => request.private_workspace("/workspace"),
+        (_, Workspace::Session(directory)) => request.private_workspace(directory.path()),
+        _ => request,
     }
 }
 
@@ -309,9 +299,9 @@ fn with_host_programs(request: Request, options: &ExecutionOptions) -> Request {
 
 /// Returns the program with its arguments, for an approval request.
 fn command_line(base: &Path, mode: &ExecutionMode, options: &ExecutionOptions) -> Vec<String> {
-    let of_command = options.command.iter().flat_map(HostCommand::leading_args);
+    let leading_args = options.command.iter().flat_map(HostCommand::leading_args);
     let is_command = options.command.is_some();
-    // For `sh`, the approver must see its standard input.
+    // The standard input of `sh` is code, so the approver must see it.
     let stdin = options
         .stdin
         .as_deref()
@@ -320,23 +310,23 @@ fn command_line(base: &Path, mode: &ExecutionMode, options: &ExecutionOptions) -
             let text = String::from_utf8_lossy(stdin);
             let shown: String = text.chars().take(MAX_DISPLAYED_INPUT_CHARS).collect();
             let more = text.len() - shown.len();
-            let cut = if more > 0 {
+            let suffix = if more > 0 {
                 format!(" and {more} more bytes")
             } else {
                 String::new()
             };
-            format!("<<< {shown:?}{cut}")
+            format!("<<< {shown:?}{suffix}")
         });
-    let starts_in = options
+    let current_dir = options
         .current_dir
         .as_ref()
         .filter(|directory| is_command && *directory != base)
         .map(|directory| format!("(in {})", directory.display()));
     std::iter::once(mode.program().to_owned())
-        .chain(of_command)
+        .chain(leading_args)
         .chain(options.args.iter().cloned())
         .chain(stdin)
-        .chain(starts_in)
+        .chain(current_dir)
         .collect()
 }
 

@@ -48,6 +48,7 @@ impl Recorder {
     pub(crate) fn begin(&self, skill: &str) -> Result<RunRecord, RuntimeError> {
         let event = match &self.sink {
             Some(sink) => {
+                // Checked before the run, since a run without a record must not start.
                 sink.check_writable().map_err(Repr::Audit)?;
                 let time = humantime::format_rfc3339_millis((self.clock)()).to_string();
                 Some(Event::new(time, truncate_text(skill), Disposition::Failed))
@@ -92,20 +93,20 @@ impl RunRecord {
     pub(crate) fn record_decision(
         &mut self,
         decision: Disposition,
-        verdicts: &[PermissionDecision],
+        decisions: &[PermissionDecision],
     ) {
         self.update(|event| {
             event.disposition = decision;
             // The most important decisions come first, since the list can be truncated.
-            let rank = |verdict: &&PermissionDecision| {
+            let rank = |decision: &&PermissionDecision| {
                 (
-                    verdict.decision() != Decision::Deny,
-                    !verdict.permission().capability().is_privileged(),
+                    decision.decision() != Decision::Deny,
+                    !decision.permission().capability().is_privileged(),
                 )
             };
-            let mut verdicts: Vec<&PermissionDecision> = verdicts.iter().collect();
-            verdicts.sort_by_key(rank);
-            event.rules = truncate_list(verdicts.into_iter().map(ToString::to_string));
+            let mut decisions: Vec<&PermissionDecision> = decisions.iter().collect();
+            decisions.sort_by_key(rank);
+            event.rules = truncate_list(decisions.into_iter().map(ToString::to_string));
         });
     }
 
@@ -138,7 +139,7 @@ impl RunRecord {
         mut self,
         result: Result<ExecutionArtifacts, RuntimeError>,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
-        let outcome = match &result {
+        let termination = match &result {
             Ok(artifacts) => {
                 self.record_artifacts(artifacts);
                 termination_text(&artifacts.exit_status)
@@ -148,7 +149,7 @@ impl RunRecord {
                 format!("error {}: {}", error.kind().code(), error_chain(error))
             }
         };
-        let written = self.write(outcome);
+        let written = self.write(termination);
         let artifacts = result?;
         match written {
             Ok(()) => Ok(artifacts),
@@ -162,12 +163,12 @@ impl RunRecord {
 
     fn record_artifacts(&mut self, artifacts: &ExecutionArtifacts) {
         self.update(|event| {
-            let kept = |captured: &skills_sandbox::CapturedOutput| {
+            let captured_bytes = |captured: &skills_sandbox::CapturedOutput| {
                 [captured.head(), &captured.tail()].concat()
             };
             let content = |captured: &skills_sandbox::CapturedOutput| {
                 Some(ContentHash::from_prefix(
-                    &kept(captured),
+                    &captured_bytes(captured),
                     captured.total_bytes(),
                 ))
             };
@@ -176,19 +177,19 @@ impl RunRecord {
             };
             (event.stdout, event.stderr) = (content(&artifacts.stdout), content(&artifacts.stderr));
             event.backend = Some(report.backend().to_owned());
-            let layer = |layer: &skills_sandbox::Restriction| RestrictionStatus {
-                name: layer.name().to_owned(),
-                status: status_word(layer.status()).to_owned(),
+            let restriction = |restriction: &skills_sandbox::Restriction| RestrictionStatus {
+                name: restriction.name().to_owned(),
+                status: status_word(restriction.status()).to_owned(),
             };
-            event.restrictions = report.restrictions().iter().map(layer).collect();
+            event.restrictions = report.restrictions().iter().map(restriction).collect();
         });
     }
 
-    fn write(&mut self, outcome: String) -> Result<(), AuditError> {
+    fn write(&mut self, termination: String) -> Result<(), AuditError> {
         let (Some(sink), Some(mut event)) = (&self.sink, self.event.take()) else {
             return Ok(());
         };
-        event.termination = Some(truncate_text(&self.redactor.redact_text(&outcome)));
+        event.termination = Some(truncate_text(&self.redactor.redact_text(&termination)));
         event.duration_ms =
             Some(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX));
         sink.record(&event)
@@ -226,6 +227,7 @@ fn truncate_list(entries: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 fn truncate_text(text: &str) -> String {
+    // Control characters would take six bytes each in JSON.
     let clean: String = text
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })

@@ -48,7 +48,7 @@ impl RunTarget {
     pub(crate) fn location(&self) -> PathBuf {
         match self {
             Self::Skill(skill) => skill.entry.location(),
-            Self::Host(machine) => machine.directory.clone(),
+            Self::Host(host) => host.directory.clone(),
         }
     }
 
@@ -63,7 +63,7 @@ impl RunTarget {
     pub(crate) fn digest(&self, runtime: &SkillRuntime) -> Option<String> {
         match self {
             Self::Skill(skill) => runtime.shared.copies.digest(&skill.files),
-            Self::Host(machine) => Some(machine.digest.clone()),
+            Self::Host(host) => Some(host.digest.clone()),
         }
     }
 }
@@ -85,7 +85,7 @@ pub(crate) fn command_digest(
     command: &HostCommand,
     options: &ExecutionOptions,
 ) -> String {
-    let starts_in = options
+    let current_dir = options
         .current_dir
         .as_deref()
         .unwrap_or(directory)
@@ -93,14 +93,14 @@ pub(crate) fn command_digest(
         .to_string();
     let stdin = options.stdin.as_deref().unwrap_or_default();
     let stdin = ContentHash::from_prefix(stdin, stdin.len() as u64).sha256;
-    let parts = [command.program().to_owned(), starts_in, stdin];
-    let words: Vec<String> = parts
+    let parts = [command.program().to_owned(), current_dir, stdin];
+    let parts: Vec<String> = parts
         .into_iter()
         .chain(command.leading_args())
         .chain(options.args.iter().cloned())
         .collect();
     // Arguments cannot contain NUL, so the text is unambiguous.
-    let text = words.join("\0");
+    let text = parts.join("\0");
     format!(
         "sha256:{}",
         ContentHash::from_prefix(text.as_bytes(), text.len() as u64).sha256

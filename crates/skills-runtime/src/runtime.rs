@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-use skills_discovery::{Catalog, Discovery, Entry, Lookup};
+use skills_discovery::{Catalog, Discovery, DiscoveryError, Entry, Lookup};
+use skills_manifest::Manifest;
 use skills_policy::PermissionManager;
 use skills_prompt::{ImplicitIndex, ListingModes, MentionIndex};
 use skills_sandbox::{EnforcementReport, SandboxError};
@@ -32,12 +33,20 @@ use crate::{Builder, LoadedSkill, OnMissing, Precompile, Secrets, SkillDescripto
 /// ```
 /// use skills_runtime::{Root, Scope, SkillRuntime};
 ///
+/// # let directory = tempfile::tempdir()?;
 /// let runtime = SkillRuntime::builder()
-///     .root(Root::new("/path/to/skills", Scope::User))
+///     .root(Root::new(directory.path(), Scope::User))
 ///     .build();
-/// for skill in runtime.discover_skills() {
-///     println!("{}: {}", skill.id, skill.description);
-/// }
+/// assert!(runtime.discover_skills().is_empty());
+///
+/// std::fs::create_dir(directory.path().join("greet"))?;
+/// std::fs::write(
+///     directory.path().join("greet/SKILL.md"),
+///     "---\nname: greet\ndescription: Says hello.\n---\nHi\n",
+/// )?;
+/// assert!(runtime.catalog().entries().is_empty(), "the last scan is cached");
+/// assert_eq!(runtime.refresh().entries().len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
 pub struct SkillRuntime {
@@ -93,8 +102,24 @@ impl SkillRuntime {
         }
     }
 
-    /// Scans the roots and lists the active skills. Inactive and skipped entries are in
-    /// [`catalog`](Self::catalog).
+    /// Scans the roots and lists the active skills, in the order of the catalog. Inactive and
+    /// skipped entries are in [`catalog`](Self::catalog); a skill that cannot be parsed never hides
+    /// the others.
+    ///
+    /// ```
+    /// use skills_runtime::{Root, Scope, SkillRuntime};
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// # std::fs::create_dir(directory.path().join("greet"))?;
+    /// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nHi\n")?;
+    /// let runtime = SkillRuntime::builder().root(Root::new(directory.path(), Scope::User)).build();
+    /// std::fs::create_dir(directory.path().join("broken"))?;
+    /// std::fs::write(directory.path().join("broken/SKILL.md"), "no frontmatter")?;
+    /// let skills = runtime.discover_skills();
+    /// assert_eq!(skills.len(), 1);
+    /// assert_eq!((skills[0].id.as_str(), skills[0].description.as_str()), ("greet", "Says hello."));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn discover_skills(&self) -> Vec<SkillDescriptor> {
         self.scan()
             .catalog
@@ -104,7 +129,8 @@ impl SkillRuntime {
             .collect()
     }
 
-    /// Returns the catalog of the last scan. Scans the roots on first use.
+    /// Returns the catalog of the last scan. Scans the roots on first use; after that it does not
+    /// access the file system and does not change until the next scan.
     pub fn catalog(&self) -> Arc<Catalog> {
         Arc::clone(&self.snapshot().catalog)
     }
@@ -147,7 +173,8 @@ impl SkillRuntime {
         &self.shared.scratch
     }
 
-    /// Removes the approvals of a [session](crate::ExecutionOptions::session).
+    /// Removes the approvals of a [session](crate::ExecutionOptions::session). Call it when the
+    /// client disconnects; approvals of other sessions and permanent approvals stay valid.
     pub fn clear_session_approvals(&self, session: &str) {
         self.shared.permissions.clear_session(session);
     }
@@ -160,12 +187,7 @@ impl SkillRuntime {
     pub fn declared_variables(&self, name: &str) -> Result<BTreeSet<String>, RuntimeError> {
         let catalog = self.catalog();
         let entry = find_entry(&catalog, name)?;
-        let failed = |source| {
-            RuntimeError::from(Repr::FileAccess {
-                path: entry.location(),
-                source,
-            })
-        };
+        let failed = |source| read_error(entry, source);
         let files = entry.open().map_err(failed)?;
         let document = files.document().map_err(failed)?;
         Ok(read_requirements(document.manifest(), &files).variable_names())
@@ -174,12 +196,22 @@ impl SkillRuntime {
     /// Probes the backends for scripts and for WebAssembly and returns the restrictions that they
     /// would enforce on this machine. No skill runs.
     ///
-    /// An unavailable backend returns the same error as a run.
+    /// The names of the two results are `scripts` and `wasm`, in this order. An unavailable backend
+    /// returns the same error as a run.
+    ///
+    /// ```
+    /// use skills_runtime::SkillRuntime;
+    ///
+    /// let [(scripts, _), (wasm, _)] = SkillRuntime::builder().build().probe_backends();
+    /// assert_eq!((scripts, wasm), ("scripts", "wasm"));
+    /// ```
     pub fn probe_backends(&self) -> [(&'static str, Result<EnforcementReport, SandboxError>); 2] {
         self.shared.backends.probe()
     }
 
     fn scan(&self) -> Arc<CatalogSnapshot> {
+        // Numbered before the scan starts: of two concurrent scans, the one that started later has
+        // seen the later state, whichever finishes first.
         let scan_id = self.shared.next_scan_id.fetch_add(1, Ordering::Relaxed) + 1;
         let found = match self.shared.latest_snapshot() {
             Some(known) => match self.shared.discovery.rescan(&known.catalog) {
@@ -196,19 +228,32 @@ impl SkillRuntime {
     }
 
     /// Reads a skill's instructions and lists its files. `name` is the name or the directory of the
-    /// skill.
+    /// skill; a directory selects one of several skills of the same name. The current file is read,
+    /// which can differ from the one of the scan.
+    ///
+    /// ```
+    /// use skills_runtime::{ErrorKind, Root, Scope, SkillRuntime};
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// # std::fs::create_dir(directory.path().join("greet"))?;
+    /// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nHi\n")?;
+    /// let runtime = SkillRuntime::builder().root(Root::new(directory.path(), Scope::User)).build();
+    /// let skill = runtime.get_skill("greet")?;
+    /// assert_eq!(skill.manifest.description(), "Says hello.");
+    /// assert_eq!(skill.instructions, "Hi\n");
+    ///
+    /// let error = runtime.get_skill("gret").unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::UnknownSkill);
+    /// assert_eq!(error.suggestions(), ["greet"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// Fails if the skill is not found, ambiguous or inactive, or if its files cannot be read.
     pub fn get_skill(&self, name: &str) -> Result<LoadedSkill, RuntimeError> {
         let catalog = self.catalog();
         let entry = find_entry(&catalog, name)?;
-        let failed = |source| {
-            RuntimeError::from(Repr::FileAccess {
-                path: entry.location(),
-                source,
-            })
-        };
+        let failed = |source| read_error(entry, source);
         let files = entry.open().map_err(failed)?;
         Ok(LoadedSkill::new(
             entry,
@@ -264,6 +309,31 @@ impl CatalogSnapshot {
     }
 }
 
+/// Returns the error for a file of a skill that cannot be read.
+pub(crate) fn read_error(entry: &Entry, source: DiscoveryError) -> RuntimeError {
+    Repr::FileAccess {
+        path: entry.location(),
+        source,
+    }
+    .into()
+}
+
+/// Rejects a skill that declares a restriction that cannot be parsed. It must not run: ignoring the
+/// restriction would give it more than its author intended.
+pub(crate) fn check_restrictions(entry: &Entry, manifest: &Manifest) -> Result<(), RuntimeError> {
+    let fields = manifest.unparsed_restrictions();
+    if fields.is_empty() {
+        return Ok(());
+    }
+    Err(Repr::InvalidRestriction {
+        skill: entry.name().to_string(),
+        path: entry.location(),
+        fields: fields.to_vec(),
+    }
+    .into())
+}
+
+/// Finds an active skill by its name or its directory.
 pub(crate) fn find_entry<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a Entry, RuntimeError> {
     match catalog.find(name) {
         Lookup::Found(entry) => Ok(entry),

@@ -5,6 +5,13 @@ use skills_manifest::is_invisible;
 /// Escapes control and invisible characters, so that text cannot move the cursor, send terminal
 /// sequences or change the text direction. Line ends, tabs, and joiners that scripts and emoji need
 /// are kept. CRLF becomes LF.
+///
+/// ```
+/// use skills_runtime::{escape_line, escape_terminal};
+///
+/// assert_eq!(escape_terminal("\u{1b}[31mred"), "\\u{1b}[31mred");
+/// assert_eq!(escape_line("one\ntwo"), "one\\ntwo");
+/// ```
 #[must_use]
 pub fn escape_terminal(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());

@@ -15,6 +15,15 @@ pub(crate) use redact::Redactor;
 /// A program receives a variable only if its skill declares it and policy or an approver allows it.
 /// Values of at least 8 bytes are redacted in everything that the program writes. `Debug` does not
 /// print values.
+///
+/// ```
+/// use skills_runtime::Secrets;
+///
+/// let (secrets, warnings) = Secrets::from_env_text("export API_KEY='hunter2' # comment\nbroken\n");
+/// assert_eq!(secrets.get("API_KEY").unwrap().expose_secret(), "hunter2");
+/// assert_eq!(warnings[0].to_string(), "line 2: missing `=`");
+/// assert!(!format!("{secrets:?}").contains("hunter2"));
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Secrets(BTreeMap<String, Secret>);
 
@@ -28,13 +37,13 @@ impl Secrets {
     /// warnings.
     #[must_use]
     pub fn from_env_text(text: &str) -> (Self, Vec<EnvFileWarning>) {
-        let (values, problems) = env_file::parse(text);
+        let (values, warnings) = env_file::parse(text);
         (
             values
                 .into_iter()
                 .map(|(name, value)| (name, Secret::new(value)))
                 .collect(),
-            problems,
+            warnings,
         )
     }
 

@@ -8,8 +8,8 @@ use serde_json::Value;
 use skills_manifest::{ContextMode, ToolPattern};
 use skills_policy::Approver;
 
-use crate::error::{Repr, RuntimeError};
-use crate::runtime::find_entry;
+use crate::error::RuntimeError;
+use crate::runtime::{check_restrictions, find_entry, read_error};
 use crate::tool_access::evaluate;
 use crate::{
     AgentEvent, ExecutionArtifacts, ExecutionOptions, HookDecision, HookReport, SkillRuntime,
@@ -26,6 +26,34 @@ const MAX_EVENTS: usize = 10_000;
 /// Call [`before_tool`](Self::before_tool) and [`after_tool`](Self::after_tool) around each tool
 /// call, and [`finish`](Self::finish) at the end. With `context: fork` the session is *forked*:
 /// tool output is collected here instead of in the conversation, and only a summary is returned.
+///
+/// ```
+/// use serde_json::json;
+/// use skills_runtime::{HookDecision, Root, Scope, SessionEnd, SkillRuntime, ToolAccess};
+///
+/// # let directory = tempfile::tempdir()?;
+/// # std::fs::create_dir_all(directory.path().join("greet/scripts"))?;
+/// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\nallowed-tools: Bash(git status:*)\n---\nHi\n")?;
+/// # std::fs::write(directory.path().join("greet/scripts/greet.sh"), "cat")?;
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+/// // The frontmatter of the skill: `allowed-tools: Bash(git status:*)`
+/// let runtime = SkillRuntime::builder().root(Root::new(directory.path(), Scope::User)).build();
+/// let mut session = runtime.start_session("greet", None)?;
+/// assert_eq!(session.tool_access("Bash", "git status -s"), ToolAccess::Listed);
+/// assert_eq!(session.tool_access("Bash", "git status; rm x"), ToolAccess::NotListed);
+///
+/// let input = json!({"command": "git status"});
+/// let report = session.before_tool("Bash", &input).await?;
+/// assert_eq!(report.decision, HookDecision::Continue);
+/// session.after_tool("Bash", &input, &json!("clean")).await?;
+/// let SessionEnd::Finished(summary) = session.finish(json!("Nothing to commit.")).await? else {
+///     panic!("no hook blocks the end");
+/// };
+/// assert_eq!((summary.tool_calls, summary.summary), (1, json!("Nothing to commit.")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct SkillSession {
     runtime: SkillRuntime,
     skill: String,
@@ -46,7 +74,9 @@ pub struct SkillSession {
     started: Instant,
 }
 
-/// Event of a session.
+/// Event of a session: a call of a tool of the agent, or a run of a program of the skill.
+///
+/// Serialized with a `kind` in kebab case. Values of secrets are redacted in the output of runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -97,6 +127,9 @@ pub struct SessionSummary {
 }
 
 /// Result of an attempt to end a session.
+///
+/// Returned by [`SkillSession::finish`]. A stop hook of the skill can require the agent to continue;
+/// call `finish` again when the agent is done.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum SessionEnd {
@@ -108,6 +141,7 @@ pub enum SessionEnd {
         reason: String,
     },
 }
+
 impl SkillRuntime {
     /// Starts a session of a skill. `approver` replaces the approver of the runtime for its
     /// programs and hooks.
@@ -122,23 +156,10 @@ impl SkillRuntime {
     ) -> Result<SkillSession, RuntimeError> {
         let catalog = self.catalog();
         let entry = find_entry(&catalog, name)?;
-        let failed = |source| {
-            RuntimeError::from(Repr::FileAccess {
-                path: entry.location(),
-                source,
-            })
-        };
+        let failed = |source| read_error(entry, source);
         let document = entry.open().map_err(failed)?.document().map_err(failed)?;
         let manifest = document.manifest();
-        if !manifest.unparsed_restrictions().is_empty() {
-            let fields = manifest.unparsed_restrictions().to_vec();
-            return Err(Repr::InvalidRestriction {
-                skill: entry.name().to_string(),
-                path: entry.location(),
-                fields,
-            }
-            .into());
-        }
+        check_restrictions(entry, manifest)?;
         let extensions = manifest.extensions();
         Ok(SkillSession {
             runtime: self.clone(),
@@ -214,16 +235,15 @@ impl SkillSession {
         input: &Value,
         output: &Value,
     ) -> Result<HookReport, RuntimeError> {
-        let (tool, input, output) = (tool.to_owned(), input.clone(), output.clone());
         self.record(SessionEvent::ToolCall {
-            tool: tool.clone(),
+            tool: tool.to_owned(),
             input: input.clone(),
             output: output.clone(),
         });
         let event = AgentEvent::PostToolUse {
-            tool,
-            input,
-            output,
+            tool: tool.to_owned(),
+            input: input.clone(),
+            output: output.clone(),
         };
         self.runtime
             .run_hooks(&self.directory, &event, self.approver.clone())
@@ -240,14 +260,10 @@ impl SkillSession {
     ) -> Result<ExecutionArtifacts, RuntimeError> {
         options.approver = options.approver.or_else(|| self.approver.clone());
         let artifacts = self.runtime.execute_skill(&self.directory, options).await?;
-        let (program, is_success) = (
-            artifacts.mode.program().to_owned(),
-            artifacts.exit_status.is_success(),
-        );
         self.last_output = artifacts.output.clone();
         self.record(SessionEvent::Run {
-            program,
-            is_success,
+            program: artifacts.mode.program().to_owned(),
+            is_success: artifacts.exit_status.is_success(),
             output: artifacts.output.clone(),
         });
         Ok(artifacts)
@@ -263,6 +279,7 @@ impl SkillSession {
             reason: "done".to_owned(),
             stop_hook_active: self.stop_was_blocked,
         };
+        // By directory, which stays unambiguous if a skill of the same name is added.
         let report = self
             .runtime
             .run_hooks(&self.directory, &event, self.approver.clone())
@@ -291,6 +308,7 @@ impl SkillSession {
 
     fn record(&mut self, event: SessionEvent) {
         self.tool_calls += 1;
+        // A model controls the size and the number of events, so both are bounded.
         let bytes = serde_json::to_string(&event).map_or(MAX_EVENT_BYTES, |text| text.len());
         if self.events.len() >= MAX_EVENTS || self.bytes.saturating_add(bytes) > MAX_EVENT_BYTES {
             self.dropped_events += 1;

@@ -7,6 +7,9 @@ use skills_discovery::{Entry, ResourceListing, Scope};
 use skills_manifest::{Document, Manifest};
 
 /// The metadata of a skill, from which a model or user selects one; about 100 tokens.
+///
+/// Returned by [`discover_skills`](crate::SkillRuntime::discover_skills) for each active skill. The
+/// instructions are not read; [`get_skill`](crate::SkillRuntime::get_skill) returns them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct SkillDescriptor {

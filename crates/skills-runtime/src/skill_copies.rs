@@ -95,10 +95,12 @@ impl SkillCopyCache {
         files: &SkillFiles,
         parent: &Path,
     ) -> Result<Option<Arc<SkillCopy>>, RuntimeError> {
-        let known = files.cached_digest(&mut self.lock_digests()).ok().flatten();
-        if let Some(kept) = known.and_then(|digest| self.get(&digest.to_string())) {
-            return Ok(Some(kept));
+        let digest = files.cached_digest(&mut self.lock_digests()).ok().flatten();
+        if let Some(copy) = digest.and_then(|digest| self.get(&digest.to_string())) {
+            return Ok(Some(copy));
         }
+        // The copy is created even if the digest is known but its copy was evicted: the digest of
+        // the copied bytes counts, not that of the files.
         match self.create(files, parent) {
             Ok(content) => Ok(Some(self.insert(content))),
             Err(error) if self.digest(files).is_some() => {
@@ -171,8 +173,8 @@ impl SkillCopyCache {
 
     /// Caches a copy. If another thread cached the same content first, that copy is returned.
     fn insert(&self, content: SkillCopy) -> Arc<SkillCopy> {
-        if let Some(kept) = self.get(&content.digest) {
-            return kept;
+        if let Some(copy) = self.get(&content.digest) {
+            return copy;
         }
         let content = Arc::new(content);
         let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);

@@ -48,6 +48,8 @@ fn rule_forbids(rule: &ToolPattern, tool: &str, argument: &str) -> bool {
     if !matches_tool(rule, tool) {
         return false;
     }
+    // A prohibition must hold for every spelling of the same action; a permission, in contrast,
+    // holds for the literal argument only.
     let parts = argument
         .split(COMMAND_SEPARATORS)
         .map(str::trim)
@@ -66,6 +68,7 @@ fn rule_lists(rule: &ToolPattern, tool: &str, argument: &str) -> bool {
         && match rule.argument_matcher() {
             ArgumentMatcher::Any => true,
             ArgumentMatcher::Exact(exact) => argument == exact,
+            // `git *` must not list `git log; rm -rf x`, and `src/*` must not list `src/../etc`.
             matcher => {
                 matches_argument(matcher, argument)
                     && !argument.contains(COMMAND_SEPARATORS)

@@ -37,6 +37,10 @@ pub struct OutputFiles {
 }
 
 /// File that a program created or changed.
+///
+/// Only regular files are listed; symlinks and special files are in
+/// [`omitted`](OutputFiles::omitted). A file that was written with the same content counts as
+/// changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct OutputFile {
@@ -63,7 +67,8 @@ pub(crate) struct ActiveWorkspace {
 struct FileStamp {
     bytes: u64,
     modified: Option<SystemTime>,
-    /// Inode number and change time (ctime), if available.
+    /// Inode number and change time (ctime), if available. A program can set the modification time
+    /// back, but not the change time.
     identity: Option<(u64, i64, i64)>,
 }
 
@@ -122,16 +127,19 @@ impl ActiveWorkspace {
                 return;
             }
             match relative_name(path) {
-                Some(name) => {
-                    changed.push((name, path.to_owned(), metadata.len(), before.is_none()))
-                }
+                Some(name) => changed.push(ChangedFile {
+                    name,
+                    path: path.to_owned(),
+                    bytes: metadata.len(),
+                    is_created: before.is_none(),
+                }),
                 None => omitted.push(format!("`{}`: invalid file name", path.display())),
             }
             if top.is_none() {
                 top = directory.try_clone().ok();
             }
         });
-        changed.sort();
+        changed.sort_by(|a, b| a.name.cmp(&b.name));
         if changed.len() > MAX_FILES {
             omitted.push(format!(
                 "{} files beyond the first {MAX_FILES}",
@@ -139,29 +147,7 @@ impl ActiveWorkspace {
             ));
             changed.truncate(MAX_FILES);
         }
-        let mut files = Vec::new();
-        let mut remaining = MAX_CONTENT_BYTES;
-        for (name, path, bytes, is_created) in changed {
-            let content = match (&self.scratch, &top) {
-                (Some(_), Some(top)) => match read_bounded(top, &path, remaining) {
-                    Ok(bytes) => {
-                        remaining -= bytes.len() as u64;
-                        Some(bytes)
-                    }
-                    Err(error) => {
-                        omitted.push(format!("content of `{name}`: {error}"));
-                        None
-                    }
-                },
-                _ => None,
-            };
-            files.push(OutputFile {
-                path: redactor.redact_text(&name),
-                bytes,
-                is_created,
-                content,
-            });
-        }
+        let files = self.read_output(changed, top.as_ref(), redactor, &mut omitted);
         let omitted = walk
             .omitted
             .into_iter()
@@ -171,6 +157,50 @@ impl ActiveWorkspace {
             .collect();
         OutputFiles { files, omitted }
     }
+
+    /// Reads the content of changed files in a private workspace, within the limit of all contents.
+    fn read_output(
+        &self,
+        changed: Vec<ChangedFile>,
+        top: Option<&Dir>,
+        redactor: &Redactor,
+        omitted: &mut Vec<String>,
+    ) -> Vec<OutputFile> {
+        let mut files = Vec::new();
+        let mut remaining = MAX_CONTENT_BYTES;
+        for file in changed {
+            let content = match (&self.scratch, top) {
+                (Some(_), Some(top)) => match read_bounded(top, &file.path, remaining) {
+                    Ok(bytes) => {
+                        remaining -= bytes.len() as u64;
+                        Some(bytes)
+                    }
+                    Err(error) => {
+                        omitted.push(format!("content of `{}`: {error}", file.name));
+                        None
+                    }
+                },
+                // Files of other workspaces stay where they are.
+                _ => None,
+            };
+            files.push(OutputFile {
+                path: redactor.redact_text(&file.name),
+                bytes: file.bytes,
+                is_created: file.is_created,
+                content,
+            });
+        }
+        files
+    }
+}
+
+/// A changed file before its content is read.
+struct ChangedFile {
+    /// Path relative to the workspace, with `/` as separator.
+    name: String,
+    path: PathBuf,
+    bytes: u64,
+    is_created: bool,
 }
 
 /// Returns a path relative to the workspace, with `/` as separator. Names with `\` are rejected,
@@ -217,6 +247,7 @@ fn read_bounded(directory: &Dir, path: &Path, max_bytes: u64) -> std::io::Result
         return Err(std::io::Error::other("no longer a regular file"));
     }
     let mut bytes = Vec::new();
+    // One byte more than allowed shows that the file is longer than its metadata said.
     file.take(max_bytes.saturating_add(1))
         .read_to_end(&mut bytes)?;
     if bytes.len() as u64 > max_bytes {
@@ -267,6 +298,7 @@ impl DirectoryWalk {
         below: &mut Vec<PathBuf>,
         each: &mut impl FnMut(&Path, &Metadata, &Dir),
     ) -> bool {
+        // `read_dir` rejects an empty path.
         let entries = if directory.as_os_str().is_empty() {
             top.entries()
         } else {
@@ -287,6 +319,7 @@ impl DirectoryWalk {
                 .omitted
                 .push(format!("{}: {error}", directory.display())),
         }
+        // Sorted, so that a limit omits the same entries on every run.
         paths.sort();
         for path in paths {
             // Entries that vanish during the walk are skipped.

@@ -47,7 +47,7 @@ impl Plan {
     pub fn new(
         job: &Job,
         executables: &ExecutableSet,
-        ground: &PlanContext,
+        context: &PlanContext,
     ) -> Result<Self, SandboxError> {
         let directory = job.working_directory("seatbelt")?.to_owned();
         // A command loads code from its working directory, as a script does from its own directory.
@@ -63,7 +63,7 @@ impl Plan {
         let grants = job.grants();
         let PlanContext {
             scratch, network, ..
-        } = ground;
+        } = context;
         let profile = Profile::new(&ProfileInput {
             grants,
             executables,
@@ -75,7 +75,7 @@ impl Plan {
             args: build_args(
                 job,
                 &profile,
-                &ground.profile_path,
+                &context.profile_path,
                 script,
                 executables.interpreter(),
             )?,
@@ -152,8 +152,8 @@ impl fmt::Debug for Plan {
     }
 }
 
-/// The program with its `argv[0]`, its leading arguments, the script if there is one, and the
-/// arguments.
+/// Returns the arguments of `sandbox-exec`: the profile file and its parameters, then the program
+/// by its `argv[0]`, its leading arguments, the script if there is one, and the job's arguments.
 fn build_args(
     job: &Job,
     profile: &Profile,
@@ -165,6 +165,7 @@ fn build_args(
     for parameter in profile.parameters() {
         arguments.extend(["-D".to_owned(), parameter.to_string()]);
     }
+    // After `--` no path of a program is parsed as an option.
     arguments.extend(["--".to_owned(), path_text(interpreter.argv0())?]);
     arguments.extend(interpreter.args.iter().cloned());
     arguments.extend(script.map(|script| path_text(script)).transpose()?);

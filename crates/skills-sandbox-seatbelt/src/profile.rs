@@ -16,7 +16,7 @@ use crate::executable_set::{Executable, ExecutableSet};
 use crate::parameter::{Parameter, Parameters, ProfilePath, is_printable};
 use crate::rule::{Filter, Operation, Rule};
 
-/// The prefix of profile file names.
+/// The prefix of profile file names. Profiles of other runs are denied by this prefix.
 pub(crate) const FILE_PREFIX: &str = "openskills-seatbelt-";
 
 /// The profile of one run: an ordered list of rules, of which the last match decides, and the paths
@@ -30,6 +30,28 @@ pub(crate) const FILE_PREFIX: &str = "openskills-seatbelt-";
 /// temporary directories, the skill, readable paths, writable paths, code directories. These are
 /// followed by what interpreters need in addition, programs and network; and finally by the rules
 /// that are denied regardless of grants.
+///
+/// ```
+/// use skills_policy::{Authorization, Policy, Request};
+/// use skills_sandbox_seatbelt::{ExecutableSet, Profile, ProfileInput, ProxyAccess};
+///
+/// let request = Request::new("/skills/pdf\"(allow default)");
+/// let Authorization::Granted(grants) = Policy::default().authorize(&request) else {
+///     panic!("granted by default")
+/// };
+/// let profile = Profile::new(&ProfileInput {
+///     grants: &grants,
+///     executables: &ExecutableSet::new("/usr/bin/python3"),
+///     script: "/skills/pdf\"(allow default)/scripts/run.py".as_ref(),
+///     scratch: "/private/var/scratch".as_ref(),
+///     network: ProxyAccess::None,
+/// })?;
+/// let text = profile.to_string();
+/// assert!(text.starts_with("(version 1)\n(deny default)\n"));
+/// assert!(!text.contains("(allow default)"), "paths are parameters");
+/// assert!(!text.contains("network-outbound"));
+/// # Ok::<(), skills_sandbox_seatbelt::ProfileError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
     rules: Vec<Rule>,
@@ -69,15 +91,15 @@ impl Profile {
     /// Fails if a path is not absolute and canonical, not UTF-8 or contains a control character; if
     /// hosts are granted without a proxy port, or the reverse; if a granted program was not found;
     /// if the script is outside of the readable paths.
-    pub fn new(ingredients: &ProfileInput<'_>) -> Result<Self, ProfileError> {
+    pub fn new(input: &ProfileInput<'_>) -> Result<Self, ProfileError> {
         let ProfileInput {
             grants,
             executables,
             script,
             scratch,
             network,
-        } = ingredients;
-        let mut draft = ProfileBuilder::new(grants, scratch)?;
+        } = input;
+        let mut builder = ProfileBuilder::new(grants, scratch)?;
         let directory = script.parent().filter(|parent| {
             grants
                 .files()
@@ -85,28 +107,29 @@ impl Profile {
                 .any(|file| parent.starts_with(file.path()))
         });
         let directory = directory.ok_or_else(|| Repr::ScriptNotReadable((*script).to_owned()))?;
-        draft.rules.extend([
+        builder.rules.extend([
             Rule::Deny(vec![Operation::Default], Vec::new()),
             allow(&[Operation::SysctlRead], Vec::new()),
         ]);
-        draft.rules.extend(
+        builder.rules.extend(
             system::library_rules()
                 .into_iter()
                 .chain(system::temporary_rules()),
         );
-        draft.add_files();
+        builder.add_files();
         let programs = granted_programs(grants.spawn(), executables)?;
-        draft.add_code(executables.interpreter(), &programs, directory)?;
-        draft.rules.extend(system::interpreter_rules());
-        draft.add_ancestors(executables, grants.spawn(), &programs)?;
-        draft.add_programs(grants.spawn(), executables, &programs)?;
-        draft.add_network(grants.network(), *network)?;
-        draft.rules.extend(system::hard_denials());
-        draft.add_denials()?;
-        draft.add_protected_paths(grants)?;
+        builder.add_code(executables.interpreter(), &programs, directory)?;
+        builder.rules.extend(system::interpreter_rules());
+        builder.add_ancestors(executables, grants.spawn(), &programs)?;
+        builder.add_programs(grants.spawn(), executables, &programs)?;
+        builder.add_network(grants.network(), *network)?;
+        // In SBPL the last matching rule decides, so all denials follow all permissions.
+        builder.rules.extend(system::hard_denials());
+        builder.add_denials()?;
+        builder.add_protected_paths(grants)?;
         Ok(Self {
-            rules: draft.rules,
-            parameters: draft.parameters.into_vec(),
+            rules: builder.rules,
+            parameters: builder.parameters.into_vec(),
         })
     }
 
@@ -162,7 +185,8 @@ impl<'a> ProfileBuilder<'a> {
             return Err(Repr::NoReadableDirectory.into());
         };
         let mut parameters = Parameters::default();
-        let (mut reads, mut writes) = (Vec::new(), Vec::new());
+        let mut reads = Vec::new();
+        let mut writes = Vec::new();
         // Commands work on a directory that contains no program of theirs.
         if root.access() == Access::ReadWrite {
             writes.push(NamedPath {
@@ -175,11 +199,11 @@ impl<'a> ProfileBuilder<'a> {
             profile_path: parameters.add_unique("SKILL_ROOT", root.path())?,
         };
         for file in others {
-            let (kind, spots) = match file.access() {
+            let (kind, paths) = match file.access() {
                 Access::ReadOnly => ("READ", &mut reads),
                 Access::ReadWrite => ("WRITE", &mut writes),
             };
-            spots.push(NamedPath {
+            paths.push(NamedPath {
                 path: file.path(),
                 profile_path: parameters.add_numbered(kind, file.path())?,
             });
@@ -188,51 +212,53 @@ impl<'a> ProfileBuilder<'a> {
             path: scratch,
             profile_path: parameters.add_unique("SCRATCH", scratch)?,
         });
-        let (rules, installed, ancestors) = Default::default();
         Ok(Self {
-            rules,
+            rules: Vec::new(),
             parameters,
             root,
             reads,
             writes,
-            installed,
+            installed: Vec::new(),
             scratch,
-            ancestors,
+            ancestors: BTreeMap::new(),
         })
     }
 
-    /// The skill, readable paths, writable paths.
+    /// Allows the skill, readable paths and writable paths, in this order.
     fn add_files(&mut self) {
-        let read = |spot: &NamedPath<'_>| allow(&[Operation::FileRead], vec![spot.subpath()]);
+        let read = |named: &NamedPath<'_>| allow(&[Operation::FileRead], vec![named.subpath()]);
         self.rules.push(read(&self.root));
         self.rules.extend(self.reads.iter().map(read));
-        let write = |spot: &NamedPath<'_>| {
+        let write = |named: &NamedPath<'_>| {
             allow(
                 &[Operation::FileRead, Operation::FileWrite],
-                vec![spot.subpath()],
+                vec![named.subpath()],
             )
         };
         self.rules.extend(self.writes.iter().map(write));
     }
 
-    /// Directories that code is loaded from, in addition to the system's libraries.
+    /// Allows the files that code is loaded from, in addition to the system's libraries.
     fn add_code(
         &mut self,
         interpreter: &'a Executable,
         programs: &[&'a Executable],
         directory: &Path,
     ) -> Result<(), ProfileError> {
-        let place = self
+        let profile_path = self
             .parameters
             .add_unique("INTERPRETER", interpreter.path())?;
         let directory = self.parameters.add_unique("SCRIPT_DIRECTORY", directory)?;
         self.rules.push(allow(
             &[Operation::FileMapExecutable],
-            vec![Filter::Literal(place.clone()), Filter::Subpath(directory)],
+            vec![
+                Filter::Literal(profile_path.clone()),
+                Filter::Subpath(directory),
+            ],
         ));
         self.installed.push(NamedPath {
             path: interpreter.path(),
-            profile_path: place,
+            profile_path,
         });
         for successor in &interpreter.exec_targets {
             self.installed.push(NamedPath {
@@ -240,10 +266,10 @@ impl<'a> ProfileBuilder<'a> {
                 profile_path: self.parameters.add_numbered("SUCCESSOR", successor)?,
             });
         }
-        let mut own: Vec<Filter> = self
+        let mut own_files: Vec<Filter> = self
             .installed
             .iter()
-            .map(|spot| Filter::Literal(spot.profile_path.clone()))
+            .map(|named| Filter::Literal(named.profile_path.clone()))
             .collect();
         let readable: BTreeSet<&Path> = [interpreter]
             .iter()
@@ -252,16 +278,16 @@ impl<'a> ProfileBuilder<'a> {
             .map(PathBuf::as_path)
             .collect();
         for path in readable {
-            let spot = NamedPath {
+            let named = NamedPath {
                 path,
                 profile_path: self.parameters.add_numbered("LIBRARIES", path)?,
             };
-            own.push(spot.subpath());
-            self.installed.push(spot);
+            own_files.push(named.subpath());
+            self.installed.push(named);
         }
         self.rules.push(allow(
             &[Operation::FileRead, Operation::FileMapExecutable],
-            own,
+            own_files,
         ));
         Ok(())
     }
@@ -278,21 +304,21 @@ impl<'a> ProfileBuilder<'a> {
             .into_iter()
             .chain(&self.reads)
             .chain(&self.writes);
-        let spots: Vec<&NamedPath<'a>> = granted.chain(&self.installed).collect();
+        let paths: Vec<&NamedPath<'a>> = granted.chain(&self.installed).collect();
         let names = invoked_paths(executables, spawn, programs);
-        let above = spots
+        let parents = paths
             .iter()
-            .map(|spot| spot.path)
+            .map(|named| named.path)
             .chain(names.iter().map(PathBuf::as_path))
             .flat_map(parent_directories);
-        let seen: BTreeSet<PathBuf> = above
+        let parents: BTreeSet<PathBuf> = parents
             .map(Path::to_owned)
             .chain(names.iter().cloned())
             .collect();
-        let inside = spots.iter().map(|spot| spot.subpath()).collect();
-        for path in seen {
-            let place = self.parameters.add_numbered("ANCESTOR", &path)?;
-            self.ancestors.insert(path, place);
+        let granted_subpaths = paths.iter().map(|named| named.subpath()).collect();
+        for path in parents {
+            let profile_path = self.parameters.add_numbered("ANCESTOR", &path)?;
+            self.ancestors.insert(path, profile_path);
         }
         let literals = self
             .ancestors
@@ -305,12 +331,12 @@ impl<'a> ProfileBuilder<'a> {
             literals,
         ));
         self.rules
-            .push(allow(&[Operation::FileTestExistence], inside));
+            .push(allow(&[Operation::FileTestExistence], granted_subpaths));
         Ok(())
     }
 
-    /// What may be executed: the interpreter, which replaces the only process; other programs and
-    /// processes only with a grant.
+    /// Allows to execute the interpreter, which replaces the only process; other programs, and a
+    /// second process, only with a grant.
     fn add_programs(
         &mut self,
         spawn: &SpawnGrant,
@@ -318,23 +344,21 @@ impl<'a> ProfileBuilder<'a> {
         programs: &[&'a Executable],
     ) -> Result<(), ProfileError> {
         let interpreter = executables.interpreter();
-        let own = self
+        let own_files = self
             .installed
             .iter()
-            .filter(|spot| interpreter.code_paths().any(|path| path == spot.path));
-        let mut filters: Vec<Filter> = own
-            .map(|spot| Filter::Literal(spot.profile_path.clone()))
+            .filter(|named| interpreter.code_paths().any(|path| path == named.path));
+        let mut filters: Vec<Filter> = own_files
+            .map(|named| Filter::Literal(named.profile_path.clone()))
             .collect();
         filters.extend(exec_targets::exec_targets(interpreter.path()));
         let mut readable = Vec::new();
         for path in programs.iter().flat_map(|program| program.code_paths()) {
-            let place = self.parameters.add_numbered("PROGRAM", path)?;
-            readable.push(Filter::Literal(place.clone()));
-            filters.push(Filter::Literal(place.clone()));
-            self.installed.push(NamedPath {
-                path,
-                profile_path: place,
-            });
+            let profile_path = self.parameters.add_numbered("PROGRAM", path)?;
+            readable.push(Filter::Literal(profile_path.clone()));
+            filters.push(Filter::Literal(profile_path.clone()));
+            self.installed.push(NamedPath { path, profile_path });
+            // `/usr/bin/git` and others only start the program of the developer tools.
             if let Some(twin) = exec_targets::developer_tool(path) {
                 filters.push(Filter::Literal(
                     self.parameters.add_numbered("TWIN", &twin)?,
@@ -372,6 +396,8 @@ impl<'a> ProfileBuilder<'a> {
                 ));
                 self.rules.push(system::certificate_rule());
             }
+            // Neither a grant without a proxy nor a proxy without a grant is ignored: both would run
+            // with other access than was authorized.
             (Granted::Hosts(_), ProxyAccess::None) => return Err(Repr::HostsUnsupported.into()),
             (Granted::None, ProxyAccess::LocalPort(_)) => return Err(Repr::UnusedProxy.into()),
         }
@@ -386,34 +412,34 @@ impl<'a> ProfileBuilder<'a> {
         // Later runs execute what this run executes, so it is not writable; unless exactly that
         // path was granted for writing.
         let is_granted = |path: &Path| self.writes.iter().any(|write| path == write.path);
-        let exposed = |spot: &&NamedPath<'_>| {
-            (is_writable(spot.path) || system::is_temporary(spot.path)) && !is_granted(spot.path)
+        let is_exposed = |named: &&NamedPath<'_>| {
+            (is_writable(named.path) || system::is_temporary(named.path)) && !is_granted(named.path)
         };
         let root = Some(&self.root)
             .filter(|root| !self.writes.iter().any(|write| write.path == root.path));
-        let constant: Vec<&NamedPath<'_>> = root
+        let read_only: Vec<&NamedPath<'_>> = root
             .into_iter()
             .chain(reads)
-            .chain(self.installed.iter().filter(exposed))
+            .chain(self.installed.iter().filter(is_exposed))
             .collect();
-        let mut rules: Vec<Rule> = constant
+        let mut rules: Vec<Rule> = read_only
             .iter()
-            .map(|spot| self.read_only_rule(spot))
+            .map(|named| self.read_only_rule(named))
             .collect();
         // Renaming a parent directory away and back must not bypass the rule.
-        let above: BTreeSet<&Path> = constant
+        let parents: BTreeSet<&Path> = read_only
             .iter()
-            .flat_map(|spot| parent_directories(spot.path))
+            .flat_map(|named| parent_directories(named.path))
             .collect();
-        let above: Vec<Filter> = above
+        let parents: Vec<Filter> = parents
             .iter()
             .filter_map(|path| self.ancestors.get(*path).cloned())
             .map(Filter::Literal)
             .collect();
-        if !above.is_empty() {
+        if !parents.is_empty() {
             rules.push(Rule::Deny(
                 vec![Operation::FileWriteCreate, Operation::FileWriteUnlink],
-                above,
+                parents,
             ));
         }
         for write in self
@@ -428,10 +454,10 @@ impl<'a> ProfileBuilder<'a> {
                 vec![Filter::All(vec![write.subpath(), patterns])],
             ));
             for path in paths {
-                let place = self.parameters.add_numbered("PROTECTED", &path)?;
+                let profile_path = self.parameters.add_numbered("PROTECTED", &path)?;
                 rules.push(Rule::Deny(
                     vec![Operation::FileWrite],
-                    vec![Filter::Subpath(place)],
+                    vec![Filter::Subpath(profile_path)],
                 ));
             }
         }
@@ -453,39 +479,39 @@ impl<'a> ProfileBuilder<'a> {
                 .is_some_and(|file| file.path() != path.as_path())
         };
         for path in grants.protected().iter().filter(is_changeable) {
-            let spot = NamedPath {
+            let named = NamedPath {
                 path,
                 profile_path: self.parameters.add_numbered("PROTECTED_PATH", path)?,
             };
-            let rule = self.read_only_rule(&spot);
+            let rule = self.read_only_rule(&named);
             self.rules.push(rule);
         }
         for path in grants.hidden().iter().filter(is_inside) {
-            let place = self.parameters.add_numbered("HIDDEN", path)?;
+            let profile_path = self.parameters.add_numbered("HIDDEN", path)?;
             self.rules.push(Rule::Deny(
                 vec![Operation::FileRead, Operation::FileWrite],
-                vec![Filter::Subpath(place)],
+                vec![Filter::Subpath(profile_path)],
             ));
         }
         Ok(())
     }
 
     /// Denies writing below a path, except for granted paths inside.
-    fn read_only_rule(&self, spot: &NamedPath<'_>) -> Rule {
+    fn read_only_rule(&self, named: &NamedPath<'_>) -> Rule {
         let is_inside =
-            |write: &&NamedPath<'_>| write.path != spot.path && write.path.starts_with(spot.path);
-        let inside: Vec<Filter> = self
+            |write: &&NamedPath<'_>| write.path != named.path && write.path.starts_with(named.path);
+        let writable_inside: Vec<Filter> = self
             .writes
             .iter()
             .filter(is_inside)
             .map(NamedPath::subpath)
             .collect();
-        let filter = if inside.is_empty() {
-            spot.subpath()
+        let filter = if writable_inside.is_empty() {
+            named.subpath()
         } else {
             Filter::All(vec![
-                spot.subpath(),
-                Filter::Not(Box::new(Filter::Any(inside))),
+                named.subpath(),
+                Filter::Not(Box::new(Filter::Any(writable_inside))),
             ])
         };
         Rule::Deny(vec![Operation::FileWrite], vec![filter])
@@ -508,15 +534,15 @@ fn granted_programs<'a>(
     names.iter().map(found).collect()
 }
 
-/// The paths by which interpreter and programs are called if these are not the system's: symlinks,
-/// which callers follow.
+/// Returns the paths by which interpreter and programs are called if these are not the system's:
+/// symlinks, which callers follow.
 fn invoked_paths(
     executables: &ExecutableSet,
     spawn: &SpawnGrant,
     programs: &[&Executable],
 ) -> Vec<PathBuf> {
     let interpreter = executables.interpreter();
-    let own = [interpreter.argv0().to_owned()]
+    let own_files = [interpreter.argv0().to_owned()]
         .into_iter()
         .filter(|name| name != interpreter.path());
     let granted: Vec<PathBuf> = match spawn {
@@ -531,13 +557,14 @@ fn invoked_paths(
         .iter()
         .flat_map(|program| program.code_paths())
         .map(Path::to_owned);
-    own.chain(granted)
+    own_files
+        .chain(granted)
         .chain(code)
         .filter(|path| !system::is_system_path(path))
         .collect()
 }
 
-/// The parent directories of a path, without the root.
+/// Returns the parent directories of a path, without the root.
 fn parent_directories(path: &Path) -> impl Iterator<Item = &Path> {
     path.ancestors()
         .skip(1)

@@ -1,5 +1,7 @@
 //! The enforcement report of a run.
 
+use std::time::Duration;
+
 use skills_policy::SpawnGrant;
 use skills_sandbox::egress::ProxyLog;
 use skills_sandbox::interpreter::ProgramFinder;
@@ -22,10 +24,10 @@ pub(crate) fn report(plan: &Plan, quotas: &[Quota], log: Option<&ProxyLog>) -> E
     let network = match plan.network() {
         ProxyAccess::None => NO_NETWORK.to_owned(),
         ProxyAccess::LocalPort(port) => {
-            let seen = log
+            let summary = log
                 .map(|log| format!("; {}", log.summary()))
                 .unwrap_or_default();
-            format!("only a proxy at local port {port}{seen}")
+            format!("only a proxy at local port {port}{summary}")
         }
     };
     let base = add_files(EnforcementReport::new("seatbelt").restriction(
@@ -34,42 +36,12 @@ pub(crate) fn report(plan: &Plan, quotas: &[Quota], log: Option<&ProxyLog>) -> E
         accepted,
     ))
     .restriction("network", EnforcementStatus::Enforced, network);
-    let processes = match plan.spawn() {
-        SpawnGrant::None => base.restriction(
-            "processes",
-            EnforcementStatus::Enforced,
-            "no second process",
-        ),
-        SpawnGrant::Programs(names) => {
-            let names = names
-                .iter()
-                .map(String::as_str)
-                .collect::<Vec<_>>()
-                .join(", ");
-            base.restriction(
-                "processes",
-                EnforcementStatus::Partial,
-                format!("programs: {names}; neither their number nor what they load is limited"),
-            )
-        }
-        SpawnGrant::Any => base.restriction(
-            "processes",
-            EnforcementStatus::Partial,
-            "any program of the system; their number is not limited",
-        ),
-    };
-    let time = plan.limits().wall_time.as_millis();
-    let time = match plan.spawn() {
-        SpawnGrant::None => {
-            format!(
-                "{time} ms, then it is killed; if the host is killed, it keeps running, still sandboxed"
-            )
-        }
-        _ => format!(
-            "{time} ms, then its process group is killed; processes that left the group keep running, still sandboxed; if the host is killed, all keep running, still sandboxed"
-        ),
-    };
-    let time = processes.restriction("time", EnforcementStatus::Partial, time);
+    let processes = add_processes(base, plan.spawn());
+    let time = processes.restriction(
+        "time",
+        EnforcementStatus::Partial,
+        time_detail(plan.spawn(), plan.limits().wall_time),
+    );
     let scratch = Quota::describe_limit(plan.limits().scratch_bytes);
     let disk = add_unlimited(time).restriction(
         "scratch",
@@ -93,8 +65,46 @@ pub(crate) fn report(plan: &Plan, quotas: &[Quota], log: Option<&ProxyLog>) -> E
     )
 }
 
-/// The restrictions of any run on this host.
-pub(crate) fn probe_report(interpreters: &ProgramFinder) -> EnforcementReport {
+fn add_processes(report: EnforcementReport, spawn: &SpawnGrant) -> EnforcementReport {
+    let (status, detail) = match spawn {
+        SpawnGrant::None => (EnforcementStatus::Enforced, "no second process".to_owned()),
+        SpawnGrant::Programs(names) => {
+            let names = names
+                .iter()
+                .map(String::as_str)
+                .collect::<Vec<_>>()
+                .join(", ");
+            (
+                EnforcementStatus::Partial,
+                format!("programs: {names}; neither their number nor what they load is limited"),
+            )
+        }
+        SpawnGrant::Any => (
+            EnforcementStatus::Partial,
+            "any program of the system; their number is not limited".to_owned(),
+        ),
+    };
+    report.restriction("processes", status, detail)
+}
+
+/// Describes the deadline. A program that may start others can move one out of the process group,
+/// and macOS has no way to find it.
+fn time_detail(spawn: &SpawnGrant, wall_time: Duration) -> String {
+    let time = wall_time.as_millis();
+    match spawn {
+        SpawnGrant::None => {
+            format!(
+                "{time} ms, then it is killed; if the host is killed, it keeps running, still sandboxed"
+            )
+        }
+        _ => format!(
+            "{time} ms, then its process group is killed; processes that left the group keep running, still sandboxed; if the host is killed, all keep running, still sandboxed"
+        ),
+    }
+}
+
+/// Returns the restrictions of any run on this host.
+pub(crate) fn probe_report(finder: &ProgramFinder) -> EnforcementReport {
     let base = add_files(EnforcementReport::new("seatbelt"))
         .restriction(
             "network",
@@ -109,7 +119,7 @@ pub(crate) fn probe_report(interpreters: &ProgramFinder) -> EnforcementReport {
     ScriptType::ALL
         .into_iter()
         .fold(add_unlimited(base), |report, kind| {
-            match interpreters.find_interpreter(kind) {
+            match finder.find_interpreter(kind) {
                 Ok(found) => report.restriction(
                     kind.as_str(),
                     EnforcementStatus::Enforced,

@@ -60,15 +60,15 @@ impl SeatbeltSandbox {
 
     /// Sets where interpreters and programs are searched.
     #[must_use]
-    pub fn program_finder(mut self, interpreters: ProgramFinder) -> Self {
-        self.program_finder = interpreters;
+    pub fn program_finder(mut self, finder: ProgramFinder) -> Self {
+        self.program_finder = finder;
         self
     }
 
     /// Sets how granted hosts are resolved and connected to.
     #[must_use]
-    pub fn connector(mut self, outside: Arc<dyn Connector>) -> Self {
-        self.connector = outside;
+    pub fn connector(mut self, connector: Arc<dyn Connector>) -> Self {
+        self.connector = connector;
         self
     }
 
@@ -123,14 +123,14 @@ impl SeatbeltSandbox {
             .path()
             .canonicalize()
             .map_err(|error| SandboxError::setup("resolving the scratch directory", error))?;
-        let profiles = |error| SandboxError::setup("writing the profile", error);
-        let mut file = ProfileFile::create(&launcher.profile_directory, std::process::id())
-            .map_err(profiles)?;
+        let failed = |error| SandboxError::setup("writing the profile", error);
+        let mut file =
+            ProfileFile::create(&launcher.profile_directory, std::process::id()).map_err(failed)?;
         let egress = self.open_egress(&job).await?;
         let network = egress.as_ref().map_or(ProxyAccess::None, |egress| {
             ProxyAccess::LocalPort(egress.port)
         });
-        let ground = PlanContext {
+        let context = PlanContext {
             scratch: scratch_path,
             profile_path: file.path().to_owned(),
             network,
@@ -138,10 +138,10 @@ impl SeatbeltSandbox {
         let plan = Plan::new(
             &job,
             &resolve_executables(&job, &self.program_finder)?,
-            &ground,
+            &context,
         )?;
-        file.write(&plan.profile().to_string()).map_err(profiles)?;
-        let scratch_quota = Quota::new(&ground.scratch, plan.limits().scratch_bytes);
+        file.write(&plan.profile().to_string()).map_err(failed)?;
+        let scratch_quota = Quota::new(&context.scratch, plan.limits().scratch_bytes);
         let quotas: Vec<Quota> = job
             .quotas()
             .iter()
@@ -158,6 +158,7 @@ impl SeatbeltSandbox {
         let spawned = SpawnedGroup::spawn(command(&plan, launcher))
             .map_err(|error| SandboxError::setup("starting sandbox-exec", error))?;
         let (supervised, log) = supervise_run(spawned, &job, &bounds, egress).await?;
+        // The profile is removed now that nothing reads it any more, also if the run failed.
         drop(file);
         launcher_error(&supervised, log.as_ref()).map_or(Ok(()), Err)?;
         let report = report(&plan, job.quotas(), log.as_ref()).cleanup(scratch.remove());
@@ -250,6 +251,7 @@ fn command(plan: &Plan, launcher: &Launcher) -> Command {
     let mut command = Command::new(&launcher.program);
     command
         .args(plan.args())
+        // The environment of the host can contain secrets and loader variables.
         .env_clear()
         .envs(plan.env().iter().cloned())
         .current_dir(plan.current_dir());
@@ -269,11 +271,11 @@ fn launcher_error(supervised: &SupervisedOutput, log: Option<&ProxyLog>) -> Opti
         return None;
     }
     let stderr = supervised.stderr.text();
-    let said = stderr
+    let message = stderr
         .strip_prefix("sandbox-exec: ")
         .map(str::trim_end)
-        .filter(|said| is_launcher_message(said))?;
-    if said == ALREADY_SANDBOXED {
+        .filter(|message| is_launcher_message(message))?;
+    if message == ALREADY_SANDBOXED {
         let hint = "sandboxes of macOS do not nest: start the host outside of one, or ship a WebAssembly module (wasm/skill.wasm)";
         return Some(SandboxError::unavailable(
             "seatbelt",
@@ -283,14 +285,14 @@ fn launcher_error(supervised: &SupervisedOutput, log: Option<&ProxyLog>) -> Opti
     }
     Some(SandboxError::setup(
         "sandbox-exec failed",
-        io::Error::other(said.to_owned()),
+        io::Error::other(message.to_owned()),
     ))
 }
 
 /// Returns true if all lines are messages of `sandbox-exec`: about applying the sandbox or starting
 /// the program in one line, about the profile with a location, or indented lines that explain it.
-fn is_launcher_message(said: &str) -> bool {
-    let (first, rest) = said.split_once('\n').unwrap_or((said, ""));
+fn is_launcher_message(message: &str) -> bool {
+    let (first, rest) = message.split_once('\n').unwrap_or((message, ""));
     let is_one_line = rest.is_empty();
     let is_start = first
         .strip_prefix("execvp() of '")

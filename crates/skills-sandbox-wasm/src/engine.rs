@@ -53,19 +53,19 @@ impl SharedEngine {
         cache: Option<CodeCache>,
         command: Option<CompileCommand>,
     ) -> Result<Self, SandboxError> {
-        let roomy = EngineLinkers::new(profile, Allocation::OnDemand)
+        let on_demand = EngineLinkers::new(profile, Allocation::OnDemand)
             .map_err(|error| setup_error("starting the WebAssembly engine", &error))?;
         let ticker = ticker::Ticker::start()
             .map_err(|error| SandboxError::setup("starting the ticker thread", error))?;
-        ticker.register_engine(&roomy.engine);
-        let places = Semaphore::new(INSTANCE_SLOTS as usize);
+        ticker.register_engine(&on_demand.engine);
+        let instance_slots = Semaphore::new(INSTANCE_SLOTS as usize);
         Ok(Self {
-            on_demand: roomy,
+            on_demand,
             pooled: OnceLock::new(),
             is_used: AtomicBool::new(false),
             profile,
             ticker,
-            instance_slots: places,
+            instance_slots,
             components: ComponentCache::default(),
             code_cache: cache,
             compile_command: command,
@@ -117,11 +117,11 @@ impl SharedEngine {
             // It is already the on-demand one.
             return Ok(Arc::clone(prepared));
         }
-        if let Some(roomy) = prepared.on_demand.get() {
-            return Ok(Arc::clone(roomy));
+        if let Some(on_demand) = prepared.on_demand.get() {
+            return Ok(Arc::clone(on_demand));
         }
-        let roomy = self.to_on_demand(prepared)?;
-        Ok(Arc::clone(prepared.on_demand.get_or_init(|| roomy)))
+        let on_demand = self.to_on_demand(prepared)?;
+        Ok(Arc::clone(prepared.on_demand.get_or_init(|| on_demand)))
     }
 
     /// Waits for an instance slot.

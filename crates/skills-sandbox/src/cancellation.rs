@@ -10,6 +10,16 @@ use std::task::{Context, Poll, Waker};
 /// A run that is stopped with a token still returns a [`RunOutput`](crate::RunOutput) with
 /// everything that the program wrote until then. Dropping the future of a run stops it as well, but
 /// loses the output.
+///
+/// ```
+/// use skills_sandbox::CancellationToken;
+///
+/// let token = CancellationToken::new();
+/// let of_run = token.clone();
+/// assert!(!of_run.is_cancelled());
+/// token.cancel();
+/// assert!(of_run.is_cancelled());
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct CancellationToken(Arc<Mutex<State>>);
 

@@ -7,6 +7,15 @@ use std::collections::VecDeque;
 ///
 /// Three quarters of a limit are for the beginning and one quarter for the end, where programs
 /// usually report errors.
+///
+/// ```
+/// use skills_sandbox::CapturedOutput;
+///
+/// let mut output = CapturedOutput::default();
+/// output.push(b"0123456789", 8);
+/// assert_eq!((output.head(), output.tail().as_slice()), (&b"012345"[..], &b"89"[..]));
+/// assert_eq!(output.text(), "012345\n[... 2 bytes omitted ...]\n89");
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CapturedOutput {
     head: Vec<u8>,
@@ -27,11 +36,11 @@ impl CapturedOutput {
         }
         let tail_limit = limit / 4;
         let head_limit = limit - tail_limit;
-        let room = head_limit.saturating_sub(self.head.len()).min(chunk.len());
-        self.head.extend_from_slice(&chunk[..room]);
+        let head_bytes = head_limit.saturating_sub(self.head.len()).min(chunk.len());
+        self.head.extend_from_slice(&chunk[..head_bytes]);
         // The surplus of the beginning, kept from before it was known that bytes would be dropped.
         let surplus = self.head.split_off(self.head.len().min(head_limit));
-        let last = &chunk[room..];
+        let last = &chunk[head_bytes..];
         let skipped = last.len().saturating_sub(tail_limit);
         self.dropped_bytes += skipped as u64;
         self.tail.extend(surplus);

@@ -6,12 +6,22 @@ use std::io;
 /// An error before the program was started: nothing ran. A failing program is not an error but a
 /// [`RunOutput`](crate::RunOutput). [`kind`](Self::kind) is for branching, [`hint`](Self::hint)
 /// says what to do about it.
+///
+/// ```
+/// use skills_sandbox::{ErrorKind, SandboxError};
+///
+/// let error = SandboxError::program_not_found("ruby", "/usr/bin, /bin");
+/// assert_eq!(error.kind(), ErrorKind::ProgramNotFound);
+/// assert_eq!(error.to_string(), "program `ruby` not found (searched /usr/bin, /bin)");
+/// assert_eq!(error.hint(), Some("install the program in one of these directories"));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct SandboxError(#[from] Repr);
 
 impl SandboxError {
-    /// A required restriction is unavailable on this host; `hint` says how to enable it.
+    /// Creates the error for a required restriction that is unavailable on this host; `hint` says
+    /// how to enable it.
     #[must_use]
     pub fn unavailable(
         restriction: &'static str,
@@ -26,7 +36,8 @@ impl SandboxError {
         .into()
     }
 
-    /// No program of this name exists in the directories that are searched on this host.
+    /// Creates the error for a program that is in none of the directories that are searched on this
+    /// host.
     #[must_use]
     pub fn program_not_found(name: &str, directories: &str) -> Self {
         Repr::ProgramNotFound {
@@ -36,7 +47,7 @@ impl SandboxError {
         .into()
     }
 
-    /// The backend cannot enforce or provide something in the grants.
+    /// Creates the error of a backend that cannot enforce or provide something in the grants.
     #[must_use]
     pub fn rejected(backend: &'static str, reason: impl Into<Cow<'static, str>>) -> Self {
         Repr::Rejected {
@@ -46,7 +57,7 @@ impl SandboxError {
         .into()
     }
 
-    /// The grants do not include a variable whose value was to be passed.
+    /// Creates the error for a variable whose value was to be passed without a grant.
     pub(crate) fn variable_not_granted(variable: &str) -> Self {
         Repr::VariableNotGranted {
             variable: variable.to_owned(),
@@ -54,7 +65,7 @@ impl SandboxError {
         .into()
     }
 
-    /// The backend cannot run a program of this form.
+    /// Creates the error of a backend that cannot run a program of this form.
     #[must_use]
     pub fn invalid_program(reason: impl Into<Cow<'static, str>>) -> Self {
         Repr::InvalidProgram {
@@ -63,8 +74,8 @@ impl SandboxError {
         .into()
     }
 
-    /// The backend cannot run the program, for the typed reason `cause`, which
-    /// [`downcast_ref`](Self::downcast_ref) returns.
+    /// Creates the error of a backend that cannot run the program, for the typed reason `cause`,
+    /// which [`downcast_ref`](Self::downcast_ref) returns.
     #[must_use]
     pub fn invalid_program_from(cause: impl std::error::Error + Send + Sync + 'static) -> Self {
         Repr::InvalidProgramFrom {
@@ -73,14 +84,15 @@ impl SandboxError {
         .into()
     }
 
-    /// No backend can sandbox native scripts on this operating system, and there is no way to run
-    /// them without a sandbox.
+    /// Creates the error for native scripts on an operating system without a backend for them. They
+    /// are never run without a sandbox.
     #[must_use]
     pub fn unsupported_platform(os: &'static str) -> Self {
         Repr::UnsupportedPlatform { os }.into()
     }
 
-    /// A system call failed before the program was started.
+    /// Creates the error for a system call that failed before the program was started. `step` is a
+    /// phrase such as `creating a scratch directory`.
     #[must_use]
     pub fn setup(step: &'static str, source: io::Error) -> Self {
         Repr::Setup { step, source }.into()

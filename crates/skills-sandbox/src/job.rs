@@ -13,6 +13,26 @@ use crate::{CancellationToken, Quota, SandboxError};
 ///
 /// Defaults of the builder: no arguments, an empty environment, empty input, the first granted
 /// directory as working directory, no quotas, no cancellation, no caller.
+///
+/// ```
+/// use skills_sandbox::{Job, Program};
+///
+/// # use skills_policy::{Authorization, Policy, Request};
+/// # let request = Request::new("/skills/greet");
+/// # let Authorization::Granted(grants) = Policy::default().authorize(&request) else { panic!() };
+/// let job = Job::new(grants, Program::command("ls"))
+///     .arg("-l")
+///     .env("LD_PRELOAD", "/tmp/x.so")
+///     .env("LANG", "C");
+/// assert_eq!(job.args(), ["-l"]);
+/// assert_eq!(job.working_directory("example")?.to_str(), Some("/skills/greet"));
+///
+/// // Variables that change which code runs are not passed on, regardless of their origin.
+/// assert_eq!(job.filtered_envs().collect::<Vec<_>>(), [("LANG", "C")]);
+/// // A value of the host's environment needs a grant of its variable.
+/// assert!(job.secret_env("API_KEY", "hunter2").is_err());
+/// # Ok::<(), skills_sandbox::SandboxError>(())
+/// ```
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Job {
@@ -183,7 +203,7 @@ impl Job {
     }
 
     fn set_variable(mut self, variable: EnvVariable) -> Self {
-        self.env.retain(|known| known.name != variable.name);
+        self.env.retain(|other| other.name != variable.name);
         self.env.push(variable);
         self
     }
@@ -246,28 +266,29 @@ impl Job {
             return self;
         }
         let grants = self.grants.clone();
-        let located = |path: &mut PathBuf| *path = grants.locate(path);
-        let word = |word: &mut String| {
-            let path = Path::new(word.as_str());
+        let relocate = |path: &mut PathBuf| *path = grants.locate(path);
+        let relocate_text = |text: &mut String| {
+            let path = Path::new(text.as_str());
             if path.is_absolute() && !path.components().any(|part| part == Component::ParentDir) {
                 let new = grants.locate(path);
                 if new != path {
-                    *word = new.to_string_lossy().into_owned();
+                    *text = new.to_string_lossy().into_owned();
                 }
             }
         };
         if let Program::Script { path, .. } = &mut self.program {
-            located(path);
+            relocate(path);
         }
-        self.current_dir.iter_mut().for_each(located);
+        self.current_dir.iter_mut().for_each(relocate);
         self.path_aliases
             .iter_mut()
-            .for_each(|(_, path)| located(path));
-        self.args.iter_mut().for_each(word);
+            .for_each(|(_, path)| relocate(path));
+        self.args.iter_mut().for_each(relocate_text);
         self.env
             .iter_mut()
+            // A secret that happens to be a path must reach the program unchanged.
             .filter(|variable| !variable.is_secret)
-            .for_each(|variable| word(&mut variable.value));
+            .for_each(|variable| relocate_text(&mut variable.value));
         self.grants = grants.with_real_paths();
         self
     }
@@ -341,14 +362,14 @@ impl Job {
     /// `backend`.
     pub fn working_directory(&self, backend: &'static str) -> Result<&Path, SandboxError> {
         let files = self.grants.files();
-        let Some(home) = files.first() else {
+        let Some(first) = files.first() else {
             return Err(SandboxError::rejected(
                 backend,
                 "the grants do not make any directory readable",
             ));
         };
         let Some(directory) = &self.current_dir else {
-            return Ok(home.path());
+            return Ok(first.path());
         };
         if files.iter().any(|file| directory.starts_with(file.path())) {
             return Ok(directory);

@@ -14,6 +14,13 @@ use cap_std::fs::{Dir, DirEntry, Metadata};
 ///
 /// Bytes are those that the file system has allocated: a sparse file counts with the written part,
 /// and a file with several hard links counts once.
+///
+/// ```
+/// use skills_sandbox::Quota;
+///
+/// let quota = Quota::new("/workspace", 64 << 20);
+/// assert_eq!((quota.max_bytes(), Quota::MAX_ENTRIES), (67_108_864, 20_000));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quota {
     directory: PathBuf,

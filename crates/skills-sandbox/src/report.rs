@@ -5,6 +5,25 @@ use std::fmt;
 /// The restrictions in effect during a run, as accepted by the operating system (not as planned).
 /// It also holds facts about host and run as [fields](Self::fields), why the sandbox is degraded,
 /// and hints for a stronger one.
+///
+/// ```
+/// use skills_sandbox::{EnforcementReport, EnforcementStatus};
+///
+/// let report = EnforcementReport::new("example")
+///     .field("kernel", "6.8")
+///     .restriction("files", EnforcementStatus::Enforced, "mount namespace")
+///     .restriction("memory", EnforcementStatus::Unavailable, "no cgroup")
+///     .hint("delegate the memory controller to this user");
+/// assert_eq!(
+///     report.to_lines(),
+///     [
+///         "kernel 6.8",
+///         "files enforced: mount namespace",
+///         "memory unavailable: no cgroup",
+///         "help: delegate the memory controller to this user",
+///     ]
+/// );
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct EnforcementReport {
     backend: &'static str,
@@ -130,8 +149,8 @@ impl EnforcementReport {
     pub fn field_value(&self, name: &str) -> Option<&str> {
         self.fields
             .iter()
-            .find(|fact| fact.name == name)
-            .map(|fact| fact.value.as_str())
+            .find(|field| field.name == name)
+            .map(|field| field.value.as_str())
     }
 
     /// Returns why the restrictions are weaker than the strongest of the backend, if they are.
@@ -150,18 +169,18 @@ impl EnforcementReport {
     /// hints.
     #[must_use]
     pub fn to_lines(&self) -> Vec<String> {
-        let facts: Vec<String> = self
+        let fields: Vec<String> = self
             .fields
             .iter()
-            .map(|fact| format!("{} {}", fact.name, fact.value))
+            .map(|field| format!("{} {}", field.name, field.value))
             .collect();
-        let facts = (!facts.is_empty()).then(|| facts.join(", "));
+        let fields = (!fields.is_empty()).then(|| fields.join(", "));
         let degraded = self
             .degraded
             .iter()
             .map(|reason| format!("degraded: {reason}"));
         let hints = self.hints.iter().map(|hint| format!("help: {hint}"));
-        facts
+        fields
             .into_iter()
             .chain(self.restrictions.iter().map(Restriction::to_string))
             .chain(degraded)

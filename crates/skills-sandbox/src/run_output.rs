@@ -7,6 +7,24 @@ use crate::{CapturedOutput, EnforcementReport, QuotaExceeded};
 
 /// The result of a run that started. A failing program is not an error: it has an output with a
 /// [`Termination`] like any other.
+///
+/// ```
+/// use std::time::Duration;
+/// use skills_sandbox::{CapturedOutput, EnforcementReport, RunOutput, Termination};
+///
+/// let mut stderr = CapturedOutput::default();
+/// stderr.push(b"no such file", 1_000);
+/// let output = RunOutput::new(
+///     Termination::Exited { code: 1 },
+///     CapturedOutput::default(),
+///     stderr,
+///     Duration::from_millis(12),
+///     EnforcementReport::new("example"),
+/// );
+/// assert!(!output.termination.is_success());
+/// assert_eq!(output.termination.to_string(), "exit code 1");
+/// assert_eq!(output.stderr.text(), "no such file");
+/// ```
 #[derive(Debug, Clone)]
 #[must_use]
 #[non_exhaustive]
@@ -29,18 +47,18 @@ pub struct RunOutput {
 impl RunOutput {
     /// Creates an output from its parts.
     pub fn new(
-        ending: Termination,
+        termination: Termination,
         stdout: CapturedOutput,
         stderr: CapturedOutput,
         duration: Duration,
-        report: EnforcementReport,
+        enforcement: EnforcementReport,
     ) -> Self {
         Self {
-            termination: ending,
+            termination,
             stdout,
             stderr,
             duration,
-            enforcement: report,
+            enforcement,
             notes: Vec::new(),
         }
     }

@@ -36,6 +36,47 @@ pub enum Preparation {
 
 /// A backend that runs programs under restrictions. Implementations enforce everything that the
 /// grants of a job do not allow, or return an error before the program starts.
+///
+/// Runs may be concurrent. A program that fails, is stopped or is killed is a [`RunOutput`]; a
+/// [`SandboxError`] means that nothing ran, so callers can repeat the run. This backend for tests
+/// returns the input of the program and restricts nothing, which its report says:
+///
+/// ```
+/// use std::time::Duration;
+/// use skills_sandbox::{
+///     CapturedOutput, EnforcementReport, EnforcementStatus, Job, RunFuture, RunOutput, Sandbox,
+///     Termination,
+/// };
+///
+/// struct Echo;
+///
+/// impl Sandbox for Echo {
+///     fn name(&self) -> &'static str {
+///         "echo"
+///     }
+///
+///     fn run(&self, job: Job) -> RunFuture<'_> {
+///         let mut stdout = CapturedOutput::default();
+///         stdout.push(job.stdin_bytes(), job.grants().limits().captured_bytes);
+///         let report = EnforcementReport::new(self.name()).restriction(
+///             "files",
+///             EnforcementStatus::Unavailable,
+///             "runs no program",
+///         );
+///         let output = RunOutput::new(
+///             Termination::Exited { code: 0 },
+///             stdout,
+///             CapturedOutput::default(),
+///             Duration::ZERO,
+///             report,
+///         );
+///         Box::pin(std::future::ready(Ok(output)))
+///     }
+/// }
+///
+/// let backend: Box<dyn Sandbox> = Box::new(Echo);
+/// assert!(backend.probe().unwrap().restrictions().is_empty());
+/// ```
 pub trait Sandbox: Send + Sync {
     /// Returns the name of the backend: one lowercase word.
     fn name(&self) -> &'static str;

@@ -16,6 +16,18 @@ use std::path::{Path, PathBuf};
 /// Its name is random and only its owner may enter it (mode 0700). On Unix it is locked while in
 /// use. The kernel releases the lock when the process dies for any reason, and the first directory
 /// that a later process creates below the same parent removes the unlocked ones.
+///
+/// ```
+/// use skills_sandbox::ScratchDir;
+///
+/// # let parent = tempfile::tempdir()?;
+/// let scratch = ScratchDir::new(parent.path())?;
+/// let path = scratch.path().to_owned();
+/// std::fs::write(path.join("a"), "temporary")?;
+/// drop(scratch);
+/// assert!(!path.exists());
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct ScratchDir {
     path: PathBuf,

@@ -20,7 +20,7 @@ fn built(place: &Place, mode: BuildMode) -> Result<Artifact, BuildError> {
     build(&request(place), mode, &mut |_| {})
 }
 
-fn verdict(place: &Place, mode: BuildMode) -> Result<BuildStatus, BuildErrorKind> {
+fn status(place: &Place, mode: BuildMode) -> Result<BuildStatus, BuildErrorKind> {
     built(place, mode)
         .map(|artifact| artifact.status)
         .map_err(|error| error.kind())
@@ -29,10 +29,7 @@ fn verdict(place: &Place, mode: BuildMode) -> Result<BuildStatus, BuildErrorKind
 #[test]
 fn a_skill_is_built_once_and_again_when_it_changed() {
     let place = Place::new(&[("guest/main.c", "one\n"), ("guest/x.h", "")]);
-    assert_eq!(
-        verdict(&place, BuildMode::Check),
-        Err(BuildErrorKind::Stale)
-    );
+    assert_eq!(status(&place, BuildMode::Check), Err(BuildErrorKind::Stale));
     let mut told = Vec::new();
     let artifact = build(&request(&place), BuildMode::IfStale, &mut |line| {
         told.push(line.to_owned())
@@ -57,31 +54,25 @@ fn a_skill_is_built_once_and_again_when_it_changed() {
     tool zig 1.2.3
     ");
 
-    assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Fresh));
+    assert_eq!(status(&place, BuildMode::IfStale), Ok(BuildStatus::Fresh));
     assert_eq!(
-        verdict(&place, BuildMode::Check),
+        status(&place, BuildMode::Check),
         Ok(BuildStatus::Reproduced)
     );
-    assert_eq!(verdict(&place, BuildMode::Force), Ok(BuildStatus::Built));
+    assert_eq!(status(&place, BuildMode::Force), Ok(BuildStatus::Built));
     place.write("guest/x.h", "changed");
-    assert_eq!(
-        verdict(&place, BuildMode::Check),
-        Err(BuildErrorKind::Stale)
-    );
-    assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
-    assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Fresh));
+    assert_eq!(status(&place, BuildMode::Check), Err(BuildErrorKind::Stale));
+    assert_eq!(status(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
+    assert_eq!(status(&place, BuildMode::IfStale), Ok(BuildStatus::Fresh));
     place.write("wasm/skill.wasm", "forged");
-    assert_eq!(
-        verdict(&place, BuildMode::Check),
-        Err(BuildErrorKind::Stale)
-    );
-    assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
+    assert_eq!(status(&place, BuildMode::Check), Err(BuildErrorKind::Stale));
+    assert_eq!(status(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
 }
 
 #[test]
 fn files_of_tools_are_not_source() {
     let place = Place::new(&[("guest/main.c", "one\n")]);
-    assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
+    assert_eq!(status(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
     for path in [
         "guest/target/x",
         "guest/node_modules/a/index.js",
@@ -91,19 +82,19 @@ fn files_of_tools_are_not_source() {
     ] {
         place.write(path, "made");
         assert_eq!(
-            verdict(&place, BuildMode::IfStale),
+            status(&place, BuildMode::IfStale),
             Ok(BuildStatus::Fresh),
             "{path}"
         );
     }
     place.write("guest/sub/new.h", "");
-    assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
+    assert_eq!(status(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
 }
 
 #[test]
 fn other_bytes_of_the_same_source_are_reported() {
     let place = Place::new(&[("guest/main.c", "one\n")]);
-    assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
+    assert_eq!(status(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
     // As another compiler would have built them.
     place.write("wasm/skill.wasm", "two\n");
     let lock = fs::read_to_string(place.skill().join("guest/artifact.lock")).unwrap();
@@ -130,9 +121,9 @@ fn other_bytes_of_the_same_source_are_reported() {
 fn for_unreproducible_languages_the_source_is_compared() {
     let place = Place::new(&[("guest/app.py", "one\n")]);
     let first = built(&place, BuildMode::IfStale).unwrap();
-    assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Fresh));
+    assert_eq!(status(&place, BuildMode::IfStale), Ok(BuildStatus::Fresh));
     assert_eq!(
-        verdict(&place, BuildMode::Check),
+        status(&place, BuildMode::Check),
         Ok(BuildStatus::SourceUnchanged)
     );
     assert_ne!(
@@ -140,10 +131,7 @@ fn for_unreproducible_languages_the_source_is_compared() {
         first.sha256
     );
     place.write("guest/app.py", "two\n");
-    assert_eq!(
-        verdict(&place, BuildMode::Check),
-        Err(BuildErrorKind::Stale)
-    );
+    assert_eq!(status(&place, BuildMode::Check), Err(BuildErrorKind::Stale));
     assert_eq!(
         fs::read_dir(place.skill().join("guest")).unwrap().count(),
         2,
@@ -154,7 +142,7 @@ fn for_unreproducible_languages_the_source_is_compared() {
 #[test]
 fn a_failing_compiler_changes_nothing() {
     let place = Place::new(&[("guest/main.c", "one\n")]);
-    assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
+    assert_eq!(status(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
     let lock = fs::read(place.skill().join("guest/artifact.lock")).unwrap();
     place.write("guest/main.c", "wrong\n");
     let error = built(&place, BuildMode::IfStale).unwrap_err();
@@ -229,7 +217,7 @@ fn a_source_has_limits() {
     (0..10_000).for_each(|number| place.write(&format!("guest/many/{number}.h"), ""));
     insta::assert_snapshot!(place.told(built(&place, BuildMode::IfStale).unwrap_err()), @"PLACE/skill/guest: source exceeds 10000 files");
     fs::remove_file(place.skill().join("guest/many/0.h")).unwrap();
-    assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
+    assert_eq!(status(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
 }
 
 #[test]
@@ -244,7 +232,7 @@ fn symlinks_are_replaced_and_not_followed() {
         symlink(place.skill().join("mine"), place.skill().join(name)).unwrap();
     }
     // That name is not used by this crate, and no source has it.
-    assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
+    assert_eq!(status(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
     assert_eq!(
         fs::read_to_string(place.skill().join("mine")).unwrap(),
         "kept"
@@ -307,7 +295,7 @@ fn directories_outside_of_the_skill_require_an_output() {
     insta::assert_snapshot!(place.told(&error), @"PLACE/skill/wasm is outside of the skill, at PLACE/artifacts; pass `--output`");
     assert_eq!(fs::read_dir(&wasm).unwrap().count(), 0);
     fs::remove_file(place.skill().join("wasm")).unwrap();
-    assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
+    assert_eq!(status(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
 }
 
 #[test]
@@ -329,7 +317,7 @@ fn the_lock_file_of_a_skill_describes_its_own_artifact() {
             && !place.skill().join("guest/artifact.lock").exists()
             && !place.skill().join("wasm").exists()
     );
-    assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
+    assert_eq!(status(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
     assert_eq!(
         build(
             &request(&place).output(&output),

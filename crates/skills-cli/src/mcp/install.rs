@@ -311,7 +311,7 @@ impl InstallReport<'_> {
 
 /// Rejects global options, which have no effect here: the user meant them for the server.
 fn reject_misplaced_options(arguments: &Arguments, client: Client) -> anyhow::Result<()> {
-    let given = [
+    let options = [
         ("--root DIR", !arguments.root.is_empty()),
         ("--profile CLIENT", arguments.profile.is_some()),
         ("--disable SKILL", !arguments.disable.is_empty()),
@@ -323,7 +323,7 @@ fn reject_misplaced_options(arguments: &Arguments, client: Client) -> anyhow::Re
         ),
         ("--max-entries NUMBER", arguments.max_entries.is_some()),
     ];
-    let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given) else {
+    let Some((option, _)) = options.into_iter().find(|(_, is_given)| *is_given) else {
         return Ok(());
     };
     let client = client.as_str();

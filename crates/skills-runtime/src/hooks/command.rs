@@ -61,6 +61,8 @@ fn split_words(command: &str) -> Result<(String, Vec<String>), &'static str> {
     if command.contains(SHELL_METACHARACTERS) {
         return Err("the command needs a shell, which is not supported");
     }
+    // The interpreter is dropped: the sandbox selects one by the extension of the script, from
+    // directories that no skill can write.
     let mut words = shlex::split(&command)
         .ok_or("the command has an unclosed quote")?
         .into_iter()

@@ -5,6 +5,9 @@ use std::fmt;
 use skills_policy::is_variable_name;
 
 /// Warning about a line of a `.env` file that was skipped.
+///
+/// The text of the line is not included, since it may contain a secret. The other lines of the file
+/// are used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EnvFileWarning {
@@ -23,7 +26,7 @@ impl fmt::Display for EnvFileWarning {
 /// Returns names with their values, and warnings.
 pub(super) fn parse(text: &str) -> (Vec<(String, String)>, Vec<EnvFileWarning>) {
     let text = text.trim_start_matches('\u{FEFF}').replace("\r\n", "\n");
-    let (mut values, mut problems) = (Vec::new(), Vec::new());
+    let (mut values, mut warnings) = (Vec::new(), Vec::new());
     let (mut rest, mut line) = (text.as_str(), 1);
     while !rest.is_empty() {
         match parse_entry(rest) {
@@ -33,13 +36,13 @@ pub(super) fn parse(text: &str) -> (Vec<(String, String)>, Vec<EnvFileWarning>) 
                 rest = &rest[length..];
             }
             Err(reason) => {
-                problems.push(EnvFileWarning { line, reason });
+                warnings.push(EnvFileWarning { line, reason });
                 rest = rest.split_once('\n').map_or("", |(_, rest)| rest);
                 line += 1;
             }
         }
     }
-    (values, problems)
+    (values, warnings)
 }
 
 type ParsedEntry = Option<(String, String)>;
@@ -63,8 +66,8 @@ fn parse_entry(text: &str) -> Result<(ParsedEntry, usize), &'static str> {
         return Err("invalid variable name before `=`");
     }
     let after = &text[equals + 1..];
-    let blank = after.len() - after.trim_start_matches([' ', '\t']).len();
-    let start = equals + 1 + blank;
+    let blanks = after.len() - after.trim_start_matches([' ', '\t']).len();
+    let start = equals + 1 + blanks;
     let quote = text[start..]
         .chars()
         .next()
@@ -121,13 +124,13 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &[(&str, &str)]) {
-        let (values, problems) = parse(text);
+        let (values, warnings) = parse(text);
         let values: Vec<(&str, &str)> = values
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str()))
             .collect();
         assert_eq!(
-            (values.as_slice(), problems.as_slice()),
+            (values.as_slice(), warnings.as_slice()),
             (expected, [].as_slice()),
             "{text}"
         );
@@ -160,11 +163,11 @@ mod tests {
 
     #[test]
     fn invalid_lines_are_reported_without_values() {
-        let (values, problems) = parse("A=1\nno sign\nB-C=2\nD='open\nE=5\nF=\"x\" y\nG=7");
+        let (values, warnings) = parse("A=1\nno sign\nB-C=2\nD='open\nE=5\nF=\"x\" y\nG=7");
         let names: Vec<&str> = values.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["A", "E", "G"]);
-        let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        insta::assert_snapshot!(problems.join("\n"), @r"
+        let warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+        insta::assert_snapshot!(warnings.join("\n"), @r"
         line 2: missing `=`
         line 3: invalid variable name before `=`
         line 4: missing closing quote

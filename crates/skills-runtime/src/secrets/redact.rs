@@ -26,11 +26,11 @@ impl Redactor {
                 redactor.too_short.push(name.to_owned());
                 continue;
             }
-            let shown = format!("[redacted {name}]");
+            let replacement = format!("[redacted {name}]");
             // Values with a trailing line end are often written without it.
             let forms = [value.to_owned(), value.trim().to_owned()]
                 .into_iter()
-                .chain(spellings(value));
+                .chain(json_escapes(value));
             for form in forms.filter(|form| form.len() >= MIN_BYTES) {
                 if !redactor
                     .patterns
@@ -39,7 +39,7 @@ impl Redactor {
                 {
                     redactor
                         .patterns
-                        .push((form.as_bytes().to_vec(), shown.clone()));
+                        .push((form.as_bytes().to_vec(), replacement.clone()));
                 }
             }
         }
@@ -80,10 +80,10 @@ impl Redactor {
         let found = self
             .patterns
             .iter()
-            .filter_map(|(pattern, shown)| Some((part(pattern)?, shown)))
+            .filter_map(|(pattern, replacement)| Some((part(pattern)?, replacement)))
             .max_by_key(|(length, _)| *length);
         match found.filter(|_| is_truncated) {
-            Some((length, shown)) => [shown.as_bytes(), &bytes[length..]].concat(),
+            Some((length, replacement)) => [replacement.as_bytes(), &bytes[length..]].concat(),
             None => bytes,
         }
     }
@@ -115,20 +115,21 @@ impl Redactor {
     /// Returns the redacted bytes, or `None` if there was nothing to redact.
     fn redact_bytes(&self, bytes: &[u8], is_truncated: bool) -> Option<Vec<u8>> {
         let mut result: Option<Vec<u8>> = None;
-        for (pattern, shown) in &self.patterns {
+        for (pattern, replacement) in &self.patterns {
             let current = result.as_deref().unwrap_or(bytes);
-            if let Some(replaced) = replace(current, pattern, shown.as_bytes()) {
+            if let Some(replaced) = replace(current, pattern, replacement.as_bytes()) {
                 result = Some(replaced);
             }
         }
+        // Truncation can split a value; what is left of it would be readable otherwise.
         if is_truncated {
             let current = result.as_deref().unwrap_or(bytes);
-            let part = self.patterns.iter().filter_map(|(pattern, shown)| {
-                Some((partial_match_at_end(current, pattern)?, shown))
+            let part = self.patterns.iter().filter_map(|(pattern, replacement)| {
+                Some((partial_match_at_end(current, pattern)?, replacement))
             });
-            if let Some((length, shown)) = part.max_by_key(|(length, _)| *length) {
+            if let Some((length, replacement)) = part.max_by_key(|(length, _)| *length) {
                 let kept = &current[..current.len() - length];
-                result = Some([kept, shown.as_bytes()].concat());
+                result = Some([kept, replacement.as_bytes()].concat());
             }
         }
         result
@@ -137,15 +138,15 @@ impl Redactor {
 
 /// Returns the ways to write a value in JSON: with the necessary escapes only, with `\/`, and with
 /// all non-ASCII characters escaped.
-fn spellings(value: &str) -> Vec<String> {
-    let written = serde_json::to_string(value).unwrap_or_default();
-    let written = written
+fn json_escapes(value: &str) -> Vec<String> {
+    let escaped = serde_json::to_string(value).unwrap_or_default();
+    let escaped = escaped
         .strip_prefix('"')
         .and_then(|text| text.strip_suffix('"'))
         .unwrap_or_default();
     let ascii = |upper: bool| {
         let mut text = String::new();
-        for c in written.chars() {
+        for c in escaped.chars() {
             if c.is_ascii() {
                 text.push(c);
                 continue;
@@ -160,19 +161,19 @@ fn spellings(value: &str) -> Vec<String> {
         }
         text
     };
-    let plain = [written.to_owned(), ascii(false), ascii(true)];
+    let plain = [escaped.to_owned(), ascii(false), ascii(true)];
     plain
         .iter()
         .flat_map(|text| [text.clone(), text.replace('/', "\\/")])
         .collect()
 }
 
-fn replace(bytes: &[u8], pattern: &[u8], shown: &[u8]) -> Option<Vec<u8>> {
+fn replace(bytes: &[u8], pattern: &[u8], replacement: &[u8]) -> Option<Vec<u8>> {
     let mut result = Vec::new();
     let mut from = 0;
     for at in memmem::find_iter(bytes, pattern) {
         result.extend_from_slice(&bytes[from..at]);
-        result.extend_from_slice(shown);
+        result.extend_from_slice(replacement);
         from = at + pattern.len();
     }
     (from > 0).then(|| {

@@ -44,11 +44,11 @@ impl CompileLock {
                     file,
                 }));
             }
-            let left = patience.saturating_sub(started.elapsed());
-            if left.is_zero() || gives_up() {
+            let remaining = patience.saturating_sub(started.elapsed());
+            if remaining.is_zero() || gives_up() {
                 return Ok(None);
             }
-            std::thread::sleep(pause.min(left));
+            std::thread::sleep(pause.min(remaining));
             pause = (pause * 2).min(MAX_RETRY_DELAY);
         }
     }

@@ -102,13 +102,13 @@ impl ComponentCache {
 
     /// Waits for a permit to compile in this process; returns `None` if the result is no longer
     /// needed.
-    pub(super) fn permit(&self, wanted: &CompileDemand<'_>) -> Option<CompilePermit<'_>> {
-        self.compiling.acquire(wanted)
+    pub(super) fn permit(&self, demand: &CompileDemand<'_>) -> Option<CompilePermit<'_>> {
+        self.compiling.acquire(demand)
     }
 
     /// Waits for a permit to compile in a child; returns `None` if the result is no longer needed.
-    pub(super) fn permit_for_child(&self, wanted: &CompileDemand<'_>) -> Option<CompilePermit<'_>> {
-        self.children.acquire(wanted)
+    pub(super) fn permit_for_child(&self, demand: &CompileDemand<'_>) -> Option<CompilePermit<'_>> {
+        self.children.acquire(demand)
     }
 
     /// Finds or creates the slot of these bytes, and waits for it. The most recently used is at the
@@ -200,12 +200,12 @@ fn spawn_load(
 ) {
     let (filled, bytes, shared) = (Arc::clone(slot), Arc::clone(bytes), Arc::clone(&engine));
     let work = move || {
-        let wanted = CompileDemand {
+        let demand = CompileDemand {
             abandon_signal: &filled.abandon_signal,
             caller: &caller,
             deadline,
         };
-        let result = catch_unwind(AssertUnwindSafe(|| engine.load(&bytes, troubles, &wanted)));
+        let result = catch_unwind(AssertUnwindSafe(|| engine.load(&bytes, troubles, &demand)));
         filled.fill(
             &engine.components,
             result
@@ -301,27 +301,27 @@ pub(super) struct CompilePermit<'a> {
 }
 
 impl CompileSemaphore {
-    fn new(most: usize) -> Self {
+    fn new(max_permits: usize) -> Self {
         Self {
             holders: Mutex::default(),
             released: Condvar::new(),
-            max_permits: most,
+            max_permits,
         }
     }
 
-    fn acquire(&self, wanted: &CompileDemand<'_>) -> Option<CompilePermit<'_>> {
-        let mut taken = self.lock_holders();
-        while wanted.abandon_signal.cause().is_none() {
-            if taken.len() < self.max_permits && !taken.contains(wanted.caller) {
-                taken.push(wanted.caller.clone());
+    fn acquire(&self, demand: &CompileDemand<'_>) -> Option<CompilePermit<'_>> {
+        let mut holders = self.lock_holders();
+        while demand.abandon_signal.cause().is_none() {
+            if holders.len() < self.max_permits && !holders.contains(demand.caller) {
+                holders.push(demand.caller.clone());
                 return Some(CompilePermit {
                     semaphore: self,
-                    caller: wanted.caller.clone(),
+                    caller: demand.caller.clone(),
                 });
             }
-            taken = self
+            holders = self
                 .released
-                .wait_timeout(taken, POLL_INTERVAL)
+                .wait_timeout(holders, POLL_INTERVAL)
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }

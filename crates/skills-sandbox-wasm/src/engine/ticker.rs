@@ -36,10 +36,10 @@ pub(crate) struct TickGuard(Arc<TickerState>);
 impl Ticker {
     pub(crate) fn start() -> io::Result<Self> {
         let shared = Arc::new(TickerState::default());
-        let seen = Arc::clone(&shared);
+        let state_of_thread = Arc::clone(&shared);
         std::thread::Builder::new()
             .name("skills-ticker".into())
-            .spawn(move || advance(&seen))?;
+            .spawn(move || advance(&state_of_thread))?;
         Ok(Self(shared))
     }
 

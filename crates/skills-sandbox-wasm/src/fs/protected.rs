@@ -162,14 +162,15 @@ impl ProtectedPaths {
 
     fn link_targets(&self) -> &[PathBuf] {
         self.link_targets.get_or_init(|| {
-            let (mut targets, mut left) = (Vec::new(), MAX_ENTRIES);
+            let mut targets = Vec::new();
+            let mut remaining = MAX_ENTRIES;
             let writable = self
                 .grants
                 .files()
                 .iter()
                 .filter(|file| file.access() == Access::ReadWrite);
             writable.for_each(|file| {
-                find_link_targets(file.path(), file.path(), &mut left, &mut targets)
+                find_link_targets(file.path(), file.path(), &mut remaining, &mut targets)
             });
             targets
         })
@@ -188,12 +189,12 @@ const MAX_ENTRIES: usize = 10_000;
 fn find_link_targets(
     directory: &Path,
     granted: &Path,
-    left: &mut usize,
+    remaining: &mut usize,
     targets: &mut Vec<PathBuf>,
 ) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-        *left = left.saturating_sub(1);
-        if *left == 0 {
+        *remaining = remaining.saturating_sub(1);
+        if *remaining == 0 {
             return;
         }
         let (path, kind) = (entry.path(), entry.file_type());
@@ -208,7 +209,7 @@ fn find_link_targets(
         } else if is_kind(std::fs::FileType::is_dir)
             && (is_protected || may_lead_to_protected(&path, granted))
         {
-            find_link_targets(&path, granted, left, targets);
+            find_link_targets(&path, granted, remaining, targets);
         }
     }
 }

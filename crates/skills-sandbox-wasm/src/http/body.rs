@@ -22,21 +22,26 @@ pub(super) struct LimitedBody {
 }
 
 impl LimitedBody {
-    pub(super) fn new(body: WasiBody, way: Direction, most: u64, fuse: AbortState) -> Self {
+    pub(super) fn new(
+        body: WasiBody,
+        direction: Direction,
+        max_bytes: u64,
+        abort: AbortState,
+    ) -> Self {
         Self {
             body,
-            direction: way,
-            max_bytes: most,
+            direction,
+            max_bytes,
             seen_bytes: 0,
-            abort: fuse,
+            abort,
         }
     }
 
     /// Returns the abort reason of a body that is longer.
-    pub(super) fn abort_reason(way: Direction, most: u64) -> AbortReason {
-        match way {
-            Direction::Outbound => AbortReason::SentLimit(most),
-            Direction::Inbound => AbortReason::ReceivedLimit(most),
+    pub(super) fn abort_reason(direction: Direction, max_bytes: u64) -> AbortReason {
+        match direction {
+            Direction::Outbound => AbortReason::SentLimit(max_bytes),
+            Direction::Inbound => AbortReason::ReceivedLimit(max_bytes),
         }
     }
 }

@@ -38,16 +38,16 @@ type ClientResponse = (Response<WasiBody>, ConnectionDriver);
 impl Client {
     pub(super) fn new(
         hosts: HostFilter,
-        outside: Arc<dyn Connector>,
+        connector: Arc<dyn Connector>,
         trust: TlsConfig,
         limits: HttpLimits,
     ) -> Self {
         let connections = Arc::new(Semaphore::new(
             limits.max_connections.min(Semaphore::MAX_PERMITS),
         ));
-        let way = Proxy::new(hosts, outside).limits(limits.proxy_limits());
+        let proxy = Proxy::new(hosts, connector).limits(limits.proxy_limits());
         Self {
-            proxy: way,
+            proxy,
             tls_config: trust,
             limits,
             requests: AtomicU64::new(0),
@@ -95,13 +95,13 @@ impl Client {
         let permit = self.acquire_permit()?;
         let target = Target::from_uri(request.method(), request.uri())?;
         let request = forwarded_request(request, &target, &self.limits)?;
-        let fuse = AbortState::new(self.log());
+        let abort = AbortState::new(self.log());
         let request = request.map(|body| {
             LimitedBody::new(
                 body,
                 Direction::Outbound,
                 self.limits.max_request_body_bytes,
-                fuse.clone(),
+                abort.clone(),
             )
         });
         let connecting = connect(
@@ -109,7 +109,7 @@ impl Client {
             &target,
             &self.tls_config,
             &self.limits,
-            &fuse,
+            &abort,
             permit,
         );
         let wire = with_timeout(
@@ -118,14 +118,14 @@ impl Client {
             connecting,
         )
         .await?;
-        let exchanging = exchange(wire, request, self.limits.max_head_bytes, &fuse);
+        let exchanging = exchange(wire, request, self.limits.max_head_bytes, &abort);
         let (response, driving) = with_timeout(
             options.first_byte_timeout,
             Error::ConnectionReadTimeout,
             exchanging,
         )
         .await?;
-        Ok((self.wrap_response(response, options, &fuse)?, driving))
+        Ok((self.wrap_response(response, options, &abort)?, driving))
     }
 
     /// Counts a request, and acquires a permit for its connection.
@@ -144,21 +144,21 @@ impl Client {
         &self,
         response: Response<Incoming>,
         options: RequestOptions,
-        fuse: &AbortState,
+        abort: &AbortState,
     ) -> Result<Response<WasiBody>, HttpFailure> {
-        let most = self.limits.max_response_body_bytes;
-        if response.body().size_hint().lower() > most {
+        let max_bytes = self.limits.max_response_body_bytes;
+        if response.body().size_hint().lower() > max_bytes {
             return Err(HttpFailure::unrecorded(
-                fuse.abort(LimitedBody::abort_reason(Direction::Inbound, most)),
+                abort.abort(LimitedBody::abort_reason(Direction::Inbound, max_bytes)),
             ));
         }
-        let seen = fuse.clone();
+        let abort_of_body = abort.clone();
         Ok(response.map(|body| {
             let body = body
-                .map_err(move |error| connection_error(&seen, error))
+                .map_err(move |error| connection_error(&abort_of_body, error))
                 .boxed_unsync();
             let body =
-                LimitedBody::new(body, Direction::Inbound, most, fuse.clone()).boxed_unsync();
+                LimitedBody::new(body, Direction::Inbound, max_bytes, abort.clone()).boxed_unsync();
             match options.between_bytes_timeout {
                 Some(time) => TimeoutBody::new(body, time).boxed_unsync(),
                 None => body,

@@ -19,17 +19,17 @@ use super::tls_config::TlsConfig;
 /// Checks the allowlist, resolves once, connects to a checked address, and verifies the
 /// certificate.
 pub(super) async fn connect(
-    way: &Proxy,
+    proxy: &Proxy,
     target: &Target,
     trust: &TlsConfig,
     limits: &HttpLimits,
-    fuse: &AbortState,
+    abort: &AbortState,
     permit: OwnedSemaphorePermit,
 ) -> Result<Box<dyn IoStream>, HttpFailure> {
-    let destination = way.authorize(target.host.clone(), target.port).await?;
+    let destination = proxy.authorize(target.host.clone(), target.port).await?;
     let stream = MeteredStream::new(
-        way.connect(&destination).await?,
-        fuse.clone(),
+        proxy.connect(&destination).await?,
+        abort.clone(),
         limits,
         permit,
     );
@@ -47,7 +47,7 @@ pub(super) async fn connect(
     .await
     {
         Ok(Ok(stream)) => Ok(Box::new(stream)),
-        Ok(Err(error)) => Err(handshake_failure(fuse, &error)),
+        Ok(Err(error)) => Err(handshake_failure(abort, &error)),
         Err(_) => Err(HttpFailure::limit_hit(
             Error::ConnectionTimeout,
             ExceededLimit::ConnectTimeout,
@@ -56,9 +56,9 @@ pub(super) async fn connect(
 }
 
 /// Returns why the TLS handshake failed. Data from the host is not included.
-fn handshake_failure(fuse: &AbortState, error: &io::Error) -> HttpFailure {
-    if let Some(cut) = fuse.reason() {
-        return HttpFailure::unrecorded(cut.error());
+fn handshake_failure(abort: &AbortState, error: &io::Error) -> HttpFailure {
+    if let Some(cause) = abort.reason() {
+        return HttpFailure::unrecorded(cause.error());
     }
     match error
         .get_ref()

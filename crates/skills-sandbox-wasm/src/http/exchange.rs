@@ -23,14 +23,14 @@ const MIN_BUFFER_BYTES: usize = 8 * 1024;
 pub(super) async fn exchange(
     wire: Box<dyn IoStream>,
     request: Request<LimitedBody>,
-    most_head_bytes: usize,
-    fuse: &AbortState,
+    max_head_bytes: usize,
+    abort: &AbortState,
 ) -> Result<(Response<Incoming>, ConnectionDriver), HttpFailure> {
-    let failed = |error| HttpFailure::from_exchange(fuse, error, most_head_bytes);
+    let failed = |error| HttpFailure::from_exchange(abort, error, max_head_bytes);
     let mut builder = http1::Builder::new();
     builder
-        .max_header_size(most_head_bytes)
-        .max_buf_size(most_head_bytes.max(MIN_BUFFER_BYTES));
+        .max_header_size(max_head_bytes)
+        .max_buf_size(max_head_bytes.max(MIN_BUFFER_BYTES));
     let (mut sender, connection) = builder
         .handshake(TokioIo::new(wire))
         .await
@@ -58,14 +58,14 @@ pub(super) async fn exchange(
             RejectReason::Unreachable,
         ));
     }
-    let fuse = fuse.clone();
+    let abort = abort.clone();
     let driving = async move {
         if is_done {
             return Ok(());
         }
         connection
             .await
-            .map_err(|error| connection_error(&fuse, error))
+            .map_err(|error| connection_error(&abort, error))
     };
     Ok((response, Box::new(driving)))
 }

@@ -52,21 +52,21 @@ impl HttpFailure {
 
     /// Converts an HTTP error before there was a response.
     pub(super) fn from_exchange(
-        fuse: &AbortState,
+        abort: &AbortState,
         error: hyper::Error,
-        most_head_bytes: usize,
+        max_head_bytes: usize,
     ) -> Self {
-        if fuse.reason().is_some() || error.is_user() {
-            return Self::unrecorded(connection_error(fuse, error));
+        if abort.reason().is_some() || error.is_user() {
+            return Self::unrecorded(connection_error(abort, error));
         }
         if error.is_parse_too_large() {
-            let most = u32::try_from(most_head_bytes).ok();
+            let limit = u32::try_from(max_head_bytes).ok();
             return Self::limit_hit(
-                Error::HttpResponseHeaderSectionSize(most),
+                Error::HttpResponseHeaderSectionSize(limit),
                 ExceededLimit::HeadBytes,
             );
         }
-        Self::rejected(connection_error(fuse, error), RejectReason::Unreachable)
+        Self::rejected(connection_error(abort, error), RejectReason::Unreachable)
     }
 }
 
@@ -97,9 +97,9 @@ fn rejection_error(reason: RejectReason) -> Error {
 }
 
 /// Returns the `wasi:http` error for a failed connection.
-pub(super) fn connection_error(fuse: &AbortState, error: hyper::Error) -> Error {
-    if let Some(cut) = fuse.reason() {
-        return cut.error();
+pub(super) fn connection_error(abort: &AbortState, error: hyper::Error) -> Error {
+    if let Some(cause) = abort.reason() {
+        return cause.error();
     }
     let io = error
         .source()

@@ -34,14 +34,14 @@ pub(super) struct MeteredStream<S> {
 impl<S> MeteredStream<S> {
     pub(super) fn new(
         stream: S,
-        fuse: AbortState,
+        abort: AbortState,
         limits: &HttpLimits,
         permit: OwnedSemaphorePermit,
     ) -> Self {
         let (most_bytes, idle_time) = (limits.bytes_per_direction, limits.idle_timeout);
         Self {
             stream,
-            abort: fuse,
+            abort,
             max_bytes: most_bytes,
             idle_timeout: idle_time,
             timer: None,
@@ -68,11 +68,16 @@ impl<S> MeteredStream<S> {
         }
     }
 
-    fn count_bytes(&self, way: Direction, bytes: usize, cut: AbortReason) -> io::Result<()> {
+    fn count_bytes(
+        &self,
+        direction: Direction,
+        bytes: usize,
+        reason: AbortReason,
+    ) -> io::Result<()> {
         self.abort
             .log()
-            .count_bytes(way, bytes, self.max_bytes)
-            .map_err(|_| self.abort.abort_io(cut))
+            .count_bytes(direction, bytes, self.max_bytes)
+            .map_err(|_| self.abort.abort_io(reason))
     }
 }
 
@@ -87,9 +92,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for MeteredStream<S> {
             return self.poll_idle(cx).map(Err);
         };
         self.timer = None;
-        let cut = AbortReason::ReceivedLimit(self.max_bytes);
+        let reason = AbortReason::ReceivedLimit(self.max_bytes);
         Poll::Ready(result.and_then(|()| {
-            self.count_bytes(Direction::Inbound, buffer.filled().len() - before, cut)
+            self.count_bytes(Direction::Inbound, buffer.filled().len() - before, reason)
         }))
     }
 }

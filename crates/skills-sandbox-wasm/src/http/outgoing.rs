@@ -47,9 +47,9 @@ pub(super) fn forwarded_request(
         ));
     }
     if line_bytes + header_bytes(&parts.headers) > limits.max_head_bytes {
-        let most = u32::try_from(limits.max_head_bytes).ok();
+        let limit = u32::try_from(limits.max_head_bytes).ok();
         return Err(HttpFailure::limit_hit(
-            Error::HttpRequestHeaderSectionSize(most),
+            Error::HttpRequestHeaderSectionSize(limit),
             ExceededLimit::HeadBytes,
         ));
     }

@@ -79,6 +79,8 @@ impl Connection {
             .await?
         {
             ProxyRequest::Tunnel(authority, opened) => {
+                // Confirmed before the connection to the server is opened: the name in the first
+                // bytes of the tunnel decides whether it is opened at all.
                 let destination = self.proxy.authorize(authority.host, authority.port).await?;
                 self.client.stream.write_all(opened).await?;
                 if destination.port == TLS_PORT {
@@ -91,6 +93,7 @@ impl Connection {
                 let (authority, path) = request.absolute_target()?;
                 let Authority { host, port } =
                     self.parse_authority(authority.as_bytes(), Some(request::HTTP_PORT))?;
+                // Plain HTTP to another port could speak to any service behind an allowed name.
                 if port != request::HTTP_PORT {
                     return Err(RejectReason::PortNotAllowed { port }.into());
                 }
@@ -103,10 +106,11 @@ impl Connection {
 
     /// Detects the protocol from the first byte and reads the destination.
     async fn read_request(&mut self) -> Result<ProxyRequest, CloseReason> {
-        let most_bytes = self.proxy.limits.max_head_bytes;
+        let max_bytes = self.proxy.limits.max_head_bytes;
+        // A SOCKS request starts with its version, 4 or 5; no HTTP method starts with such a byte.
         let first = self
             .client
-            .parse(most_bytes, |bytes| {
+            .parse(max_bytes, |bytes| {
                 Ok(bytes.first().map(|first| (*first, 0)))
             })
             .await?;
@@ -116,7 +120,7 @@ impl Connection {
         self.protocol = Protocol::Http;
         let request = self
             .client
-            .parse_incrementally(most_bytes, http_head::may_be_complete, Request::parse)
+            .parse_incrementally(max_bytes, http_head::may_be_complete, Request::parse)
             .await?;
         match request.tunnel_authority() {
             Some(authority) => Ok(ProxyRequest::Tunnel(
@@ -135,8 +139,8 @@ impl Connection {
                 .await?;
             return Err(malformed("SOCKS 4").into());
         }
-        let most_bytes = self.proxy.limits.max_head_bytes;
-        if !self.client.parse(most_bytes, socks::parse_greeting).await? {
+        let max_bytes = self.proxy.limits.max_head_bytes;
+        if !self.client.parse(max_bytes, socks::parse_greeting).await? {
             self.client
                 .stream
                 .write_all(&socks::NO_ACCEPTABLE_METHOD)
@@ -148,7 +152,7 @@ impl Connection {
             .write_all(&socks::NO_AUTHENTICATION)
             .await?;
         self.protocol = Protocol::Socks;
-        let (host, port) = self.client.parse(most_bytes, socks::parse_request).await?;
+        let (host, port) = self.client.parse(max_bytes, socks::parse_request).await?;
         let host = self.parse_host(&host)?;
         Ok(ProxyRequest::Tunnel(
             Authority { host, port },
@@ -173,7 +177,7 @@ impl Connection {
     /// Relays TLS if it names the host. For an IP address there is no name to check.
     async fn serve_tunnel(&mut self, destination: Destination) -> Result<(), CloseReason> {
         self.protocol = Protocol::Opaque;
-        let most_bytes = self.proxy.limits.max_head_bytes;
+        let max_bytes = self.proxy.limits.max_head_bytes;
         let hello = |bytes: &[u8]| {
             client_hello::parse_client_hello(bytes).map(|name| name.map(|name| (name, 0)))
         };
@@ -181,15 +185,17 @@ impl Connection {
             .with_head_timeout(async |connection| {
                 connection
                     .client
-                    .parse_incrementally(most_bytes, client_hello::may_be_complete, hello)
+                    .parse_incrementally(max_bytes, client_hello::may_be_complete, hello)
                     .await
             })
             .await?;
-        let is_right = match &name {
+        // A server with several names may serve another one than was authorized if the name in the
+        // TLS handshake differs (domain fronting).
+        let matches_destination = match &name {
             Some(name) => Host::parse(name).as_ref() == Some(&destination.host),
             None => destination.host.address().is_some(),
         };
-        if !is_right {
+        if !matches_destination {
             return Err(RejectReason::HostMismatch.into());
         }
         let mut server = self.proxy.connect(&destination).await?;
@@ -204,12 +210,12 @@ impl Connection {
     /// A tunnel to port 80 carries one request, parsed as strictly as one to the proxy itself.
     async fn serve_plain_tunnel(&mut self, destination: Destination) -> Result<(), CloseReason> {
         self.protocol = Protocol::Http;
-        let most_bytes = self.proxy.limits.max_head_bytes;
+        let max_bytes = self.proxy.limits.max_head_bytes;
         let request = self
             .with_head_timeout(async |connection| {
                 connection
                     .client
-                    .parse_incrementally(most_bytes, http_head::may_be_complete, Request::parse)
+                    .parse_incrementally(max_bytes, http_head::may_be_complete, Request::parse)
                     .await
             })
             .await?;
@@ -224,17 +230,18 @@ impl Connection {
         path: &str,
         destination: &Destination,
     ) -> Result<(), CloseReason> {
-        let onward = request.forwarded(&destination.host, path)?;
+        let forwarded = request.forwarded(&destination.host, path)?;
         let mut server = self.proxy.connect(destination).await?;
         // From here on the server responds.
         self.protocol = Protocol::Opaque;
-        let no_answer = self.rejection_response(CloseReason::Rejected(RejectReason::Unreachable));
+        let unreachable_response =
+            self.rejection_response(CloseReason::Rejected(RejectReason::Unreachable));
         let traffic = TrafficMeter::new(&self.proxy.log, &self.proxy.limits);
         exchange(
             &mut self.client,
             &mut server,
-            onward,
-            no_answer.as_bytes(),
+            forwarded,
+            unreachable_response.as_bytes(),
             self.proxy.limits.max_head_bytes,
             &traffic,
         )
@@ -303,11 +310,11 @@ impl Connection {
     async fn close(&mut self) -> std::io::Result<()> {
         self.client.stream.shutdown().await?;
         let mut chunk = vec![0; 4096];
-        let mut left = DRAIN_BYTES;
-        while left > 0 {
+        let mut remaining = DRAIN_BYTES;
+        while remaining > 0 {
             match self.client.stream.read(&mut chunk).await? {
                 0 => break,
-                length => left = left.saturating_sub(length),
+                length => remaining = remaining.saturating_sub(length),
             }
         }
         Ok(())

@@ -29,6 +29,8 @@ impl Host {
         if name.starts_with('*') {
             return None;
         }
+        // Resolvers treat a name with a numeric last label as an IPv4 address in many notations, and
+        // an address in another notation would pass the allowlist as a name.
         if is_numeric_label(name.rsplit('.').next()?) {
             let address: Ipv4Addr = name.parse().ok()?;
             return Some(Self::from_address(address.into()));
@@ -119,6 +121,7 @@ pub(super) fn split_port(text: &[u8]) -> (&[u8], Option<&[u8]>) {
 }
 
 fn parse_port(digits: &[u8]) -> Option<u16> {
+    // `0443` and `+443` are rejected, since the server could parse them differently.
     let is_plain = digits.iter().all(u8::is_ascii_digit) && digits.first() != Some(&b'0');
     std::str::from_utf8(digits)
         .ok()

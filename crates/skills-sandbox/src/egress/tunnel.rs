@@ -16,7 +16,7 @@ use super::proxy_log::{Direction, ProxyLog};
 pub(super) struct TrafficMeter<'a> {
     log: &'a ProxyLog,
     limits: &'a ProxyLimits,
-    last: Mutex<Instant>,
+    last_write: Mutex<Instant>,
 }
 
 impl<'a> TrafficMeter<'a> {
@@ -24,28 +24,34 @@ impl<'a> TrafficMeter<'a> {
         Self {
             log,
             limits,
-            last: Mutex::new(Instant::now()),
+            last_write: Mutex::new(Instant::now()),
         }
     }
 
     /// Counts bytes, then writes them.
     pub(super) async fn write(
         &self,
-        way: Direction,
+        direction: Direction,
         to: &mut (impl AsyncWrite + Unpin),
         bytes: &[u8],
     ) -> Result<(), CloseReason> {
         self.log
-            .count_bytes(way, bytes.len(), self.limits.bytes_per_direction)?;
+            .count_bytes(direction, bytes.len(), self.limits.bytes_per_direction)?;
         to.write_all(bytes).await?;
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *self
+            .last_write
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Instant::now();
         Ok(())
     }
 
     /// Waits until no data was written in either direction for the idle timeout.
     pub(super) async fn wait_idle(&self) -> CloseReason {
         loop {
-            let until = *self.last.lock().unwrap_or_else(PoisonError::into_inner)
+            let until = *self
+                .last_write
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
                 + self.limits.idle_timeout;
             if until <= Instant::now() {
                 return ExceededLimit::IdleTimeout.into();
@@ -64,7 +70,7 @@ pub(super) async fn relay(
     let BufferedStream { stream, buffer } = client;
     let (mut from_client, mut to_client) = stream.split();
     let (mut from_server, mut to_server) = server.split();
-    let out = async {
+    let outbound = async {
         traffic
             .write(Direction::Outbound, &mut to_server, buffer)
             .await?;
@@ -76,13 +82,13 @@ pub(super) async fn relay(
         )
         .await
     };
-    let back = copy_direction(
+    let inbound = copy_direction(
         Direction::Inbound,
         &mut from_server,
         &mut to_client,
         traffic,
     );
-    let mut both = pin!(async { tokio::try_join!(out, back).map(drop) });
+    let mut both = pin!(async { tokio::try_join!(outbound, inbound).map(drop) });
     tokio::select! {
         result = &mut both => result,
         stop = traffic.wait_idle() => Err(stop),
@@ -91,7 +97,7 @@ pub(super) async fn relay(
 
 /// Relays one direction until it ends, and shuts down the other side's write half.
 async fn copy_direction(
-    way: Direction,
+    direction: Direction,
     from: &mut (impl AsyncRead + Unpin),
     to: &mut (impl AsyncWrite + Unpin),
     traffic: &TrafficMeter<'_>,
@@ -100,7 +106,7 @@ async fn copy_direction(
     loop {
         match from.read(&mut chunk).await? {
             0 => return Ok(to.shutdown().await?),
-            length => traffic.write(way, to, &chunk[..length]).await?,
+            length => traffic.write(direction, to, &chunk[..length]).await?,
         }
     }
 }

@@ -19,6 +19,17 @@ const MAX_REPORTED: usize = 8;
 /// By default it searches `/usr/bin`, `/bin` and `/usr/local/bin`, in this order, has no fallback
 /// directories, and no override for any kind of script. The environment is not read. Results are
 /// cached, for all clones together, until a file that led to them changes.
+///
+/// ```
+/// use skills_sandbox::ErrorKind;
+/// use skills_sandbox::interpreter::ProgramFinder;
+///
+/// # let empty = tempfile::tempdir()?;
+/// let finder = ProgramFinder::with_search_path([empty.path()]);
+/// let error = finder.find_interpreter(skills_sandbox::ScriptType::Ruby).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Unavailable);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct ProgramFinder {

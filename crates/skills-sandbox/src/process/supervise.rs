@@ -81,7 +81,8 @@ pub async fn supervise(
         max_file_bytes: limits.file_bytes,
     };
     let mut exceeded = pin!(watch.wait_exceeded());
-    let (mut output_done, mut input_done) = (false, false);
+    let mut output_done = false;
+    let mut input_done = false;
     let stop = loop {
         tokio::select! {
             biased;
@@ -91,13 +92,16 @@ pub async fn supervise(
             () = &mut deadline => break StopReason::Deadline,
             () = &mut cancelled => break StopReason::Cancelled,
             exceeded = &mut exceeded => break StopReason::Quota(exceeded),
-            flow = &mut output, if !output_done => match flow {
+            end = &mut output, if !output_done => match end {
                 Ok(StreamEnd::LimitExceeded) => break StopReason::OutputLimit,
                 Ok(StreamEnd::Eof) | Err(_) => output_done = true,
             },
             _ = &mut input, if !input_done => input_done = true,
         }
     };
+    // The group is killed after a normal exit too: processes that the program left behind would
+    // outlive the run and its limits. The leader is reaped last, so that its PID, which names the
+    // group, cannot be reused before.
     leader.kill_group();
     if !output_done && !matches!(stop, StopReason::OutputLimit) {
         // A pipe that an unkillable process holds open is not awaited for long; the bytes so far
@@ -105,6 +109,7 @@ pub async fn supervise(
         let _ = timeout(DRAIN_TIMEOUT, &mut output).await;
     }
     let status = leader.reap().await.unwrap_or(LeaderStatus::Unknown);
+    // A program can exceed a quota between the last measurement and its exit.
     let stop = match stop {
         StopReason::Exit => watch
             .final_check()
@@ -112,7 +117,16 @@ pub async fn supervise(
             .map_or(StopReason::Exit, StopReason::Quota),
         stop => stop,
     };
-    let ending = match (stop, status) {
+    Ok(SupervisedOutput {
+        termination: termination(stop, status, limits),
+        stdout: take_output(&stdout),
+        stderr: take_output(&stderr),
+    })
+}
+
+/// Returns how the run ended. If it was stopped, the signal that killed it is not reported.
+fn termination(stop: StopReason, status: LeaderStatus, limits: &ResourceLimits) -> Termination {
+    match (stop, status) {
         (StopReason::Deadline, _) => Termination::TimedOut {
             limit_ms: limits.wall_time.as_millis().try_into().unwrap_or(u64::MAX),
         },
@@ -124,17 +138,12 @@ pub async fn supervise(
         (StopReason::Exit, LeaderStatus::Exited(code)) => Termination::Exited { code },
         (StopReason::Exit, LeaderStatus::Signaled(signal)) => Termination::Signaled { signal },
         (StopReason::Exit, LeaderStatus::Unknown) => Termination::Unknown,
-    };
-    Ok(SupervisedOutput {
-        termination: ending,
-        stdout: take_output(&stdout),
-        stderr: take_output(&stderr),
-    })
+    }
 }
 
-async fn wait_cancelled(by: Option<&CancellationToken>) {
-    match by {
-        Some(by) => by.cancelled().await,
+async fn wait_cancelled(token: Option<&CancellationToken>) {
+    match token {
+        Some(token) => token.cancelled().await,
         None => std::future::pending().await,
     }
 }
@@ -160,8 +169,8 @@ async fn read_both(
         limits.output_limit_bytes
     ));
     tokio::select! {
-        flow = &mut out => if flow? == StreamEnd::LimitExceeded { Ok(StreamEnd::LimitExceeded) } else { err.await },
-        flow = &mut err => if flow? == StreamEnd::LimitExceeded { Ok(StreamEnd::LimitExceeded) } else { out.await },
+        end = &mut out => if end? == StreamEnd::LimitExceeded { Ok(StreamEnd::LimitExceeded) } else { err.await },
+        end = &mut err => if end? == StreamEnd::LimitExceeded { Ok(StreamEnd::LimitExceeded) } else { out.await },
     }
 }
 

@@ -40,12 +40,12 @@ pub(crate) fn edit_json(
     let top = root
         .object_value_or_create()
         .ok_or(ConfigEditError::NotATable { key: None })?;
-    let wanted = entry_value(format, entry);
+    let value = entry_value(format, entry);
     let change = match single_property(&top, format.section)? {
         None => {
             top.append(
                 format.section,
-                CstInputValue::Object(vec![(entry.name.clone(), to_cst(&wanted))]),
+                CstInputValue::Object(vec![(entry.name.clone(), to_cst(&value))]),
             );
             EntryChange::Added
         }
@@ -55,7 +55,7 @@ pub(crate) fn edit_json(
                 .ok_or_else(|| ConfigEditError::NotATable {
                     key: Some(format.section.to_owned()),
                 })?;
-            put_entry(&servers, entry, &wanted)?
+            put_entry(&servers, entry, &value)?
         }
     };
     Ok((root.to_string(), change))
@@ -65,21 +65,21 @@ pub(crate) fn edit_json(
 fn put_entry(
     servers: &CstObject,
     entry: &ServerEntry,
-    wanted: &Value,
+    value: &Value,
 ) -> Result<EntryChange, ConfigEditError> {
     let Some(server) = single_property(servers, &entry.name)? else {
-        servers.append(&entry.name, to_cst(wanted));
+        servers.append(&entry.name, to_cst(value));
         return Ok(EntryChange::Added);
     };
     let Some(object) = server
         .object_value()
         .filter(|object| is_same_server(object, entry))
     else {
-        server.set_value(to_cst(wanted));
+        server.set_value(to_cst(value));
         return Ok(EntryChange::Replaced);
     };
     let mut change = EntryChange::Unchanged;
-    for (key, value) in wanted.as_object().into_iter().flatten() {
+    for (key, value) in value.as_object().into_iter().flatten() {
         let there = single_property(&object, key)?;
         match there.as_ref().map(property_value) {
             Some(old) if old == *value => continue,
@@ -111,15 +111,15 @@ fn is_same_server(object: &CstObject, entry: &ServerEntry) -> bool {
 }
 
 fn entry_value(format: ConfigFormat, entry: &ServerEntry) -> Value {
-    let mut wanted = Map::new();
-    wanted.extend(
+    let mut value = Map::new();
+    value.extend(
         format
             .transport
             .map(|transport| ("type".to_owned(), json!(transport))),
     );
-    wanted.insert("command".to_owned(), json!(entry.command));
-    wanted.insert("args".to_owned(), json!(entry.arguments));
-    Value::Object(wanted)
+    value.insert("command".to_owned(), json!(entry.command));
+    value.insert("args".to_owned(), json!(entry.arguments));
+    Value::Object(value)
 }
 
 /// Finds the property of a name. A duplicate is an error, since programs differ in which one they

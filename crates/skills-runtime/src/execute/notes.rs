@@ -1,0 +1,49 @@
+//! Notes of a run for its caller.
+
+use skills_policy::Grants;
+use skills_sandbox::Termination;
+
+use crate::job::MAX_VARIABLE_INPUT_BYTES;
+use crate::run_plan::RunPlan;
+use crate::secrets::Redactor;
+use crate::{ExecutionArtifacts, ExecutionStatus, InputProtocol};
+
+/// Describes what the caller should know about a run that is about to start.
+pub(super) fn notes_before_run(
+    plan: &RunPlan,
+    grants: &Grants,
+    redactor: &Redactor,
+    missing: &[String],
+) -> Vec<String> {
+    let mut notes: Vec<String> = redactor
+        .too_short()
+        .iter()
+        .filter(|name| grants.variables().contains(*name))
+        .map(|name| format!("the value of `{name}` is too short to be redacted in the output"))
+        .collect();
+    let has_protocol_input =
+        plan.options.input_protocol == InputProtocol::OpenSkills && plan.options.stdin.is_none();
+    if has_protocol_input && plan.input.len() > MAX_VARIABLE_INPUT_BYTES {
+        notes.push(
+            "the input is too long for SKILL_INPUT; it was passed on standard input only"
+                .to_owned(),
+        );
+    }
+    notes.extend(
+        missing
+            .iter()
+            .map(|missing| format!("missing requirement: {missing}")),
+    );
+    notes
+}
+
+/// Adds an entry about lost files if the program was stopped at its disk limit.
+pub(super) fn report_unwritten_files(artifacts: &mut ExecutionArtifacts) {
+    if let ExecutionStatus::Failed {
+        termination: Termination::DiskLimit(exceeded),
+    } = &artifacts.exit_status
+    {
+        let text = format!("files not written before the run was stopped: {exceeded}");
+        artifacts.output_files.omitted.insert(0, text);
+    }
+}
