@@ -416,12 +416,12 @@ fn openai_yaml_decides_who_may_invoke() {
     assert_eq!(invocable, ["broken", "file", "icons", "plain"]);
     assert_snapshot!(tree.print(&catalog), @"
     user broken broken/SKILL.md
-      warning host-metadata: cannot read `agents/openai.yaml`: line 2: it is not valid YAML: did not find expected node content, while parsing a flow node
+      warning host-metadata: cannot read `agents/openai.yaml`: line 2: invalid YAML: did not find expected node content, while parsing a flow node
     user file file/SKILL.md
     user huge huge/SKILL.md
       warning host-metadata: cannot read `agents/openai.yaml`: file is 100000 bytes, limit 65536
     user icons icons/SKILL.md
-      warning host-metadata: `agents/openai.yaml`: `interface.icon_small` ignored: an icon lies below `assets/`
+      warning host-metadata: `agents/openai.yaml`: `interface.icon_small` ignored: expected a path below `assets/`
     user plain plain/SKILL.md
     user quiet quiet/SKILL.md
     ");

@@ -30,7 +30,7 @@ fn skills_are_in_order_and_the_rest_is_reported() {
       warning name-differs: name does not match directory `beta`
     repo zeta zeta/SKILL.md
     skipped ".hidden" hidden: hidden directory
-    skipped "broken/SKILL.md" frontmatter-missing: line 1: no frontmatter: the first line must be `---`
+    skipped "broken/SKILL.md" frontmatter-missing: line 1: missing frontmatter: the first line must be `---`
     skipped "node_modules" vendored: package directory
     skipped "tab/SKILL.md" description-missing: line 2: missing field `description`: say what the skill does and when to use it
     "#);
@@ -113,12 +113,12 @@ fn a_missing_or_invalid_name_is_that_of_the_directory() {
     );
     assert_snapshot!(tree.scan(&ScanLimits::default()), @r#"
     repo hostile hostile/SKILL.md
-      warning name-unusable: line 2: name dropped: it looks like a path
+      warning name-unusable: line 2: the name looks like a path; using the directory name
       warning name-from-directory: missing or invalid `name`; using the directory name
     repo plain plain/SKILL.md
       warning name-from-directory: missing or invalid `name`; using the directory name
     repo tax_calculator tax_calculator/SKILL.md
-      warning name-rule: line 2: name holds '_', the specification allows letters, digits and hyphens
+      warning name-rule: line 2: `name` contains `_`; the specification allows letters, digits and hyphens
     skipped "bad\u{202e}dir" unprintable: name is not UTF-8 or contains invisible characters
     "#);
 }

@@ -102,12 +102,12 @@ fn invalid_requirements_are_reported() {
     );
     let missing = collect(&[("a", &text)], &FakeHost::default());
     assert_snapshot!(missing.invalid.iter().map(|invalid| format!("{}: {}", invalid.skill, invalid.reason)).collect::<Vec<_>>().join("\n"), @"
+    a: variable `LD_PRELOAD` cannot be set for a skill
+    a: variable `HTTPS_PROXY` cannot be set for a skill
     a: missing `url` of MCP server `nowhere`
     a: unsupported MCP transport `pigeon` of server `odd`
     a: unknown dependency type `magic`
-    a: variable `LD_PRELOAD` cannot be set for a skill
     a: invalid variable name `A B`
-    a: variable `HTTPS_PROXY` cannot be set for a skill
     a: invalid MCP server name `docs, github`
     a: invalid `command` of MCP server `sh`: `bash -c evil`
     a: invalid `url` of MCP server `file`: `file:///etc`
