@@ -14,7 +14,7 @@ pub struct AuditError(#[from] Repr);
 
 impl AuditError {
     /// Creates the error of an [`AuditSink`](crate::AuditSink) that writes records elsewhere. Its
-    /// kind is [`ErrorKind::Other`].
+    /// kind is [`AuditErrorKind::Other`].
     #[must_use]
     pub fn other(source: impl std::error::Error + Send + Sync + 'static) -> Self {
         Repr::Other(Box::new(source)).into()
@@ -22,12 +22,12 @@ impl AuditError {
 
     /// Returns the class of the error.
     #[must_use]
-    pub fn kind(&self) -> ErrorKind {
+    pub fn kind(&self) -> AuditErrorKind {
         match &self.0 {
-            Repr::Io { .. } => ErrorKind::Io,
-            Repr::Locked { .. } => ErrorKind::Locked,
-            Repr::TooLarge { .. } => ErrorKind::TooLarge,
-            Repr::Json(_) | Repr::Other(_) => ErrorKind::Other,
+            Repr::Io { .. } => AuditErrorKind::Io,
+            Repr::Locked { .. } => AuditErrorKind::Locked,
+            Repr::TooLarge { .. } => AuditErrorKind::TooLarge,
+            Repr::Json(_) | Repr::Other(_) => AuditErrorKind::Other,
         }
     }
 
@@ -44,7 +44,7 @@ impl AuditError {
 /// need an operator or another record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum ErrorKind {
+pub enum AuditErrorKind {
     /// A file could not be opened, read, written or renamed.
     Io,
     /// Another process held the lock of the log until the timeout.

@@ -32,7 +32,7 @@ mod reader;
 mod record;
 mod verify;
 
-pub use error::{AuditError, ErrorKind};
+pub use error::{AuditError, AuditErrorKind};
 pub use event::{ContentHash, Disposition, Event, RestrictionStatus};
 pub use log::{AuditLog, Rotation};
 pub use reader::{Line, read, tail};

@@ -18,7 +18,7 @@ use crate::{AuditError, AuditSink, Event};
 ///
 /// A process that does not release the lock cannot block the others forever: they wait for
 /// [`lock_timeout`](Self::lock_timeout), then fail with
-/// [`ErrorKind::Locked`](crate::ErrorKind::Locked).
+/// [`AuditErrorKind::Locked`](crate::AuditErrorKind::Locked).
 ///
 /// ```
 /// use skills_audit::{AuditLog, AuditSink, Disposition, Event, Line, Rotation, tail};

@@ -173,7 +173,7 @@ impl Entry {
     ///
     /// # Errors
     /// If the directory no longer exists or cannot be read, or if a part of its canonical path was
-    /// replaced by a symlink since the scan ([`OutsideSkill`](crate::ErrorKind::OutsideSkill)).
+    /// replaced by a symlink since the scan ([`OutsideSkill`](crate::DiscoveryErrorKind::OutsideSkill)).
     pub fn open(&self) -> Result<SkillFiles, DiscoveryError> {
         SkillFiles::open(&self.directory, self.file_name(), &self.file_location)
     }

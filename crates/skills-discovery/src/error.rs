@@ -11,11 +11,11 @@ use skills_manifest::ManifestError;
 /// stable, not on the message.
 ///
 /// ```
-/// use skills_discovery::{ErrorKind, SkillFiles};
+/// use skills_discovery::{DiscoveryErrorKind, SkillFiles};
 ///
 /// # let directory = tempfile::tempdir()?;
 /// let error = SkillFiles::open_directory(directory.path()).unwrap_err();
-/// assert_eq!(error.kind(), ErrorKind::NotFound);
+/// assert_eq!(error.kind(), DiscoveryErrorKind::NotFound);
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Debug, thiserror::Error)]
@@ -25,15 +25,15 @@ pub struct DiscoveryError(#[from] Repr);
 impl DiscoveryError {
     /// Returns the class of the error, to branch on.
     #[must_use]
-    pub fn kind(&self) -> ErrorKind {
+    pub fn kind(&self) -> DiscoveryErrorKind {
         match &self.0 {
-            Repr::NotFound => ErrorKind::NotFound,
-            Repr::NotRegular => ErrorKind::NotRegular,
-            Repr::TooLarge { .. } => ErrorKind::TooLarge,
-            Repr::OutsideSkill => ErrorKind::OutsideSkill,
-            Repr::Manifest(_) => ErrorKind::Manifest,
-            Repr::TooManyEntries { .. } => ErrorKind::TooLarge,
-            Repr::Io(_) => ErrorKind::Io,
+            Repr::NotFound => DiscoveryErrorKind::NotFound,
+            Repr::NotRegular => DiscoveryErrorKind::NotRegular,
+            Repr::TooLarge { .. } => DiscoveryErrorKind::TooLarge,
+            Repr::OutsideSkill => DiscoveryErrorKind::OutsideSkill,
+            Repr::Manifest(_) => DiscoveryErrorKind::Manifest,
+            Repr::TooManyEntries { .. } => DiscoveryErrorKind::TooLarge,
+            Repr::Io(_) => DiscoveryErrorKind::Io,
         }
     }
 
@@ -77,7 +77,7 @@ fn is_escape(error: &io::Error) -> bool {
 /// skill, show the problem of the manifest, or retry after an I/O error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum ErrorKind {
+pub enum DiscoveryErrorKind {
     /// The file or directory does not exist, or a directory has no skill file.
     NotFound,
     /// It is a directory, FIFO, socket or device where a regular file is expected.
@@ -93,7 +93,7 @@ pub enum ErrorKind {
     Io,
 }
 
-impl ErrorKind {
+impl DiscoveryErrorKind {
     /// Returns the stable code of the class, as in JSON output.
     #[must_use]
     pub fn code(self) -> &'static str {

@@ -10,7 +10,7 @@
 //! A catalog contains metadata only. A scan reads the first 1 KiB of each `SKILL.md`, and more only
 //! if the frontmatter is longer; bodies, scripts and references are not read until
 //! [`Entry::open`] is called. A [`Discovery`] has the options of a scan, a [`ClientProfile`] the
-//! roots of a client, and `CatalogWatcher` (feature `watch`) reports changes.
+//! roots of a client, and `RootWatcher` (feature `watch`) reports changes.
 //!
 //! This crate must never know the home directory, the working directory, the environment, prompts
 //! or policy: roots are values. It reads the time only to tell when a file stamp is too recent to
@@ -68,7 +68,7 @@ pub use content_digest::{ContentDigest, DigestCache};
 pub use diff::CatalogDiff;
 pub use discovery::{Discovery, discover};
 pub use entry::{Entry, EntryWarning};
-pub use error::{DiscoveryError, ErrorKind};
+pub use error::{DiscoveryError, DiscoveryErrorKind};
 pub use explain::{Explanation, ExplanationStep, SkillStatus};
 pub use file_stamp::FileStamp;
 pub use inactive_entry::{InactiveEntry, InactiveReason};
@@ -82,7 +82,7 @@ pub use skipped::{SkipReason, Skipped};
 pub use stamp_set::StampSet;
 pub use stamped_listing::{StampedFile, StampedListing};
 #[cfg(feature = "watch")]
-pub use watch::{CatalogChange, CatalogWatcher, EventCount, ScanEvent, WatchOptions};
+pub use watch::{CatalogChange, EventCount, RootWatcher, ScanEvent, WatchOptions};
 
 /// The name of the file that makes a directory a skill.
 pub const SKILL_FILE: &str = "SKILL.md";

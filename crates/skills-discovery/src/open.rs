@@ -235,7 +235,7 @@ mod tests {
     use rustix::io::{FdFlags, fcntl_getfd};
 
     use super::*;
-    use crate::error::ErrorKind;
+    use crate::error::DiscoveryErrorKind;
 
     /// Programs that are started meanwhile must not inherit the files of a skill.
     #[test]
@@ -271,10 +271,10 @@ mod tests {
                     .map_err(|error| error.kind())
             };
             assert_eq!(kind("real/skill"), Ok(()));
-            assert_eq!(kind("link/skill"), Err(ErrorKind::OutsideSkill));
-            assert_eq!(kind("link"), Err(ErrorKind::OutsideSkill));
-            assert_eq!(kind("real/file"), Err(ErrorKind::Io));
-            assert_eq!(kind("absent"), Err(ErrorKind::NotFound));
+            assert_eq!(kind("link/skill"), Err(DiscoveryErrorKind::OutsideSkill));
+            assert_eq!(kind("link"), Err(DiscoveryErrorKind::OutsideSkill));
+            assert_eq!(kind("real/file"), Err(DiscoveryErrorKind::Io));
+            assert_eq!(kind("absent"), Err(DiscoveryErrorKind::NotFound));
         }
     }
 }

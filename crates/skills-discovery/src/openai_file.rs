@@ -6,7 +6,7 @@ use cap_std::fs::Dir;
 use skills_manifest::{OpenAiMetadata, OpenAiWarning};
 
 use crate::FileStamp;
-use crate::error::{DiscoveryError, ErrorKind};
+use crate::error::{DiscoveryError, DiscoveryErrorKind};
 use crate::file_stamp::ScanStart;
 use crate::open::{fill_buffer, open_canonical, open_regular};
 
@@ -62,7 +62,7 @@ impl OpenAiFile {
                     warnings,
                 }
             }
-            Err(error) if error.kind() == ErrorKind::NotFound => Self::default(),
+            Err(error) if error.kind() == DiscoveryErrorKind::NotFound => Self::default(),
             // `agents` is a file, so there is no `agents/openai.yaml`.
             Err(error) if error.is_not_a_directory() => Self::default(),
             Err(error) => Self::unreadable(&error),

@@ -12,7 +12,7 @@ use skills_manifest::{
 
 use crate::SKILL_FILE;
 use crate::entry::SkillFileLocation;
-use crate::error::{DiscoveryError, ErrorKind, Repr};
+use crate::error::{DiscoveryError, DiscoveryErrorKind, Repr};
 use crate::file_stamp::ScanStart;
 use crate::open::{fill_buffer, open_canonical, open_regular, open_root};
 use crate::openai_file::OpenAiFile;
@@ -33,7 +33,7 @@ const MAX_LISTED_DEPTH: usize = 8;
 /// call reads the current files.
 ///
 /// ```
-/// use skills_discovery::{ErrorKind, SkillFiles};
+/// use skills_discovery::{DiscoveryErrorKind, SkillFiles};
 ///
 /// # let directory = tempfile::tempdir()?;
 /// # std::fs::create_dir(directory.path().join("scripts"))?;
@@ -45,7 +45,7 @@ const MAX_LISTED_DEPTH: usize = 8;
 /// assert_eq!(files.list("")?.resources[0].path, "scripts/run.py");
 /// assert_eq!(files.read("scripts/run.py", 1024)?, b"print(1)");
 /// let error = files.read("../other/secret", 1024).unwrap_err();
-/// assert_eq!(error.kind(), ErrorKind::OutsideSkill);
+/// assert_eq!(error.kind(), DiscoveryErrorKind::OutsideSkill);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -386,7 +386,7 @@ impl SkillFiles {
             .map_err(DiscoveryError::from_io)
         {
             Ok(entries) => Ok(Some(entries)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) if error.kind() == DiscoveryErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -454,7 +454,7 @@ impl ListState {
                 stamp: FileStamp::from_metadata(&metadata),
             }),
             // The file was deleted after its directory was read.
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) if error.kind() == DiscoveryErrorKind::NotFound => {}
             Err(_) => self.truncated = true,
         }
     }

@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use cap_std::fs::Dir;
 
 use crate::entry::SkillFileLocation;
-use crate::error::{DiscoveryError, ErrorKind};
+use crate::error::{DiscoveryError, DiscoveryErrorKind};
 use crate::file_stamp::ScanStart;
 use crate::namespace::PluginNamespaces;
 use crate::pending_dir::PendingDir;
@@ -272,7 +272,8 @@ impl Visitor<'_> {
             }
             // A symlink without a target is reported, since its author meant a skill.
             Err(error)
-                if error.kind() == ErrorKind::NotFound && !is_dangling_symlink(dir, name) =>
+                if error.kind() == DiscoveryErrorKind::NotFound
+                    && !is_dangling_symlink(dir, name) =>
             {
                 SkillPresence::Absent
             }

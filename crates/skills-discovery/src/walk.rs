@@ -8,7 +8,7 @@ use cap_std::fs::Dir;
 use skills_manifest::is_invisible;
 
 use crate::catalog::WalkOutput;
-use crate::error::{DiscoveryError, ErrorKind};
+use crate::error::{DiscoveryError, DiscoveryErrorKind};
 use crate::file_stamp::ScanStart;
 use crate::namespace::PluginNamespaces;
 use crate::open::open_canonical;
@@ -139,7 +139,7 @@ impl Walk<'_> {
                 let stamp = FileStamp::from_path(root.path())
                     .map(|stamp| stamp.with_scan_start(self.scan_start));
                 self.output.stamps.push((root.path().to_owned(), stamp));
-                let reason = if error.kind() == ErrorKind::NotFound {
+                let reason = if error.kind() == DiscoveryErrorKind::NotFound {
                     SkipReason::RootNotFound
                 } else {
                     SkipReason::unreadable(error)

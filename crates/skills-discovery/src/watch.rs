@@ -21,7 +21,7 @@ const EVENT_DRIVEN_INTERVAL: Duration = Duration::from_secs(30);
 /// How long a watch loop waits for the next scan if some events are not reported.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// The options of a [`CatalogWatcher`]: how long it waits before and between scans.
+/// The options of a [`RootWatcher`]: how long it waits before and between scans.
 ///
 /// Shorter intervals report changes sooner and cost more scans; a scan without changes costs one
 /// `stat` per file. The defaults suit an interactive program.
@@ -62,7 +62,7 @@ pub struct CatalogChange {
     pub diff: CatalogDiff,
 }
 
-/// The result of one scan of a [`CatalogWatcher`], with or without a change.
+/// The result of one scan of a [`RootWatcher`], with or without a change.
 ///
 /// It is for callers that cache more than the catalog: until the next event, everything that they
 /// have read since this scan is current, if `is_event_driven` is true.
@@ -110,7 +110,7 @@ impl EventCount {
 /// use std::sync::{Arc, mpsc};
 /// use std::time::Duration;
 ///
-/// use skills_discovery::{CatalogWatcher, Discovery, Root, Scope, WatchOptions};
+/// use skills_discovery::{RootWatcher, Discovery, Root, Scope, WatchOptions};
 ///
 /// # let directory = tempfile::tempdir()?;
 /// let discovery = Discovery::new([Root::new(directory.path(), Scope::User)]);
@@ -120,7 +120,7 @@ impl EventCount {
 /// options.force_polling = true;
 /// options.poll_interval = Some(Duration::from_millis(20));
 /// let (sender, changes) = mpsc::channel();
-/// let _watcher = CatalogWatcher::spawn(discovery, catalog, options, move |change| {
+/// let _watcher = RootWatcher::spawn(discovery, catalog, options, move |change| {
 ///     sender.send(change).unwrap_or_default()
 /// });
 /// std::fs::create_dir(directory.path().join("pdf"))?;
@@ -132,7 +132,7 @@ impl EventCount {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct CatalogWatcher {
+pub struct RootWatcher {
     stop: Option<Sender<Signal>>,
     thread: Option<JoinHandle<()>>,
     is_event_driven: Arc<AtomicBool>,
@@ -152,7 +152,7 @@ enum Signal {
     Stop,
 }
 
-impl CatalogWatcher {
+impl RootWatcher {
     /// Starts a watcher that calls `on_change` with each new catalog, on its own thread. `catalog`
     /// is the catalog that the caller has; changes since that scan are reported as well.
     #[must_use]
@@ -210,7 +210,7 @@ impl CatalogWatcher {
     }
 }
 
-impl Drop for CatalogWatcher {
+impl Drop for RootWatcher {
     fn drop(&mut self) {
         // Sending fails if the thread has ended already.
         let _ = self.stop.take().map(|stop| stop.send(Signal::Stop));

@@ -39,19 +39,19 @@ impl ManifestError {
 
     /// Returns the class of the error, to branch on.
     #[must_use]
-    pub fn kind(&self) -> ErrorKind {
+    pub fn kind(&self) -> ManifestErrorKind {
         match &*self.repr {
-            Repr::Empty => ErrorKind::Empty,
-            Repr::Utf16 | Repr::InvalidUtf8 { .. } => ErrorKind::Encoding,
-            Repr::MissingFrontmatter { .. } => ErrorKind::FrontmatterMissing,
-            Repr::UnclosedFrontmatter { .. } => ErrorKind::FrontmatterUnclosed,
-            Repr::Yaml { .. } => ErrorKind::Yaml,
-            Repr::KeyNotScalar { .. } => ErrorKind::YamlKey,
-            Repr::BudgetExceeded { .. } => ErrorKind::YamlBudget,
-            Repr::DuplicateKey { .. } => ErrorKind::DuplicateKey,
-            Repr::NulCharacter { .. } => ErrorKind::Encoding,
-            Repr::NotMapping { .. } => ErrorKind::NotMapping,
-            Repr::MissingDescription { .. } => ErrorKind::DescriptionMissing,
+            Repr::Empty => ManifestErrorKind::Empty,
+            Repr::Utf16 | Repr::InvalidUtf8 { .. } => ManifestErrorKind::Encoding,
+            Repr::MissingFrontmatter { .. } => ManifestErrorKind::FrontmatterMissing,
+            Repr::UnclosedFrontmatter { .. } => ManifestErrorKind::FrontmatterUnclosed,
+            Repr::Yaml { .. } => ManifestErrorKind::Yaml,
+            Repr::KeyNotScalar { .. } => ManifestErrorKind::YamlKey,
+            Repr::BudgetExceeded { .. } => ManifestErrorKind::YamlBudget,
+            Repr::DuplicateKey { .. } => ManifestErrorKind::DuplicateKey,
+            Repr::NulCharacter { .. } => ManifestErrorKind::Encoding,
+            Repr::NotMapping { .. } => ManifestErrorKind::NotMapping,
+            Repr::MissingDescription { .. } => ManifestErrorKind::DescriptionMissing,
         }
     }
 
@@ -90,7 +90,7 @@ impl ManifestError {
 /// in JSON output and logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum ErrorKind {
+pub enum ManifestErrorKind {
     /// The file contains nothing but white space.
     Empty,
     /// The file is not UTF-8, or its frontmatter contains NUL.
@@ -113,7 +113,7 @@ pub enum ErrorKind {
     DescriptionMissing,
 }
 
-impl ErrorKind {
+impl ManifestErrorKind {
     /// Returns the stable code of this class, as JSON output and logs show it.
     #[must_use]
     pub fn code(self) -> &'static str {

@@ -61,7 +61,7 @@ pub use ambiguity::AmbiguousYaml;
 pub use client::{Client, Diagnostic, Severity};
 pub use document::Document;
 pub use draft::{Draft, DraftError, DraftErrorKind};
-pub use error::{ErrorKind, ManifestError};
+pub use error::{ManifestError, ManifestErrorKind};
 pub use extensions::{CommandDispatch, ContextMode, Extensions};
 pub use frontmatter::Frontmatter;
 pub use frontmatter_scan::FrontmatterScan;

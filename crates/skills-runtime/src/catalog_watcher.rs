@@ -12,7 +12,7 @@ use crate::SkillRuntime;
 #[derive(Debug)]
 #[must_use = "dropping the watcher stops it"]
 pub struct CatalogWatcher {
-    watcher: skills_discovery::CatalogWatcher,
+    watcher: skills_discovery::RootWatcher,
 }
 
 impl SkillRuntime {
@@ -36,7 +36,7 @@ impl SkillRuntime {
             on_scan(&event);
         };
         CatalogWatcher {
-            watcher: skills_discovery::CatalogWatcher::spawn_with_scans(
+            watcher: skills_discovery::RootWatcher::spawn_with_scans(
                 self.shared.discovery.clone(),
                 self.catalog(),
                 options,

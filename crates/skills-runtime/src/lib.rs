@@ -109,7 +109,7 @@ pub use skills_policy::{
 /// Prompts for models, and mentions in user input.
 pub use skills_prompt as prompt;
 pub use skills_prompt::{Budget, Secret, SkillList};
-pub use skills_sandbox::ErrorKind as SandboxErrorKind;
+pub use skills_sandbox::SandboxErrorKind;
 #[cfg(all(feature = "native", unix))]
 pub use skills_sandbox::interpreter::ProgramFinder;
 pub use skills_sandbox::{

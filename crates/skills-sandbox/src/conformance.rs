@@ -2,7 +2,7 @@
 //! results.
 //!
 //! ```text
-//! CASES: 101 attempts --tests of a backend--> number -> AttemptResult | Skipped --check--> Ok | Mismatch
+//! CASES: 101 attempts --tests of a backend--> number -> AttemptResult | SkippedCase --check--> Ok | Mismatch
 //! ```
 //!
 //! The table holds the required result of each attempt in each [`BackendVariant`]. A backend
@@ -32,4 +32,4 @@ mod check;
 pub use attempt_result::AttemptResult;
 pub use case::{BackendVariant, Case, Category};
 pub use cases::CASES;
-pub use check::{Mismatch, Skipped, assert_conforms, check};
+pub use check::{Mismatch, SkippedCase, assert_conforms, check};

@@ -8,10 +8,10 @@ use std::io;
 /// says what to do about it.
 ///
 /// ```
-/// use skills_sandbox::{ErrorKind, SandboxError};
+/// use skills_sandbox::{SandboxErrorKind, SandboxError};
 ///
 /// let error = SandboxError::program_not_found("ruby", "/usr/bin, /bin");
-/// assert_eq!(error.kind(), ErrorKind::ProgramNotFound);
+/// assert_eq!(error.kind(), SandboxErrorKind::ProgramNotFound);
 /// assert_eq!(error.to_string(), "program `ruby` not found (searched /usr/bin, /bin)");
 /// assert_eq!(error.hint(), Some("install the program in one of these directories"));
 /// ```
@@ -100,16 +100,16 @@ impl SandboxError {
 
     /// Returns the class of the error, for branching.
     #[must_use]
-    pub fn kind(&self) -> ErrorKind {
+    pub fn kind(&self) -> SandboxErrorKind {
         match &self.0 {
-            Repr::Unavailable { .. } => ErrorKind::Unavailable,
-            Repr::Rejected { .. } | Repr::VariableNotGranted { .. } => ErrorKind::Rejected,
-            Repr::ProgramNotFound { .. } => ErrorKind::ProgramNotFound,
+            Repr::Unavailable { .. } => SandboxErrorKind::Unavailable,
+            Repr::Rejected { .. } | Repr::VariableNotGranted { .. } => SandboxErrorKind::Rejected,
+            Repr::ProgramNotFound { .. } => SandboxErrorKind::ProgramNotFound,
             Repr::InvalidProgram { .. } | Repr::InvalidProgramFrom { .. } => {
-                ErrorKind::InvalidProgram
+                SandboxErrorKind::InvalidProgram
             }
-            Repr::Setup { .. } => ErrorKind::Setup,
-            Repr::UnsupportedPlatform { .. } => ErrorKind::UnsupportedPlatform,
+            Repr::Setup { .. } => SandboxErrorKind::Setup,
+            Repr::UnsupportedPlatform { .. } => SandboxErrorKind::UnsupportedPlatform,
         }
     }
 
@@ -141,7 +141,7 @@ impl SandboxError {
 /// text for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum ErrorKind {
+pub enum SandboxErrorKind {
     /// A restriction is unavailable on this host.
     Unavailable,
     /// The backend cannot enforce or provide something in the grants.
@@ -156,7 +156,7 @@ pub enum ErrorKind {
     UnsupportedPlatform,
 }
 
-impl ErrorKind {
+impl SandboxErrorKind {
     /// Returns the stable code of this class, as JSON output shows it.
     #[must_use]
     pub fn code(self) -> &'static str {

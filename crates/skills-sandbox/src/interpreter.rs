@@ -16,12 +16,12 @@
 //! directories are never granted.
 //!
 //! ```
-//! use skills_sandbox::{ErrorKind, ScriptType, interpreter::ProgramFinder};
+//! use skills_sandbox::{SandboxErrorKind, ScriptType, interpreter::ProgramFinder};
 //!
 //! let finder = ProgramFinder::with_search_path(["/nowhere"])
 //!     .override_interpreter(ScriptType::Python, "/project/.venv/bin/python3");
 //! let error = finder.find_interpreter(ScriptType::Node).unwrap_err();
-//! assert_eq!(error.kind(), ErrorKind::Unavailable);
+//! assert_eq!(error.kind(), SandboxErrorKind::Unavailable);
 //! assert_eq!(finder.find_program("../bin/git"), None);
 //! ```
 

@@ -50,7 +50,7 @@ mod scratch_dir;
 pub use cancellation::CancellationToken;
 pub use capture::CapturedOutput;
 pub use environment::Environment;
-pub use error::{ErrorKind, SandboxError};
+pub use error::{SandboxError, SandboxErrorKind};
 pub use job::{Job, Program, ScriptType};
 pub use quota::{Quota, QuotaExceeded, QuotaMonitor, QuotaPart};
 pub use report::{EnforcementReport, EnforcementStatus, ReportField, Restriction};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use skills_audit::{
-    AuditLog, AuditSink, ContentHash, Disposition, ErrorKind, Event, Line, RestrictionStatus,
+    AuditErrorKind, AuditLog, AuditSink, ContentHash, Disposition, Event, Line, RestrictionStatus,
     Rotation, read, tail, verify,
 };
 use tempfile::TempDir;
@@ -174,7 +174,10 @@ fn records_have_a_maximum_size_and_logs_need_a_directory() {
         )
     );
     long.time = "x".repeat(70_000);
-    assert_eq!(log.record(&long).unwrap_err().kind(), ErrorKind::TooLarge);
+    assert_eq!(
+        log.record(&long).unwrap_err().kind(),
+        AuditErrorKind::TooLarge
+    );
     assert_eq!(
         verify(&log.files().unwrap()).unwrap().records,
         1,
@@ -184,7 +187,7 @@ fn records_have_a_maximum_size_and_logs_need_a_directory() {
         AuditLog::open(Path::new("/nowhere/audit.jsonl"))
             .unwrap_err()
             .kind(),
-        ErrorKind::Io
+        AuditErrorKind::Io
     );
 }
 
@@ -270,7 +273,7 @@ fn a_log_that_cannot_be_written_is_reported() {
     log.check_writable().unwrap();
     fs::remove_file(directory.path().join("audit.jsonl.lock")).unwrap();
     fs::create_dir(directory.path().join("audit.jsonl.lock")).unwrap();
-    assert_eq!(log.check_writable().unwrap_err().kind(), ErrorKind::Io);
+    assert_eq!(log.check_writable().unwrap_err().kind(), AuditErrorKind::Io);
 }
 
 /// Returns the length of the last record's line, without its end.
@@ -519,7 +522,7 @@ fn a_lock_that_is_not_released_fails_after_the_timeout() {
         .recv_timeout(Duration::from_secs(60))
         .expect("the writer returns after the timeout");
     for error in [ready.unwrap_err(), recorded.unwrap_err()] {
-        assert_eq!(error.kind(), ErrorKind::Locked);
+        assert_eq!(error.kind(), AuditErrorKind::Locked);
         let expected = format!(
             "cannot lock the audit log: another process holds `{}` and did not release it within 1ms",
             lock_file.display()

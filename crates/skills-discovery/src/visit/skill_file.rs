@@ -11,7 +11,7 @@ use skills_manifest::{Frontmatter, FrontmatterScan, MAX_FRONTMATTER_BYTES, Manif
 
 use super::Visitor;
 use crate::entry::SkillFileLocation;
-use crate::error::{DiscoveryError, ErrorKind, Repr};
+use crate::error::{DiscoveryError, DiscoveryErrorKind, Repr};
 use crate::lazy_metadata::LazyMetadata;
 use crate::open::{ReadEnd, fill_buffer, open_listed_regular, open_regular, open_root, read_head};
 use crate::pending_dir::PendingDir;
@@ -54,7 +54,7 @@ impl Visitor<'_> {
         }
         match open_regular(&dir.open()?, Path::new(name), max_bytes) {
             Ok((file, stamp)) => Ok((file, stamp, SkillFileLocation::InDirectory)),
-            Err(error) if error.kind() == ErrorKind::OutsideSkill => {
+            Err(error) if error.kind() == DiscoveryErrorKind::OutsideSkill => {
                 self.open_linked(dir, name, error)
             }
             Err(error) => Err(error),

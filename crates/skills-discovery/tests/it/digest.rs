@@ -5,7 +5,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::time::{Duration, SystemTime};
 
 use skills_discovery::{
-    ContentDigest, DigestCache, Discovery, ErrorKind, Root, Scope, SkillFileSymlinks, SkillFiles,
+    ContentDigest, DigestCache, Discovery, DiscoveryErrorKind, Root, Scope, SkillFileSymlinks,
+    SkillFiles,
 };
 
 use crate::tree::Tree;
@@ -28,7 +29,7 @@ fn skill(tree: &Tree, directory: &str) {
 }
 
 /// Returns the error of each of the three functions that compute a digest.
-fn failures(files: &SkillFiles) -> [Option<ErrorKind>; 3] {
+fn failures(files: &SkillFiles) -> [Option<DiscoveryErrorKind>; 3] {
     let mut cache = DigestCache::default();
     let target = tempfile::tempdir().unwrap();
     let cached = files.cached_digest(&mut cache).err();
@@ -148,7 +149,7 @@ fn a_skill_with_a_fifo_has_no_digest() {
     nix::unistd::mkfifo(&tree.path("s/a/fifo"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     assert_eq!(
         failures(&SkillFiles::open_directory(&tree.path("s/a")).unwrap()),
-        [Some(ErrorKind::NotRegular); 3]
+        [Some(DiscoveryErrorKind::NotRegular); 3]
     );
 }
 
@@ -169,7 +170,7 @@ fn a_skill_of_more_than_256_mib_has_no_digest() {
         None
     );
     data.set_len(MAX_BYTES - others + 1).unwrap();
-    assert_eq!(failures(&files), [Some(ErrorKind::TooLarge); 3]);
+    assert_eq!(failures(&files), [Some(DiscoveryErrorKind::TooLarge); 3]);
 }
 
 #[test]
@@ -187,9 +188,12 @@ fn a_skill_of_more_than_10_000_files_has_no_digest() {
     let error = files.digest(&mut DigestCache::default()).unwrap_err();
     assert_eq!(
         (error.kind(), error.to_string().as_str()),
-        (ErrorKind::TooLarge, "skill has more than 10000 files")
+        (
+            DiscoveryErrorKind::TooLarge,
+            "skill has more than 10000 files"
+        )
     );
-    assert_eq!(failures(&files), [Some(ErrorKind::TooLarge); 3]);
+    assert_eq!(failures(&files), [Some(DiscoveryErrorKind::TooLarge); 3]);
 }
 
 #[test]
@@ -201,7 +205,7 @@ fn a_skill_that_nests_deeper_than_32_directories_has_no_digest() {
     let files = SkillFiles::open_directory(&tree.path("a")).unwrap();
     assert!(files.digest(&mut DigestCache::default()).is_ok());
     fs::create_dir(deepest.join("d")).unwrap();
-    assert_eq!(failures(&files), [Some(ErrorKind::TooLarge); 3]);
+    assert_eq!(failures(&files), [Some(DiscoveryErrorKind::TooLarge); 3]);
 }
 
 #[test]

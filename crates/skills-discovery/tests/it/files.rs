@@ -3,7 +3,8 @@
 use std::fs;
 
 use skills_discovery::{
-    Entry, ErrorKind, FileStamp, ResourceListing, Root, ScanLimits, Scope, SkillFiles, discover,
+    DiscoveryErrorKind, Entry, FileStamp, ResourceListing, Root, ScanLimits, Scope, SkillFiles,
+    discover,
 };
 
 use crate::tree::{Tree, is_denied, without_privileges};
@@ -39,16 +40,20 @@ fn paths_outside_of_the_skill_are_rejected() {
         "/etc/passwd",
         "references/../../../secret.txt",
     ] {
-        assert_eq!(kind(escape), Err(ErrorKind::OutsideSkill), "{escape}");
+        assert_eq!(
+            kind(escape),
+            Err(DiscoveryErrorKind::OutsideSkill),
+            "{escape}"
+        );
     }
-    assert_eq!(kind("references"), Err(ErrorKind::NotRegular));
-    assert_eq!(kind("absent"), Err(ErrorKind::NotFound));
+    assert_eq!(kind("references"), Err(DiscoveryErrorKind::NotRegular));
+    assert_eq!(kind("absent"), Err(DiscoveryErrorKind::NotFound));
     assert_eq!(files.read("references/r.md", 4).unwrap(), b"text");
     assert_eq!(
         files
             .read("references/r.md", 3)
             .map_err(|error| error.kind()),
-        Err(ErrorKind::TooLarge)
+        Err(DiscoveryErrorKind::TooLarge)
     );
     assert!(files.contains("references/r.md") && files.contains("inner.md"));
     assert!(
@@ -76,7 +81,7 @@ fn a_listing_has_regular_files_by_path() {
     assert_eq!(files.list("absent").unwrap().resources, []);
     assert_eq!(
         files.list("..").map_err(|error| error.kind()),
-        Err(ErrorKind::OutsideSkill)
+        Err(DiscoveryErrorKind::OutsideSkill)
     );
 }
 
@@ -119,7 +124,7 @@ fn a_listing_omits_only_the_skills_own_skill_file() {
     assert_eq!(direct("absent"), []);
     assert_eq!(
         files.list_directory("..").map_err(|error| error.kind()),
-        Err(ErrorKind::OutsideSkill)
+        Err(DiscoveryErrorKind::OutsideSkill)
     );
 }
 
@@ -215,7 +220,7 @@ fn an_unreadable_directory_truncates_a_listing() {
         (paths(&locked.0), locked.0.truncated),
         (vec!["names-only/y", "open/z"], true)
     );
-    assert_eq!(locked.1, Err(ErrorKind::Io));
+    assert_eq!(locked.1, Err(DiscoveryErrorKind::Io));
     assert_eq!(
         (paths(&names_only), names_only.truncated),
         (vec!["locked/x", "open/z"], true)
@@ -262,14 +267,17 @@ fn skill_files_are_found_in_any_case() {
     assert_eq!(at("lower"), Ok("skill.md lower".to_owned()));
     assert_eq!(at("mixed"), Ok("Skill.md mixed".to_owned()));
     assert_eq!(at("both"), Ok("SKILL.md upper".to_owned()));
-    assert_eq!(at("linked"), Err(ErrorKind::OutsideSkill));
-    assert_eq!(at("none"), Err(ErrorKind::NotFound));
+    assert_eq!(at("linked"), Err(DiscoveryErrorKind::OutsideSkill));
+    assert_eq!(at("none"), Err(DiscoveryErrorKind::NotFound));
     let as_reference_tool = |directory: &str| check(SkillFiles::open_like_skills_ref, directory);
     assert_eq!(as_reference_tool("lower"), Ok("skill.md lower".to_owned()));
     assert_eq!(as_reference_tool("both"), Ok("SKILL.md upper".to_owned()));
     assert_eq!(as_reference_tool("linked"), Ok("SKILL.md out".to_owned()));
-    assert_eq!(as_reference_tool("mixed"), Err(ErrorKind::NotFound));
-    assert_eq!(as_reference_tool("none"), Err(ErrorKind::NotFound));
+    assert_eq!(
+        as_reference_tool("mixed"),
+        Err(DiscoveryErrorKind::NotFound)
+    );
+    assert_eq!(as_reference_tool("none"), Err(DiscoveryErrorKind::NotFound));
 }
 
 #[test]
@@ -363,7 +371,7 @@ fn a_document_is_read_on_each_call() {
             .document()
             .map_err(|error| error.kind())
             .err(),
-        Some(ErrorKind::Manifest)
+        Some(DiscoveryErrorKind::Manifest)
     );
 }
 
@@ -381,7 +389,7 @@ fn a_parent_that_becomes_a_symlink_is_not_followed() {
     tree.symlink(tree.path("secret"), "skills/group");
     assert_eq!(
         entry.open().map_err(|error| error.kind()).err(),
-        Some(ErrorKind::OutsideSkill)
+        Some(DiscoveryErrorKind::OutsideSkill)
     );
     assert!(entry.openai_metadata().is_none());
 }

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use skills_discovery::{
-    CatalogChange, CatalogWatcher, Discovery, Root, ScanEvent, Scope, WatchOptions,
+    CatalogChange, Discovery, Root, RootWatcher, ScanEvent, Scope, WatchOptions,
 };
 use skills_test_support::skip_without_file_events;
 
@@ -16,7 +16,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 
 struct Watched {
     changes: Receiver<CatalogChange>,
-    watcher: CatalogWatcher,
+    watcher: RootWatcher,
 }
 
 fn watch(tree: &Tree, force_polling: bool) -> Watched {
@@ -29,7 +29,7 @@ fn watch(tree: &Tree, force_polling: bool) -> Watched {
     (options.debounce, options.force_polling) = (Duration::from_millis(20), force_polling);
     options.poll_interval = force_polling.then_some(Duration::from_millis(20));
     let (sender, changes) = channel();
-    let watcher = CatalogWatcher::spawn(discovery, catalog, options, move |change| {
+    let watcher = RootWatcher::spawn(discovery, catalog, options, move |change| {
         sender.send(change).unwrap_or_default()
     });
     Watched { changes, watcher }
@@ -143,7 +143,7 @@ fn a_changed_script_triggers_a_scan() {
     let mut options = WatchOptions::default();
     (options.debounce, options.poll_interval) = (Duration::from_millis(20), Some(TIMEOUT * 10));
     let (sender, scans) = channel();
-    let watcher = CatalogWatcher::spawn_with_scans(discovery, catalog, options, move |scan| {
+    let watcher = RootWatcher::spawn_with_scans(discovery, catalog, options, move |scan| {
         sender.send(scan).unwrap_or_default()
     });
     assert!(watcher.is_event_driven());
@@ -163,7 +163,7 @@ fn a_polling_watcher_is_not_event_driven() {
     let mut options = WatchOptions::default();
     (options.poll_interval, options.force_polling) = (Some(Duration::from_millis(20)), true);
     let (sender, scans) = channel();
-    let watcher = CatalogWatcher::spawn_with_scans(discovery, catalog, options, move |scan| {
+    let watcher = RootWatcher::spawn_with_scans(discovery, catalog, options, move |scan| {
         sender.send(scan).unwrap_or_default()
     });
     assert!(
@@ -175,7 +175,7 @@ fn a_polling_watcher_is_not_event_driven() {
 
 /// Starts a watcher that scans only after events; `None` if the system has none.
 #[track_caller]
-fn watch_scans_by_events(tree: &Tree) -> Option<(CatalogWatcher, Receiver<ScanEvent>)> {
+fn watch_scans_by_events(tree: &Tree) -> Option<(RootWatcher, Receiver<ScanEvent>)> {
     if skip_without_file_events() {
         return None;
     }
@@ -184,7 +184,7 @@ fn watch_scans_by_events(tree: &Tree) -> Option<(CatalogWatcher, Receiver<ScanEv
     let mut options = WatchOptions::default();
     (options.debounce, options.poll_interval) = (Duration::from_millis(20), Some(TIMEOUT * 10));
     let (sender, scans) = channel();
-    let watcher = CatalogWatcher::spawn_with_scans(discovery, catalog, options, move |scan| {
+    let watcher = RootWatcher::spawn_with_scans(discovery, catalog, options, move |scan| {
         sender.send(scan).unwrap_or_default()
     });
     assert!(watcher.is_event_driven());
@@ -248,7 +248,7 @@ fn a_watcher_is_not_event_driven_after_a_panic() {
     let (sender, ended) = channel::<()>();
     // The thread drops the callback, and with it the sender.
     let watcher =
-        CatalogWatcher::spawn_with_scans(discovery, catalog, WatchOptions::default(), move |_| {
+        RootWatcher::spawn_with_scans(discovery, catalog, WatchOptions::default(), move |_| {
             let _owned = &sender;
             panic!("on purpose");
         });

@@ -1,8 +1,8 @@
 //! The exact limits of the YAML parser.
 
-use skills_manifest::{Document, ErrorKind, WarningKind};
+use skills_manifest::{Document, ManifestErrorKind, WarningKind};
 
-fn parse(fields: &str) -> Result<Document, (ErrorKind, Option<usize>)> {
+fn parse(fields: &str) -> Result<Document, (ManifestErrorKind, Option<usize>)> {
     Document::parse(format!("---\ndescription: d\n{fields}\n---\n").as_bytes())
         .map_err(|error| (error.kind(), error.line()))
 }
@@ -15,7 +15,7 @@ fn brackets_in_quotes_count() {
         assert_eq!(quoted(&open.repeat(500)), Ok(()), "{open}");
         assert_eq!(
             quoted(&open.repeat(501)),
-            Err((ErrorKind::YamlBudget, Some(4))),
+            Err((ManifestErrorKind::YamlBudget, Some(4))),
             "{open}"
         );
     }
@@ -23,14 +23,14 @@ fn brackets_in_quotes_count() {
         assert_eq!(quoted(&pair.repeat(2_000)), Ok(()), "{pair}");
         assert_eq!(
             quoted(&pair.repeat(2_001)),
-            Err((ErrorKind::YamlBudget, Some(4))),
+            Err((ManifestErrorKind::YamlBudget, Some(4))),
             "{pair}"
         );
     }
     // Closing brackets alone do not raise the limit.
     assert_eq!(
         quoted(&format!("{}{}", "]".repeat(100), "[".repeat(501))),
-        Err((ErrorKind::YamlBudget, Some(4)))
+        Err((ManifestErrorKind::YamlBudget, Some(4)))
     );
     assert_eq!(quoted(&format!("{}]{}", "[".repeat(500), "[")), Ok(()));
 }
@@ -48,7 +48,7 @@ fn aliases_expand_to_at_most_four_times_the_maximum_frontmatter() {
         .map(|_| ())
     };
     assert_eq!(aliases(259), Ok(()));
-    assert_eq!(aliases(260), Err((ErrorKind::YamlBudget, Some(3))));
+    assert_eq!(aliases(260), Err((ManifestErrorKind::YamlBudget, Some(3))));
     // The smallest values count too.
     for value in ["~", "7", "x", "[]", "{}", "true", "1.5"] {
         let values = |count: usize| {
@@ -61,7 +61,7 @@ fn aliases_expand_to_at_most_four_times_the_maximum_frontmatter() {
         };
         assert_eq!(
             (values(2), values(40)),
-            (Ok(()), Err((ErrorKind::YamlBudget, Some(3)))),
+            (Ok(()), Err((ManifestErrorKind::YamlBudget, Some(3)))),
             "{value}"
         );
     }
@@ -93,7 +93,7 @@ fn at_most_fifty_nested_duplicate_keys_are_reported() {
     let restriction = parse(&format!("{}context: fork\ncontext: fork", inner(60)));
     assert_eq!(
         restriction.map(|_| ()),
-        Err((ErrorKind::DuplicateKey, Some(66)))
+        Err((ManifestErrorKind::DuplicateKey, Some(66)))
     );
     // In a nested mapping, `name` is not the name of the skill.
     assert_eq!(duplicates("x: {name: a, name: b}"), 1);
@@ -167,7 +167,7 @@ fn nul_is_reported_with_its_line() {
     for (fields, line) in [("x: \0", 3), ("x: a\n\n\ny: \0", 6)] {
         assert_eq!(
             parse(fields).map(|_| ()),
-            Err((ErrorKind::Encoding, Some(line))),
+            Err((ManifestErrorKind::Encoding, Some(line))),
             "{fields:?}"
         );
     }

@@ -1,6 +1,6 @@
 //! The start and the end of the frontmatter, with all accepted delimiters.
 
-use skills_manifest::{ErrorKind, FrontmatterScan, MAX_FRONTMATTER_BYTES};
+use skills_manifest::{FrontmatterScan, MAX_FRONTMATTER_BYTES, ManifestErrorKind};
 
 /// The YAML with its first line, and the body with its first line.
 #[derive(Debug, PartialEq)]
@@ -297,7 +297,7 @@ fn missing_frontmatter_is_an_error_as_soon_as_it_is_certain() {
     ] {
         assert_eq!(
             kind(file.as_bytes()),
-            Err((ErrorKind::FrontmatterMissing, Some(line))),
+            Err((ManifestErrorKind::FrontmatterMissing, Some(line))),
             "{file:?}"
         );
         assert!(
@@ -316,7 +316,7 @@ fn missing_frontmatter_is_an_error_as_soon_as_it_is_certain() {
     ] {
         assert_eq!(
             kind(file.as_bytes()),
-            Err((ErrorKind::FrontmatterUnclosed, Some(line))),
+            Err((ManifestErrorKind::FrontmatterUnclosed, Some(line))),
             "{file:?}"
         );
         assert!(
@@ -330,7 +330,7 @@ fn missing_frontmatter_is_an_error_as_soon_as_it_is_certain() {
     for file in ["", "\n", " \r\n\t", "\u{FEFF}", "\u{FEFF}\n"] {
         assert_eq!(
             kind(file.as_bytes()),
-            Err((ErrorKind::Empty, None)),
+            Err((ManifestErrorKind::Empty, None)),
             "{file:?}"
         );
     }
@@ -340,11 +340,15 @@ fn missing_frontmatter_is_an_error_as_soon_as_it_is_certain() {
         b"---\na: \xE9\n---\n",
         b"---\r\na: \xE9\r\n---\r\n",
     ] {
-        assert_eq!(kind(bytes).unwrap_err().0, ErrorKind::Encoding, "{bytes:?}");
+        assert_eq!(
+            kind(bytes).unwrap_err().0,
+            ManifestErrorKind::Encoding,
+            "{bytes:?}"
+        );
     }
     assert_eq!(
         kind(b"---\na: b\nc: \xE9\n---\n"),
-        Err((ErrorKind::Encoding, Some(3)))
+        Err((ManifestErrorKind::Encoding, Some(3)))
     );
     // A prefix may end within the first line, which could still become a delimiter or a field.
     for prefix in [
@@ -382,7 +386,11 @@ fn frontmatter_has_at_most_64_kibibytes() {
         );
         let error =
             FrontmatterScan::parse_file(file(MAX_FRONTMATTER_BYTES + 1).as_bytes()).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::FrontmatterUnclosed, "{open:?}");
+        assert_eq!(
+            error.kind(),
+            ManifestErrorKind::FrontmatterUnclosed,
+            "{open:?}"
+        );
     }
     let blank = |count: usize| {
         FrontmatterScan::parse_file("\n".repeat(count).as_bytes())
@@ -394,7 +402,10 @@ fn frontmatter_has_at_most_64_kibibytes() {
             blank(MAX_FRONTMATTER_BYTES - 1),
             blank(MAX_FRONTMATTER_BYTES)
         ),
-        (ErrorKind::Empty, ErrorKind::FrontmatterMissing)
+        (
+            ManifestErrorKind::Empty,
+            ManifestErrorKind::FrontmatterMissing
+        )
     );
     // A field may follow after blank lines up to the limit; after that, the fields before them
     // count.
@@ -403,7 +414,11 @@ fn frontmatter_has_at_most_64_kibibytes() {
             |offset: usize| format!("{open}{FIELDS}{}x: y\n", "\n".repeat(offset - FIELDS.len()));
         let error =
             FrontmatterScan::parse_file(spread(MAX_FRONTMATTER_BYTES).as_bytes()).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::FrontmatterUnclosed, "{open:?}");
+        assert_eq!(
+            error.kind(),
+            ManifestErrorKind::FrontmatterUnclosed,
+            "{open:?}"
+        );
         assert_eq!(
             found(&spread(MAX_FRONTMATTER_BYTES + 1)).yaml,
             FIELDS,

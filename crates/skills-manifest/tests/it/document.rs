@@ -1,7 +1,7 @@
 //! Documents and their errors, apart from the manifest; scripts, hooks, icons and the outline.
 
 use skills_manifest::{
-    Document, Draft, DraftErrorKind, ErrorKind, ManifestError, OpenAiMetadata, SkillName,
+    Document, Draft, DraftErrorKind, ManifestError, ManifestErrorKind, OpenAiMetadata, SkillName,
 };
 
 fn error(file: &str) -> ManifestError {
@@ -53,7 +53,10 @@ fn the_frontmatter_is_kept_as_written() {
 #[test]
 fn errors_have_a_position_a_code_and_earlier_warnings() {
     let key = error("\n---\nname: a\n?  {b: c}\n: d\n---\n");
-    assert_eq!((key.kind(), key.line()), (ErrorKind::YamlKey, Some(4)));
+    assert_eq!(
+        (key.kind(), key.line()),
+        (ManifestErrorKind::YamlKey, Some(4))
+    );
     assert!(key.column().is_some_and(|column| column > 1), "{key:?}");
     assert_eq!(
         key.warnings()
@@ -65,7 +68,7 @@ fn errors_have_a_position_a_code_and_earlier_warnings() {
     let yaml = error("---\n}\n---\n");
     assert_eq!(
         (yaml.kind(), yaml.line(), yaml.column().is_some()),
-        (ErrorKind::Yaml, Some(2), true)
+        (ManifestErrorKind::Yaml, Some(2), true)
     );
     let missing = error("---\nname: a\n---\n");
     assert_eq!((missing.column(), missing.warnings().len()), (None, 0));

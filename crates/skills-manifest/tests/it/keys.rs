@@ -2,7 +2,8 @@
 
 use insta::assert_snapshot;
 use skills_manifest::{
-    AmbiguousYaml, Document, ErrorKind, FrontmatterScan, OpenAiMetadata, WarningKind, strict,
+    AmbiguousYaml, Document, FrontmatterScan, ManifestErrorKind, OpenAiMetadata, WarningKind,
+    strict,
 };
 
 use crate::parse::read;
@@ -33,7 +34,7 @@ fn keys_that_are_mappings_or_lists_are_rejected_in_frontmatter() {
         // If the key is in a value, the value is quoted, and the error is the missing description.
         let is_expected = matches!(
             error.kind(),
-            ErrorKind::YamlKey | ErrorKind::DescriptionMissing
+            ManifestErrorKind::YamlKey | ManifestErrorKind::DescriptionMissing
         );
         assert!(is_expected && error.line().is_some(), "{yaml}: {error}");
         assert_eq!(

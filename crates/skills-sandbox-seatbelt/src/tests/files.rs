@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use skills_sandbox::ErrorKind;
+use skills_sandbox::SandboxErrorKind;
 
 use super::{Bench, EXECUTE};
 use crate::profile_file::ProfileFile;
@@ -57,7 +57,10 @@ fn if_all_names_exist_nothing_is_written() {
 async fn a_directory_that_is_missing_is_an_error() {
     let bench = Bench::new("", EXECUTE);
     fs::remove_dir(bench.path("profiles")).unwrap();
-    assert_eq!(bench.run().await.unwrap_err().kind(), ErrorKind::Setup);
+    assert_eq!(
+        bench.run().await.unwrap_err().kind(),
+        SandboxErrorKind::Setup
+    );
     fs::create_dir(bench.path("profiles")).unwrap();
     bench.assert_clean(0);
 }

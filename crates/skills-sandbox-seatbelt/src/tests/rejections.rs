@@ -5,7 +5,7 @@ use std::path::Path;
 
 use insta::assert_snapshot;
 use skills_policy::{Authorization, Capability, Policy, Request, RuleSource};
-use skills_sandbox::{ErrorKind, Job, Program, Sandbox, ScriptType, Termination};
+use skills_sandbox::{Job, Program, Sandbox, SandboxErrorKind, ScriptType, Termination};
 
 use super::{Bench, EXECUTE};
 use crate::SeatbeltSandbox;
@@ -17,7 +17,7 @@ async fn a_nested_sandbox_is_detected() {
         "echo 'sandbox-exec: sandbox_apply: Operation not permitted' >&2; exit 71",
     );
     let error = bench.run().await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert_eq!(error.kind(), SandboxErrorKind::Unavailable);
     assert_snapshot!(error, @"cannot run in a sandbox: seatbelt is unavailable: already inside a seatbelt sandbox; sandboxes of macOS do not nest: start the host outside of one, or ship a WebAssembly module (wasm/skill.wasm)");
     bench.assert_clean(1);
 }
@@ -29,7 +29,7 @@ async fn a_profile_that_the_system_rejects_is_an_error() {
         "echo 'sandbox-exec: profile:3:1: unbound variable: file-reed' >&2; exit 65",
     );
     let error = bench.run().await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Setup);
+    assert_eq!(error.kind(), SandboxErrorKind::Setup);
     assert_snapshot!(std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default(), @"profile:3:1: unbound variable: file-reed");
     bench.assert_clean(1);
 }
@@ -110,14 +110,17 @@ async fn a_launcher_that_cannot_start_leaves_no_files() {
             .await
             .unwrap_err()
             .kind(),
-        ErrorKind::Setup
+        SandboxErrorKind::Setup
     );
     let missing = sandbox(Path::new("/nowhere/sandbox-exec"));
     assert_eq!(
         missing.run(job()).await.unwrap_err().kind(),
-        ErrorKind::Unavailable
+        SandboxErrorKind::Unavailable
     );
-    assert_eq!(missing.probe().unwrap_err().kind(), ErrorKind::Unavailable);
+    assert_eq!(
+        missing.probe().unwrap_err().kind(),
+        SandboxErrorKind::Unavailable
+    );
     bench.assert_clean(0);
 }
 
@@ -140,7 +143,7 @@ async fn a_job_that_cannot_be_enforced_does_not_start() {
             .await
             .unwrap_err()
             .kind(),
-        ErrorKind::Rejected
+        SandboxErrorKind::Rejected
     );
     let outside = Job::new(
         granted("Bash", None),
@@ -148,7 +151,7 @@ async fn a_job_that_cannot_be_enforced_does_not_start() {
     );
     assert_eq!(
         bench.sandbox().run(outside).await.unwrap_err().kind(),
-        ErrorKind::Rejected
+        SandboxErrorKind::Rejected
     );
     bench.assert_clean(0);
 }
@@ -175,7 +178,7 @@ async fn other_systems_are_rejected() {
         .run(bench.job(std::time::Duration::from_secs(60)))
         .await
         .unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::UnsupportedPlatform);
+    assert_eq!(error.kind(), SandboxErrorKind::UnsupportedPlatform);
     assert_eq!(sandbox.probe().unwrap_err().to_string(), error.to_string());
     assert!(
         error.to_string().contains(std::env::consts::OS)

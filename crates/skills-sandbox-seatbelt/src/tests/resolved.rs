@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::time::Duration;
 
 use skills_sandbox::interpreter::ProgramFinder;
-use skills_sandbox::{ErrorKind, Sandbox, ScriptType};
+use skills_sandbox::{Sandbox, SandboxErrorKind, ScriptType};
 
 use super::{Bench, EXECUTE};
 
@@ -125,7 +125,7 @@ async fn a_missing_interpreter_is_an_error() {
         .run(bench.job(Duration::from_secs(60)))
         .await
         .unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert_eq!(error.kind(), SandboxErrorKind::Unavailable);
     assert!(
         error.to_string().contains("no `bash` or `sh` in /nowhere"),
         "{error}"

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use skills_sandbox::conformance::{
-    AttemptResult, BackendVariant, CASES, Case, Skipped, assert_conforms,
+    AttemptResult, BackendVariant, CASES, Case, SkippedCase, assert_conforms,
 };
 use skills_sandbox_seatbelt::{Executable, ExecutableSet, ProxyAccess};
 
@@ -144,7 +144,7 @@ fn rows() -> Vec<(u8, &'static str, Subject, &'static str)> {
 }
 
 /// Returns the result of a case if the profiles decide as its rows say; otherwise what differs.
-fn answer(case: &Case, columns: &[Evaluator]) -> Result<AttemptResult, Skipped> {
+fn answer(case: &Case, columns: &[Evaluator]) -> Result<AttemptResult, SkippedCase> {
     if case.expected(BackendVariant::Seatbelt) == [AttemptResult::NotApplicable] {
         return Ok(AttemptResult::NotApplicable);
     }
@@ -158,12 +158,12 @@ fn answer(case: &Case, columns: &[Evaluator]) -> Result<AttemptResult, Skipped> 
         24 | 25 => (AttemptResult::NoEffect, AttemptResult::Succeeded, "d"),
         // The rest is up to the host, not the profile.
         23 => {
-            return Err(Skipped {
+            return Err(SkippedCase {
                 reason: "macOS".to_owned(),
             });
         }
         _ if own.is_empty() => {
-            return Err(Skipped {
+            return Err(SkippedCase {
                 reason: "macOS".to_owned(),
             });
         }
@@ -183,7 +183,7 @@ fn answer(case: &Case, columns: &[Evaluator]) -> Result<AttemptResult, Skipped> 
 #[test]
 fn the_profile_conforms() {
     let columns = columns();
-    let mut answers: BTreeMap<u8, Result<AttemptResult, Skipped>> = CASES
+    let mut answers: BTreeMap<u8, Result<AttemptResult, SkippedCase>> = CASES
         .iter()
         .map(|case| (case.number, answer(case, &columns)))
         .collect();

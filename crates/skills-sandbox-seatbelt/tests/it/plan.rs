@@ -4,7 +4,7 @@ use std::path::Path;
 
 use insta::{assert_debug_snapshot, assert_snapshot};
 use skills_policy::{Authorization, Policy, Request, VariableSource};
-use skills_sandbox::{ErrorKind, Job, Program, ScriptType};
+use skills_sandbox::{Job, Program, SandboxErrorKind, ScriptType};
 use skills_sandbox_seatbelt::{Executable, ExecutableSet, Plan, PlanContext, ProxyAccess};
 
 use crate::{PROJECT, SCRATCH, SKILL, grants};
@@ -165,17 +165,20 @@ fn unsupported_jobs_are_rejected() {
         Program::script(ScriptType::Python, Path::new(SKILL).join("run.py")),
     ))
     .unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Rejected);
+    assert_eq!(error.kind(), SandboxErrorKind::Rejected);
     assert_snapshot!(error, @"the seatbelt sandbox rejects the job: cannot restrict the network to named hosts in a seatbelt profile");
     let wasm = plan(&Job::new(
         grants(Path::new(SKILL), PROJECT, &[]),
         Program::Wasm([].into()),
     ))
     .unwrap_err();
-    assert_eq!(wasm.kind(), ErrorKind::InvalidProgram);
+    assert_eq!(wasm.kind(), SandboxErrorKind::InvalidProgram);
     let outside = Job::new(
         grants(Path::new(SKILL), PROJECT, &[]),
         Program::script(ScriptType::Python, "/etc/evil.py"),
     );
-    assert_eq!(plan(&outside).unwrap_err().kind(), ErrorKind::Rejected);
+    assert_eq!(
+        plan(&outside).unwrap_err().kind(),
+        SandboxErrorKind::Rejected
+    );
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use insta::assert_snapshot;
 use skills_policy::{Authorization, Grants, Policy, Request, ResourceLimits};
 use skills_sandbox::{
-    CancellationToken, ErrorKind, Job, Preparation, Program, Sandbox, Termination,
+    CancellationToken, Job, Preparation, Program, Sandbox, SandboxErrorKind, Termination,
 };
 use skills_sandbox_wasm::{CodeCache, CompileCommand, WasmSandbox, compile_child};
 
@@ -174,7 +174,7 @@ async fn without_a_command_only_small_components_are_compiled() {
     let scratch = tempfile::tempdir().unwrap();
     let sandbox = WasmSandbox::new(scratch.path());
     let error = sandbox.run(job(&calls(25_000))).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidProgram);
+    assert_eq!(error.kind(), SandboxErrorKind::InvalidProgram);
     let said = error.to_string();
     assert!(said.contains("configure a compile command"), "{said}");
     assert!(

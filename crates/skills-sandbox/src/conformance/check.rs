@@ -7,7 +7,7 @@ use super::{AttemptResult, BackendVariant, CASES};
 
 /// The reason why an attempt was skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedCase {
     /// What is missing on this host.
     pub reason: String,
 }
@@ -95,7 +95,7 @@ impl fmt::Display for Mismatch {
 /// results that are not accepted, and skipped cases without a requirement.
 pub fn check(
     column: BackendVariant,
-    answers: &BTreeMap<u8, Result<AttemptResult, Skipped>>,
+    answers: &BTreeMap<u8, Result<AttemptResult, SkippedCase>>,
 ) -> Result<(), Vec<Mismatch>> {
     let mut wrong = Vec::new();
     for case in CASES {
@@ -110,7 +110,7 @@ pub fn check(
                     observed: *observed,
                 });
             }
-            Some(Err(Skipped { reason }))
+            Some(Err(SkippedCase { reason }))
                 if case.requirement(column).is_none() || reason.trim().is_empty() =>
             {
                 wrong.push(Mismatch::NotSkippable {
@@ -136,7 +136,7 @@ pub fn check(
 #[expect(clippy::panic, reason = "for tests, which fail by panicking")]
 pub fn assert_conforms(
     column: BackendVariant,
-    answers: &BTreeMap<u8, Result<AttemptResult, Skipped>>,
+    answers: &BTreeMap<u8, Result<AttemptResult, SkippedCase>>,
 ) {
     if let Err(wrong) = check(column, answers) {
         let lines: Vec<String> = wrong
@@ -156,7 +156,7 @@ pub fn assert_conforms(
 mod tests {
     use super::*;
 
-    fn right(column: BackendVariant) -> BTreeMap<u8, Result<AttemptResult, Skipped>> {
+    fn right(column: BackendVariant) -> BTreeMap<u8, Result<AttemptResult, SkippedCase>> {
         CASES
             .iter()
             .map(|case| (case.number, Ok(case.expected(column)[0])))
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn only_cases_with_a_requirement_may_be_skipped() {
         let skipped = |reason: &str| {
-            Err(Skipped {
+            Err(SkippedCase {
                 reason: reason.to_owned(),
             })
         };

@@ -21,13 +21,13 @@ const MAX_REPORTED: usize = 8;
 /// cached, for all clones together, until a file that led to them changes.
 ///
 /// ```
-/// use skills_sandbox::ErrorKind;
+/// use skills_sandbox::SandboxErrorKind;
 /// use skills_sandbox::interpreter::ProgramFinder;
 ///
 /// # let empty = tempfile::tempdir()?;
 /// let finder = ProgramFinder::with_search_path([empty.path()]);
 /// let error = finder.find_interpreter(skills_sandbox::ScriptType::Ruby).unwrap_err();
-/// assert_eq!(error.kind(), ErrorKind::Unavailable);
+/// assert_eq!(error.kind(), SandboxErrorKind::Unavailable);
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -83,7 +83,7 @@ impl ProgramFinder {
     /// Finds the interpreter for a kind of script.
     ///
     /// # Errors
-    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) if there is none: with the names
+    /// [`SandboxErrorKind::Unavailable`](crate::SandboxErrorKind::Unavailable) if there is none: with the names
     /// and directories that were searched, the candidates that were rejected and why, and how to
     /// install one.
     pub fn find_interpreter(&self, kind: ScriptType) -> Result<ResolvedProgram, SandboxError> {

@@ -22,7 +22,7 @@ use std::path::Path;
 use insta::assert_snapshot;
 use skills_policy::{Authorization, Grants, Policy, Request, VariableSource};
 use skills_sandbox::{
-    EnforcementReport, EnforcementStatus, ErrorKind, Job, Program, SandboxError, ScratchDir,
+    EnforcementReport, EnforcementStatus, Job, Program, SandboxError, SandboxErrorKind, ScratchDir,
     ScriptType, Termination,
 };
 
@@ -131,13 +131,16 @@ fn terminations_and_errors_are_described() {
     let error = SandboxError::unavailable("Landlock", "the kernel is old", "use a newer one");
     assert_eq!(
         (error.kind(), error.hint()),
-        (ErrorKind::Unavailable, Some("use a newer one"))
+        (SandboxErrorKind::Unavailable, Some("use a newer one"))
     );
     assert_snapshot!(error, @"cannot run in a sandbox: Landlock is unavailable: the kernel is old; use a newer one");
     let error = SandboxError::unsupported_platform("windows");
     assert_eq!(
         (error.kind(), error.kind().code()),
-        (ErrorKind::UnsupportedPlatform, "unsupported-platform")
+        (
+            SandboxErrorKind::UnsupportedPlatform,
+            "unsupported-platform"
+        )
     );
     assert_snapshot!(error, @"native scripts are not supported on windows; ship a WebAssembly module (wasm/skill.wasm) with the skill, or use Linux, macOS or WSL2");
     assert_snapshot!(error.hint().unwrap(), @"ship a WebAssembly module (wasm/skill.wasm) with the skill, or use Linux, macOS or WSL2");

@@ -3,7 +3,7 @@
 use std::net::{TcpListener, UdpSocket};
 
 use skills_sandbox::conformance::AttemptResult;
-use skills_sandbox::{ErrorKind, Sandbox};
+use skills_sandbox::{Sandbox, SandboxErrorKind};
 
 use super::attempts::{node, python, shell, with_case};
 use super::observations::Observations;
@@ -180,7 +180,7 @@ async fn next_to_the_proxy(observations: &mut Observations) {
                 case,
                 &error.to_string(),
                 AttemptResult::Rejected,
-                error.kind() == ErrorKind::Rejected,
+                error.kind() == SandboxErrorKind::Rejected,
             );
         }
         return;

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use skills_sandbox::conformance::AttemptResult;
-use skills_sandbox::{ErrorKind, Sandbox};
+use skills_sandbox::{Sandbox, SandboxErrorKind};
 
 use super::attempts::{python_in, with_case};
 use super::observations::Observations;
@@ -179,7 +179,7 @@ pub(crate) async fn run(observations: &mut Observations) {
                 case,
                 &error.to_string(),
                 AttemptResult::Rejected,
-                error.kind() == ErrorKind::Rejected,
+                error.kind() == SandboxErrorKind::Rejected,
             );
         }
         return;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use skills_sandbox::conformance::{AttemptResult, BackendVariant, CASES, Case, Skipped};
+use skills_sandbox::conformance::{AttemptResult, BackendVariant, CASES, Case, SkippedCase};
 use skills_sandbox::{EnforcementReport, EnforcementStatus};
 use skills_sandbox_linux::IsolationMode;
 
@@ -12,7 +12,7 @@ use super::attempts::Tried;
 pub(crate) struct Observations {
     column: BackendVariant,
     pub(crate) mode: IsolationMode,
-    observations: BTreeMap<u8, Result<AttemptResult, Skipped>>,
+    observations: BTreeMap<u8, Result<AttemptResult, SkippedCase>>,
     since: Instant,
 }
 
@@ -126,7 +126,7 @@ impl Observations {
 
     pub(crate) fn skip(&mut self, number: u8, reason: &str) {
         self.observations.entry(number).or_insert_with(|| {
-            Err(Skipped {
+            Err(SkippedCase {
                 reason: reason.to_owned(),
             })
         });
@@ -137,7 +137,7 @@ impl Observations {
         self.observations.get(&number)?.as_ref().ok().copied()
     }
 
-    pub(crate) fn finish(self) -> BTreeMap<u8, Result<AttemptResult, Skipped>> {
+    pub(crate) fn finish(self) -> BTreeMap<u8, Result<AttemptResult, SkippedCase>> {
         self.observations
     }
 }

@@ -7,7 +7,7 @@ use std::task::Poll;
 
 use skills_sandbox::conformance::AttemptResult;
 use skills_sandbox::interpreter::ProgramFinder;
-use skills_sandbox::{EnforcementReport, EnforcementStatus, ErrorKind, Sandbox, ScriptType};
+use skills_sandbox::{EnforcementReport, EnforcementStatus, Sandbox, SandboxErrorKind, ScriptType};
 use skills_sandbox_linux::{IsolationMode, SetupStep};
 use skills_test_support::skip_part;
 
@@ -47,7 +47,7 @@ async fn no_restrictions(observations: &mut Observations) {
         ];
         for error in errors {
             let has_hint = error.as_ref().is_err_and(|error| {
-                error.kind() == ErrorKind::Unavailable && error.hint().is_some()
+                error.kind() == SandboxErrorKind::Unavailable && error.hint().is_some()
             });
             let shown = format!("{isolation:?}: {error:?}");
             observations.check(

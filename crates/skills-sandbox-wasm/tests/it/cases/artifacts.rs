@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skills_policy::{Authorization, Grants, Policy, Request, ResourceLimits};
-use skills_sandbox::{ErrorKind, Job, Program, RunOutput, Sandbox, Termination};
+use skills_sandbox::{Job, Program, RunOutput, Sandbox, SandboxErrorKind, Termination};
 use skills_sandbox_wasm::{CodeCache, WasmProfile, WasmSandbox};
 use tempfile::TempDir;
 
@@ -255,7 +255,7 @@ async fn case_35_no_program_is_granted_the_cache() {
             .await;
         assert_eq!(
             refused.unwrap_err().kind(),
-            ErrorKind::Rejected,
+            SandboxErrorKind::Rejected,
             "{}",
             workspace.display()
         );

@@ -98,7 +98,7 @@ async fn case_25_there_are_no_processes_and_no_threads() {
             .expect_err("memory for threads");
         assert_eq!(
             error.kind(),
-            skills_sandbox::ErrorKind::InvalidProgram,
+            skills_sandbox::SandboxErrorKind::InvalidProgram,
             "{generation:?}: {error}"
         );
     }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use skills_sandbox::{ErrorKind, Termination};
+use skills_sandbox::{SandboxErrorKind, Termination};
 use skills_sandbox_wasm::MAX_COMPONENT_BYTES;
 
 use super::fixture;
@@ -18,7 +18,7 @@ async fn refusal(bytes: &[u8]) -> String {
         Ok(outcome) => panic!("it ran: {}", outcome.termination),
         Err(error) => error,
     };
-    assert_eq!(error.kind(), ErrorKind::InvalidProgram, "{error}");
+    assert_eq!(error.kind(), SandboxErrorKind::InvalidProgram, "{error}");
     error.to_string()
 }
 

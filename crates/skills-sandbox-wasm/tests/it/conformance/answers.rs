@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use skills_sandbox::conformance::{AttemptResult, BackendVariant, CASES, Skipped};
+use skills_sandbox::conformance::{AttemptResult, BackendVariant, CASES, SkippedCase};
 
 use crate::cases::lab::Lab;
 
@@ -65,7 +65,7 @@ impl Answers {
     }
 
     /// Adds the cases that cannot be tried.
-    pub(crate) fn finish(self) -> BTreeMap<u8, Result<AttemptResult, Skipped>> {
+    pub(crate) fn finish(self) -> BTreeMap<u8, Result<AttemptResult, SkippedCase>> {
         let absent = CASES
             .iter()
             .filter(|case| case.expected(BackendVariant::Wasm) == [AttemptResult::NotApplicable])

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use skills_sandbox::interpreter::ProgramFinder;
-use skills_sandbox::{ErrorKind, ScriptType};
+use skills_sandbox::{SandboxErrorKind, ScriptType};
 
 use super::{PYENV, Tree};
 
@@ -78,7 +78,7 @@ fn errors_name_the_searched_programs_and_how_to_install_them() {
         ScriptType::Perl,
     ] {
         let error = nothing.find_interpreter(kind).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Unavailable);
+        assert_eq!(error.kind(), SandboxErrorKind::Unavailable);
         text.push_str(&format!("{error}\n"));
     }
     assert_snapshot!(text, @"
