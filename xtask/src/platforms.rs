@@ -10,7 +10,7 @@ const CHECKED_TARGETS: [&str; 2] = ["aarch64-apple-darwin", "x86_64-pc-windows-m
 /// The features with many dependencies, but without C code.
 const HEAVY_FEATURES: &str = "skills-runtime/native";
 /// The crates without C code in their dependency trees, if other features are off.
-const PORTABLE_CRATES: [&str; 13] = [
+const PORTABLE_CRATES: [&str; 14] = [
     "host-text-only",
     "skills-audit",
     "skills-build",
@@ -22,6 +22,7 @@ const PORTABLE_CRATES: [&str; 13] = [
     "skills-sandbox",
     "skills-sandbox-linux",
     "skills-sandbox-seatbelt",
+    "skills-script",
     "skills-tools",
     "skills-mcp",
 ];

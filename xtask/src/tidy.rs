@@ -13,6 +13,7 @@ use crate::command::{cargo, output, workspace_dir};
 /// Allowed dependencies between workspace crates. A crate that is not listed may have none.
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("skills-manifest", &[]),
+    ("skills-script", &["skills-manifest"]),
     ("skills-discovery", &["skills-manifest"]),
     ("skills-prompt", &["skills-manifest", "skills-discovery"]),
     ("skills-audit", &[]),
@@ -39,7 +40,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "skills-sandbox-seatbelt",
         ],
     ),
-    ("skills-tools", &["skills-runtime"]),
+    ("skills-tools", &["skills-runtime", "skills-script"]),
     ("skills-mcp", &["skills-tools"]),
     (
         "skills-cli",

@@ -30,7 +30,6 @@ mod publication;
 mod registry;
 mod run;
 mod schema;
-mod script;
 mod tool_definition;
 mod tool_output;
 mod tool_set;

@@ -10,8 +10,8 @@ use skills_runtime::manifest::ScriptSpec;
 
 use self::script_index::{IndexedScript, ScriptIndex};
 use crate::overrides::{OverrideSnapshot, ScriptId, ToolOverride};
-use crate::script::{ScriptTool, select, spec_match};
 use crate::{DefaultScriptState, MissingEnv};
+use skills_script::{MAX_SCRIPT_BYTES, ScriptTool, find_spec};
 
 pub(crate) use self::script_index::ScriptScanner;
 
@@ -125,17 +125,11 @@ impl<'a> RegistryEntry<'a> {
             .open()
             // Read on every call: the index compares metadata only, and the content may have
             // changed.
-            .and_then(|files| files.read(&path, select::MAX_SCRIPT_BYTES));
+            .and_then(|files| files.read(&path, MAX_SCRIPT_BYTES));
         let source =
             source.map_err(|error| format!("skill `{skill}`: cannot read '{path}': {error}"))?;
         let specs: &[ScriptSpec] = &entry.manifest().extensions().scripts;
-        let mut tool = ScriptTool::new(
-            skill,
-            file,
-            name.clone(),
-            &source,
-            spec_match::find_spec(specs, file),
-        );
+        let mut tool = ScriptTool::new(skill, file, name.clone(), &source, find_spec(specs, file));
         if let Some(description) = &self.settings.description {
             tool.description.clone_from(description);
         }

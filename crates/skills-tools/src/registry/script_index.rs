@@ -9,7 +9,7 @@ use super::RegistryOptions;
 use crate::MissingEnv;
 use crate::catalog_cache::{CatalogCache, Generation};
 use crate::overrides::ScriptId;
-use crate::script::{select, spec_match, tool_name};
+use skills_script::{ScriptSet, assign_names, may_be_script, select_scripts, unmatched_specs};
 
 /// Maximum number of scripts of one skill that become tools.
 const MAX_SCRIPTS: usize = 200;
@@ -158,11 +158,11 @@ impl ScriptIndex {
             write_count: writes,
         };
         let found = index.collect_scripts(runtime, catalog, options);
-        let skills: Vec<tool_name::SkillScripts<'_>> = found
+        let skills: Vec<ScriptSet<'_>> = found
             .iter()
             .map(|(entry, files)| named_skill(entry, files))
             .collect();
-        let names = tool_name::assign_names(&skills);
+        let names = assign_names(&skills);
         index
             .warnings
             .extend(names.collisions.iter().map(ToString::to_string));
@@ -271,7 +271,7 @@ impl ScriptIndex {
         };
         // Of other files only the names matter.
         let mut is_cacheable = true;
-        for (file, bytes) in files.iter().filter(|(file, _)| select::may_be_script(file)) {
+        for (file, bytes) in files.iter().filter(|(file, _)| may_be_script(file)) {
             let stamp = self.stamps.add(directory.join(file));
             // A stamp that does not match the listing was taken after a change, and would hide it.
             is_cacheable &= stamp.is_some_and(|stamp| stamp.bytes() == *bytes);
@@ -281,11 +281,11 @@ impl ScriptIndex {
         }
         let all: Vec<String> = files.iter().map(|(file, _)| file.clone()).collect();
         self.warnings.extend(
-            spec_match::unmatched_specs(specs, &all)
+            unmatched_specs(specs, &all)
                 .iter()
                 .map(|warning| format!("skill `{skill}`: {warning}")),
         );
-        let selection = select::select_scripts(&files);
+        let selection = select_scripts(&files);
         self.warnings.extend(
             selection
                 .skipped
@@ -305,8 +305,8 @@ impl ScriptIndex {
     }
 }
 
-fn named_skill<'a>(entry: &'a Entry, files: &'a [String]) -> tool_name::SkillScripts<'a> {
-    tool_name::SkillScripts {
+fn named_skill<'a>(entry: &'a Entry, files: &'a [String]) -> ScriptSet<'a> {
+    ScriptSet {
         name: entry.name().as_str(),
         directory: entry.directory(),
         files,

@@ -257,7 +257,7 @@ fn script_type(path: &str) -> Option<skills_runtime::ScriptType> {
 }
 
 fn stem(path: &str) -> &str {
-    crate::script::stem(path.rsplit('/').next().unwrap_or(path))
+    skills_script::stem(path.rsplit('/').next().unwrap_or(path))
 }
 
 /// Returns the arguments as the only command line argument of the script.

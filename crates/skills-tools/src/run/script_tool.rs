@@ -7,10 +7,10 @@ use super::output::{ExitKind, ProgramOutput, quota_exceeded_error, strip_termina
 use super::{Deadline, ProgramTools, RunTarget, RunnableSkill, result_properties};
 use crate::registry::ScriptToolEntry;
 use crate::schema;
-use crate::script::argv;
-use crate::script::stem;
 use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::{CallContext, ToolError, ToolErrorCode, ToolOutput};
+use skills_script::build_argv;
+use skills_script::stem;
 
 /// Returns the definition of a script tool.
 pub(crate) fn definition(entry: &ScriptToolEntry) -> ToolDefinition {
@@ -39,7 +39,7 @@ impl ProgramTools {
     ) -> Result<ToolOutput, ToolError> {
         let tool = &entry.tool;
         let deadline = Deadline::after(entry.timeout);
-        let script_argv = argv::build_argv(arguments, &tool.arguments)
+        let script_argv = build_argv(arguments, &tool.arguments)
             .map_err(|error| ToolError::new(ToolErrorCode::InvalidArguments, error.to_string()))?;
         let skill = RunnableSkill::try_new(entry.entry.clone())?;
         let path = format!("scripts/{}", tool.file);

@@ -3,7 +3,7 @@
 use super::ToolSet;
 use crate::overrides::{OverrideError, ToolOverride};
 use crate::registry::ScriptToolEntry;
-use crate::script::ScriptTool;
+use skills_script::ScriptTool;
 
 impl ToolSet {
     /// Returns warnings about the scripts of skills, for the host application: ambiguous tool

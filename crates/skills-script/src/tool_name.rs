@@ -5,10 +5,10 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::stem;
+use crate::stem;
 
 /// Maximum length that every model API accepts, in bytes.
-pub(crate) const MAX_NAME_BYTES: usize = 64;
+pub const MAX_NAME_BYTES: usize = 64;
 /// Prefix of all names.
 const PREFIX: &str = "skill__";
 /// Separator of the parts of a name.
@@ -20,27 +20,28 @@ const HASH_DIGITS: usize = 16;
 /// A skill with its scripts that become tools. A shadowed skill has no scripts, but its name still
 /// counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SkillScripts<'a> {
-    pub(crate) name: &'a str,
+pub struct ScriptSet<'a> {
+    /// The name of the skill.
+    pub name: &'a str,
     /// The canonical path of its directory, which is unique.
-    pub(crate) directory: &'a Path,
+    pub directory: &'a Path,
     /// File names in `scripts/`, without duplicates.
-    pub(crate) files: &'a [String],
+    pub files: &'a [String],
 }
 
 /// The tool names of a whole catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ToolNames {
+pub struct ToolNames {
     /// A name for each script, skill by skill in the given order: unique, at most 64 bytes of
     /// `[A-Za-z0-9_-]`.
-    pub(crate) names: Vec<String>,
+    pub names: Vec<String>,
     /// Scripts whose plain name is ambiguous, in byte order.
-    pub(crate) collisions: Vec<Collision>,
+    pub collisions: Vec<Collision>,
 }
 
 /// A script whose name has a hash because its plain name is ambiguous.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Collision {
+pub struct Collision {
     skill: String,
     file: String,
     /// The ambiguous name; `None` if the skill name itself is ambiguous.
@@ -58,11 +59,11 @@ pub(crate) struct Collision {
 ///
 /// A name is never reassigned: a new script or skill may make a name ambiguous, so that its owner
 /// gets one with a hash, but does not get the name itself. The order of the list does not matter.
-pub(crate) fn assign_names(skills: &[SkillScripts<'_>]) -> ToolNames {
+pub fn assign_names(skills: &[ScriptSet<'_>]) -> ToolNames {
     assign_with_digits(skills, HASH_DIGITS)
 }
 
-fn assign_with_digits(skills: &[SkillScripts<'_>], digits: usize) -> ToolNames {
+fn assign_with_digits(skills: &[ScriptSet<'_>], digits: usize) -> ToolNames {
     let claims = name_claims(skills);
     let plain = keep_unique(claims.iter().map(NameClaim::plain_name));
     let short = keep_unique(
@@ -102,12 +103,12 @@ fn keep_unique(names: impl Iterator<Item = Option<String>>) -> Vec<Option<String
     names
 }
 
-fn name_claims<'a>(skills: &'a [SkillScripts<'a>]) -> Vec<NameClaim<'a>> {
+fn name_claims<'a>(skills: &'a [ScriptSet<'a>]) -> Vec<NameClaim<'a>> {
     let mut counts: HashMap<&str, usize> = HashMap::with_capacity(skills.len());
     for skill in skills {
         *counts.entry(skill.name).or_default() += 1;
     }
-    let of_skill = |skill: &'a SkillScripts<'a>| {
+    let of_skill = |skill: &'a ScriptSet<'a>| {
         let is_shared = counts[skill.name] > 1;
         skill.files.iter().map(move |file| NameClaim {
             skill,
@@ -120,7 +121,7 @@ fn name_claims<'a>(skills: &'a [SkillScripts<'a>]) -> Vec<NameClaim<'a>> {
 
 /// A script with the names that it can have.
 struct NameClaim<'a> {
-    skill: &'a SkillScripts<'a>,
+    skill: &'a ScriptSet<'a>,
     file: &'a str,
     /// Whether another skill has the same name.
     shares_skill_name: bool,
@@ -248,10 +249,10 @@ mod tests {
 
     use super::*;
 
-    fn skills<'a>(skills: &'a [(&'a str, &'a str, Vec<String>)]) -> Vec<SkillScripts<'a>> {
+    fn skills<'a>(skills: &'a [(&'a str, &'a str, Vec<String>)]) -> Vec<ScriptSet<'a>> {
         skills
             .iter()
-            .map(|(directory, name, files)| SkillScripts {
+            .map(|(directory, name, files)| ScriptSet {
                 name,
                 directory: Path::new(directory),
                 files,

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 /// A part of a script's declaration that was ignored. The tool exists nevertheless.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub(crate) enum ScriptWarning {
+pub enum ScriptWarning {
     /// The name is invalid and could be read as an option, so the argument is omitted.
     #[error(
         "argument `{}` ignored: expected a name of a letter or `_`, then at most 63 letters, digits, `_` and `-`",

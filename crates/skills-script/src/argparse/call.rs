@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::super::python_lexer::Token;
 use super::literal::parse_literal;
+use crate::python_lexer::Token;
 
 /// A call of `add_argument`.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Sanitization of text from skills.
 
-use skills_runtime::manifest::is_invisible_after;
+use skills_manifest::is_invisible_after;
 
 /// Returns `text` as one line: white space becomes single spaces, invisible characters are removed,
 /// and text over `max_chars` is truncated with `…`.

@@ -1,27 +1,53 @@
-//! Scripts of skills as tools: names, argument schemas and argument passing.
+//! Reads the text of scripts into tools that a model can call.
 //!
-//! Everything in this module is computed from values: nothing is read, imported or started.
-//! Descriptions that a script contains are untrusted text.
+//! ```text
+//! files of scripts/ ---select_scripts---> scripts ---assign_names---> tool names
+//! text of a script, declaration ---ScriptTool::new---> description, JSON schema, argument passing
+//! JSON arguments of a call ---build_argv---> words and standard input of the program
+//! ```
+//!
+//! Everything is computed from values: nothing is read from disk, imported or started. Text in a
+//! script is not trusted: descriptions become one line without invisible characters, and
+//! arguments never become options that the model did not name.
+//!
+//! ```
+//! use skills_script::{ScriptTool, build_argv};
+//!
+//! let source = b"import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--city', required=True)\n";
+//! let tool = ScriptTool::new("weather", "now.py", "skill__weather__now".into(), source, None);
+//! assert_eq!(tool.input_schema["required"][0], "city");
+//!
+//! let arguments = serde_json::json!({"city": "Bern"});
+//! let call = build_argv(arguments.as_object().unwrap(), &tool.arguments).unwrap();
+//! assert_eq!(call.args, ["--city", "Bern"]);
+//! ```
 
-pub(crate) mod argparse;
-pub(crate) mod argument;
-pub(crate) mod argv;
-pub(crate) mod docstring;
-pub(crate) mod python_lexer;
-pub(crate) mod schema;
-pub(crate) mod select;
-pub(crate) mod spec_match;
+mod argparse;
+mod argument;
+mod argv;
+mod docstring;
+mod python_lexer;
+mod schema;
+mod select;
+mod spec_match;
 mod text;
-pub(crate) mod tool_name;
-pub(crate) mod warning;
+mod tool_name;
+mod warning;
 
 use std::time::Duration;
 
 use serde_json::Value;
-use skills_runtime::manifest::ScriptSpec;
+use skills_manifest::ScriptSpec;
 
-pub(crate) use argument::Arguments;
-pub(crate) use warning::ScriptWarning;
+pub use argument::{Argument, ArgumentStyle, Arguments, JsonType};
+pub use argv::{ArgvError, ScriptArgv, build_argv};
+pub use select::{
+    MAX_SCRIPT_BYTES, ScriptSelection, ScriptSkipReason, SkippedScript, may_be_script,
+    select_scripts,
+};
+pub use spec_match::{find_spec, unmatched_specs};
+pub use tool_name::{Collision, MAX_NAME_BYTES, ScriptSet, ToolNames, assign_names};
+pub use warning::ScriptWarning;
 
 /// Maximum timeout that a skill can request, in seconds.
 const MAX_TIMEOUT_SECONDS: f64 = 3600.0;
@@ -30,28 +56,28 @@ const MIN_TIMEOUT_SECONDS: f64 = 0.001;
 
 /// One script as a tool.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ScriptTool {
+pub struct ScriptTool {
     /// The name of the skill.
-    pub(crate) skill: String,
+    pub skill: String,
     /// The file name in `scripts/`.
-    pub(crate) file: String,
+    pub file: String,
     /// The name of the tool, from [`tool_name::assign_names`].
-    pub(crate) name: String,
+    pub name: String,
     /// The description: one line of at most 1024 characters.
-    pub(crate) description: String,
+    pub description: String,
     /// The arguments, and how they are passed.
-    pub(crate) arguments: Arguments,
+    pub arguments: Arguments,
     /// The arguments as JSON Schema 2020-12.
-    pub(crate) input_schema: Value,
+    pub input_schema: Value,
     /// The timeout that the skill requests, from 1 ms to one hour.
-    pub(crate) timeout: Option<Duration>,
+    pub timeout: Option<Duration>,
     /// Parts of the declaration that were ignored.
-    pub(crate) warnings: Vec<ScriptWarning>,
+    pub warnings: Vec<ScriptWarning>,
 }
 
 /// The language of a script, as far as its source is inspected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Language {
+pub enum Language {
     /// `.py`.
     Python,
     /// Any other extension.
@@ -63,7 +89,7 @@ impl ScriptTool {
     /// [`tool_name::assign_names`].
     ///
     /// `spec` is the entry of the skill's `scripts` block, from [`spec_match::find_spec`].
-    pub(crate) fn new(
+    pub fn new(
         skill: &str,
         file: &str,
         name: String,
@@ -93,7 +119,7 @@ impl ScriptTool {
 
 impl Language {
     /// Returns the language for a file extension.
-    pub(crate) fn of(file: &str) -> Self {
+    pub fn of(file: &str) -> Self {
         if file.ends_with(".py") {
             Self::Python
         } else {
@@ -103,7 +129,7 @@ impl Language {
 }
 
 /// Returns a file name without its last extension.
-pub(crate) fn stem(file: &str) -> &str {
+pub fn stem(file: &str) -> &str {
     file.rsplit_once('.').map_or(file, |(stem, _)| stem)
 }
 
@@ -113,7 +139,7 @@ fn timeout(seconds: f64) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use skills_runtime::manifest::Document;
+    use skills_manifest::Document;
 
     use super::*;
 
@@ -154,7 +180,7 @@ mod tests {
             ),
         ];
         let all = files.map(|(file, _)| file.to_owned());
-        let names = tool_name::assign_names(&[tool_name::SkillScripts {
+        let names = tool_name::assign_names(&[tool_name::ScriptSet {
             name: "weather",
             directory: "/weather".as_ref(),
             files: &all,

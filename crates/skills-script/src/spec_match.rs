@@ -1,6 +1,6 @@
 //! Assignment of `scripts` entries to files.
 
-use skills_runtime::manifest::ScriptSpec;
+use skills_manifest::ScriptSpec;
 
 use super::{ScriptWarning, stem, warning::truncate_name};
 
@@ -9,7 +9,7 @@ const MAX_COMPARED_CHARS: usize = 64;
 
 /// Finds the entry for a file: one with the complete file name, else one with the name without
 /// extension.
-pub(crate) fn find_spec<'a>(specs: &'a [ScriptSpec], file: &str) -> Option<&'a ScriptSpec> {
+pub fn find_spec<'a>(specs: &'a [ScriptSpec], file: &str) -> Option<&'a ScriptSpec> {
     specs
         .iter()
         .find(|spec| spec_file(spec) == file)
@@ -18,7 +18,7 @@ pub(crate) fn find_spec<'a>(specs: &'a [ScriptSpec], file: &str) -> Option<&'a S
 
 /// Returns warnings for entries without a file. `files` are the names of all files in `scripts/`,
 /// including those that are not tools.
-pub(crate) fn unmatched_specs(specs: &[ScriptSpec], files: &[String]) -> Vec<ScriptWarning> {
+pub fn unmatched_specs(specs: &[ScriptSpec], files: &[String]) -> Vec<ScriptWarning> {
     let names_file =
         |spec: &ScriptSpec, file: &str| spec_file(spec) == file || spec_file(spec) == stem(file);
     let unmatched = specs
@@ -78,7 +78,7 @@ fn edit_distance(one: &str, other: &str) -> usize {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use skills_runtime::manifest::Document;
+    use skills_manifest::Document;
 
     use super::*;
 

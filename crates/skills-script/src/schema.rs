@@ -285,9 +285,9 @@ fn item_schema(value: &Value) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Language;
-    use super::super::spec_match::tests::specs;
     use super::*;
+    use crate::Language;
+    use crate::spec_match::tests::specs;
 
     /// Parses the arguments of one script, in YAML, and returns the schema and the warnings.
     fn read(args: &str) -> (Value, Vec<String>) {

@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-use super::super::python_lexer::Token;
+use crate::python_lexer::Token;
 
 /// Maximum nesting of lists.
 const MAX_DEPTH: usize = 4;
@@ -113,8 +113,8 @@ fn parse_number(written: &str, sign: &str) -> Option<Number> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::python_lexer::Lexer;
     use super::*;
+    use crate::python_lexer::Lexer;
 
     fn check(source: &str, expected: Option<&str>) {
         let tokens: Vec<_> = Lexer::new(source).collect();

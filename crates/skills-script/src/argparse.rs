@@ -195,8 +195,8 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    use super::super::{Arguments, Language};
     use super::*;
+    use crate::{Arguments, Language};
 
     /// Parses source in which the calls of `p.add_argument` have these arguments, and returns the
     /// properties of the schema and the warnings.

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::argument::{ArgumentStyle, JsonType};
 use super::MAX_ARGUMENTS;
 use super::call::Call;
+use crate::argument::{ArgumentStyle, JsonType};
 
 /// Type and style of an argument.
 pub(super) struct ArgumentType {

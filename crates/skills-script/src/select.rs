@@ -2,32 +2,32 @@
 
 use std::fmt;
 
-use skills_runtime::is_invisible;
+use skills_manifest::is_invisible;
 
 /// Maximum size of a script that becomes a tool, in bytes.
-pub(crate) const MAX_SCRIPT_BYTES: u64 = 1024 * 1024;
+pub const MAX_SCRIPT_BYTES: u64 = 1024 * 1024;
 
 /// The scripts that become tools, and those that do not.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct ScriptSelection {
+pub struct ScriptSelection {
     /// The files that become tools, in byte order.
-    pub(crate) scripts: Vec<String>,
+    pub scripts: Vec<String>,
     /// The scripts that do not, with the reason, in byte order.
-    pub(crate) skipped: Vec<SkippedScript>,
+    pub skipped: Vec<SkippedScript>,
 }
 
 /// A script that does not become a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SkippedScript {
+pub struct SkippedScript {
     /// The file name.
-    pub(crate) file: String,
+    pub file: String,
     /// The reason.
-    pub(crate) reason: ScriptSkipReason,
+    pub reason: ScriptSkipReason,
 }
 
 /// The reason why a script does not become a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum ScriptSkipReason {
+pub enum ScriptSkipReason {
     /// Its name starts with `_`, which marks modules for import.
     Private,
     /// Its name starts with a dot.
@@ -50,7 +50,7 @@ pub(crate) enum ScriptSkipReason {
 /// Selects the files that become tools, from paths relative to `scripts/` and sizes in bytes.
 ///
 /// Files that end in neither `.py` nor `.sh` are ignored silently.
-pub(crate) fn select_scripts(files: &[(String, u64)]) -> ScriptSelection {
+pub fn select_scripts(files: &[(String, u64)]) -> ScriptSelection {
     let mut found = ScriptSelection::default();
     for (file, bytes) in files.iter().filter(|(file, _)| may_be_script(file)) {
         match skip_reason(file, *bytes) {
@@ -69,7 +69,7 @@ pub(crate) fn select_scripts(files: &[(String, u64)]) -> ScriptSelection {
 }
 
 /// Returns whether a file of this name may become a tool.
-pub(crate) fn may_be_script(file: &str) -> bool {
+pub fn may_be_script(file: &str) -> bool {
     file.ends_with(".py") || file.ends_with(".sh")
 }
 

@@ -1,13 +1,13 @@
 //! Arguments of a script: names, types and how they are passed.
 
 use serde_json::{Map, Value};
-use skills_runtime::manifest::{ScriptArg, ScriptSpec};
+use skills_manifest::{ScriptArg, ScriptSpec};
 
 use super::{Language, ScriptWarning, argparse, schema, warning::truncate_name};
 
 /// The known arguments of a script.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Arguments {
+pub enum Arguments {
     /// Not known: any arguments are accepted and passed on standard input as one JSON object.
     Unknown,
     /// Declared in the `scripts` block of the skill.
@@ -18,24 +18,24 @@ pub(crate) enum Arguments {
 
 /// One argument of a script.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Argument {
+pub struct Argument {
     /// The name in the schema: a letter or `_`, then at most 63 letters, digits, `_` and `-`.
-    pub(crate) name: String,
+    pub name: String,
     /// The JSON type.
-    pub(crate) json_type: JsonType,
+    pub json_type: JsonType,
     /// Whether the argument is required.
-    pub(crate) required: bool,
+    pub required: bool,
     /// The description: one line of at most 300 characters.
-    pub(crate) description: Option<String>,
+    pub description: Option<String>,
     /// Validated keywords of its schema other than `type` and `description`.
-    pub(crate) keywords: Map<String, Value>,
+    pub keywords: Map<String, Value>,
     /// How it is passed.
-    pub(crate) style: ArgumentStyle,
+    pub style: ArgumentStyle,
 }
 
 /// The types of JSON Schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum JsonType {
+pub enum JsonType {
     /// A string.
     String,
     /// An integer.
@@ -52,7 +52,7 @@ pub(crate) enum JsonType {
 
 /// How an argument is passed on the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum ArgumentStyle {
+pub enum ArgumentStyle {
     /// `--city Taipei`, repeated for each item of an array.
     Option(String),
     /// The option alone if the value is `when`; otherwise the option `otherwise`, if there is one.
@@ -87,7 +87,7 @@ pub(crate) enum ArgumentStyle {
 
 impl Arguments {
     /// Determines the arguments from the `scripts` block of the skill, else from Python source.
-    pub(crate) fn from_script(
+    pub fn from_script(
         spec: Option<&ScriptSpec>,
         source: &str,
         language: Language,
@@ -105,7 +105,7 @@ impl Arguments {
 
 impl JsonType {
     /// Returns the name of the type in a schema.
-    pub(crate) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::String => "string",
             Self::Integer => "integer",
@@ -117,7 +117,7 @@ impl JsonType {
     }
 
     /// Parses the name of a type of JSON Schema or Python.
-    pub(crate) fn parse(name: &str) -> Option<Self> {
+    pub fn parse(name: &str) -> Option<Self> {
         Some(match name.trim().to_ascii_lowercase().as_str() {
             "string" | "str" => Self::String,
             "integer" | "int" => Self::Integer,

@@ -14,16 +14,16 @@ pub(crate) const MAX_WORD_BYTES: usize = 64 * 1024;
 
 /// Command line and standard input of a script.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct ScriptArgv {
+pub struct ScriptArgv {
     /// The words after the script's name.
-    pub(crate) args: Vec<String>,
+    pub args: Vec<String>,
     /// Standard input of the script.
-    pub(crate) stdin: Option<String>,
+    pub stdin: Option<String>,
 }
 
 /// Error of arguments that cannot be passed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub(crate) enum ArgvError {
+pub enum ArgvError {
     /// The script has no such argument.
     #[error("unknown argument `{}`", argument.escape_debug())]
     Unknown {
@@ -74,7 +74,7 @@ pub(crate) enum ArgvError {
 /// could be parsed as something else. Each value is a word of its own; a value that starts with `-`
 /// is joined to its option by `=`. Null values are omitted. If the arguments are unknown,
 /// everything is passed on standard input as one JSON object, without any word.
-pub(crate) fn build_argv(
+pub fn build_argv(
     given: &Map<String, Value>,
     arguments: &Arguments,
 ) -> Result<ScriptArgv, ArgvError> {
@@ -250,9 +250,9 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    use super::super::Language;
-    use super::super::spec_match::tests::specs;
     use super::*;
+    use crate::Language;
+    use crate::spec_match::tests::specs;
 
     fn listed(args: &str) -> Arguments {
         Arguments::from_script(

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::super::argument::{Argument, ArgumentStyle};
 use super::{ArgvBuilder, ArgvError, to_word};
+use crate::argument::{Argument, ArgumentStyle};
 
 /// Adds positional arguments, if the script assigns each word to the right one.
 pub(super) fn push_positionals<'a>(

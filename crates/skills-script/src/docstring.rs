@@ -1,6 +1,6 @@
 //! Descriptions of scripts.
 
-use skills_runtime::manifest::ScriptSpec;
+use skills_manifest::ScriptSpec;
 
 use super::python_lexer::{Lexer, Token};
 use super::{Language, stem, text::one_line};
