@@ -51,12 +51,12 @@ impl BuildErrorKind {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Repr {
-    #[error("no source found in {} (looked for {looked_for})", directory.display())]
+    #[error("cannot find source in `{}` (searched for {looked_for})", directory.display())]
     NoSource {
         directory: PathBuf,
         looked_for: String,
     },
-    #[error("{} has source in several languages ({}); select one with `--lang`", directory.display(), names(languages))]
+    #[error("`{}` has source in several languages ({}); select one with `--lang`", directory.display(), names(languages))]
     AmbiguousLanguage {
         directory: PathBuf,
         languages: Vec<Language>,
@@ -73,15 +73,15 @@ pub(crate) enum Repr {
     Manifest { path: PathBuf, reason: String },
     #[error("{}: {reason}", path.display())]
     Source { path: PathBuf, reason: String },
-    #[error("{} is outside of the skill, at {}; pass `--output`", path.display(), to.display())]
+    #[error("`{}` is outside of the skill, at `{}`; pass `--output`", path.display(), to.display())]
     OutsideSource { path: PathBuf, to: PathBuf },
-    #[error("{} is not built", artifact.display())]
+    #[error("artifact `{}` is missing: run `skills build`", artifact.display())]
     NotBuilt { artifact: PathBuf },
-    #[error("{} is out of date with its source", artifact.display())]
+    #[error("artifact `{}` is out of date with its source", artifact.display())]
     Stale { artifact: PathBuf },
-    #[error("{} is not reproducible with these tools (built with {tools})", artifact.display())]
+    #[error("artifact `{}` is not reproducible with these tools (built with {tools})", artifact.display())]
     NotReproduced { artifact: PathBuf, tools: String },
-    #[error("cannot {action} {}", path.display())]
+    #[error("cannot {action} `{}`", path.display())]
     Io {
         path: PathBuf,
         action: &'static str,

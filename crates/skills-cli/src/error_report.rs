@@ -39,7 +39,7 @@ pub(crate) fn print_error(error: &anyhow::Error, output: &Output) {
     }
     let runtime = as_runtime_error(error);
     let candidates = runtime.map_or(&[][..], RuntimeError::suggestions);
-    if let Some(line) = suggestion(runtime, candidates).or_else(|| error_hint(error)) {
+    if let Some(line) = suggestion(runtime, candidates).or_else(|| any_hint(error, runtime)) {
         output.status(&format!("help: {line}"));
     }
 }
@@ -48,10 +48,7 @@ pub(crate) fn print_error(error: &anyhow::Error, output: &Output) {
 pub(crate) fn to_json(error: &anyhow::Error) -> Value {
     let runtime = as_runtime_error(error);
     let candidates = runtime.map_or(&[][..], RuntimeError::suggestions);
-    let of_sandbox = runtime
-        .and_then(RuntimeError::sandbox)
-        .and_then(SandboxError::hint);
-    let hint = of_sandbox.map(str::to_owned).or_else(|| error_hint(error));
+    let hint = any_hint(error, runtime);
     json!({"code": error_code(error), "message": format!("{error:#}"), "candidates": candidates, "hint": hint})
 }
 
@@ -97,6 +94,13 @@ fn suggestion(error: Option<&RuntimeError>, candidates: &[String]) -> Option<Str
         ErrorKind::UnknownSkill => format!("did you mean one of {}?", candidates.join(", ")),
         _ => format!("available: {}", candidates.join(", ")),
     })
+}
+
+/// Returns the hint of the sandbox, or else one about the error.
+fn any_hint(error: &anyhow::Error, runtime: Option<&RuntimeError>) -> Option<String> {
+    let sandbox = runtime.and_then(RuntimeError::sandbox);
+    let hint = sandbox.and_then(SandboxError::hint);
+    hint.map(str::to_owned).or_else(|| error_hint(error))
 }
 
 /// Returns a hint about an error, if there is one.

@@ -45,12 +45,12 @@ impl SkillStatus {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::ModelInvocable => "offered",
-            Self::MentionOnly => "only-by-name",
+            Self::ModelInvocable => "model-invocable",
+            Self::MentionOnly => "mention-only",
             Self::Ambiguous => "ambiguous",
             Self::Inactive => "inactive",
             Self::Skipped => "skipped",
-            Self::NotFound => "unseen",
+            Self::NotFound => "not-found",
         }
     }
 }
@@ -343,13 +343,13 @@ impl ExplanationStep {
             Self::Found { .. } => "found",
             Self::Warning(_) => "warning",
             Self::Inactive(reason) => reason.code(),
-            Self::NotModelInvocable(_) => "not-offered",
-            Self::ModelInvocable => "offered",
+            Self::NotModelInvocable(_) => "not-model-invocable",
+            Self::ModelInvocable => "model-invocable",
             Self::Skipped { code, .. } => code,
-            Self::OutsideRoots(_) => "below-no-root",
+            Self::OutsideRoots(_) => "outside-roots",
             Self::NoSkillFile(_) => "no-skill-file",
-            Self::PathNotFound(_) => "no-such-path",
-            Self::NameNotFound(_) => "no-such-name",
+            Self::PathNotFound(_) => "path-not-found",
+            Self::NameNotFound(_) => "name-not-found",
         }
     }
 

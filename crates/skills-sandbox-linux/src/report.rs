@@ -354,8 +354,7 @@ fn host_fields(
         "unprivileged"
     };
     let report = EnforcementReport::new("linux")
-        // The name under which the isolation level was first published; hosts may parse it.
-        .field("tier", isolation.to_string())
+        .field("isolation", isolation.to_string())
         .field("kernel", kernel)
         .field("landlock-abi", landlock)
         .field("kill", kill)

@@ -177,13 +177,13 @@ const UNSUPPORTED_PLATFORM_HINT: &str =
 
 #[derive(Debug, thiserror::Error)]
 enum Repr {
-    #[error("cannot run in a sandbox: {restriction} is unavailable: {reason}; {hint}")]
+    #[error("cannot run in a sandbox: {restriction} is unavailable: {reason}")]
     Unavailable {
         restriction: &'static str,
         reason: Cow<'static, str>,
         hint: &'static str,
     },
-    #[error("the {backend} sandbox rejects the job: {reason}")]
+    #[error("cannot run the job in the {backend} sandbox: {reason}")]
     Rejected {
         backend: &'static str,
         reason: Cow<'static, str>,

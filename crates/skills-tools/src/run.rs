@@ -279,7 +279,7 @@ fn result_properties() -> Value {
         "duration_ms": {"type": "integer"},
         "sandbox": {"type": "object", "properties": {
             "backend": {"type": ["string", "null"]},
-            "layers": {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}, "enforced": {"type": "boolean"}}}},
+            "restrictions": {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}, "enforced": {"type": "boolean"}}}},
         }},
         "files_changed": {"type": "array", "items": {"type": "object", "properties": {
             "path": {"type": "string"}, "size": {"type": "integer"}, "created": {"type": "boolean"},

@@ -109,7 +109,7 @@ fn other_bytes_of_the_same_source_are_reported() {
     );
     let error = built(&place, BuildMode::Check).unwrap_err();
     assert_eq!(error.kind(), BuildErrorKind::NotReproduced);
-    insta::assert_snapshot!(place.told(&error), @"PLACE/skill/wasm/skill.wasm is not reproducible with these tools (built with zig 1.2.3)");
+    insta::assert_snapshot!(place.told(&error), @"artifact `PLACE/skill/wasm/skill.wasm` is not reproducible with these tools (built with zig 1.2.3)");
     assert_eq!(
         fs::read_to_string(place.skill().join("wasm/skill.wasm")).unwrap(),
         "two\n",
@@ -274,7 +274,7 @@ fn directories_outside_of_the_skill_require_an_output() {
     fs::write(guest.join("main.c"), "one\n").unwrap();
     symlink(&guest, place.skill().join("guest")).unwrap();
     let error = built(&place, BuildMode::IfStale).unwrap_err();
-    insta::assert_snapshot!(place.told(&error), @"PLACE/skill/guest is outside of the skill, at PLACE/elsewhere; pass `--output`");
+    insta::assert_snapshot!(place.told(&error), @"`PLACE/skill/guest` is outside of the skill, at `PLACE/elsewhere`; pass `--output`");
     let output = place.path().join("out.wasm");
     assert_eq!(
         build(
@@ -292,7 +292,7 @@ fn directories_outside_of_the_skill_require_an_output() {
     symlink("src", place.skill().join("guest")).unwrap();
     symlink(&wasm, place.skill().join("wasm")).unwrap();
     let error = built(&place, BuildMode::IfStale).unwrap_err();
-    insta::assert_snapshot!(place.told(&error), @"PLACE/skill/wasm is outside of the skill, at PLACE/artifacts; pass `--output`");
+    insta::assert_snapshot!(place.told(&error), @"`PLACE/skill/wasm` is outside of the skill, at `PLACE/artifacts`; pass `--output`");
     assert_eq!(fs::read_dir(&wasm).unwrap().count(), 0);
     fs::remove_file(place.skill().join("wasm")).unwrap();
     assert_eq!(status(&place, BuildMode::IfStale), Ok(BuildStatus::Built));

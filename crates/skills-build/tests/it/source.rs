@@ -48,15 +48,15 @@ fn several_languages_are_named_and_one_can_be_chosen() {
     let told = find(&files, None);
     assert_eq!(
         told,
-        "several-languages: PLACE/skill has source in several languages (js, ts, c, python); select one with `--lang`"
+        "several-languages: `PLACE/skill` has source in several languages (js, ts, c, python); select one with `--lang`"
     );
     assert_eq!(find(&files, Some(Language::TypeScript)), "ts: main.ts");
 }
 
 #[test]
 fn missing_source_is_reported_with_the_expected_files() {
-    insta::assert_snapshot!(find(&["SKILL.md", "guest/README.md"], None), @"no-source: no source found in PLACE/skill (looked for guest/Cargo.toml, guest/{main,index,skill}.{js,mjs,ts}, guest/*.c, guest/{app,main}.py)");
-    insta::assert_snapshot!(find(&["guest/main.c"], Some(Language::Rust)), @"no-source: no source found in PLACE/skill (looked for rust among guest/Cargo.toml, guest/{main,index,skill}.{js,mjs,ts}, guest/*.c, guest/{app,main}.py)");
+    insta::assert_snapshot!(find(&["SKILL.md", "guest/README.md"], None), @"no-source: cannot find source in `PLACE/skill` (searched for guest/Cargo.toml, guest/{main,index,skill}.{js,mjs,ts}, guest/*.c, guest/{app,main}.py)");
+    insta::assert_snapshot!(find(&["guest/main.c"], Some(Language::Rust)), @"no-source: cannot find source in `PLACE/skill` (searched for rust among guest/Cargo.toml, guest/{main,index,skill}.{js,mjs,ts}, guest/*.c, guest/{app,main}.py)");
 }
 
 #[test]
@@ -102,6 +102,6 @@ fn a_missing_directory_is_an_error() {
     let error = Source::find(&place.path().join("absent"), None).unwrap_err();
     assert_eq!(
         (error.kind(), place.told(&error)),
-        (BuildErrorKind::Io, "cannot resolve PLACE/absent".to_owned())
+        (BuildErrorKind::Io, "cannot resolve `PLACE/absent`".to_owned())
     );
 }

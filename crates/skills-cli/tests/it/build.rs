@@ -120,7 +120,7 @@ fn a_new_skill_in_c_is_built_once() {
     assert_snapshot!(fixture.run(&["build", "polite", "--check", "--tools", &tools]).page(), @"
     exit 1
     -- stderr
-    error: polite/wasm/skill.wasm is out of date with its source
+    error: artifact `polite/wasm/skill.wasm` is out of date with its source
     help: build it with `skills build` without `--check`; commit the artifact and its lock together
     ");
     std::fs::write(fixture.skill("polite/guest/main.c"), "wrong\n").unwrap();

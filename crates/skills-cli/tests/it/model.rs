@@ -166,7 +166,7 @@ fn load() {
         short["text"]
             .as_str()
             .unwrap()
-            .contains("[Not all of this skill is here: lines ")
+            .contains("[Skill text truncated: lines ")
     );
     assert_eq!(examples(&["load", "absent"]).code, 1);
 }

@@ -289,7 +289,7 @@ fn verbose_prints_the_enforced_restrictions() {
     }
     let done = script("", "main.sh", "echo hi\n", &["--verbose"]);
     assert!(
-        done.stderr.contains("sandbox linux\n  tier "),
+        done.stderr.contains("sandbox linux\n  isolation "),
         "{}",
         done.stderr
     );
@@ -308,7 +308,7 @@ fn verbose_prints_the_enforced_restrictions() {
     assert!(
         document["sandbox"]["fields"]
             .as_array()
-            .is_some_and(|fields| fields[0]["name"] == "tier"),
+            .is_some_and(|fields| fields[0]["name"] == "isolation"),
         "{document}"
     );
 }

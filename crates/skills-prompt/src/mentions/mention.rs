@@ -159,7 +159,7 @@ impl fmt::Display for Resolution<'_> {
             Self::ConnectorConflict(_) => {
                 f.write_str("conflict: a connector has this name; use the path of the skill")
             }
-            Self::Superseded => f.write_str("settled by a link or selection of the same name"),
+            Self::Superseded => f.write_str("superseded by a link or selection of the same name"),
         }
     }
 }

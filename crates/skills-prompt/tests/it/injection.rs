@@ -170,7 +170,7 @@ fn names_and_paths_forge_no_tags() {
             "{text}"
         );
     }
-    assert_snapshot!(already_active_notice("pdf", "/skills/pdf").text, @"The skill pdf (/skills/pdf) is active already and has not changed; its instructions stand above.");
+    assert_snapshot!(already_active_notice("pdf", "/skills/pdf").text, @"The skill pdf (/skills/pdf) is active already and has not changed; its instructions are already in the context.");
 }
 
 proptest! {

@@ -462,7 +462,7 @@ async fn disabled_sandboxing_is_reported() {
         "{}",
         output.stderr.text()
     );
-    assert_eq!(output.enforcement.field_value("tier"), Some("none"));
+    assert_eq!(output.enforcement.field_value("isolation"), Some("none"));
     assert_eq!(
         output.enforcement.degraded_reason(),
         Some("sandboxing disabled by the embedding host")

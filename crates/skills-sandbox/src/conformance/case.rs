@@ -81,7 +81,7 @@ impl BackendVariant {
 impl fmt::Display for BackendVariant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::LinuxNamespaces => "linux, isolated",
+            Self::LinuxNamespaces => "linux, namespaces",
             Self::LinuxLandlock => "linux, landlock",
             Self::Seatbelt => "seatbelt",
             Self::Wasm => "webassembly",

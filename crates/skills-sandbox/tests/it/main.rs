@@ -133,7 +133,7 @@ fn terminations_and_errors_are_described() {
         (error.kind(), error.hint()),
         (SandboxErrorKind::Unavailable, Some("use a newer one"))
     );
-    assert_snapshot!(error, @"cannot run in a sandbox: Landlock is unavailable: the kernel is old; use a newer one");
+    assert_snapshot!(error, @"cannot run in a sandbox: Landlock is unavailable: the kernel is old");
     let error = SandboxError::unsupported_platform("windows");
     assert_eq!(
         (error.kind(), error.kind().code()),

@@ -167,7 +167,7 @@ impl FileTools {
                 let reason = inactive.reason().code();
                 Err(
                     error(format!("skill `{escaped_name}` is inactive: {reason}"))
-                        .with_hint("list the available skills with skills_ls of `skills`"),
+                        .with_hint("list the available skills: call skills_ls with path `skills`"),
                 )
             }
             // Neither is chosen: a new skill must not receive reads and runs that were meant for
@@ -179,7 +179,7 @@ impl FileTools {
             .with_hint("ask the user to rename or disable all but one")),
             Lookup::Unknown(nearest) => {
                 let hint = match nearest.as_slice() {
-                    [] => "list the skills with skills_ls of `skills`".to_owned(),
+                    [] => "list the skills: call skills_ls with path `skills`".to_owned(),
                     names => format!("did you mean `{}`?", names.join("`, `")),
                 };
                 Err(error(format!("skill `{escaped_name}` not found")).with_hint(hint))
@@ -212,7 +212,7 @@ impl FileTools {
         );
         error
             .with_path(path.to_string())
-            .with_hint(format!("begin the path with one of {}", names.join(", ")))
+            .with_hint(format!("start the path with one of: {}", names.join(", ")))
     }
 
     /// Opens a path as a directory, and returns its canonical path below

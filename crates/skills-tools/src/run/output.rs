@@ -242,7 +242,7 @@ fn structured_data(
         "stderr_truncated": artifacts.stderr.is_truncated(),
         "timed_out": *exit == ExitKind::TimedOut,
         "duration_ms": u64::try_from(artifacts.duration.as_millis()).unwrap_or(u64::MAX),
-        "sandbox": {"backend": artifacts.enforcement.as_ref().map(|report| report.backend()), "layers": restrictions},
+        "sandbox": {"backend": artifacts.enforcement.as_ref().map(|report| report.backend()), "restrictions": restrictions},
         "files_changed": files.collect::<Vec<_>>(),
         "notes": notes.collect::<Vec<_>>(),
     });
