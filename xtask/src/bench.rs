@@ -94,6 +94,7 @@ fn median_rounds(rounds: Vec<Vec<Row>>) -> Vec<Row> {
         .into_iter()
         .flat_map(|round| round.into_iter().enumerate())
     {
+        // Every round prints the same benches in the same order.
         match by_bench.get_mut(index) {
             Some(rows) => rows.push(row),
             None => by_bench.push(vec![row]),
@@ -111,6 +112,7 @@ type Measurement = (String, Option<String>, f64);
 
 fn pair_with_floor(package: &str, target: &str, medians: &[Measurement]) -> Result<Vec<Row>> {
     let row = |(name, argument, median_ns): &Measurement| {
+        // Each argument of a bench has a floor of its own.
         let is_floor = |(name, other, _): &&Measurement| name == FLOOR && other == argument;
         let floor_ns = medians
             .iter()

@@ -27,6 +27,7 @@ pub(crate) fn ci(tests: Tests) -> Result<()> {
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
     run(&mut cargo(&[
         "fmt",
+        // The fuzzers are a workspace of their own, which `--all` leaves out.
         "--manifest-path",
         "fuzz/Cargo.toml",
         "--check",
@@ -50,6 +51,7 @@ pub(crate) fn ci(tests: Tests) -> Result<()> {
     demo()?;
     check_example_hosts()?;
     run(
+        // Broken links and other warnings of rustdoc are errors only with this variable.
         cargo(&["doc", "--workspace", "--no-deps", "--locked", "--quiet"])
             .env("RUSTDOCFLAGS", "-D warnings"),
     )?;
@@ -62,6 +64,7 @@ pub(crate) fn ci(tests: Tests) -> Result<()> {
 }
 
 fn check_dependencies() -> Result<()> {
+    // Like other tools that a host may lack, it is skipped with a message.
     if output(Command::new("cargo-deny").arg("--version")).is_err() {
         eprintln!("skipped cargo deny: not installed (cargo install cargo-deny)");
         return Ok(());
@@ -73,6 +76,7 @@ fn check_dependencies() -> Result<()> {
 
 /// Checks each crate alone, without its default features and with each feature alone.
 fn check_features() -> Result<()> {
+    // Together, a crate could use a feature that only another crate enables.
     for member in members()? {
         let check = [
             "check",

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 /// Returns the root directory of the workspace.
 pub(crate) fn workspace_dir() -> PathBuf {
+    // Fixed at compile time, so it does not depend on the working directory.
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .map_or_else(|| PathBuf::from("."), Path::to_owned)
@@ -15,6 +16,7 @@ pub(crate) fn workspace_dir() -> PathBuf {
 
 /// Returns a command that runs the cargo of this toolchain in the workspace.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
+    // Set by the cargo that runs this program, so that one toolchain does everything.
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(workspace_dir()).args(arguments);
     command
@@ -22,6 +24,7 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
 
 /// Returns the target directory of cargo.
 pub(crate) fn target_dir() -> Result<PathBuf> {
+    // Asked of cargo, since variables and configuration files can change it.
     let metadata: Value = serde_json::from_str(&output(&mut cargo(&[
         "metadata",
         "--format-version=1",
@@ -38,6 +41,7 @@ pub(crate) fn build_executable(selection: &[&str]) -> Result<PathBuf> {
     let messages = output(
         cargo(&["build", "--locked", "--quiet", "--message-format=json"])
             .args(selection)
+            // Standard output contains messages for programs; errors are for the user.
             .stderr(Stdio::inherit()),
     )?;
     let executable = |line: &str| {

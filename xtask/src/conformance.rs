@@ -51,10 +51,8 @@ pub(crate) fn conformance() -> Result<()> {
         );
         return Ok(());
     }
-    let (suite, inspector) = (
-        program_version("conformance", &["--version"]),
-        program_version("mcp-inspector", &["--cli", "--version"]),
-    );
+    let suite = program_version("conformance", &["--version"]);
+    let inspector = program_version("mcp-inspector", &["--cli", "--version"]);
     if suite.is_none() {
         eprintln!(
             "skipped the conformance suite: `conformance` is not installed (npm install --global {SUITE_PACKAGE})"
@@ -65,6 +63,7 @@ pub(crate) fn conformance() -> Result<()> {
             "skipped the Inspector: `mcp-inspector` is not installed (npm install --global {INSPECTOR_PACKAGE})"
         );
     }
+    // Building the command takes long, so it is not built for nothing.
     if suite.is_none() && inspector.is_none() {
         return Ok(());
     }
@@ -72,6 +71,7 @@ pub(crate) fn conformance() -> Result<()> {
     let temp_dir = tempfile::Builder::new()
         .prefix("skills-conformance-")
         .tempdir()?;
+    // Programs under test get directories of their own and leave the user's alone.
     for directory in [HOME_DIR, WORKSPACE_DIR, SCRATCH_DIR] {
         std::fs::create_dir(temp_dir.path().join(directory))?;
     }
@@ -93,6 +93,7 @@ fn has_node() -> bool {
     let major = |version: &str| {
         version
             .trim()
+            // Node prints its version as `v22.0.0`.
             .strip_prefix('v')?
             .split('.')
             .next()?
@@ -123,6 +124,7 @@ fn run_suite(skills: &SkillsCommand, temp_dir: &Path) -> Result<()> {
     for version in PROTOCOL_VERSIONS {
         suite.check_requirements(with_fixtures.url(), version)?;
     }
+    // The process ends before the next server starts.
     drop(with_fixtures);
     let command = test_server::serve_command(skills, temp_dir)?;
     SCENARIOS

@@ -18,6 +18,7 @@ const REVIEW_INPUT: &str = "crates/skills-sandbox-wasm/tests/guest/src/main.rs";
 const EXAMPLE_ARGUMENTS: [&str; 2] = ["--root", "examples/skills"];
 
 pub(crate) fn demo() -> Result<()> {
+    // Some of the example modules are not committed, so they are built first.
     guests(GuestMode::Update)?;
     let skills = SkillsCommand::build()?;
 
@@ -54,6 +55,7 @@ pub(crate) fn demo() -> Result<()> {
     )?;
     println!("{input} -> {}", tax["output"]);
     ensure!(
+        // CI runs the demo, so wrong results must fail it.
         tax["output"]["duty"] == 0 && tax["output"]["vat"] == 1_300,
         "the calculation is wrong: {tax:#}"
     );
@@ -151,6 +153,7 @@ impl SkillsCommand {
             .spawn()?;
         child
             .stdin
+            // Taken out of the child, so that its standard input ends here.
             .take()
             .context("the command has no standard input")?
             .write_all(input.as_bytes())?;

@@ -40,6 +40,7 @@ pub(crate) fn check_example_hosts() -> Result<()> {
             "--locked",
             "--package",
             host,
+            // Dependencies of tests are not part of a host.
             "--edges",
             "normal",
             "--prefix",
@@ -49,6 +50,7 @@ pub(crate) fn check_example_hosts() -> Result<()> {
         ]))?;
         let found = forbidden.iter().find(|name| {
             tree.lines()
+                // The name of a crate is followed by its version.
                 .any(|line| line.split(' ').next() == Some(**name))
         });
         if let Some(found) = found {

@@ -105,8 +105,10 @@ fn build_fuzzers(selection: &[&str]) -> Result<Vec<Fuzzer>> {
     build
         .args(selection)
         .env("CARGO_ENCODED_RUSTFLAGS", COVERAGE_FLAGS.join("\u{1f}"))
+        // The fuzzers are another workspace, which would have a target directory of its own.
         .env("CARGO_TARGET_DIR", target_dir()?);
     run(&mut build)?;
+    // The first call shows errors of the compiler, and this one lists what was built.
     let messages = output(build.arg("--message-format=json"))?;
     let fuzzer = |line: &str| {
         let message: Value = serde_json::from_str(line).ok()?;
@@ -117,6 +119,7 @@ fn build_fuzzers(selection: &[&str]) -> Result<Vec<Fuzzer>> {
         })
     };
     let mut fuzzers: Vec<Fuzzer> = messages.lines().filter_map(fuzzer).collect();
+    // cargo lists them in the order in which they were finished.
     fuzzers.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(fuzzers)
 }
@@ -129,6 +132,7 @@ impl Fuzzer {
             .with_context(|| format!("no seeds in {}", seeds.display()))?
             .count();
         let findings = target_dir()?.join(FINDINGS_DIR).join(&self.name);
+        // libFuzzer does not create it.
         fs::create_dir_all(&findings)?;
         let generated = tempfile::tempdir()?;
         let output = self
@@ -142,6 +146,7 @@ impl Fuzzer {
                 .parse::<usize>()
                 .ok()
         });
+        // Fewer inputs than seeds: it stopped before it had run all of them.
         match runs.filter(|runs| output.status.success() && *runs >= seed_count) {
             Some(runs) => eprintln!(
                 "fuzz {}: {runs} inputs, {seed_count} of them seeds, no findings",
@@ -163,6 +168,7 @@ impl Fuzzer {
         inputs: InputMode,
     ) -> Command {
         let mut command = Command::new("sh");
+        // Other systems do not enforce this limit.
         let bound = if cfg!(target_os = "linux") {
             format!("ulimit -v {MAX_ADDRESS_SPACE_KIB}; ")
         } else {
@@ -173,6 +179,7 @@ impl Fuzzer {
             .arg(format!("{bound}exec \"$@\""))
             .arg("sh")
             .arg(&self.program)
+            // libFuzzer writes new inputs into the first directory, so the seeds stay as they are.
             .arg(generated)
             .arg(seeds);
         command

@@ -42,6 +42,7 @@ struct Guest {
 pub(crate) fn guests(mode: GuestMode) -> Result<()> {
     eprintln!("building the `skills` command; the first time this takes some minutes");
     let skills = SkillsCommand::build()?;
+    // One for all guests, so that their dependencies are compiled once.
     let target = target_dir()?.join("guests");
     for guest in find_guests()? {
         // An artifact that is not committed differs between hosts, so there is nothing to compare.
@@ -87,6 +88,7 @@ fn directory_names(directory: &str) -> Result<Vec<String>> {
     let mut names = entries
         .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
         .collect::<Result<Vec<_>>>()?;
+    // The order of a directory listing differs between hosts.
     names.sort();
     Ok(names)
 }
@@ -105,10 +107,22 @@ fn package_name(directory: &Path) -> Option<String> {
 
 impl Guest {
     fn build(&self, skills: &SkillsCommand, mode: GuestMode, target: &Path) -> Result<()> {
-        let is_rust = workspace_dir()
-            .join(&self.directory)
-            .join("Cargo.toml")
-            .is_file();
+        let document = self.run_build(skills, mode, target)?;
+        self.report(&document, mode)?;
+        if self.is_committed()? {
+            let bytes = fs::metadata(workspace_dir().join(&self.artifact))?.len();
+            // A large file stays in the history of the repository forever.
+            ensure!(
+                bytes <= MAX_BYTES,
+                "{} has {bytes} bytes, but at most {MAX_BYTES} may be committed",
+                self.name
+            );
+        }
+        Ok(())
+    }
+
+    /// Runs `skills build` and returns its JSON document.
+    fn run_build(&self, skills: &SkillsCommand, mode: GuestMode, target: &Path) -> Result<Value> {
         let mut command = skills.command(&["build", "--json"]);
         command
             .arg(&self.directory)
@@ -116,7 +130,7 @@ impl Guest {
             .arg(&self.artifact)
             .env("CARGO_TARGET_DIR", target)
             .stderr(Stdio::inherit());
-        if is_rust {
+        if self.is_rust() {
             // The target is part of the toolchain. Other tools are not installed automatically.
             command.arg("--install");
         }
@@ -124,12 +138,19 @@ impl Guest {
             command.arg("--check");
         }
         let output = command.output()?;
-        let document: Value = serde_json::from_slice(&output.stdout).with_context(|| {
+        serde_json::from_slice(&output.stdout).with_context(|| {
             format!(
                 "cannot parse the output of `skills build` for {}",
                 self.name
             )
-        })?;
+        })
+    }
+
+    /// Prints what was built or skipped.
+    ///
+    /// # Errors
+    /// If the build failed, or a check found a difference.
+    fn report(&self, document: &Value, mode: GuestMode) -> Result<()> {
         let message = document["error"]["message"].as_str().unwrap_or_default();
         match (
             document["verdict"].as_str(),
@@ -143,7 +164,7 @@ impl Guest {
                 document["bytes"]
             ),
             // A check gets to the missing tool only if the source matches the lock.
-            (None, Some("missing-tool")) if mode == GuestMode::Check && !is_rust => {
+            (None, Some("missing-tool")) if mode == GuestMode::Check && !self.is_rust() => {
                 eprintln!("compared the source of {} only: {message}", self.name)
             }
             // A guest that was never built on this host is not out of date.
@@ -156,15 +177,14 @@ impl Guest {
                 self.name
             ),
         }
-        if self.is_committed()? {
-            let bytes = fs::metadata(workspace_dir().join(&self.artifact))?.len();
-            ensure!(
-                bytes <= MAX_BYTES,
-                "{} has {bytes} bytes, but at most {MAX_BYTES} may be committed",
-                self.name
-            );
-        }
         Ok(())
+    }
+
+    fn is_rust(&self) -> bool {
+        workspace_dir()
+            .join(&self.directory)
+            .join("Cargo.toml")
+            .is_file()
     }
 
     fn is_built(&self) -> bool {
@@ -172,6 +192,7 @@ impl Guest {
     }
 
     fn is_committed(&self) -> Result<bool> {
+        // The file alone does not tell: ignored artifacts exist after a build, too.
         let mut command = Command::new("git");
         Ok(!output(
             command

@@ -52,6 +52,7 @@ pub(crate) fn interop() -> Result<()> {
         .iter()
         .filter_map(|library| Some((library, library.find_python()?)))
         .collect::<Vec<_>>();
+    // The reason was printed for each library.
     if found.is_empty() {
         return Ok(());
     }
@@ -60,6 +61,7 @@ pub(crate) fn interop() -> Result<()> {
         let mut command = Command::new(python);
         command
             .current_dir(workspace_dir().join(SCRIPTS_DIR))
+            // Without `-B` Python writes caches into the sources.
             .args(["-B", "all.py", library.name]);
         run(command.env("SKILLS_COMMAND", skills.path()))?;
     }
@@ -71,6 +73,7 @@ impl PythonLibrary {
     fn find_python(&self) -> Option<String> {
         let python = std::env::var(self.variable).unwrap_or_else(|_| "python3".to_owned());
         let has_it = Command::new(&python)
+            // Tried instead of asking for the version: an unsuitable one lacks these names.
             .args(["-c", &format!("import {}", self.import_lines)])
             .stdin(Stdio::null())
             .stderr(Stdio::null())

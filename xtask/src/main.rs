@@ -115,6 +115,7 @@ fn main() -> anyhow::Result<()> {
         } => fuzz::fuzz(target.as_deref(), seconds, fuzz::InputMode::Random),
         Task::Fuzz {
             target,
+            // Without a duration it is a check, whose result must not depend on chance.
             seconds: None,
         } => fuzz::fuzz(
             target.as_deref(),

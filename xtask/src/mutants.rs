@@ -61,6 +61,7 @@ fn measure_package(package: &str, files: &[String], directory: &Path) -> Result<
     let mut command = cargo(&[
         "mutants",
         "--all-features",
+        // A mutant that only causes a warning would otherwise count as one that does not compile.
         "--cap-lints=true",
         "--no-times",
     ]);
@@ -107,6 +108,7 @@ impl Score {
             clippy::cast_precision_loss,
             reason = "there are thousands of mutants, not 2^52"
         )]
+        // A package may have no mutants.
         let percent = 100.0 * detected as f64 / (detected + self.missed).max(1) as f64;
         percent
     }

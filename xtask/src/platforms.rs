@@ -40,6 +40,7 @@ pub(crate) fn check_platforms() -> Result<()> {
             continue;
         }
         let mut check = cargo(&[
+            // Not built, since this host has no linker for the target.
             "check",
             "--locked",
             "--quiet",
@@ -49,6 +50,7 @@ pub(crate) fn check_platforms() -> Result<()> {
             "--target",
             target,
         ]);
+        // In one call, which checks shared dependencies once.
         run(PORTABLE_CRATES
             .iter()
             .fold(&mut check, |check, name| check.args(["--package", name])))?;

@@ -50,6 +50,7 @@ impl Skips {
         };
         Ok(Self {
             user,
+            // Sorted and without duplicates, since tests run in any order.
             lines: text
                 .lines()
                 .map(|line| line.strip_prefix("skipped ").unwrap_or(line).to_owned())
@@ -87,6 +88,7 @@ pub(crate) fn report(runs: &[Skips], strictness: Strictness) -> Result<()> {
                 }
             );
         }
+        // Only a warning: what is skipped depends on the host.
         for entry in unused(run, &expected) {
             eprintln!(
                 "warning: listed in {LIST}, but not skipped as {}: {entry}",
@@ -137,6 +139,7 @@ fn parse(text: &str) -> Result<Vec<Entry<'_>>> {
 }
 
 fn unlisted<'a>(run: &'a Skips, expected: &[Entry<'_>]) -> Vec<&'a str> {
+    // Only the start is compared, since reasons contain details of the host.
     let is_listed = |line: &str| {
         expected
             .iter()

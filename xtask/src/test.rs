@@ -38,6 +38,7 @@ pub(crate) fn test(strictness: Strictness) -> Result<()> {
     })?;
     let directory = target_dir()?.join("test-skips");
     if directory.exists() {
+        // Tests append to the files in it.
         fs::remove_dir_all(&directory)?;
     }
     fs::create_dir_all(&directory)?;
@@ -47,6 +48,7 @@ pub(crate) fn test(strictness: Strictness) -> Result<()> {
         User::Unprivileged
     };
     let file = directory.join(format!("{user}.txt"));
+    // A snapshot that differs must fail and not be replaced.
     run(cargo(&["test", "--workspace", "--locked"])
         .env("INSTA_UPDATE", "no")
         .env(RECORD, &file))?;
@@ -64,6 +66,7 @@ pub(crate) fn test(strictness: Strictness) -> Result<()> {
 }
 
 fn is_root() -> bool {
+    // By a program, since the system call needs unsafe code, which this crate does not have.
     output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
 }
 
@@ -72,19 +75,24 @@ fn is_root() -> bool {
 fn test_unprivileged(skips: &Path) -> Result<()> {
     let stage = tempfile::Builder::new()
         .prefix("skills-test-")
+        // The temporary directory of root may be inaccessible to other users.
         .tempdir_in("/tmp")?;
-    let (tree, home) = (stage.path().join("tree"), stage.path().join("home"));
+    let tree = stage.path().join("tree");
+    let home = stage.path().join("home");
+    // Only its owner can enter a new temporary directory.
     run(Command::new("chmod").arg("0755").arg(stage.path()))?;
     copy_tree(&tree)?;
     fs::create_dir(&home)?;
     run(Command::new("chown")
         .arg(format!("{UNPRIVILEGED_UID}:{UNPRIVILEGED_UID}"))
         .arg(&home))?;
-    let (binary, record) = (stage.path().join("skills"), home.join("skips"));
+    let binary = stage.path().join("skills");
+    let record = home.join("skips");
     let (commands, tests): (Vec<PathBuf>, Vec<PathBuf>) = test_executables()?
         .into_iter()
         .partition(|path| path.ends_with("skills"));
     ensure!(
+        // A program that cargo did not list would be a test that never runs.
         commands.len() == 1 && tests.len() == SYSTEM_TEST_CRATES.len(),
         "cargo built {commands:?} and {tests:?}"
     );
@@ -96,6 +104,7 @@ fn test_unprivileged(skips: &Path) -> Result<()> {
             format!("--reuid={UNPRIVILEGED_UID}"),
             format!("--regid={UNPRIVILEGED_UID}"),
         ];
+        // Neither groups nor capabilities of root remain.
         let mut command = Command::new("setpriv");
         command
             .args(ids)
@@ -114,6 +123,7 @@ fn test_unprivileged(skips: &Path) -> Result<()> {
         run(&mut command)?;
     }
     if record.exists() {
+        // The unprivileged user can write to its home only.
         fs::copy(&record, skips)?;
     }
     Ok(())
@@ -129,7 +139,9 @@ fn copy_tree(to: &Path) -> Result<()> {
         "--exclude-standard",
     ]))?;
     for file in files.split_terminator('\0') {
-        let (from, to) = (workspace_dir().join(file), to.join(file));
+        let from = workspace_dir().join(file);
+        let to = to.join(file);
+        // A deleted file is listed until the deletion is staged.
         if from.is_file() {
             fs::create_dir_all(to.parent().context("a file has a directory")?)?;
             fs::copy(&from, &to)?;

@@ -71,6 +71,7 @@ pub(crate) struct Member {
 }
 
 pub(crate) fn tidy() -> Result<()> {
+    // All problems are collected, so that one run shows them.
     let mut problems = Vec::new();
     for member in members()? {
         problems.extend(forbidden_dependencies(&member));
@@ -135,6 +136,7 @@ pub(crate) fn members() -> Result<Vec<Member>> {
         let internal = package
             .dependencies
             .into_iter()
+            // Tests may use any crate of the workspace.
             .filter(|d| d.path.is_some() && d.kind.as_deref() != Some("dev"));
         Member {
             name: package.name,

@@ -69,6 +69,7 @@ pub fn build(
     // The artifact before its lock file: interrupted between them, the old lock file does not match
     // the artifact, and the next build repeats the work.
     files::replace(&path, &built)?;
+    // An artifact elsewhere is not the one that the lock file of the skill describes.
     if request.owns_lock(&source) {
         files::replace(
             &source.directory.join(crate::LOCK),
@@ -99,6 +100,7 @@ fn check(
         }
         .into());
     };
+    // Compared first, since it needs no tools.
     if existing.fresh(hash, source.language).is_none() {
         return Err(Repr::Stale {
             artifact: existing.path.to_owned(),
@@ -135,10 +137,12 @@ fn compile(
     progress: &mut dyn FnMut(&str),
 ) -> Result<CompileResult, BuildError> {
     let (local_tools, writes) = match mode {
+        // A check starts no program of the source and writes nothing into it.
         BuildMode::Check => (LocalTools::Ignore, SourceWrites::None),
         BuildMode::IfStale | BuildMode::Force => (LocalTools::Allow, SourceWrites::LockFile),
     };
     let toolchain = request.tools().find(source, local_tools, progress)?;
+    // New for each build, and removed after a failure, too.
     let stage = files::create_stage(&request.work_dir)?;
     let dirs = BuildDirs {
         stage_dir: stage.path().to_owned(),
@@ -181,6 +185,7 @@ impl<'a> ExistingArtifact<'a> {
     /// Returns the artifact if it matches the lock file, and the lock file matches the source.
     fn fresh(&self, sources: &str, language: Language) -> Option<Artifact> {
         let (bytes, lock) = (self.bytes.as_ref()?, self.lock.as_ref()?);
+        // The artifact is hashed, too: it may have been replaced without its source.
         let is_fresh = lock.sources_sha256 == sources
             && lock.language == language
             && lock.artifact_sha256 == hash::hash_bytes(bytes);

@@ -40,6 +40,7 @@ pub(crate) fn run_command(
     command
         .args(&invocation.args)
         .current_dir(&invocation.current_dir)
+        // A tool that asks a question fails instead of waiting for an answer.
         .stdin(Stdio::null());
     command.envs(invocation.envs.iter().map(|(name, value)| (name, value)));
     let output = command
@@ -50,6 +51,7 @@ pub(crate) fn run_command(
         stderr.lines().for_each(progress);
         return Ok(());
     }
+    // Some tools explain a failure on standard output.
     let text = format!("{}{stderr}", String::from_utf8_lossy(&output.stdout));
     let program = invocation.name().into_owned();
     Err(Repr::CompileFailed {

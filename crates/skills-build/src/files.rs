@@ -30,6 +30,7 @@ pub(crate) fn read_source(directory: &Path) -> Result<Vec<SourceFile>, BuildErro
         bytes_left: MAX_BYTES,
     };
     collected.add(directory, directory)?;
+    // The order is hashed, so it must not be that of a directory listing.
     collected.files.sort();
     Ok(collected.files)
 }
@@ -41,6 +42,7 @@ struct SourceCollector {
 
 impl SourceCollector {
     fn add(&mut self, root: &Path, directory: &Path) -> Result<(), BuildError> {
+        // Artifacts and their lock file are results and not part of the source.
         let is_source = |entry: &Entry| {
             let Entry { name, kind, .. } = entry;
             !IGNORED_DIRS.contains(&name.as_str())
@@ -68,6 +70,7 @@ impl SourceCollector {
                 invalid_source(root, format!("source exceeds {} MiB", MAX_BYTES >> 20))
             })?;
             self.bytes_left -= content.len() as u64;
+            // Only a separator of Windows is replaced: no name contains a backslash.
             let below = path
                 .strip_prefix(root)
                 .unwrap_or(&path)
@@ -114,6 +117,7 @@ fn read_regular(
     let failed = |error| BuildError::io(path, "read", error);
     let mut content = Vec::new();
     fs::File::open(path)
+        // The additional byte shows that a file is too long, even if it grows while it is read.
         .and_then(|file| file.take(max_bytes + 1).read_to_end(&mut content))
         .map_err(failed)?;
     Ok(Some(content).filter(|content| content.len() as u64 <= max_bytes))
@@ -162,6 +166,7 @@ fn read_entries(directory: &Path) -> Result<Vec<Entry>, BuildError> {
         .map(entry)
         .collect::<io::Result<Vec<_>>>()
         .map_err(failed)?;
+    // Plans and messages must not depend on the order of a listing.
     entries.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(entries)
 }
@@ -197,6 +202,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
         .filter(|parent| !parent.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
     fs::create_dir_all(parent).map_err(failed)?;
+    // In the same directory, since renaming does not work across file systems.
     let mut temporary = new_file(parent).map_err(failed)?;
     temporary.write_all(bytes).map_err(failed)?;
     temporary
@@ -210,6 +216,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
 fn new_file(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".new-");
+    // As for any new file, the umask of the author is applied.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     builder.tempfile_in(directory)

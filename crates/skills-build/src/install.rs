@@ -30,6 +30,7 @@ pub fn install(
     progress: &mut dyn FnMut(&str),
 ) -> Result<(), BuildError> {
     let commands = plan_installs(missing, tools, source, into)?;
+    // rustup installs into its toolchain and needs no directory.
     if commands.iter().any(|command| command.current_dir == into) {
         files::make_directory(into)?;
     }
@@ -54,6 +55,7 @@ fn plan_installs(
                 let rustup = tools
                     .find_program("rustup")
                     .ok_or_else(|| not_installable(*tool))?;
+                // In the source, where `rust-toolchain.toml` can select the toolchain.
                 commands.push(Invocation::new(rustup, source).args(["target", "add", RUST_TARGET]));
             }
             Tool::Esbuild => npm.push(ESBUILD_VERSION),
@@ -71,6 +73,7 @@ fn plan_installs(
         let program = find_installer(tools, missing, "python3")?;
         commands.extend(pip_install(program, into, pip));
     }
+    // The `PATH` of builds, which contains no directory of a source.
     let search_path = tools.search_path();
     Ok(commands
         .into_iter()
@@ -111,6 +114,7 @@ fn pip_install(python3: PathBuf, into: &Path, packages: Vec<&'static str>) -> [I
     let create = Invocation::new(python3, into)
         .args(["-m", "venv"])
         .arg(&environment);
+    // Virtual environments are laid out differently on Windows.
     let python = environment.join(if cfg!(windows) {
         "Scripts/python.exe"
     } else {

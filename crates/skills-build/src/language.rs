@@ -57,6 +57,7 @@ impl Language {
     /// the staging directory.
     pub(crate) const fn generated(self) -> &'static [(&'static str, &'static str)] {
         match self {
+            // Their compilers build for WASI without files of this crate.
             Self::Rust | Self::C => &[],
             Self::JavaScript | Self::TypeScript => SCRIPT,
             Self::Python => PYTHON,

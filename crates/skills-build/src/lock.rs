@@ -93,6 +93,7 @@ impl ArtifactLock {
 
     pub(crate) fn read(path: &Path) -> Result<Option<Self>, BuildError> {
         Ok(files::read_if_exists(path)?
+            // Not an error: the next build writes a new one.
             .and_then(|bytes| Self::parse(&String::from_utf8(bytes).ok()?)))
     }
 }

@@ -85,6 +85,7 @@ fn staged_files(source: &Source, sources: &[SourceFile]) -> Vec<(String, Vec<u8>
         .first()
         .map(String::as_str)
         .unwrap_or_default();
+    // Generated files import the module of the author by its name.
     let own = |text: &str| {
         text.replace("MODULE", entry.trim_end_matches(".py"))
             .into_bytes()
@@ -112,6 +113,8 @@ fn plan_rust(
     toolchain: &Toolchain,
     dirs: &BuildDirs,
 ) -> (Vec<Invocation>, PathBuf) {
+    // One for each source, since cargo locks its target directory. A part of the hash keeps paths
+    // short.
     let default_target = || {
         dirs.work_dir.join("rust").join(
             hash::hash_bytes(source.directory.as_os_str().as_encoded_bytes())
@@ -135,6 +138,7 @@ fn plan_rust(
     {
         commands.push(cargo().arg("generate-lockfile"));
     }
+    // With `--locked`, since versions of packages are part of the source that is hashed.
     let build = cargo().args([
         "build",
         "--release",
@@ -143,6 +147,7 @@ fn plan_rust(
         "--target",
         RUST_TARGET,
     ]);
+    // In the encoded form paths may contain spaces.
     let build = build.env("CARGO_TARGET_DIR", &target).env(
         "CARGO_ENCODED_RUSTFLAGS",
         remap_flags(source, toolchain, dirs),
@@ -186,7 +191,8 @@ fn plan_script(
     dirs: &BuildDirs,
 ) -> (Vec<Invocation>, PathBuf) {
     let stage = &dirs.stage_dir;
-    let (bundle, product) = (stage.join("bundle.js"), stage.join("skill.wasm"));
+    let bundle = stage.join("bundle.js");
+    let product = stage.join("skill.wasm");
     let entry = source
         .entries
         .first()
@@ -202,6 +208,7 @@ fn plan_script(
             "--main-fields=module,main",
             "--target=es2023",
         ])
+        // The host provides these modules.
         .args(["--external:wasi:*", "--log-level=warning"])
         .arg(option("--alias:skill=", stage.join("skill.js")))
         .arg(option("--alias:guest=", source.directory.join(entry)))
@@ -226,6 +233,7 @@ fn plan_c(source: &Source, toolchain: &Toolchain, dirs: &BuildDirs) -> (Vec<Invo
         .args(["cc", "-target", "wasm32-wasi", "-Os", "-s", "-Wall", "-o"])
         .arg(&product)
         .args(sources)
+        // By default the caches are in the home directory of the author.
         .env("ZIG_GLOBAL_CACHE_DIR", &cache)
         .env("ZIG_LOCAL_CACHE_DIR", &cache);
     (vec![compile], product)

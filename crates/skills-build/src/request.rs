@@ -72,6 +72,7 @@ impl BuildRequest {
     /// the artifact, is a symlink out of the skill.
     pub fn source(&self) -> Result<Source, BuildError> {
         let source = Source::find(&self.skill, self.language)?;
+        // An explicit output path may be anywhere, since the caller chose it.
         if self.output.is_none() {
             self.check_within(&self.skill.join(SOURCE_DIRECTORY), &source.directory)?;
             let artifact = self.artifact();
@@ -84,6 +85,7 @@ impl BuildRequest {
     }
 
     fn check_within(&self, path: &Path, to: &Path) -> Result<(), BuildError> {
+        // Resolved paths are compared: a symlink in a skill can lead out of it.
         let skill = files::resolve_directory(&self.skill)?;
         if skill.is_some_and(|skill| to.starts_with(skill)) {
             return Ok(());
@@ -103,6 +105,7 @@ impl BuildRequest {
 
     /// Returns true if the lock file describes this artifact (not one built with `--output`).
     pub(crate) fn owns_lock(&self, source: &Source) -> bool {
+        // A directory that is itself the source keeps its lock file, wherever the artifact is.
         self.output.is_none()
             || self
                 .skill

@@ -42,6 +42,7 @@ impl Source {
         let guest = absolute.join(SOURCE_DIRECTORY);
         let directory = match files::resolve_directory(&guest)? {
             Some(guest) if guest.is_dir() => guest,
+            // A directory without `guest` is itself the source.
             _ => absolute,
         };
         let mut candidates = candidates(&files::file_names(&directory)?);
@@ -54,6 +55,7 @@ impl Source {
             .into()),
             1 => {
                 let (language, entries) = candidates.remove(0);
+                // Parsed only if it is used: with another language selected, it need not be valid.
                 let entries = if language == Language::Rust {
                     vec![cargo_program(&directory.join("Cargo.toml"))?]
                 } else {
@@ -143,11 +145,13 @@ fn cargo_program(manifest: &Path) -> Result<String, BuildError> {
             reason,
         })
     };
+    // Not through a symlink, whose target is not part of the source.
     let bytes = files::source_file(manifest)?;
     let parsed: Manifest =
         toml::from_slice(&bytes).map_err(|error| wrong(error.message().to_owned()))?;
     let name = match (parsed.bin.as_slice(), parsed.package) {
         ([one], _) => one.name.clone(),
+        // Without a `[[bin]]` section the program has the name of the package.
         ([], Some(package)) => package.name,
         ([], None) => return Err(wrong("no `[package]` section".to_owned())),
         _ => {
@@ -169,6 +173,7 @@ fn cargo_program(manifest: &Path) -> Result<String, BuildError> {
 /// it builds.
 fn is_file_name(name: &str) -> bool {
     let mut parts = Path::new(name).components();
+    // A backslash is a separator on other systems.
     matches!((parts.next(), parts.next()), (Some(Component::Normal(part)), None) if part == name)
         && !name.contains('\\')
 }

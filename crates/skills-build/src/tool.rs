@@ -96,6 +96,7 @@ impl Tool {
             Self::Node => &["node"],
             Self::Esbuild => &["esbuild"],
             Self::ComponentizeQjs => &["componentize-qjs"],
+            // The package `ziglang` installs the second one.
             Self::Zig => &["zig", "python-zig"],
             Self::ComponentizePy => &["componentize-py"],
         }

@@ -99,10 +99,12 @@ impl ToolFinder {
             progress,
         };
         let mut missing = Vec::new();
+        // All are searched, so that an author sees everything that is missing.
         for tool in Tool::for_language(source.language) {
             let own = LOCAL_TOOL_DIRECTORIES
                 .iter()
                 .map(|directory| source.directory.join(directory));
+            // A compiler next to a source is never used: a source must not choose what builds it.
             let own = own.filter(|_| local_tools == LocalTools::Allow && tool.is_project_local());
             match find_installed(
                 *tool,
@@ -171,6 +173,7 @@ fn find_installed(
                 &program,
                 &["--print", "target-libdir", "--target", RUST_TARGET],
             )?;
+            // The path is printed for every target, but contains files only if it is installed.
             return (!files::file_names(Path::new(library.trim()))
                 .ok()?
                 .is_empty())
@@ -190,6 +193,7 @@ fn find_installed(
         .map(str::trim)
         .filter(|line| !line.is_empty());
     let line = line.unwrap_or("unknown");
+    // Some tools print their name before the version.
     let bare = line.strip_prefix(tool.as_str()).unwrap_or(line).trim();
     Some(InstalledTool {
         program,
@@ -199,6 +203,7 @@ fn find_installed(
 
 impl RustToolchain {
     fn detect(rustc: &InstalledTool, cargo: &InstalledTool, probe: &mut VersionProbe<'_>) -> Self {
+        // The standard library is compiled with paths that contain this commit.
         let version = probe
             .output(&rustc.program, &["--version", "--verbose"])
             .unwrap_or_default();
@@ -225,6 +230,7 @@ impl RustToolchain {
 }
 
 fn find_first(places: &[PathBuf], name: &str) -> Option<PathBuf> {
+    // npm installs programs as `.cmd` files on Windows.
     let suffixes: &[&str] = if cfg!(windows) {
         &[".exe", ".cmd", ""]
     } else {
@@ -264,6 +270,7 @@ impl VersionProbe<'_> {
         let mut command = Command::new(program);
         command
             .args(arguments)
+            // The toolchain can depend on the directory, so it is queried where it builds.
             .current_dir(self.directory)
             .env("PATH", &self.search_path)
             .stdin(Stdio::null());
@@ -280,6 +287,7 @@ fn npm_version(program: &Path) -> Option<String> {
     let real = program.canonicalize().ok()?;
     let package = real
         .ancestors()
+        // A program is at most two directories below its package.
         .skip(1)
         .take(3)
         .map(|directory| directory.join("package.json"))

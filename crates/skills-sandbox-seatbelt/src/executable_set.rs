@@ -92,14 +92,13 @@ impl Executable {
     /// Creates a program from its canonical path, which the kernel executes.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        let (arguments, variables, readable, successors) = Default::default();
         Self {
             argv0: path.clone(),
             path,
-            args: arguments,
-            envs: variables,
-            readable,
-            exec_targets: successors,
+            args: Vec::new(),
+            envs: Vec::new(),
+            readable: Vec::new(),
+            exec_targets: Vec::new(),
         }
     }
 

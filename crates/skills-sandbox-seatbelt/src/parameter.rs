@@ -80,6 +80,7 @@ impl Parameters {
                 .strip_prefix(kind)
                 .is_some_and(|rest| rest.starts_with('_'))
         };
+        // Numbered in order of addition, so that equal grants have equal profiles.
         let number = self.0.iter().filter(is_of_kind).count();
         self.add(format!("{kind}_{number}"), path)
     }

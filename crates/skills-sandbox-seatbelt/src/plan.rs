@@ -163,6 +163,7 @@ fn build_args(
 ) -> Result<Vec<String>, SandboxError> {
     let mut arguments = vec!["-f".to_owned(), path_text(file)?];
     for parameter in profile.parameters() {
+        // A path is an argument of its own and never part of the profile's text.
         arguments.extend(["-D".to_owned(), parameter.to_string()]);
     }
     // After `--` no path of a program is parsed as an option.
@@ -193,7 +194,9 @@ fn build_environment(
         // The only UTF-8 locale that every macOS has.
         ("LANG", "en_US.UTF-8"),
         ("PATH", path.as_str()),
+        // Python would write its caches next to the script, in a directory that is read-only.
         ("PYTHONDONTWRITEBYTECODE", "1"),
+        // Packages in the home directory of the user are not granted.
         ("PYTHONNOUSERSITE", "1"),
         ("TMPDIR", scratch),
     ]

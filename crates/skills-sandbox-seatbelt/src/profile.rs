@@ -106,6 +106,7 @@ impl Profile {
                 .iter()
                 .any(|file| parent.starts_with(file.path()))
         });
+        // Code may be loaded from this directory, so it has to be a granted one.
         let directory = directory.ok_or_else(|| Repr::ScriptNotReadable((*script).to_owned()))?;
         builder.rules.extend([
             Rule::Deny(vec![Operation::Default], Vec::new()),
@@ -271,6 +272,7 @@ impl<'a> ProfileBuilder<'a> {
             .iter()
             .map(|named| Filter::Literal(named.profile_path.clone()))
             .collect();
+        // Sorted and without duplicates, since programs share libraries.
         let readable: BTreeSet<&Path> = [interpreter]
             .iter()
             .chain(programs)
@@ -365,6 +367,7 @@ impl<'a> ProfileBuilder<'a> {
                 ));
             }
         }
+        // Any program includes those that the skill brings.
         if *spawn == SpawnGrant::Any {
             filters.extend(
                 system::program_filters()
@@ -379,6 +382,7 @@ impl<'a> ProfileBuilder<'a> {
                 readable,
             ));
         }
+        // Without it there is one process, so not even a pipe of a shell works.
         if *spawn != SpawnGrant::None {
             self.rules
                 .push(allow(&[Operation::ProcessFork], Vec::new()));
@@ -394,6 +398,7 @@ impl<'a> ProfileBuilder<'a> {
                     &[Operation::NetworkOutbound],
                     vec![Filter::LocalPort(port)],
                 ));
+                // Only programs that connect to hosts verify certificates.
                 self.rules.push(system::certificate_rule());
             }
             // Neither a grant without a proxy nor a proxy without a grant is ignored: both would run
@@ -408,6 +413,7 @@ impl<'a> ProfileBuilder<'a> {
     fn add_denials(&mut self) -> Result<(), ProfileError> {
         let is_writable =
             |path: &Path| self.writes.iter().any(|write| path.starts_with(write.path));
+        // Of two grants for a path the wider one is used.
         let reads = self.reads.iter().filter(|read| !is_writable(read.path));
         // Later runs execute what this run executes, so it is not writable; unless exactly that
         // path was granted for writing.
@@ -415,6 +421,7 @@ impl<'a> ProfileBuilder<'a> {
         let is_exposed = |named: &&NamedPath<'_>| {
             (is_writable(named.path) || system::is_temporary(named.path)) && !is_granted(named.path)
         };
+        // The directory of a command may be writable, that of a skill never is.
         let root = Some(&self.root)
             .filter(|root| !self.writes.iter().any(|write| write.path == root.path));
         let read_only: Vec<&NamedPath<'_>> = root
@@ -442,6 +449,13 @@ impl<'a> ProfileBuilder<'a> {
                 parents,
             ));
         }
+        self.rules.extend(rules);
+        self.add_protected_names()
+    }
+
+    /// Denies writing names that other programs execute, in writable directories.
+    fn add_protected_names(&mut self) -> Result<(), ProfileError> {
+        // The scratch directory is removed after the run, so nothing in it is executed later.
         for write in self
             .writes
             .iter()
@@ -449,30 +463,31 @@ impl<'a> ProfileBuilder<'a> {
         {
             let Protected { patterns, paths } = Protected::inside(write.path);
             let patterns = Filter::Any(patterns.into_iter().map(Filter::Regex).collect());
-            rules.push(Rule::Deny(
+            self.rules.push(Rule::Deny(
                 vec![Operation::FileWrite],
                 vec![Filter::All(vec![write.subpath(), patterns])],
             ));
             for path in paths {
                 let profile_path = self.parameters.add_numbered("PROTECTED", &path)?;
-                rules.push(Rule::Deny(
+                self.rules.push(Rule::Deny(
                     vec![Operation::FileWrite],
                     vec![Filter::Subpath(profile_path)],
                 ));
             }
         }
-        self.rules.extend(rules);
         Ok(())
     }
 
     /// Denies writing protected paths, unless they were granted themselves, and all access to
     /// hidden ones.
     fn add_protected_paths(&mut self, grants: &Grants) -> Result<(), ProfileError> {
+        // Outside of all grants a hidden path is denied anyway.
         let is_inside = |path: &&PathBuf| {
             grants
                 .innermost_grant(path)
                 .is_some_and(|file| file.path() != path.as_path())
         };
+        // Outside of writable grants nothing can be changed.
         let is_changeable = |path: &&PathBuf| {
             grants
                 .innermost_writable(path)
@@ -526,6 +541,7 @@ fn granted_programs<'a>(
     let SpawnGrant::Programs(names) = spawn else {
         return Ok(Vec::new());
     };
+    // A grant that cannot be enforced is an error, not a smaller grant.
     let found = |name: &String| {
         executables
             .get(name)
@@ -560,6 +576,7 @@ fn invoked_paths(
     own_files
         .chain(granted)
         .chain(code)
+        // Those of the system are readable already.
         .filter(|path| !system::is_system_path(path))
         .collect()
 }
@@ -568,6 +585,7 @@ fn invoked_paths(
 fn parent_directories(path: &Path) -> impl Iterator<Item = &Path> {
     path.ancestors()
         .skip(1)
+        // All interpreters may read the root directory.
         .filter(|path| path.parent().is_some())
 }
 

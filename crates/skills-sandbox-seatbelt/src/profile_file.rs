@@ -28,6 +28,8 @@ impl ProfileFile {
         let mut options = OpenOptions::new();
         options
             .write(true)
+            // All users can create files in this directory, so an existing name may belong to
+            // another one.
             .create_new(true)
             .mode(0o600)
             .custom_flags(libc::O_NOFOLLOW);

@@ -42,6 +42,8 @@ pub(crate) fn report(plan: &Plan, quotas: &[Quota], log: Option<&ProxyLog>) -> E
         EnforcementStatus::Partial,
         time_detail(plan.spawn(), plan.limits().wall_time),
     );
+    // Partial, because it is measured while the program runs: between two measurements more may be
+    // written.
     let scratch = Quota::describe_limit(plan.limits().scratch_bytes);
     let disk = add_unlimited(time).restriction(
         "scratch",
@@ -69,6 +71,8 @@ fn add_processes(report: EnforcementReport, spawn: &SpawnGrant) -> EnforcementRe
     let (status, detail) = match spawn {
         SpawnGrant::None => (EnforcementStatus::Enforced, "no second process".to_owned()),
         SpawnGrant::Programs(names) => {
+            // A program can load any code that it can read, so a list of programs is not a
+            // boundary.
             let names = names
                 .iter()
                 .map(String::as_str)

@@ -12,6 +12,7 @@ pub(crate) fn resolve_executables(
     interpreters: &ProgramFinder,
 ) -> Result<ExecutableSet, SandboxError> {
     let interpreter = interpreters.for_job(job, "seatbelt")?;
+    // macOS does not limit memory, but some interpreters can limit their heap.
     let heap = interpreter.heap_argument(job.grants().limits().memory_bytes);
     let interpreter = heap
         .into_iter()
@@ -41,6 +42,7 @@ impl From<ResolvedProgram> for Executable {
         } = found;
         let successors = executable_paths
             .into_iter()
+            // The program itself is allowed anyway.
             .filter(|path| *path != executable)
             .collect();
         Self {

@@ -136,25 +136,27 @@ impl Operation {
 
 impl fmt::Display for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let several = |f: &mut fmt::Formatter<'_>, name: &str, filters: &[Self]| {
-            write!(f, "({name}")?;
-            filters
-                .iter()
-                .try_for_each(|filter| write!(f, " {filter}"))?;
-            f.write_str(")")
-        };
         match self {
             Self::Subpath(place) => write!(f, "(subpath {place})"),
             Self::Literal(place) => write!(f, "(literal {place})"),
+            // No pattern contains a path of a caller, so nothing in it can end the string.
             Self::Regex(pattern) => write!(f, "(regex #\"{pattern}\")"),
             Self::CharacterDevice => f.write_str("(vnode-type CHARACTER-DEVICE)"),
             Self::SameSandbox => f.write_str("(target same-sandbox)"),
             Self::SysctlPrefix(start) => write!(f, "(sysctl-name-prefix \"{start}\")"),
             Self::GlobalName(name) => write!(f, "(global-name \"{name}\")"),
             Self::LocalPort(port) => write!(f, "(remote tcp \"localhost:{port}\")"),
-            Self::All(filters) => several(f, "require-all", filters),
-            Self::Any(filters) => several(f, "require-any", filters),
+            Self::All(filters) => write_combined(f, "require-all", filters),
+            Self::Any(filters) => write_combined(f, "require-any", filters),
             Self::Not(filter) => write!(f, "(require-not {filter})"),
         }
     }
+}
+
+fn write_combined(f: &mut fmt::Formatter<'_>, name: &str, filters: &[Filter]) -> fmt::Result {
+    write!(f, "({name}")?;
+    filters
+        .iter()
+        .try_for_each(|filter| write!(f, " {filter}"))?;
+    f.write_str(")")
 }

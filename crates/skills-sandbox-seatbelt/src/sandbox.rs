@@ -116,9 +116,11 @@ impl SeatbeltSandbox {
     async fn run_job(&self, job: Job) -> Result<RunOutput, SandboxError> {
         let started = Instant::now();
         let launcher = self.launcher()?;
+        // Seatbelt compares the paths that the kernel resolved.
         let job = job.with_real_paths();
         let scratch = ScratchDir::new(&self.scratch_parent)
             .map_err(|error| SandboxError::setup("creating the scratch directory", error))?;
+        // The temporary directory of macOS is behind a symlink (`/var`).
         let scratch_path = scratch
             .path()
             .canonicalize()
@@ -126,6 +128,7 @@ impl SeatbeltSandbox {
         let failed = |error| SandboxError::setup("writing the profile", error);
         let mut file =
             ProfileFile::create(&launcher.profile_directory, std::process::id()).map_err(failed)?;
+        // Before the profile, which contains its port.
         let egress = self.open_egress(&job).await?;
         let network = egress.as_ref().map_or(ProxyAccess::None, |egress| {
             ProxyAccess::LocalPort(egress.port)
@@ -177,6 +180,7 @@ impl SeatbeltSandbox {
             return Ok(None);
         };
         let failed = |error| SandboxError::setup("opening a port for the proxy", error);
+        // A port of the loopback device, which the system selects: other machines cannot connect.
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .await
             .map_err(failed)?;
@@ -210,6 +214,7 @@ async fn supervise_run(
             proxy, listener, ..
         }) => {
             let log = proxy.log();
+            // The proxy serves until the program has ended.
             tokio::select! {
                 supervised = supervised => (supervised, Some(log)),
                 never = proxy.serve(listener) => match never {},

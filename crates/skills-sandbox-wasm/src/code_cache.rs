@@ -26,6 +26,7 @@ mod directory;
 #[cfg(unix)]
 mod disk;
 #[cfg(not(unix))]
+// It has the same names as on Unix, so that the rest of this module needs no conditions.
 #[path = "code_cache/unsupported.rs"]
 mod disk;
 mod error;
@@ -164,6 +165,8 @@ impl CodeCache {
     /// rejected, or the disk is full or read-only: then nothing is left behind, and an older module
     /// stays. Also fails if it is stored but eviction fails.
     pub(crate) fn store(&self, key: &CacheKey, compiled: &[u8]) -> Result<(), CodeCacheError> {
+        // Eviction never removes the module that was just stored, so one that is too large would
+        // evict all others.
         let limit = self.max_bytes.min(MAX_MODULE_BYTES);
         let bytes = u64::try_from(compiled.len()).unwrap_or(u64::MAX);
         if bytes > limit {

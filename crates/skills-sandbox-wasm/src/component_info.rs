@@ -21,6 +21,7 @@ const SUPPORTED_INTERFACES: [&str; 7] = [
     "wasi:http/",
     "wasi:io/",
     "wasi:random/",
+    // Runtimes of languages import it without using it. No address is granted.
     "wasi:sockets/",
 ];
 
@@ -70,12 +71,14 @@ enum Encoding {
 
 /// Detects the encoding from the first bytes.
 fn detect_encoding(bytes: &[u8]) -> Result<Encoding, LoadError> {
+    // Before anything is parsed.
     if bytes.len() > MAX_COMPONENT_BYTES {
         return Err(LoadError::TooLarge { bytes: bytes.len() });
     }
     let Some(rest) = bytes.strip_prefix(MAGIC) else {
         return Err(match bytes {
             [] => LoadError::Empty,
+            // Compiled code of wasmtime (`.cwasm`) has this format, too.
             [0x7f, b'E', b'L', b'F', ..] => LoadError::MachineCode,
             [first, ..] if first.is_ascii_graphic() || first.is_ascii_whitespace() => {
                 LoadError::Text
@@ -92,12 +95,14 @@ fn detect_encoding(bytes: &[u8]) -> Result<Encoding, LoadError> {
 
 /// Wraps a core module in the WASI preview 1 adapter.
 fn adapt(module: &[u8]) -> Result<Vec<u8>, LoadError> {
-    let (mut unknown, mut has_start) = (Vec::new(), false);
+    let mut unknown = Vec::new();
+    let mut has_start = false;
     for payload in Parser::new(0).parse_all(module) {
         match payload.map_err(invalid)? {
             Payload::ImportSection(imports) => {
                 for import in imports.into_imports() {
                     let import = import.map_err(invalid)?;
+                    // All are collected, so that an author sees them at once.
                     if import.module != PREVIEW1 {
                         unknown.push(format!("{} of {}", import.name, import.module));
                     }
@@ -128,9 +133,13 @@ fn adapt(module: &[u8]) -> Result<Vec<u8>, LoadError> {
 }
 
 fn component_info(component: &[u8]) -> Result<ComponentInfo, LoadError> {
-    let (mut imports, mut exports, mut depth) = (Vec::new(), Vec::new(), 0usize);
+    let mut imports = Vec::new();
+    let mut exports = Vec::new();
+    let mut depth = 0usize;
     for payload in Parser::new(0).parse_all(component) {
         match payload.map_err(invalid)? {
+            // Imports of nested parts are satisfied inside of the component, and exports of them
+            // are not its own.
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
             Payload::End(_) => depth = depth.saturating_sub(1),
             Payload::ComponentImportSection(section) if depth == 0 => {
@@ -146,6 +155,7 @@ fn component_info(component: &[u8]) -> Result<ComponentInfo, LoadError> {
             _ => {}
         }
     }
+    // Reported by name and before compilation, which is expensive.
     let unknown: Vec<String> = imports
         .iter()
         .filter(|name| {

@@ -84,6 +84,7 @@ impl SharedEngine {
         deadline: Option<Instant>,
     ) -> Result<(SharedComponent, CodeSource), LoadError> {
         let (kept, is_new) = self.components.get(bytes, self, caller, deadline).await?;
+        // Only the run that loaded it reports how. For all others it was in memory.
         let origin = if is_new {
             kept.source.clone()
         } else {
@@ -98,6 +99,8 @@ impl SharedEngine {
         &self,
         prepared: &'a SharedComponent,
     ) -> &'a PreparedComponent {
+        // Many processes run one program only, for which creating the pool takes longer than it
+        // saves.
         if !self.is_used.swap(true, Ordering::Relaxed) || prepared.is_pooled {
             return prepared;
         }
@@ -120,6 +123,7 @@ impl SharedEngine {
         if let Some(on_demand) = prepared.on_demand.get() {
             return Ok(Arc::clone(on_demand));
         }
+        // Two runs may do this at the same time. Only the first result is kept.
         let on_demand = self.to_on_demand(prepared)?;
         Ok(Arc::clone(prepared.on_demand.get_or_init(|| on_demand)))
     }

@@ -49,12 +49,14 @@ pub(crate) fn add_to_linker(
     linker: &mut Linker<StoreState>,
     generation: WasiVersion,
 ) -> wasmtime::Result<()> {
+    // Components of WASI 0.3 may import interfaces of 0.2 as well.
     p2::add_to_linker(linker)?;
     match generation {
         WasiVersion::P2 => Ok(()),
         #[cfg(feature = "wasi-p3")]
         WasiVersion::P3 => p3::add_to_linker(linker),
         #[cfg(not(feature = "wasi-p3"))]
+        // Such a component was rejected when its exports were read.
         WasiVersion::P3 => Ok(()),
     }
 }

@@ -79,6 +79,7 @@ impl HttpContext {
             ctx: context,
             hooks: Hooks {
                 client: Some(client),
+                // Dropped with this state, which ends requests in other tasks.
                 shutdown: watch::Sender::new(()),
             },
         }
@@ -114,6 +115,7 @@ impl HttpContext {
 pub(crate) fn add_to_linker<T: WasiHttpView + 'static>(
     linker: &mut Linker<T>,
 ) -> wasmtime::Result<()> {
+    // Only HTTP: the linker has the other interfaces already, with our file system.
     wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)?;
     error_code::add_to_linker(linker)?;
     #[cfg(feature = "wasi-p3")]
@@ -146,7 +148,8 @@ impl WasiHttpHooks for Hooks {
         options: Option<RequestOptions>,
         _processed: Box<dyn Future<Output = Result<(), Error>> + Send>,
     ) -> SendFuture {
-        let (client, leash) = (self.client.clone(), self.shutdown.subscribe());
+        let client = self.client.clone();
+        let leash = self.shutdown.subscribe();
         Box::new(async move {
             let client = client.ok_or(Error::HttpRequestDenied)?;
             let (response, driving) = until_shutdown(

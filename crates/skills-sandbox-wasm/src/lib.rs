@@ -23,7 +23,6 @@
 //!
 //! This crate must never know what a skill is.
 
-mod blocking;
 mod code_cache;
 mod compiler;
 mod component_info;

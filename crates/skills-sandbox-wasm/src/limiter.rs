@@ -57,6 +57,7 @@ impl ResourceLimiter for Limiter {
             .used_bytes
             .saturating_add(desired.saturating_sub(current));
         if used > self.limit_bytes {
+            // Growing fails without a trap, and the program may continue with what it has.
             self.rejected.get_or_insert(RejectedGrowth::Memory);
             return Ok(false);
         }

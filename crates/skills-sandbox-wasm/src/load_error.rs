@@ -112,6 +112,7 @@ fn import_hint(names: &[String]) -> &'static str {
     let starts_processes = |name: &String| {
         WORDS.iter().any(|word| {
             name.to_lowercase()
+                // Whole words: `system` is a part of harmless names, too.
                 .split(|c: char| !c.is_alphanumeric() && c != '_')
                 .any(|part| part == *word)
         })

@@ -51,7 +51,9 @@ impl<F: Future> Future for Monitored<'_, F> {
         let Some(future) = &mut self.future else {
             return Poll::Pending;
         };
+        // Measured in each poll, since polls happen on different threads.
         let before = thread_time();
+        // A panic in a function of the host ends only this run.
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
         if let (Some(before), Some(after)) = (before, thread_time()) {
             *self.cpu_time.get_or_insert_default() += after.saturating_sub(before);

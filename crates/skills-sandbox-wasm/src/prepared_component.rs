@@ -108,6 +108,7 @@ impl PreparedComponent {
     /// Returns how many bytes of compiled code it has, for all engines.
     pub(crate) fn code_bytes(&self) -> usize {
         let code = self.instance_pre().component().image_range();
+        // Each engine has its own copy of the code.
         let others = self
             .pooled
             .get()

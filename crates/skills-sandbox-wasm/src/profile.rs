@@ -38,6 +38,7 @@ impl WasmProfile {
         let Self::Deterministic { seed } = self else {
             return;
         };
+        // Separate sequences: what a program reads from one does not change the others.
         let numbers = |purpose: &str| {
             SeededRng(
                 blake3::Hasher::new_derive_key(purpose)

@@ -22,11 +22,9 @@ impl ReportInput<'_> {
     pub(crate) fn report(&self) -> EnforcementReport {
         let report = self.add_fields(EnforcementReport::new("wasm"));
         let limits = self.grants.limits();
-        let (memory, file, total) = (
-            limits.memory_bytes >> 20,
-            limits.file_bytes >> 20,
-            limits.scratch_bytes >> 20,
-        );
+        let memory = limits.memory_bytes >> 20;
+        let file = limits.file_bytes >> 20;
+        let total = limits.scratch_bytes >> 20;
         let report = report
             .restriction(
                 "files",

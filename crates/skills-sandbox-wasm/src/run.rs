@@ -63,6 +63,7 @@ pub(crate) async fn execute(
     store.limiter(|context| &mut context.limiter);
     store.set_hostcall_fuel(MAX_CALL_BYTES);
     store.set_max_component_handles(MAX_COMPONENT_HANDLES);
+    // Ticks are needed only while a program runs.
     let ticking = configure_interruption(&mut store, engine.profile(), bounds)
         .map(|()| engine.start_ticking());
     let mut cpu = None;
@@ -89,7 +90,10 @@ pub(crate) async fn execute(
         (MonitoredResult::Stopped(reason), _) => stop_termination(reason, bounds.limits),
         (MonitoredResult::Panicked(message), _) => Termination::HostPanic { message },
     };
-    finish(store, ending, cpu, found_no_place)
+    FinishedRun {
+        needs_on_demand: found_no_place,
+        ..finish(store, ending, cpu)
+    }
 }
 
 /// Waits for completion, deadline or cancellation.
@@ -104,6 +108,7 @@ async fn until_stopped<T>(
             .unwrap_or(MonitoredResult::Stopped(StopReason::Deadline));
     };
     tokio::select! {
+        // If both are ready, the run was cancelled.
         biased;
         () = cancellation.cancelled() => MonitoredResult::Stopped(StopReason::Cancelled),
         watched = watch => watched.unwrap_or(MonitoredResult::Stopped(StopReason::Deadline)),
@@ -121,12 +126,11 @@ fn configure_interruption(
         // The deadline and cancellation are checked then.
         return store.fuel_async_yield_interval(Some(FUEL_PER_YIELD));
     }
-    let (deadline, stop, cancellation) = (
-        bounds.deadline,
-        Arc::clone(&bounds.stop_flag),
-        bounds.cancellation.cloned(),
-    );
+    let deadline = bounds.deadline;
+    let stop = Arc::clone(&bounds.stop_flag);
+    let cancellation = bounds.cancellation.cloned();
     let mut ticks = 0;
+    // At every tick, so that a loop ends within a millisecond of its deadline.
     store.set_epoch_deadline(1);
     store.epoch_deadline_callback(move |_| {
         if Instant::now() >= deadline {
@@ -151,16 +155,9 @@ fn configure_interruption(
 }
 
 /// Takes the results and drops the rest, which may panic again after a panic.
-fn finish(
-    mut store: Store<StoreState>,
-    ending: Termination,
-    cpu: Option<Duration>,
-    found_no_place: bool,
-) -> FinishedRun {
-    let (private, peak_bytes) = (
-        store.data_mut().take_scratch(),
-        store.data().limiter.peak_bytes(),
-    );
+fn finish(mut store: Store<StoreState>, ending: Termination, cpu: Option<Duration>) -> FinishedRun {
+    let private = store.data_mut().take_scratch();
+    let peak_bytes = store.data().limiter.peak_bytes();
     #[cfg(feature = "http")]
     let hosts = store.data().summary().map(|summary| summary.to_string());
     #[cfg(not(feature = "http"))]
@@ -180,6 +177,6 @@ fn finish(
         peak_bytes,
         fuel_consumed: steps,
         hosts,
-        needs_on_demand: found_no_place,
+        needs_on_demand: false,
     }
 }

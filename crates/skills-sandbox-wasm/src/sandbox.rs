@@ -18,7 +18,7 @@ use crate::engine::{Caller, SharedEngine};
 use crate::fs::StoredBytes;
 #[cfg(feature = "http")]
 use crate::http::{HttpConfig, HttpLimits};
-use crate::prepared_component::{CodeSource, PreparedComponent};
+use crate::prepared_component::{CodeSource, PreparedComponent, SharedComponent};
 use crate::report::ReportInput;
 use crate::run::{FinishedRun, RunControl, execute};
 use crate::stop_reason::StopReason;
@@ -68,6 +68,7 @@ impl WasmSandbox {
     pub fn code_cache(mut self, cache: CodeCache) -> Self {
         self.code_cache = Some(cache);
         self.resolved_cache_directory = OnceLock::new();
+        // Clones that exist keep their engine with the earlier settings.
         self.engine = Arc::default();
         self
     }
@@ -155,19 +156,10 @@ impl WasmSandbox {
             Ok(begun) => begun?,
             Err(reason) => return Ok(not_started(&job, reason, started)),
         };
-        let stored = StoredBytes::measure(job.quotas()).await;
-        let placed = engine.select_instance(&prepared);
-        let (mut finished, mut streams) = self
-            .execute(&engine, placed, &job, &stored, &bounds)
+        let (finished, streams) = self
+            .execute_prepared(&engine, &prepared, &job, &bounds)
             .await?;
-        if finished.needs_on_demand {
-            let roomy = engine
-                .on_demand_instance(&prepared)
-                .map_err(SandboxError::invalid_program_from)?;
-            (finished, streams) = self
-                .execute(&engine, &roomy, &job, &stored, &bounds)
-                .await?;
-        }
+        // Another run may use the slot while this one is cleaned up.
         drop(place);
         let (stdout, stderr) = streams.take_output();
         let account = ReportInput {
@@ -191,6 +183,27 @@ impl WasmSandbox {
         ))
     }
 
+    /// Runs a program where it fits: pooled, or on demand if the pool has no place for it.
+    async fn execute_prepared(
+        &self,
+        engine: &SharedEngine,
+        prepared: &SharedComponent,
+        job: &Job,
+        bounds: &RunControl<'_>,
+    ) -> Result<(FinishedRun, OutputStreams), SandboxError> {
+        // Measured once: a second attempt has written nothing in between.
+        let stored = StoredBytes::measure(job.quotas()).await;
+        let placed = engine.select_instance(prepared);
+        let (finished, streams) = self.execute(engine, placed, job, &stored, bounds).await?;
+        if !finished.needs_on_demand {
+            return Ok((finished, streams));
+        }
+        let roomy = engine
+            .on_demand_instance(prepared)
+            .map_err(SandboxError::invalid_program_from)?;
+        self.execute(engine, &roomy, job, &stored, bounds).await
+    }
+
     async fn execute(
         &self,
         engine: &SharedEngine,
@@ -199,6 +212,7 @@ impl WasmSandbox {
         stored: &StoredBytes,
         bounds: &RunControl<'_>,
     ) -> Result<(FinishedRun, OutputStreams), SandboxError> {
+        // Reported before the program runs, not by an error in the middle of it.
         if prepared.info.sends_requests && *job.grants().network() == NetworkGrant::None {
             return Err(SandboxError::rejected(
                 "wasm",
@@ -214,6 +228,7 @@ impl WasmSandbox {
         let bytes = wasm_bytes(&program)?;
         let (_, origin) = self
             .engine()?
+            // No run waits for it, so there is neither a caller nor a deadline.
             .prepare(bytes, &None, None)
             .await
             .map_err(SandboxError::invalid_program_from)?;
@@ -271,7 +286,9 @@ impl Sandbox for WasmSandbox {
             let meets = |path: &Path, directory: &Path| {
                 path.starts_with(directory) || directory.starts_with(path)
             };
+            // Grants may contain the real path of the cache or the configured one.
             let sees = |path: &Path| meets(path, directory) || meets(path, cache.directory());
+            // A hidden directory is never opened, whatever is granted around it.
             let is_hidden = grants
                 .hidden()
                 .iter()
@@ -353,7 +370,8 @@ async fn with_deadline<T>(
 
 /// Returns the output of a run that was stopped before it started.
 fn not_started(job: &Job, reason: StopReason, started: Instant) -> RunOutput {
-    let (stdout, stderr) = (CapturedOutput::default(), CapturedOutput::default());
+    let stdout = CapturedOutput::default();
+    let stderr = CapturedOutput::default();
     let account = ReportInput {
         grants: job.grants(),
         quotas: job.quotas(),

@@ -52,6 +52,7 @@ pub(crate) struct HostConfig {
 impl HostConfig {
     fn http_context(&self, network: &NetworkGrant) -> Result<HttpContext, SandboxError> {
         match network {
+            // A program may import the interfaces only for their types.
             NetworkGrant::None => Ok(HttpContext::without_hosts()),
             NetworkGrant::Hosts(hosts) => self.http.http_context(hosts),
         }
@@ -89,7 +90,8 @@ impl StoreState {
         stop: &Arc<StopFlag>,
     ) -> Result<(Self, OutputStreams), SandboxError> {
         check_strings(job)?;
-        let (grants, limits) = (job.grants(), job.grants().limits());
+        let grants = job.grants();
+        let limits = grants.limits();
         let sink = || {
             OutputSink::new(
                 limits.captured_bytes,
@@ -105,6 +107,7 @@ impl StoreState {
         wasi.stdout(streams.stdout.clone())
             .stderr(streams.stderr.clone())
             .max_random_size(MAX_RANDOM_BYTES);
+        // A name instead of a path, since programs get no paths of the host.
         wasi.arg("skill")
             .args(&job.resolve_args(|_, path| guest_path(grants, path)));
         if !job.stdin_bytes().is_empty() {

@@ -25,6 +25,7 @@ pub(crate) fn classify(
         Ok(Err(())) => return Termination::Exited { code: 1 },
         Err(error) => error,
     };
+    // Our own error, with which the epoch and the output streams stop a program.
     if let Some(reason) = error.downcast_ref() {
         return stop_termination(*reason, limits);
     }

@@ -45,10 +45,8 @@ pub(super) fn inspect(skills: &SkillsCommand, temp_dir: &Path) -> Result<()> {
 
 /// Returns a configuration with the command as a server over standard input and output.
 fn server_config(skills: &SkillsCommand, temp_dir: &Path) -> Result<String> {
-    let (root, files) = (
-        workspace_dir().join(SKILLS_DIR),
-        temp_dir.join(WORKSPACE_DIR),
-    );
+    let root = workspace_dir().join(SKILLS_DIR);
+    let files = temp_dir.join(WORKSPACE_DIR);
     let arguments = [
         Path::new("mcp"),
         Path::new("--root"),
@@ -98,6 +96,7 @@ fn request(
         streams()
     );
     ensure!(
+        // A success without a response would have checked nothing.
         !output.stdout.is_empty(),
         "{description}: the Inspector got no response"
     );

@@ -42,12 +42,15 @@ impl<'a> Suite<'a> {
         let stdout = String::from_utf8_lossy(&output.stdout);
         let report = SuiteReport {
             scenarios: read_results(&results)?,
+            // Only the printed text says which scenarios were not required.
             unscored_checks: parse_unscored(&stdout),
         };
         println!("  {name}: {}", report.summary());
+        // Reported before the exit status, which they explain.
         let problems = report.problems();
         ensure!(problems.is_empty(), "{name}:\n  {}", problems.join("\n  "));
         ensure!(
+            // A suite that ran no check must not pass.
             report.count("SUCCESS") > 0,
             "{name}: the suite checked nothing\n{stdout}"
         );
@@ -157,6 +160,7 @@ fn read_results(results: &Path) -> Result<BTreeMap<String, Vec<Check>>> {
             .context("the suite wrote a directory without a scenario name")?;
         let name = name.strip_prefix("server-").unwrap_or(name);
         let name = name
+            // Names contain dashes as well, so the time is removed by its length.
             .get(..name.len().saturating_sub(TIME_PATTERN))
             .context("the suite wrote a directory without a scenario name")?;
         let checks = fs::read_to_string(directory.join("checks.json"))

@@ -50,6 +50,7 @@ pub(super) fn with_temp_home<'a>(command: &'a mut Command, temp_dir: &Path) -> &
     ];
     variables.iter().fold(
         command.env("HOME", temp_dir.join(HOME_DIR)),
+        // These variables take precedence over `HOME`.
         |command, name| command.env_remove(name),
     )
 }
@@ -64,6 +65,7 @@ impl TestServer {
             .spawn()
             .context("cannot start a server")?;
         let stderr = child.stderr.take();
+        // From here on the process is killed if it does not start properly.
         let mut server = Self {
             child,
             url: String::new(),

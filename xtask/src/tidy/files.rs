@@ -50,6 +50,7 @@ const FORBIDDEN_WORDS: [(&str, &str); 5] = [
 
 pub(crate) fn problems() -> Result<Vec<String>> {
     let root = workspace_dir();
+    // New files are checked before they are committed, and ignored ones never.
     let files = output(Command::new("git").current_dir(&root).args([
         "ls-files",
         "-z",
@@ -60,6 +61,7 @@ pub(crate) fn problems() -> Result<Vec<String>> {
     let files: Vec<PathBuf> = files
         .split_terminator('\0')
         .map(PathBuf::from)
+        // A deleted file is listed until the deletion is staged.
         .filter(|file| root.join(file).is_file())
         .collect();
     let mut problems = Vec::new();
@@ -92,6 +94,7 @@ fn unknown_tests(root: &Path, files: &[PathBuf]) -> Result<Vec<String>> {
             .map(|(_, name)| format!("fn {name}("))
     });
     let mut unknown: Vec<String> = named.collect();
+    // If the format of the table changes, nothing would be checked any more.
     if unknown.is_empty() {
         return Ok(vec![format!("{THREAT_MODEL}: names no test")]);
     }

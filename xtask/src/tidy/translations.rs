@@ -26,7 +26,8 @@ fn read(root: &Path, page: &str) -> Result<String> {
 
 /// Returns the first difference between the commands of two pages, if any.
 fn first_difference(original: &str, translation: &str) -> Option<String> {
-    let (expected, actual) = (commands(original), commands(translation));
+    let expected = commands(original);
+    let actual = commands(translation);
     let index =
         (0..expected.len().max(actual.len())).find(|&i| expected.get(i) != actual.get(i))?;
     Some(format!(

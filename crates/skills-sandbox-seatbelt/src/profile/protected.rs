@@ -16,6 +16,7 @@ pub(super) struct Protected {
 
 impl Protected {
     pub(super) fn inside(directory: &Path) -> Self {
+        // In lower case on both sides: APFS is case-insensitive by default.
         let own = format!("{}/", directory.to_string_lossy().to_ascii_lowercase());
         let is_above = |tail: &&str| own.contains(&format!("/{}/", tail.to_ascii_lowercase()));
         let (above, below): (Vec<&str>, Vec<&str>) =
@@ -38,6 +39,7 @@ impl Protected {
         let parents = parents.into_iter().filter(|parent| !below.contains(parent));
         let patterns = below
             .iter()
+            // The name and everything below it, but no longer names.
             .map(|tail| format!("/{}(/|$)", case_insensitive(tail)));
         // Renaming the parent directory away and back must not bypass the rule, nor creating it
         // elsewhere and moving it here.
@@ -54,6 +56,7 @@ impl Protected {
 /// Matches case-insensitively: APFS is case-insensitive by default.
 pub(super) fn case_insensitive(name: &str) -> String {
     let each = |c: char| match c {
+        // Not escaped by a backslash, which has a meaning in strings of a profile, too.
         '.' => "[.]".to_owned(),
         c if c.is_ascii_alphabetic() => {
             format!("[{}{}]", c.to_ascii_lowercase(), c.to_ascii_uppercase())

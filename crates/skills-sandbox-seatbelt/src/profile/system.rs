@@ -85,6 +85,7 @@ pub(super) fn library_rules() -> [Rule; 2] {
             vec![Operation::FileRead, Operation::FileMapExecutable],
             subpaths(&SYSTEM_PATHS),
         ),
+        // The last matching rule decides, so the exception follows the permission.
         Rule::Deny(
             vec![Operation::FileRead, Operation::FileMapExecutable],
             vec![Filter::All(vec![subpath(VOLUMES), cryptexes])],
@@ -99,6 +100,7 @@ pub(super) fn temporary_rules() -> [Rule; 2] {
     let others = temporary_filter(ScratchDir::PREFIX);
     [
         Rule::Allow(both(), subpaths(&TEMPORARY_DIRECTORIES)),
+        // The scratch directories of other runs may be here.
         Rule::Deny(both(), vec![others]),
     ]
 }
@@ -131,6 +133,7 @@ pub(super) fn interpreter_rules() -> Vec<Rule> {
                 Operation::FileWriteData,
                 Operation::FileIoctl,
             ],
+            // Only the devices: a regular file of that name is not allowed.
             vec![device("/dev/null"), device("/dev/dtracehelper")],
         ),
         allow(
@@ -141,6 +144,7 @@ pub(super) fn interpreter_rules() -> Vec<Rule> {
         ),
         allow(
             &[Operation::FileRead, Operation::FileWriteData],
+            // These are descriptors that the process has anyway.
             vec![subpath("/dev/fd")],
         ),
         allow(
@@ -148,6 +152,7 @@ pub(super) fn interpreter_rules() -> Vec<Rule> {
             SERVICES.map(Filter::GlobalName).to_vec(),
         ),
         allow(&[Operation::IpcPosixSem], Vec::new()),
+        // Neither information about processes outside of the sandbox, nor signals to them.
         allow(&[Operation::ProcessInfo], vec![Filter::SameSandbox]),
         allow(&[Operation::Signal], vec![Filter::SameSandbox]),
     ]
@@ -189,12 +194,14 @@ pub(super) fn hard_denials() -> [Rule; 3] {
             vec![Operation::FileRead, Operation::FileWrite],
             vec![temporary_filter(FILE_PREFIX)],
         ),
+        // Such a file would give its rights to processes outside of the sandbox.
         Rule::Deny(vec![Operation::FileWriteSetugid], Vec::new()),
     ]
 }
 
 /// All paths in a temporary directory with this name prefix, in any spelling.
 fn temporary_filter(prefix: &str) -> Filter {
+    // The directory has two names, and its file system ignores case.
     let [private, directory, prefix] = ["/private", "/tmp/", prefix].map(case_insensitive);
     Filter::Regex(format!("^({private})?{directory}{prefix}"))
 }

@@ -44,6 +44,7 @@ impl Directory {
         ) {
             Ok(handle) => {
                 check_trust(
+                    // Checked on the handle: the path may refer to something else by now.
                     &rustix::fs::fstat(&handle).map_err(failed)?,
                     FileType::Directory,
                 )
@@ -69,12 +70,15 @@ impl Directory {
         if let Some(directory) = Self::open(path)? {
             return Ok(directory);
         }
+        // The mode is passed to the call that creates the directory: changed later, others could
+        // open it in between.
         let mut builder = std::fs::DirBuilder::new();
         builder
             .recursive(true)
             .mode(0o700)
             .create(path)
             .map_err(|error| CodeCacheError::io("make", path.to_owned(), error))?;
+        // Another process may have created it in the same moment, so it is checked like any other.
         Self::open(path)?.ok_or_else(|| CodeCacheError::io("open", path.to_owned(), Errno::NOENT))
     }
 
@@ -88,6 +92,7 @@ impl Directory {
             Mode::empty(),
         ) {
             Ok(file) => {
+                // Checked on the open file: the name may refer to another one by now.
                 let stat = rustix::fs::fstat(&file).map_err(failed)?;
                 Ok(check_trust(&stat, FileType::RegularFile).map_or_else(
                     DirectoryEntry::Untrusted,
@@ -95,6 +100,8 @@ impl Directory {
                 ))
             }
             Err(Errno::NOENT) => Ok(DirectoryEntry::Missing),
+            // Symlinks and files of others cannot be opened. That they are not trusted is a better
+            // reason than the error.
             Err(errno) => match self.stat(name)? {
                 Some(stat) => check_trust(&stat, FileType::RegularFile).map_or_else(
                     |fault| Ok(DirectoryEntry::Untrusted(fault)),
@@ -110,6 +117,7 @@ impl Directory {
         rustix::fs::openat(
             &self.handle,
             name,
+            // Fails if the name exists, so that no file is written that another user has prepared.
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | SAFE_OPEN_FLAGS,
             FILE_MODE,
         )
@@ -157,6 +165,7 @@ impl Directory {
     /// Makes directory entries durable, if the file system supports it.
     pub(super) fn sync(&self) -> Result<(), CodeCacheError> {
         match rustix::fs::fsync(&self.handle) {
+            // Some file systems cannot sync directories.
             Ok(()) | Err(Errno::INVAL) => Ok(()),
             Err(errno) => Err(CodeCacheError::io("sync", self.path.clone(), errno)),
         }
@@ -186,18 +195,18 @@ impl Directory {
     reason = "the width of modes differs between systems"
 )]
 fn check_trust(stat: &Stat, wanted: FileType) -> Result<(), TrustFault> {
-    let (kind, mode) = (
-        FileType::from_raw_mode(stat.st_mode),
-        Mode::from_raw_mode(stat.st_mode),
-    );
+    let kind = FileType::from_raw_mode(stat.st_mode);
+    let mode = Mode::from_raw_mode(stat.st_mode);
     let user = rustix::process::geteuid().as_raw();
     match kind {
+        // First, since owner and mode of a symlink say nothing about its target.
         FileType::Symlink => Err(TrustFault::Symlink),
         _ if kind != wanted => Err(TrustFault::Kind),
         _ if stat.st_uid != user => Err(TrustFault::Owner {
             owner: stat.st_uid,
             user,
         }),
+        // Reading is refused too: the directory contains the key of the MAC.
         _ if mode.intersects(Mode::RWXG | Mode::RWXO) => Err(TrustFault::Mode {
             mode: mode.bits() as u32,
         }),

@@ -89,6 +89,7 @@ impl DiskStore {
     ) -> Result<T, CodeCacheError> {
         match work(&self.create()?) {
             Err(error) if error.is_missing() => {
+                // The handle still refers to the deleted directory.
                 *self.lock_opened() = None;
                 work(&self.create()?)
             }
@@ -97,6 +98,7 @@ impl DiskStore {
     }
 
     fn create(&self) -> Result<Arc<OpenStore>, CodeCacheError> {
+        // The lock is held while the directory is created, so that all threads share one handle.
         let mut kept = self.lock_opened();
         if let Some(opened) = &*kept {
             return Ok(Arc::clone(opened));
@@ -130,6 +132,7 @@ impl OpenStore {
     /// Returns the user's key; `None` if there is none yet.
     pub(super) fn mac_key(&self) -> Result<Option<&MacKey>, CodeCacheError> {
         if self.mac_key.get().is_none() {
+            // A missing key is not remembered, since another process may create it at any time.
             let Some(seal) = MacKey::read(&self.directory)? else {
                 return Ok(None);
             };

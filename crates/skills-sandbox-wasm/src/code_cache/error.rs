@@ -19,7 +19,7 @@ impl CodeCacheError {
             Repr::TooLarge { .. } => CodeCacheErrorKind::TooLarge,
             Repr::RelativePath { .. } => CodeCacheErrorKind::Unsupported,
             #[cfg(not(unix))]
-            Repr::Elsewhere => CodeCacheErrorKind::Unsupported,
+            Repr::UnsupportedPlatform => CodeCacheErrorKind::Unsupported,
             Repr::Io { .. } | Repr::Random => CodeCacheErrorKind::Io,
         }
     }

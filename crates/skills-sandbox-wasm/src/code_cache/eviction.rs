@@ -51,6 +51,7 @@ pub(super) fn clear(directory: &Directory) -> Result<CacheUsage, CodeCacheError>
         .transient
         .iter()
         .map(|name| remove_unless_locked(directory, name));
+    // Everything is tried before the first failure is returned.
     let outcomes: Vec<_> = removed.chain(swept).collect();
     outcomes.into_iter().collect::<Result<(), _>>()?;
     Ok(total_usage(&listing.modules))
@@ -64,6 +65,7 @@ pub(super) fn evict(
     max_bytes: u64,
 ) -> Result<(), CodeCacheError> {
     let listing = list(directory)?;
+    // They take space, too, but do not count for the limit.
     for name in &listing.transient {
         remove_unless_locked(directory, name)?;
     }
@@ -76,6 +78,7 @@ pub(super) fn evict(
 /// Selects the modules to evict.
 fn select_evictions(mut artifacts: Vec<CacheFile>, kept: &str, max_bytes: u64) -> Vec<CacheFile> {
     let mut total = total_usage(&artifacts).bytes;
+    // It was stored a moment ago and is needed now.
     artifacts.retain(|artifact| artifact.name != kept);
     artifacts.sort_unstable();
     artifacts.retain(|artifact| {
@@ -105,6 +108,7 @@ fn list(directory: &Directory) -> Result<Listing, CodeCacheError> {
         modules: Vec::new(),
         transient: Vec::new(),
     };
+    // Names may disappear while they are examined, since other processes evict, too.
     for name in directory.names()? {
         if is_cache_file_name(&name, LOCK_SUFFIX, 64)
             || is_cache_file_name(&name, TEMPORARY_SUFFIX, 16)

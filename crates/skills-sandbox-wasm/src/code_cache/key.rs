@@ -20,6 +20,7 @@ impl CacheKey {
     /// everything else that determines the compiled code: compatibility hash of the engine,
     /// versions of engine and adapter.
     pub(crate) fn new(content: &[u8; 32], parts: &[&[u8]]) -> Self {
+        // The context separates these keys from all other hashes of the same bytes.
         let mut hasher = blake3::Hasher::new_derive_key(HASH_CONTEXT);
         hasher.update(content);
         for part in parts {

@@ -33,6 +33,7 @@ pub(super) fn load(opened: &OpenStore, key: &CacheKey) -> Result<Lookup, CodeCac
         DirectoryEntry::Untrusted(fault) => Err(ReadFailure::Rejected(Rejection::Untrusted(fault))),
         DirectoryEntry::File { file, stat } => match opened.mac_key()? {
             Some(seal) => read(file, &stat, key, seal),
+            // Without a key nothing of this user has authenticated the file.
             None => Err(ReadFailure::Rejected(Rejection::BadMac)),
         },
     };
@@ -53,6 +54,7 @@ fn read(file: OwnedFd, stat: &Stat, key: &CacheKey, seal: &MacKey) -> Result<Vec
     let mut file = File::from(file);
     let actual = u64::try_from(stat.st_size).unwrap_or_default();
     let limit = MAX_MODULE_BYTES + Header::BYTES as u64;
+    // Checked before anything is read or allocated.
     if actual > limit {
         return Err(Rejection::TooLarge {
             bytes: actual,
@@ -77,6 +79,7 @@ fn read(file: OwnedFd, stat: &Stat, key: &CacheKey, seal: &MacKey) -> Result<Vec
     if actual != expected {
         return Err(Rejection::LengthMismatch { expected, actual }.into());
     }
+    // A valid file that was renamed would otherwise run as another component.
     if !header.matches_key(key) {
         return Err(Rejection::KeyMismatch.into());
     }
@@ -90,9 +93,11 @@ fn read(file: OwnedFd, stat: &Stat, key: &CacheKey, seal: &MacKey) -> Result<Vec
 fn read_verified(file: &mut File, header: &Header, seal: &MacKey) -> Result<Vec<u8>, ReadFailure> {
     let length = usize::try_from(header.payload_bytes()).map_err(|_| Rejection::UnknownFormat)?;
     let mut payload = Vec::new();
+    // Fails instead of aborting the host: the component can still be compiled.
     payload.try_reserve_exact(length).map_err(io::Error::from)?;
     let mut sealing = seal.start_mac();
     while payload.len() < length {
+        // Never more than the header declares, even if the file grows while it is read.
         let before = payload.len();
         if file
             .by_ref()
@@ -104,6 +109,7 @@ fn read_verified(file: &mut File, header: &Header, seal: &MacKey) -> Result<Vec<
         }
         sealing = sealing.update(&payload[before..]);
     }
+    // Over the bytes in memory: exactly these are loaded.
     if header.verify_mac(&sealing.finish(header)) {
         Ok(payload)
     } else {

@@ -34,7 +34,8 @@ impl CompileLock {
         patience: Duration,
         gives_up: &dyn Fn() -> bool,
     ) -> Result<Option<Self>, CodeCacheError> {
-        let (started, name) = (Instant::now(), lock_file_name(key));
+        let started = Instant::now();
+        let name = lock_file_name(key);
         let mut pause = MIN_RETRY_DELAY;
         loop {
             if let Some(file) = try_lock(&opened.directory, &name)? {
@@ -81,6 +82,7 @@ fn lock_open_file(
     file: &OwnedFd,
 ) -> Result<bool, CodeCacheError> {
     match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+        // A lock of a file that has lost its name excludes no other process.
         Ok(()) => is_same_file(directory, name, file),
         Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(false),
         Err(errno) => Err(directory.io_error("lock", name, errno)),
@@ -103,6 +105,7 @@ pub(super) fn remove_unless_locked(
     let DirectoryEntry::File { file, .. } = directory.lookup(name)? else {
         return Ok(());
     };
+    // If locks fail it is not known whether the file is in use, so it stays.
     if lock_open_file(directory, name, &file).unwrap_or(false) {
         directory.remove(name)
     } else {

@@ -56,6 +56,7 @@ impl MacKey {
         }
         let mut key = [0; MAC_KEY_BYTES];
         getrandom::fill(&mut key).map_err(|_| Repr::Random)?;
+        // Written under another name first, so that no process reads a part of the key.
         let temporary = TempFile::new(directory)?;
         temporary.write(|mut file| file.write_all(&key))?;
         // Unlike renaming, linking never replaces a key that another process has just created.
@@ -70,6 +71,7 @@ impl MacKey {
             Err(errno) => return Err(directory.io_error("create", MAC_KEY_FILE, errno)),
         }
         directory.sync()?;
+        // If several processes create a key at once, the first one wins, and all use its key.
         Self::read(directory)?.ok_or_else(|| directory.io_error("open", MAC_KEY_FILE, Errno::NOENT))
     }
 

@@ -24,6 +24,7 @@ pub(super) fn store(
 ) -> Result<(), CodeCacheError> {
     let directory = &opened.directory;
     let header = Header::new(key, compiled, opened.create_mac_key()?);
+    // Renaming is atomic: a reader finds the old module, the new one or none, but never a part.
     let temporary = TempFile::new(directory)?;
     temporary.write(|mut file| {
         file.write_all(header.as_bytes())?;
@@ -58,6 +59,7 @@ impl<'a> TempFile<'a> {
                         });
                     }
                     Err(errno) => {
+                        // Cleanup by another process came first, so another name is tried.
                         directory.remove(&name)?;
                         last = errno;
                     }
@@ -91,6 +93,8 @@ impl<'a> TempFile<'a> {
 
 impl Drop for TempFile<'_> {
     fn drop(&mut self) {
+        // After a rename nothing has this name. If removal fails, closing the file releases its
+        // lock, and a later cleanup removes it.
         let _left_for_a_sweep = self.directory.remove(&self.name);
     }
 }

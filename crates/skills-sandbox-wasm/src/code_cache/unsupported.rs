@@ -4,54 +4,54 @@ use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::error::{CacheError, Repr};
-use super::key::Key;
-use super::{Loaded, Usage};
+use super::error::{CodeCacheError, Repr};
+use super::key::CacheKey;
+use super::{CacheUsage, Lookup};
 
 /// Cannot exist.
 #[derive(Debug)]
-pub(super) struct Disk(Infallible);
+pub(super) struct DiskStore(Infallible);
 
 /// Cannot exist.
 #[derive(Debug)]
-pub(crate) struct Lock(Infallible);
+pub(crate) struct CompileLock(Infallible);
 
-impl Disk {
-    pub(super) fn new(_path: PathBuf) -> Result<Self, CacheError> {
-        Err(Repr::Elsewhere.into())
+impl DiskStore {
+    pub(super) fn new(_path: PathBuf) -> Result<Self, CodeCacheError> {
+        Err(Repr::UnsupportedPlatform.into())
     }
 
     pub(super) fn path(&self) -> &Path {
         match self.0 {}
     }
 
-    pub(super) fn load(&self, _key: &Key) -> Result<Loaded, CacheError> {
+    pub(super) fn load(&self, _key: &CacheKey) -> Result<Lookup, CodeCacheError> {
         match self.0 {}
     }
 
     pub(super) fn store(
         &self,
-        _key: &Key,
+        _key: &CacheKey,
         _compiled: &[u8],
         _max_bytes: u64,
-    ) -> Result<(), CacheError> {
+    ) -> Result<(), CodeCacheError> {
         match self.0 {}
     }
 
     pub(super) fn lock(
         &self,
-        _key: &Key,
+        _key: &CacheKey,
         _patience: Duration,
         _gives_up: &dyn Fn() -> bool,
-    ) -> Result<Option<Lock>, CacheError> {
+    ) -> Result<Option<CompileLock>, CodeCacheError> {
         match self.0 {}
     }
 
-    pub(super) fn usage(&self) -> Result<Usage, CacheError> {
+    pub(super) fn usage(&self) -> Result<CacheUsage, CodeCacheError> {
         match self.0 {}
     }
 
-    pub(super) fn clear(&self) -> Result<Usage, CacheError> {
+    pub(super) fn clear(&self) -> Result<CacheUsage, CodeCacheError> {
         match self.0 {}
     }
 }

@@ -55,12 +55,14 @@ impl AbandonSignal {
         let started = Instant::now();
         let mut state = self.lock();
         loop {
+            // Checked first: a reply that has arrived is used even if it is not needed any more.
             if state.is_finished {
                 return WaitResult::Finished;
             }
             if let Some(cause) = state.cause {
                 return WaitResult::Abandoned(cause);
             }
+            // Waiting may end without a notification, so the time is measured.
             let left = time.saturating_sub(started.elapsed());
             if left.is_zero() {
                 return WaitResult::TimedOut;

@@ -24,24 +24,20 @@ use super::protocol::{CompileRequest, CompileStatus, MAX_REPLY_BYTES};
 /// that cannot be compiled is a reply, not an error.
 pub fn compile_child(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
     let request = CompileRequest::read(&mut input)?;
+    // Before the component is read, so that nothing of it is parsed without limits.
     confine(&request);
     let component = request.read_component(&mut input)?;
-    let (status, content) = compile_component(&component, request.counts_fuel);
+    let (status, content) = compile_component(&component, request.profile());
     request.reply(status, &content, &mut output)
 }
 
-fn compile_component(component: &[u8], counts_steps: bool) -> (CompileStatus, Vec<u8>) {
-    // The seed does not affect compilation.
-    let profile = if counts_steps {
-        WasmProfile::Deterministic { seed: 0 }
-    } else {
-        WasmProfile::Fast
-    };
+fn compile_component(component: &[u8], profile: WasmProfile) -> (CompileStatus, Vec<u8>) {
     let engine = match Engine::new(&engine_config(profile, Allocation::OnDemand)) {
         Ok(engine) => engine,
         Err(error) => return (CompileStatus::Failed, format!("{error:#}").into_bytes()),
     };
     match engine.precompile_component(component) {
+        // The parent would reject a longer reply, and could not tell why.
         Ok(compiled) if compiled.len() > MAX_REPLY_BYTES => {
             let reason = format!(
                 "compiled code is {} bytes, limit {MAX_REPLY_BYTES}",
@@ -98,6 +94,7 @@ const MAX_OPEN_FILES: u64 = 3;
 #[cfg(unix)]
 fn set_limit(resource: rustix::process::Resource, value: u64) {
     let known = rustix::process::getrlimit(resource);
+    // Raising a limit above the maximum needs privileges, and a lower one is stricter anyway.
     let value = known.maximum.map_or(value, |maximum| maximum.min(value));
     let limit = rustix::process::Rlimit {
         current: Some(value),

@@ -112,6 +112,7 @@ impl CompileLimits {
     pub(super) fn cpu_seconds(&self) -> u64 {
         self.timeout
             .as_secs()
+            // The kernel takes whole seconds, and the fraction was cut off.
             .saturating_add(1)
             .saturating_mul(self.threads as u64)
     }

@@ -45,24 +45,17 @@ pub(crate) fn compile_in_child(
     abandoned: &AbandonSignal,
 ) -> Result<Vec<u8>, CompileFailure> {
     let limits = command.limits();
-    let failed = |error: io::Error| {
-        CompileFailure::Load(LoadError::CompilerFailed {
-            reason: error.to_string(),
-        })
-    };
-    let request =
-        CompileRequest::new(component, profile != WasmProfile::Fast, &limits).map_err(failed)?;
+    let request = CompileRequest::new(component, profile, &limits)?;
     let started = Instant::now();
-    let (mut child, (stdin, stdout, stderr)) = spawn_child(command, &limits).map_err(failed)?;
-    let supervised = thread::scope(|scope| {
-        let exchange = || {
-            let reply = exchange_messages(&request, component, stdin, stdout);
-            abandoned.finish();
-            reply
-        };
+    let (mut child, (stdin, stdout, stderr)) = spawn_child(command, &limits)?;
+    let (wait, reply) = thread::scope(|scope| -> io::Result<_> {
         let exchange = Builder::new()
             .name("skills-compile-io".into())
-            .spawn_scoped(scope, exchange)?;
+            .spawn_scoped(scope, || {
+                let reply = exchange_messages(&request, component, stdin, stdout);
+                abandoned.finish();
+                reply
+            })?;
         let wait = abandoned.wait(limits.timeout);
         if wait != WaitResult::Finished {
             // Closes the pipes, so that the thread ends.
@@ -72,8 +65,7 @@ pub(crate) fn compile_in_child(
             .join()
             .unwrap_or_else(|_| Err(io::Error::other("the thread that reads the reply panicked")));
         Ok((wait, reply))
-    });
-    let (wait, reply) = supervised.map_err(failed)?;
+    })?;
     match wait {
         WaitResult::Abandoned(cause) => Err(CompileFailure::Abandoned {
             cause,
@@ -82,23 +74,31 @@ pub(crate) fn compile_in_child(
         WaitResult::TimedOut => Err(CompileFailure::Load(LoadError::CompileTimeout {
             limit: limits.timeout,
         })),
-        WaitResult::Finished => match reply {
-            Ok((CompileStatus::Compiled, compiled)) => Ok(compiled),
-            Ok((CompileStatus::Invalid, reason)) => Err(CompileFailure::Load(LoadError::Invalid {
-                reason: lossy_text(&reason),
-            })),
-            Ok((CompileStatus::Failed, reason)) => {
-                Err(CompileFailure::Load(LoadError::CompilerFailed {
-                    reason: lossy_text(&reason),
-                }))
-            }
-            Err(error) => Err(CompileFailure::Load(explain_failure(
-                &error,
-                child.wait(EXIT_TIMEOUT),
-                stderr,
-                &limits,
-            ))),
-        },
+        WaitResult::Finished => reply
+            .map_err(|error| explain_failure(&error, child.wait(EXIT_TIMEOUT), stderr, &limits))
+            .and_then(|(status, content)| compiled_code(status, content))
+            .map_err(CompileFailure::Load),
+    }
+}
+
+/// Returns the compiled code of a verified reply, or why there is none.
+fn compiled_code(status: CompileStatus, content: Vec<u8>) -> Result<Vec<u8>, LoadError> {
+    match status {
+        CompileStatus::Compiled => Ok(content),
+        CompileStatus::Invalid => Err(LoadError::Invalid {
+            reason: lossy_text(&content),
+        }),
+        CompileStatus::Failed => Err(LoadError::CompilerFailed {
+            reason: lossy_text(&content),
+        }),
+    }
+}
+
+impl From<io::Error> for CompileFailure {
+    fn from(error: io::Error) -> Self {
+        Self::Load(LoadError::CompilerFailed {
+            reason: error.to_string(),
+        })
     }
 }
 
@@ -108,6 +108,7 @@ fn spawn_child(
     command: &CompileCommand,
     limits: &CompileLimits,
 ) -> io::Result<(ChildGuard, Pipes)> {
+    // A relative path would be resolved in the working directory, which may belong to a project.
     if !command.program().is_absolute() {
         let message = format!("{} is not an absolute path", command.program().display());
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
@@ -119,6 +120,7 @@ fn spawn_child(
     let mut process = Command::new(command.program());
     process
         .args(command.args())
+        // The child needs no secrets of the host, and no variable may select code that it loads.
         .env_clear()
         .env(THREADS_VARIABLE, limits.threads.to_string())
         .current_dir("/");
@@ -138,6 +140,7 @@ fn spawn_child(
     };
     let mut child = process.spawn().map_err(named)?;
     let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    // From here on every return kills the child.
     let running = ChildGuard(child);
     match pipes {
         (Some(stdin), Some(stdout), Some(stderr)) => Ok((running, (stdin, stdout, stderr))),
@@ -171,6 +174,8 @@ fn explain_failure(
     let _ = stderr.take(MAX_STDERR_BYTES).read_to_end(&mut message);
     let message = lossy_text(&message);
     let signal = status.and_then(signal);
+    // Without memory an allocation fails; if the whole machine has none, the kernel kills the child
+    // first, because of its score.
     if OUT_OF_MEMORY_MESSAGES
         .iter()
         .any(|words| message.contains(words))
@@ -180,6 +185,7 @@ fn explain_failure(
             limit_bytes: limits.memory_bytes,
         };
     }
+    // The limit of processor time, which all threads share.
     if signal == Some(SIGXCPU) {
         return LoadError::CompileTimeout {
             limit: limits.timeout,
@@ -226,6 +232,7 @@ impl ChildGuard {
             rustix::process::Pid::from_child(&self.0),
             rustix::process::Signal::KILL,
         );
+        // Other systems have no process groups.
         let _ = self.0.kill();
     }
 

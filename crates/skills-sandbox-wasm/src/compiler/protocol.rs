@@ -20,7 +20,7 @@
 
 use std::io::{self, Read, Write};
 
-use crate::MAX_COMPONENT_BYTES;
+use crate::{MAX_COMPONENT_BYTES, WasmProfile};
 
 use super::command::CompileLimits;
 
@@ -35,7 +35,7 @@ pub(super) const MAX_REPLY_BYTES: usize = 128 << 20;
 #[derive(Debug)]
 pub(super) struct CompileRequest {
     key: [u8; KEY_BYTES],
-    pub(super) counts_fuel: bool,
+    counts_fuel: bool,
     pub(super) memory_bytes: u64,
     pub(super) cpu_seconds: u64,
     component_bytes: u64,
@@ -56,15 +56,16 @@ pub(super) enum CompileStatus {
 impl CompileRequest {
     pub(super) fn new(
         component: &[u8],
-        counts_steps: bool,
+        profile: WasmProfile,
         limits: &CompileLimits,
     ) -> io::Result<Self> {
         let mut key = [0; KEY_BYTES];
+        // A key for each request, so that no earlier reply is valid.
         getrandom::fill(&mut key).map_err(io::Error::other)?;
         let component_bytes = component.len() as u64;
         Ok(Self {
             key,
-            counts_fuel: counts_steps,
+            counts_fuel: profile != WasmProfile::Fast,
             memory_bytes: limits.memory_bytes,
             cpu_seconds: limits.cpu_seconds(),
             component_bytes,
@@ -92,16 +93,25 @@ impl CompileRequest {
             ));
         }
         let key = read_array(input)?;
-        let [counts_steps] = read_array(input)?;
-        let mut number = || read_array(input).map(u64::from_le_bytes);
-        let (memory_bytes, cpu_seconds, component_bytes) = (number()?, number()?, number()?);
+        let [counts_fuel] = read_array(input)?;
         Ok(Self {
             key,
-            counts_fuel: counts_steps != 0,
-            memory_bytes,
-            cpu_seconds,
-            component_bytes,
+            counts_fuel: counts_fuel != 0,
+            // The fields are read in the order in which they are written.
+            memory_bytes: read_number(input)?,
+            cpu_seconds: read_number(input)?,
+            component_bytes: read_number(input)?,
         })
+    }
+
+    /// Returns the profile to compile for.
+    pub(super) fn profile(&self) -> WasmProfile {
+        if self.counts_fuel {
+            // The seed does not affect compilation.
+            WasmProfile::Deterministic { seed: 0 }
+        } else {
+            WasmProfile::Fast
+        }
     }
 
     /// Reads the component, which follows the header.
@@ -136,6 +146,7 @@ impl CompileRequest {
         let code: [u8; MAC_BYTES] = read_array(input)?;
         let mut content = Vec::new();
         input
+            // The additional byte shows that a reply is too long.
             .take(MAX_REPLY_BYTES as u64 + 1)
             .read_to_end(&mut content)?;
         let status = [
@@ -161,8 +172,13 @@ impl CompileRequest {
 
     fn reply_mac(&self, status: CompileStatus, content: &[u8]) -> blake3::Hash {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        // The status is authenticated, too: the reason of a failure must not be loaded as code.
         hasher.update(&[status as u8]).update(content).finalize()
     }
+}
+
+fn read_number(input: &mut impl Read) -> io::Result<u64> {
+    read_array(input).map(u64::from_le_bytes)
 }
 
 fn read_array<const N: usize>(input: &mut impl Read) -> io::Result<[u8; N]> {
@@ -179,7 +195,7 @@ mod tests {
     fn request(component: &[u8]) -> CompileRequest {
         CompileRequest::new(
             component,
-            false,
+            WasmProfile::Fast,
             &CompileLimits {
                 memory_bytes: 1,
                 timeout: Duration::from_secs(2),

@@ -55,6 +55,7 @@ impl SharedEngine {
         else {
             return Err(CacheDiagnostics::default());
         };
+        // The error is not lost: `load` finds it again.
         let (component, surface) = to_component(bytes).map_err(|_| CacheDiagnostics::default())?;
         self.load_cached(cache, &self.cache_key(&component), surface)
     }
@@ -88,12 +89,14 @@ impl SharedEngine {
         let lock = cache.lock(&key, LOCK_TIMEOUT, &|| {
             wanted.abandon_signal.cause().is_some()
         });
+        // Another process may have stored it while this one was waiting.
         if matches!(lock, Ok(Some(_)))
             && let Ok(prepared) = self.load_cached(cache, &key, surface)
         {
             return Ok(prepared);
         }
         let (compiled, took) = self.compile(&component, &key, wanted)?;
+        // The run does not depend on it, so it is only reported.
         if let Err(error) = cache.store(&key, &compiled) {
             troubles.skipped.get_or_insert_with(|| error_chain(&error));
         }
@@ -109,6 +112,7 @@ impl SharedEngine {
 
     fn cache_key(&self, component: &[u8]) -> CacheKey {
         use std::hash::{DefaultHasher, Hash, Hasher};
+        // One key for both engines, since the allocator does not affect compiled code.
         let mut hasher = DefaultHasher::new();
         self.on_demand
             .engine
@@ -151,6 +155,8 @@ impl SharedEngine {
         key: &CacheKey,
         wanted: &CompileDemand<'_>,
     ) -> Result<(Vec<u8>, Duration), LoadFailure> {
+        // A thread has no memory limit and cannot be interrupted, so this process compiles only
+        // what is known to be cheap.
         if is_small(component) {
             let _permit = self
                 .components
@@ -169,6 +175,7 @@ impl SharedEngine {
             }
             .into());
         };
+        // Before waiting for a permit, which another component could use.
         self.rejections.check(key, wanted.deadline)?;
         self.compile_in_child(command, component, key, wanted)
     }
@@ -189,6 +196,7 @@ impl SharedEngine {
             .map(|compiled| (compiled, started.elapsed()))
             .map_err(|failure| match failure {
                 compiler::CompileFailure::Load(error) => {
+                    // Other failures may have causes that go away.
                     if matches!(
                         error,
                         LoadError::CompileMemoryLimit { .. } | LoadError::CompileTimeout { .. }
@@ -201,6 +209,7 @@ impl SharedEngine {
                     cause,
                     elapsed: ran,
                 } => {
+                    // A cancellation says nothing about the component.
                     if cause == AbandonCause::Deadline {
                         self.rejections
                             .add(*key, LoadError::CompileTimeout { limit: ran });
@@ -223,6 +232,7 @@ impl SharedEngine {
         } else {
             None
         };
+        // Not fitting into the pool is not an error of the component.
         if let Some(prepared) =
             ready.and_then(|ready| link_component(ready, compiled, surface, origin.clone()).ok())
         {
@@ -239,6 +249,7 @@ impl SharedEngine {
     /// Creates the same component for the pooling engine; `None` if it does not fit there. Blocks
     /// for some milliseconds.
     pub(super) fn to_pooled(&self, prepared: &PreparedComponent) -> Option<SharedComponent> {
+        // Code belongs to one engine, so it is loaded again from its bytes; nothing is compiled.
         let compiled = prepared.instance_pre().component().serialize().ok()?;
         link_component(
             self.pooled()?,

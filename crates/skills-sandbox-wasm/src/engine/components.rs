@@ -120,6 +120,7 @@ impl ComponentCache {
         if let Some(at) = at {
             kept[at..].rotate_left(1);
         } else {
+            // Before it is added, so that it cannot be evicted itself.
             evict(&mut kept, bytes.len());
             kept.push(Entry {
                 bytes: Arc::clone(bytes),
@@ -153,10 +154,13 @@ impl ComponentCache {
 
 impl Drop for Waiter<'_> {
     fn drop(&mut self) {
+        // A run that joins now is either counted before the last one leaves, or finds the slot
+        // abandoned.
         let _kept = self.components.lock_entries();
         if self.slot.waiters.fetch_sub(1, Ordering::Relaxed) == 1
             && self.slot.result.get().is_none()
         {
+            // A missed deadline shows that the component needs more time; a cancellation does not.
             let is_late = self
                 .deadline
                 .is_some_and(|deadline| Instant::now() >= deadline);
@@ -176,6 +180,7 @@ fn load_or_spawn(
     caller: &Caller,
     deadline: Option<Instant>,
 ) {
+    // A panic must not leave the slot empty: other runs wait for it.
     match catch_unwind(AssertUnwindSafe(|| engine.load_if_small(bytes))) {
         Ok(Ok(prepared)) => slot.fill(&engine.components, Ok(Arc::new(prepared))),
         Ok(Err(troubles)) => spawn_load(
@@ -198,7 +203,9 @@ fn spawn_load(
     caller: Caller,
     deadline: Option<Instant>,
 ) {
-    let (filled, bytes, shared) = (Arc::clone(slot), Arc::clone(bytes), Arc::clone(&engine));
+    let filled = Arc::clone(slot);
+    let bytes = Arc::clone(bytes);
+    let shared = Arc::clone(&engine);
     let work = move || {
         let demand = CompileDemand {
             abandon_signal: &filled.abandon_signal,
@@ -213,6 +220,7 @@ fn spawn_load(
                 .map(Arc::new),
         );
     };
+    // Not on a thread of the executor, which would be occupied for seconds.
     if let Err(error) = std::thread::Builder::new()
         .name("skills-compile".into())
         .spawn(work)
@@ -264,6 +272,7 @@ impl Entry {
 impl Slot {
     async fn result(&self) -> Result<SharedComponent, LoadFailure> {
         loop {
+            // Created before the check, so that a result that arrives in between wakes it.
             let there = self.filled.notified();
             if let Some(result) = self.result.get() {
                 return result.clone();
@@ -312,6 +321,8 @@ impl CompileSemaphore {
     fn acquire(&self, demand: &CompileDemand<'_>) -> Option<CompilePermit<'_>> {
         let mut holders = self.lock_holders();
         while demand.abandon_signal.cause().is_none() {
+            // One for each caller, so that a client with many large modules does not block the
+            // others.
             if holders.len() < self.max_permits && !holders.contains(demand.caller) {
                 holders.push(demand.caller.clone());
                 return Some(CompilePermit {
@@ -319,6 +330,7 @@ impl CompileSemaphore {
                     caller: demand.caller.clone(),
                 });
             }
+            // An abandoned demand does not notify this condition, so it is polled.
             holders = self
                 .released
                 .wait_timeout(holders, POLL_INTERVAL)
@@ -337,6 +349,7 @@ impl Drop for CompilePermit<'_> {
     fn drop(&mut self) {
         self.semaphore
             .lock_holders()
+            // A caller never holds more than one.
             .retain(|caller| *caller != self.caller);
         self.semaphore.released.notify_all();
     }

@@ -38,11 +38,14 @@ pub(crate) fn engine_config(profile: WasmProfile, allocation: Allocation) -> Con
     config.wasm_component_model_async(true);
     match profile {
         WasmProfile::Fast => {
+            // Costs less than counting instructions, which halves the speed.
             config.epoch_interruption(true);
         }
         WasmProfile::Deterministic { .. } => {
             config
+                // Yields at counted instructions do not depend on a clock.
                 .consume_fuel(true)
+                // The bits of a NaN and relaxed vector instructions differ between processors.
                 .cranelift_nan_canonicalization(true)
                 .relaxed_simd_deterministic(true);
         }
@@ -63,6 +66,7 @@ fn pooling_config() -> PoolingAllocationConfig {
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(INSTANCE_SLOTS)
         .total_core_instances(INSTANCE_SLOTS * MAX_CORE_INSTANCES)
+        // Enough for common components. A run that finds no place here is started on demand.
         .total_memories(INSTANCE_SLOTS * 2)
         .total_tables(INSTANCE_SLOTS * 8)
         .total_stacks(INSTANCE_SLOTS * 2)

@@ -14,8 +14,9 @@
 //! ```
 
 use wasmparser::{
-    BlockType, CanonicalFunction, CompositeInnerType, DataKind, ElementKind, FunctionBody,
-    Operator, Parser, Payload, TypeRef,
+    BlockType, CanonicalFunction, ComponentCanonicalSectionReader, CompositeInnerType, DataKind,
+    DataSectionReader, ElementKind, ElementSectionReader, FunctionBody, ImportSectionReader,
+    Operator, Parser, Payload, TypeRef, TypeSectionReader,
 };
 
 /// The maximum length of a component that is compiled in this process.
@@ -83,6 +84,16 @@ struct Cost {
     branch_variables: u64,
 }
 
+/// The open blocks at the current instruction of a function.
+struct Nesting {
+    /// Whether each open block is a loop.
+    is_loop: Vec<bool>,
+    /// The number of open loops.
+    loops: usize,
+    /// The number of values that the widest block of the function so far passes on.
+    widest: usize,
+}
+
 impl CostEstimator {
     /// Reads everything; `None` if the component is invalid, or has parts that are not known to be
     /// cheap.
@@ -108,32 +119,8 @@ impl CostEstimator {
             }
             Payload::ComponentSection { .. } => self.depth += 1,
             Payload::End(_) => self.depth = self.depth.saturating_sub(1),
-            Payload::TypeSection(types) => {
-                for group in types {
-                    for ty in group.ok()?.types() {
-                        // Types of garbage-collected objects are rare, and the costs of their
-                        // instructions differ widely.
-                        let CompositeInnerType::Func(function) = &ty.composite_type.inner else {
-                            return None;
-                        };
-                        self.module
-                            .arities
-                            .push(function.params().len() + function.results().len());
-                    }
-                }
-            }
-            Payload::ImportSection(imports) => {
-                for import in imports.into_imports() {
-                    match import.ok()?.ty {
-                        TypeRef::Func(ty) | TypeRef::FuncExact(ty) => {
-                            self.add_function(ty)?;
-                            self.module.bodies_read += 1;
-                        }
-                        TypeRef::Tag(_) => return None,
-                        _ => {}
-                    }
-                }
-            }
+            Payload::TypeSection(types) => self.module.add_types(types)?,
+            Payload::ImportSection(imports) => self.add_imports(imports)?,
             Payload::FunctionSection(functions) => {
                 for ty in functions {
                     self.add_function(ty.ok()?)?;
@@ -147,49 +134,81 @@ impl CostEstimator {
                 self.cost.work += cost.work;
                 self.cost.branch_variables += cost.branch_variables;
             }
-            Payload::DataSection(segments) => {
-                for segment in segments {
-                    let is_first = matches!(
-                        segment.ok()?.kind,
-                        DataKind::Active {
-                            memory_index: 0,
-                            ..
-                        }
-                    );
-                    self.images += usize::from(
-                        !is_first || !std::mem::replace(&mut self.module.has_memory_image, true),
-                    );
-                }
-            }
-            Payload::ElementSection(segments) => {
-                for segment in segments {
-                    let is_first = matches!(
-                        segment.ok()?.kind,
-                        ElementKind::Active {
-                            table_index: None | Some(0),
-                            ..
-                        }
-                    );
-                    self.images += usize::from(
-                        !is_first || !std::mem::replace(&mut self.module.has_table_image, true),
-                    );
-                }
-            }
+            Payload::DataSection(segments) => self.add_data_images(segments)?,
+            Payload::ElementSection(segments) => self.add_table_images(segments)?,
             Payload::ComponentCanonicalSection(functions) => {
-                for function in functions {
-                    self.cost.work += FUNCTION_WORK;
-                    match function.ok()? {
-                        CanonicalFunction::Lift { .. } => self.has_lift = true,
-                        // A lifted function could be lowered again. For such calls between
-                        // components the compiler generates code that grows with their types.
-                        CanonicalFunction::Lower { .. } if self.has_lift || self.depth > 0 => {
-                            return None;
-                        }
-                        _ => {}
-                    }
-                }
+                self.add_canonical_functions(functions)?;
             }
             _ => {}
+        }
+        Some(())
+    }
+
+    fn add_imports(&mut self, imports: ImportSectionReader<'_>) -> Option<()> {
+        for import in imports.into_imports() {
+            match import.ok()?.ty {
+                TypeRef::Func(ty) | TypeRef::FuncExact(ty) => {
+                    self.add_function(ty)?;
+                    // Bodies are numbered after the imported functions.
+                    self.module.bodies_read += 1;
+                }
+                TypeRef::Tag(_) => return None,
+                _ => {}
+            }
+        }
+        Some(())
+    }
+
+    /// Counts the images of memories: one for the first memory of a module, and one for each
+    /// segment that is not part of it.
+    fn add_data_images(&mut self, segments: DataSectionReader<'_>) -> Option<()> {
+        for segment in segments {
+            let is_first = matches!(
+                segment.ok()?.kind,
+                DataKind::Active {
+                    memory_index: 0,
+                    ..
+                }
+            );
+            self.images += usize::from(
+                !is_first || !std::mem::replace(&mut self.module.has_memory_image, true),
+            );
+        }
+        Some(())
+    }
+
+    /// Counts the images of tables, in the same way.
+    fn add_table_images(&mut self, segments: ElementSectionReader<'_>) -> Option<()> {
+        for segment in segments {
+            let is_first = matches!(
+                segment.ok()?.kind,
+                ElementKind::Active {
+                    table_index: None | Some(0),
+                    ..
+                }
+            );
+            self.images += usize::from(
+                !is_first || !std::mem::replace(&mut self.module.has_table_image, true),
+            );
+        }
+        Some(())
+    }
+
+    fn add_canonical_functions(
+        &mut self,
+        functions: ComponentCanonicalSectionReader<'_>,
+    ) -> Option<()> {
+        for function in functions {
+            self.cost.work += FUNCTION_WORK;
+            match function.ok()? {
+                CanonicalFunction::Lift { .. } => self.has_lift = true,
+                // A lifted function could be lowered again. For such calls between components the
+                // compiler generates code that grows with their types.
+                CanonicalFunction::Lower { .. } if self.has_lift || self.depth > 0 => {
+                    return None;
+                }
+                _ => {}
+            }
         }
         Some(())
     }
@@ -203,6 +222,21 @@ impl CostEstimator {
 }
 
 impl ModuleState {
+    fn add_types(&mut self, types: TypeSectionReader<'_>) -> Option<()> {
+        for group in types {
+            for ty in group.ok()?.types() {
+                // Types of garbage-collected objects are rare, and the costs of their instructions
+                // differ widely.
+                let CompositeInnerType::Func(function) = &ty.composite_type.inner else {
+                    return None;
+                };
+                self.arities
+                    .push(function.params().len() + function.results().len());
+            }
+        }
+        Some(())
+    }
+
     fn arity(&self, ty: u32) -> Option<usize> {
         self.arities
             .get(ty as usize)
@@ -224,54 +258,22 @@ impl ModuleState {
         for locals in body.get_locals_reader().ok()? {
             variables += u64::from(locals.ok()?.0);
         }
-        let (mut work, mut branches, mut loops) = (0, 1u64, 0);
-        // Whether each open block is a loop.
-        let mut blocks = Vec::new();
-        // The number of values that the widest block of the function passes on.
-        let mut widest = self.arity(ty)?;
+        let mut work = 0;
+        let mut branches = 1u64;
+        let mut nesting = Nesting {
+            is_loop: Vec::new(),
+            loops: 0,
+            widest: self.arity(ty)?,
+        };
         for operator in body.get_operators_reader().ok()? {
-            let operator = operator.ok()?;
-            let (values, ways) = match &operator {
-                Operator::Block { blockty }
-                | Operator::Loop { blockty }
-                | Operator::If { blockty } => {
-                    let is_loop = matches!(operator, Operator::Loop { .. });
-                    loops += usize::from(is_loop);
-                    blocks.push(is_loop);
-                    widest = widest.max(self.block_arity(*blockty)?);
-                    (widest, 1)
-                }
-                Operator::End => {
-                    loops -= usize::from(blocks.pop().unwrap_or(false));
-                    (widest, 1)
-                }
-                Operator::TryTable { .. } => return None,
-                Operator::Call { function_index } | Operator::ReturnCall { function_index } => (
-                    self.arity(*self.functions.get(*function_index as usize)?)?,
-                    0,
-                ),
-                Operator::CallIndirect { type_index, .. }
-                | Operator::ReturnCallIndirect { type_index, .. }
-                | Operator::CallRef { type_index }
-                | Operator::ReturnCallRef { type_index } => (self.arity(*type_index)?, 1),
-                Operator::BrTable { targets } => (widest, 1 + u64::from(targets.len())),
-                Operator::Else
-                | Operator::Br { .. }
-                | Operator::BrIf { .. }
-                | Operator::BrOnNull { .. }
-                | Operator::BrOnNonNull { .. }
-                | Operator::Return => (widest, 1),
-                // Elements of tables are initialized on first use.
-                Operator::TableGet { .. } | Operator::TableSet { .. } => (0, 1),
-                _ => (0, 0),
-            };
+            let (values, ways) = self.operator_shape(&operator.ok()?, &mut nesting)?;
             branches += ways;
             work += (1 + values as u64) * ways.max(1);
             let places = branches.saturating_mul(variables);
             if work > MAX_WORK
                 || places > MAX_BRANCH_VARIABLES
-                || loops > MAX_LOOP_DEPTH
-                || blocks.len() > MAX_BLOCK_DEPTH
+                || nesting.loops > MAX_LOOP_DEPTH
+                || nesting.is_loop.len() > MAX_BLOCK_DEPTH
                 || variables > MAX_VARIABLES
             {
                 return None;
@@ -280,6 +282,47 @@ impl ModuleState {
         Some(Cost {
             work,
             branch_variables: branches * variables,
+        })
+    }
+
+    /// Returns how many values an instruction passes on, and how many branches it has; `None` if
+    /// its cost is not known.
+    fn operator_shape(
+        &self,
+        operator: &Operator<'_>,
+        nesting: &mut Nesting,
+    ) -> Option<(usize, u64)> {
+        Some(match operator {
+            Operator::Block { blockty } | Operator::Loop { blockty } | Operator::If { blockty } => {
+                let is_loop = matches!(operator, Operator::Loop { .. });
+                nesting.loops += usize::from(is_loop);
+                nesting.is_loop.push(is_loop);
+                nesting.widest = nesting.widest.max(self.block_arity(*blockty)?);
+                (nesting.widest, 1)
+            }
+            Operator::End => {
+                nesting.loops -= usize::from(nesting.is_loop.pop().unwrap_or(false));
+                (nesting.widest, 1)
+            }
+            Operator::TryTable { .. } => return None,
+            Operator::Call { function_index } | Operator::ReturnCall { function_index } => (
+                self.arity(*self.functions.get(*function_index as usize)?)?,
+                0,
+            ),
+            Operator::CallIndirect { type_index, .. }
+            | Operator::ReturnCallIndirect { type_index, .. }
+            | Operator::CallRef { type_index }
+            | Operator::ReturnCallRef { type_index } => (self.arity(*type_index)?, 1),
+            Operator::BrTable { targets } => (nesting.widest, 1 + u64::from(targets.len())),
+            Operator::Else
+            | Operator::Br { .. }
+            | Operator::BrIf { .. }
+            | Operator::BrOnNull { .. }
+            | Operator::BrOnNonNull { .. }
+            | Operator::Return => (nesting.widest, 1),
+            // Elements of tables are initialized on first use.
+            Operator::TableGet { .. } | Operator::TableSet { .. } => (0, 1),
+            _ => (0, 0),
         })
     }
 }

@@ -34,6 +34,7 @@ impl EngineLinkers {
         if let Some(linker) = cell.get() {
             return Ok(linker);
         }
+        // Built outside of the cell, whose initializer cannot fail.
         let linker = self.build_linker(surface)?;
         Ok(cell.get_or_init(|| linker))
     }

@@ -22,6 +22,7 @@ impl CompileRejections {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|(other, _)| *other != key);
         if known.len() >= MAX_REJECTIONS {
+            // The oldest is forgotten, and may be tried once more.
             known.pop_front();
         }
         known.push_back((key, error));
@@ -38,6 +39,7 @@ impl CompileRejections {
                 deadline.saturating_duration_since(Instant::now())
                     >= limit.saturating_mul(RETRY_TIME_FACTOR)
             }),
+            // The memory that a component needs does not depend on the run.
             _ => false,
         };
         if has_more_time {

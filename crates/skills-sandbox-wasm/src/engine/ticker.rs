@@ -50,10 +50,12 @@ impl Ticker {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .engines
+            // Weak: the thread must not keep an engine alive.
             .push(engine.weak());
     }
 
     pub(crate) fn start_ticking(&self) -> TickGuard {
+        // If another run is active the thread is awake, and the lock is not needed.
         if self.0.active_runs.fetch_add(1, Ordering::SeqCst) == 0 {
             let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
             if state.is_parked {
@@ -111,6 +113,7 @@ fn advance(shared: &TickerState) {
 /// is lost.
 fn park(shared: &TickerState) {
     let mut state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
+    // A run may have started since the check without the lock.
     if shared.active_runs.load(Ordering::SeqCst) > 0 {
         return;
     }

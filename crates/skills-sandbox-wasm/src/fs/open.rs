@@ -124,6 +124,7 @@ pub(super) fn open(
         return Err(FsErrorCode::NotPermitted.into());
     }
     let (opened, is_new) = existing_or_new(dir, path, wish, directories)?;
+    // Checked on the open file, which no other process can exchange any more.
     directories.protected.check_visible(&opened)?;
     let metadata = opened.metadata()?;
     if !metadata.is_dir() && !metadata.is_file() {
@@ -144,6 +145,7 @@ pub(super) fn open(
     if wish.directory {
         return Err(FsErrorCode::NotDirectory.into());
     }
+    // Only now that it is known to be writable: the path may have led through a symlink.
     if wish.truncate && !is_new {
         opened.set_len(0)?;
     }
@@ -165,6 +167,7 @@ fn existing_or_new(
     let create = |options: &mut OpenOptions| {
         // Not through a dangling symlink, which could create a file at a protected path.
         let options = options.create_new(true);
+        // Only the scratch directory is writable then, and nothing in it is protected.
         if directories.protected.is_read_only() {
             directories.quota.count_entry()?;
             return Ok((cap_primitives::fs::open(&dir.dir, path, options)?, true));

@@ -106,6 +106,8 @@ impl HostDescriptor for FsView<'_> {
 
     async fn set_size(&mut self, fd: Fd, size: Filesize) -> FsResult<()> {
         let length = self.writable_file(&fd)?.metadata()?.len();
+        // The growth counts although a hole takes no space: the sum is never less than the actual
+        // use.
         self.preopens.quota.count_resize(length, size)?;
         self.inner().set_size(fd, size).await
     }
@@ -117,6 +119,7 @@ impl HostDescriptor for FsView<'_> {
             opened_parent: held,
         } = self.resolve_for_create(fd, path)?;
         let result = self.inner().create_directory_at(fd, path).await;
+        // Also after a failure: handles are limited.
         self.release(held)?;
         result
     }
@@ -161,6 +164,7 @@ impl HostDescriptor for FsView<'_> {
         new_path: String,
     ) -> FsResult<()> {
         let from = self.resolve_for_modify(fd, path)?;
+        // Renaming may replace an entry, so the new name is checked like the old one.
         let to = self.resolve_for_modify(new_fd, new_path);
         let (from, to) = self.or_release(from, to)?;
         let result = self

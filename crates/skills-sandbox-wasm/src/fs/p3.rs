@@ -78,6 +78,7 @@ fn inner_access<'a>(
 
 /// Calls `look` with the file system state of the run.
 fn with_view<T>(store: &StoreAccessor, look: impl FnOnce(&mut FsView<'_>) -> T) -> T {
+    // Borrowed only between two waits, since other tasks of the program run meanwhile.
     store.with(|mut access| look(&mut access.get()))
 }
 
@@ -122,6 +123,7 @@ impl StreamConsumer<StoreState> for FileSink {
 
 impl Drop for FileSink {
     fn drop(&mut self) {
+        // The engine drops the sink when the program has closed its end.
         self.close(Ok(()));
     }
 }
@@ -144,6 +146,7 @@ fn write(
             data.pipe(&mut store, sink)?;
         }
         Err(error) => {
+            // The program's writes end instead of waiting for a reader.
             data.close(&mut store)?;
             let _ = sender.send(Err(FilesystemError::from(error).downcast()?));
         }
@@ -231,6 +234,7 @@ impl HostDescriptorWithStore<StoreState> for HasFsView {
             opened_parent: held,
         } = with_view(store, |files| files.resolve_for_create(fd, path))?;
         let result = WasiFilesystem::create_directory_at(&inner_accessor(store), fd, path).await;
+        // Also after a failure: handles are limited.
         with_view(store, |files| files.release(held))?;
         result
     }
@@ -288,6 +292,7 @@ impl HostDescriptorWithStore<StoreState> for HasFsView {
     ) -> FilesystemResult<()> {
         let (from, to) = with_view(store, |files| {
             let from = files.resolve_for_modify(fd, path)?;
+            // Renaming may replace an entry, so the new name is checked like the old one.
             let to = files.resolve_for_modify(new_fd, new_path);
             files.or_release(from, to)
         })?;

@@ -49,7 +49,7 @@ impl Preopens {
                 .map_err(|error| setup_error(file.path(), error))?;
             check_location(&opened, file.location())?;
             granted.push((
-                open_directory(opened, file.access() == Access::ReadWrite),
+                open_directory(opened, file.access()),
                 file.guest_path().to_owned(),
             ));
         }
@@ -87,7 +87,10 @@ impl Preopens {
             return Ok(dir.clone());
         }
         let scratch = ScratchDir::new(&self.scratch_parent)?;
-        let dir = open_directory(open_ambient_dir(scratch.path(), ambient_authority())?, true);
+        let dir = open_directory(
+            open_ambient_dir(scratch.path(), ambient_authority())?,
+            Access::ReadWrite,
+        );
         self.protected.set_scratch(&dir.dir)?;
         self.scratch = Some((scratch, dir.clone()));
         Ok(dir)
@@ -99,11 +102,10 @@ impl Preopens {
     }
 }
 
-fn open_directory(file: File, is_writable: bool) -> Dir {
-    let (perms, mode) = if is_writable {
-        (FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE)
-    } else {
-        (FsPerms::ReadOnly, OpenMode::READ)
+fn open_directory(file: File, access: Access) -> Dir {
+    let (perms, mode) = match access {
+        Access::ReadWrite => (FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE),
+        Access::ReadOnly => (FsPerms::ReadOnly, OpenMode::READ),
     };
     // Calls on regular files and directories of a disk do not block for long, and a thread for each
     // would cost more.
@@ -141,6 +143,7 @@ fn setup_error(path: &Path, error: io::Error) -> SandboxError {
 /// Returns a directory that was removed while it was open: it is empty, and nothing can be created
 /// in it.
 fn create_placeholder(parent: &Path) -> io::Result<Dir> {
+    // Shared by all runs, since nothing can be changed in it.
     static REMOVED: OnceLock<Dir> = OnceLock::new();
     if let Some(dir) = REMOVED.get() {
         return Ok(dir.clone());
@@ -148,7 +151,7 @@ fn create_placeholder(parent: &Path) -> io::Result<Dir> {
     let scratch = ScratchDir::new(parent)?;
     let dir = open_directory(
         open_ambient_dir(scratch.path(), ambient_authority())?,
-        false,
+        Access::ReadOnly,
     );
     scratch.remove()?;
     Ok(REMOVED.get_or_init(|| dir).clone())

@@ -51,6 +51,7 @@ impl ProtectedPaths {
 
     /// Rejects an open file or directory that is hidden.
     pub(super) fn check_visible(&self, file: &File) -> io::Result<()> {
+        // Saves the system call that looks up the path.
         if self.grants.hidden().is_empty() {
             return Ok(());
         }
@@ -79,6 +80,8 @@ impl ProtectedPaths {
     /// Rejects creating, modifying or removing the entry that `path` names beneath `dir`, if it is
     /// protected; symlinks in parent directories are followed, the entry itself is not.
     pub(super) fn check(&self, dir: &File, path: &Path) -> io::Result<ParentAndName> {
+        // Opened once, for the check and for the operation, so that it cannot be exchanged in
+        // between.
         let parent = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => open_directory(dir, parent)?,
             _ => dir.try_clone()?,
@@ -115,6 +118,8 @@ impl ProtectedPaths {
 
     /// Returns true if an open file must not be modified.
     pub(super) fn is_protected(&self, file: &File) -> io::Result<bool> {
+        // Without writable grants only the scratch directory is written, and nothing in it is
+        // protected.
         Ok(self.is_writable && !self.is_writable_path(&real_path(file)?))
     }
 
@@ -169,6 +174,7 @@ impl ProtectedPaths {
                 .files()
                 .iter()
                 .filter(|file| file.access() == Access::ReadWrite);
+            // What a protected symlink leads to is protected, too, by whatever name it is written.
             writable.for_each(|file| {
                 find_link_targets(file.path(), file.path(), &mut remaining, &mut targets)
             });
@@ -194,21 +200,22 @@ fn find_link_targets(
 ) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         *remaining = remaining.saturating_sub(1);
+        // Bounds the delay of the first write.
         if *remaining == 0 {
             return;
         }
-        let (path, kind) = (entry.path(), entry.file_type());
-        let is_kind = |is: fn(&std::fs::FileType) -> bool| kind.as_ref().is_ok_and(is);
+        let Ok(kind) = entry.file_type() else {
+            continue;
+        };
+        let path = entry.path();
         let is_protected = innermost_protected_name(&path, granted).is_some();
-        if is_kind(std::fs::FileType::is_symlink) && is_protected {
+        if kind.is_symlink() && is_protected {
             targets.extend(
                 path.canonicalize()
                     .ok()
                     .filter(|target| target.starts_with(granted) && target != granted),
             );
-        } else if is_kind(std::fs::FileType::is_dir)
-            && (is_protected || may_lead_to_protected(&path, granted))
-        {
+        } else if kind.is_dir() && (is_protected || may_lead_to_protected(&path, granted)) {
             find_link_targets(&path, granted, remaining, targets);
         }
     }
@@ -248,6 +255,7 @@ fn open_directory(dir: &File, path: &Path) -> io::Result<File> {
 pub(super) fn real_path(file: &File) -> io::Result<PathBuf> {
     use std::os::fd::AsRawFd;
     use std::os::unix::ffi::OsStringExt;
+    // Shows the current path, also after the file or one of its parents was renamed.
     let path = rustix::fs::readlink(format!("/proc/self/fd/{}", file.as_raw_fd()), Vec::new())?;
     Ok(PathBuf::from(std::ffi::OsString::from_vec(
         path.into_bytes(),

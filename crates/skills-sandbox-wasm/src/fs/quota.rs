@@ -95,6 +95,7 @@ impl Counter {
         let mut shared = SHARED_COUNTERS
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
+        // Directories of finished runs must not accumulate.
         shared.retain(|_, counter| counter.strong_count() > 0);
         if let Some(counter) = shared.get(&directories).and_then(Weak::upgrade) {
             return counter;
@@ -122,6 +123,7 @@ impl WriteQuota {
 
     /// Counts `length` bytes at `offset` of a file.
     pub(super) fn count_write(&self, offset: u64, length: u64) -> io::Result<()> {
+        // Checked first, since rejected bytes do not count.
         self.check_file_length(offset.saturating_add(length))?;
         self.reserve(length)
     }
@@ -148,6 +150,7 @@ impl WriteQuota {
                 .checked_add(bytes)
                 .filter(|total| *total <= self.total_bytes)
         };
+        // In one step: concurrent runs must not exceed a shared quota together.
         match self
             .counter
             .bytes

@@ -66,6 +66,7 @@ impl FsView<'_> {
             return Ok(Some(dir.clone()));
         }
         let made = self.preopens.create_scratch()?;
+        // Later calls with this descriptor find the directory itself.
         *self.table.get_mut(fd)? = Descriptor::Dir(made.clone());
         Ok(Some(made))
     }
@@ -91,6 +92,8 @@ impl FsView<'_> {
     ) -> Result<ResolvedEntry, AccessError> {
         let dir = self.directory(&fd)?;
         let guard = &self.preopens.protected;
+        // The library rejects writing to read-only directories. In the scratch directory nothing is
+        // protected.
         if dir.perms.write_not_permitted() || guard.is_read_only() {
             return Ok(ResolvedEntry {
                 fd,
@@ -104,6 +107,7 @@ impl FsView<'_> {
             .into_os_string()
             .into_string()
             .map_err(|_| FsErrorCode::Invalid)?;
+        // The operation gets the directory that was checked: its path may lead elsewhere by now.
         let held = self.table.push(Descriptor::Dir(Dir::new(
             entry.parent,
             dir.perms,
@@ -124,6 +128,7 @@ impl FsView<'_> {
         path: String,
     ) -> Result<ResolvedEntry, AccessError> {
         let entry = self.resolve_for_modify(fd, path)?;
+        // Counted after the check, so that rejected entries do not count.
         let counted = self.preopens.quota.count_entry().map_err(AccessError::from);
         self.or_release(entry, counted).map(|(entry, ())| entry)
     }
@@ -137,6 +142,7 @@ impl FsView<'_> {
         match other {
             Ok(other) => Ok((entry, other)),
             Err(failure) => {
+                // Handles are limited: rejected calls must not use them up.
                 self.release(entry.opened_parent)?;
                 Err(failure)
             }

@@ -42,6 +42,7 @@ impl QuotaWriter {
         let bytes = &bytes[..bytes.len().min(CHUNK_BYTES)];
         let offset = match self.position {
             Position::Offset(offset) => offset,
+            // Read for each write, since the file may have grown through another handle.
             Position::End => self.file.metadata()?.len(),
         };
         write_at(&self.file, &self.quota, bytes, offset)?;
@@ -59,8 +60,10 @@ pub(super) fn write_at(
     bytes: &[u8],
     offset: u64,
 ) -> io::Result<()> {
+    // Counted before it is written: the quota is not exceeded even for a moment.
     quota.count_write(offset, bytes.len() as u64)?;
     #[cfg(unix)]
+    // At an offset, since all handles of an open file share its position.
     return std::os::unix::fs::FileExt::write_all_at(file, bytes, offset);
     #[cfg(not(unix))]
     {
@@ -87,6 +90,7 @@ impl OutputStream for QuotaWriter {
             match self.write_partial(rest) {
                 Ok(written) => rest = &rest[written..],
                 Err(error) => {
+                    // A stream is closed after its first error, as the interface requires.
                     self.is_closed = true;
                     return Err(StreamError::LastOperationFailed(error.into()));
                 }

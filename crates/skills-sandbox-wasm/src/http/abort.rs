@@ -55,6 +55,7 @@ impl AbortState {
 
     /// Aborts the connection, and logs it the first time.
     pub(super) fn abort(&self, cut: AbortReason) -> Error {
+        // Several layers may notice the same abort, which is one entry in the log.
         if self.reason.set(cut).is_ok() {
             self.log.record_limit(cut.limit());
         }

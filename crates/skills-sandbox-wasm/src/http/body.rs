@@ -59,6 +59,7 @@ impl Body for LimitedBody {
             self.seen_bytes = self
                 .seen_bytes
                 .saturating_add(frame.data_ref().map_or(0, |data| data.len() as u64));
+            // Counted as it arrives: a declared length may be missing or wrong.
             if self.seen_bytes > self.max_bytes {
                 return Poll::Ready(Some(Err(self
                     .abort
@@ -103,6 +104,7 @@ impl Body for TimeoutBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
+            // The timeout is for each part, not for the whole body.
             self.timer = None;
             return Poll::Ready(frame);
         }

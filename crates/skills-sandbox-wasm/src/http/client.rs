@@ -92,6 +92,7 @@ impl Client {
         request: Request<WasiBody>,
         options: RequestOptions,
     ) -> Result<ClientResponse, HttpFailure> {
+        // First, so that rejected requests count: a program must not probe names without limit.
         let permit = self.acquire_permit()?;
         let target = Target::from_uri(request.method(), request.uri())?;
         let request = forwarded_request(request, &target, &self.limits)?;
@@ -136,6 +137,7 @@ impl Client {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next)
             .map_err(|_| limited(ExceededLimit::Requests))?;
         Arc::clone(&self.connections)
+            // Does not wait: a program that holds all connections would wait for itself.
             .try_acquire_owned()
             .map_err(|_| limited(ExceededLimit::Connections))
     }
@@ -147,6 +149,7 @@ impl Client {
         abort: &AbortState,
     ) -> Result<Response<WasiBody>, HttpFailure> {
         let max_bytes = self.limits.max_response_body_bytes;
+        // A declared length that is too large is rejected before anything is transferred.
         if response.body().size_hint().lower() > max_bytes {
             return Err(HttpFailure::unrecorded(
                 abort.abort(LimitedBody::abort_reason(Direction::Inbound, max_bytes)),
@@ -159,6 +162,7 @@ impl Client {
                 .boxed_unsync();
             let body =
                 LimitedBody::new(body, Direction::Inbound, max_bytes, abort.clone()).boxed_unsync();
+            // In addition to the idle timeout of the host, which it cannot extend.
             match options.between_bytes_timeout {
                 Some(time) => TimeoutBody::new(body, time).boxed_unsync(),
                 None => body,

@@ -40,6 +40,7 @@ impl HttpConfig {
     pub(crate) fn root_certificates(self, certificates: impl IntoIterator<Item = Vec<u8>>) -> Self {
         Self {
             roots: Some(certificates.into_iter().collect()),
+            // A new cell, since clones that exist keep their roots.
             tls_config: Arc::default(),
             ..self
         }

@@ -26,7 +26,10 @@ pub(super) async fn connect(
     abort: &AbortState,
     permit: OwnedSemaphorePermit,
 ) -> Result<Box<dyn IoStream>, HttpFailure> {
+    // The name is resolved once: the address that was checked is connected, so a second lookup
+    // cannot lead elsewhere.
     let destination = proxy.authorize(target.host.clone(), target.port).await?;
+    // Below TLS, so that its overhead is counted.
     let stream = MeteredStream::new(
         proxy.connect(&destination).await?,
         abort.clone(),
@@ -57,6 +60,7 @@ pub(super) async fn connect(
 
 /// Returns why the TLS handshake failed. Data from the host is not included.
 fn handshake_failure(abort: &AbortState, error: &io::Error) -> HttpFailure {
+    // The exceeded limit is the cause, and the TLS error only follows from it.
     if let Some(cause) = abort.reason() {
         return HttpFailure::unrecorded(cause.error());
     }

@@ -60,6 +60,7 @@ pub(super) async fn exchange(
     }
     let abort = abort.clone();
     let driving = async move {
+        // The connection has ended and must not be polled again.
         if is_done {
             return Ok(());
         }

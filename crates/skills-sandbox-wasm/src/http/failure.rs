@@ -56,6 +56,7 @@ impl HttpFailure {
         error: hyper::Error,
         max_head_bytes: usize,
     ) -> Self {
+        // An abort is logged when it happens, and an error of the program is not one of the host.
         if abort.reason().is_some() || error.is_user() {
             return Self::unrecorded(connection_error(abort, error));
         }
@@ -106,6 +107,7 @@ pub(super) fn connection_error(abort: &AbortState, error: hyper::Error) -> Error
         .and_then(|source| source.downcast_ref::<io::Error>())
         .map(io::Error::kind);
     match () {
+        // TLS reports a connection that is cut off as an unexpected end.
         () if error.is_incomplete_message() || io == Some(io::ErrorKind::UnexpectedEof) => {
             Error::HttpResponseIncomplete
         }

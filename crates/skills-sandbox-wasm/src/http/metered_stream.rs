@@ -38,12 +38,11 @@ impl<S> MeteredStream<S> {
         limits: &HttpLimits,
         permit: OwnedSemaphorePermit,
     ) -> Self {
-        let (most_bytes, idle_time) = (limits.bytes_per_direction, limits.idle_timeout);
         Self {
             stream,
             abort,
-            max_bytes: most_bytes,
-            idle_timeout: idle_time,
+            max_bytes: limits.bytes_per_direction,
+            idle_timeout: limits.idle_timeout,
             timer: None,
             counted_bytes: 0,
             _permit: permit,

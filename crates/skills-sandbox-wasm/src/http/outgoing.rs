@@ -35,9 +35,11 @@ pub(super) fn forwarded_request(
     }
     let host = HeaderValue::try_from(target.host.as_str())
         .map_err(|_| HttpFailure::unrecorded(Error::HttpRequestUriInvalid))?;
+    // From the parsed target, so that the server sees the host that was checked.
     parts.headers.insert(HOST, host);
     parts
         .headers
+        // A connection carries one request.
         .insert(CONNECTION, HeaderValue::from_static("close"));
     let line_bytes = parts.method.as_str().len() + target.path.as_str().len() + LINE_OVERHEAD_BYTES;
     if line_bytes > limits.max_head_bytes {
@@ -53,6 +55,7 @@ pub(super) fn forwarded_request(
             ExceededLimit::HeadBytes,
         ));
     }
+    // Saves the transfer; a body without a declared length is counted.
     if content_length(&parts.headers) > limits.max_request_body_bytes {
         return Err(HttpFailure::limit_hit(
             Error::HttpRequestBodySize(Some(limits.max_request_body_bytes)),
@@ -74,5 +77,6 @@ fn content_length(headers: &HeaderMap) -> u64 {
     let text = headers
         .get(CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok());
+    // A length that cannot be parsed exceeds every limit.
     text.map_or(0, |text| text.parse().unwrap_or(u64::MAX))
 }

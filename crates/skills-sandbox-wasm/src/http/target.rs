@@ -49,6 +49,7 @@ impl Target {
                 ));
             }
         };
+        // The scheme decides, so plain HTTP never reaches the port of TLS.
         let port = if security == Transport::Tls {
             TLS_PORT
         } else {
@@ -89,6 +90,7 @@ fn path_and_query(uri: &Uri) -> Result<PathAndQuery, HttpFailure> {
         ""
     };
     let text = format!("{slash}{text}");
+    // A space or a line break would end the request line.
     let is_plain = text.starts_with('/')
         && text
             .bytes()

@@ -39,10 +39,12 @@ impl TlsConfig {
     }
 
     fn from_root_store(roots: RootCertStore) -> Result<Self, SandboxError> {
+        // The provider is passed: a process-wide one could be set by other code of the host.
         let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions();
         let builder = builder.map_err(|error| tls_error(io::Error::other(error)))?;
         let mut config = builder.with_root_certificates(roots).with_no_client_auth();
+        // The only version that this client speaks.
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         // A session ticket would show a host that two runs come from the same machine.
         config.resumption = Resumption::disabled();
