@@ -8,6 +8,15 @@ use super::config_edit::{ConfigEditError, EntryChange, ServerEntry, is_this_prog
 /// Key of a remote server.
 const REMOTE_KEY: &str = "url";
 
+/// The syntax of the table of servers. Entries of an inline table cannot be sections.
+#[derive(Debug, Clone, Copy)]
+enum TableStyle {
+    /// `[mcp_servers.name]`.
+    Section,
+    /// `mcp_servers = { name = {} }`.
+    Inline,
+}
+
 /// Adds or updates an entry in a text. The result has uniform line ends.
 pub(crate) fn edit_toml(
     text: &str,
@@ -25,17 +34,21 @@ pub(crate) fn edit_toml(
         table.set_implicit(true);
         Item::Table(table)
     });
-    let is_inline = servers.is_inline_table();
+    let style = if servers.is_inline_table() {
+        TableStyle::Inline
+    } else {
+        TableStyle::Section
+    };
     let change = put_entry(
         servers.as_table_like_mut().ok_or_else(no_table)?,
-        is_inline,
+        style,
         entry,
     );
     Ok((document.to_string(), change))
 }
 
 /// Adds or updates an entry in the table of servers.
-fn put_entry(servers: &mut dyn TableLike, is_inline: bool, entry: &ServerEntry) -> EntryChange {
+fn put_entry(servers: &mut dyn TableLike, style: TableStyle, entry: &ServerEntry) -> EntryChange {
     let is_new = !servers.contains_key(&entry.name);
     let Some(server) = servers
         .get_mut(&entry.name)
@@ -44,10 +57,9 @@ fn put_entry(servers: &mut dyn TableLike, is_inline: bool, entry: &ServerEntry) 
     else {
         let old = servers.get(&entry.name).and_then(Item::as_table);
         let new = entry_table(entry, old);
-        let new = if is_inline {
-            Item::Value(Value::InlineTable(new.into_inline_table()))
-        } else {
-            Item::Table(new)
+        let new = match style {
+            TableStyle::Inline => Item::Value(Value::InlineTable(new.into_inline_table())),
+            TableStyle::Section => Item::Table(new),
         };
         servers.insert(&entry.name, new);
         return if is_new {
