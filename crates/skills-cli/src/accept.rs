@@ -27,47 +27,22 @@ pub(crate) fn accept(
     arguments: &Accept,
     output: &Output,
 ) -> anyhow::Result<Exit> {
-    let no_home = || {
+    let drafts = tool_host::drafts_dir(arguments.drafts.as_ref())?.ok_or_else(|| {
         InputError::new("cannot find the drafts: no home directory")
             .with_help("pass `--drafts DIR`")
-    };
-    let drafts = tool_host::drafts_dir(arguments.drafts.as_ref())?.ok_or_else(no_home)?;
+    })?;
+    // Before any draft is listed or moved: another call may be restoring or staging one.
     let _lock = lock_drafts(&drafts)?;
     restore_staged(&drafts, output)?;
-    let found = Discovery::new([tool_host::draft_root(&drafts)]).scan();
-    let all: Vec<(String, PathBuf)> = found
-        .inactive()
-        .iter()
-        .map(|draft| {
-            (
-                draft.entry().name().to_string(),
-                draft.entry().directory().to_owned(),
-            )
-        })
-        .collect();
+    let all = find_drafts(&drafts);
     let Some(name) = &arguments.name else {
         return list_drafts(&all, output);
     };
     let Some((name, directory)) = all.iter().find(|(known, _)| known == name) else {
-        let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
-        output.status(&format!("error: draft `{name}` not found"));
-        output.status(&if names.is_empty() {
-            "note: there are no drafts".to_owned()
-        } else {
-            format!("help: available: {}", names.join(", "))
-        });
-        return Ok(Exit::Failed);
+        return Ok(report_unknown(name, &all, output));
     };
-    let target = target_dir(runtime, arguments.to.as_deref())?;
-    let file_name = directory
-        .file_name()
-        .ok_or_else(|| anyhow!("the draft directory has no name"))?;
-    let destination = target.join(file_name);
-    if destination.symlink_metadata().is_ok() {
-        return Err(InputError::new(format!("`{}` already exists", destination.display())).into());
-    }
-    std::fs::create_dir_all(&target)
-        .with_context(|| format!("cannot create `{}`", target.display()))?;
+    let destination = free_destination(runtime, arguments.to.as_deref(), directory)?;
+    // Tools of a model write below the drafts, and must not change one while a user reads it.
     let staged = StagedDraft::stage(&drafts, directory)?;
     let digest = content_digest(&staged.path)?;
     print_draft(&staged.path, name, runtime, output)?;
@@ -76,21 +51,11 @@ pub(crate) fn accept(
         staged.path.display(),
         destination.display()
     ));
-    if !arguments.yes {
-        match approver::confirm("Accept this skill? [y/N]", output) {
-            Some(true) => {}
-            Some(false) => {
-                output.status(&format!("`{name}` stays a draft"));
-                return Ok(Exit::Denied);
-            }
-            None => {
-                output.status("error: no terminal to ask on");
-                output.status("help: pass `--yes`");
-                return Ok(Exit::Denied);
-            }
-        }
+    if !arguments.yes && !is_accepted_by_user(name, output) {
+        return Ok(Exit::Denied);
     }
-    if self::content_digest(&staged.path)? != digest {
+    // A program that had a file of the draft open can still write to it after the move.
+    if content_digest(&staged.path)? != digest {
         return Err(anyhow!(
             "the draft changed during the review; review it again"
         ));
@@ -105,6 +70,69 @@ pub(crate) fn accept(
         ));
     }
     Ok(Exit::Success)
+}
+
+/// Returns the names and directories of all drafts.
+fn find_drafts(drafts: &Path) -> Vec<(String, PathBuf)> {
+    let found = Discovery::new([tool_host::draft_root(drafts)]).scan();
+    // The root is untrusted, so all of its skills are inactive.
+    found
+        .inactive()
+        .iter()
+        .map(|draft| {
+            (
+                draft.entry().name().to_string(),
+                draft.entry().directory().to_owned(),
+            )
+        })
+        .collect()
+}
+
+fn report_unknown(name: &str, all: &[(String, PathBuf)], output: &Output) -> Exit {
+    output.status(&format!("error: draft `{name}` not found"));
+    if all.is_empty() {
+        output.status("note: there are no drafts");
+    } else {
+        let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+        output.status(&format!("help: available: {}", names.join(", ")));
+    }
+    Exit::Failed
+}
+
+/// Returns the path in the target directory for a draft, and creates the target directory.
+///
+/// # Errors
+/// Fails if something exists at the path: a skill is not replaced.
+fn free_destination(
+    runtime: &SkillRuntime,
+    target: Option<&Path>,
+    draft: &Path,
+) -> anyhow::Result<PathBuf> {
+    let target = target_dir(runtime, target)?;
+    let file_name = draft
+        .file_name()
+        .ok_or_else(|| anyhow!("the draft directory has no name"))?;
+    let destination = target.join(file_name);
+    // Not `exists`, which is false for a dangling symlink.
+    if destination.symlink_metadata().is_ok() {
+        return Err(InputError::new(format!("`{}` already exists", destination.display())).into());
+    }
+    std::fs::create_dir_all(&target)
+        .with_context(|| format!("cannot create `{}`", target.display()))?;
+    Ok(destination)
+}
+
+/// Asks the user to accept a draft, and reports a refusal or a missing terminal.
+fn is_accepted_by_user(name: &str, output: &Output) -> bool {
+    match approver::confirm("Accept this skill? [y/N]", output) {
+        Some(true) => return true,
+        Some(false) => output.status(&format!("`{name}` stays a draft")),
+        None => {
+            output.status("error: no terminal to ask on");
+            output.status("help: pass `--yes`");
+        }
+    }
+    false
 }
 
 /// A draft in the staging directory. Moves the draft back when dropped without `move_to`.
@@ -153,7 +181,7 @@ impl Drop for StagedDraft {
     }
 }
 
-/// Locks the drafts without blocking: while a user reviews one draft, no other call moves any. |
+/// Locks the drafts without blocking: while a user reviews one draft, no other call moves any.
 /// Returns `None` if there is no drafts directory.
 #[expect(clippy::disallowed_methods, reason = "the file is the command's own")]
 fn lock_drafts(drafts: &Path) -> anyhow::Result<Option<std::fs::File>> {
