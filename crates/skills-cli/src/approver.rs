@@ -8,7 +8,7 @@ use skills_runtime::policy::{
 };
 use skills_runtime::{ApprovalResponse, Approver, format_approval_request_in_full};
 
-use crate::output::Output;
+use crate::output::{Output, OutputFormat};
 
 /// Formats an approval request as text.
 pub(crate) use skills_runtime::format_approval_request as text;
@@ -67,7 +67,7 @@ impl Approver for TerminalApprover {
     fn request_approval<'a>(&'a self, request: &'a ApprovalRequest) -> ApprovalFuture<'a> {
         Box::pin(async move {
             let text = format_approval_request_in_full(request)?;
-            let output = Output::new(false);
+            let output = Output::new(OutputFormat::Text);
             output.status_lines(&text);
             output.status_lines("Allow? [o]nce / [a]lways for this version / [N]o");
             flush_terminal_input();

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use skills_runtime::discovery::{
     ClientProfile, ConfigRule, Discovery, InactiveReason, ProfileContext, ScanLimits, Selector,
-    SkillFileSymlinks, Trust, project_directories,
+    SkillFileSymlinks, project_directories,
 };
 use skills_runtime::{Catalog, Root, Scope};
 
@@ -131,11 +131,7 @@ fn root_environment(arguments: &Arguments) -> ProfileContext {
         .map(|path| PathBuf::from(path.trim()))
         .filter(|path| path.is_absolute())
         .collect();
-    surroundings.project_trust = if arguments.trust_project {
-        Trust::Trusted
-    } else {
-        Trust::Untrusted
-    };
+    surroundings.project_trust = arguments.project_trust();
     surroundings
 }
 

@@ -1,7 +1,7 @@
 //! `skills doctor`: checks roots, skills, policy and sandbox.
 
 use serde_json::{Value, json};
-use skills_runtime::discovery::{DiscoveryError, EntryWarning, SkipReason};
+use skills_runtime::discovery::{DiscoveryError, EntryWarning, SkipReason, Trust};
 use skills_runtime::{Catalog, EnforcementReport, Entry, SandboxError, SkillRuntime};
 
 use crate::directories;
@@ -30,7 +30,7 @@ pub(crate) fn doctor(runtime: &SkillRuntime, output: &Output) -> anyhow::Result<
         .flat_map(|entry| entry_diagnostics(runtime, entry))
         .collect();
     // A policy that cannot be read prevents every run.
-    if let Err(error) = policy_config::load_policy(&directories::policy_paths(), false) {
+    if let Err(error) = policy_config::load_policy(&directories::policy_paths(), Trust::Untrusted) {
         diagnostics.push(Diagnostic {
             skill: "policy".to_owned(),
             code: "policy",

@@ -10,7 +10,7 @@ use skills_runtime::{ErrorKind, RuntimeError, SandboxError, SandboxErrorKind};
 
 use crate::exit::Exit;
 use crate::input::InputError;
-use crate::output::Output;
+use crate::output::{Output, OutputFormat};
 
 /// Prints an error as text or JSON and returns the exit code.
 pub(crate) fn report(error: &anyhow::Error, output: &Output) -> Exit {
@@ -74,7 +74,10 @@ pub(crate) fn report_usage(error: &clap::Error) -> Exit {
             .trim_start_matches("error: ");
         let document =
             json!({"error": {"code": "usage", "message": message, "candidates": [], "hint": null}});
-        if Output::new(true).print_json(&document).is_ok() {
+        if Output::new(OutputFormat::Json)
+            .print_json(&document)
+            .is_ok()
+        {
             return Exit::Usage;
         }
     }

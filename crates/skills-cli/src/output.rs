@@ -7,19 +7,28 @@ use skills_runtime::is_invisible;
 
 pub(crate) use skills_runtime::{escape_line as line, escape_terminal};
 
-/// The output format of results: text or one JSON document.
+/// The format of results on standard output. Status lines on standard error are always text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OutputFormat {
+    /// Text for people.
+    Text,
+    /// One JSON document.
+    Json,
+}
+
+/// Prints results in one format, and status lines.
 pub(crate) struct Output {
-    json: bool,
+    format: OutputFormat,
 }
 
 impl Output {
-    pub(crate) fn new(json: bool) -> Self {
-        Self { json }
+    pub(crate) fn new(format: OutputFormat) -> Self {
+        Self { format }
     }
 
     /// Returns true if results are printed as JSON.
     pub(crate) fn is_json(&self) -> bool {
-        self.json
+        self.format == OutputFormat::Json
     }
 
     /// Prints a JSON document to standard output.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
+use skills_runtime::discovery::Trust;
 use skills_runtime::policy::{Effect, Rule, RuleSource, Target, is_variable_name};
 use skills_runtime::{Builder, ExecutionOptions, Secrets, Workspace};
 
@@ -19,10 +20,10 @@ const MAX_ENV_FILE: u64 = 1 << 20;
 pub(crate) fn configure_runtime(
     builder: Builder,
     what: &ExecutionArgs,
-    trust_project: bool,
+    project_trust: Trust,
     output: &Output,
 ) -> anyhow::Result<Builder> {
-    let mut rules = policy_config::load_policy(&directories::policy_paths(), trust_project)?.rules;
+    let mut rules = policy_config::load_policy(&directories::policy_paths(), project_trust)?.rules;
     for text in &what.allow {
         rules = rules.with_rules(policy_config::parse_rule(
             Effect::Allow,

@@ -7,6 +7,37 @@
     )
 )]
 
+use std::io;
+
+/// Runs a future on this thread until it completes or a signal arrives. Returns `None` after a
+/// signal.
+pub(crate) fn run_until_interrupt<F: Future>(future: F) -> io::Result<Option<F::Output>> {
+    let executor = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let output = executor.block_on(async {
+        let _children = handle_child_signals();
+        tokio::select! {
+            output = future => Some(output),
+            // Dropping the future kills its processes and removes its temporary files.
+            () = wait_for_interrupt() => None,
+        }
+    });
+    // Work on blocking threads, such as a compilation, is not awaited.
+    executor.shutdown_background();
+    Ok(output)
+}
+
+/// Resets an inherited SIGCHLD ignore, so children can be reaped. Must be called inside a Tokio
+/// runtime.
+#[cfg(unix)]
+pub(crate) fn handle_child_signals() -> Option<tokio::signal::unix::Signal> {
+    tokio::signal::unix::signal(tokio::signal::unix::SignalKind::child()).ok()
+}
+
+#[cfg(not(unix))]
+pub(crate) fn handle_child_signals() {}
+
 /// Waits for SIGINT, SIGTERM or SIGHUP. Signals that the parent process set to be ignored stay
 /// ignored, as with `nohup`.
 #[cfg(unix)]

@@ -37,7 +37,7 @@ pub(crate) fn callable_tools(
     builder: Builder,
     host: &Host,
     what: ExecutionArgs,
-    trust_project: bool,
+    project_trust: Trust,
     output: &Output,
 ) -> anyhow::Result<ToolSet> {
     let writable = host
@@ -50,7 +50,7 @@ pub(crate) fn callable_tools(
         run_setup::configure_runtime(
             builder,
             &ExecutionArgs { write, ..what },
-            trust_project,
+            project_trust,
             output,
         )?,
         host,

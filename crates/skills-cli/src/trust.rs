@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use skills_runtime::policy::{Approval, BoxError};
-use skills_runtime::{Authorization, Builder, FileApprovalStore, SkillRuntime};
+use skills_runtime::{Authorization, Builder, FileApprovalStore, SkillRuntime, discovery};
 
 use crate::approver;
 use crate::arguments::Trust;
@@ -17,7 +17,7 @@ use crate::run_setup;
 pub(crate) fn trust(
     builder: Builder,
     arguments: &Trust,
-    trust_project: bool,
+    project_trust: discovery::Trust,
     output: &Output,
 ) -> anyhow::Result<Exit> {
     let approvals = directories::open_approvals().ok_or_else(|| {
@@ -32,7 +32,7 @@ pub(crate) fn trust(
         return revoke(&builder.build(), &approvals, &name, output);
     }
     let runtime =
-        run_setup::configure_runtime(builder, &arguments.what, trust_project, output)?.build();
+        run_setup::configure_runtime(builder, &arguments.what, project_trust, output)?.build();
     approve(&runtime, &name, arguments, output)
 }
 

@@ -9,6 +9,7 @@ use anyhow::Context;
 use serde_json::json;
 use skills_mcp::{BearerToken, DirectoryReplayCache, HttpServer, Server};
 use skills_runtime::Builder;
+use skills_runtime::discovery::Trust;
 use tokio::runtime::Runtime;
 
 use super::{auth, log, stdio};
@@ -25,20 +26,20 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(8);
 pub(crate) fn serve(
     builder: Builder,
     arguments: &Serve,
-    trust_project: bool,
+    project_trust: Trust,
     output: &Output,
 ) -> anyhow::Result<Exit> {
     log::init_stderr_logging(arguments.log, arguments.log_format);
     match arguments.http {
-        None => serve_stdio(builder, arguments, trust_project, output),
-        Some(address) => serve_http(builder, arguments, address, trust_project, output),
+        None => serve_stdio(builder, arguments, project_trust, output),
+        Some(address) => serve_http(builder, arguments, address, project_trust, output),
     }
 }
 
 fn serve_stdio(
     builder: Builder,
     arguments: &Serve,
-    trust_project: bool,
+    project_trust: Trust,
     output: &Output,
 ) -> anyhow::Result<Exit> {
     if std::io::stdin().is_terminal() {
@@ -50,13 +51,13 @@ fn serve_stdio(
     let server = build_server(
         builder,
         arguments,
-        trust_project,
+        project_trust,
         output,
         ClientTrust::SingleUser,
     )?;
     let executor = build_async_runtime()?;
     let served = executor.block_on(async {
-        let _children = handle_child_signals();
+        let _children = signals::handle_child_signals();
         let (input, output) = streams.open()?;
         anyhow::Ok(
             server
@@ -74,7 +75,7 @@ fn serve_http(
     builder: Builder,
     arguments: &Serve,
     address: SocketAddr,
-    trust_project: bool,
+    project_trust: Trust,
     output: &Output,
 ) -> anyhow::Result<Exit> {
     let tokens = auth::load_tokens(arguments, output)?;
@@ -83,11 +84,11 @@ fn serve_http(
     } else {
         ClientTrust::MultiUser
     };
-    let server = build_server(builder, arguments, trust_project, output, callers)?;
+    let server = build_server(builder, arguments, project_trust, output, callers)?;
     let http = http_config(arguments, address, tokens);
     let executor = build_async_runtime()?;
     executor.block_on(async {
-        let _children = handle_child_signals();
+        let _children = signals::handle_child_signals();
         let bound = http
             .bind()
             .await
@@ -144,7 +145,7 @@ enum ClientTrust {
 fn build_server(
     builder: Builder,
     arguments: &Serve,
-    trust_project: bool,
+    project_trust: Trust,
     output: &Output,
     callers: ClientTrust,
 ) -> anyhow::Result<Server> {
@@ -153,7 +154,7 @@ fn build_server(
         env_file: arguments.env_file.clone(),
         ..ExecutionArgs::default()
     };
-    let tools = tool_host::callable_tools(builder, &arguments.host, what, trust_project, output)?;
+    let tools = tool_host::callable_tools(builder, &arguments.host, what, project_trust, output)?;
     let server = Server::builder(tools).max_concurrent_calls(arguments.calls);
     let server = if callers == ClientTrust::MultiUser {
         server.multi_user()
@@ -207,12 +208,3 @@ fn build_async_runtime() -> anyhow::Result<Runtime> {
         .enable_all()
         .build()?)
 }
-
-/// Resets an inherited SIGCHLD ignore, so children can be reaped.
-#[cfg(unix)]
-fn handle_child_signals() -> Option<tokio::signal::unix::Signal> {
-    tokio::signal::unix::signal(tokio::signal::unix::SignalKind::child()).ok()
-}
-
-#[cfg(not(unix))]
-fn handle_child_signals() {}
