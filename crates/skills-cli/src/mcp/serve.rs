@@ -29,6 +29,7 @@ pub(crate) fn serve(
     project_trust: Trust,
     output: &Output,
 ) -> anyhow::Result<Exit> {
+    // Standard output carries the protocol, so logs go to standard error in both transports.
     log::init_stderr_logging(arguments.log, arguments.log_format);
     match arguments.http {
         None => serve_stdio(builder, arguments, project_trust, output),
@@ -79,6 +80,7 @@ fn serve_http(
     output: &Output,
 ) -> anyhow::Result<Exit> {
     let tokens = auth::load_tokens(arguments, output)?;
+    // Without a token every user of this machine is a client, so no tokens count as several users.
     let callers = if tokens.len() == 1 {
         ClientTrust::SingleUser
     } else {
@@ -95,6 +97,8 @@ fn serve_http(
             .map_err(|error| InputError::new(error.to_string()))?;
         let url = format!("http://{}/mcp", bound.address());
         if output.is_json() {
+            // Standard output is free over HTTP, and the URL has the port that was chosen for port
+            // 0.
             output.print_json(&json!({"url": url}))?;
         } else {
             output.status(&format!("serving at {url}"));
@@ -117,6 +121,7 @@ fn serve_http(
 /// Waits for a signal, then ends subscriptions.
 async fn shutdown(server: &Server) {
     signals::wait_for_interrupt().await;
+    // Subscriptions never end by themselves, and would use up the grace period.
     server.stop();
 }
 
@@ -128,6 +133,7 @@ async fn drain(server: &Server) {
         .is_ok();
     server.cancel_calls();
     if !is_second_signal {
+        // The hard limit of the server closes the connections, two seconds later.
         return std::future::pending().await;
     }
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -156,6 +162,7 @@ fn build_server(
     };
     let tools = tool_host::callable_tools(builder, &arguments.host, what, project_trust, output)?;
     let server = Server::builder(tools).max_concurrent_calls(arguments.calls);
+    // One user must not approve permanently for the others.
     let server = if callers == ClientTrust::MultiUser {
         server.multi_user()
     } else {
@@ -164,6 +171,8 @@ fn build_server(
     let server = match &arguments.key_file {
         Some(path) => server
             .request_state_key(auth::read_state_key(path)?)
+            // Servers with the same key accept the state of each other, so each answer must be
+            // recorded where all of them look.
             .replay_cache(DirectoryReplayCache::new(replay_cache_path(path))),
         None => server,
     };
@@ -174,6 +183,7 @@ fn build_server(
 
 /// Returns the directory in which servers that share a key record used responses.
 fn replay_cache_path(key: &Path) -> std::path::PathBuf {
+    // Next to the key: servers that share a key file then share its records too.
     let mut name = key.as_os_str().to_owned();
     name.push(".spent");
     name.into()
@@ -197,6 +207,7 @@ fn http_config(arguments: &Serve, address: SocketAddr, tokens: Vec<BearerToken>)
         http
     };
     if arguments.no_sessions {
+        // Legacy clients are then served request by request, and cannot be asked.
         http.max_sessions(0)
     } else {
         http
