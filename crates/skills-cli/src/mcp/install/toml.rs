@@ -31,6 +31,7 @@ pub(crate) fn edit_toml(
     };
     let servers = document.entry(section).or_insert_with(|| {
         let mut table = Table::new();
+        // Without a header of its own, since it contains only sections.
         table.set_implicit(true);
         Item::Table(table)
     });
@@ -96,6 +97,7 @@ fn entry_table(entry: &ServerEntry, old: Option<&Table>) -> Table {
     let mut table = Table::new();
     table.insert("command", toml_edit::value(&entry.command));
     table.insert("args", toml_edit::value(argument_array(entry)));
+    // A dotted or implicit table has no header whose position and comments could be kept.
     if let Some(old) = old.filter(|old| !old.is_dotted() && !old.is_implicit()) {
         table.set_position(old.position());
         *table.decor_mut() = old.decor().clone();
@@ -126,6 +128,7 @@ fn string_list(item: &Item) -> Option<Vec<String>> {
 }
 
 fn syntax_error(text: &str, error: &toml_edit::TomlError) -> ConfigEditError {
+    // An error at the end of the text can have a span that ends behind it.
     let start = error.span().map_or(0, |span| span.start.min(text.len()));
     let line = text.as_bytes()[..start]
         .iter()
