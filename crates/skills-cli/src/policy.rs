@@ -51,6 +51,8 @@ pub(crate) fn print_preview(preview: &Preview, output: &Output) -> anyhow::Resul
         {
             Exit::Success
         }
+        // The exit codes of a run: a missing requirement is a failure, a missing sandbox counts as
+        // denied.
         Authorization::Granted(_) if preview.backend.is_ok() => Exit::Failed,
         _ => Exit::Denied,
     })
@@ -71,6 +73,7 @@ impl Rows {
 fn render_preview(preview: &Preview) -> String {
     let mut rows = Rows::default();
     rows.push("skill", &preview.skill);
+    // Rows are escaped to one line each, so that no text of a skill looks like another row.
     rows.push("runs", preview.mode.program());
     match &preview.backend {
         Ok(name) => rows.push("backend", name),
@@ -143,6 +146,7 @@ fn push_grants(rows: &mut Rows, grants: &Grants) {
         for host in hosts.allowed() {
             rows.push("", &format!("connect to {host}"));
         }
+        // Denied hosts are subtracted from wider patterns, so the list above alone would be wrong.
         for host in hosts.denied() {
             rows.push("", &format!("do not connect to {host}"));
         }

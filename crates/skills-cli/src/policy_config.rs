@@ -42,6 +42,8 @@ pub(crate) fn load_policy(
         let Some(file) = read_file(layer, path)? else {
             continue;
         };
+        // A rule for a symlink must also apply to its target, which is the path that a decision is
+        // about.
         for rule in file.rules() {
             rules = rules.with_rules(expand_spellings(rule)?);
         }
@@ -105,6 +107,7 @@ fn read_file(layer: RuleSource, path: &Path) -> anyhow::Result<Option<PolicyFile
         Err(error)
             if matches!(
                 error.kind(),
+                // `/etc/skills` or `.skills` can be a file, which then contains no policy.
                 io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
             ) =>
         {
@@ -122,6 +125,7 @@ fn read_file(layer: RuleSource, path: &Path) -> anyhow::Result<Option<PolicyFile
     }
     // An unreadable policy could contain `deny` rules, so it is an error.
     let text = input::read_text_file(path, MAX_BYTES)?;
+    // Any user, and with it any program, could otherwise add an `allow` rule.
     if is_world_writable(path) {
         return Err(anyhow!(
             InputError::new(format!(
@@ -166,6 +170,7 @@ fn expand_spellings(rule: &Rule) -> anyhow::Result<Vec<Rule>> {
             .map_err(|error| InputError::new(format!("{rule}: {error}")))?;
         all.push(rule.with_target(target));
     }
+    // The directory of a skill is compared after resolving, and users write the path they know.
     let directories = rule.directory().map(path_spellings).unwrap_or_default();
     if directories.is_empty() {
         return Ok(all);
@@ -183,6 +188,7 @@ fn expand_spellings(rule: &Rule) -> anyhow::Result<Vec<Rule>> {
 /// written.
 pub(crate) fn path_spellings(path: &Path) -> Vec<PathBuf> {
     let mut missing = PathBuf::new();
+    // The file need not exist yet, so the longest existing parent is resolved.
     for there in path.ancestors() {
         if let Ok(canonical) = there.canonicalize() {
             let resolved = if missing.as_os_str().is_empty() {

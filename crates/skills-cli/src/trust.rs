@@ -24,6 +24,7 @@ pub(crate) fn trust(
         InputError::new("cannot open the approval store: no home directory")
             .with_help("set `XDG_STATE_HOME`")
     })?;
+    // Neither listing nor revoking needs the policy: both must work when a policy file is broken.
     let Some(name) = &arguments.name else {
         return list_approvals(&approvals.all().map_err(approval_error)?, output);
     };
@@ -51,6 +52,7 @@ fn revoke(
         .collect();
     let directories = match runtime.get_skill(name) {
         Ok(skill) => vec![skill.directory],
+        // A skill names itself, so several directories can have approvals under one name.
         Err(_) if known.len() > 1 => {
             return Err(InputError::new(format!("skill name `{name}` is ambiguous"))
                 .with_help("pass the directory of the skill; `skills trust --list` shows them")
