@@ -54,7 +54,7 @@ pub(crate) fn accept(
     if !arguments.yes && !is_accepted_by_user(name, output) {
         return Ok(Exit::Denied);
     }
-    // A program that had a file of the draft open can still write to it after the move.
+    // A program that had a file of the draft open can still write to it after it was staged.
     if content_digest(&staged.path)? != digest {
         return Err(anyhow!(
             "the draft changed during the review; review it again"
@@ -153,6 +153,8 @@ impl StagedDraft {
                 path.display()
             ));
         }
+        // A rename, and not a copy: what the user reviews is what is accepted, and the drafts no
+        // longer contain it.
         std::fs::rename(directory, &path)
             .with_context(|| format!("cannot move `{}`", directory.display()))?;
         Ok(Self {
@@ -164,6 +166,7 @@ impl StagedDraft {
     /// Moves the draft to its destination in a skill root.
     fn move_to(&self, destination: &Path) -> anyhow::Result<()> {
         std::fs::rename(&self.path, destination).map_err(|error| match error.kind() {
+            // A copy would not be atomic, and could differ from what was reviewed.
             std::io::ErrorKind::CrossesDevices => {
                 anyhow!( "cannot move the draft to `{}`: it is on another file system; pass `--to` a directory on the same one, or copy the skill", destination.display() )
             }
@@ -195,6 +198,7 @@ fn lock_drafts(drafts: &Path) -> anyhow::Result<Option<std::fs::File>> {
         .write(true)
         .open(&path);
     let file = file.with_context(|| format!("cannot open `{}`", path.display()))?;
+    // The kernel releases the lock when a call is killed, so no stale lock blocks later calls.
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(std::fs::TryLockError::WouldBlock) => Err(anyhow!(
@@ -215,6 +219,7 @@ fn lock_drafts(drafts: &Path) -> anyhow::Result<Option<std::fs::File>> {
 )]
 fn restore_staged(drafts: &Path, output: &Output) -> anyhow::Result<()> {
     let staging = drafts.join(STAGING_DIR);
+    // The staging directory exists only while a draft is reviewed, or after an interrupted call.
     let Ok(entries) = std::fs::read_dir(&staging) else {
         return Ok(());
     };
@@ -256,6 +261,7 @@ fn print_draft(
         line(document.manifest().description())
     ));
     let mut paths = Vec::new();
+    // Not the resources that discovery lists: those omit hidden files, which the digest covers.
     collect_files(directory, directory, &mut paths)?;
     paths.sort();
     for (path, what) in paths.iter().take(MAX_FILES) {
@@ -276,6 +282,7 @@ fn print_draft(
     for other in runtime
         .catalog()
         .all_entries()
+        // A draft could be meant to take the place of a skill that a user trusts.
         .filter(|entry| entry.name().as_str() == name)
     {
         output.status(&format!(
@@ -298,6 +305,7 @@ fn collect_files(
 ) -> anyhow::Result<()> {
     for entry in std::fs::read_dir(directory)? {
         let path = entry?.path();
+        // Symlinks are shown and not followed: the target can be any file of the user.
         let metadata = path.symlink_metadata()?;
         let shown = path
             .strip_prefix(top)
@@ -330,6 +338,7 @@ fn target_dir(runtime: &SkillRuntime, given: Option<&Path>) -> anyhow::Result<Pa
         .discovery()
         .roots()
         .iter()
+        // In an untrusted root the accepted skill would stay inactive.
         .filter(|root| root.is_trusted());
     let directory = roots
         .find(|root| matches!(root.scope(), Scope::User | Scope::Custom))
