@@ -33,6 +33,8 @@ impl Output {
 
     /// Prints a JSON document to standard output.
     pub(crate) fn print_json(&self, document: &impl Serialize) -> anyhow::Result<()> {
+        // serde_json escapes C0 controls only. Bidirectional and other invisible characters of a
+        // skill would still reach the terminal.
         let text = serde_json::to_string_pretty(document)?;
         write_stdout(format!("{}\n", escape_controls(&text)).as_bytes())
     }
@@ -45,6 +47,7 @@ impl Output {
 
     /// Prints output of a program: unchanged to a pipe or file, escaped on a terminal.
     pub(crate) fn bytes(&self, bytes: &[u8]) -> anyhow::Result<()> {
+        // A pipe or file gets the exact bytes of the program. A terminal would interpret them.
         if io::stdout().is_terminal() {
             self.text(&String::from_utf8_lossy(bytes))
         } else {
@@ -54,6 +57,7 @@ impl Output {
 
     /// Prints one escaped line to standard error.
     pub(crate) fn status(&self, text: &str) {
+        // One line: text of a skill cannot add a line that looks like a message of this command.
         self.status_lines(&line(text));
     }
 
@@ -82,7 +86,10 @@ fn ignore_broken_pipe(result: io::Result<()>) -> anyhow::Result<()> {
 fn escape_controls(json: &str) -> String {
     let mut clean = String::with_capacity(json.len());
     for c in json.chars() {
+        // The line breaks are those of the pretty printer; a line break inside a string is already
+        // `\n`.
         if is_invisible(c) && c != '\n' {
+            // JSON has no escapes for code points above U+FFFF, only for UTF-16 units.
             let mut units = [0; 2];
             clean.extend(
                 c.encode_utf16(&mut units)

@@ -12,6 +12,7 @@ use std::io;
 /// Runs a future on this thread until it completes or a signal arrives. Returns `None` after a
 /// signal.
 pub(crate) fn run_until_interrupt<F: Future>(future: F) -> io::Result<Option<F::Output>> {
+    // One run needs one thread; blocking work has threads of its own.
     let executor = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -43,8 +44,11 @@ pub(crate) fn handle_child_signals() {}
 #[cfg(unix)]
 pub(crate) async fn wait_for_interrupt() {
     use tokio::signal::unix::{SignalKind, signal};
+    // Read before the first handler is installed, since a signal with a handler is no longer
+    // reported as ignored.
     let ignored = ignored_signals();
     let wait = async |kind: SignalKind| {
+        // Bit 0 of the mask is signal 1.
         let is_ignored = ignored & (1 << (kind.as_raw_value() - 1)) != 0;
         match signal(kind) {
             Ok(mut signal) if !is_ignored => drop(signal.recv().await),
@@ -70,6 +74,7 @@ fn ignored_signals() -> u64 {
 
 #[cfg(not(unix))]
 pub(crate) async fn wait_for_interrupt() {
+    // Without a handler the signal ends the process anyway.
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending().await
     }
