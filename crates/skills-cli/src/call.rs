@@ -20,6 +20,8 @@ pub(crate) fn call(
     output: &Output,
 ) -> anyhow::Result<Exit> {
     let given = input::read_json(&arguments.arguments, "the tool arguments")?;
+    // Script, input, limits and paths of a call are arguments of the tool, and not options of the
+    // command.
     let what = ExecutionArgs {
         allow: arguments.allow.clone(),
         env_file: arguments.env_file.clone(),

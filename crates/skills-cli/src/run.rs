@@ -61,6 +61,7 @@ pub(crate) fn run(
     // Output is printed even if the audit record could not be written.
     if let Err(error) = &result
         && let Some(unrecorded) = error.artifacts()
+        // A JSON document contains either a result or an error, and here it is the error.
         && !output.is_json()
     {
         report::print_result(unrecorded, arguments, output)?;
@@ -77,6 +78,8 @@ fn run_options(arguments: &Run) -> anyhow::Result<ExecutionOptions> {
     let mut options = run_setup::execution_options(&arguments.what)?;
     options.args.clone_from(&arguments.args);
     if !arguments.file.is_empty() || arguments.output.is_some() {
+        // Input and output files are those of a private workspace, so `--workspace` conflicts with
+        // both.
         options.workspace = Workspace::Private(read_input_files(&arguments.file)?);
     }
     Ok(options)
@@ -113,12 +116,15 @@ fn save_and_report(
     }
     Ok(match Exit::from_status(&artifacts.exit_status) {
         Exit::Success if !not_saved.is_empty() => Exit::Failed,
+        // A failed run keeps its own exit code, which says more than unsaved files.
         exit => exit,
     })
 }
 
 /// Rejects `--deterministic` for scripts.
 fn check_deterministic(profile: Option<WasmProfile>, mode: &ExecutionMode) -> anyhow::Result<()> {
+    // A script can read the clock and random numbers of the kernel, so a seed would promise too
+    // much.
     if profile.is_some() && matches!(mode, ExecutionMode::Native { .. }) {
         return Err(InputError::new(
             "cannot run a script with `--deterministic`: only WebAssembly is deterministic",
@@ -181,6 +187,7 @@ fn read_input_file(path: &Path) -> anyhow::Result<InputFile> {
         })?;
     Ok(InputFile {
         name: name.to_owned(),
+        // Copied before the run, so that the program gets no access to the file itself.
         content: input::read_bytes(path, input::MAX_BYTES)?,
     })
 }

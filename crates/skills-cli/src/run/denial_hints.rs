@@ -20,6 +20,7 @@ pub(super) fn denial_hints(denial: &Denial, skill: &str) -> Vec<String> {
         .iter()
         .map(|decision| decision.permission().capability().as_str())
         .collect();
+    // A skill can request many hosts or programs, but `--without` drops the capability as a whole.
     without.dedup();
     if !without.is_empty() {
         hints.push(format!(
@@ -68,6 +69,7 @@ fn is_asked_by_admin(decision: &PermissionDecision) -> bool {
 /// Returns true if a text is a single word for every shell, and not an option.
 fn is_shell_word(text: &str) -> bool {
     !text.is_empty()
+        // A leading `-` would be parsed as another option.
         && !text.starts_with('-')
         && text
             .chars()
@@ -85,6 +87,7 @@ fn allow_option(permission: &Permission) -> Option<String> {
         Permission::Program(name) => format!("spawn:{name}"),
         Permission::AnyProgram => "spawn".to_owned(),
         Permission::Variable(name) => format!("env:{name}"),
+        // No rule grants the other permissions, such as that of a hook; they need an approval.
         _ => return None,
     })
 }

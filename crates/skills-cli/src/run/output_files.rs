@@ -20,6 +20,7 @@ pub(super) fn create_output_dir(path: &Path) -> anyhow::Result<PathBuf> {
 /// Writes the output files and returns an error message for each that could not be written.
 /// Existing files are not replaced.
 pub(super) fn write_output_files(artifacts: &ExecutionArtifacts, directory: &Path) -> Vec<String> {
+    // Only files of a private workspace have content.
     let contents = artifacts
         .output_files
         .files
@@ -40,12 +41,15 @@ fn write_output_file(directory: &Path, name: &str, content: &[u8]) -> std::io::R
     // The name comes from the program, so it is not trusted.
     let is_below = Path::new(name)
         .components()
+        // Rejects absolute paths, `..` and prefixes of Windows alike.
         .all(|part| matches!(part, Component::Normal(_)));
     if !is_below || name.is_empty() {
         return Err(std::io::Error::other(
             "the path leaves the output directory",
         ));
     }
+    // A program could otherwise create hooks, start files or keys in the directory of a project,
+    // which other programs execute or trust later.
     if let Some(protected) = protected_name(&directory.join(name), directory) {
         let reason = format!(
             "`{protected}` is a protected name: other programs execute or trust such files"
@@ -59,6 +63,8 @@ fn write_output_file(directory: &Path, name: &str, content: &[u8]) -> std::io::R
         .take_while(|parent| *parent != directory)
         .collect();
     for parent in parents.into_iter().rev() {
+        // One directory at a time from the top, and not `create_dir_all`, which follows a symlink
+        // in the path to wherever it leads.
         match std::fs::create_dir(parent) {
             Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(error),
             _ if parent.symlink_metadata()?.is_dir() => {}
@@ -71,6 +77,7 @@ fn write_output_file(directory: &Path, name: &str, content: &[u8]) -> std::io::R
     }
     let mut file = std::fs::OpenOptions::new()
         .write(true)
+        // Neither replaces a file of the user nor follows a symlink at the path.
         .create_new(true)
         .open(&path)?;
     let written = std::io::Write::write_all(&mut file, content);

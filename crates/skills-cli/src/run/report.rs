@@ -37,6 +37,7 @@ fn print_streams(artifacts: &ExecutionArtifacts, output: &Output) -> anyhow::Res
         output.bytes(artifacts.stdout.truncation_marker().as_bytes())?;
         output.bytes(&artifacts.stdout.tail())?;
     }
+    // Always escaped, since standard error also carries the messages of this command.
     let stderr = artifacts.stderr.text();
     if !stderr.is_empty() {
         output.status_lines(stderr.trim_end_matches('\n'));
@@ -125,6 +126,7 @@ pub(super) fn to_json(artifacts: &ExecutionArtifacts, not_saved: &[String]) -> V
         "stdout": stream_to_json(&artifacts.stdout),
         "stderr": stream_to_json(&artifacts.stderr),
         "permissions_used": artifacts.permissions_used,
+        // Milliseconds are counted in 128 bits, which JSON readers do not support.
         "duration_ms": u64::try_from(artifacts.duration.as_millis()).unwrap_or(u64::MAX),
         "sandbox": artifacts.enforcement,
         "decisions": artifacts.decisions,
