@@ -37,6 +37,8 @@ pub(crate) fn doctor(runtime: &SkillRuntime, output: &Output) -> anyhow::Result<
             message: format!("{error:#}"),
         });
     }
+    // Probed, and not read from versions: a container or a hardened host shows only then what it
+    // refuses.
     let sandboxes = runtime.probe_backends();
     if output.is_json() {
         let sandboxes: Vec<Value> = (sandboxes.iter())

@@ -62,11 +62,14 @@ use crate::exit::Exit;
 use crate::output::{Output, OutputFormat};
 
 fn main() -> ExitCode {
+    // Before the arguments are parsed: the subcommand of compiler children is not part of the
+    // command line, so clap would reject it.
     if let Some(exit) = compile_wasm::run_if_child() {
         return exit.into();
     }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
+        // clap is not allowed to exit by itself, since its errors are JSON with `--json`.
         Err(error) => return error_report::report_usage(&error).into(),
     };
     let output = Output::new(if arguments.json {
@@ -105,6 +108,7 @@ fn run_standalone(arguments: &Arguments, output: &Output) -> Option<anyhow::Resu
                 ..
             } = &**mcp =>
         {
+            // Registration reads no skills; it gets the global options only to reject them.
             mcp::install::install(install, arguments, output)
         }
         _ => return None,
@@ -117,6 +121,8 @@ fn runtime_builder(arguments: &Arguments, output: &Output) -> anyhow::Result<Bui
     let builder = SkillRuntime::builder()
         .discovery(discovery_config::build_discovery(arguments)?)
         .scratch_directory(discovery_config::scratch_dir());
+    // For all commands and not only for those that run: previews and `doctor` must find the same
+    // interpreters as a run.
     let builder = interpreters::configure_interpreters(builder, &arguments.command)?;
     let builder = compile_wasm::with_child_compiler(directories::with_code_cache(builder));
     // The scan for this warning is skipped without `--disable`: it would cost a second scan for

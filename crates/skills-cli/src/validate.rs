@@ -56,6 +56,7 @@ pub(crate) fn validate(
     let mut failed = false;
     let mut missing = false;
     for path in &arguments.paths {
+        // A missing path does not end the check of the others.
         let target = match SkillPath::from_path(path) {
             Ok(target) => target,
             Err(error) => {
@@ -252,6 +253,7 @@ fn manifest_findings(document: &Document, files: &SkillFiles) -> Vec<Finding> {
 /// Returns invalid declarations, and what a run on this host would miss.
 fn requirement_findings(declared: &Requirements) -> Vec<Finding> {
     let mut missing = MissingRequirements::default();
+    // Without roots: only the host is checked, and not which other skills exist.
     let runtime = SkillRuntime::builder().build();
     runtime.check_requirements("", declared, &mut missing);
     let lines = missing.to_lines();
@@ -298,6 +300,8 @@ fn print_findings(
         .collect();
     if form == ValidateFormat::Reference {
         if errors.is_empty() {
+            // Unescaped on a pipe, since the output must equal that of the reference tool byte for
+            // byte.
             return compat::print_plain(&format!("Valid skill: {target}\n"), output);
         }
         let lines = errors
