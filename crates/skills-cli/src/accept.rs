@@ -27,47 +27,22 @@ pub(crate) fn accept(
     arguments: &Accept,
     output: &Output,
 ) -> anyhow::Result<Exit> {
-    let no_home = || {
+    let drafts = tool_host::drafts_dir(arguments.drafts.as_ref())?.ok_or_else(|| {
         InputError::new("cannot find the drafts: no home directory")
             .with_help("pass `--drafts DIR`")
-    };
-    let drafts = tool_host::drafts_dir(arguments.drafts.as_ref())?.ok_or_else(no_home)?;
+    })?;
+    // Before any draft is listed or moved: another call may be restoring or staging one.
     let _lock = lock_drafts(&drafts)?;
     restore_staged(&drafts, output)?;
-    let found = Discovery::new([tool_host::draft_root(&drafts)]).scan();
-    let all: Vec<(String, PathBuf)> = found
-        .inactive()
-        .iter()
-        .map(|draft| {
-            (
-                draft.entry().name().to_string(),
-                draft.entry().directory().to_owned(),
-            )
-        })
-        .collect();
+    let all = find_drafts(&drafts);
     let Some(name) = &arguments.name else {
         return list_drafts(&all, output);
     };
     let Some((name, directory)) = all.iter().find(|(known, _)| known == name) else {
-        let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
-        output.status(&format!("error: draft `{name}` not found"));
-        output.status(&if names.is_empty() {
-            "note: there are no drafts".to_owned()
-        } else {
-            format!("help: available: {}", names.join(", "))
-        });
-        return Ok(Exit::Failed);
+        return Ok(report_unknown(name, &all, output));
     };
-    let target = target_dir(runtime, arguments.to.as_deref())?;
-    let file_name = directory
-        .file_name()
-        .ok_or_else(|| anyhow!("the draft directory has no name"))?;
-    let destination = target.join(file_name);
-    if destination.symlink_metadata().is_ok() {
-        return Err(InputError::new(format!("`{}` already exists", destination.display())).into());
-    }
-    std::fs::create_dir_all(&target)
-        .with_context(|| format!("cannot create `{}`", target.display()))?;
+    let destination = free_destination(runtime, arguments.to.as_deref(), directory)?;
+    // Tools of a model write below the drafts, and must not change one while a user reads it.
     let staged = StagedDraft::stage(&drafts, directory)?;
     let digest = content_digest(&staged.path)?;
     print_draft(&staged.path, name, runtime, output)?;
@@ -76,21 +51,11 @@ pub(crate) fn accept(
         staged.path.display(),
         destination.display()
     ));
-    if !arguments.yes {
-        match approver::confirm("Accept this skill? [y/N]", output) {
-            Some(true) => {}
-            Some(false) => {
-                output.status(&format!("`{name}` stays a draft"));
-                return Ok(Exit::Denied);
-            }
-            None => {
-                output.status("error: no terminal to ask on");
-                output.status("help: pass `--yes`");
-                return Ok(Exit::Denied);
-            }
-        }
+    if !arguments.yes && !is_accepted_by_user(name, output) {
+        return Ok(Exit::Denied);
     }
-    if self::content_digest(&staged.path)? != digest {
+    // A program that had a file of the draft open can still write to it after it was staged.
+    if content_digest(&staged.path)? != digest {
         return Err(anyhow!(
             "the draft changed during the review; review it again"
         ));
@@ -105,6 +70,69 @@ pub(crate) fn accept(
         ));
     }
     Ok(Exit::Success)
+}
+
+/// Returns the names and directories of all drafts.
+fn find_drafts(drafts: &Path) -> Vec<(String, PathBuf)> {
+    let found = Discovery::new([tool_host::draft_root(drafts)]).scan();
+    // The root is untrusted, so all of its skills are inactive.
+    found
+        .inactive()
+        .iter()
+        .map(|draft| {
+            (
+                draft.entry().name().to_string(),
+                draft.entry().directory().to_owned(),
+            )
+        })
+        .collect()
+}
+
+fn report_unknown(name: &str, all: &[(String, PathBuf)], output: &Output) -> Exit {
+    output.status(&format!("error: draft `{name}` not found"));
+    if all.is_empty() {
+        output.status("note: there are no drafts");
+    } else {
+        let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+        output.status(&format!("help: available: {}", names.join(", ")));
+    }
+    Exit::Failed
+}
+
+/// Returns the path in the target directory for a draft, and creates the target directory.
+///
+/// # Errors
+/// Fails if something exists at the path: a skill is not replaced.
+fn free_destination(
+    runtime: &SkillRuntime,
+    target: Option<&Path>,
+    draft: &Path,
+) -> anyhow::Result<PathBuf> {
+    let target = target_dir(runtime, target)?;
+    let file_name = draft
+        .file_name()
+        .ok_or_else(|| anyhow!("the draft directory has no name"))?;
+    let destination = target.join(file_name);
+    // Not `exists`, which is false for a dangling symlink.
+    if destination.symlink_metadata().is_ok() {
+        return Err(InputError::new(format!("`{}` already exists", destination.display())).into());
+    }
+    std::fs::create_dir_all(&target)
+        .with_context(|| format!("cannot create `{}`", target.display()))?;
+    Ok(destination)
+}
+
+/// Asks the user to accept a draft, and reports a refusal or a missing terminal.
+fn is_accepted_by_user(name: &str, output: &Output) -> bool {
+    match approver::confirm("Accept this skill? [y/N]", output) {
+        Some(true) => return true,
+        Some(false) => output.status(&format!("`{name}` stays a draft")),
+        None => {
+            output.status("error: no terminal to ask on");
+            output.status("help: pass `--yes`");
+        }
+    }
+    false
 }
 
 /// A draft in the staging directory. Moves the draft back when dropped without `move_to`.
@@ -125,6 +153,8 @@ impl StagedDraft {
                 path.display()
             ));
         }
+        // A rename, and not a copy: what the user reviews is what is accepted, and the drafts no
+        // longer contain it.
         std::fs::rename(directory, &path)
             .with_context(|| format!("cannot move `{}`", directory.display()))?;
         Ok(Self {
@@ -136,6 +166,7 @@ impl StagedDraft {
     /// Moves the draft to its destination in a skill root.
     fn move_to(&self, destination: &Path) -> anyhow::Result<()> {
         std::fs::rename(&self.path, destination).map_err(|error| match error.kind() {
+            // A copy would not be atomic, and could differ from what was reviewed.
             std::io::ErrorKind::CrossesDevices => {
                 anyhow!( "cannot move the draft to `{}`: it is on another file system; pass `--to` a directory on the same one, or copy the skill", destination.display() )
             }
@@ -153,7 +184,7 @@ impl Drop for StagedDraft {
     }
 }
 
-/// Locks the drafts without blocking: while a user reviews one draft, no other call moves any. |
+/// Locks the drafts without blocking: while a user reviews one draft, no other call moves any.
 /// Returns `None` if there is no drafts directory.
 #[expect(clippy::disallowed_methods, reason = "the file is the command's own")]
 fn lock_drafts(drafts: &Path) -> anyhow::Result<Option<std::fs::File>> {
@@ -167,6 +198,7 @@ fn lock_drafts(drafts: &Path) -> anyhow::Result<Option<std::fs::File>> {
         .write(true)
         .open(&path);
     let file = file.with_context(|| format!("cannot open `{}`", path.display()))?;
+    // The kernel releases the lock when a call is killed, so no stale lock blocks later calls.
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(std::fs::TryLockError::WouldBlock) => Err(anyhow!(
@@ -187,6 +219,7 @@ fn lock_drafts(drafts: &Path) -> anyhow::Result<Option<std::fs::File>> {
 )]
 fn restore_staged(drafts: &Path, output: &Output) -> anyhow::Result<()> {
     let staging = drafts.join(STAGING_DIR);
+    // The staging directory exists only while a draft is reviewed, or after an interrupted call.
     let Ok(entries) = std::fs::read_dir(&staging) else {
         return Ok(());
     };
@@ -228,6 +261,7 @@ fn print_draft(
         line(document.manifest().description())
     ));
     let mut paths = Vec::new();
+    // Not the resources that discovery lists: those omit hidden files, which the digest covers.
     collect_files(directory, directory, &mut paths)?;
     paths.sort();
     for (path, what) in paths.iter().take(MAX_FILES) {
@@ -248,6 +282,7 @@ fn print_draft(
     for other in runtime
         .catalog()
         .all_entries()
+        // A draft could be meant to take the place of a skill that a user trusts.
         .filter(|entry| entry.name().as_str() == name)
     {
         output.status(&format!(
@@ -270,6 +305,7 @@ fn collect_files(
 ) -> anyhow::Result<()> {
     for entry in std::fs::read_dir(directory)? {
         let path = entry?.path();
+        // Symlinks are shown and not followed: the target can be any file of the user.
         let metadata = path.symlink_metadata()?;
         let shown = path
             .strip_prefix(top)
@@ -302,6 +338,7 @@ fn target_dir(runtime: &SkillRuntime, given: Option<&Path>) -> anyhow::Result<Pa
         .discovery()
         .roots()
         .iter()
+        // In an untrusted root the accepted skill would stay inactive.
         .filter(|root| root.is_trusted());
     let directory = roots
         .find(|root| matches!(root.scope(), Scope::User | Scope::Custom))

@@ -8,7 +8,7 @@ use skills_runtime::policy::{
 };
 use skills_runtime::{ApprovalResponse, Approver, format_approval_request_in_full};
 
-use crate::output::Output;
+use crate::output::{Output, OutputFormat};
 
 /// Formats an approval request as text.
 pub(crate) use skills_runtime::format_approval_request as text;
@@ -40,6 +40,7 @@ pub(crate) fn approver(kind: ApproverKind) -> Option<Arc<dyn Approver>> {
 }
 
 fn is_terminal() -> bool {
+    // Standard output can be a file or pipe: prompts go to standard error.
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
@@ -55,6 +56,8 @@ impl Approver for AutoApprover {
         let is_protected = |decision: &PermissionDecision| {
             matches!(decision.permission(), Permission::WriteProtected { .. })
         };
+        // The administrator asks for a person, and other programs execute protected paths, so
+        // `--yes` answers for neither.
         let needs_explicit_rule =
             |decision: &PermissionDecision| is_asked_by_admin(decision) || is_protected(decision);
         let response = (!request.pending.iter().any(needs_explicit_rule))
@@ -66,16 +69,22 @@ impl Approver for AutoApprover {
 impl Approver for TerminalApprover {
     fn request_approval<'a>(&'a self, request: &'a ApprovalRequest) -> ApprovalFuture<'a> {
         Box::pin(async move {
+            // A request that cannot be shown completely is an error, and an error denies: what was
+            // not shown is not approved.
             let text = format_approval_request_in_full(request)?;
-            let output = Output::new(false);
+            // The prompt is for a person, also with `--json`.
+            let output = Output::new(OutputFormat::Text);
             output.status_lines(&text);
             output.status_lines("Allow? [o]nce / [a]lways for this version / [N]o");
+            // Keys typed ahead were pressed before the request could be read, so they approve
+            // nothing.
             flush_terminal_input();
             // The terminal is read on a blocking thread, so that Ctrl-C still ends the command.
             let response = tokio::task::spawn_blocking(read_line);
             Ok(Some(match response.await??.as_str() {
                 "o" | "once" => ApprovalResponse::AllowOnce,
                 "a" | "always" => ApprovalResponse::AllowAlways,
+                // Anything else denies, including an empty line: pressing Enter is not consent.
                 _ => ApprovalResponse::Deny,
             }))
         })
@@ -89,6 +98,7 @@ pub(crate) fn confirm(text: &str, output: &Output) -> Option<bool> {
     }
     output.status_lines(text);
     flush_terminal_input();
+    // A terminal that cannot be read has not confirmed anything.
     Some(read_line().is_ok_and(|response| matches!(response.as_str(), "y" | "yes")))
 }
 

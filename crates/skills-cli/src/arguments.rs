@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use skills_build::Language;
+use skills_runtime::discovery;
 use skills_runtime::prompt::{Budget, ListingMode};
 
 pub(crate) use build::Build;
@@ -65,6 +66,17 @@ pub(crate) struct Arguments {
 
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Arguments {
+    /// Returns the trust in the skills and the policy of the project.
+    pub(crate) fn project_trust(&self) -> discovery::Trust {
+        if self.trust_project {
+            discovery::Trust::Trusted
+        } else {
+            discovery::Trust::Untrusted
+        }
+    }
 }
 
 /// Help heading of the global options.

@@ -18,6 +18,7 @@ use crate::{directories, input};
 
 /// Builds or checks a skill and prints the result.
 pub(crate) fn build(arguments: &Build, output: &Output) -> anyhow::Result<Exit> {
+    // Before any tool is searched or installed.
     input::resolve_directory(&arguments.path)?;
     let cache = directories::cache_dir().ok_or_else(|| {
         anyhow!("cannot create the build cache: no home directory; set `XDG_CACHE_HOME`")
@@ -32,6 +33,7 @@ pub(crate) fn build(arguments: &Build, output: &Output) -> anyhow::Result<Exit> 
         ToolFinder::new(author_search_path()).directory(&tools),
         cache.join("build"),
     )?;
+    // A check never writes, so it is stronger than `--force`.
     let mode = match (arguments.check, arguments.force) {
         (true, _) => BuildMode::Check,
         (_, true) => BuildMode::Force,
@@ -39,6 +41,7 @@ pub(crate) fn build(arguments: &Build, output: &Output) -> anyhow::Result<Exit> 
     };
     let mut progress = |line: &str| output.status(line);
     let built = match skills_build::build(&request, mode, &mut progress) {
+        // Only on request: packages run code of others while they are installed.
         Err(missing) if arguments.install && missing.kind() == BuildErrorKind::MissingTool => {
             let source = request.source()?;
             if let Err(failed) = skills_build::install(

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use skills_runtime::Builder;
+use skills_runtime::discovery::Trust;
 use skills_tools::{CallContext, ToolErrorCode, ToolOutput};
 
 use crate::approver::{ApproverKind, approver};
@@ -15,72 +16,72 @@ use crate::tool_host;
 pub(crate) fn call(
     builder: Builder,
     arguments: &Call,
-    trust_project: bool,
+    project_trust: Trust,
     output: &Output,
 ) -> anyhow::Result<Exit> {
     let given = input::read_json(&arguments.arguments, "the tool arguments")?;
+    // Script, input, limits and paths of a call are arguments of the tool, and not options of the
+    // command.
     let what = ExecutionArgs {
         allow: arguments.allow.clone(),
         env_file: arguments.env_file.clone(),
         ..ExecutionArgs::default()
     };
-    let set = tool_host::callable_tools(builder, &arguments.host, what, trust_project, output)?;
-    let answers = match arguments {
-        Call { yes: true, .. } => ApproverKind::AllowAll,
-        Call { deny: true, .. } => ApproverKind::DenyAll,
-        _ if arguments.arguments == "-" => ApproverKind::None,
-        _ => ApproverKind::Terminal,
-    };
-    let context = approver(answers)
+    let tools = tool_host::callable_tools(builder, &arguments.host, what, project_trust, output)?;
+    let context = approver(approver_kind(arguments))
         .into_iter()
         .fold(CallContext::default(), CallContext::approver);
-    let executor = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    let outcome = executor.block_on(async {
-        // Resets an inherited SIGCHLD ignore, so children can be reaped.
-        #[cfg(unix)]
-        let _children = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::child());
-        tokio::select! {
-            outcome = set.call(&arguments.tool, given, &context) => outcome.map(Some),
-            // Dropping the call kills its processes and removes its temporary files.
-            () = signals::wait_for_interrupt() => Ok(None),
-        }
-    });
-    executor.shutdown_background();
-    let Some(outcome) = outcome.map_err(|error| InputError::new(error.to_string()))? else {
+    let called =
+        signals::run_until_interrupt(tools.call(&arguments.tool, given, &context))?.transpose();
+    // An unknown tool is a mistake of the caller, and not a failed call.
+    let called = called.map_err(|error| InputError::new(error.to_string()))?;
+    let Some(result) = called else {
         return Ok(Exit::Interrupted);
     };
+    print_result(&result, output)?;
+    Ok(exit_status(&result))
+}
+
+fn approver_kind(arguments: &Call) -> ApproverKind {
+    match arguments {
+        Call { yes: true, .. } => ApproverKind::AllowAll,
+        Call { deny: true, .. } => ApproverKind::DenyAll,
+        // Standard input was the arguments, so no answer can be read from it.
+        _ if arguments.arguments == "-" => ApproverKind::None,
+        _ => ApproverKind::Terminal,
+    }
+}
+
+fn print_result(result: &ToolOutput, output: &Output) -> anyhow::Result<()> {
     if output.is_json() {
-        let ToolOutput {
-            text,
-            structured,
-            is_error,
-            files,
-            ..
-        } = &outcome;
-        output.print_json(
-            &json!({"text": text, "structured": structured, "is_error": is_error, "files": files}),
-        )?;
-    } else if outcome.is_error {
-        output.status_lines(&outcome.text);
-        if outcome.has_code(ToolErrorCode::ApprovalRequired) {
-            output.status( "help: allow it with `--allow PERMISSION` or `--yes`; accept a draft with `skills accept NAME`", );
-        }
-        outcome.structured["error"]["hint"]
-            .as_str()
-            .filter(|hint| !outcome.text.contains(hint))
-            .iter()
-            .for_each(|hint| output.status(&format!("help: {hint}")));
-    } else {
-        let newline = if outcome.text.ends_with('\n') {
+        return output.print_json(&json!({
+            "text": result.text,
+            "structured": result.structured,
+            "is_error": result.is_error,
+            "files": result.files,
+        }));
+    }
+    if !result.is_error {
+        let newline = if result.text.ends_with('\n') {
             ""
         } else {
             "\n"
         };
-        output.text(&format!("{}{newline}", outcome.text))?;
+        return output.text(&format!("{}{newline}", result.text));
     }
-    Ok(exit_status(&outcome))
+    output.status_lines(&result.text);
+    if result.has_code(ToolErrorCode::ApprovalRequired) {
+        output.status(
+            "help: allow it with `--allow PERMISSION` or `--yes`; accept a draft with `skills accept NAME`",
+        );
+    }
+    // The text is what a model reads, so it can contain the hint already.
+    if let Some(hint) = result.structured["error"]["hint"].as_str()
+        && !result.text.contains(hint)
+    {
+        output.status(&format!("help: {hint}"));
+    }
+    Ok(())
 }
 
 fn exit_status(outcome: &ToolOutput) -> Exit {

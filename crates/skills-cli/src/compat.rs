@@ -120,6 +120,7 @@ pub(crate) fn to_prompt(paths: &[PathBuf], output: &Output) -> anyhow::Result<Ex
     let mut text = String::from("<available_skills>\n");
     for path in paths {
         let target = SkillPath::from_path(path)?;
+        // The reference tool prints resolved paths in this command only.
         let directory = target.directory.canonicalize()?;
         let properties = match (SkillPath {
             directory: directory.clone(),

@@ -32,6 +32,8 @@ pub(crate) fn run_if_child() -> Option<Exit> {
 /// Configures a runtime to compile large modules in child processes. If the path of this program is
 /// unknown, large modules are rejected.
 pub(crate) fn with_child_compiler(builder: Builder) -> Builder {
+    // Large modules must not be compiled in this process, which has no memory limit and cannot
+    // interrupt it.
     let Some(program) = current_program() else {
         return builder;
     };

@@ -54,6 +54,7 @@ pub(crate) fn overrides_path() -> Option<PathBuf> {
 fn xdg_dir(variable: &str, below_home: &str) -> Option<PathBuf> {
     let set = env::var_os(variable)
         .map(PathBuf::from)
+        // The XDG specification says that relative paths are invalid and ignored.
         .filter(|path| path.is_absolute());
     set.or_else(|| {
         Some(
@@ -83,6 +84,7 @@ pub(crate) fn open_code_cache() -> anyhow::Result<CodeCache> {
 
 /// Adds the code cache to a runtime. Without a directory for it, every process compiles again.
 pub(crate) fn with_code_cache(builder: Builder) -> Builder {
+    // The cache saves time only, so its absence is not an error.
     open_code_cache()
         .into_iter()
         .fold(builder, Builder::code_cache)
@@ -111,6 +113,8 @@ pub(crate) fn policy_paths() -> PolicyPaths {
         xdg_dir("XDG_CONFIG_HOME", ".config").map(|config| config.join("skills/policy.toml"));
     let project = crate::discovery_config::project_dirs()
         .into_iter()
+        // Files of all directories apply. `deny` wins in any order, so an inner file cannot undo an
+        // outer one.
         .map(|directory| directory.join(PROJECT_POLICY))
         .collect();
     PolicyPaths {
@@ -156,6 +160,8 @@ pub(crate) fn hidden_dirs() -> Vec<PathBuf> {
 /// # Errors
 /// Fails without a state directory, or if it is world-writable; then nothing runs.
 pub(crate) fn with_state(builder: Builder) -> anyhow::Result<Builder> {
+    // No fallback to the temporary directory or to no log at all: both would lose what was approved
+    // or run.
     let (Some(directory), Some(log), Some(approvals)) =
         (state_dir(), audit_log_path(), open_approvals())
     else {
@@ -163,12 +169,14 @@ pub(crate) fn with_state(builder: Builder) -> anyhow::Result<Builder> {
             "cannot open the audit log and the approval store: no home directory; set `XDG_STATE_HOME`"
         );
     };
+    // Before the log is opened: without a record nothing may run.
     create_private_dir(&directory).map_err(|error| {
         anyhow::anyhow!(
             "cannot create `{}`: {error}; set `XDG_STATE_HOME`",
             directory.display()
         )
     })?;
+    // Any program could write an approval there, or replace the log.
     if is_world_writable(&directory) {
         anyhow::bail!(
             "state directory `{}` is world-writable; run `chmod o-w` on it",
@@ -204,6 +212,7 @@ pub(crate) fn is_world_writable(path: &std::path::Path) -> bool {
             .map_or(0, |metadata| metadata.permissions().mode())
     };
     let parent = path.parent().map_or(0, mode);
+    // In a sticky directory, such as `/tmp`, only the owner of a file can replace it.
     let is_sticky = parent & 0o1000 != 0;
     mode(path) & 0o002 != 0 || (parent & 0o002 != 0 && !is_sticky)
 }

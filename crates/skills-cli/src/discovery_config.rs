@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use skills_runtime::discovery::{
     ClientProfile, ConfigRule, Discovery, InactiveReason, ProfileContext, ScanLimits, Selector,
-    SkillFileSymlinks, Trust, project_directories,
+    SkillFileSymlinks, project_directories,
 };
 use skills_runtime::{Catalog, Root, Scope};
 
@@ -41,6 +41,7 @@ pub(crate) fn build_discovery(arguments: &Arguments) -> anyhow::Result<Discovery
             .map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()))
             .collect();
         let mut seen = std::collections::HashSet::new();
+        // Two spellings of one root would make each of its skills a duplicate of itself.
         paths.retain(|path| seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())));
         roots = paths
             .into_iter()
@@ -93,6 +94,7 @@ pub(crate) fn find_profile(name: Option<&str>) -> anyhow::Result<ClientProfile> 
 
 /// Parses a selector: a path, a pattern or a name.
 pub(crate) fn parse_selector(text: &str) -> Selector {
+    // First, since a pattern can contain separators too.
     if text.contains(['*', '?']) {
         Selector::Pattern(text.to_owned())
     } else if text.contains(std::path::is_separator) {
@@ -131,11 +133,9 @@ fn root_environment(arguments: &Arguments) -> ProfileContext {
         .map(|path| PathBuf::from(path.trim()))
         .filter(|path| path.is_absolute())
         .collect();
-    surroundings.project_trust = if arguments.trust_project {
-        Trust::Trusted
-    } else {
-        Trust::Untrusted
-    };
+    // Without `--trust-project` skills of a project are found but inactive: a cloned repository
+    // must not address a model before the user has agreed.
+    surroundings.project_trust = arguments.project_trust();
     surroundings
 }
 

@@ -1,7 +1,7 @@
 //! `skills doctor`: checks roots, skills, policy and sandbox.
 
 use serde_json::{Value, json};
-use skills_runtime::discovery::{DiscoveryError, EntryWarning, SkipReason};
+use skills_runtime::discovery::{DiscoveryError, EntryWarning, SkipReason, Trust};
 use skills_runtime::{Catalog, EnforcementReport, Entry, SandboxError, SkillRuntime};
 
 use crate::directories;
@@ -30,13 +30,15 @@ pub(crate) fn doctor(runtime: &SkillRuntime, output: &Output) -> anyhow::Result<
         .flat_map(|entry| entry_diagnostics(runtime, entry))
         .collect();
     // A policy that cannot be read prevents every run.
-    if let Err(error) = policy_config::load_policy(&directories::policy_paths(), false) {
+    if let Err(error) = policy_config::load_policy(&directories::policy_paths(), Trust::Untrusted) {
         diagnostics.push(Diagnostic {
             skill: "policy".to_owned(),
             code: "policy",
             message: format!("{error:#}"),
         });
     }
+    // Probed, and not read from versions: a container or a hardened host shows only then what it
+    // refuses.
     let sandboxes = runtime.probe_backends();
     if output.is_json() {
         let sandboxes: Vec<Value> = (sandboxes.iter())

@@ -10,7 +10,7 @@ use skills_runtime::{ErrorKind, RuntimeError, SandboxError, SandboxErrorKind};
 
 use crate::exit::Exit;
 use crate::input::InputError;
-use crate::output::Output;
+use crate::output::{Output, OutputFormat};
 
 /// Prints an error as text or JSON and returns the exit code.
 pub(crate) fn report(error: &anyhow::Error, output: &Output) -> Exit {
@@ -55,15 +55,18 @@ pub(crate) fn to_json(error: &anyhow::Error) -> Value {
 fn as_runtime_error(error: &anyhow::Error) -> Option<&RuntimeError> {
     error
         .downcast_ref::<RuntimeError>()
+        // A missing build adds a hint and keeps code and exit code of the error.
         .or_else(|| Some(&error.downcast_ref::<NotBuilt>()?.error))
 }
 
 /// Prints a usage error, as JSON if `--json` was given. Help and version are printed with exit code
 /// 0.
 pub(crate) fn report_usage(error: &clap::Error) -> Exit {
+    // The arguments could not be parsed, so the option is searched for in their text.
     let wants_json = std::env::args_os().any(|argument| argument == "--json");
     if wants_json && error.use_stderr() {
         let message = error.to_string();
+        // The first line is the error; the others are usage and hints for people.
         let message = message
             .lines()
             .next()
@@ -71,7 +74,10 @@ pub(crate) fn report_usage(error: &clap::Error) -> Exit {
             .trim_start_matches("error: ");
         let document =
             json!({"error": {"code": "usage", "message": message, "candidates": [], "hint": null}});
-        if Output::new(true).print_json(&document).is_ok() {
+        if Output::new(OutputFormat::Json)
+            .print_json(&document)
+            .is_ok()
+        {
             return Exit::Usage;
         }
     }
@@ -222,6 +228,7 @@ pub(crate) fn exit_status(error: &anyhow::Error) -> Exit {
         return Exit::Failed;
     };
     match error.sandbox().map(SandboxError::kind) {
+        // Refusals to run anything, like those of the policy, and not failures of the skill.
         None if matches!(
             error.kind(),
             ErrorKind::InvalidRestriction

@@ -28,6 +28,7 @@ pub(crate) fn roots(runtime: &SkillRuntime, output: &Output) -> anyhow::Result<E
     let mut text = String::new();
     for root in roots {
         let (used, inactive) = count_entries(root, &catalog);
+        // Most of the known client directories do not exist on a given machine.
         if is_missing(root, &catalog) {
             missing += 1;
             continue;

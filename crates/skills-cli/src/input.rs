@@ -64,6 +64,7 @@ pub(crate) fn read_text(argument: &str) -> anyhow::Result<String> {
         Some(path)
             if path.contains(std::path::is_separator) && !path.contains(char::is_whitespace) =>
         {
+            // With a separator and without spaces it is a mistyped path, and not text.
             Err(InputError::new(format!("cannot open `{path}`")).into())
         }
         _ if argument == "-" => read_all(std::io::stdin()),
@@ -90,6 +91,7 @@ pub(crate) fn read_json(argument: &str, option: &str) -> anyhow::Result<Value> {
 fn read_all(reader: impl Read) -> anyhow::Result<String> {
     let mut text = String::new();
     let read = reader
+        // One more byte than allowed tells a file of the maximum size from a larger one.
         .take(MAX_BYTES + 1)
         .read_to_string(&mut text)
         .with_context(|| InputError::new("cannot read the input as UTF-8 text"))?;
@@ -114,6 +116,7 @@ pub(crate) fn read_bytes_and_metadata(
 ) -> anyhow::Result<(Vec<u8>, Metadata)> {
     let failed = || InputError::new(format!("cannot read `{}`", path.display()));
     let file = open_file(path).with_context(failed)?;
+    // Of the open file and not of the path, which can refer to another file by now.
     let metadata = file.metadata().with_context(failed)?;
     if !metadata.is_file() {
         return Err(InputError::new(format!("`{}` is not a regular file", path.display())).into());
@@ -149,6 +152,7 @@ fn open_file(path: &Path) -> std::io::Result<std::fs::File> {
     use std::os::unix::fs::OpenOptionsExt;
     std::fs::OpenOptions::new()
         .read(true)
+        // Opening a named pipe would otherwise wait for a writer, before its type can be checked.
         .custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits())
         .open(path)
 }

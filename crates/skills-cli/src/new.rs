@@ -22,6 +22,7 @@ const PROGRAM_USAGE: &str = "Run the skill with `{\"text\": \"…\"}`. It counts
 pub(crate) fn new(arguments: &New, output: &Output) -> anyhow::Result<Exit> {
     let name = &arguments.name;
     let text = render_template(name, arguments.description.as_deref(), arguments.lang);
+    // Validated before anything is created, by the strictest reader: every client then accepts it.
     if let Some(error) = strict::validate(text.as_bytes(), name).first() {
         let nearest = suggest_name(name);
         let error = InputError::new(error.message());
@@ -61,6 +62,7 @@ pub(crate) fn new(arguments: &New, output: &Output) -> anyhow::Result<Exit> {
 
 fn create_skill_dir(directory: &Path, text: &str) -> anyhow::Result<()> {
     let failed = || format!("cannot create `{}`", directory.display());
+    // Fails if the directory exists, so that no skill is overwritten.
     if let Err(error) = std::fs::create_dir(directory) {
         return match error.kind() {
             std::io::ErrorKind::AlreadyExists => Err(anyhow!(InputError::new(format!(

@@ -7,23 +7,34 @@ use skills_runtime::is_invisible;
 
 pub(crate) use skills_runtime::{escape_line as line, escape_terminal};
 
-/// The output format of results: text or one JSON document.
+/// The format of results on standard output. Status lines on standard error are always text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OutputFormat {
+    /// Text for people.
+    Text,
+    /// One JSON document.
+    Json,
+}
+
+/// Prints results in one format, and status lines.
 pub(crate) struct Output {
-    json: bool,
+    format: OutputFormat,
 }
 
 impl Output {
-    pub(crate) fn new(json: bool) -> Self {
-        Self { json }
+    pub(crate) fn new(format: OutputFormat) -> Self {
+        Self { format }
     }
 
     /// Returns true if results are printed as JSON.
     pub(crate) fn is_json(&self) -> bool {
-        self.json
+        self.format == OutputFormat::Json
     }
 
     /// Prints a JSON document to standard output.
     pub(crate) fn print_json(&self, document: &impl Serialize) -> anyhow::Result<()> {
+        // serde_json escapes C0 controls only. Bidirectional and other invisible characters of a
+        // skill would still reach the terminal.
         let text = serde_json::to_string_pretty(document)?;
         write_stdout(format!("{}\n", escape_controls(&text)).as_bytes())
     }
@@ -36,6 +47,7 @@ impl Output {
 
     /// Prints output of a program: unchanged to a pipe or file, escaped on a terminal.
     pub(crate) fn bytes(&self, bytes: &[u8]) -> anyhow::Result<()> {
+        // A pipe or file gets the exact bytes of the program. A terminal would interpret them.
         if io::stdout().is_terminal() {
             self.text(&String::from_utf8_lossy(bytes))
         } else {
@@ -45,6 +57,7 @@ impl Output {
 
     /// Prints one escaped line to standard error.
     pub(crate) fn status(&self, text: &str) {
+        // One line: text of a skill cannot add a line that looks like a message of this command.
         self.status_lines(&line(text));
     }
 
@@ -73,7 +86,10 @@ fn ignore_broken_pipe(result: io::Result<()>) -> anyhow::Result<()> {
 fn escape_controls(json: &str) -> String {
     let mut clean = String::with_capacity(json.len());
     for c in json.chars() {
+        // The line breaks are those of the pretty printer; a line break inside a string is already
+        // `\n`.
         if is_invisible(c) && c != '\n' {
+            // JSON has no escapes for code points above U+FFFF, only for UTF-16 units.
             let mut units = [0; 2];
             clean.extend(
                 c.encode_utf16(&mut units)

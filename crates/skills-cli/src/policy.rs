@@ -1,8 +1,9 @@
 //! `skills policy`: shows what a skill would be granted, and the effective rules.
 
-use serde_json::{Value, json};
 use std::path::Path;
 
+use serde_json::{Value, json};
+use skills_runtime::discovery::Trust;
 use skills_runtime::policy::{
     Access, Effect, FileGrant, Grants, NetworkGrant, Rule, RuleSource, SpawnGrant,
 };
@@ -14,26 +15,26 @@ use crate::directories;
 use crate::exit::Exit;
 use crate::input;
 use crate::output::{Output, line};
-use crate::policy_config;
+use crate::policy_config::{self, LoadedPolicy};
 use crate::run_setup;
 
 pub(crate) fn policy(
     builder: Builder,
     command: &PolicyCommand,
-    trust_project: bool,
+    project_trust: Trust,
     output: &Output,
 ) -> anyhow::Result<Exit> {
     match command {
         PolicyCommand::Check(check) => {
             let runtime =
-                run_setup::configure_runtime(builder, &check.what, trust_project, output)?.build();
+                run_setup::configure_runtime(builder, &check.what, project_trust, output)?.build();
             let preview = runtime.preview_skill(
                 &input::resolve_skill_name(&check.name),
                 &run_setup::execution_options(&check.what)?,
             )?;
             print_preview(&preview, output)
         }
-        PolicyCommand::Show => print_rules(trust_project, output),
+        PolicyCommand::Show => print_rules(project_trust, output),
     }
 }
 
@@ -50,6 +51,8 @@ pub(crate) fn print_preview(preview: &Preview, output: &Output) -> anyhow::Resul
         {
             Exit::Success
         }
+        // The exit codes of a run: a missing requirement is a failure, a missing sandbox counts as
+        // denied.
         Authorization::Granted(_) if preview.backend.is_ok() => Exit::Failed,
         _ => Exit::Denied,
     })
@@ -70,6 +73,7 @@ impl Rows {
 fn render_preview(preview: &Preview) -> String {
     let mut rows = Rows::default();
     rows.push("skill", &preview.skill);
+    // Rows are escaped to one line each, so that no text of a skill looks like another row.
     rows.push("runs", preview.mode.program());
     match &preview.backend {
         Ok(name) => rows.push("backend", name),
@@ -142,6 +146,7 @@ fn push_grants(rows: &mut Rows, grants: &Grants) {
         for host in hosts.allowed() {
             rows.push("", &format!("connect to {host}"));
         }
+        // Denied hosts are subtracted from wider patterns, so the list above alone would be wrong.
         for host in hosts.denied() {
             rows.push("", &format!("do not connect to {host}"));
         }
@@ -199,43 +204,57 @@ fn to_json(preview: &Preview) -> Value {
 }
 
 /// Prints the effective rules and limits.
-fn print_rules(trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
+fn print_rules(project_trust: Trust, output: &Output) -> anyhow::Result<Exit> {
     let paths = directories::policy_paths();
-    let read = policy_config::load_policy(&paths, trust_project)?;
-    let is_idle = |rule: &Rule| {
-        rule.source() == RuleSource::Project && rule.effect() == Effect::Allow && !trust_project
-    };
-    let idle = |rule: &Rule| {
-        if is_idle(rule) {
-            " has no effect: the project is not trusted"
-        } else {
-            ""
-        }
-    };
-    let rules: Vec<String> = read
+    let loaded = policy_config::load_policy(&paths, project_trust)?;
+    let rules: Vec<String> = loaded
         .rules
         .rules()
         .iter()
-        .map(|rule| format!("{rule}{}", idle(rule)))
+        .map(|rule| describe_rule(rule, project_trust))
         .collect();
     if output.is_json() {
-        let files: Vec<Value> = read
-            .files
-            .iter()
-            .map(|(layer, path)| json!({"layer": layer, "path": path}))
-            .collect();
-        let (mode, new_content) = (read.rules.mode(), read.rules.new_content());
-        output.print_json(&json!({"mode": mode, "new_content": new_content, "rules": rules, "files": files, "limits": read.rules.ceiling()}))?;
-        return Ok(Exit::Success);
+        output.print_json(&rules_to_json(&loaded, &rules))?;
+    } else {
+        output.text(&render_rules(&loaded, &rules, paths.user.as_deref()))?;
     }
-    let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
-    let (mode, content) = (
-        word(json!(read.rules.mode())),
-        word(json!(read.rules.new_content())),
-    );
-    let limits = read.rules.ceiling();
+    Ok(Exit::Success)
+}
+
+/// Returns the text of a rule. An `allow` rule of an untrusted project is listed with a note, since
+/// it has no effect.
+fn describe_rule(rule: &Rule, project_trust: Trust) -> String {
+    let is_idle = rule.source() == RuleSource::Project
+        && rule.effect() == Effect::Allow
+        && project_trust != Trust::Trusted;
+    if is_idle {
+        format!("{rule} has no effect: the project is not trusted")
+    } else {
+        rule.to_string()
+    }
+}
+
+fn rules_to_json(loaded: &LoadedPolicy, rules: &[String]) -> Value {
+    let files: Vec<Value> = loaded
+        .files
+        .iter()
+        .map(|(layer, path)| json!({"layer": layer, "path": path}))
+        .collect();
+    json!({
+        "mode": loaded.rules.mode(),
+        "new_content": loaded.rules.new_content(),
+        "rules": rules,
+        "files": files,
+        "limits": loaded.rules.ceiling(),
+    })
+}
+
+fn render_rules(loaded: &LoadedPolicy, rules: &[String], user_file: Option<&Path>) -> String {
+    let limits = loaded.rules.ceiling();
     let mut text = format!(
-        "mode {mode}\nnew content {content}\nlimits {} s, {} MiB memory, {} KiB output, {} MiB per file, {} open files, {} processes, {} MiB scratch\n",
+        "mode {}\nnew content {}\nlimits {} s, {} MiB memory, {} KiB output, {} MiB per file, {} open files, {} processes, {} MiB scratch\n",
+        serialized_name(&json!(loaded.rules.mode())),
+        serialized_name(&json!(loaded.rules.new_content())),
         limits.wall_time.as_secs(),
         limits.memory_bytes >> 20,
         limits.captured_bytes >> 10,
@@ -244,12 +263,11 @@ fn print_rules(trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
         limits.processes,
         limits.scratch_bytes >> 20,
     );
-    rules
-        .iter()
-        .for_each(|rule| text.push_str(&format!("{}\n", line(rule))));
-    if read.files.is_empty() {
-        let user = paths
-            .user
+    for rule in rules {
+        text.push_str(&format!("{}\n", line(rule)));
+    }
+    if loaded.files.is_empty() {
+        let user = user_file
             .map(|path| path.display().to_string())
             .unwrap_or_default();
         text.push_str(&format!(
@@ -257,6 +275,10 @@ fn print_rules(trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
             line(&user)
         ));
     }
-    output.text(&text)?;
-    Ok(Exit::Success)
+    text
+}
+
+/// Returns the name of a setting as it is written in a policy file.
+fn serialized_name(setting: &Value) -> &str {
+    setting.as_str().unwrap_or_default()
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use skills_runtime::Policy;
+use skills_runtime::discovery::Trust;
 use skills_runtime::policy::{
     ApprovalMode, Effect, NewContentPolicy, PolicyFile, Rule, RuleSource,
 };
@@ -26,7 +27,7 @@ pub(crate) struct LoadedPolicy {
 /// make them stricter.
 pub(crate) fn load_policy(
     places: &PolicyPaths,
-    trust_project: bool,
+    project_trust: Trust,
 ) -> anyhow::Result<LoadedPolicy> {
     let admin = std::iter::once((RuleSource::Admin, &places.admin));
     let user = places.user.iter().map(|path| (RuleSource::User, path));
@@ -35,47 +36,69 @@ pub(crate) fn load_policy(
         .iter()
         .map(|path| (RuleSource::Project, path));
     let mut rules = Policy::default();
-    let (mut files, mut read) = (Vec::new(), Vec::new());
+    let mut files = Vec::new();
+    let mut parsed = Vec::new();
     for (layer, path) in admin.chain(user).chain(project) {
         let Some(file) = read_file(layer, path)? else {
             continue;
         };
+        // A rule for a symlink must also apply to its target, which is the path that a decision is
+        // about.
         for rule in file.rules() {
             rules = rules.with_rules(expand_spellings(rule)?);
         }
+        // Every file can lower a limit and none can raise it, so the order has no effect.
         rules = rules.lower_ceiling(file.limits());
         files.push((layer, path.clone()));
-        read.push((layer, file));
+        parsed.push((layer, file));
     }
-    let chosen = |layer: RuleSource| {
-        read.iter()
-            .filter(move |(of, _)| *of == layer)
-            .map(|(_, file)| file)
-    };
-    let mode = chosen(RuleSource::User)
-        .chain(chosen(RuleSource::Admin))
-        .find_map(PolicyFile::mode)
-        .unwrap_or_default();
-    let content = chosen(RuleSource::User)
-        .chain(chosen(RuleSource::Admin))
-        .find_map(PolicyFile::new_content)
-        .unwrap_or_default();
-    let narrowing = || chosen(RuleSource::Admin).chain(chosen(RuleSource::Project));
-    let mode = narrowing()
-        .filter_map(PolicyFile::mode)
-        .fold(mode, stricter_mode);
-    let content = narrowing()
-        .filter_map(PolicyFile::new_content)
-        .fold(content, stricter_new_content);
-    rules = rules.with_mode(mode).with_new_content(content);
+    rules = rules
+        .with_mode(approval_mode(&parsed))
+        .with_new_content(new_content_policy(&parsed));
     Ok(LoadedPolicy {
-        rules: if trust_project {
-            rules.trust_project()
-        } else {
-            rules
+        rules: match project_trust {
+            Trust::Trusted => rules.trust_project(),
+            _ => rules,
         },
         files,
     })
+}
+
+/// Returns the approval mode of the user, else of the administrator, or a stricter one of the
+/// administrator or the project.
+fn approval_mode(files: &[(RuleSource, PolicyFile)]) -> ApprovalMode {
+    let chosen = files_of(files, RuleSource::User)
+        .chain(files_of(files, RuleSource::Admin))
+        .find_map(PolicyFile::mode)
+        .unwrap_or_default();
+    // The administrator counts twice: as the default of users without a mode of their own, and as
+    // a lower bound for those who have chosen one.
+    files_of(files, RuleSource::Admin)
+        .chain(files_of(files, RuleSource::Project))
+        .filter_map(PolicyFile::mode)
+        .fold(chosen, stricter_mode)
+}
+
+/// Returns the policy for new content, by the same precedence as [`approval_mode`].
+fn new_content_policy(files: &[(RuleSource, PolicyFile)]) -> NewContentPolicy {
+    let chosen = files_of(files, RuleSource::User)
+        .chain(files_of(files, RuleSource::Admin))
+        .find_map(PolicyFile::new_content)
+        .unwrap_or_default();
+    files_of(files, RuleSource::Admin)
+        .chain(files_of(files, RuleSource::Project))
+        .filter_map(PolicyFile::new_content)
+        .fold(chosen, stricter_new_content)
+}
+
+fn files_of(
+    files: &[(RuleSource, PolicyFile)],
+    source: RuleSource,
+) -> impl Iterator<Item = &PolicyFile> {
+    files
+        .iter()
+        .filter(move |(of, _)| *of == source)
+        .map(|(_, file)| file)
 }
 
 /// Reads one policy file. Returns `None` if it does not exist.
@@ -84,6 +107,7 @@ fn read_file(layer: RuleSource, path: &Path) -> anyhow::Result<Option<PolicyFile
         Err(error)
             if matches!(
                 error.kind(),
+                // `/etc/skills` or `.skills` can be a file, which then contains no policy.
                 io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
             ) =>
         {
@@ -101,6 +125,7 @@ fn read_file(layer: RuleSource, path: &Path) -> anyhow::Result<Option<PolicyFile
     }
     // An unreadable policy could contain `deny` rules, so it is an error.
     let text = input::read_text_file(path, MAX_BYTES)?;
+    // Any user, and with it any program, could otherwise add an `allow` rule.
     if is_world_writable(path) {
         return Err(anyhow!(
             InputError::new(format!(
@@ -145,6 +170,7 @@ fn expand_spellings(rule: &Rule) -> anyhow::Result<Vec<Rule>> {
             .map_err(|error| InputError::new(format!("{rule}: {error}")))?;
         all.push(rule.with_target(target));
     }
+    // The directory of a skill is compared after resolving, and users write the path they know.
     let directories = rule.directory().map(path_spellings).unwrap_or_default();
     if directories.is_empty() {
         return Ok(all);
@@ -162,6 +188,7 @@ fn expand_spellings(rule: &Rule) -> anyhow::Result<Vec<Rule>> {
 /// written.
 pub(crate) fn path_spellings(path: &Path) -> Vec<PathBuf> {
     let mut missing = PathBuf::new();
+    // The file need not exist yet, so the longest existing parent is resolved.
     for there in path.ancestors() {
         if let Ok(canonical) = there.canonicalize() {
             let resolved = if missing.as_os_str().is_empty() {
@@ -237,7 +264,7 @@ mod tests {
 
     fn describe(admin: &str, user: &str, project: &str) -> String {
         let (directory, files) = files(admin, user, project);
-        let text = match load_policy(&files, false) {
+        let text = match load_policy(&files, Trust::Untrusted) {
             Ok(read) => {
                 let rules = read.rules.rules().iter().map(|rule| format!("{rule}\n"));
                 format!("{}{:?}", rules.collect::<String>(), read.rules.mode())
@@ -275,7 +302,7 @@ mod tests {
             .and_then(|rest| rest.split("```").next())
             .unwrap();
         let (_directory, files) = files("", example, "");
-        let read = load_policy(&files, false).unwrap();
+        let read = load_policy(&files, Trust::Untrusted).unwrap();
         assert_eq!((read.files.len(), read.rules.rules().len()), (1, 5));
     }
 
@@ -329,13 +356,13 @@ mod tests {
         let (directory, files) = files("", "", "");
         let project = directory.path().join("project");
         std::os::unix::fs::symlink("/dev/zero", &project).unwrap();
-        assert!(load_policy(&files, false).is_err());
+        assert!(load_policy(&files, Trust::Untrusted).is_err());
         fs::remove_file(&project).unwrap();
         nix::unistd::mkfifo(&project, nix::sys::stat::Mode::S_IRUSR).unwrap();
-        assert!(load_policy(&files, false).is_err());
+        assert!(load_policy(&files, Trust::Untrusted).is_err());
         fs::remove_file(&project).unwrap();
         fs::write(&project, " ".repeat(2 << 20)).unwrap();
-        assert!(load_policy(&files, false).is_err());
+        assert!(load_policy(&files, Trust::Untrusted).is_err());
     }
 
     #[cfg(unix)]
@@ -348,6 +375,6 @@ mod tests {
             fs::Permissions::from_mode(0o666),
         )
         .unwrap();
-        assert!(load_policy(&files, false).is_err());
+        assert!(load_policy(&files, Trust::Untrusted).is_err());
     }
 }

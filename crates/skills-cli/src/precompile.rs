@@ -22,6 +22,7 @@ pub(crate) fn precompile(
     arguments: &Precompile,
     output: &Output,
 ) -> anyhow::Result<Exit> {
+    // Unlike for a run, a missing cache is an error: nothing could be kept.
     let cache = directories::open_code_cache()?;
     let cleared = arguments.clear.then(|| cache.clear()).transpose()?;
     if let Some(cleared) = &cleared {
@@ -78,6 +79,7 @@ fn compile_all(
             {
                 continue;
             }
+            // With a single skill the error is that of the command, with its own exit code.
             Err(error) if arguments.skills.len() == 1 => return Err(error.into()),
             result => result.map_err(Into::into),
         };

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use skills_runtime::SkillRuntime;
 use skills_runtime::prompt::{
-    Budget, EntryReport, Inclusion, ListFormat, SkillList, SkillListRenderer, Truncation,
+    Budget, EntryReport, Inclusion, ListFormat, ListingModes, SkillList, SkillListRenderer,
+    Truncation,
 };
 
 use crate::arguments::{ListFormatArg, Prompt};
@@ -53,6 +54,15 @@ pub(crate) fn prompt(
         print_warnings(&section, output);
     }
     Ok(Exit::Success)
+}
+
+/// Returns the listing modes of the `--mode` options.
+pub(crate) fn listing_modes(arguments: &Prompt) -> ListingModes {
+    let mut modes = ListingModes::default();
+    for (skill, mode) in &arguments.mode {
+        modes = modes.with_rule(discovery_config::parse_selector(skill), *mode);
+    }
+    modes
 }
 
 /// Warns about `--mode` options that match no skill.

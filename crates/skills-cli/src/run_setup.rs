@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
+use skills_runtime::discovery::Trust;
 use skills_runtime::policy::{Effect, Rule, RuleSource, Target, is_variable_name};
 use skills_runtime::{Builder, ExecutionOptions, Secrets, Workspace};
 
@@ -19,10 +20,10 @@ const MAX_ENV_FILE: u64 = 1 << 20;
 pub(crate) fn configure_runtime(
     builder: Builder,
     what: &ExecutionArgs,
-    trust_project: bool,
+    project_trust: Trust,
     output: &Output,
 ) -> anyhow::Result<Builder> {
-    let mut rules = policy_config::load_policy(&directories::policy_paths(), trust_project)?.rules;
+    let mut rules = policy_config::load_policy(&directories::policy_paths(), project_trust)?.rules;
     for text in &what.allow {
         rules = rules.with_rules(policy_config::parse_rule(
             Effect::Allow,
@@ -33,6 +34,7 @@ pub(crate) fn configure_runtime(
     }
     // A path given with `--write` counts as approved.
     for path in &what.write {
+        // Rules about paths are compared with resolved paths.
         let target = Target::write(canonicalize(path)?)
             .map_err(|error| InputError::new(format!("--write: {error}")))?;
         rules =
@@ -41,6 +43,7 @@ pub(crate) fn configure_runtime(
     // Write access to these files is equivalent to unrestricted access.
     for path in directories::write_protected_paths()
         .iter()
+        // Both spellings: a state directory behind a symlink can be reached by either path.
         .flat_map(|path| policy_config::path_spellings(path))
     {
         if let Ok(target) = Target::write(path) {
@@ -50,6 +53,8 @@ pub(crate) fn configure_runtime(
             );
         }
     }
+    // A grant for the home directory would otherwise include the token of the server and the
+    // approvals.
     let hidden = directories::hidden_dirs();
     let builder = builder
         .policy(rules)
@@ -65,6 +70,7 @@ pub(crate) fn execution_options(what: &ExecutionArgs) -> anyhow::Result<Executio
         options.input = input::read_json(argument, "--input")?;
     }
     options.timeout_ms = what.timeout;
+    // Options are in MiB. clap has limited the numbers, so the shift cannot overflow.
     options.memory_bytes = what.memory.map(|mib| mib << 20);
     options.scratch_bytes = what.scratch.map(|mib| mib << 20);
     options.script.clone_from(&what.script);
@@ -119,6 +125,7 @@ fn read_env_files(what: &ExecutionArgs, output: &Output) -> anyhow::Result<Secre
     let mut all = Vec::new();
     for path in &what.env_file {
         let text = input::read_text_file(path, MAX_ENV_FILE)?;
+        // A line that cannot be parsed is reported by number, since its text may be a secret.
         let (secrets, problems) = Secrets::from_env_text(&text);
         for problem in problems {
             output.status(&format!("warning: {}: {problem}", path.display()));

@@ -141,6 +141,7 @@ fn manifest_fields(manifest: &Manifest) -> Vec<(String, String)> {
     let known = known
         .into_iter()
         .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    // These fields are shown above by their effect.
     let is_shown = |name: &str| matches!(name, "user-invocable" | "disable-model-invocation");
     let text = |value: &Value| {
         value

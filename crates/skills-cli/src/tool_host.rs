@@ -23,6 +23,8 @@ pub(crate) fn drafts_dir(
 /// Returns the root of the drafts. It is untrusted, so drafts are listed, but do not run.
 pub(crate) fn draft_root(drafts: &std::path::Path) -> Root {
     Root::new(drafts, Scope::User)
+        // Trust is a property of roots, so drafts need no list of their own: accepting a draft
+        // moves it to a trusted root.
         .trust(Trust::Untrusted)
         .depth(SearchDepth::Children)
 }
@@ -37,9 +39,11 @@ pub(crate) fn callable_tools(
     builder: Builder,
     host: &Host,
     what: ExecutionArgs,
-    trust_project: bool,
+    project_trust: Trust,
     output: &Output,
 ) -> anyhow::Result<ToolSet> {
+    // The user named these directories to be written, so they count as approved like those of
+    // `--write`.
     let writable = host
         .mount
         .iter()
@@ -50,7 +54,7 @@ pub(crate) fn callable_tools(
         run_setup::configure_runtime(
             builder,
             &ExecutionArgs { write, ..what },
-            trust_project,
+            project_trust,
             output,
         )?,
         host,
@@ -77,6 +81,8 @@ fn build_tools(builder: Builder, host: &Host) -> anyhow::Result<ToolSet> {
     let tools = drafts
         .into_iter()
         .fold(tools, skills_tools::ToolSetBuilder::drafts_dir);
+    // A mount can contain these paths. The rules deny them to programs only, so the file tools get
+    // them too.
     let tools = tools.protect(
         directories::write_protected_paths()
             .into_iter()

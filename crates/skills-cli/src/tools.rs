@@ -20,6 +20,7 @@ pub(crate) fn tools(builder: Builder, arguments: &Tools, output: &Output) -> any
             return print_override(&set, &change.tool, output);
         }
         let mut changes = ToolOverride::default();
+        // `None` keeps the current state; clap has rejected both options together.
         changes.enabled = (change.on || change.off).then_some(change.on);
         changes.description.clone_from(&change.description);
         changes.timeout_ms = change.timeout;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use skills_runtime::policy::{Approval, BoxError};
-use skills_runtime::{Authorization, Builder, FileApprovalStore, SkillRuntime};
+use skills_runtime::{Authorization, Builder, FileApprovalStore, SkillRuntime, discovery};
 
 use crate::approver;
 use crate::arguments::Trust;
@@ -17,13 +17,14 @@ use crate::run_setup;
 pub(crate) fn trust(
     builder: Builder,
     arguments: &Trust,
-    trust_project: bool,
+    project_trust: discovery::Trust,
     output: &Output,
 ) -> anyhow::Result<Exit> {
     let approvals = directories::open_approvals().ok_or_else(|| {
         InputError::new("cannot open the approval store: no home directory")
             .with_help("set `XDG_STATE_HOME`")
     })?;
+    // Neither listing nor revoking needs the policy: both must work when a policy file is broken.
     let Some(name) = &arguments.name else {
         return list_approvals(&approvals.all().map_err(approval_error)?, output);
     };
@@ -32,7 +33,7 @@ pub(crate) fn trust(
         return revoke(&builder.build(), &approvals, &name, output);
     }
     let runtime =
-        run_setup::configure_runtime(builder, &arguments.what, trust_project, output)?.build();
+        run_setup::configure_runtime(builder, &arguments.what, project_trust, output)?.build();
     approve(&runtime, &name, arguments, output)
 }
 
@@ -51,6 +52,7 @@ fn revoke(
         .collect();
     let directories = match runtime.get_skill(name) {
         Ok(skill) => vec![skill.directory],
+        // A skill names itself, so several directories can have approvals under one name.
         Err(_) if known.len() > 1 => {
             return Err(InputError::new(format!("skill name `{name}` is ambiguous"))
                 .with_help("pass the directory of the skill; `skills trust --list` shows them")

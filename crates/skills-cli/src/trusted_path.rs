@@ -29,10 +29,13 @@ pub(crate) fn trusted_dirs() -> Vec<PathBuf> {
     let is_trusted = |directory: &PathBuf| {
         let real = directory.canonicalize();
         real.is_ok_and(|real| {
+            // Both, since a directory of the project can be a symlink to elsewhere, and the other
+            // way round.
             is_outside(directory) && is_outside(&real) && real.ancestors().all(is_trusted_dir)
         })
     };
     env::split_paths(&path)
+        // A relative entry of `PATH` refers to the working directory, which is the project.
         .filter(|directory| directory.is_absolute())
         .filter(is_trusted)
         .collect()
@@ -45,8 +48,10 @@ fn is_trusted_dir(directory: &Path) -> bool {
     directory.metadata().is_ok_and(|found| {
         let is_owned = found.uid() == 0 || found.uid() == geteuid().as_raw();
         let by_group =
+            // Many systems give each user a group of the same name.
             found.mode() & 0o020 != 0 && found.gid() != 0 && found.gid() != getegid().as_raw();
         let by_others = found.mode() & 0o002 != 0;
+        // In a sticky directory others can add entries but cannot replace those of this user.
         is_owned && (found.mode() & STICKY != 0 || !by_group && !by_others)
     })
 }

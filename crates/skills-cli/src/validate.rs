@@ -56,6 +56,7 @@ pub(crate) fn validate(
     let mut failed = false;
     let mut missing = false;
     for path in &arguments.paths {
+        // A missing path does not end the check of the others.
         let target = match SkillPath::from_path(path) {
             Ok(target) => target,
             Err(error) => {
@@ -137,6 +138,7 @@ fn lenient_findings(target: &SkillPath, client: Option<Client>) -> Vec<Finding> 
     let files = match SkillFiles::open_directory(target.directory()) {
         Ok(files) => files,
         Err(error) => {
+            // The same words as those of the reference tool.
             return vec![unreadable_finding(
                 &error,
                 "Missing required file: SKILL.md",
@@ -145,58 +147,65 @@ fn lenient_findings(target: &SkillPath, client: Option<Client>) -> Vec<Finding> 
     };
     let document = match files.document() {
         Ok(document) => document,
-        Err(error) => {
-            let warnings = error
-                .manifest()
-                .map(skills_runtime::manifest::ManifestError::warnings)
-                .unwrap_or_default();
-            let warnings = warnings.iter().map(|warning| {
-                Finding::warning(
-                    warning.kind().code(),
-                    warning.line(),
-                    warning.kind().to_string(),
-                )
-            });
-            return std::iter::once(unreadable_finding(&error, &error.to_string()))
-                .chain(warnings)
-                .collect();
-        }
+        Err(error) => return invalid_document_findings(&error),
     };
     let mut findings = manifest_findings(&document, &files);
-    if document.manifest().name().is_none() && client.is_none() {
-        findings.push(Finding::warning(
-            "name-missing",
-            document.field_line("name"),
-            "no valid `name`; the directory name is used",
-        ));
-    }
     let directory = target.directory_name();
     match client {
-        Some(client) => findings.extend(client.lint(&document, &directory).into_iter().map(
-            |finding| Finding {
-                severity: finding.severity,
-                code: finding.code,
-                line: finding.line,
-                column: None,
-                message: finding.message,
-            },
-        )),
-        None if document
-            .manifest()
-            .name()
-            .is_some_and(|name| name.as_str() != directory) =>
-        {
-            let message = format!("the name differs from the directory name `{directory}`");
-            findings.push(Finding::warning(
-                "name-differs",
-                document.field_line("name"),
-                message,
-            ));
-        }
-        None => {}
+        Some(client) => findings.extend(client_findings(client, &document, &directory)),
+        None => findings.extend(name_finding(&document, &directory)),
     }
     findings.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.line));
     findings
+}
+
+/// Returns the error of a document that cannot be parsed, and the warnings until there.
+fn invalid_document_findings(error: &DiscoveryError) -> Vec<Finding> {
+    let warnings = error
+        .manifest()
+        .map(skills_runtime::manifest::ManifestError::warnings)
+        .unwrap_or_default();
+    let warnings = warnings.iter().map(|warning| {
+        Finding::warning(
+            warning.kind().code(),
+            warning.line(),
+            warning.kind().to_string(),
+        )
+    });
+    std::iter::once(unreadable_finding(error, &error.to_string()))
+        .chain(warnings)
+        .collect()
+}
+
+/// Returns the findings of one client's rules.
+fn client_findings(client: Client, document: &Document, directory: &str) -> Vec<Finding> {
+    let findings = client.lint(document, directory).into_iter();
+    findings
+        .map(|finding| Finding {
+            severity: finding.severity,
+            code: finding.code,
+            line: finding.line,
+            column: None,
+            message: finding.message,
+        })
+        .collect()
+}
+
+/// Returns a warning if the name is missing or is not the name of the directory. Clients have rules
+/// of their own for names, so this is only for a check without a client.
+fn name_finding(document: &Document, directory: &str) -> Option<Finding> {
+    let line = document.field_line("name");
+    let Some(name) = document.manifest().name() else {
+        return Some(Finding::warning(
+            "name-missing",
+            line,
+            "no valid `name`; the directory name is used",
+        ));
+    };
+    (name.as_str() != directory).then(|| {
+        let message = format!("the name differs from the directory name `{directory}`");
+        Finding::warning("name-differs", line, message)
+    })
 }
 
 /// Returns the findings that do not depend on a client: the file, its links and its host metadata.
@@ -244,6 +253,7 @@ fn manifest_findings(document: &Document, files: &SkillFiles) -> Vec<Finding> {
 /// Returns invalid declarations, and what a run on this host would miss.
 fn requirement_findings(declared: &Requirements) -> Vec<Finding> {
     let mut missing = MissingRequirements::default();
+    // Without roots: only the host is checked, and not which other skills exist.
     let runtime = SkillRuntime::builder().build();
     runtime.check_requirements("", declared, &mut missing);
     let lines = missing.to_lines();
@@ -290,6 +300,8 @@ fn print_findings(
         .collect();
     if form == ValidateFormat::Reference {
         if errors.is_empty() {
+            // Unescaped on a pipe, since the output must equal that of the reference tool byte for
+            // byte.
             return compat::print_plain(&format!("Valid skill: {target}\n"), output);
         }
         let lines = errors

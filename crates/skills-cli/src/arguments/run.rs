@@ -195,6 +195,7 @@ pub(super) fn parse_seconds(text: &str) -> Result<u64, String> {
         .map_err(|_| "expected a number of seconds".to_owned())?;
     let milliseconds = (seconds * 1_000.0).round();
     let max = ResourceLimits::default_ceiling().wall_time.as_secs();
+    // Written so that NaN does not fit.
     let fits = seconds <= max as f64 && milliseconds >= 1.0;
     if fits {
         Ok(milliseconds as u64)

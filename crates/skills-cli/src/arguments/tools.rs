@@ -169,6 +169,8 @@ fn parse_mount(text: &str) -> Result<MountArg, String> {
         .split_once('=')
         .filter(|(name, rest)| !name.is_empty() && !rest.is_empty())
         .ok_or("expected NAME=DIR[,rw][,mirror]")?;
+    // Suffixes are removed from the end, since a path can contain commas. A second one of the same
+    // kind belongs to the path.
     let (mut directory, mut is_writable, mut is_mirrored) = (rest, false, false);
     loop {
         if let Some(before) = directory.strip_suffix(",rw").filter(|_| !is_writable) {

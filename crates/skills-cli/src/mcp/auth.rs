@@ -20,11 +20,13 @@ const DEFAULT_TOKEN_NAME: &str = "owner";
 /// first use. Returns no tokens with `--no-token`.
 pub(crate) fn load_tokens(arguments: &Serve, output: &Output) -> anyhow::Result<Vec<BearerToken>> {
     if arguments.no_token {
+        // Opt-in, since every user of the machine can reach a port on loopback.
         return Ok(Vec::new());
     }
     if let Some(path) = &arguments.token_file {
         let tokens = read_tokens(path)?;
         anyhow::ensure!(
+            // An empty list of tokens would mean a server without authentication.
             !tokens.is_empty(),
             InputError::new(format!("token file `{}` has no token", path.display()))
         );
@@ -38,6 +40,7 @@ pub(crate) fn load_tokens(arguments: &Serve, output: &Output) -> anyhow::Result<
     if path.metadata().map_or(0, |file| file.len()) == 0 {
         create_token(&path)?;
     }
+    // The path and not the token: standard error is often a log that others read.
     output.status(&format!(
         "clients authenticate with the token in {}: `Authorization: Bearer TOKEN`",
         path.display()
@@ -51,6 +54,8 @@ pub(crate) fn read_state_key(path: &Path) -> anyhow::Result<Vec<u8>> {
     const MIN_KEY_BYTES: usize = 32;
     check_private(path)?;
     let mut key = input::read_bytes(path, MAX_FILE_BYTES)?;
+    // Editors and `echo` add a line end. It is kept if the key would be too short without it, since
+    // random bytes can end with one.
     if key.len() > MIN_KEY_BYTES && key.ends_with(b"\n") {
         key.pop();
     }
@@ -66,6 +71,7 @@ fn read_tokens(path: &Path) -> anyhow::Result<Vec<BearerToken>> {
 
 /// Rejects a file that other users can read or change.
 fn check_private(path: &Path) -> anyhow::Result<()> {
+    // Writing is as bad as reading: a token that another user added authenticates that user.
     if directories::is_group_or_world_accessible(path) {
         let message = format!("`{}` is accessible by other users", path.display());
         return Err(InputError::new(message)
@@ -81,6 +87,8 @@ fn create_token(path: &Path) -> anyhow::Result<()> {
         BearerToken::generate(DEFAULT_TOKEN_NAME).map_err(|error| anyhow::anyhow!("{error}"))?;
     let file = PrivateFile::new(path);
     let failed = || format!("cannot create `{}`", path.display());
+    // Clients of the first command are configured with its token, so a second one must not replace
+    // it.
     let _lock = file.lock().with_context(failed)?;
     if path.metadata().map_or(0, |file| file.len()) > 0 {
         return Ok(());

@@ -79,6 +79,8 @@ pub(crate) fn install(
         }
         .describe(),
     );
+    // Other programs can change the file during the prompt, so consent is for what was shown and
+    // not for any later edit.
     let agreed = if install.yes {
         Consent::Any
     } else {
@@ -91,6 +93,7 @@ pub(crate) fn install(
             None => return report(InstallStatus::Unanswered, &proposal),
         }
     }
+    // The report shows what was written, which can differ from the proposal in its position.
     let (outcome, written) = target.write(agreed)?;
     report(outcome, &written)
 }
@@ -135,15 +138,20 @@ impl InstallTarget {
     /// change.
     fn write(&self, agreed: Consent<'_>) -> anyhow::Result<(InstallStatus, Proposal)> {
         let path = self.file.path().display();
+        // Clients take no lock. This one is for concurrent calls of this command, which could
+        // otherwise lose an entry of each other.
         let _lock = lock_installs().with_context(|| format!("cannot write `{path}`"))?;
         for attempt in 0..MAX_ATTEMPTS {
             if attempt > 0 {
                 std::thread::sleep(RETRY_INTERVAL);
             }
+            // From the current content: an edit of the content that was shown would undo what was
+            // written since.
             let proposal = self.propose()?;
             if proposal.edit.change == EntryChange::Unchanged {
                 return Ok((InstallStatus::Unchanged, proposal));
             }
+            // The entry itself is what the user has seen and confirmed.
             if !agreed.covers(&proposal) {
                 bail!(
                     "cannot write `{path}`: server `{}` in it changed during the prompt; try again",
@@ -166,6 +174,7 @@ impl InstallTarget {
 
 /// Acquires the lock among all calls of this command. Returns `None` without a state directory.
 fn lock_installs() -> anyhow::Result<Option<File>> {
+    // Without a lock concurrent calls can lose an entry, but a single one works.
     let Some(path) = directories::install_lock_path() else {
         return Ok(None);
     };
@@ -251,6 +260,8 @@ impl InstallReport<'_> {
                 entry.name
             ));
         }
+        // The command is shown with quotes, so that an argument with spaces does not look like
+        // several.
         let words: Vec<String> = entry
             .arguments
             .iter()
@@ -343,6 +354,7 @@ fn server_entry(install: &Install) -> anyhow::Result<ServerEntry> {
         .into());
     }
     let command = client_environment::current_program()?;
+    // The client would start another program than the one that was shown.
     if client.expands(&command) {
         let message = format!(
             "cannot register `{command}`: {title} expands `$` in paths; install this program elsewhere"
@@ -380,6 +392,7 @@ fn check_server_arguments(arguments: &[String]) -> anyhow::Result<()> {
         )
     })?;
     match read.command {
+        // The arguments can name another subcommand, such as `install`, or select HTTP.
         Command::Mcp(mcp) if mcp.command.is_none() && mcp.serve.http.is_none() => Ok(()),
         _ => Err(wrong(&"clients need a server over standard input and output").into()),
     }
@@ -403,6 +416,8 @@ fn find_config_file(client: Client, scope: Scope) -> anyhow::Result<ConfigFile> 
         surroundings
             .project
             .as_deref()
+            // Only the content of a project is not trusted: in the home directory a symlink may
+            // lead anywhere.
             .filter(|_| scope == Scope::Project),
     )
 }

@@ -9,6 +9,7 @@ use anyhow::Context;
 use serde_json::json;
 use skills_mcp::{BearerToken, DirectoryReplayCache, HttpServer, Server};
 use skills_runtime::Builder;
+use skills_runtime::discovery::Trust;
 use tokio::runtime::Runtime;
 
 use super::{auth, log, stdio};
@@ -25,20 +26,21 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(8);
 pub(crate) fn serve(
     builder: Builder,
     arguments: &Serve,
-    trust_project: bool,
+    project_trust: Trust,
     output: &Output,
 ) -> anyhow::Result<Exit> {
+    // Standard output carries the protocol, so logs go to standard error in both transports.
     log::init_stderr_logging(arguments.log, arguments.log_format);
     match arguments.http {
-        None => serve_stdio(builder, arguments, trust_project, output),
-        Some(address) => serve_http(builder, arguments, address, trust_project, output),
+        None => serve_stdio(builder, arguments, project_trust, output),
+        Some(address) => serve_http(builder, arguments, address, project_trust, output),
     }
 }
 
 fn serve_stdio(
     builder: Builder,
     arguments: &Serve,
-    trust_project: bool,
+    project_trust: Trust,
     output: &Output,
 ) -> anyhow::Result<Exit> {
     if std::io::stdin().is_terminal() {
@@ -50,13 +52,13 @@ fn serve_stdio(
     let server = build_server(
         builder,
         arguments,
-        trust_project,
+        project_trust,
         output,
         ClientTrust::SingleUser,
     )?;
     let executor = build_async_runtime()?;
     let served = executor.block_on(async {
-        let _children = handle_child_signals();
+        let _children = signals::handle_child_signals();
         let (input, output) = streams.open()?;
         anyhow::Ok(
             server
@@ -74,26 +76,29 @@ fn serve_http(
     builder: Builder,
     arguments: &Serve,
     address: SocketAddr,
-    trust_project: bool,
+    project_trust: Trust,
     output: &Output,
 ) -> anyhow::Result<Exit> {
     let tokens = auth::load_tokens(arguments, output)?;
+    // Without a token every user of this machine is a client, so no tokens count as several users.
     let callers = if tokens.len() == 1 {
         ClientTrust::SingleUser
     } else {
         ClientTrust::MultiUser
     };
-    let server = build_server(builder, arguments, trust_project, output, callers)?;
+    let server = build_server(builder, arguments, project_trust, output, callers)?;
     let http = http_config(arguments, address, tokens);
     let executor = build_async_runtime()?;
     executor.block_on(async {
-        let _children = handle_child_signals();
+        let _children = signals::handle_child_signals();
         let bound = http
             .bind()
             .await
             .map_err(|error| InputError::new(error.to_string()))?;
         let url = format!("http://{}/mcp", bound.address());
         if output.is_json() {
+            // Standard output is free over HTTP, and the URL has the port that was chosen for port
+            // 0.
             output.print_json(&json!({"url": url}))?;
         } else {
             output.status(&format!("serving at {url}"));
@@ -116,6 +121,7 @@ fn serve_http(
 /// Waits for a signal, then ends subscriptions.
 async fn shutdown(server: &Server) {
     signals::wait_for_interrupt().await;
+    // Subscriptions never end by themselves, and would use up the grace period.
     server.stop();
 }
 
@@ -127,6 +133,7 @@ async fn drain(server: &Server) {
         .is_ok();
     server.cancel_calls();
     if !is_second_signal {
+        // The hard limit of the server closes the connections, two seconds later.
         return std::future::pending().await;
     }
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -144,7 +151,7 @@ enum ClientTrust {
 fn build_server(
     builder: Builder,
     arguments: &Serve,
-    trust_project: bool,
+    project_trust: Trust,
     output: &Output,
     callers: ClientTrust,
 ) -> anyhow::Result<Server> {
@@ -153,8 +160,9 @@ fn build_server(
         env_file: arguments.env_file.clone(),
         ..ExecutionArgs::default()
     };
-    let tools = tool_host::callable_tools(builder, &arguments.host, what, trust_project, output)?;
+    let tools = tool_host::callable_tools(builder, &arguments.host, what, project_trust, output)?;
     let server = Server::builder(tools).max_concurrent_calls(arguments.calls);
+    // One user must not approve permanently for the others.
     let server = if callers == ClientTrust::MultiUser {
         server.multi_user()
     } else {
@@ -163,6 +171,8 @@ fn build_server(
     let server = match &arguments.key_file {
         Some(path) => server
             .request_state_key(auth::read_state_key(path)?)
+            // Servers with the same key accept the state of each other, so each answer must be
+            // recorded where all of them look.
             .replay_cache(DirectoryReplayCache::new(replay_cache_path(path))),
         None => server,
     };
@@ -173,6 +183,7 @@ fn build_server(
 
 /// Returns the directory in which servers that share a key record used responses.
 fn replay_cache_path(key: &Path) -> std::path::PathBuf {
+    // Next to the key: servers that share a key file then share its records too.
     let mut name = key.as_os_str().to_owned();
     name.push(".spent");
     name.into()
@@ -196,6 +207,7 @@ fn http_config(arguments: &Serve, address: SocketAddr, tokens: Vec<BearerToken>)
         http
     };
     if arguments.no_sessions {
+        // Legacy clients are then served request by request, and cannot be asked.
         http.max_sessions(0)
     } else {
         http
@@ -207,12 +219,3 @@ fn build_async_runtime() -> anyhow::Result<Runtime> {
         .enable_all()
         .build()?)
 }
-
-/// Resets an inherited SIGCHLD ignore, so children can be reaped.
-#[cfg(unix)]
-fn handle_child_signals() -> Option<tokio::signal::unix::Signal> {
-    tokio::signal::unix::signal(tokio::signal::unix::SignalKind::child()).ok()
-}
-
-#[cfg(not(unix))]
-fn handle_child_signals() {}

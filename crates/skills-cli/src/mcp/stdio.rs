@@ -36,11 +36,13 @@ mod unix {
 
     /// Reserves standard input and output for the protocol. Child processes do not inherit them.
     pub(crate) fn take() -> io::Result<Streams> {
+        // The duplicates are close-on-exec, so child processes do not inherit them.
         let streams = Streams {
             input: io::stdin().as_fd().try_clone_to_owned()?,
             output: io::stdout().as_fd().try_clone_to_owned()?,
         };
         dup2_stdin(File::open("/dev/null")?)?;
+        // Not `/dev/null`: a message that a library prints should be seen.
         dup2_stdout(io::stderr())?;
         Ok(streams)
     }
@@ -66,6 +68,7 @@ mod unix {
         let file_type = File::from(descriptor.try_clone()?).metadata()?.file_type();
         Ok(match () {
             () if file_type.is_fifo() => Kind::Pipe,
+            // Some clients, for example on Node.js, connect the streams by socket pairs.
             () if file_type.is_socket() => Kind::Socket,
             () => Kind::Other,
         })
@@ -75,9 +78,11 @@ mod unix {
         Ok(match kind(&descriptor)? {
             Kind::Pipe => match reopened(&descriptor, OpenOptions::new().read(true)) {
                 Some(pipe) => Box::new(tokio::net::unix::pipe::Receiver::from_file(pipe)?),
+                // Without /proc the pipe keeps its mode, and reads use a blocking thread.
                 None => Box::new(tokio::fs::File::from_std(descriptor.into())),
             },
             Kind::Socket => Box::new(socket(descriptor)?),
+            // The kernel rejects polling of regular files, so they are read on a blocking thread.
             Kind::Other => Box::new(tokio::fs::File::from_std(descriptor.into())),
         })
     }
@@ -97,6 +102,8 @@ mod unix {
     fn reopened(descriptor: &OwnedFd, options: &mut OpenOptions) -> Option<File> {
         use std::os::fd::AsRawFd;
         use std::os::unix::fs::OpenOptionsExt;
+        // Duplicates share the status flags of the open file, so `fcntl` would make the pipe
+        // non-blocking for other processes too.
         let path = format!("/proc/self/fd/{}", descriptor.as_raw_fd());
         options
             .custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits())

@@ -85,7 +85,9 @@ fn exchange(
     before: &Snapshot,
     stamp: &FileStamp,
 ) -> Result<Replacement, SwapError> {
+    // Before the exchange: afterwards a client may have replaced the file.
     let ours = FileStamp::from_path(new)?;
+    // Most conflicts are found here, without an exchange that a client could notice.
     if !is_unchanged(path, before, stamp)? {
         return Ok(Replacement::Changed);
     }
@@ -93,12 +95,15 @@ fn exchange(
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Replacement::Changed),
         Err(error) if error.kind() == ErrorKind::Unsupported => {
+            // The file was compared just before. This system offers no exchange, so the rest of the
+            // gap remains.
             fs::rename(new, path)?;
             return Ok(Replacement::Done);
         }
         Err(error) => return Err(error.into()),
     }
     // From here on `new` is the file that was at `path`.
+    // A file that cannot be compared is treated as changed, and restored.
     if is_unchanged(new, before, stamp).unwrap_or(false) {
         // A leftover file does no harm.
         let _ = fs::remove_file(new);
@@ -142,6 +147,7 @@ fn restore_exchanged(theirs: &Path, path: &Path, ours: FileStamp) -> io::Result<
             }
             Err(error) => return Err(error),
         }
+        // What came back is what was put there before, so nothing was written in between.
         if FileStamp::from_path(theirs)? == last_put {
             return Ok(());
         }

@@ -92,6 +92,7 @@ impl Client {
     pub(crate) fn expands(self, text: &str) -> bool {
         match self {
             Self::Codex => false,
+            // Gemini CLI replaces `$NAME` as well as `${NAME}`.
             Self::Gemini => text.contains('$'),
             Self::Claude | Self::Cursor | Self::VsCode => text.contains("${"),
         }

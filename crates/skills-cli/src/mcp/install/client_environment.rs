@@ -12,6 +12,7 @@ use crate::input::InputError;
 
 /// Reads the environment. Empty and relative values are ignored.
 pub(crate) fn client_environment() -> ClientEnvironment {
+    // A relative path would depend on the working directory of the client.
     let set = |name| {
         env::var_os(name)
             .map(PathBuf::from)
@@ -22,6 +23,7 @@ pub(crate) fn client_environment() -> ClientEnvironment {
         home: env::home_dir().filter(|home| home.is_absolute()),
         project: crate::discovery_config::project_dirs()
             .into_iter()
+            // The outermost directory is the root of the project, which is where clients look.
             .min_by_key(|directory| directory.components().count()),
         claude: set("CLAUDE_CONFIG_DIR"),
         codex: set("CODEX_HOME"),
@@ -37,6 +39,7 @@ pub(crate) fn client_environment() -> ClientEnvironment {
 /// Fails if the program no longer exists, as after an update, or if its path is not valid Unicode.
 pub(crate) fn current_program() -> anyhow::Result<String> {
     let path = env::current_exe()?;
+    // On Linux the path of a deleted program ends with ` (deleted)`.
     if !path.is_absolute() || !path.is_file() {
         anyhow::bail!(
             "`{}` no longer exists: start the new `skills` again",

@@ -35,6 +35,7 @@ impl ConfigFile {
     /// content is not trusted.
     pub(crate) fn find(named: PathBuf, project: Option<&Path>) -> anyhow::Result<Self> {
         let end = follow_links(&named).and_then(|end| path_spellings(&end).pop());
+        // `..` after a missing directory cannot be resolved, and would hide where the path leads.
         let end = end.filter(|end| !end.components().any(|part| part == Component::ParentDir));
         let target = end.ok_or_else(|| {
             InputError::new(format!("cannot resolve the symlink `{}`", named.display()))
@@ -43,6 +44,7 @@ impl ConfigFile {
             let root = project
                 .canonicalize()
                 .with_context(|| format!("cannot resolve `{}`", project.display()))?;
+            // A cloned repository could otherwise let this command edit any file of the user.
             if !target.starts_with(root) {
                 let message = format!(
                     "symlink `{}` leaves the project, to `{}`; edit that file manually",
@@ -114,10 +116,13 @@ impl ConfigFile {
                 Err(error).with_context(failed)
             };
         }
+        // In the same directory, since files can be exchanged on one file system only.
         let path = self.temp_path();
         let metadata = before.metadata();
         let mut file = create_file(
             &path,
+            // Private until owner and mode of the old file are copied: the content may have
+            // secrets.
             if metadata.is_some() {
                 Scope::User
             } else {
@@ -138,6 +143,8 @@ impl ConfigFile {
     /// Returns the path of the temporary file that replaces the old file.
     fn temp_path(&self) -> PathBuf {
         let mut name = self.target.file_name().unwrap_or_default().to_owned();
+        // Calls with different state directories do not share a lock, so the name is unique for
+        // each process.
         name.push(format!(".{}.tmp", std::process::id()));
         self.target.with_file_name(name)
     }
@@ -163,6 +170,7 @@ impl Snapshot {
 fn write_temp(file: &mut File, text: &str, old: Option<&Metadata>) -> io::Result<()> {
     file.write_all(text.as_bytes())?;
     old.map_or(Ok(()), |old| copy_owner_and_mode(file, old))?;
+    // After a crash the new name could otherwise refer to an empty file.
     file.sync_all()
 }
 
@@ -173,6 +181,8 @@ fn follow_links(named: &Path) -> Option<PathBuf> {
         let Ok(next) = fs::read_link(&path) else {
             return Some(path);
         };
+        // A relative target is relative to the directory of the symlink. An absolute one replaces
+        // the path.
         path = path.parent()?.join(next);
     }
     None
@@ -181,6 +191,7 @@ fn follow_links(named: &Path) -> Option<PathBuf> {
 #[cfg(unix)]
 fn create_dir(directory: &Path, scope: Scope) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
+    // Configurations of users contain keys. Those of projects are shared, so the umask decides.
     let mode = if scope == Scope::User { 0o700 } else { 0o777 };
     fs::DirBuilder::new()
         .recursive(true)

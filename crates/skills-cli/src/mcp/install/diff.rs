@@ -52,6 +52,7 @@ pub(crate) fn merge_line_ends(before: &str, after: &str) -> String {
         .unwrap_or("\n");
     let mut text: String = old_lines[..old.start].concat();
     for (index, line) in new_lines[new].iter().enumerate() {
+        // The last line of a file can have no line end, and a line may follow it now.
         if !text.is_empty() && !text.ends_with('\n') {
             text.push_str(usual);
         }
@@ -71,8 +72,10 @@ pub(crate) fn merge_line_ends(before: &str, after: &str) -> String {
 
 /// Returns the lines that differ: those between the common prefix and the common suffix.
 fn changed_ranges(before: &[&str], after: &[&str]) -> (Range<usize>, Range<usize>) {
+    // The editors of JSON and TOML may normalize line ends, which is not a change.
     let same = |(a, b): &(&&str, &&str)| trim_line_end(a) == trim_line_end(b);
     let start = before.iter().zip(after).take_while(same).count();
+    // The suffix is searched in the rest only: with repeated lines it could overlap the prefix.
     let (rest, new_rest) = (&before[start..], &after[start..]);
     let end = rest
         .iter()

@@ -71,6 +71,8 @@ fn put_entry(
         servers.append(&entry.name, to_cst(value));
         return Ok(EntryChange::Added);
     };
+    // An entry of another program is replaced as a whole: its environment and other fields were
+    // meant for that program.
     let Some(object) = server
         .object_value()
         .filter(|object| is_same_server(object, entry))
@@ -82,6 +84,7 @@ fn put_entry(
     for (key, value) in value.as_object().into_iter().flatten() {
         let there = single_property(&object, key)?;
         match there.as_ref().map(property_value) {
+            // An equal value is not written again, which would lose its comments and layout.
             Some(old) if old == *value => continue,
             // A server with a command uses standard input and output, even without this field.
             None if key == "type" => continue,
@@ -106,6 +109,7 @@ fn is_same_server(object: &CstObject, entry: &ServerEntry) -> bool {
         .get("args")
         .and_then(|arguments| arguments.get(0))
         .and_then(Value::as_str);
+    // An entry with a URL is a remote server, even if it also names this command.
     let is_remote = REMOTE_KEYS.iter().any(|key| values.contains_key(*key));
     !is_remote && is_this_program(entry, values.get("command").and_then(Value::as_str), first)
 }

@@ -8,6 +8,15 @@ use super::config_edit::{ConfigEditError, EntryChange, ServerEntry, is_this_prog
 /// Key of a remote server.
 const REMOTE_KEY: &str = "url";
 
+/// The syntax of the table of servers. Entries of an inline table cannot be sections.
+#[derive(Debug, Clone, Copy)]
+enum TableStyle {
+    /// `[mcp_servers.name]`.
+    Section,
+    /// `mcp_servers = { name = {} }`.
+    Inline,
+}
+
 /// Adds or updates an entry in a text. The result has uniform line ends.
 pub(crate) fn edit_toml(
     text: &str,
@@ -22,20 +31,25 @@ pub(crate) fn edit_toml(
     };
     let servers = document.entry(section).or_insert_with(|| {
         let mut table = Table::new();
+        // Without a header of its own, since it contains only sections.
         table.set_implicit(true);
         Item::Table(table)
     });
-    let is_inline = servers.is_inline_table();
+    let style = if servers.is_inline_table() {
+        TableStyle::Inline
+    } else {
+        TableStyle::Section
+    };
     let change = put_entry(
         servers.as_table_like_mut().ok_or_else(no_table)?,
-        is_inline,
+        style,
         entry,
     );
     Ok((document.to_string(), change))
 }
 
 /// Adds or updates an entry in the table of servers.
-fn put_entry(servers: &mut dyn TableLike, is_inline: bool, entry: &ServerEntry) -> EntryChange {
+fn put_entry(servers: &mut dyn TableLike, style: TableStyle, entry: &ServerEntry) -> EntryChange {
     let is_new = !servers.contains_key(&entry.name);
     let Some(server) = servers
         .get_mut(&entry.name)
@@ -44,10 +58,9 @@ fn put_entry(servers: &mut dyn TableLike, is_inline: bool, entry: &ServerEntry) 
     else {
         let old = servers.get(&entry.name).and_then(Item::as_table);
         let new = entry_table(entry, old);
-        let new = if is_inline {
-            Item::Value(Value::InlineTable(new.into_inline_table()))
-        } else {
-            Item::Table(new)
+        let new = match style {
+            TableStyle::Inline => Item::Value(Value::InlineTable(new.into_inline_table())),
+            TableStyle::Section => Item::Table(new),
         };
         servers.insert(&entry.name, new);
         return if is_new {
@@ -84,6 +97,7 @@ fn entry_table(entry: &ServerEntry, old: Option<&Table>) -> Table {
     let mut table = Table::new();
     table.insert("command", toml_edit::value(&entry.command));
     table.insert("args", toml_edit::value(argument_array(entry)));
+    // A dotted or implicit table has no header whose position and comments could be kept.
     if let Some(old) = old.filter(|old| !old.is_dotted() && !old.is_implicit()) {
         table.set_position(old.position());
         *table.decor_mut() = old.decor().clone();
@@ -114,6 +128,7 @@ fn string_list(item: &Item) -> Option<Vec<String>> {
 }
 
 fn syntax_error(text: &str, error: &toml_edit::TomlError) -> ConfigEditError {
+    // An error at the end of the text can have a span that ends behind it.
     let start = error.span().map_or(0, |span| span.start.min(text.len()));
     let line = text.as_bytes()[..start]
         .iter()
