@@ -153,7 +153,7 @@ impl Guest {
     fn report(&self, document: &Value, mode: GuestMode) -> Result<()> {
         let message = document["error"]["message"].as_str().unwrap_or_default();
         match (
-            document["verdict"].as_str(),
+            document["status"].as_str(),
             document["error"]["code"].as_str(),
         ) {
             (Some("fresh"), _) => {}

@@ -128,7 +128,7 @@ fn is_accepted_by_user(name: &str, output: &Output) -> bool {
         Some(true) => return true,
         Some(false) => output.status(&format!("`{name}` stays a draft")),
         None => {
-            output.status("error: no terminal to ask on");
+            output.status("error: cannot ask for confirmation: standard input is not a terminal");
             output.status("help: pass `--yes`");
         }
     }

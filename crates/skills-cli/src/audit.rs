@@ -21,10 +21,12 @@ pub(crate) fn audit(arguments: &Audit, output: &Output) -> anyhow::Result<Exit> 
     let mut files = AuditLog::reader(path).files()?;
     files.retain(|file| file.is_file());
     if files.is_empty() {
-        return Err(InputError::new(format!(
-            "audit log `{shown}` not found: nothing has run yet"
-        ))
-        .into());
+        let error = InputError::new(format!("cannot open the audit log `{shown}`: not found"));
+        let error = match arguments.log {
+            Some(_) => error,
+            None => error.with_help("the first run of a skill creates it"),
+        };
+        return Err(error.into());
     }
     match &arguments.command {
         AuditCommand::Tail(arguments) => print_tail(&tail(&files, arguments.lines)?, output),

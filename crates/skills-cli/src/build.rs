@@ -111,7 +111,7 @@ fn print_result(built: &Artifact, output: &Output) -> anyhow::Result<()> {
             .map(|(name, version)| json!({"name": name, "version": version}))
             .collect();
         let document = json!({
-            "verdict": status.as_str(), "language": language.as_str(), "path": path.to_string_lossy(),
+            "status": status.as_str(), "language": language.as_str(), "path": path.to_string_lossy(),
             "bytes": bytes, "sha256": sha256, "tools": tools,
         });
         return output.print_json(&document);

@@ -62,7 +62,7 @@ pub(crate) fn doctor(runtime: &SkillRuntime, output: &Output) -> anyhow::Result<
             .map(list::inactive_to_json)
             .collect::<Vec<_>>();
         output.print_json(&json!({
-            "skills": catalog.entries().len(), "skipped": skipped, "inactive": inactive, "troubles": diagnostics, "sandboxes": sandboxes,
+            "skills": catalog.entries().len(), "skipped": skipped, "inactive": inactive, "diagnostics": diagnostics, "sandboxes": sandboxes,
         }))?;
     } else {
         output.text(&render_text(runtime, &catalog, &diagnostics, &sandboxes))?;

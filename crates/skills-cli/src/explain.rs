@@ -106,7 +106,7 @@ pub(crate) fn explain(
     if output.is_json() {
         let step = |step: &ExplanationStep| json!({"code": step.code(), "path": step.path().map(Path::to_string_lossy), "message": step.to_string()});
         let steps: Vec<Value> = steps.iter().map(step).collect();
-        output.print_json(&json!({"verdict": status.as_str(), "steps": steps}))?;
+        output.print_json(&json!({"status": status.as_str(), "steps": steps}))?;
     } else {
         let is_shown = |step: &&ExplanationStep| {
             !matches!(

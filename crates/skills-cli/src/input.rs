@@ -164,9 +164,18 @@ fn open_file(path: &Path) -> std::io::Result<std::fs::File> {
 
 /// Resolves the path of a directory that must exist.
 pub(crate) fn resolve_directory(path: &Path) -> anyhow::Result<PathBuf> {
-    let resolved = path.canonicalize().ok().filter(|path| path.is_dir());
-    resolved
-        .ok_or_else(|| InputError::new(format!("directory `{}` not found", path.display())).into())
+    let cannot_open = |cause: String| {
+        InputError::new(format!("cannot open directory `{}`: {cause}", path.display()))
+    };
+    let resolved = path.canonicalize().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => cannot_open("not found".to_owned()),
+        _ => cannot_open(error.to_string()),
+    })?;
+    if resolved.is_dir() {
+        Ok(resolved)
+    } else {
+        Err(cannot_open("not a directory".to_owned()).into())
+    }
 }
 
 /// Resolves a skill that is given by its directory. A bare name is returned unchanged.

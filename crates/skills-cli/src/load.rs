@@ -38,7 +38,7 @@ pub(crate) fn load(
         );
         let hidden = hidden.map(|c| format!("U+{:04X}", u32::from(c)));
         output.print_json(
-            &json!({"role": role.as_str(), "text": text, "left_out": left_out, "hidden": hidden}),
+            &json!({"role": role.as_str(), "text": text, "omitted": left_out, "hidden": hidden}),
         )?;
         return Ok(Exit::Success);
     }

@@ -46,7 +46,7 @@ pub(crate) fn mentions(
             .map(|entry| json!({"name": entry.name(), "path": entry_path(entry)}))
             .collect();
         let mentions: Vec<Value> = shown.iter().map(MentionRow::to_json).collect();
-        output.print_json(&json!({"selected": selected, "mentions": mentions, "needs": requirements::to_json(&missing)}))?;
+        output.print_json(&json!({"selected": selected, "mentions": mentions, "missing": requirements::to_json(&missing)}))?;
         return Ok(Exit::Success);
     }
     output.text(
@@ -130,12 +130,12 @@ impl<'a> MentionRow<'a> {
     fn render(&self) -> String {
         let Mention {
             name,
-            kind: way,
+            kind: mention_kind,
             confidence,
-            resolution: outcome,
+            resolution,
             ..
         } = self.mention;
-        let more = match outcome {
+        let more = match resolution {
             Resolution::Ambiguous(entries) => format!(
                 " ({})",
                 entries
@@ -150,8 +150,8 @@ impl<'a> MentionRow<'a> {
             _ => String::new(),
         };
         format!(
-            "{name:?} ({}, {}): {outcome}{more}",
-            way.as_str(),
+            "{name:?} ({}, {}): {resolution}{more}",
+            mention_kind.as_str(),
             confidence.as_str()
         )
     }
@@ -161,29 +161,29 @@ impl<'a> MentionRow<'a> {
             input,
             span,
             name,
-            kind: way,
+            kind: mention_kind,
             confidence,
-            resolution: outcome,
+            resolution,
             ..
         } = self.mention;
-        let (skill, doubt) = match outcome {
+        let (skill, reason) = match resolution {
             Resolution::Selected(entry)
             | Resolution::Disabled(entry)
             | Resolution::NotUserInvocable(entry)
             | Resolution::ConnectorConflict(entry) => (Some(entry_path(entry)), None),
-            Resolution::Suggested(entry, doubt) => (Some(entry_path(entry)), Some(doubt.as_str())),
+            Resolution::Suggested(entry, reason) => (Some(entry_path(entry)), Some(reason.as_str())),
             Resolution::Inactive(inactive) => (Some(entry_path(inactive.entry())), None),
             _ => (None, None),
         };
-        let candidates: Vec<String> = match outcome {
+        let candidates: Vec<String> = match resolution {
             Resolution::Ambiguous(entries) => {
                 entries.iter().map(|entry| entry_path(entry)).collect()
             }
             _ => Vec::new(),
         };
         json!({
-            "input": input, "start": span.start, "end": span.end, "name": name, "way": way.as_str(), "confidence": confidence.as_str(),
-            "outcome": outcome.code(), "message": outcome.to_string(), "path": skill, "doubt": doubt, "candidates": candidates,
+            "input": input, "start": span.start, "end": span.end, "name": name, "kind": mention_kind.as_str(), "confidence": confidence.as_str(),
+            "resolution": resolution.code(), "message": resolution.to_string(), "path": skill, "reason": reason, "candidates": candidates,
             "nearest": self.nearest,
         })
     }

@@ -183,7 +183,7 @@ fn to_json(preview: &Preview) -> Value {
         Authorization::Granted(grants) => (Some(grants), None),
         Authorization::Denied(denial) => (None, Some(denial)),
     };
-    let idle: Vec<Value> = preview
+    let unused_tools: Vec<Value> = preview
         .unused_tools
         .iter()
         .map(|(tool, why)| json!({"tool": tool, "reason": why}))
@@ -199,7 +199,7 @@ fn to_json(preview: &Preview) -> Value {
         "granted": granted,
         "denied": denial,
         "question": preview.approval_request,
-        "idle": idle,
+        "unused_tools": unused_tools,
     })
 }
 
@@ -238,7 +238,7 @@ fn rules_to_json(loaded: &LoadedPolicy, rules: &[String]) -> Value {
     let files: Vec<Value> = loaded
         .files
         .iter()
-        .map(|(layer, path)| json!({"layer": layer, "path": path}))
+        .map(|(source, path)| json!({"source": source, "path": path}))
         .collect();
     json!({
         "mode": loaded.rules.mode(),

@@ -104,7 +104,7 @@ fn to_json(section: &SkillList, scripts: &str, entries: Option<&[EntryReport]>) 
         .iter()
         .map(|(skill, mode)| json!({"skill": skill, "mode": mode.as_str()}))
         .collect();
-    let entry_json = |entry: &EntryReport| json!({"name": entry.name, "path": entry.location, "place": describe_inclusion(entry.inclusion), "cost": entry.cost});
+    let entry_json = |entry: &EntryReport| json!({"name": entry.name, "path": entry.location, "inclusion": describe_inclusion(entry.inclusion), "cost": entry.cost});
     json!({
         "text": format!("{}{scripts}", section.text()),
         "role": section.role().as_str(),

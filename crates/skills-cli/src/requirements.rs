@@ -55,10 +55,10 @@ pub(crate) fn to_json(needs: &MissingRequirements) -> Value {
             json!({"any_of": program.any_of, "installs": installs, "skills": program.skills})
         })
         .collect();
-    let unusable: Vec<Value> = needs
+    let invalid: Vec<Value> = needs
         .invalid
         .iter()
-        .map(|unusable| json!({"skill": unusable.skill, "message": unusable.reason}))
+        .map(|invalid| json!({"skill": invalid.skill, "message": invalid.reason}))
         .collect();
-    json!({"servers": servers, "variables": variables, "programs": programs, "unusable": unusable, "questions": questions})
+    json!({"servers": servers, "variables": variables, "programs": programs, "invalid": invalid, "questions": questions})
 }

@@ -64,7 +64,7 @@ fn print_override(set: &ToolSet, tool: &str, output: &Output) -> anyhow::Result<
         .iter()
         .any(|definition| definition.name == tool);
     if output.is_json() {
-        output.print_json(&json!({"tool": tool, "offered": is_offered}))?;
+        output.print_json(&json!({"tool": tool, "enabled": is_offered}))?;
     } else {
         output.status(&format!(
             "{tool} is {}, also after changes of the skill",

@@ -95,7 +95,7 @@ fn approve(
     let Some(question) = &preview.approval_request else {
         return Ok(match &preview.authorization {
             Authorization::Granted(grants) if output.is_json() => {
-                output.print_json(&json!({"skill": preview.skill, "digest": preview.digest, "verdicts": grants.decisions()}))?;
+                output.print_json(&json!({"skill": preview.skill, "digest": preview.digest, "decisions": grants.decisions()}))?;
                 Exit::Success
             }
             Authorization::Granted(_) => {
@@ -120,7 +120,7 @@ fn approve(
                 return Ok(Exit::Denied);
             }
             None => {
-                output.status("error: no terminal to ask on");
+                output.status("error: cannot ask for confirmation: standard input is not a terminal");
                 output.status("help: pass `--yes`");
                 return Ok(Exit::Denied);
             }
@@ -129,7 +129,7 @@ fn approve(
     // Fails if the skill or its request changed since it was shown.
     let decision = runtime.approve_skill(name, &options, question)?;
     if output.is_json() {
-        output.print_json(&json!({"skill": preview.skill, "digest": preview.digest, "verdicts": decision.decisions()}))?;
+        output.print_json(&json!({"skill": preview.skill, "digest": preview.digest, "decisions": decision.decisions()}))?;
     } else {
         output.status(&format!("approved this version of `{}`", preview.skill));
         decision
@@ -158,5 +158,8 @@ fn list_approvals(approvals: &[Approval], output: &Output) -> anyhow::Result<Exi
         });
     }
     output.text(&text)?;
+    if approvals.is_empty() {
+        output.status("no approvals");
+    }
     Ok(Exit::Success)
 }

@@ -143,6 +143,9 @@ impl fmt::Display for Termination {
             Self::Exited { code } => write!(f, "exit code {code}"),
             Self::Signaled { signal } => write!(f, "killed by signal {signal}"),
             Self::Unknown => f.write_str("exited with an unknown status"),
+            Self::TimedOut { limit_ms } if limit_ms % 1000 == 0 => {
+                write!(f, "timed out after {} s", limit_ms / 1000)
+            }
             Self::TimedOut { limit_ms } => write!(f, "timed out after {limit_ms} ms"),
             Self::MemoryLimit { limit_bytes } => {
                 write!(f, "exceeded its memory limit of {limit_bytes} bytes")

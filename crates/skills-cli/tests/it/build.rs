@@ -107,13 +107,13 @@ fn a_new_skill_in_c_is_built_once() {
     assert_eq!(
         fixture
             .run(&["build", "polite", "--check", "--tools", &tools, "--json"])
-            .json()["verdict"],
+            .json()["status"],
         "same-bytes"
     );
     assert_eq!(
         fixture
             .run(&["build", "polite", "--force", "--tools", &tools, "--json"])
-            .json()["verdict"],
+            .json()["status"],
         "built"
     );
     std::fs::write(fixture.skill("polite/guest/main.c"), "two\n").unwrap();
@@ -240,7 +240,7 @@ fn a_program_in_rust_is_built_and_runs() {
         return skip(format!("no tools: {}", built.json()["error"]["message"]));
     }
     assert_eq!(
-        (built.code, &built.json()["verdict"]),
+        (built.code, &built.json()["status"]),
         (0, &json!("built")),
         "{}",
         built.page()

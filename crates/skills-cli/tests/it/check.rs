@@ -238,8 +238,8 @@ fn explain() {
     assert_eq!(
         fixture
             .run("repo/sub", &["explain", "pdf", "--json", "--trust-project"])
-            .json()["verdict"],
-        "offered"
+            .json()["status"],
+        "model-invocable"
     );
 }
 
@@ -360,7 +360,7 @@ fn doctor_reports_all_problems() {
             ],
         )
         .json();
-    let codes: Vec<&str> = json["troubles"]
+    let codes: Vec<&str> = json["diagnostics"]
         .as_array()
         .unwrap()
         .iter()

@@ -111,7 +111,7 @@ fn prompt_explained() {
     warning: `--mode absent=off` matches no skill
     ");
     let document = examples(&["prompt", "--explain", "--json"]).json();
-    assert_eq!(document["skills"][0]["place"], "whole");
+    assert_eq!(document["skills"][0]["inclusion"], "whole");
     let whole = document["cost"].as_u64().unwrap();
     let tight = explain(&(whole / 2).to_string());
     assert!(
@@ -157,7 +157,7 @@ fn load() {
     let short = examples(&["load", "incident-handbook", "--max-bytes", "300", "--json"]).json();
     assert_eq!(short["role"], "user");
     assert!(
-        short["left_out"]["bytes"]
+        short["omitted"]["bytes"]
             .as_u64()
             .is_some_and(|bytes| bytes > 100),
         "{short}"
@@ -252,7 +252,7 @@ fn mentions_report_missing_requirements() {
     missing requirement: variable `NO_SUCH_TOKEN`
     missing requirement: MCP server `docs` (streamable_http https://docs.example/mcp), required by docs
     "#);
-    let needs = skills(&["mentions", "$docs", "--root", root, "--json"]).json()["needs"].clone();
+    let needs = skills(&["mentions", "$docs", "--root", root, "--json"]).json()["missing"].clone();
     assert_eq!(
         needs["servers"][0]["key"],
         "mcp__streamable_http__https://docs.example/mcp"

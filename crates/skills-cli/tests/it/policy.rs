@@ -113,7 +113,7 @@ fn policy_check_shows_grants_and_reasons() {
         ),
         (&json!(null), &json!("git"))
     );
-    assert_eq!(document["idle"][1]["tool"], "Task");
+    assert_eq!(document["unused_tools"][1]["tool"], "Task");
     assert!(
         !fixture.path("state/skills/audit.jsonl").exists()
             || fs::read(fixture.path("state/skills/audit.jsonl"))

@@ -159,7 +159,7 @@ fn a_tool_can_be_disabled_permanently() {
             "--on",
             "--json"
         ])
-        .json()["offered"],
+        .json()["enabled"],
         true
     );
     assert!(
