@@ -42,6 +42,8 @@ pub fn format_approval_request(request: &ApprovalRequest) -> String {
     let first = format!(
         "Allow `{}` to run {}?",
         format_row(&request.name),
+        // Not formatted like a row: the command is quoted already, and collapsing its white space
+        // would make different arguments look equal.
         truncate(shell_command(request), MAX_COMMAND_CHARS)
     );
     std::iter::once(first)
@@ -83,6 +85,7 @@ pub fn format_approval_request_in_full(request: &ApprovalRequest) -> Result<Stri
 /// them. The last rows are what the approver decides, next to the prompt for the answer.
 fn rows(request: &ApprovalRequest) -> Vec<Row> {
     let mut rows = vec![("skill", request.directory.display().to_string())];
+    // Without the note, the digest would seem to cover the files that the command names.
     let scope_note = if request.is_ad_hoc_digest {
         " of the command only; an approval stays valid if its files change"
     } else {
@@ -116,6 +119,7 @@ fn rows(request: &ApprovalRequest) -> Vec<Row> {
             "to run with the permissions above; this version has not been approved".to_owned(),
         ));
     }
+    // Without a limit: what is not shown must not be granted.
     rows.extend(
         request
             .pending
@@ -175,11 +179,11 @@ fn shell_command(request: &ApprovalRequest) -> String {
 /// word with invisible characters, with characters that affect their neighbors, or with characters
 /// that could be mistaken for an escape is written as `$'…'`.
 fn shell_quote(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    let is_displayable = |c: char| c == ' ' || c.is_ascii_graphic() || is_distinct_alone(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
+    // An empty word would vanish, so it is quoted.
+    if !word.is_empty() && word.chars().all(is_plain_in_shell) {
         return word.to_owned();
     }
+    // A backslash is literal in this form, but looks like an escape of the form below.
     if word.chars().all(|c| c != '\\' && is_displayable(c)) {
         return format!("'{}'", word.replace('\'', r"'\''"));
     }
@@ -189,10 +193,20 @@ fn shell_quote(word: &str) -> String {
         '\r' => r"\r".to_owned(),
         '\t' => r"\t".to_owned(),
         c if is_displayable(c) => c.to_string(),
+        // Always four or eight digits, so that a digit that follows is not read as part of the
+        // escape.
         c if u32::from(c) <= 0xFFFF => format!(r"\u{:04x}", u32::from(c)),
         c => format!(r"\U{:08x}", u32::from(c)),
     });
     format!("$'{}'", shown.collect::<String>())
+}
+
+fn is_plain_in_shell(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c)
+}
+
+fn is_displayable(c: char) -> bool {
+    c == ' ' || c.is_ascii_graphic() || is_distinct_alone(c)
 }
 
 /// Returns true if a non-ASCII character is visible and unambiguous: a letter or digit in
@@ -226,6 +240,7 @@ fn format_row(text: &str) -> String {
 
 /// Collapses white space and escapes invisible characters.
 fn escape_invisible(text: &str) -> String {
+    // A line end becomes a space, so a value cannot start a row of its own.
     escape_line(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 

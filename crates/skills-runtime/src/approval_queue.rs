@@ -11,6 +11,7 @@ use crate::ExecutionOptions;
 #[derive(Default)]
 pub(crate) struct ApprovalQueue {
     host: Arc<AsyncMutex<()>>,
+    // Weak: an entry is in use only while a request of its session is open.
     sessions: Mutex<HashMap<String, Weak<AsyncMutex<()>>>>,
 }
 

@@ -75,6 +75,8 @@ impl FileApprovalStore {
     /// # Errors
     /// Same as [`all`](Self::all); also fails if the file cannot be written.
     pub fn revoke(&self, directory: &Path) -> Result<bool, BoxError> {
+        // Held from reading to writing; an approval that another process saves in between would be
+        // lost.
         let _lock = self.file.lock()?;
         let mut approvals = self.all()?;
         let before = approvals.len();
@@ -87,6 +89,7 @@ impl FileApprovalStore {
     }
 
     fn write(&self, mut approvals: Vec<Approval>) -> Result<(), BoxError> {
+        // Sorted, so that the same approvals are the same bytes in whatever order they were saved.
         approvals.sort_by(|a, b| a.directory.cmp(&b.directory));
         let text = serde_json::to_string_pretty(&ApprovalFile {
             version: VERSION,
@@ -98,6 +101,7 @@ impl FileApprovalStore {
 
 impl ApprovalStore for FileApprovalStore {
     fn load(&self, directory: &Path) -> Result<Option<Approval>, BoxError> {
+        // By directory, not by name, which a skill gives itself.
         Ok(self
             .all()?
             .into_iter()

@@ -111,6 +111,7 @@ impl ExecutionArtifacts {
         let exit_status = match output.termination {
             termination if termination.is_success() => ExecutionStatus::Success,
             Termination::TimedOut { limit_ms } => ExecutionStatus::Timeout { limit_ms },
+            // Messages of traps and panics can quote data of the program, and with it a secret.
             Termination::Trapped { reason, frames } => {
                 let frames = frames
                     .iter()
@@ -130,10 +131,8 @@ impl ExecutionArtifacts {
             },
             termination => ExecutionStatus::Failed { termination },
         };
-        let (stdout, stderr) = (
-            redactor.redact_captured(output.stdout),
-            redactor.redact_captured(output.stderr),
-        );
+        let stdout = redactor.redact_captured(output.stdout);
+        let stderr = redactor.redact_captured(output.stderr);
         Self {
             skill,
             mode,
@@ -162,6 +161,8 @@ fn parse_output(stdout: &CapturedOutput) -> Value {
     // Windows programs may write a byte order mark.
     let bytes = stdout.head();
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+    // The part of a document can be valid JSON of another meaning, such as a number without its
+    // last digits.
     let json = if stdout.is_truncated() {
         None
     } else {

@@ -115,6 +115,7 @@ fn wasm_unavailable() -> SandboxError {
 }
 
 fn native_unavailable() -> SandboxError {
+    // The feature helps only where a backend exists.
     if cfg!(any(target_os = "linux", target_os = "macos")) {
         let reason = "this program was built without support for it";
         return SandboxError::unavailable(

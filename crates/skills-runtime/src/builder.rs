@@ -58,6 +58,8 @@ impl Default for Builder {
             roots: Vec::new(),
             discovery: Discovery::new([]),
             policy: Policy::default(),
+            // A constant, since only the command line reads the environment, such as `TMPDIR` and
+            // `PATH`.
             scratch: PathBuf::from("/tmp"),
             backends: Backends::default(),
             program_finder: Search::default(),
@@ -186,6 +188,7 @@ impl Builder {
     /// Sets the maximum number of concurrent runs, at least one. Further runs wait; their deadline
     /// starts when they are admitted. Default: 16.
     pub fn max_concurrent_runs(mut self, runs: usize) -> Self {
+        // Without a permit every run would wait forever.
         self.max_concurrent_runs = runs.max(1);
         self
     }
@@ -265,6 +268,7 @@ impl Builder {
         let backends = self
             .backends
             .or_default(&self.scratch, &self.program_finder, self.wasm);
+        // Roots of the builder come first: an earlier root takes precedence.
         let roots: Vec<Root> = self
             .roots
             .into_iter()
@@ -292,6 +296,7 @@ impl Builder {
             approval_timeout: self.approval_timeout,
             on_missing_requirements: self.on_missing_requirements,
             hidden_directories: self.hidden_directories,
+            // `Semaphore::new` panics above this number.
             run_permits: Semaphore::new(self.max_concurrent_runs.min(Semaphore::MAX_PERMITS)),
             approval_queue: ApprovalQueue::default(),
             latest: RwLock::default(),

@@ -142,6 +142,8 @@ impl SkillRuntime {
         directory: &Path,
         options: ExecutionOptions,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
+        // First: without a writable log nothing runs, and from here on every return leaves a
+        // record.
         let mut record = self.shared.recorder.begin(HOST_COMMAND_NAME)?;
         let result = async {
             let directory = directory
@@ -201,6 +203,7 @@ impl SkillRuntime {
         hook: Option<&str>,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
         let options = options.resolve_paths()?;
+        // After the paths are resolved, since policy and sandbox compare canonical paths.
         let workspace = ActiveWorkspace::new(&options.workspace, &self.shared.scratch)?;
         let mut plan = self.plan(name, options, workspace.as_ref())?;
         if let Some(hook) = hook {
@@ -217,22 +220,13 @@ impl SkillRuntime {
         plan: RunPlan,
         workspace: Option<ActiveWorkspace>,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
-        // Stored approvals are valid for one content, so optional mounts depend on its digest.
-        let digest = if plan.options.optional_mounts.is_empty() {
-            None
-        } else {
-            self.content_digest(&plan.target).await
-        };
-        let plan = self.with_optional_mounts(plan, digest.as_deref());
+        let plan = self.with_allowed_mounts(plan).await;
         let skill = plan.target.name().to_owned();
         let manifest = plan.target.skill().map(|skill| &skill.manifest);
         record.set_skill(&skill, None, manifest);
-        // Checked before authorization, so that no approver is asked for a run that cannot start.
         let missing = self.missing_for_run(&plan);
-        if !missing.is_empty() && self.shared.on_missing_requirements == OnMissing::Fail {
-            return Err(Repr::MissingRequirements { skill, missing }.into());
-        }
-        let sandbox = Arc::clone(self.shared.backends.for_mode(&plan.mode)?);
+        let sandbox = self.check_startable(&plan, &missing)?;
+        // From here on the record is redacted, whether the run is denied, fails or succeeds.
         record.redactor = Redactor::new(
             plan.variables
                 .iter()
@@ -248,6 +242,7 @@ impl SkillRuntime {
         };
         record.record_limits(grants.limits());
         record.record_decision(Recorded::Granted, grants.decisions());
+        // Files in a workspace that the program cannot write are not its output.
         let mut workspace = workspace.filter(|workspace| is_writable(workspace, &grants));
         let permissions_used = manifest
             .map(|manifest| used_tools(&grants, manifest))
@@ -275,6 +270,35 @@ impl SkillRuntime {
         Ok(artifacts)
     }
 
+    /// Adds the optional mounts that are granted without approval.
+    async fn with_allowed_mounts(&self, plan: RunPlan) -> RunPlan {
+        // Stored approvals are valid for one content, so optional mounts depend on its digest.
+        let digest = if plan.options.optional_mounts.is_empty() {
+            None
+        } else {
+            self.content_digest(&plan.target).await
+        };
+        self.with_optional_mounts(plan, digest.as_deref())
+    }
+
+    /// Checks the requirements and returns the backend of the program. Called before authorization,
+    /// so that no approver is asked for a run that cannot start.
+    fn check_startable(
+        &self,
+        plan: &RunPlan,
+        missing: &[String],
+    ) -> Result<Arc<dyn Sandbox>, RuntimeError> {
+        if !missing.is_empty() && self.shared.on_missing_requirements == OnMissing::Fail {
+            return Err(Repr::MissingRequirements {
+                skill: plan.target.name().to_owned(),
+                missing: missing.to_vec(),
+            }
+            .into());
+        }
+        // There is no fallback to another backend.
+        Ok(Arc::clone(self.shared.backends.for_mode(&plan.mode)?))
+    }
+
     /// Authorizes the run by rules, stored approvals, then the approver. If the decision depends on
     /// the content, a private copy is created first; that copy is authorized and run.
     async fn authorize(
@@ -292,6 +316,7 @@ impl SkillRuntime {
             return Ok((*decision, None));
         }
         let content = self.copy_content(&plan.target).await?;
+        // Before the approver is asked, who must see a request that belongs to this content.
         self.check_manifest_unchanged(plan, content.as_deref())?;
         let digest = content.as_ref().map(|content| content.digest.clone());
         record.set_skill(
@@ -371,14 +396,15 @@ impl SkillRuntime {
         let Some(skill) = target.skill() else {
             return Ok(target.digest(self).map(SkillCopy::for_command));
         };
-        let (runtime, files) = (self.clone(), Arc::clone(&skill.files));
-        let work = move || {
-            runtime
-                .shared
-                .copies
-                .get_or_create(&files, &runtime.shared.scratch)
-        };
-        tokio::task::spawn_blocking(work).await.unwrap_or(Ok(None))
+        let runtime = self.clone();
+        let files = Arc::clone(&skill.files);
+        // Copying and hashing read up to 256 MiB.
+        tokio::task::spawn_blocking(move || {
+            let shared = &runtime.shared;
+            shared.copies.get_or_create(&files, &shared.scratch)
+        })
+        .await
+        .unwrap_or(Ok(None))
     }
 
     /// Computes a content digest on a blocking thread, since it can read up to 256 MiB.
@@ -386,7 +412,8 @@ impl SkillRuntime {
         let Some(skill) = target.skill() else {
             return target.digest(self);
         };
-        let (runtime, files) = (self.clone(), Arc::clone(&skill.files));
+        let runtime = self.clone();
+        let files = Arc::clone(&skill.files);
         tokio::task::spawn_blocking(move || runtime.shared.copies.digest(&files))
             .await
             .ok()
@@ -396,6 +423,7 @@ impl SkillRuntime {
     /// Rejects a granted directory that contains the scratch directory: the program could access
     /// private copies and workspaces of other runs.
     fn check_outside_scratch(&self, grants: &Grants) -> Result<(), RuntimeError> {
+        // Granted paths are canonical, so the scratch directory is compared in that form.
         let scratch = self
             .shared
             .scratch
@@ -426,6 +454,7 @@ impl SkillRuntime {
         sandbox: &dyn Sandbox,
     ) -> Result<RunOutput, RuntimeError> {
         let cancellation = plan.options.cancellation.as_ref();
+        // Before the job starts, so that the wait does not count as time of the run.
         let _permit = unless_cancelled(cancellation, self.shared.run_permits.acquire())
             .await?
             .map_err(|_| Repr::Closed)?;
@@ -442,9 +471,11 @@ impl SkillRuntime {
         {
             return Err(self.content_changed(&plan.target));
         }
+        // As late as possible: what others changed during the wait is not output of this program.
         if let Some(workspace) = workspace {
             workspace.snapshot();
         }
+        // Only size and hash, since a record contains no content.
         record.update(|event| {
             event.input = Some(skills_audit::ContentHash::from_prefix(
                 job.stdin_bytes(),

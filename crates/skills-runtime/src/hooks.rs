@@ -301,12 +301,6 @@ fn read_decision(artifacts: &ExecutionArtifacts, event: &AgentEvent) -> HookDeci
 }
 
 fn parse_decision(output: &Value) -> HookDecision {
-    let text = |value: &Value| {
-        value
-            .as_str()
-            .unwrap_or("the hook gave no reason")
-            .to_owned()
-    };
     let specific = &output["hookSpecificOutput"];
     let decisions = [
         (
@@ -323,26 +317,36 @@ fn parse_decision(output: &Value) -> HookDecision {
     // The strictest decision applies.
     if let Some((_, reason)) = find(&["block", "deny"]) {
         return HookDecision::Block {
-            reason: text(reason),
+            reason: reason_text(reason),
         };
     }
     if output["continue"] == Value::Bool(false) {
         return HookDecision::Block {
-            reason: text(&output["stopReason"]),
+            reason: reason_text(&output["stopReason"]),
         };
     }
     find(&["ask"]).map_or(HookDecision::Continue, |(_, reason)| HookDecision::Ask {
-        reason: text(reason),
+        reason: reason_text(reason),
     })
+}
+
+fn reason_text(value: &Value) -> String {
+    value
+        .as_str()
+        .unwrap_or("the hook gave no reason")
+        .to_owned()
 }
 
 /// Returns true if a hook applies to an event. A pattern matches the whole tool name, as a regular
 /// expression (`Edit|Write`, `mcp__.*`) or as a glob (`mcp__*`). An invalid pattern matches every
 /// name, because it is unknown which tool it was meant to guard.
 fn matches(hook: &Hook, event: &AgentEvent) -> bool {
+    // Without a matcher a hook guards every tool. `Stop` has no tool to match.
     let (Some(tool), Some(pattern)) = (event.tool(), hook.matcher.as_deref()) else {
         return true;
     };
+    // Names and globs are tried first: as a regular expression `mcp__*` would match no name of a
+    // tool.
     if pattern.is_empty()
         || pattern == "*"
         || pattern == tool

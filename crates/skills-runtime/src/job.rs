@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use skills_discovery::{Entry, SkillFiles};
-use skills_policy::{Grants, ResourceLimits};
+use skills_policy::{FileGrant, Grants, ResourceLimits};
 use skills_sandbox::{Job, Program, Quota};
 
 use crate::error::{Repr, RuntimeError};
@@ -72,6 +72,8 @@ pub(crate) fn build_job(
         .iter()
         .cloned()
         .fold(job, Job::cancellation);
+    // The WebAssembly backend limits compilation per caller, so that one client does not block the
+    // others.
     let job = options.session.iter().cloned().fold(job, Job::caller);
     let quota = workspace_quota(plan, job.grants().limits());
     let job = quota.into_iter().fold(job, Job::quota);
@@ -116,6 +118,7 @@ fn job_program(plan: &RunPlan, content: Option<&SkillCopy>) -> Result<Program, R
                 script_type,
             },
             RunTarget::Skill(skill),
+            // The path in the skill, not in the copy. The grants map it to where the copy is.
         ) => Program::script(*script_type, skill.entry.directory().join(script_path)),
         (mode, _) => Program::command(mode.program()),
     })
@@ -132,7 +135,8 @@ fn set_protocol_env(job: Job, plan: &RunPlan) -> Job {
     let is_wasm = matches!(mode, ExecutionMode::Wasm { .. });
     let mut job = job;
     if let Some(skill) = plan.target.skill() {
-        let (name, directory) = (skill.entry.name().as_str(), skill.entry.directory());
+        let name = skill.entry.name().as_str();
+        let directory = skill.entry.directory();
         job = job.env("SKILL_NAME", name);
         if !is_wasm {
             job = job.env("SKILL_DIR", directory.to_string_lossy());
@@ -146,12 +150,11 @@ fn set_protocol_env(job: Job, plan: &RunPlan) -> Job {
             job = job.env("SKILL_ID", name).env("TIMEOUT_MS", timeout_ms);
         }
     }
-    let is_workspace = |file: &skills_policy::FileGrant| {
-        file.guest_path() == "/workspace" || file.guest_path().starts_with("/workspace/")
-    };
-    let is_granted = job.grants().files().iter().any(is_workspace) && !hides_skill_dir(options);
+    let is_granted =
+        job.grants().files().iter().any(is_in_workspace) && !is_workspace_current_dir(options);
     if let Some(path) = workspace.as_ref().filter(|_| is_granted) {
         let path = if is_wasm {
+            // WebAssembly sees no paths of the host.
             "/workspace".into()
         } else {
             path.to_string_lossy().into_owned()
@@ -162,6 +165,7 @@ fn set_protocol_env(job: Job, plan: &RunPlan) -> Job {
         Ok(input)
             if options.stdin.is_none()
                 && options.input_protocol == InputProtocol::OpenSkills
+                // `execve` would fail with a longer value.
                 && input.len() <= MAX_VARIABLE_INPUT_BYTES =>
         {
             job.env("SKILL_INPUT", input)
@@ -170,9 +174,14 @@ fn set_protocol_env(job: Job, plan: &RunPlan) -> Job {
     }
 }
 
+fn is_in_workspace(file: &FileGrant) -> bool {
+    // With the separator, so that `/workspaces` is another directory.
+    file.guest_path() == "/workspace" || file.guest_path().starts_with("/workspace/")
+}
+
 /// Returns true for a script runner in a session directory: that directory is its working
 /// directory, so `SKILL_WORKSPACE` is not set.
-fn hides_skill_dir(options: &ExecutionOptions) -> bool {
+fn is_workspace_current_dir(options: &ExecutionOptions) -> bool {
     options.input_protocol == InputProtocol::ScriptRunner
         && matches!(options.workspace, Workspace::Session(_))
 }

@@ -82,6 +82,7 @@ pub fn detect_execution_mode(
         });
     }
     if let Some(module) = &options.wasm_module {
+        // Names are resolved through the handle of the skill, so `../x.wasm` does not exist.
         let is_module = module.ends_with(".wasm") && files.contains(module);
         return if is_module {
             Ok(wasm_mode(module))
@@ -95,6 +96,7 @@ pub fn detect_execution_mode(
     if let Some(module) = WASM_NAMES.into_iter().find(|name| files.contains(name)) {
         return Ok(wasm_mode(module));
     }
+    // The list is sorted, so the first module is the same on every system.
     if let Some(module) = modules(files).first() {
         return Ok(wasm_mode(module));
     }
@@ -108,24 +110,18 @@ fn choose_script(
     input: &Value,
 ) -> Result<ExecutionMode, RuntimeError> {
     let declared = declared_scripts(all, manifest);
+    // Names that match no file must not leave a skill with nothing to run.
     let candidates: Vec<&String> = if declared.is_empty() {
         all.iter().collect()
     } else {
         declared
-    };
-    let run = |script: &String| {
-        native_mode(script).ok_or_else(|| {
-            Repr::NothingToRun {
-                skill: skill.to_owned(),
-            }
-            .into()
-        })
     };
     let mut by_action: Vec<&String> = candidates
         .iter()
         .filter(|script| is_action(script, input))
         .copied()
         .collect();
+    // The action is a choice of the caller, so it can also name a script that is not declared.
     if by_action.is_empty() {
         by_action = all
             .iter()
@@ -134,13 +130,8 @@ fn choose_script(
     }
     if by_action.is_empty() {
         match openskills_scripts(candidates.clone()).as_slice() {
-            [] => {
-                return Err(Repr::NothingToRun {
-                    skill: skill.to_owned(),
-                }
-                .into());
-            }
-            [only] => return run(only),
+            [] => return Err(nothing_to_run(skill)),
+            [only] => return script_mode(skill, only),
             _ => {}
         }
     }
@@ -154,10 +145,22 @@ fn choose_script(
         by_action
     };
     match openskills_scripts(selected.clone()).as_slice() {
+        // Which script the input means is the model's to judge.
         [] => Err(ambiguous_script(skill, &candidates)),
-        [only] => run(only),
+        [only] => script_mode(skill, only),
         _ => Err(ambiguous_script(skill, &selected)),
     }
+}
+
+fn script_mode(skill: &str, script: &str) -> Result<ExecutionMode, RuntimeError> {
+    native_mode(script).ok_or_else(|| nothing_to_run(skill))
+}
+
+fn nothing_to_run(skill: &str) -> RuntimeError {
+    Repr::NothingToRun {
+        skill: skill.to_owned(),
+    }
+    .into()
 }
 
 /// Returns the `.py` and `.sh` scripts if there are any, else all.

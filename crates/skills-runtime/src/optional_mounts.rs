@@ -45,6 +45,7 @@ impl SkillRuntime {
         extended: &Request,
         requested: &Permission,
     ) -> bool {
+        // `preview` asks no approver: an optional directory is not worth a prompt.
         let authorization = self.shared.permissions.preview(extended);
         // A protected path has a different permission, so the path is compared too.
         let is_requested = |permission: &Permission| {
@@ -75,6 +76,7 @@ impl RunPlan {
     /// Returns true if the skill requests access to any directory: it has no `allowed-tools`, or a
     /// tool without a pattern. A pattern limits access to parts.
     fn wants_any_directory(&self, access: Access) -> bool {
+        // A host command has no `allowed-tools` that could restrict it.
         let Some(skill) = self.target.skill() else {
             return true;
         };

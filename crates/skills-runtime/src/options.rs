@@ -240,6 +240,7 @@ impl ExecutionOptions {
         if let Workspace::Directory(directory) = &mut options.workspace {
             *directory = resolve(directory)?;
         }
+        // Optional mounts are missing here: they must be canonical already, or the run fails.
         let aliased = options.path_aliases.iter_mut().map(|(_, path)| path);
         for path in options
             .readable_paths

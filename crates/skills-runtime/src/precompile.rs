@@ -81,7 +81,9 @@ impl Shared {
 /// Starts to compile the programs of a catalog on a background thread. If the thread cannot be
 /// started, programs are compiled by their first run.
 pub(crate) fn spawn_precompile(shared: &Arc<Shared>, catalog: &Arc<Catalog>) {
-    let (shared, catalog) = (Arc::downgrade(shared), Arc::clone(catalog));
+    // Weak, so that this thread does not keep a dropped runtime alive.
+    let shared = Arc::downgrade(shared);
+    let catalog = Arc::clone(catalog);
     let work = move || {
         let Ok(executor) = tokio::runtime::Builder::new_current_thread().build() else {
             return;
@@ -95,6 +97,7 @@ pub(crate) fn spawn_precompile(shared: &Arc<Shared>, catalog: &Arc<Catalog>) {
             if !shared.is_current(&catalog) {
                 return;
             }
+            // The run of the program reports the error.
             let _ = executor.block_on(shared.precompile(entry));
         }
     };

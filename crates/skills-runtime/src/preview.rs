@@ -85,6 +85,7 @@ impl SkillRuntime {
         name: &str,
         options: &ExecutionOptions,
     ) -> Result<Preview, RuntimeError> {
+        // Without a workspace: a preview creates no files.
         let plan = self.plan(name, options.resolve_paths()?, None)?;
         let digest = plan.target.digest(self);
         let plan = self.with_optional_mounts(plan, digest.as_deref());
@@ -135,15 +136,18 @@ impl SkillRuntime {
         let request = plan.request_for_digest(digest.as_deref());
         match self.shared.permissions.evaluate(&request) {
             Evaluation::Decided(authorization) => Ok(*authorization),
+            // An answer allows only what the request showed, so the request must not have changed
+            // since.
             Evaluation::NeedsApproval(pending) if pending.approval_request() == shown => self
                 .shared
                 .permissions
                 .approve_permanently(*pending)
                 .map_err(|source| Repr::Approval(source).into()),
-            Evaluation::NeedsApproval(_) => {
-                let (skill, path) = (plan.target.name().to_owned(), plan.target.location());
-                Err(Repr::ContentChanged { skill, path }.into())
+            Evaluation::NeedsApproval(_) => Err(Repr::ContentChanged {
+                skill: plan.target.name().to_owned(),
+                path: plan.target.location(),
             }
+            .into()),
         }
     }
 }

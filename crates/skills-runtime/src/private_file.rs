@@ -53,6 +53,7 @@ impl PrivateFile {
     /// # Errors
     /// Fails if the file cannot be read or is not valid UTF-8.
     pub fn read(&self) -> io::Result<Option<String>> {
+        // Without the lock: the file is replaced atomically, so the content is never half written.
         match fs::read_to_string(&self.path) {
             Ok(text) => Ok(Some(text)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -78,6 +79,7 @@ impl PrivateFile {
     /// longer than `max_wait`; otherwise the same as `lock`.
     pub fn lock_with_timeout(&self, max_wait: Duration) -> io::Result<File> {
         let file = self.open_lock()?;
+        // File locks have no timeout, so the lock is polled.
         let deadline = Instant::now() + max_wait;
         loop {
             match file.try_lock() {
@@ -121,6 +123,7 @@ impl PrivateFile {
             _ => {}
         }
         let mut options = OpenOptions::new();
+        // `create_new` does not follow a symlink that was put here since.
         options.write(true).create_new(true);
         set_owner_only(&mut options);
         let mut file = options.open(&new)?;

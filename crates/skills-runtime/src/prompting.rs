@@ -186,7 +186,7 @@ impl SkillRuntime {
     ) -> Injections {
         let mut injections = Injections::default();
         for entry in selected {
-            let (name, path) = (entry.name(), entry.location());
+            let name = entry.name();
             match self.activate_entry(entry, format, max_bytes, active) {
                 Ok(ActivationResult {
                     activation: Activation::AlreadyActive,
@@ -198,9 +198,10 @@ impl SkillRuntime {
                     }
                     injections.injected.push(injected);
                 }
+                // An unreadable skill must not prevent the injection of the others.
                 Err(error) => injections.warnings.push(format!(
                     "Failed to load skill {name} at {}: {error}",
-                    path.display()
+                    entry.location().display()
                 )),
             }
         }
@@ -252,6 +253,7 @@ impl SkillRuntime {
     ) -> Result<ActivationResult, RuntimeError> {
         let catalog = self.catalog();
         let entry = find_entry(&catalog, name)?;
+        // The list omits such a skill, but a model can know its name from elsewhere.
         if !self.is_model_invocable(entry) {
             return Err(Repr::NotModelInvocable {
                 name: entry.name().to_string(),
@@ -307,6 +309,7 @@ impl SkillRuntime {
             .iter()
             .filter(|entry| self.is_model_invocable(entry));
         let scripts = listed
+            // A skill that cannot be opened must not hide the others.
             .filter_map(|entry| Some((entry.name().as_str(), mode::scripts(&entry.open().ok()?))));
         let scripts: Vec<(&str, Vec<String>)> = scripts.collect();
         let scripts_by_skill: Vec<(&str, Vec<&str>)> = scripts
@@ -349,6 +352,8 @@ fn inject(
         let injection = max_bytes.map_or(injection, |max_bytes| injection.max_bytes(max_bytes));
         match format {
             InjectionFormat::Codex => Ok(injection.render_codex()),
+            // A new nonce for each injection: a text that knows the name of its tags could close
+            // them.
             InjectionFormat::Fenced => Ok(injection.render_delimited(&random_nonce()?)),
         }
     };

@@ -53,6 +53,8 @@ impl SkillRuntime {
         let declared = requirements.variable_names();
         let variables = self.variables(&declared, &options);
         let request = build_request(entry, &manifest, &mode, &options);
+        // Declared variables and hooks belong to what an approval remembers, so that a prompt after
+        // a change can show what was added.
         let request = declared.iter().fold(request, |request, name| {
             request.declare(format!("variable {name}"))
         });
@@ -68,6 +70,7 @@ impl SkillRuntime {
             mode,
             input: stdin_bytes(&options),
             options,
+            // Last, since it depends on the requested paths.
             request: self.with_protected_paths(request),
             variables: without_sources(variables),
             workspace: workspace.map(|workspace| workspace.path().to_owned()),
@@ -159,6 +162,7 @@ impl SkillRuntime {
             .shared
             .hidden_directories
             .iter()
+            // A program without granted files has nothing to hide from.
             .filter(|_| requested.iter().any(concerns_files));
         let request = hidden.map(canonical).fold(request, Request::hide);
         let roots = self
@@ -166,6 +170,7 @@ impl SkillRuntime {
             .discovery
             .roots()
             .iter()
+            // Roots are protected against writing only; a skill may read another one.
             .filter(|_| requested.iter().any(is_write));
         roots
             .map(|root| canonical(&root.path().to_owned()))
@@ -235,6 +240,7 @@ fn with_owned_workspace(
     match (active, workspace) {
         (Some(private), Workspace::Private(_)) => request.private_workspace(private.path()),
         // A preview does not create the workspace.
+        // Only the path that programs would see is known.
         (None, Workspace::Private(_)) => request.private_workspace("/workspace"),
         (_, Workspace::Session(directory)) => request.private_workspace(directory.path()),
         _ => request,
@@ -293,6 +299,7 @@ fn with_host_programs(request: Request, options: &ExecutionOptions) -> Request {
     match &options.command {
         None => request,
         Some(HostCommand::Program(name)) => request.spawn(name),
+        // A command line can start any program, so permission for `sh` alone would not describe it.
         Some(HostCommand::Shell(_)) => request.spawn_any(),
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Instant, SystemTime};
 use skills_audit::{AuditError, AuditSink, ContentHash, Disposition, Event, RestrictionStatus};
 use skills_manifest::Manifest;
 use skills_policy::{Decision, PermissionDecision, ResourceLimits};
-use skills_sandbox::EnforcementStatus;
+use skills_sandbox::{CapturedOutput, EnforcementStatus, Restriction};
 
 use crate::error::{Repr, RuntimeError};
 use crate::secrets::Redactor;
@@ -51,6 +51,7 @@ impl Recorder {
                 // Checked before the run, since a run without a record must not start.
                 sink.check_writable().map_err(Repr::Audit)?;
                 let time = humantime::format_rfc3339_millis((self.clock)()).to_string();
+                // Valid for every return that comes before a decision.
                 Some(Event::new(time, truncate_text(skill), Disposition::Failed))
             }
             None => None,
@@ -149,10 +150,12 @@ impl RunRecord {
                 format!("error {}: {}", error.kind().code(), error_chain(error))
             }
         };
+        // Written before the result is returned, also if the run failed.
         let written = self.write(termination);
         let artifacts = result?;
         match written {
             Ok(()) => Ok(artifacts),
+            // The program has run. Its results must not be lost with the record.
             Err(source) => Err(Repr::AuditAfterRun {
                 source,
                 artifacts: Box::new(artifacts),
@@ -163,32 +166,28 @@ impl RunRecord {
 
     fn record_artifacts(&mut self, artifacts: &ExecutionArtifacts) {
         self.update(|event| {
-            let captured_bytes = |captured: &skills_sandbox::CapturedOutput| {
-                [captured.head(), &captured.tail()].concat()
-            };
-            let content = |captured: &skills_sandbox::CapturedOutput| {
-                Some(ContentHash::from_prefix(
-                    &captured_bytes(captured),
-                    captured.total_bytes(),
-                ))
-            };
+            // A denied run has no output and no backend.
             let Some(report) = &artifacts.enforcement else {
                 return;
             };
-            (event.stdout, event.stderr) = (content(&artifacts.stdout), content(&artifacts.stderr));
+            // Sizes and hashes only, since a record contains no content.
+            event.stdout = Some(hash_output(&artifacts.stdout));
+            event.stderr = Some(hash_output(&artifacts.stderr));
             event.backend = Some(report.backend().to_owned());
-            let restriction = |restriction: &skills_sandbox::Restriction| RestrictionStatus {
-                name: restriction.name().to_owned(),
-                status: status_word(restriction.status()).to_owned(),
-            };
-            event.restrictions = report.restrictions().iter().map(restriction).collect();
+            event.restrictions = report
+                .restrictions()
+                .iter()
+                .map(restriction_status)
+                .collect();
         });
     }
 
     fn write(&mut self, termination: String) -> Result<(), AuditError> {
+        // Taken, so that `drop` does not write a second record.
         let (Some(sink), Some(mut event)) = (&self.sink, self.event.take()) else {
             return Ok(());
         };
+        // Errors and traps can quote output of the program, and with it a secret.
         event.termination = Some(truncate_text(&self.redactor.redact_text(&termination)));
         event.duration_ms =
             Some(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX));
@@ -215,6 +214,8 @@ fn truncate_list(entries: impl Iterator<Item = String>) -> Vec<String> {
     for entry in entries {
         let text = truncate_text(&entry);
         let length = json_length(&text);
+        // A shorter entry after an omitted one is omitted too: the list stays a prefix, in the
+        // order of importance.
         if length > remaining || omitted > 0 {
             omitted += 1;
             continue;
@@ -257,6 +258,18 @@ fn error_chain(error: &RuntimeError) -> String {
         source = error.source();
     }
     text
+}
+
+fn hash_output(captured: &CapturedOutput) -> ContentHash {
+    let bytes = [captured.head(), &captured.tail()].concat();
+    ContentHash::from_prefix(&bytes, captured.total_bytes())
+}
+
+fn restriction_status(restriction: &Restriction) -> RestrictionStatus {
+    RestrictionStatus {
+        name: restriction.name().to_owned(),
+        status: status_word(restriction.status()).to_owned(),
+    }
 }
 
 fn status_word(status: EnforcementStatus) -> &'static str {

@@ -92,6 +92,7 @@ pub(crate) fn command_digest(
         .display()
         .to_string();
     let stdin = options.stdin.as_deref().unwrap_or_default();
+    // As a hash, since input can contain NUL, unlike the other parts.
     let stdin = ContentHash::from_prefix(stdin, stdin.len() as u64).sha256;
     let parts = [command.program().to_owned(), current_dir, stdin];
     let parts: Vec<String> = parts

@@ -215,6 +215,7 @@ impl SkillRuntime {
         let scan_id = self.shared.next_scan_id.fetch_add(1, Ordering::Relaxed) + 1;
         let found = match self.shared.latest_snapshot() {
             Some(known) => match self.shared.discovery.rescan(&known.catalog) {
+                // An unchanged catalog stays the same object, and its indexes stay built.
                 Some(catalog) => Arc::new(CatalogSnapshot::new(catalog)),
                 None => known,
             },
@@ -267,6 +268,7 @@ impl Shared {
     pub(crate) fn latest_snapshot(&self) -> Option<Arc<CatalogSnapshot>> {
         self.latest
             .read()
+            // The snapshot is replaced as a whole, so it is valid even if another thread panicked.
             .unwrap_or_else(PoisonError::into_inner)
             .snapshot
             .clone()
@@ -287,6 +289,7 @@ impl Shared {
         {
             return (Arc::clone(known), false);
         }
+        // The same catalog again needs no new compilation.
         let is_new = latest
             .snapshot
             .as_ref()
@@ -345,15 +348,12 @@ pub(crate) fn find_entry<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a Ent
             }
             .into())
         }
-        Lookup::Inactive(inactive) => {
-            let (path, reason) = (inactive.entry().location(), inactive.reason().clone());
-            Err(Repr::InactiveSkill {
-                name: name.to_owned(),
-                path,
-                reason,
-            }
-            .into())
+        Lookup::Inactive(inactive) => Err(Repr::InactiveSkill {
+            name: name.to_owned(),
+            path: inactive.entry().location(),
+            reason: inactive.reason().clone(),
         }
+        .into()),
         Lookup::Ambiguous(entries) => {
             let directories = entries
                 .iter()

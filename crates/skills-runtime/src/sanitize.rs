@@ -15,6 +15,7 @@ use skills_manifest::is_invisible;
 #[must_use]
 pub fn escape_terminal(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
+    // A CR alone is escaped: with it, text overwrites the line before it on a terminal.
     for c in text.replace("\r\n", "\n").chars() {
         let is_kept = !is_invisible(c) || matches!(c, '\n' | '\t' | '\u{200C}' | '\u{200D}');
         if is_kept {
@@ -30,6 +31,7 @@ pub fn escape_terminal(text: &str) -> String {
 /// Tabs become spaces.
 #[must_use]
 pub fn escape_line(text: &str) -> String {
+    // First, since `escape_terminal` keeps line ends and tabs.
     escape_terminal(&text.replace('\n', "\\n").replace('\t', " "))
 }
 

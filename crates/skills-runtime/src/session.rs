@@ -235,6 +235,7 @@ impl SkillSession {
         input: &Value,
         output: &Value,
     ) -> Result<HookReport, RuntimeError> {
+        // Before the hooks: the tool has run, whatever they decide.
         self.record(SessionEvent::ToolCall {
             tool: tool.to_owned(),
             input: input.clone(),
@@ -285,6 +286,7 @@ impl SkillSession {
             .run_hooks(&self.directory, &event, self.approver.clone())
             .await?;
         if let HookDecision::Block { reason } = report.decision {
+            // The next stop tells the hooks, so that they can avoid an endless loop.
             self.stop_was_blocked = true;
             return Ok(SessionEnd::Continue { reason });
         }
@@ -300,6 +302,7 @@ impl SkillSession {
             is_forked: self.is_forked,
             summary,
             tool_calls: self.tool_calls,
+            // A fork keeps its events out of the conversation.
             events: if self.is_forked { Vec::new() } else { events },
             dropped_events: self.dropped_events,
             duration: self.started.elapsed(),
@@ -309,6 +312,7 @@ impl SkillSession {
     fn record(&mut self, event: SessionEvent) {
         self.tool_calls += 1;
         // A model controls the size and the number of events, so both are bounded.
+        // An event that cannot be measured counts as too large.
         let bytes = serde_json::to_string(&event).map_or(MAX_EVENT_BYTES, |text| text.len());
         if self.events.len() >= MAX_EVENTS || self.bytes.saturating_add(bytes) > MAX_EVENT_BYTES {
             self.dropped_events += 1;

@@ -28,6 +28,7 @@ impl SkillRuntime {
         let failed = |error| SandboxError::setup("creating a session directory", error);
         let scratch = ScratchDir::new(&self.shared.scratch).map_err(failed)?;
         Ok(SessionDirectory {
+            // Grants have canonical paths, and the parent can be a symlink, as `/tmp` is on macOS.
             path: scratch.path().canonicalize().map_err(failed)?,
             _scratch: Arc::new(scratch),
         })

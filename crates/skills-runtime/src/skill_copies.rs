@@ -117,6 +117,8 @@ impl SkillCopyCache {
 
     #[cfg(unix)]
     fn create(&self, files: &SkillFiles, parent: &Path) -> std::io::Result<SkillCopy> {
+        // Checked, not reserved: the size is known after copying, so concurrent copies can exceed
+        // the limit.
         self.check_capacity()?;
         let scratch = ScratchDir::new(parent)?;
         let path = scratch.path().canonicalize()?;
@@ -173,6 +175,8 @@ impl SkillCopyCache {
 
     /// Caches a copy. If another thread cached the same content first, that copy is returned.
     fn insert(&self, content: SkillCopy) -> Arc<SkillCopy> {
+        // The copy of another thread is used, since the bytes are the same; this one is removed on
+        // drop.
         if let Some(copy) = self.get(&content.digest) {
             return copy;
         }
@@ -181,6 +185,8 @@ impl SkillCopyCache {
         copies.push(Arc::clone(&content));
         let mut bytes: u64 = copies.iter().map(|content| content.bytes).sum();
         let mut removed = Vec::new();
+        // A single copy can exceed the limit. Evicting it would free nothing, since its run holds
+        // it.
         while copies.len() > 1 && (copies.len() > MAX_CACHED_COPIES || bytes > MAX_CACHED_BYTES) {
             let oldest = copies.remove(0);
             bytes -= oldest.bytes;

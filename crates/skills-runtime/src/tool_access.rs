@@ -29,6 +29,7 @@ pub(crate) fn evaluate(
     tool: &str,
     argument: &str,
 ) -> ToolAccess {
+    // A prohibition is stronger than a permission for the same tool.
     if disallowed
         .iter()
         .any(|rule| rule_forbids(rule, tool, argument))
@@ -106,6 +107,7 @@ fn matches_argument(matcher: ArgumentMatcher<'_>, argument: &str) -> bool {
 fn bare_command(part: &str) -> String {
     let mut words = part
         .split_whitespace()
+        // `X=1 rm` runs `rm`.
         .skip_while(|word| word.contains('='));
     let Some(program) = words.next() else {
         return String::new();
@@ -123,6 +125,7 @@ fn normalize_path(path: &str) -> String {
     for part in path.split('/') {
         match part {
             "" | "." if !parts.is_empty() || part == "." => {}
+            // A leading `..` stays, since the directory above is not known.
             ".." if parts.last().is_some_and(|last| !matches!(*last, "" | "..")) => {
                 parts.pop();
             }

@@ -90,6 +90,7 @@ impl ActiveWorkspace {
             Workspace::Private(files) => {
                 let failed = |error| SandboxError::setup("creating a private workspace", error);
                 let private = ScratchDir::new(scratch).map_err(failed)?;
+                // Canonical, like all paths in grants.
                 let path = private.path().canonicalize().map_err(failed)?;
                 write_input_files(&path, files).map_err(failed)?;
                 Ok(Some(Self {
@@ -135,10 +136,13 @@ impl ActiveWorkspace {
                 }),
                 None => omitted.push(format!("`{}`: invalid file name", path.display())),
             }
+            // Contents are read through the handle of the walk, so a directory that is replaced
+            // afterwards cannot redirect them.
             if top.is_none() {
                 top = directory.try_clone().ok();
             }
         });
+        // Before the limit, so that the same files are omitted on every run.
         changed.sort_by(|a, b| a.name.cmp(&b.name));
         if changed.len() > MAX_FILES {
             omitted.push(format!(
@@ -152,6 +156,7 @@ impl ActiveWorkspace {
             .omitted
             .into_iter()
             .chain(omitted)
+            // The program controls the number of these entries.
             .take(MAX_FILES)
             .map(|text| redactor.redact_text(&text))
             .collect();
@@ -241,8 +246,10 @@ fn write_input_files(path: &Path, files: &[InputFile]) -> std::io::Result<()> {
 fn read_bounded(directory: &Dir, path: &Path, max_bytes: u64) -> std::io::Result<Vec<u8>> {
     let mut options = OpenOptions::new();
     options.read(true);
+    // Opening a named pipe without a writer would block forever.
     set_nonblocking(&mut options);
     let file = directory.open_with(path, &options)?;
+    // The entry can have been replaced since the walk.
     if !file.metadata()?.is_file() {
         return Err(std::io::Error::other("no longer a regular file"));
     }

@@ -77,6 +77,8 @@ struct WaitForCancellation<'a> {
 impl Future for WaitForCancellation<'_> {
     type Output = ();
 
+    // The flag is read and the waker stored under one lock, so that no cancellation is lost in
+    // between.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.cancellation.lock_state();
         if state.is_cancelled {
@@ -87,6 +89,7 @@ impl Future for WaitForCancellation<'_> {
             state.next_id
         });
         match state.wakers.iter_mut().find(|(known, _)| *known == number) {
+            // A future can move to another task, so only the latest waker counts.
             Some((_, waker)) => waker.clone_from(context.waker()),
             None => state.wakers.push((number, context.waker().clone())),
         }
@@ -98,6 +101,7 @@ impl Future for WaitForCancellation<'_> {
 
 impl Drop for WaitForCancellation<'_> {
     fn drop(&mut self) {
+        // A token can outlive many runs, so their wakers must not remain in it.
         if let Some(number) = self.id {
             self.cancellation
                 .lock_state()

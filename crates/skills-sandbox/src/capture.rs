@@ -34,6 +34,7 @@ impl CapturedOutput {
             self.head.extend_from_slice(chunk);
             return;
         }
+        // A quarter for the end, where programs usually report errors.
         let tail_limit = limit / 4;
         let head_limit = limit - tail_limit;
         let head_bytes = head_limit.saturating_sub(self.head.len()).min(chunk.len());
@@ -45,6 +46,7 @@ impl CapturedOutput {
         self.dropped_bytes += skipped as u64;
         self.tail.extend(surplus);
         self.tail.extend(&last[skipped..]);
+        // Bounded after each chunk, so that memory does not grow with the output.
         let excess = self.tail.len().saturating_sub(tail_limit);
         self.tail.drain(..excess);
         self.dropped_bytes += excess as u64;

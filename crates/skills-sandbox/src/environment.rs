@@ -21,6 +21,8 @@ impl Environment {
     #[must_use]
     pub fn new(job: &Job, fixed: Vec<(String, String)>) -> Self {
         let is_fixed = |name: &str| fixed.iter().any(|(fixed, _)| *fixed == name);
+        // A variable of the backend, such as `PATH`, replaces that of the job: two of one name
+        // would be ambiguous.
         let jobs = job
             .filtered_envs()
             .filter(|(name, _)| !is_fixed(name))
@@ -45,6 +47,7 @@ impl fmt::Debug for Environment {
         let shown = self.variables.iter().map(|(name, value)| {
             (
                 name,
+                // Values of secrets must not get into logs.
                 if self.secrets.contains(name) {
                     "…"
                 } else {

@@ -128,6 +128,7 @@ impl ScriptType {
             "py" => Some(Self::Python),
             "sh" | "bash" => Some(Self::Shell),
             "js" | "mjs" | "cjs" => Some(Self::Node),
+            // A declaration file contains nothing to run.
             "ts" => path
                 .file_stem()
                 .is_some_and(|stem| Path::new(stem).extension().is_none_or(|inner| inner != "d"))
@@ -192,6 +193,7 @@ impl Job {
     /// # Errors
     /// Fails if the grants do not include the variable.
     pub fn secret_env(self, name: &str, value: &str) -> Result<Self, SandboxError> {
+        // Checked here too, so that no caller can pass a value that policy did not grant.
         if !self.grants.variables().contains(name) {
             return Err(SandboxError::variable_not_granted(name));
         }
@@ -203,6 +205,7 @@ impl Job {
     }
 
     fn set_variable(mut self, variable: EnvVariable) -> Self {
+        // Two values of one name would mean different things to different programs.
         self.env.retain(|other| other.name != variable.name);
         self.env.push(variable);
         self
@@ -269,6 +272,7 @@ impl Job {
         let relocate = |path: &mut PathBuf| *path = grants.locate(path);
         let relocate_text = |text: &mut String| {
             let path = Path::new(text.as_str());
+            // `..` after a symlink leads elsewhere than in the text, so such a path is not changed.
             if path.is_absolute() && !path.components().any(|part| part == Component::ParentDir) {
                 let new = grants.locate(path);
                 if new != path {
@@ -328,6 +332,7 @@ impl Job {
                     .map(|place| format!("{place}{rest}"))
             })
         };
+        // An option can contain a path after its `=`; other text is not interpreted.
         let replaced = |word: &String| match word.split_once('=').filter(|_| word.starts_with('-'))
         {
             Some((option, value)) => placed(value).map(|path| format!("{option}={path}")),

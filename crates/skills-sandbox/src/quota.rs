@@ -123,6 +123,8 @@ impl QuotaMonitor {
     pub fn open(quotas: &[Quota]) -> io::Result<Self> {
         let open = |quota: &Quota| {
             Ok((
+                // Opened before the run: the program can rename the directory, but not change the
+                // handle.
                 Dir::open_ambient_dir(&quota.directory, ambient_authority())?,
                 quota.clone(),
             ))
@@ -178,6 +180,7 @@ impl<'a> TreeWalk<'a> {
     }
 
     fn visit_directory(&mut self, directory: &Dir, depth: usize) -> Result<(), QuotaPart> {
+        // The walk recurses, so its depth is bounded before a program can exhaust the stack.
         if depth > Quota::MAX_DEPTH {
             return Err(QuotaPart::Depth);
         }
@@ -187,10 +190,12 @@ impl<'a> TreeWalk<'a> {
                 Ok(metadata) => metadata,
                 // It was removed after it was listed.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                // What cannot be measured may hold anything.
                 Err(_) => return Err(QuotaPart::Unreadable),
             };
             self.count_entry(&metadata)?;
             if metadata.is_dir() {
+                // A symlink would lead the walk out of the directory.
                 match directory.open_dir_nofollow(entry.file_name()) {
                     Ok(below) => self.visit_directory(&below, depth + 1)?,
                     Err(_) if is_directory(directory, &entry) => return Err(QuotaPart::Unreadable),
@@ -204,10 +209,12 @@ impl<'a> TreeWalk<'a> {
 
     fn count_entry(&mut self, metadata: &Metadata) -> Result<(), QuotaPart> {
         self.entries += 1;
+        // Empty files take no blocks, so bytes alone do not bound their number.
         if self.entries > Quota::MAX_ENTRIES {
             return Err(QuotaPart::Entries);
         }
         let is_directory = metadata.is_dir();
+        // Each directory has several links, so these are not hard links of one file.
         if !is_directory
             && metadata.nlink() > 1
             && !self

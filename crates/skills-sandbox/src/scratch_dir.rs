@@ -90,6 +90,7 @@ impl ScratchDir {
     /// # Errors
     /// Fails if an entry cannot be removed, because another user owns it or the disk fails.
     pub fn remove(mut self) -> io::Result<()> {
+        // First, so that `drop` does not try again after a failure.
         self.is_removed = true;
         remove_tree(&self.path)
     }
@@ -114,6 +115,7 @@ fn create_directory(parent: &Path) -> io::Result<PathBuf> {
     let builder = builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(
         directory_lock::DIRECTORY_MODE,
     ));
+    // `TempDir` cannot remove directories without permissions, so it does not own this one.
     Ok(builder.tempdir_in(parent)?.keep())
 }
 
@@ -132,6 +134,7 @@ fn remove_tree(path: &Path) -> io::Result<()> {
 fn empty_directory(top: &Path) -> io::Result<()> {
     let mut number = 0u64;
     loop {
+        // Listed again after each pass, since directories are moved up during it.
         let mut entries = fs::read_dir(top)?.peekable();
         if entries.peek().is_none() {
             return Ok(());
@@ -139,9 +142,11 @@ fn empty_directory(top: &Path) -> io::Result<()> {
         for entry in entries {
             let path = entry?.path();
             if !is_directory(&path)? {
+                // A symlink is removed like a file, not followed.
                 fs::remove_file(&path)?;
                 continue;
             }
+            // The program can have removed all permissions of its directories.
             open_up(&path)?;
             for child in fs::read_dir(&path)? {
                 let child = child?.path();
@@ -163,6 +168,7 @@ fn move_up(child: &Path, top: &Path, mut number: u64) -> io::Result<u64> {
     loop {
         let free = top.join(format!("removed-{number}"));
         number += 1;
+        // The program can have created a directory of that name.
         if fs::symlink_metadata(&free).is_err() {
             fs::rename(child, free)?;
             return Ok(number);

@@ -18,6 +18,7 @@ pub(super) fn check_canonical(grants: &Grants) -> Result<(), RuntimeError> {
             Ok(path) if path == file.path() => {}
             // A path that does not exist cannot lead elsewhere.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            // The path leads elsewhere than when it was authorized.
             _ => {
                 return Err(Repr::Symlink {
                     path: file.path().to_owned(),

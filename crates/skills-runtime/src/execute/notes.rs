@@ -18,6 +18,7 @@ pub(super) fn notes_before_run(
     let mut notes: Vec<String> = redactor
         .too_short()
         .iter()
+        // A variable that was not granted cannot be in the output.
         .filter(|name| grants.variables().contains(*name))
         .map(|name| format!("the value of `{name}` is too short to be redacted in the output"))
         .collect();

@@ -35,6 +35,7 @@ pub(super) fn hook_options(hook: &Hook) -> Result<ExecutionOptions, &'static str
     else {
         return Err("only command hooks are supported");
     };
+    // A hook that chooses its directory could read it.
     if directory
         .as_deref()
         .is_some_and(|directory| !matches!(directory, "" | "." | "./"))
@@ -46,11 +47,14 @@ pub(super) fn hook_options(hook: &Hook) -> Result<ExecutionOptions, &'static str
     options.args = args;
     options.timeout_ms = hook
         .timeout_seconds
+        // 0 would mean the default.
         .map(|seconds| (seconds * 1_000.0).ceil().max(1.0) as u64);
     Ok(options)
 }
 
 fn split_words(command: &str) -> Result<(String, Vec<String>), &'static str> {
+    // Nothing is expanded: the variables of the skill directory are removed, because scripts are
+    // relative to it anyway.
     let mut command = command.trim().to_owned();
     for directory in SKILL_DIR_PREFIXES {
         command = command
@@ -58,6 +62,7 @@ fn split_words(command: &str) -> Result<(String, Vec<String>), &'static str> {
             .replace(&format!("\"{}\"/", directory.trim_end_matches('/')), "");
         command = command.replace(directory, "");
     }
+    // Only now, since the removed variables contain `$` and braces too.
     if command.contains(SHELL_METACHARACTERS) {
         return Err("the command needs a shell, which is not supported");
     }

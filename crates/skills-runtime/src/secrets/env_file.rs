@@ -25,9 +25,12 @@ impl fmt::Display for EnvFileWarning {
 
 /// Returns names with their values, and warnings.
 pub(super) fn parse(text: &str) -> (Vec<(String, String)>, Vec<EnvFileWarning>) {
+    // Editors on Windows write a byte order mark and CRLF.
     let text = text.trim_start_matches('\u{FEFF}').replace("\r\n", "\n");
-    let (mut values, mut warnings) = (Vec::new(), Vec::new());
-    let (mut rest, mut line) = (text.as_str(), 1);
+    let mut values = Vec::new();
+    let mut warnings = Vec::new();
+    let mut rest = text.as_str();
+    let mut line = 1;
     while !rest.is_empty() {
         match parse_entry(rest) {
             Ok((value, length)) => {
@@ -37,6 +40,8 @@ pub(super) fn parse(text: &str) -> (Vec<(String, String)>, Vec<EnvFileWarning>) 
             }
             Err(reason) => {
                 warnings.push(EnvFileWarning { line, reason });
+                // Continues with the next line, so that an unclosed quote does not swallow the rest
+                // of the file.
                 rest = rest.split_once('\n').map_or("", |(_, rest)| rest);
                 line += 1;
             }
@@ -59,6 +64,7 @@ fn parse_entry(text: &str) -> Result<(ParsedEntry, usize), &'static str> {
     let name = text[..equals].trim();
     let name = name
         .strip_prefix("export")
+        // `exported=1` is a variable of that name.
         .filter(|rest| rest.starts_with(char::is_whitespace))
         .unwrap_or(name)
         .trim();
@@ -91,6 +97,7 @@ fn parse_entry(text: &str) -> Result<(ParsedEntry, usize), &'static str> {
 }
 
 fn parse_unquoted(text: &str) -> String {
+    // `#` inside of a word belongs to the value, such as in a URL.
     let comment = [" #", "\t#"]
         .iter()
         .filter_map(|mark| text.find(mark))
@@ -110,6 +117,7 @@ fn parse_quoted(text: &str, quote: char) -> Result<(String, usize), &'static str
                 Some((_, 't')) => value.push('\t'),
                 Some((_, 'r')) => value.push('\r'),
                 Some((_, c @ ('"' | '\\' | '$'))) => value.push(c),
+                // A backslash before any other character is literal, as in a shell.
                 Some((_, c)) => value.extend(['\\', c]),
                 None => break,
             },

@@ -58,41 +58,46 @@ impl Redactor {
         if self.patterns.is_empty() {
             return captured;
         }
-        let (tail, is_truncated) = (captured.tail(), captured.is_truncated());
-        let head = self
-            .redact_bytes(captured.head(), is_truncated)
-            .unwrap_or_else(|| captured.head().to_vec());
-        let tail = self.redact_partial_start(
-            self.redact_bytes(&tail, false).unwrap_or(tail),
-            is_truncated,
-        );
+        let mut head = self.redact_bytes(captured.head());
+        let mut tail = self.redact_bytes(&captured.tail());
+        // Truncation can split a value; what is left of it would be readable otherwise.
+        if captured.is_truncated() {
+            head = self.redact_partial_end(head);
+            tail = self.redact_partial_start(tail);
+        }
         captured.with_bytes(head, tail)
     }
 
-    /// Redacts the rest of a value at the start of the tail, if output was truncated.
-    fn redact_partial_start(&self, bytes: Vec<u8>, is_truncated: bool) -> Vec<u8> {
-        let part = |pattern: &[u8]| {
-            let longest = pattern.len().saturating_sub(1).min(bytes.len());
-            (MIN_PARTIAL_BYTES..=longest)
-                .rev()
-                .find(|length| bytes.starts_with(&pattern[pattern.len() - length..]))
-        };
-        let found = self
-            .patterns
-            .iter()
-            .filter_map(|(pattern, replacement)| Some((part(pattern)?, replacement)))
-            .max_by_key(|(length, _)| *length);
-        match found.filter(|_| is_truncated) {
+    /// Redacts the beginning of a value at the end of `bytes`.
+    fn redact_partial_end(&self, bytes: Vec<u8>) -> Vec<u8> {
+        match self.longest_part(|pattern| partial_match_at_end(&bytes, pattern)) {
+            Some((length, replacement)) => {
+                [&bytes[..bytes.len() - length], replacement.as_bytes()].concat()
+            }
+            None => bytes,
+        }
+    }
+
+    /// Redacts the rest of a value at the start of `bytes`.
+    fn redact_partial_start(&self, bytes: Vec<u8>) -> Vec<u8> {
+        match self.longest_part(|pattern| partial_match_at_start(&bytes, pattern)) {
             Some((length, replacement)) => [replacement.as_bytes(), &bytes[length..]].concat(),
             None => bytes,
         }
     }
 
+    /// Returns the longest match of all patterns, with its replacement.
+    fn longest_part(&self, match_length: impl Fn(&[u8]) -> Option<usize>) -> Option<(usize, &str)> {
+        self.patterns
+            .iter()
+            .filter_map(|(pattern, replacement)| {
+                Some((match_length(pattern)?, replacement.as_str()))
+            })
+            .max_by_key(|(length, _)| *length)
+    }
+
     pub(crate) fn redact_text(&self, text: &str) -> String {
-        self.redact_bytes(text.as_bytes(), false).map_or_else(
-            || text.to_owned(),
-            |bytes| String::from_utf8_lossy(&bytes).into_owned(),
-        )
+        String::from_utf8_lossy(&self.redact_bytes(text.as_bytes())).into_owned()
     }
 
     /// Redacts the values in all strings of a JSON document, including keys.
@@ -112,24 +117,11 @@ impl Redactor {
         }
     }
 
-    /// Returns the redacted bytes, or `None` if there was nothing to redact.
-    fn redact_bytes(&self, bytes: &[u8], is_truncated: bool) -> Option<Vec<u8>> {
-        let mut result: Option<Vec<u8>> = None;
+    fn redact_bytes(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut result = bytes.to_vec();
         for (pattern, replacement) in &self.patterns {
-            let current = result.as_deref().unwrap_or(bytes);
-            if let Some(replaced) = replace(current, pattern, replacement.as_bytes()) {
-                result = Some(replaced);
-            }
-        }
-        // Truncation can split a value; what is left of it would be readable otherwise.
-        if is_truncated {
-            let current = result.as_deref().unwrap_or(bytes);
-            let part = self.patterns.iter().filter_map(|(pattern, replacement)| {
-                Some((partial_match_at_end(current, pattern)?, replacement))
-            });
-            if let Some((length, replacement)) = part.max_by_key(|(length, _)| *length) {
-                let kept = &current[..current.len() - length];
-                result = Some([kept, replacement.as_bytes()].concat());
+            if let Some(replaced) = replace(&result, pattern, replacement.as_bytes()) {
+                result = replaced;
             }
         }
         result
@@ -144,28 +136,31 @@ fn json_escapes(value: &str) -> Vec<String> {
         .strip_prefix('"')
         .and_then(|text| text.strip_suffix('"'))
         .unwrap_or_default();
-    let ascii = |upper: bool| {
-        let mut text = String::new();
-        for c in escaped.chars() {
-            if c.is_ascii() {
-                text.push(c);
-                continue;
-            }
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                text.push_str(&if upper {
-                    format!("\\u{unit:04X}")
-                } else {
-                    format!("\\u{unit:04x}")
-                });
-            }
-        }
-        text
-    };
-    let plain = [escaped.to_owned(), ascii(false), ascii(true)];
+    // Some encoders escape `/` and all non-ASCII characters, with digits in either case.
+    let plain = [
+        escaped.to_owned(),
+        escape_non_ascii(escaped, |unit| format!("\\u{unit:04x}")),
+        escape_non_ascii(escaped, |unit| format!("\\u{unit:04X}")),
+    ];
     plain
         .iter()
         .flat_map(|text| [text.clone(), text.replace('/', "\\/")])
         .collect()
+}
+
+/// Escapes the UTF-16 code units of all non-ASCII characters.
+fn escape_non_ascii(text: &str, escape: impl Fn(u16) -> String) -> String {
+    let mut escaped = String::new();
+    for c in text.chars() {
+        if c.is_ascii() {
+            escaped.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            escaped.push_str(&escape(*unit));
+        }
+    }
+    escaped
 }
 
 fn replace(bytes: &[u8], pattern: &[u8], replacement: &[u8]) -> Option<Vec<u8>> {
@@ -180,6 +175,14 @@ fn replace(bytes: &[u8], pattern: &[u8], replacement: &[u8]) -> Option<Vec<u8>> 
         result.extend_from_slice(&bytes[from..]);
         result
     })
+}
+
+/// Returns the length of the longest suffix of `pattern` at the start of `bytes`.
+fn partial_match_at_start(bytes: &[u8], pattern: &[u8]) -> Option<usize> {
+    let longest = pattern.len().saturating_sub(1).min(bytes.len());
+    (MIN_PARTIAL_BYTES..=longest)
+        .rev()
+        .find(|length| bytes.starts_with(&pattern[pattern.len() - length..]))
 }
 
 /// Returns the length of the longest prefix of `pattern` at the end of `bytes`.

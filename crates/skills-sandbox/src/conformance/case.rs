@@ -38,9 +38,11 @@ impl Case {
     /// Returns what a host needs for the attempt. A case may be skipped only if that is missing.
     #[must_use]
     pub fn requirement(&self, column: BackendVariant) -> Option<&'static str> {
+        // WebAssembly runs on any host, so no case may be skipped there.
         if column == BackendVariant::Wasm {
             return None;
         }
+        // These cases depend on the profile alone, which any host can evaluate.
         let is_in_profile =
             matches!(self.number, 1..=14 | 16..=21 | 25 | 32..=37 | 46..=48 | 58 | 100);
         let needs_mac = column == BackendVariant::Seatbelt

@@ -79,7 +79,9 @@ const CATEGORIES: [(Category, &[Row]); 11] = [
 const fn numbered_cases() -> [Case; COUNT] {
     let first = build_case(CATEGORIES[0].0, &CATEGORIES[0].1[0]);
     let mut cases = [first; COUNT];
-    let (mut at, mut group) = (0, 0);
+    // `while`, since `for` is not available in a `const fn`.
+    let mut at = 0;
+    let mut group = 0;
     while group < CATEGORIES.len() {
         let (kind, rows) = CATEGORIES[group];
         let mut index = 0;

@@ -99,8 +99,11 @@ pub fn check(
 ) -> Result<(), Vec<Mismatch>> {
     let mut wrong = Vec::new();
     for case in CASES {
-        let (number, name, expected) = (case.number, case.name, case.expected(column));
+        let number = case.number;
+        let name = case.name;
+        let expected = case.expected(column);
         match answers.get(&number) {
+            // A missing result fails like a wrong one, so that no backend can omit a case.
             None => wrong.push(Mismatch::Missing { number, name }),
             Some(Ok(observed)) if !expected.contains(observed) => {
                 wrong.push(Mismatch::Differs {
@@ -111,6 +114,7 @@ pub fn check(
                 });
             }
             Some(Err(SkippedCase { reason }))
+                // Skipping must not hide a failure, so it needs a requirement and a reason.
                 if case.requirement(column).is_none() || reason.trim().is_empty() =>
             {
                 wrong.push(Mismatch::NotSkippable {

@@ -49,8 +49,11 @@ pub fn is_public(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => is_public_v4(ip),
         IpAddr::V6(ip) => match ip.segments() {
+            // Networks without IPv4 depend on this prefix.
             [0x64, 0xff9b, 0, 0, 0, 0, ..] => is_public_v4(low_ipv4(ip)),
             [first, ..] => {
+                // Only `2000::/3` is globally routed. An allow list, so that ranges assigned later
+                // are not public.
                 first >> 13 == 1
                     && !SPECIAL_PURPOSE_V6.iter().any(|(network, length)| {
                         shares_prefix(ip.into(), (*network).into(), 128, *length)

@@ -34,6 +34,7 @@ impl BodyFraming {
     /// Reads the framing from the head. Rejects two lengths, even equal ones, and a transfer
     /// encoding other than `chunked`.
     pub(super) fn from_head(head: &Head) -> Result<Option<Self>, RejectReason> {
+        // Lengths that two parsers resolve differently would hide a second request in the body.
         match (
             head.unique_value("content-length")?,
             head.unique_value("transfer-encoding")?,
@@ -46,6 +47,7 @@ impl BodyFraming {
                     digits: 0,
                 })))
             }
+            // The end of a body in another encoding is known only to its decoder.
             (None, Some(_)) => Err(malformed("transfer encoding other than `chunked`")),
             (Some(_), Some(_)) => Err(malformed("both content length and transfer encoding")),
         }
@@ -94,6 +96,7 @@ impl ChunkState {
                     digits: digits + 1,
                 })
             }
+            // At least one digit: an empty size would be 0 for some parsers.
             (Self::Size { value, digits: 1.. }, b'\r') => Ok(Self::SizeLf { value }),
             (Self::SizeLf { value: 0 }, b'\n') => Ok(Self::LastCr),
             (Self::SizeLf { value }, b'\n') => Ok(Self::Data { remaining: value }),
@@ -104,6 +107,7 @@ impl ChunkState {
             }),
             (Self::LastCr, b'\r') => Ok(Self::LastLf),
             (Self::LastLf, b'\n') => Ok(Self::End),
+            // Also extensions and trailers, which parsers treat differently.
             _ => Err(malformed("invalid chunk")),
         }
     }
@@ -111,6 +115,7 @@ impl ChunkState {
 
 /// Parses a length: only digits, no sign, no list, and at most 64 bits.
 fn parse_length(text: &[u8]) -> Result<u64, RejectReason> {
+    // `u64::from_str` accepts a sign, which servers do not.
     let digits = std::str::from_utf8(text)
         .ok()
         .filter(|text| text.bytes().all(|b| b.is_ascii_digit()));

@@ -49,9 +49,12 @@ impl<S: AsyncRead + Unpin> BufferedStream<S> {
         may_end: impl Fn(&[u8], usize) -> bool,
         parse: impl Fn(&[u8]) -> ParseResult<T>,
     ) -> Result<T, CloseReason> {
-        let (mut before, mut tried, mut has_ended) = (0, 0, false);
+        let mut before = 0;
+        let mut tried = 0;
+        let mut has_ended = false;
         loop {
             let length = self.buffer.len();
+            // The limit counts bytes that were read, so a client cannot make the buffer grow.
             let is_last = has_ended || length >= most_bytes;
             if is_last
                 || length < EAGER_BYTES

@@ -39,6 +39,7 @@ pub(super) fn parse_client_hello(bytes: &[u8]) -> Result<Option<Option<Vec<u8>>>
             };
         };
         let length = usize::from(u16::from_be_bytes([*high, *low]));
+        // Versions in records are historical; TLS 1.3 still sends 1.0 or 1.2 here.
         if (*kind, *major) != (HANDSHAKE, 3) || *minor > 4 || length == 0 || length > MAX_RECORD {
             return Err(RejectReason::NotTls);
         }
@@ -59,7 +60,9 @@ pub(super) fn parse_client_hello(bytes: &[u8]) -> Result<Option<Option<Vec<u8>>>
 
 /// Returns true if a message may end in the bytes after the first `before`: if a record ends there.
 pub(super) fn may_be_complete(bytes: &[u8], before: usize) -> bool {
-    let (mut end, mut rest) = (0, ByteReader(bytes));
+    // Only the headers of records are read, which is cheap enough to repeat after each read.
+    let mut end = 0;
+    let mut rest = ByteReader(bytes);
     while let Some(_record) = rest.read_bytes(3).and_then(|_| rest.read_u16_prefixed()) {
         end = bytes.len() - rest.0.len();
     }
@@ -101,6 +104,7 @@ fn parse_hello(mut body: ByteReader<'_>) -> Option<Option<Vec<u8>>> {
         if kind == SERVER_NAME
             && name
                 .replace(parse_server_name(ByteReader(extension))?)
+                // With two names the server would choose which one counts.
                 .is_some()
         {
             return None;

@@ -70,6 +70,7 @@ impl Connection {
             }
             connection.reject(stop).await;
         }
+        // Bounded, since the client controls how long it keeps the connection open.
         let _ = timeout(DRAIN_TIMEOUT, connection.close()).await;
     }
 
@@ -137,6 +138,7 @@ impl Connection {
                 .stream
                 .write_all(&socks::SOCKS4_REJECTED)
                 .await?;
+            // SOCKS 4 itself carries addresses only, so there would be no name to check.
             return Err(malformed("SOCKS 4").into());
         }
         let max_bytes = self.proxy.limits.max_head_bytes;
@@ -165,6 +167,7 @@ impl Connection {
         text: &[u8],
         default: Option<u16>,
     ) -> Result<Authority, RejectReason> {
+        // Stored before it is parsed, so that the log also names an invalid host.
         self.requested_host = Some(split_port(text).0.to_vec());
         Authority::parse(text, default).ok_or(RejectReason::InvalidHost)
     }
@@ -176,6 +179,7 @@ impl Connection {
 
     /// Relays TLS if it names the host. For an IP address there is no name to check.
     async fn serve_tunnel(&mut self, destination: Destination) -> Result<(), CloseReason> {
+        // The client expects TLS from here on, so an error as plain text would be invalid.
         self.protocol = Protocol::Opaque;
         let max_bytes = self.proxy.limits.max_head_bytes;
         let hello = |bytes: &[u8]| {
@@ -219,6 +223,7 @@ impl Connection {
                     .await
             })
             .await?;
+        // The tunnel was authorized for one host; its request must not name another.
         request.require_host(&destination.host)?;
         let path = request.origin_path()?;
         self.forward_request(&request, path, &destination).await

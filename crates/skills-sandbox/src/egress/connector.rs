@@ -47,6 +47,7 @@ impl Connector for SystemConnector {
 
     fn connect(&self, address: SocketAddr) -> BoxFuture<'_, TcpStream> {
         Box::pin(async move {
+            // A public address can belong to this host, whose services may trust local connections.
             if is_local_address(address).await? {
                 return Err(io::Error::new(
                     io::ErrorKind::PermissionDenied,
@@ -66,6 +67,8 @@ async fn run_blocking<T: Send + 'static>(
 ) -> io::Result<T> {
     let permit = permits.acquire().await.map_err(io::Error::other)?;
     let work = move || {
+        // Moved into the work: the resolver continues if its caller is dropped, and must count
+        // until then.
         let _permit = permit;
         work()
     };

@@ -43,13 +43,17 @@ impl Proxy {
     /// Returns why the host is not allowed (list, port, addresses), or that resolving took too
     /// long.
     pub async fn authorize(&self, host: Host, port: u16) -> Result<Destination, CloseReason> {
+        // The list is checked before the name is resolved: a lookup already sends the name to a
+        // server.
         if !host.is_allowed(&self.hosts) {
             return Err(RejectReason::NotListed.into());
         }
+        // Other ports lead to services that are neither TLS nor HTTP, which the proxy cannot check.
         if !matches!(port, TLS_PORT | request::HTTP_PORT) {
             return Err(RejectReason::PortNotAllowed { port }.into());
         }
         let found = match host.address() {
+            // An address is not resolved, but passes the same checks below.
             Some(address) => vec![SocketAddr::new(address, port)],
             None => match timeout(
                 self.limits.connect_timeout,
@@ -67,9 +71,11 @@ impl Proxy {
         let public = found
             .into_iter()
             .map(|found| found.ip())
+            // Private addresses are dropped, not rejected as a whole: some names have both kinds.
             .filter(|ip| is_public(*ip) && !is_denied(*ip, &self.hosts));
         let addresses: Vec<_> = public
             .map(|ip| SocketAddr::new(ip, port))
+            // The owner of the name controls how many addresses it has.
             .take(MAX_ADDRESSES)
             .collect();
         if addresses.is_empty() {
@@ -98,6 +104,7 @@ impl Proxy {
         let mut stop = CloseReason::from(RejectReason::Unreachable);
         for address in &destination.addresses {
             match timeout(share, self.connector.connect(*address)).await {
+                // Logged only now: an allowed host that does not respond was not reached.
                 Ok(Ok(stream)) => {
                     self.log.record_reached(destination.host.as_str());
                     return Ok(stream);
@@ -113,6 +120,7 @@ impl Proxy {
 /// Returns true if the list denies an address literal, or the IPv4 address that it embeds, whatever
 /// name resolved to it.
 fn is_denied(ip: IpAddr, hosts: &HostFilter) -> bool {
+    // An embedded address reaches the same host by NAT64.
     let inner = embedded_ipv4(ip).map(IpAddr::from);
     let texts: Vec<String> = [ip]
         .into_iter()

@@ -63,6 +63,7 @@ pub(super) async fn exchange(
     let mut is_sent = false;
     loop {
         tokio::select! {
+            // The response ends the exchange, even if the request was not sent completely.
             result = &mut download => return result,
             result = &mut upload, if !is_sent => {
                 result?;
@@ -85,6 +86,7 @@ async fn send_body(
     loop {
         let own = body.consume(&chunk[..length])?;
         match traffic.write(Direction::Outbound, to, &chunk[..own]).await {
+            // The server may have responded without reading the whole body.
             Err(CloseReason::Disconnected) => return Ok(()),
             result => result?,
         }
@@ -128,16 +130,19 @@ async fn receive_head(
         if status == 101 {
             return Ok(None);
         }
+        // Written from the parsed head, so that the client sees the same message as the proxy.
         let mut bytes = format!("{}\r\n", head.first_line).into_bytes();
         head.write_fields(&[], &mut bytes);
         let is_final = status >= 200;
         bytes.extend_from_slice(if is_final {
+            // A connection carries one request, since the next one could name another host.
             b"Connection: close\r\n\r\n"
         } else {
             b"\r\n"
         });
         traffic.write(Direction::Inbound, to, &bytes).await?;
         if is_final {
+            // These responses have no body, whatever length they declare (RFC 9110).
             let is_empty = answer == ResponseBody::Omitted || matches!(status, 204 | 304);
             // Servers may send an unclear length; such a response ends when the server closes.
             return Ok(Some(if is_empty {
@@ -162,6 +167,7 @@ fn parse_response_head(bytes: &[u8]) -> ParseResult<(Head, u16)> {
         .and_then(|version| head.first_line.get(version.len()..version.len() + 3))
         .and_then(|digits| digits.parse().ok());
     let status = status
+        // `parse` accepts a sign, as in `+99`.
         .filter(|status: &u16| *status >= 100)
         .ok_or(malformed("invalid status line"))?;
     Ok(Some(((head, status), length)))

@@ -67,13 +67,15 @@ impl Host {
     /// Returns true if the list allows the host. An address must be listed itself: `*` means all
     /// names.
     pub(super) fn is_allowed(&self, hosts: &HostFilter) -> bool {
-        let is_named = || {
-            hosts
-                .allowed()
-                .iter()
-                .any(|pattern| pattern.to_string() == self.text)
-        };
-        hosts.allows(&self.text) && (self.address.is_none() || is_named())
+        // `*` would otherwise allow every address, including private ones.
+        hosts.allows(&self.text) && (self.address.is_none() || self.is_listed(hosts))
+    }
+
+    fn is_listed(&self, hosts: &HostFilter) -> bool {
+        hosts
+            .allowed()
+            .iter()
+            .any(|pattern| pattern.to_string() == self.text)
     }
 }
 
@@ -114,6 +116,7 @@ impl Authority {
 
 /// Splits at the last colon outside of brackets.
 pub(super) fn split_port(text: &[u8]) -> (&[u8], Option<&[u8]>) {
+    // The last colon, but not one inside of an IPv6 address.
     match text.iter().rposition(|b| matches!(b, b':' | b']')) {
         Some(colon) if text[colon] == b':' => (&text[..colon], Some(&text[colon + 1..])),
         _ => (text, None),

@@ -59,6 +59,7 @@ impl Head {
     /// Writes the end-to-end fields, without those in `except`. Hop-by-hop fields are omitted:
     /// `Connection` and the fields it names, `Keep-Alive`, `Proxy-…`, `TE`, `Trailer`, `Upgrade`.
     pub(super) fn write_fields(&self, except: &[&str], to: &mut Vec<u8>) {
+        // `Connection` can name any field as hop-by-hop.
         let named: Vec<&[u8]> = self
             .values("connection")
             .flat_map(|value| value.split(|b| *b == b','))
@@ -98,6 +99,7 @@ pub(super) fn write_field(name: &str, value: &[u8], to: &mut Vec<u8>) {
 /// Returns true if a head may end in the bytes after the first `before`.
 pub(super) fn may_be_complete(bytes: &[u8], before: usize) -> bool {
     bytes
+        // The end can begin in the bytes of an earlier read.
         .get(before.saturating_sub(3)..)
         .is_some_and(|read| read.windows(4).any(|four| four == b"\r\n\r\n"))
 }
@@ -114,6 +116,7 @@ fn find_end(bytes: &[u8]) -> Result<Option<usize>, RejectReason> {
             }
             (b'\r', b'\n') if index == line_start + 1 => return Ok(Some(index + 1)),
             (b'\r', b'\n') => line_start = index + 1,
+            // A lone CR or LF is a line end for some parsers only.
             (b'\r', _) | (_, b'\n') => return Err(malformed("line does not end in CR LF")),
             (_, b'\r' | b'\t') => {}
             (_, 0..0x20 | 0x7f) => return Err(malformed("control character")),
@@ -131,6 +134,7 @@ fn parse_field(line: &[u8]) -> Result<Field, RejectReason> {
         .position(|b| *b == b':')
         .ok_or(malformed("field without a colon"))?;
     let name = &line[..colon];
+    // White space before the colon is ignored by some parsers, and so would hide a field.
     if name.is_empty() || !name.iter().all(|b| is_token(*b)) {
         return Err(malformed("invalid field name"));
     }

@@ -68,6 +68,7 @@ impl Proxy {
                 biased;
                 Some(_) = connections.join_next() => {}
                 accepted = listener.accept() => match accepted {
+                    // Closed instead of queued: a queue would use descriptors of the host.
                     Ok(_) if connections.len() >= self.limits.max_connections => self.log.record_limit(ExceededLimit::Connections),
                     Ok((stream, _)) => {
                         connections.spawn(Connection::serve(stream, self.clone()));
@@ -93,11 +94,14 @@ pub fn proxy_env(port: u16) -> Vec<(String, String)> {
         ("HTTP_PROXY", &proxy),
         ("HTTPS_PROXY", &proxy),
         ("ALL_PROXY", &proxy),
+        // Empty, so that no client treats a host as reachable without the proxy.
         ("NO_PROXY", &String::new()),
     ] {
         variables.push((name.to_owned(), value.clone()));
+        // Clients differ in the case that they read.
         variables.push((name.to_lowercase(), value.clone()));
     }
+    // Node ignores the other variables without it.
     variables.push(("NODE_USE_ENV_PROXY".to_owned(), "1".to_owned()));
     variables
 }

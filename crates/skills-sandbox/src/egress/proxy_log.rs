@@ -102,6 +102,7 @@ impl ProxySummary {
     }
 
     fn record_reached(&mut self, host: &str) {
+        // A program can name any number of hosts; the rest is only counted.
         let has_room = self.reached.len() < MAX_ENTRIES;
         match self.reached.iter_mut().find(|entry| entry.host == host) {
             Some(entry) => entry.count += 1,
@@ -248,6 +249,7 @@ impl ProxyLog {
             Direction::Outbound => &self.0.sent,
             Direction::Inbound => &self.0.received,
         };
+        // Checked and added in one step, since connections count concurrently.
         let add = |total: u64| {
             total
                 .checked_add(bytes as u64)
@@ -276,6 +278,7 @@ fn sanitize_host(host: &[u8]) -> String {
         .iter()
         .take(MAX_HOST_CHARS)
         .map(|b| {
+            // Terminals interpret control characters, and other bytes may not be UTF-8.
             if b.is_ascii_graphic() {
                 char::from(*b)
             } else {
@@ -283,6 +286,7 @@ fn sanitize_host(host: &[u8]) -> String {
             }
         })
         .collect();
+    // `~` is not valid in a name, so a truncated name does not look like another one.
     if host.len() > MAX_HOST_CHARS {
         text.push('~');
     }

@@ -40,6 +40,7 @@ impl Request {
         let Some((head, length)) = Head::parse(bytes)? else {
             return Ok(None);
         };
+        // Exactly one space between the parts: parsers disagree about more.
         let words: Vec<&str> = head.first_line.split(' ').collect();
         let [method, target, version] = words[..] else {
             return Err(malformed("request line does not have three parts"));
@@ -47,13 +48,17 @@ impl Request {
         if method.is_empty() || !method.bytes().all(is_token) {
             return Err(malformed("invalid method"));
         }
+        // A fragment is never sent to a server, and other bytes are not valid in a URI.
         if target.is_empty() || !target.bytes().all(|b| b.is_ascii_graphic() && b != b'#') {
             return Err(malformed("invalid target"));
         }
+        // HTTP/2 would carry many requests on one connection.
         if !matches!(version, "HTTP/1.1" | "HTTP/1.0") {
             return Err(malformed("version other than HTTP/1"));
         }
-        let (method, target, version) = (method.to_owned(), target.to_owned(), version.to_owned());
+        let method = method.to_owned();
+        let target = target.to_owned();
+        let version = version.to_owned();
         Ok(Some((
             Self {
                 head,
@@ -80,6 +85,7 @@ impl Request {
             .map(|scheme| &self.target[scheme.len()..])
             .ok_or(malformed("target does not begin with `http://`"))?;
         let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        // A target such as `http://a?b` has an empty path.
         let slash = if path.starts_with('/') { "" } else { "/" };
         Ok((authority, format!("{slash}{path}")))
     }
@@ -112,9 +118,11 @@ impl Request {
         path: &str,
     ) -> Result<ForwardedRequest, RejectReason> {
         let body = BodyFraming::from_head(&self.head)?;
+        // HTTP/1.0 has no chunks, so such a server would read the body differently.
         if matches!(body, Some(BodyFraming::Chunked(_))) && self.version == "HTTP/1.0" {
             return Err(malformed("chunked body in HTTP/1.0"));
         }
+        // `Host` comes from the checked host, and the lengths from the parsed ones.
         let mut head = format!(
             "{} {path} {}\r\nHost: {}\r\n",
             self.method,
@@ -133,6 +141,7 @@ impl Request {
             }
             None => {}
         }
+        // One request for each connection, since a second one would not be checked.
         head.extend_from_slice(b"Connection: close\r\n\r\n");
         let answer = if self.method == "HEAD" {
             ResponseBody::Omitted

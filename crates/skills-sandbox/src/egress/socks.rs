@@ -51,6 +51,7 @@ pub(super) fn parse_request(bytes: &[u8]) -> ParseResult<SocksTarget> {
     }
     let (host, length) = match (kind, rest) {
         (1, [a, b, c, d, ..]) => (
+            // An address goes through the same checks as one that is written as text.
             Host::from_address(Ipv4Addr::new(*a, *b, *c, *d).into())
                 .as_str()
                 .into(),
@@ -93,6 +94,7 @@ pub(super) fn error_reply(stop: CloseReason) -> [u8; 10] {
         CloseReason::Rejected(RejectReason::Malformed { .. })
         | CloseReason::LimitExceeded(_)
         | CloseReason::Disconnected => 1,
+        // "Connection not allowed by ruleset" in RFC 1928.
         CloseReason::Rejected(_) => 2,
     })
 }

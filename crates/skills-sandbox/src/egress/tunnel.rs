@@ -35,6 +35,7 @@ impl<'a> TrafficMeter<'a> {
         to: &mut (impl AsyncWrite + Unpin),
         bytes: &[u8],
     ) -> Result<(), CloseReason> {
+        // Counted first: bytes beyond the limit must not leave.
         self.log
             .count_bytes(direction, bytes.len(), self.limits.bytes_per_direction)?;
         to.write_all(bytes).await?;
@@ -53,6 +54,7 @@ impl<'a> TrafficMeter<'a> {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 + self.limits.idle_timeout;
+            // Data that was written in the meantime has moved the deadline.
             if until <= Instant::now() {
                 return ExceededLimit::IdleTimeout.into();
             }
@@ -71,6 +73,7 @@ pub(super) async fn relay(
     let (mut from_client, mut to_client) = stream.split();
     let (mut from_server, mut to_server) = server.split();
     let outbound = async {
+        // The `ClientHello` was read to check its name, and the server needs it too.
         traffic
             .write(Direction::Outbound, &mut to_server, buffer)
             .await?;
@@ -105,6 +108,7 @@ async fn copy_direction(
     let mut chunk = vec![0; CHUNK_BYTES];
     loop {
         match from.read(&mut chunk).await? {
+            // Only one direction ends: a client that has sent everything still reads the response.
             0 => return Ok(to.shutdown().await?),
             length => traffic.write(direction, to, &chunk[..length]).await?,
         }

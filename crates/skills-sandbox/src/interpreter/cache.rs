@@ -25,6 +25,8 @@ impl ResolutionCache {
     /// that was read then are unchanged. `None` if nothing exists there; this is cheap to check and
     /// not cached.
     pub(super) fn resolve(&self, found: &Path) -> Option<CachedResult> {
+        // Compared with the disk each time, since a version manager can replace any file on the
+        // way.
         if let Some((seen, answer)) = self.lookup(found)
             && seen
                 .iter()
@@ -33,6 +35,7 @@ impl ResolutionCache {
             return Some(answer);
         }
         let mut disk = TrackedFs::default();
+        // Without the lock, so that a slow disk does not block other searches.
         let answer = resolve::resolve(found, &mut disk)?;
         let mut answers = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         if answers.len() >= MAX_PATHS {

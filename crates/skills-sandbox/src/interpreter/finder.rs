@@ -91,6 +91,7 @@ impl ProgramFinder {
         for path in self.candidates(kind) {
             match self.cache.resolve(&path) {
                 None => {}
+                // The kernel would start the program of its shebang, which was not selected.
                 Some(Ok(program)) if program.is_script => {
                     passed.push(format!("{}: is itself a script", path.display()))
                 }
@@ -104,6 +105,7 @@ impl ProgramFinder {
     /// Finds a program by its bare name; `None` if there is none, or if the name is a path.
     #[must_use]
     pub fn find_program(&self, name: &str) -> Option<ResolvedProgram> {
+        // A path would bypass the search path and the rules for names.
         if name.contains('/') {
             return None;
         }
@@ -128,6 +130,7 @@ impl ProgramFinder {
     ) -> Result<ResolvedProgram, SandboxError> {
         match job.program() {
             Program::Script { kind, .. } => self.find_interpreter(*kind),
+            // Checked again here, so that a wrong job starts nothing.
             Program::Command { name } if !job.grants().spawn().allows_program(name) => {
                 Err(SandboxError::rejected(
                     backend,
@@ -187,6 +190,7 @@ impl ProgramFinder {
         };
         if !passed.is_empty() {
             reason.push_str("; rejected ");
+            // A search path can have any length.
             reason.push_str(&passed[..passed.len().min(MAX_REPORTED)].join("; "));
         }
         SandboxError::unavailable("interpreter", reason, runtimes::install_hint(kind))
@@ -196,6 +200,7 @@ impl ProgramFinder {
 fn candidate_paths(directories: &[PathBuf], name: &str) -> impl Iterator<Item = PathBuf> {
     directories
         .iter()
+        // A relative directory would depend on the working directory of the host.
         .filter(|directory| directory.is_absolute())
         .map(move |directory| directory.join(name))
 }

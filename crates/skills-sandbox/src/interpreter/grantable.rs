@@ -56,6 +56,7 @@ pub(super) fn is_grantable(directory: &Path) -> bool {
         .any(|name| SECRET_DIRS.iter().any(|secret| name == *secret));
     let is_local = directory.file_name().is_none_or(|name| name == ".local");
     directory.is_absolute()
+        // `/` and directories directly below it contain the rest of the system.
         && directory.components().count() > 2
         && !(is_home || is_root || is_secret || is_local)
         && !has_home_marker(directory)

@@ -52,10 +52,14 @@ impl Prefix {
                 ..Self::default()
             };
         }
+        // Without `bin`, nothing says that the parent directory belongs to the program.
         let (Some(above), true) = (bin.parent(), bin.ends_with("bin")) else {
             return Self::default();
         };
+        // Python on macOS executes this program in its place.
         let executable = Some(above.join(PYTHON_APP)).filter(|app| app.is_file());
+        // Homebrew's programs use libraries of other packages, so its library directories are
+        // granted as a whole.
         if let Some(brew) = homebrew_root(bin) {
             let readable = HOMEBREW_ROOTS
                 .iter()
@@ -73,6 +77,7 @@ impl Prefix {
                 ..Self::default()
             };
         }
+        // Both checks: a home directory can contain a library of Python, too.
         if is_interpreter_prefix(above, disk) && is_grantable(above) {
             let conda = above.join("conda-meta").is_dir().then(|| above.to_owned());
             return Self {
@@ -82,6 +87,7 @@ impl Prefix {
             };
         }
         Self {
+            // The rest of the parent directory may be unrelated to the program.
             readable: library_directories(above),
             executable,
             conda: None,
@@ -104,6 +110,7 @@ pub(super) fn library_directories(above: &Path) -> Vec<PathBuf> {
 
 /// Removes paths that are below another one.
 pub(super) fn remove_nested(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    // Sorted, a directory comes directly before what is below it.
     paths.sort_unstable();
     let mut kept: Vec<PathBuf> = Vec::new();
     for path in paths {
@@ -116,6 +123,7 @@ pub(super) fn remove_nested(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
 
 /// Returns a child directory if it exists and is not a symlink.
 fn real_child(above: &Path, name: &str) -> Option<PathBuf> {
+    // A symlink could lead to a directory that must not be granted.
     let path = above.join(name);
     let is_there = path
         .symlink_metadata()
@@ -137,11 +145,16 @@ fn is_interpreter_prefix(prefix: &Path, disk: &mut TrackedFs) -> bool {
         || has_python(&prefix.join("lib"), disk)
 }
 
+/// Returns true for the name of a directory with a Python library, such as `python3.12`.
+pub(super) fn is_python_library(name: &str) -> bool {
+    name.starts_with("python3") || name.starts_with("pypy3")
+}
+
 fn has_python(lib: &Path, disk: &mut TrackedFs) -> bool {
-    let is_python = |name: &String| name.starts_with("python3") || name.starts_with("pypy3");
     disk.list_names(lib)
         .iter()
-        .filter(|name| is_python(name))
+        .filter(|name| is_python_library(name))
+        // A name alone proves nothing; every Python library has this file.
         .any(|name| lib.join(name).join("os.py").is_file())
 }
 

@@ -68,6 +68,7 @@ fn describe(links: &[PathBuf], disk: &mut TrackedFs) -> Result<ResolvedPath, Ski
         .unwrap_or_default();
     let mut readable = prefix.readable;
     let mut environment_of = None;
+    // In the order of the links: the name that is called decides, before what it points to.
     for link in links {
         if let Some(environment) = venv::readable_paths(link, disk)? {
             readable.extend(environment);
@@ -79,6 +80,7 @@ fn describe(links: &[PathBuf], disk: &mut TrackedFs) -> Result<ResolvedPath, Ski
     let is_granted = |link: &&PathBuf| {
         is_system(link) || readable.iter().any(|granted| link.starts_with(granted))
     };
+    // A name in granted paths is preferred, since programs find their own files from it.
     let name = environment_of
         .or_else(|| links.iter().find(is_granted))
         .unwrap_or(found);

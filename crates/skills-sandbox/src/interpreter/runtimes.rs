@@ -52,6 +52,7 @@ pub(super) fn program_names(kind: ScriptType) -> &'static [&'static str] {
 /// The arguments before the script for an interpreter with this name.
 pub(super) fn leading_args(kind: ScriptType, name: &str) -> &'static [&'static str] {
     match kind {
+        // Start files of the user are not part of the skill.
         ScriptType::Shell if name == "bash" => &["--noprofile", "--norc"],
         // The sandbox enforces access, so Deno's own permission prompts and fetching are disabled.
         ScriptType::Deno => &["run", "--quiet", "--no-prompt", "--cached-only", "-A"],

@@ -26,6 +26,7 @@ pub(super) fn resolve_shim(
         .file_name()
         .and_then(|name| name.to_str())
         .unwrap_or_default();
+    // Volta's shims are links to one program, so they are recognized by its name.
     if real_name == VOLTA_SHIM {
         return resolve_volta_shim(links, disk).map(Some);
     }
@@ -35,6 +36,7 @@ pub(super) fn resolve_shim(
     if MISE_NAMES.contains(&real_name) {
         return resolve_mise_shim(root, name, disk).map(Some);
     }
+    // Only scripts say in their text what they run.
     if !disk.is_script(real) {
         return Err("shim of an unknown version manager".to_owned());
     }
@@ -61,6 +63,7 @@ fn resolve_env_shim(root: &Path, name: &str, disk: &mut TrackedFs) -> Result<Pat
     let text = disk.read_text(&root.join("version"))?.unwrap_or_default();
     let installed = highest_first(disk.list_names(&root.join("versions")));
     let program = |version: &String| root.join("versions").join(version).join("bin").join(name);
+    // The file can list fallbacks; the first version is the one in use.
     let wanted = text.split_whitespace().next();
     match wanted {
         Some("system") => {
@@ -68,6 +71,7 @@ fn resolve_env_shim(root: &Path, name: &str, disk: &mut TrackedFs) -> Result<Pat
                 "points to the system's version, which is searched for elsewhere".to_owned(),
             );
         }
+        // The word becomes part of a path, so it must be one plain name.
         Some(word) if !is_version(word) => {
             return Err(version_not_found(&root.join("version"), word));
         }
@@ -82,6 +86,7 @@ fn resolve_env_shim(root: &Path, name: &str, disk: &mut TrackedFs) -> Result<Pat
                     .is_some_and(|rest| rest.starts_with('.'))
         })
     };
+    // An exact version comes first: `3.1` is not `3.1.9` if both are installed.
     let exact = installed
         .iter()
         .filter(|version| wanted == Some(version.as_str()));
@@ -112,6 +117,7 @@ fn resolve_asdf_shim(
     let mut offers: Vec<(&str, String)> = lines
         .map(|(plugin, version)| (plugin, version.trim().to_owned()))
         .collect();
+    // Both words become parts of a path.
     offers.retain(|(plugin, version)| is_version(plugin) && is_version(version));
     let versions = highest_first(offers.iter().map(|(_, version)| version.clone()).collect());
     let programs = versions.iter().flat_map(|version| {
@@ -183,6 +189,7 @@ fn resolve_volta_shim(links: &[PathBuf], disk: &mut TrackedFs) -> Result<PathBuf
 
 /// Shows the content of a version file, shortened and without control characters.
 fn version_not_found(file: &Path, word: &str) -> SkipReason {
+    // The file belongs to the user, but its content can be anything.
     let shown: String = word.chars().take(40).flat_map(char::escape_debug).collect();
     format!("{} does not name a version: \"{shown}\"", file.display())
 }

@@ -33,6 +33,8 @@ pub(super) fn follow_symlinks(
 
 /// Returns a path with its canonical parent, and the target if it is a symlink.
 fn follow_step(path: &Path, disk: &mut TrackedFs) -> Option<(PathBuf, Option<PathBuf>)> {
+    // The parent is resolved completely, and the last name is kept: programs find their files by
+    // it.
     let parent = path.parent()?.canonicalize().ok()?;
     let link = parent.join(path.file_name()?);
     disk.track(&link);
@@ -46,6 +48,7 @@ fn check_executable(links: Vec<PathBuf>) -> Option<Result<Vec<PathBuf>, SkipReas
     };
     Some(match metadata {
         other if !other.is_file() => Err("not a file".to_owned()),
+        // A file without these bits would fail only inside of the sandbox.
         file if file.permissions().mode() & 0o111 == 0 => Err("not executable".to_owned()),
         _ => Ok(links),
     })

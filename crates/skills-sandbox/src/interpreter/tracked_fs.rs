@@ -42,15 +42,23 @@ struct FileStamp {
 
 impl FileState {
     pub(super) fn read(path: &Path) -> Self {
-        let stamp = |metadata: fs::Metadata| FileStamp {
+        // Both, since a link can change as well as its target.
+        Self {
+            link_stamp: fs::symlink_metadata(path)
+                .ok()
+                .map(FileStamp::from_metadata),
+            target_stamp: fs::metadata(path).ok().map(FileStamp::from_metadata),
+        }
+    }
+}
+
+impl FileStamp {
+    fn from_metadata(metadata: fs::Metadata) -> Self {
+        Self {
             device: metadata.dev(),
             inode: metadata.ino(),
             modified_seconds: metadata.mtime(),
             modified_nanoseconds: metadata.mtime_nsec(),
-        };
-        Self {
-            link_stamp: fs::symlink_metadata(path).ok().map(stamp),
-            target_stamp: fs::metadata(path).ok().map(stamp),
         }
     }
 }
@@ -75,6 +83,7 @@ impl TrackedFs {
         match open(path) {
             Ok(file) => {
                 let mut bytes = Vec::new();
+                // Version files and shims are small. More than this is something else.
                 file.take(MAX_BYTES)
                     .read_to_end(&mut bytes)
                     .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
@@ -128,6 +137,8 @@ impl TrackedFs {
 fn open(path: &Path) -> io::Result<File> {
     let file = File::from(rustix::fs::open(
         path,
+        // `NOCTTY`, so that a terminal at this path does not become the controlling
+        // terminal of the host.
         OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY,
         Mode::empty(),
     )?);

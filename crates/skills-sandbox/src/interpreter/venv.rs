@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::SkipReason;
 use super::grantable::is_grantable;
-use super::prefix::{Prefix, library_directories};
+use super::prefix::{Prefix, is_python_library, library_directories};
 use super::tracked_fs::TrackedFs;
 
 const PYVENV_CFG: &str = "pyvenv.cfg";
@@ -36,7 +36,9 @@ pub(super) fn readable_paths(
     };
     let base = base_directory(&text)
         .ok_or_else(|| format!("{} does not name a base Python", configuration.display()))?;
+    // A virtual environment has no standard library; that of its base Python is used.
     let mut readable = Prefix::for_bin_directory(&base, disk).readable;
+    // An environment can be in a home directory itself, of which only the libraries are granted.
     if is_grantable(above) {
         readable.push(above.to_owned());
     } else {
@@ -56,6 +58,7 @@ fn base_directory(configuration: &str) -> Option<PathBuf> {
         .filter(|(key, _)| key.trim().eq_ignore_ascii_case("home"))
         .map(|(_, value)| Path::new(value.trim()))
         .next()?;
+    // The file is part of the environment, so the path is not trusted.
     let is_plain = home.is_absolute()
         && !home
             .components()
@@ -71,7 +74,7 @@ fn linked_packages(above: &Path, disk: &mut TrackedFs) -> Vec<PathBuf> {
     let versions = disk
         .list_names(&lib)
         .into_iter()
-        .filter(|name| name.starts_with("python3") || name.starts_with("pypy3"));
+        .filter(|name| is_python_library(name));
     let directories: Vec<PathBuf> = versions
         .map(|name| lib.join(name).join("site-packages"))
         .collect();
@@ -85,6 +88,7 @@ fn linked_packages(above: &Path, disk: &mut TrackedFs) -> Vec<PathBuf> {
         elsewhere.extend(
             packages
                 .filter(|target| !target.starts_with(above))
+                // The content of an environment decides the number of links.
                 .take(MAX_PACKAGES),
         );
     }

@@ -5,12 +5,15 @@ const MAX_LENGTH: usize = 128;
 
 /// Returns true if a word may be the name of one directory that holds a version.
 pub(super) fn is_version(word: &str) -> bool {
-    let is_plain =
-        |character: char| character.is_ascii_alphanumeric() || "._-+@".contains(character);
     !word.is_empty()
         && word.len() <= MAX_LENGTH
+        // `.` and `..` are not versions.
         && !word.starts_with('.')
-        && word.chars().all(is_plain)
+        && word.chars().all(is_version_char)
+}
+
+fn is_version_char(character: char) -> bool {
+    character.is_ascii_alphanumeric() || "._-+@".contains(character)
 }
 
 /// Sorts versions, the highest first: numbers before names, and final versions before pre-releases.
@@ -21,6 +24,7 @@ pub(super) fn highest_first(mut versions: Vec<String>) -> Vec<String> {
 }
 
 fn sort_key(version: &str) -> (Vec<u64>, bool, &str) {
+    // Node's versions begin with `v`.
     let plain = version.strip_prefix('v').unwrap_or(version);
     let end = plain
         .find(|character: char| !character.is_ascii_digit() && character != '.')
@@ -31,6 +35,7 @@ fn sort_key(version: &str) -> (Vec<u64>, bool, &str) {
             .split('.')
             .filter_map(|number| number.parse().ok())
             .collect(),
+        // A final version comes before its pre-releases.
         rest.is_empty(),
         version,
     )

@@ -37,10 +37,9 @@ pub(super) fn deleted_bytes(
     directory: &Path,
     max_file_bytes: u64,
 ) -> Result<u64, QuotaPart> {
-    let table = |process: &Path| fs::read_link(process.join("ns/pid"));
-    let own = table(Path::new("/proc/self")).ok();
-    let inner = table(&Path::new("/proc").join(group.to_string()))
-        .ok()
+    // Without a namespace of its own, all processes of the host would count.
+    let own = pid_namespace(Path::new("/proc/self"));
+    let inner = pid_namespace(&Path::new("/proc").join(group.to_string()))
         .filter(|inner| Some(inner) != own.as_ref());
     let mut found = DeletedFileScan {
         group,
@@ -50,15 +49,20 @@ pub(super) fn deleted_bytes(
         bytes: 0,
     };
     for process in numeric_entries(Path::new("/proc")).unwrap_or_default() {
-        let is_inner = || inner.is_some() && table(&process).ok() == inner;
+        let is_inner = || inner.is_some() && pid_namespace(&process) == inner;
         if ThreadStatus::read(&process).is_some_and(|status| status.group == group) || is_inner() {
             found.scan_process(&process)?;
         }
     }
+    // An upper bound: a size that is too small would let a run exceed its quota unnoticed.
     let only_mapped = found.mapped.difference(&found.open).count() as u64;
     Ok(found
         .bytes
         .saturating_add(only_mapped.saturating_mul(max_file_bytes)))
+}
+
+fn pid_namespace(process: &Path) -> Option<PathBuf> {
+    fs::read_link(process.join("ns/pid")).ok()
 }
 
 struct DeletedFileScan<'a> {
@@ -100,6 +104,7 @@ impl DeletedFileScan<'_> {
                 if tries == MAX_ATTEMPTS {
                     return Err(QuotaPart::Unreadable);
                 }
+                // The state in which a thread may not be examined usually lasts a moment.
                 std::thread::sleep(RETRY_DELAY);
             }
         }
@@ -118,6 +123,7 @@ impl DeletedFileScan<'_> {
             let Ok(metadata) = fs::metadata(&descriptor) else {
                 continue;
             };
+            // Several descriptors can refer to one file.
             if metadata.is_file() && metadata.nlink() == 0 && self.open.insert(metadata.ino()) {
                 self.bytes = self
                     .bytes

@@ -42,7 +42,9 @@ impl SpawnedGroup {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
+            // A group of its own, so that one signal reaches the processes that it starts.
             .process_group(0)
+            // Covers the time until the leader exists, which kills the group when it is dropped.
             .kill_on_drop(true);
         let mut child = command.spawn()?;
         let number = child
@@ -92,6 +94,7 @@ impl Leader for GroupLeader {
     }
 
     async fn wait_exit(&mut self) -> io::Result<()> {
+        // Checked first and after each signal: signals of several children can be merged into one.
         while !has_exited(self.group)? {
             if self.signals.recv().await.is_none() {
                 return Err(io::Error::other("the runtime does not receive signals"));
@@ -138,6 +141,7 @@ fn has_exited(child: Pid) -> io::Result<bool> {
     };
     match waitid(
         WaitId::Pid(child),
+        // `NOWAIT` leaves a zombie, whose PID cannot be reused before the group is killed.
         WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG,
     ) {
         Ok(status) => Ok(status.is_some()),

@@ -37,6 +37,7 @@ pub(super) async fn capture(
             return Ok(StreamEnd::Eof);
         }
         let mut captured = into.lock().unwrap_or_else(PoisonError::into_inner);
+        // Counted after it was kept, so that the output up to the limit is not lost.
         captured.push(&chunk[..length], keep_bytes);
         if captured.total_bytes() > flood_bytes {
             return Ok(StreamEnd::LimitExceeded);
@@ -47,6 +48,7 @@ pub(super) async fn capture(
 /// Writes `input` and closes the pipe. A program that does not read its input is not an error.
 pub(super) async fn write_stdin(pipe: OwnedFd, input: &[u8]) -> io::Result<()> {
     match Sender::from_owned_fd(pipe)?.write_all(input).await {
+        // A program decides by itself how much input it reads.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result,
     }

@@ -39,6 +39,7 @@ impl QuotaWatch {
         loop {
             let began = Instant::now();
             let watch = self.clone();
+            // A walk reads the disk, which would block the supervision of other runs.
             let rest = match spawn_blocking(move || watch.measure()).await {
                 Ok(Ok(rest)) => rest,
                 Ok(Err(exceeded)) => return exceeded,
@@ -46,11 +47,13 @@ impl QuotaWatch {
                 Err(_) => return self.unreadable(),
             };
             let took = began.elapsed();
+            // An idle run is measured less often, so that it costs little.
             let share = if last.replace(rest) == Some(rest) {
                 took * IDLE_SHARE
             } else {
                 took
             };
+            // A quota that is almost full is measured more often.
             let filling = Duration::from_secs_f64(rest as f64 / MAX_WRITE_BYTES_PER_SECOND as f64);
             sleep(filling.clamp(MIN_INTERVAL, MAX_INTERVAL).max(share)).await;
         }

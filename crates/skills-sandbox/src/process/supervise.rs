@@ -64,7 +64,8 @@ pub async fn supervise(
 ) -> io::Result<SupervisedOutput> {
     let limits = bounds.limits;
     let (mut leader, pipes) = process.into_parts()?;
-    let (stdout, stderr) = (SharedOutput::default(), SharedOutput::default());
+    let stdout = SharedOutput::default();
+    let stderr = SharedOutput::default();
     let mut output = pin!(read_both(
         pipes.stdout,
         pipes.stderr,
@@ -75,16 +76,14 @@ pub async fn supervise(
     let mut input = pin!(write_stdin(pipes.stdin, input));
     let mut deadline = pin!(tokio::time::sleep(limits.wall_time));
     let mut cancelled = pin!(wait_cancelled(bounds.cancellation));
-    let watch = QuotaWatch {
-        monitor: Arc::clone(&bounds.quotas),
-        group: leader.group(),
-        max_file_bytes: limits.file_bytes,
-    };
+    let watch = quota_watch(bounds, leader.group());
     let mut exceeded = pin!(watch.wait_exceeded());
     let mut output_done = false;
     let mut input_done = false;
     let stop = loop {
         tokio::select! {
+            // In this order: the exit of a program counts, even if a limit is reached at the same
+            // time.
             biased;
             // The program has run, so later failures are not errors: they end the stream, or leave
             // the exit status unknown.
@@ -109,19 +108,32 @@ pub async fn supervise(
         let _ = timeout(DRAIN_TIMEOUT, &mut output).await;
     }
     let status = leader.reap().await.unwrap_or(LeaderStatus::Unknown);
-    // A program can exceed a quota between the last measurement and its exit.
-    let stop = match stop {
-        StopReason::Exit => watch
-            .final_check()
-            .await
-            .map_or(StopReason::Exit, StopReason::Quota),
-        stop => stop,
-    };
+    let stop = check_quotas_after_exit(stop, &watch).await;
     Ok(SupervisedOutput {
         termination: termination(stop, status, limits),
         stdout: take_output(&stdout),
         stderr: take_output(&stderr),
     })
+}
+
+fn quota_watch(bounds: &Bounds<'_>, group: i32) -> QuotaWatch {
+    QuotaWatch {
+        monitor: Arc::clone(&bounds.quotas),
+        group,
+        max_file_bytes: bounds.limits.file_bytes,
+    }
+}
+
+/// Measures the quotas once more if the program exited by itself.
+async fn check_quotas_after_exit(stop: StopReason, watch: &QuotaWatch) -> StopReason {
+    match stop {
+        // A program can exceed a quota between the last measurement and its exit.
+        StopReason::Exit => watch
+            .final_check()
+            .await
+            .map_or(StopReason::Exit, StopReason::Quota),
+        stop => stop,
+    }
 }
 
 /// Returns how the run ended. If it was stopped, the signal that killed it is not reported.

@@ -43,7 +43,9 @@ impl DirectoryLock {
         };
         let is_mine = match directory.try_lock() {
             Ok(()) => is_same_directory(&directory, path)?,
+            // Another process is about to remove it.
             Err(TryLockError::WouldBlock) => false,
+            // A file system without locks: no other process gets one either.
             Err(TryLockError::Error(_)) => true,
         };
         Ok(is_mine.then_some(Self { directory }))
@@ -52,6 +54,7 @@ impl DirectoryLock {
     /// Removes abandoned directories of the same user below `parent`, on a background thread, once
     /// per parent.
     pub(super) fn sweep_once(&self, parent: &Path) {
+        // Once, since listing a large temporary directory for each run would be slow.
         static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
         let is_first = SWEPT
             .lock()
@@ -77,10 +80,8 @@ impl DirectoryLock {
 fn sweep(parent: &Path, user: u32) -> io::Result<()> {
     let top = Dir::open_ambient_dir(parent, ambient_authority())?;
     let metadata = top.dir_metadata()?;
-    let (owner, mode) = (
-        cap_std::fs::MetadataExt::uid(&metadata),
-        cap_std::fs::MetadataExt::mode(&metadata),
-    );
+    let owner = cap_std::fs::MetadataExt::uid(&metadata);
+    let mode = cap_std::fs::MetadataExt::mode(&metadata);
     // Otherwise another user could replace the directory that is removed.
     if ![user, 0].contains(&owner) || (mode & WRITABLE_BY_OTHERS != 0 && mode & STICKY_BIT == 0) {
         return Ok(());
@@ -114,6 +115,8 @@ fn remove_abandoned(top: &Dir, parent: &Path, name: &Path, user: u32) -> io::Res
     }
     // An `O_PATH` handle cannot be locked.
     let directory = top.open_dir_nofollow(name)?.open(".")?.into_std();
+    // Checked again on the handle, since the directory can have been replaced after the first
+    // check.
     let is_free =
         has_scratch_attributes(&directory.metadata()?, user) && directory.try_lock().is_ok();
     if is_free && is_same_directory(&directory, &path)? {
