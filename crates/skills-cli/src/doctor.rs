@@ -139,10 +139,14 @@ fn render_text(
                         .map(|row| format!("           {}\n", line(row))),
                 );
             }
-            Err(error) => text.push_str(&format!(
-                "{kind:<10} cannot run: {}\n",
-                line(&error.to_string())
-            )),
+            Err(error) => {
+                let message = line(&error.to_string());
+                text.push_str(&format!("{kind:<10} {message}\n"));
+                let hint = error.hint().map(line).unwrap_or_default();
+                if !hint.is_empty() {
+                    text.push_str(&format!("           help: {hint}\n"));
+                }
+            }
         }
     }
     text

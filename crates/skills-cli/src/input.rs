@@ -165,7 +165,10 @@ fn open_file(path: &Path) -> std::io::Result<std::fs::File> {
 /// Resolves the path of a directory that must exist.
 pub(crate) fn resolve_directory(path: &Path) -> anyhow::Result<PathBuf> {
     let cannot_open = |cause: String| {
-        InputError::new(format!("cannot open directory `{}`: {cause}", path.display()))
+        InputError::new(format!(
+            "cannot open directory `{}`: {cause}",
+            path.display()
+        ))
     };
     let resolved = path.canonicalize().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => cannot_open("not found".to_owned()),

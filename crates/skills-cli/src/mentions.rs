@@ -171,7 +171,9 @@ impl<'a> MentionRow<'a> {
             | Resolution::Disabled(entry)
             | Resolution::NotUserInvocable(entry)
             | Resolution::ConnectorConflict(entry) => (Some(entry_path(entry)), None),
-            Resolution::Suggested(entry, reason) => (Some(entry_path(entry)), Some(reason.as_str())),
+            Resolution::Suggested(entry, reason) => {
+                (Some(entry_path(entry)), Some(reason.as_str()))
+            }
             Resolution::Inactive(inactive) => (Some(entry_path(inactive.entry())), None),
             _ => (None, None),
         };

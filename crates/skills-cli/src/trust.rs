@@ -120,7 +120,8 @@ fn approve(
                 return Ok(Exit::Denied);
             }
             None => {
-                output.status("error: cannot ask for confirmation: standard input is not a terminal");
+                output
+                    .status("error: cannot ask for confirmation: standard input is not a terminal");
                 output.status("help: pass `--yes`");
                 return Ok(Exit::Denied);
             }

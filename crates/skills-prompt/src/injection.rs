@@ -335,9 +335,6 @@ mod tests {
             "<skill-0123456789abcdef> <instructions-0123456789ABCDEF0> <skill-0123>",
             "&lt;skill-0123456789abcdef> &lt;instructions-0123456789ABCDEF0> <skill-0123>",
         );
-        check(
-            "[Skill text truncated: x]",
-            "(Skill text truncated: x]",
-        );
+        check("[Skill text truncated: x]", "(Skill text truncated: x]");
     }
 }

@@ -102,6 +102,9 @@ fn a_missing_directory_is_an_error() {
     let error = Source::find(&place.path().join("absent"), None).unwrap_err();
     assert_eq!(
         (error.kind(), place.told(&error)),
-        (BuildErrorKind::Io, "cannot resolve `PLACE/absent`".to_owned())
+        (
+            BuildErrorKind::Io,
+            "cannot resolve `PLACE/absent`".to_owned()
+        )
     );
 }

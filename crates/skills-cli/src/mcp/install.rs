@@ -306,7 +306,8 @@ impl InstallReport<'_> {
             }
             InstallStatus::Declined => output.status(&format!("{path} was not changed")),
             InstallStatus::Unanswered => {
-                output.status("error: cannot ask for confirmation: standard input is not a terminal");
+                output
+                    .status("error: cannot ask for confirmation: standard input is not a terminal");
                 output.status("help: pass `--yes`");
             }
             InstallStatus::Planned => {}

@@ -163,13 +163,13 @@ fn failed_builds_explain_what_is_missing() {
     assert_snapshot!(fixture.run(&["build", "talk"]).page(), @"
     exit 2
     -- stderr
-    error: talk has source in several languages (js, c); select one with `--lang`
+    error: `talk` has source in several languages (js, c); select one with `--lang`
     ");
     assert_eq!(fixture.run(&["new", "empty"]).code, 0);
     assert_snapshot!(fixture.run(&["build", "empty"]).page(), @"
     exit 2
     -- stderr
-    error: no source found in empty (looked for guest/Cargo.toml, guest/{main,index,skill}.{js,mjs,ts}, guest/*.c, guest/{app,main}.py)
+    error: cannot find source in `empty` (searched for guest/Cargo.toml, guest/{main,index,skill}.{js,mjs,ts}, guest/*.c, guest/{app,main}.py)
     help: create a skill with source with `skills new NAME --lang rust` (or js, ts, c, python)
     ");
     assert_eq!(fixture.run(&["build", "absent"]).code, 2);

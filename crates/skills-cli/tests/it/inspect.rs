@@ -23,7 +23,7 @@ fn missing_and_empty_roots_are_reported() {
     assert_snapshot!(missing.page(), @"
     exit 2
     -- stderr
-    error: directory `/nowhere/skills` not found
+    error: cannot open directory `/nowhere/skills`: not found
     ");
     assert_snapshot!(empty.page(), @"
     exit 0

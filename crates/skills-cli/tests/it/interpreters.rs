@@ -76,7 +76,10 @@ fn scripts_run_with_the_given_interpreter() {
     assert_eq!(run_in(&top, "", &[]).1, "/usr\n");
     let (code, _, message) = run_in(&top, "", &["--interpreter", "python=.venv/bin/gone"]);
     assert_eq!(code, 3);
-    assert_snapshot!(message, @"error: cannot run in a sandbox: interpreter is unavailable: no program at TOP/.venv/bin/gone; install Python 3 from the system's packages");
+    assert_snapshot!(message, @"
+    error: cannot run in a sandbox: interpreter is unavailable: no program at TOP/.venv/bin/gone
+    help: install Python 3 from the system's packages
+    ");
 }
 
 #[cfg(target_os = "linux")]

@@ -181,7 +181,7 @@ fn a_change_is_shown_first() {
         }
       }
     Claude Code will start: "/bin/skills" "mcp"
-    error: no terminal to ask on
+    error: cannot ask for confirmation: standard input is not a terminal
     help: pass `--yes`
     "#);
     assert_snapshot!(fixture.page(&["--client", "claude", "--dry-run"]), @r#"
@@ -254,7 +254,7 @@ fn a_server_of_that_name_is_replaced_only_after_confirmation() {
     + args = ["mcp"]
     this replaces another server named `skills`; pass `--name` to keep both
     Codex will start: "/bin/skills" "mcp"
-    error: no terminal to ask on
+    error: cannot ask for confirmation: standard input is not a terminal
     help: pass `--yes`
     "#);
     assert_eq!(fixture.read("home/.codex/config.toml"), before);

@@ -185,7 +185,7 @@ fn an_approval_is_valid_until_the_content_changes() {
       limits   30 s, 256 MiB memory
       status   never approved before
       requests spawn `echo` (requested by `Bash(echo:*)`)
-    error: no terminal to ask on
+    error: cannot ask for confirmation: standard input is not a terminal
     help: pass `--yes`
     ");
     assert_snapshot!(fixture.page(&["trust", "one", "--yes"]), @"
@@ -250,7 +250,8 @@ fn every_run_is_recorded_and_edits_are_detected() {
     assert_snapshot!(fixture.page(&["audit", "tail"]), @"
     exit 2
     -- stderr
-    error: audit log `HERE/state/skills/audit.jsonl` not found: nothing has run yet
+    error: cannot open the audit log `HERE/state/skills/audit.jsonl`: not found
+    help: the first run of a skill creates it
     ");
     assert_eq!(
         fixture

@@ -288,7 +288,7 @@ fn a_drafted_skill_is_used_after_a_user_accepts_it() {
       SKILL.md (64 bytes)
       scripts/hi.py (11 bytes)
     review it in HERE/drafts/.adopting/hello; accepting moves it to HERE/skills/hello
-    error: no terminal to ask on
+    error: cannot ask for confirmation: standard input is not a terminal
     help: pass `--yes`
     ");
     let accepted = run(&["accept", "hello", "--yes"]);

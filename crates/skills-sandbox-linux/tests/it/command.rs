@@ -66,7 +66,7 @@ async fn only_granted_programs_start() {
             .unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the linux sandbox rejects the job: program `ls` is not granted"
+            "cannot run the job in the linux sandbox: program `ls` is not granted"
         );
         let error = skill
             .sandbox()

@@ -435,7 +435,7 @@ async fn unenforceable_jobs_are_rejected() {
             .unwrap_err();
         assert_eq!(
             nul.to_string(),
-            "the linux sandbox rejects the job: a path, argument or variable contains a NUL byte"
+            "cannot run the job in the linux sandbox: a path, argument or variable contains a NUL byte"
         );
     }
     if !skip_without(IsolationMode::LandlockOnly) {
@@ -445,7 +445,7 @@ async fn unenforceable_jobs_are_rejected() {
             .run(skill.job("main.py", ""))
             .await
             .unwrap_err();
-        assert_snapshot!(error, @"the linux sandbox rejects the job: granted hosts need a network namespace, which needs user namespaces");
+        assert_snapshot!(error, @"cannot run the job in the linux sandbox: granted hosts need a network namespace, which needs user namespaces");
     }
 }
 

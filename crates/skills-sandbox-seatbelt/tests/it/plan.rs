@@ -166,7 +166,7 @@ fn unsupported_jobs_are_rejected() {
     ))
     .unwrap_err();
     assert_eq!(error.kind(), SandboxErrorKind::Rejected);
-    assert_snapshot!(error, @"the seatbelt sandbox rejects the job: cannot restrict the network to named hosts in a seatbelt profile");
+    assert_snapshot!(error, @"cannot run the job in the seatbelt sandbox: cannot restrict the network to named hosts in a seatbelt profile");
     let wasm = plan(&Job::new(
         grants(Path::new(SKILL), PROJECT, &[]),
         Program::Wasm([].into()),

@@ -90,7 +90,7 @@ fn fallback_directories_are_searched_for_interpreters_last() {
         .unwrap_err()
         .to_string()
         .replace(tree.root.to_str().unwrap(), "T");
-    assert_snapshot!(message, @"cannot run in a sandbox: interpreter is unavailable: no `ruby` in T/a, relative, T/b, T/b/bin; install Ruby from the system's packages");
+    assert_snapshot!(message, @"cannot run in a sandbox: interpreter is unavailable: no `ruby` in T/a, relative, T/b, T/b/bin");
     assert!(
         search
             .override_interpreter(ScriptType::Python, "/gone/python3")

@@ -107,7 +107,7 @@ async fn unknown_names_get_suggestions() {
     ");
     assert_snapshot!(tools.text("skills_run", json!({"name": "zzz", "command": "scripts/show.py"})).await, @"
     Error: skill `zzz` not found
-    Hint: list the skills with skills_ls of `skills`
+    Hint: list the skills: call skills_ls with path `skills`
     ");
     for command in [
         "scripts/shaw.py",
