@@ -84,11 +84,17 @@ fn errors_name_the_searched_programs_and_how_to_install_them() {
     }
     assert_snapshot!(text, @"
     cannot run in a sandbox: interpreter is unavailable: no `python3` in /nowhere, /gone
+    help: install Python 3 from the system's packages
     cannot run in a sandbox: interpreter is unavailable: no `bash` or `sh` in /nowhere, /gone
+    help: install bash or a POSIX shell
     cannot run in a sandbox: interpreter is unavailable: no `node` in /nowhere, /gone
+    help: install Node.js from the system's packages or from nodejs.org
     cannot run in a sandbox: interpreter is unavailable: no `deno` in /nowhere, /gone
+    help: install Deno, which runs TypeScript, from deno.com
     cannot run in a sandbox: interpreter is unavailable: no `ruby` in /nowhere, /gone
+    help: install Ruby from the system's packages
     cannot run in a sandbox: interpreter is unavailable: no `perl` in /nowhere, /gone
+    help: install Perl from the system's packages
     ");
     assert_snapshot!(nothing.override_interpreter(ScriptType::Python, "/gone/python3").find_interpreter(ScriptType::Python).unwrap_err(), @"cannot run in a sandbox: interpreter is unavailable: no program at /gone/python3");
 }
