@@ -5,7 +5,10 @@ use skills_manifest::{ScriptArg, ScriptSpec};
 
 use super::{Language, ScriptWarning, argparse, schema, warning::truncate_name};
 
-/// The known arguments of a script.
+/// The arguments of a script, and where they are known from.
+///
+/// A declaration in `SKILL.md` takes precedence over the source of the script. If neither names
+/// arguments, any are accepted and passed on standard input as one JSON object.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Arguments {
     /// Not known: any arguments are accepted and passed on standard input as one JSON object.
@@ -16,7 +19,7 @@ pub enum Arguments {
     Inferred(Vec<Argument>),
 }
 
-/// One argument of a script.
+/// One argument of a script: its name in the schema, its type, and how it is passed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Argument {
     /// The name in the schema: a letter or `_`, then at most 63 letters, digits, `_` and `-`.
@@ -33,7 +36,10 @@ pub struct Argument {
     pub style: ArgumentStyle,
 }
 
-/// The types of JSON Schema.
+/// The types of JSON Schema that an argument can have.
+///
+/// An unknown type in a declaration is reported as a [`ScriptWarning`](crate::ScriptWarning), and
+/// the argument is a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum JsonType {
     /// A string.
@@ -51,6 +57,9 @@ pub enum JsonType {
 }
 
 /// How an argument is passed on the command line.
+///
+/// Declared by `style` in `SKILL.md`, or inferred from the call of `add_argument`. Each value is one
+/// word: no shell splits or expands it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArgumentStyle {
     /// `--city Taipei`, repeated for each item of an array.

@@ -12,7 +12,10 @@ pub(crate) const MAX_ARGV_BYTES: usize = 128 * 1024;
 /// Maximum size of a word, in bytes.
 pub(crate) const MAX_WORD_BYTES: usize = 64 * 1024;
 
-/// Command line and standard input of a script.
+/// The command line and the standard input of one call of a script.
+///
+/// Made by [`build_argv`]. Words are passed to the program as they are: no shell splits or expands
+/// them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ScriptArgv {
     /// The words after the script's name.
@@ -21,7 +24,9 @@ pub struct ScriptArgv {
     pub stdin: Option<String>,
 }
 
-/// Error of arguments that cannot be passed.
+/// An error of [`build_argv`]: arguments of a call that cannot be passed to the program.
+///
+/// Nothing has run. The message names the argument and is safe to return to a model.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ArgvError {
     /// The script has no such argument.

@@ -7,7 +7,10 @@ use skills_manifest::is_invisible;
 /// Maximum size of a script that becomes a tool, in bytes.
 pub const MAX_SCRIPT_BYTES: u64 = 1024 * 1024;
 
-/// The scripts that become tools, and those that do not.
+/// The result of [`select_scripts`]: the scripts that become tools, and those that do not.
+///
+/// Both lists are in byte order, so they do not depend on the order of a directory listing. Files
+/// that are no scripts, by their extension, are in neither.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ScriptSelection {
     /// The files that become tools, in byte order.
@@ -16,7 +19,9 @@ pub struct ScriptSelection {
     pub skipped: Vec<SkippedScript>,
 }
 
-/// A script that does not become a tool.
+/// A script that does not become a tool, with the reason.
+///
+/// Callers report it, so that the author of a skill learns why a model is not offered the script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkippedScript {
     /// The file name.
@@ -26,6 +31,9 @@ pub struct SkippedScript {
 }
 
 /// The reason why a script does not become a tool.
+///
+/// `Display` describes it as one phrase for a message. The script can still be run by its path;
+/// only a tool of its own is not made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ScriptSkipReason {
     /// Its name starts with `_`, which marks modules for import.

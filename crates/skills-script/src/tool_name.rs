@@ -17,8 +17,10 @@ const SEPARATOR: &str = "__";
 /// second preimage must be infeasible.
 const HASH_DIGITS: usize = 16;
 
-/// A skill with its scripts that become tools. A shadowed skill has no scripts, but its name still
-/// counts.
+/// The scripts of one skill that become tools, as input of [`assign_names`].
+///
+/// A shadowed skill is passed without scripts: it has no tools, but its name still makes the names
+/// of other skills ambiguous, so that tools keep their names when the shadow goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptSet<'a> {
     /// The name of the skill.
@@ -29,7 +31,9 @@ pub struct ScriptSet<'a> {
     pub files: &'a [String],
 }
 
-/// The tool names of a whole catalog.
+/// The result of [`assign_names`]: the tool names of a whole catalog.
+///
+/// Names are assigned together, because a name is unique in the list that a model receives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolNames {
     /// A name for each script, skill by skill in the given order: unique, at most 64 bytes of
@@ -40,6 +44,9 @@ pub struct ToolNames {
 }
 
 /// A script whose name has a hash because its plain name is ambiguous.
+///
+/// `Display` says which name the script would have had and which one it has, for a warning to the
+/// operator.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Collision {
     skill: String,

@@ -2,7 +2,10 @@
 
 use thiserror::Error;
 
-/// A part of a script's declaration that was ignored. The tool exists nevertheless.
+/// A part of a script's declaration that was ignored.
+///
+/// The tool exists nevertheless, without that part. `Display` describes the problem on one line,
+/// for the author of the skill.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ScriptWarning {
     /// The name is invalid and could be read as an option, so the argument is omitted.
