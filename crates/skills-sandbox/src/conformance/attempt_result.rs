@@ -32,9 +32,9 @@ impl AttemptResult {
             Self::NoEffect => "no-effect",
             Self::Contained => "contained",
             Self::Succeeded => "works",
-            Self::Reported => "visible",
-            Self::Rejected => "refused",
-            Self::NotApplicable => "absent",
+            Self::Reported => "reported",
+            Self::Rejected => "rejected",
+            Self::NotApplicable => "not-applicable",
         }
     }
 

@@ -187,7 +187,7 @@ mod tests {
             lines,
             [
                 "7 truncate-outside: no result",
-                "9 stat-outside: expected visible, but it succeeds",
+                "9 stat-outside: expected reported, but it succeeds",
                 "58 spawn-without-grant: expected denied, but it is no-effect",
                 "255: unknown case"
             ]

@@ -8,8 +8,8 @@ const HEAD: &str = "\
 # Sandbox conformance suite
 
 Attempts to escape from a sandbox, with the required result in each backend. On Linux the tests run every attempt. The Seatbelt column is checked by
-evaluating the profile; what a profile does not decide is not tested yet. For WebAssembly the tests run every attempt that is not marked absent, with
-programs of WASI 0.2 and 0.3; absent means that no WASI call could do it. A test generates this page from the table in
+evaluating the profile; what a profile does not decide is not tested yet. For WebAssembly the tests run every attempt that is applicable, with
+programs of WASI 0.2 and 0.3; not-applicable means that no WASI call could do it. A test generates this page from the table in
 `crates/skills-sandbox/src/conformance/cases`.
 
 | result | meaning |
@@ -18,9 +18,9 @@ programs of WASI 0.2 and 0.3; absent means that no WASI call could do it. A test
 | no-effect | it may report success, or end the program; nothing changes outside of the sandbox |
 | contained | it succeeds, but affects only the run, stays within its limits, and ends with it |
 | works | it succeeds, as intended |
-| visible | it succeeds although it should not, and the enforcement report says so |
-| refused | nothing runs: the backend rejects the job, or names the restriction that is unavailable |
-| absent | not applicable |
+| reported | it succeeds although it should not, and the enforcement report says so |
+| rejected | nothing runs: the backend rejects the job, or names the restriction that is unavailable |
+| not-applicable | the attempt does not apply to the backend |
 
 Where two results are listed, it depends on the machine. [Sandbox backends](backends.md) describes the restrictions.
 ";

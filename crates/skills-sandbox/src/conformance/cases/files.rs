@@ -142,7 +142,7 @@ pub(super) const RACES: &[Row] = &[
     ),
     row(
         23,
-        "hostile-artefact",
+        "hostile-output-files",
         "Leave symlinks, pipes, huge sparse files and setuid files for the host.",
         [CONTAINED; 4],
     ),
@@ -154,7 +154,7 @@ pub(super) const RACES: &[Row] = &[
     ),
     row(
         25,
-        "odd-paths",
+        "unusual-paths",
         "Grant paths with newlines, quotes, policy syntax, bytes that are not text, too many bytes.",
         [NO_EFFECT; 4],
     ),

@@ -59,7 +59,7 @@ pub(super) const NETWORK: &[Row] = &[
     ),
     row(
         41,
-        "odd-addresses",
+        "address-notations",
         "Write addresses as one number, in octal, in hexadecimal, inside IPv6.",
         [DENIED, REJECTED, DENIED, DENIED],
     ),

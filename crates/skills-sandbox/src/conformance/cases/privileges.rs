@@ -11,7 +11,7 @@ pub(super) const OUTPUT: &[Row] = &[
     ),
     row(
         76,
-        "odd-bytes",
+        "non-utf8-output",
         "Write bytes that are not text, zeros, and no final newline; all arrive.",
         [SUCCEEDED; 4],
     ),
@@ -80,7 +80,7 @@ pub(super) const PRIVILEGES: &[Row] = &[
     ),
     row(
         87,
-        "own-programs",
+        "custom-binaries",
         "Run custom code, from memory and from a file, and retry with it.",
         [CONTAINED, CONTAINED, CONTAINED, NOT_APPLICABLE],
     ),
@@ -92,7 +92,7 @@ pub(super) const PRIVILEGES: &[Row] = &[
     ),
     row(
         89,
-        "other-conventions",
+        "foreign-abi",
         "Make system calls with the ABI of another word size.",
         [DENIED, DENIED, NOT_APPLICABLE, NOT_APPLICABLE],
     )
@@ -105,7 +105,7 @@ pub(super) const PRIVILEGES: &[Row] = &[
     ),
     row(
         91,
-        "narrower-walls",
+        "nested-landlock",
         "Install further restrictions; they can only restrict.",
         [SUCCEEDED, SUCCEEDED, NOT_APPLICABLE, NOT_APPLICABLE],
     )
@@ -127,13 +127,13 @@ pub(super) const PRIVILEGES: &[Row] = &[
 pub(super) const RUNTIME: &[Row] = &[
     row(
         94,
-        "no-wall",
+        "no-restrictions",
         "Run where no restriction is available.",
         [REJECTED, REJECTED, REJECTED, NOT_APPLICABLE],
     ),
     row(
         95,
-        "failing-wall",
+        "setup-step-fails",
         "Run although one setup step fails, each in turn.",
         [REJECTED; 4],
     ),
@@ -151,7 +151,7 @@ pub(super) const RUNTIME: &[Row] = &[
     ),
     row(
         98,
-        "honest-report",
+        "report-accuracy",
         "Compare the enforcement report with what was enforced.",
         [SUCCEEDED; 4],
     ),

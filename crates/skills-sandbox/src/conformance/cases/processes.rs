@@ -50,7 +50,7 @@ pub(super) const PROCESSES: &[Row] = &[
     ),
     row(
         57,
-        "deaf-script",
+        "ignored-signals",
         "Ignore termination signals, or stop itself, until the deadline.",
         [CONTAINED, CONTAINED, CONTAINED, NOT_APPLICABLE],
     ),
@@ -62,7 +62,7 @@ pub(super) const PROCESSES: &[Row] = &[
     ),
     row(
         59,
-        "shed-walls",
+        "inherited-restrictions",
         "Retry denied actions in a thread or another program.",
         [DENIED; 4],
     ),
@@ -88,7 +88,7 @@ pub(super) const RESOURCES: &[Row] = &[
     ),
     row(
         62,
-        "memory-of-many",
+        "memory-of-process-group",
         "Allocate more memory than allowed with several processes together.",
         [
             CONTAINED_OR_REPORTED,
@@ -124,7 +124,7 @@ pub(super) const RESOURCES: &[Row] = &[
     ),
     row(
         101,
-        "pools-of-all",
+        "kernel-pools",
         "Exhaust kernel resources of the machine or user: asynchronous I/O contexts, watches, pipe buffers, timers.",
         [DENIED, DENIED, NOT_APPLICABLE, NOT_APPLICABLE],
     ),
