@@ -131,7 +131,7 @@ async fn enlarge(action: &str, path: &str, bytes: u64) -> Result<String, ErrorCo
     let (mut writer, reader) = wit_stream::new();
     let done = file.write_via_stream(reader, 0);
     let mut left = bytes;
-    // The host stops accepting bytes at the quota; the error is the result of `done`.
+    // What the host does not take, it does not give room for; why is told at the end.
     while left > 0 && writer.write_all(vec![b'x'; 1 << 16]).await.is_empty() {
         left = left.saturating_sub(1 << 16);
     }

@@ -31,7 +31,7 @@ impl Writer {
     pub(crate) async fn write(mut self, bytes: Vec<u8>) {
         self.push(bytes).await;
         drop(self.stream);
-        // A failure to print cannot be reported: there is no other stream.
+        // Whoever prints has nobody to tell that printing failed.
         let _ = self.done.await;
     }
 
