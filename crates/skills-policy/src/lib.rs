@@ -76,6 +76,7 @@ mod policy;
 mod protected;
 mod request;
 mod rule;
+mod rule_matching;
 mod session_approvals;
 mod target;
 mod variable;

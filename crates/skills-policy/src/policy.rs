@@ -1,15 +1,10 @@
 //! The policy: rules, approval mode and ceiling, and how they are applied.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
-use crate::path::{is_comparable, is_program_name};
-use crate::request::{Basis, RequestedPermission};
-use crate::target::Kind;
 use crate::{
     Authorization, Capability, Decision, DecisionReason, Denial, Effect, Grants, HostPattern,
-    Permission, PermissionDecision, Request, ResourceLimits, Rule, RuleSource, Target,
-    is_unsafe_variable, is_variable_name,
+    PermissionDecision, Request, ResourceLimits, Rule, RuleSource, Target,
 };
 
 /// Rules, approval mode, policy for new content, and the ceiling of resource limits.
@@ -44,11 +39,11 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Policy {
-    rules: Vec<Rule>,
-    mode: ApprovalMode,
-    new_content: NewContentPolicy,
-    is_project_trusted: bool,
-    ceiling: ResourceLimits,
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) mode: ApprovalMode,
+    pub(crate) new_content: NewContentPolicy,
+    pub(crate) is_project_trusted: bool,
+    pub(crate) ceiling: ResourceLimits,
 }
 
 /// How permissions are decided that no rule decides, and those with an `ask` rule.
@@ -252,232 +247,5 @@ impl Policy {
             content_reason: None,
             notes: Vec::new(),
         })
-    }
-
-    /// Applies the rules to each requested permission.
-    pub(crate) fn evaluate(&self, request: &Request) -> RuleEvaluation {
-        let listed_hosts = self.hosts_of_rules(request, Effect::Allow);
-        let requested = expand_listed_hosts(request.requested_permissions(), &listed_hosts);
-        RuleEvaluation {
-            decisions: requested
-                .into_iter()
-                .map(|requested| self.decide_permission(request, requested))
-                .collect(),
-            denied_hosts: self.hosts_of_rules(request, Effect::Deny),
-        }
-    }
-
-    /// Returns the hosts that rules with an effect name.
-    fn hosts_of_rules(&self, request: &Request, effect: Effect) -> BTreeSet<HostPattern> {
-        self.rules
-            .iter()
-            .filter(|rule| rule.effect == effect && rule.applies_to(&request.directory))
-            // Denied hosts of an untrusted project count: it may restrict.
-            .filter(|rule| effect == Effect::Deny || self.may_allow(rule))
-            .filter_map(|rule| match &rule.target.0 {
-                Kind::Host(pattern) => Some(pattern.clone()),
-                _ => None,
-            })
-            .collect()
-    }
-
-    fn decide_permission(
-        &self,
-        request: &Request,
-        requested: RequestedPermission,
-    ) -> PermissionDecision {
-        let (decision, reason) = self.evaluate_permission(request, &requested);
-        let ask_rule = match (decision, &reason) {
-            (Decision::Ask, DecisionReason::Rule { source, text }) => Some((*source, text.clone())),
-            _ => None,
-        };
-        PermissionDecision {
-            permission: requested.permission,
-            requested_by: requested.requested_by,
-            decision,
-            reason,
-            ask_rule,
-        }
-    }
-
-    fn evaluate_permission(
-        &self,
-        request: &Request,
-        requested: &RequestedPermission,
-    ) -> (Decision, DecisionReason) {
-        // First, so that no rule of any source can allow it.
-        if let Some(reason) = forbidden_reason(request, requested) {
-            return (Decision::Deny, DecisionReason::Forbidden { reason });
-        }
-        let rules = self.matching_rules(&request.directory, &requested.permission);
-        if let Some(rule) = rules.deny {
-            return (Decision::Deny, rule_reason(rule));
-        }
-        // An administrator's `ask` is not satisfied by an option that any user can type.
-        if let Some(rule) = rules.admin_ask {
-            return (Decision::Ask, rule_reason(rule));
-        }
-        // The caller of this run knows what the skill contains now; other rules are older.
-        if let Some(rule) = rules.invocation_allow {
-            return (Decision::Allow, rule_reason(rule));
-        }
-        if let Some(rule) = rules.ask {
-            return (Decision::Ask, rule_reason(rule));
-        }
-        if let Some(rule) = rules.allow {
-            return (Decision::Allow, rule_reason(rule));
-        }
-        // The caller has the value already; a rule can still deny or ask.
-        if requested.basis == Basis::ByCaller {
-            return (Decision::Allow, DecisionReason::ProvidedByCaller);
-        }
-        // Trusted mode covers what a skill does now, not what other programs execute later.
-        let is_protected = matches!(requested.permission, Permission::WriteProtected { .. });
-        if self.mode == ApprovalMode::Trusted && requested.basis == Basis::Declared && !is_protected
-        {
-            return (Decision::Allow, DecisionReason::TrustedMode);
-        }
-        (Decision::Ask, DecisionReason::NoMatchingRule)
-    }
-
-    /// Returns the rules that match a permission. Of several with one effect the decision names
-    /// that of the most general source, and the first of these.
-    fn matching_rules(&self, directory: &Path, permission: &Permission) -> MatchingRules<'_> {
-        let mut found = MatchingRules::default();
-        // One pass without an early exit: a later `deny` rule must be found in any order.
-        for rule in self.rules.iter().filter(|rule| rule.applies_to(directory)) {
-            match rule.effect {
-                Effect::Deny if rule.target.forbids(permission) => {
-                    keep_more_general(&mut found.deny, rule)
-                }
-                Effect::Ask if rule.target.overlaps(permission) => {
-                    keep_more_general(&mut found.ask, rule);
-                    // Separate, because `ask` may hold a built-in rule, which an invocation
-                    // overrides.
-                    if rule.source == RuleSource::Admin {
-                        keep_more_general(&mut found.admin_ask, rule);
-                    }
-                }
-                Effect::Allow if rule.target.allows(permission) && self.may_allow(rule) => {
-                    keep_more_general(&mut found.allow, rule);
-                    if rule.source == RuleSource::Invocation {
-                        keep_more_general(&mut found.invocation_allow, rule);
-                    }
-                }
-                _ => {}
-            }
-        }
-        found
-    }
-
-    fn may_allow(&self, rule: &Rule) -> bool {
-        // A project's rules come with its repository, possibly from the author of the skill.
-        rule.source != RuleSource::Project || self.is_project_trusted
-    }
-}
-
-/// The rules that match one permission.
-#[derive(Default)]
-struct MatchingRules<'a> {
-    deny: Option<&'a Rule>,
-    /// An `ask` rule of the administrator.
-    admin_ask: Option<&'a Rule>,
-    ask: Option<&'a Rule>,
-    /// An `allow` rule of the invocation.
-    invocation_allow: Option<&'a Rule>,
-    allow: Option<&'a Rule>,
-}
-
-fn keep_more_general<'a>(current: &mut Option<&'a Rule>, rule: &'a Rule) {
-    // Strictly smaller: of one source the first rule is named, as in the file.
-    if current.is_none_or(|current| rule.source < current.source) {
-        *current = Some(rule);
-    }
-}
-
-/// Returns why a permission is never granted, whatever the rules say.
-fn forbidden_reason(request: &Request, requested: &RequestedPermission) -> Option<&'static str> {
-    let skill_directory = request.is_skill_directory.then_some(&request.directory);
-    match &requested.permission {
-        Permission::Invalid(Capability::Spawn, _) => {
-            Some("the pattern is invalid, expected a program name such as `git:*`")
-        }
-        Permission::Invalid(..) => Some("the pattern is invalid, expected `domain:HOST`"),
-        Permission::Read(path)
-        | Permission::Write(path)
-        | Permission::WriteProtected { path, .. }
-            if request.hidden.iter().any(|hidden| path.starts_with(hidden)) =>
-        {
-            Some("it contains state of the host, which no run may access")
-        }
-        Permission::Read(path)
-        | Permission::Write(path)
-        | Permission::WriteProtected { path, .. }
-            // Rules compare paths by component; these would match the wrong ones.
-            if !is_comparable(path) =>
-        {
-            Some("the path is relative, not UTF-8 or contains `..`")
-        }
-        // Parents too: a writable parent directory could be replaced as a whole. A skill could
-        // otherwise change its own instructions and scripts after their approval.
-        Permission::Write(path) | Permission::WriteProtected { path, .. }
-            if skill_directory.is_some_and(|directory| {
-                path.starts_with(directory) || directory.starts_with(path)
-            }) =>
-        {
-            Some("the skill directory is always read-only")
-        }
-        Permission::Program(name) if !is_program_name(name) => Some("it is not a valid program name"),
-        Permission::Variable(name) if !is_variable_name(name) => {
-            Some("it is not a valid variable name")
-        }
-        Permission::Variable(name) if is_unsafe_variable(name) => {
-            Some("it can change which code runs or whom it trusts, and is never granted")
-        }
-        // A model that calls a skill must not extend it beyond what its author declared.
-        _ if requested.basis == Basis::ExceedsDeclaration => {
-            Some("the `allowed-tools` of the skill do not include it")
-        }
-        _ => None,
-    }
-}
-
-/// Expands [`Permission::ListedHosts`] into the hosts that rules list, or `*` if there are none, so
-/// that an approval cannot widen when rules change. A host that is also requested by name appears
-/// once.
-fn expand_listed_hosts(
-    requested: Vec<RequestedPermission>,
-    listed: &BTreeSet<HostPattern>,
-) -> Vec<RequestedPermission> {
-    let mut all: Vec<RequestedPermission> = Vec::with_capacity(requested.len());
-    for requested in requested {
-        let permissions = match &requested.permission {
-            // The approver has to see that nothing limits the hosts.
-            Permission::ListedHosts if listed.is_empty() => {
-                vec![Permission::Host(HostPattern::ANY)]
-            }
-            Permission::ListedHosts => listed.iter().cloned().map(Permission::Host).collect(),
-            permission => vec![permission.clone()],
-        };
-        for permission in permissions {
-            match all.iter_mut().find(|known| known.permission == permission) {
-                Some(known) => requested
-                    .requested_by
-                    .iter()
-                    .for_each(|requester| known.merge(requester.clone(), requested.basis)),
-                None => all.push(RequestedPermission {
-                    permission,
-                    ..requested.clone()
-                }),
-            }
-        }
-    }
-    all
-}
-
-fn rule_reason(rule: &Rule) -> DecisionReason {
-    DecisionReason::Rule {
-        source: rule.source,
-        text: rule.to_string(),
     }
 }

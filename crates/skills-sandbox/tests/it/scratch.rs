@@ -60,15 +60,16 @@ fn is_gone_soon(path: &Path) -> bool {
 fn only_directories_of_dead_processes_are_removed() {
     let parent = tempfile::tempdir().unwrap();
     let parent = parent.path();
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::write(elsewhere.path().join("kept"), "").unwrap();
     let (mut killed, left) = start(parent);
+    // Before the kill: the next process may remove the directory at any time after it.
+    symlink(elsewhere.path(), left.join("deep/link")).unwrap();
     let (mut alive, used) = start(parent);
     killed.kill().unwrap();
     killed.wait().unwrap();
-    let elsewhere = tempfile::tempdir().unwrap();
-    fs::write(elsewhere.path().join("kept"), "").unwrap();
     let planted = parent.join("skills-run-aaaaaaaaaaaa.tmp");
     symlink(elsewhere.path(), &planted).unwrap();
-    symlink(elsewhere.path(), left.join("deep/link")).unwrap();
     // Names that are not created here, and a file with one that is.
     let others = [
         "skills-run-writer",

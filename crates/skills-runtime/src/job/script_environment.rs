@@ -1,0 +1,78 @@
+//! Environment variables of a script: `SKILL_NAME`, `SKILL_DIR`, `SKILL_INPUT` and others.
+//!
+//! Granted variables are added by `run_plan`; `HOME`, `PATH` and `TMPDIR` are set by the backend.
+
+use skills_policy::FileGrant;
+use skills_sandbox::Job;
+
+use crate::run_plan::RunPlan;
+use crate::{ExecutionMode, ExecutionOptions, InputProtocol, Workspace};
+
+/// Maximum length of `NAME=value` on Linux, with the final NUL. Longer input is passed on standard
+/// input only.
+const MAX_VARIABLE_BYTES: usize = 128 * 1024 - 1;
+
+/// Maximum length of an input in `SKILL_INPUT`, in bytes.
+pub(crate) const MAX_VARIABLE_INPUT_BYTES: usize = MAX_VARIABLE_BYTES - 1 - "SKILL_INPUT=".len();
+
+/// Sets the environment variables of the input protocol.
+pub(super) fn set_protocol_env(job: Job, plan: &RunPlan) -> Job {
+    let RunPlan {
+        mode,
+        options,
+        workspace,
+        ..
+    } = plan;
+    let is_wasm = matches!(mode, ExecutionMode::Wasm { .. });
+    let mut job = job;
+    if let Some(skill) = plan.target.skill() {
+        let name = skill.entry.name().as_str();
+        let directory = skill.entry.directory();
+        job = job.env("SKILL_NAME", name);
+        if !is_wasm {
+            job = job.env("SKILL_DIR", directory.to_string_lossy());
+            job = job.env(
+                "SKILL_ASSETS_DIR",
+                directory.join("assets").to_string_lossy(),
+            );
+        }
+        if options.input_protocol == InputProtocol::OpenSkills {
+            let timeout_ms = job.grants().limits().wall_time.as_millis().to_string();
+            job = job.env("SKILL_ID", name).env("TIMEOUT_MS", timeout_ms);
+        }
+    }
+    let is_granted =
+        job.grants().files().iter().any(is_in_workspace) && !is_workspace_current_dir(options);
+    if let Some(path) = workspace.as_ref().filter(|_| is_granted) {
+        let path = if is_wasm {
+            // WebAssembly sees no paths of the host.
+            "/workspace".into()
+        } else {
+            path.to_string_lossy().into_owned()
+        };
+        job = job.env("SKILL_WORKSPACE", path);
+    }
+    match std::str::from_utf8(&plan.input) {
+        Ok(input)
+            if options.stdin.is_none()
+                && options.input_protocol == InputProtocol::OpenSkills
+                // `execve` would fail with a longer value.
+                && input.len() <= MAX_VARIABLE_INPUT_BYTES =>
+        {
+            job.env("SKILL_INPUT", input)
+        }
+        _ => job,
+    }
+}
+
+fn is_in_workspace(file: &FileGrant) -> bool {
+    // With the separator, so that `/workspaces` is another directory.
+    file.guest_path() == "/workspace" || file.guest_path().starts_with("/workspace/")
+}
+
+/// Returns true for a script runner in a session directory: that directory is its working
+/// directory, so `SKILL_WORKSPACE` is not set.
+fn is_workspace_current_dir(options: &ExecutionOptions) -> bool {
+    options.input_protocol == InputProtocol::ScriptRunner
+        && matches!(options.workspace, Workspace::Session(_))
+}
