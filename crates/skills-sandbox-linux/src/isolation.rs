@@ -11,7 +11,7 @@ use std::fmt;
 /// # #[cfg(target_os = "linux")] {
 /// use skills_sandbox_linux::IsolationLevel;
 ///
-/// assert_eq!(IsolationLevel::Namespaces.to_string(), "isolated");
+/// assert_eq!(IsolationLevel::Namespaces.to_string(), "namespaces");
 /// assert_eq!(IsolationLevel::Landlock.to_string(), "landlock");
 /// assert_eq!(IsolationLevel::None.to_string(), "none");
 /// # }

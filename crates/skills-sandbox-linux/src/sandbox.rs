@@ -61,7 +61,7 @@ use crate::watchdog::{self, WatchedGroup};
 /// };
 /// match sandbox.probe() {
 ///     Ok(report) => {
-///         assert_eq!(report.field_value("tier"), Some("isolated"));
+///         assert_eq!(report.field_value("isolation"), Some("namespaces"));
 ///         assert!(sandbox.check_grants(&grants).is_ok());
 ///     }
 ///     // There is no fallback: the host does not support namespaces, so nothing runs.
