@@ -442,7 +442,7 @@ fn an_unreadable_directory_hides_no_other() {
     tree.mode("locked", 0o755);
     assert_snapshot!(text, @r#"
     repo open open/SKILL.md
-    skipped "locked/SKILL.md" io: the operating system refused: Permission denied (os error 13)
+    skipped "locked/SKILL.md" io: I/O error: Permission denied (os error 13)
     "#);
 }
 
