@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::error::Error;
-use std::fmt;
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
 
-use crate::{Permission, PermissionDecision, ResourceLimits};
+use crate::{ApprovalResponse, Permission, PermissionDecision, ResourceLimits};
 
 /// Everything that an approver needs to decide on one run.
 ///
@@ -66,37 +65,6 @@ pub enum ContentStatus {
         /// Privileges that it declared then and does not declare now.
         removed: Vec<String>,
     },
-}
-
-/// The response of an approver to a whole [`ApprovalRequest`].
-///
-/// A response covers all pending permissions or none, and exactly one content digest. Serialized
-/// as `once`, `session`, `always` or `deny`, which is also what [`Display`](fmt::Display) writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ApprovalResponse {
-    /// Allows this run only.
-    #[serde(rename = "once")]
-    AllowOnce,
-    /// Allows this content until the [session](crate::Request::session) or the process ends.
-    #[serde(rename = "session")]
-    AllowSession,
-    /// Allows this content permanently, as an [`Approval`] in the [`ApprovalStore`].
-    #[serde(rename = "always")]
-    AllowAlways,
-    /// Denies the request.
-    Deny,
-}
-
-impl fmt::Display for ApprovalResponse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::AllowOnce => "once",
-            Self::AllowSession => "session",
-            Self::AllowAlways => "always",
-            Self::Deny => "deny",
-        })
-    }
 }
 
 /// The error of an approver or a store; its text is shown as the cause of a denial.

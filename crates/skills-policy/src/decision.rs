@@ -5,6 +5,10 @@ use std::fmt;
 use crate::request::ROLES;
 use crate::{ApprovalResponse, Permission, RuleSource};
 
+/// Maximum permissions in one approval request; larger requests are denied. An approver does not
+/// read longer lists, and a dangerous permission could hide in one.
+pub(crate) const MAX_PENDING: usize = 64;
+
 /// The decision on one requested permission, with the rule or response that made it.
 ///
 /// [`Display`](fmt::Display) writes one line for audit records and reports, for example ``granted
@@ -236,7 +240,7 @@ impl fmt::Display for DecisionReason {
             Self::TooManyPermissions { count } => write!(
                 f,
                 "approval was not requested because {count} permissions need it, limit {}",
-                crate::permission_manager::MAX_PENDING
+                MAX_PENDING
             ),
             Self::OtherDenied => {
                 f.write_str("approval was not requested because another permission is denied")

@@ -60,6 +60,7 @@
 //! ```
 
 mod approval;
+mod approval_response;
 mod authorization;
 mod capability;
 mod decision;
@@ -76,15 +77,17 @@ mod policy;
 mod protected;
 mod request;
 mod rule;
+mod rule_evaluation;
 mod rule_matching;
 mod session_approvals;
 mod target;
 mod variable;
 
 pub use approval::{
-    Approval, ApprovalFuture, ApprovalRequest, ApprovalResponse, ApprovalStore, Approver, BoxError,
-    ContentStatus, NullApprovalStore,
+    Approval, ApprovalFuture, ApprovalRequest, ApprovalStore, Approver, BoxError, ContentStatus,
+    NullApprovalStore,
 };
+pub use approval_response::ApprovalResponse;
 pub use authorization::{Authorization, Denial};
 pub use capability::Capability;
 pub use decision::{Decision, DecisionReason, PermissionDecision};

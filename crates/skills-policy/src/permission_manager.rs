@@ -11,17 +11,14 @@ use self::approvals::{
     ApplicableApprovals, build_approval, content_status, matches_request, risk_notes,
 };
 use crate::approval::NullApprovalStore;
-use crate::policy::RuleEvaluation;
+use crate::decision::MAX_PENDING;
+use crate::rule_evaluation::RuleEvaluation;
 use crate::session_approvals::{Epoch, SessionApprovals};
 use crate::{
     Approval, ApprovalMode, ApprovalRequest, ApprovalResponse, ApprovalStore, Approver,
     Authorization, BoxError, ContentStatus, Decision, DecisionReason, Denial, NewContentPolicy,
     PermissionDecision, Policy, Request, RuleSource,
 };
-
-/// Maximum permissions in one approval request; larger requests are denied. An approver does not
-/// read longer lists, and a dangerous permission could hide in one.
-pub(crate) const MAX_PENDING: usize = 64;
 
 /// Authorizes requests by rules, stored approvals and responses of an approver, in this order.
 ///

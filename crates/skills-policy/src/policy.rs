@@ -1,10 +1,9 @@
 //! The policy: rules, approval mode and ceiling, and how they are applied.
 
-use std::collections::BTreeSet;
-
+use crate::rule_evaluation::RuleEvaluation;
 use crate::{
-    Authorization, Capability, Decision, DecisionReason, Denial, Effect, Grants, HostPattern,
-    PermissionDecision, Request, ResourceLimits, Rule, RuleSource, Target,
+    Authorization, Capability, Decision, DecisionReason, Denial, Effect, Grants, Request,
+    ResourceLimits, Rule, RuleSource, Target,
 };
 
 /// Rules, approval mode, policy for new content, and the ceiling of resource limits.
@@ -86,38 +85,6 @@ pub enum NewContentPolicy {
     AskIfPrivileged,
     /// It is treated like approved content.
     Allow,
-}
-
-/// The decisions by rules alone; some may still need approval.
-#[derive(Debug)]
-pub(crate) struct RuleEvaluation {
-    pub(crate) decisions: Vec<PermissionDecision>,
-    pub(crate) denied_hosts: BTreeSet<HostPattern>,
-}
-
-impl RuleEvaluation {
-    /// Returns true if a permission needs approval.
-    pub(crate) fn is_pending(&self) -> bool {
-        self.decisions
-            .iter()
-            .any(|decision| decision.decision == Decision::Ask)
-    }
-
-    pub(crate) fn with_decision(&self, expected: Decision) -> Vec<PermissionDecision> {
-        self.decisions
-            .iter()
-            .filter(|decision| decision.decision == expected)
-            .cloned()
-            .collect()
-    }
-
-    /// Decides all permissions that need approval.
-    pub(crate) fn resolve_pending(&mut self, decision: Decision, reason: &DecisionReason) {
-        self.decisions
-            .iter_mut()
-            .filter(|pending| pending.decision == Decision::Ask)
-            .for_each(|pending| pending.resolve(decision, reason.clone()));
-    }
 }
 
 impl Default for Policy {

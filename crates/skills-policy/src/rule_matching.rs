@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::path::{is_comparable, is_program_name};
-use crate::policy::RuleEvaluation;
 use crate::request::{Basis, RequestedPermission};
+use crate::rule_evaluation::RuleEvaluation;
 use crate::target::Kind;
 use crate::{
     ApprovalMode, Capability, Decision, DecisionReason, Effect, HostPattern, Permission,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::PendingApproval;
-use crate::policy::RuleEvaluation;
+use crate::rule_evaluation::RuleEvaluation;
 use crate::{
     Approval, ContentStatus, Decision, DecisionReason, HostPattern, Permission, PermissionDecision,
     Request,

@@ -1,0 +1,34 @@
+//! The response of an approver.
+
+use std::fmt;
+
+/// The response of an approver to a whole [`ApprovalRequest`](crate::ApprovalRequest).
+///
+/// A response covers all pending permissions or none, and exactly one content digest. Serialized
+/// as `once`, `session`, `always` or `deny`, which is also what [`Display`](fmt::Display) writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ApprovalResponse {
+    /// Allows this run only.
+    #[serde(rename = "once")]
+    AllowOnce,
+    /// Allows this content until the [session](crate::Request::session) or the process ends.
+    #[serde(rename = "session")]
+    AllowSession,
+    /// Allows this content permanently, as an [`Approval`](crate::Approval) in the [store](crate::ApprovalStore).
+    #[serde(rename = "always")]
+    AllowAlways,
+    /// Denies the request.
+    Deny,
+}
+
+impl fmt::Display for ApprovalResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AllowOnce => "once",
+            Self::AllowSession => "session",
+            Self::AllowAlways => "always",
+            Self::Deny => "deny",
+        })
+    }
+}
