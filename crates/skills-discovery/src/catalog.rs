@@ -6,7 +6,9 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::{Discovery, Entry, FileStamp, InactiveEntry, Root, ScanStamps, Skipped};
+use crate::openai_file::OPENAI_FILE;
+use crate::stamp_set::is_stamp_current;
+use crate::{Discovery, Entry, FileStamp, InactiveEntry, Root, Skipped, StampSet, parallel};
 
 /// The minimum similarity of two names, from 0 to 1, for one to be suggested instead of the other.
 const MIN_SIMILARITY: f64 = 0.6;
@@ -36,8 +38,9 @@ pub struct Catalog {
     entries: Vec<Entry>,
     inactive: Vec<InactiveEntry>,
     skipped: Vec<Skipped>,
-    /// The stamps of files and directories other than the skill files; `None` if there is none.
-    stamps: Vec<(PathBuf, Option<FileStamp>)>,
+    /// The stamps of what the scan read other than skill files: listed directories, plugin
+    /// manifests, missing roots.
+    stamps: StampSet,
     /// Symlinks and their targets.
     symlinks: Vec<(PathBuf, PathBuf)>,
     /// The path of each root as it was passed to the scan, and its canonical path, in the order of
@@ -45,21 +48,6 @@ pub struct Catalog {
     roots: Vec<(PathBuf, PathBuf)>,
     /// The configuration of the scan; `None` for an empty catalog that no scan made.
     settings: Option<Arc<Discovery>>,
-}
-
-/// Which of several skills with the same name are active.
-///
-/// Only skills that are active otherwise take part: an untrusted or disabled skill hides none.
-/// Within one root the first by path wins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Precedence {
-    /// All are active, and selecting one needs its directory (Codex).
-    KeepAll,
-    /// The skill of the first root is active and hides the others (most clients).
-    FirstRoot,
-    /// The skill of the last root is active and hides the others (OpenCode).
-    LastRoot,
 }
 
 /// The result of looking up a skill by name or path.
@@ -84,7 +72,7 @@ pub enum Lookup<'a> {
 pub(crate) struct WalkOutput {
     pub(crate) entries: Vec<Entry>,
     pub(crate) skipped: Vec<Skipped>,
-    pub(crate) stamps: Vec<(PathBuf, Option<FileStamp>)>,
+    pub(crate) stamps: StampSet,
     /// The symlinks that were followed, including roots, with their canonical targets.
     pub(crate) symlinks: Vec<(PathBuf, PathBuf)>,
 }
@@ -155,11 +143,23 @@ impl Catalog {
             .chain(self.inactive.iter().map(InactiveEntry::entry))
     }
 
-    /// Returns the stamps of the files that this catalog was built from, to check whether it is
-    /// still current.
+    /// Returns whether nothing changed since the scan, so that a new one would have the same
+    /// result. Reads the metadata of all files, on up to `threads` threads, but no content. Files
+    /// with stamps from the clock tick of the scan count as changed.
     #[must_use]
-    pub fn scan_stamps(&self) -> ScanStamps<'_> {
-        ScanStamps::new(self, &self.stamps, &self.symlinks)
+    pub fn is_current(&self, threads: usize) -> bool {
+        // The stamps of directories do not show that a symlink in a parent was replaced.
+        let are_symlinks_current = || {
+            self.symlinks
+                .iter()
+                .all(|(path, target)| path.canonicalize().is_ok_and(|now| now == *target))
+        };
+        if !self.stamps.is_current_on(threads) || !are_symlinks_current() {
+            return false;
+        }
+        let entries: Vec<&Entry> = self.all_entries().collect();
+        parallel::map(&entries, threads, |entry| is_entry_current(entry))
+            .all(|is_current| is_current)
     }
 
     /// Returns the symlinks that the scan followed, with their canonical targets. Roots whose path
@@ -267,6 +267,24 @@ impl Catalog {
             .map(|(_, candidate)| candidate)
             .collect()
     }
+}
+
+fn is_entry_current(entry: &Entry) -> bool {
+    // One buffer for both paths: this runs for each skill before each call.
+    let mut path =
+        PathBuf::with_capacity(entry.directory().as_os_str().len() + OPENAI_FILE.len() + 1);
+    path.push(entry.directory());
+    path.push(entry.file_name());
+    if !entry.stamp.is_unchanged(FileStamp::from_path(&path)) {
+        return false;
+    }
+    // If no caller has read `agents/openai.yaml`, the first access will read its current content.
+    let Some(openai) = entry.metadata.loaded_openai() else {
+        return true;
+    };
+    path.pop();
+    path.push(OPENAI_FILE);
+    is_stamp_current(&path, openai.stamp)
 }
 
 fn is_located_at(entry: &Entry, path: &Path) -> bool {

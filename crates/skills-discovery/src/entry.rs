@@ -8,6 +8,7 @@ use skills_manifest::{Manifest, OpenAiMetadata, OpenAiWarning, SkillName, Warnin
 
 use crate::lazy_metadata::LazyMetadata;
 use crate::openai_file::OpenAiFile;
+use crate::skill_files::SkillFileLocation;
 use crate::{DiscoveryError, FileStamp, SKILL_FILE, Scope, SkillFiles};
 
 /// One skill of a [`Catalog`](crate::Catalog): its metadata and location.
@@ -30,15 +31,6 @@ pub struct Entry {
     /// All warnings, collected on the first access.
     pub(crate) warnings: OnceLock<Vec<EntryWarning>>,
     pub(crate) stamp: FileStamp,
-}
-
-/// Where the skill file of a skill is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum SkillFileLocation {
-    /// In the skill directory.
-    InDirectory,
-    /// At this canonical path, which the `SKILL.md` is a symlink to.
-    Linked(Box<Path>),
 }
 
 impl Entry {

@@ -40,6 +40,7 @@ mod entry;
 mod error;
 mod explain;
 mod file_stamp;
+mod generation;
 mod inactive_entry;
 mod lazy_metadata;
 mod namespace;
@@ -49,8 +50,8 @@ mod parallel;
 mod pending_dir;
 mod read_dir;
 mod root;
+mod scan;
 mod scan_limits;
-mod scan_stamps;
 mod skill_files;
 mod skipped;
 mod stamp_set;
@@ -61,28 +62,29 @@ mod walk;
 #[cfg(feature = "watch")]
 mod watch;
 
-pub use catalog::{Catalog, Lookup, Precedence};
+pub use catalog::{Catalog, Lookup};
 pub use client_profile::{ClientProfile, ProfileContext, project_directories};
 pub use config_rule::{ConfigRule, Selector, canonical_skill_path};
 pub use content_digest::{ContentDigest, DigestCache};
 pub use diff::CatalogDiff;
-pub use discovery::{Discovery, discover};
+pub use discovery::{Discovery, Precedence};
 pub use entry::{Entry, EntryWarning};
 pub use error::{DiscoveryError, DiscoveryErrorKind};
 pub use explain::{Explanation, ExplanationStep, SkillStatus};
 pub use file_stamp::FileStamp;
+pub use generation::{Generation, Generations, WatcherRegistration};
 pub use inactive_entry::{InactiveEntry, InactiveReason};
 pub use root::{
     DirSymlinks, Namespace, NestedSkills, Root, Scope, SearchDepth, SkillFileSymlinks, Trust,
 };
+pub use scan::discover;
 pub use scan_limits::ScanLimits;
-pub use scan_stamps::ScanStamps;
 pub use skill_files::{Resource, ResourceListing, SkillFiles};
 pub use skipped::{SkipReason, Skipped};
 pub use stamp_set::StampSet;
 pub use stamped_listing::{StampedFile, StampedListing};
 #[cfg(feature = "watch")]
-pub use watch::{CatalogChange, EventCount, RootWatcher, ScanEvent, WatchOptions};
+pub use watch::{CatalogChange, RootWatcher, WatchOptions};
 
 /// The name of the file that makes a directory a skill.
 pub const SKILL_FILE: &str = "SKILL.md";

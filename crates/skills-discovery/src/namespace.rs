@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::file_stamp::ScanStart;
 use crate::open::{fill_buffer, open_regular, open_root};
 use crate::pending_dir::PendingDir;
-use crate::{FileStamp, Namespace, Root};
+use crate::{Namespace, Root, StampSet};
 
 /// The paths of a plugin's manifest, in order of preference. If the first exists but is invalid,
 /// the second is not used, as in Codex.
@@ -65,22 +65,15 @@ impl<'a> PluginNamespaces<'a> {
 
     /// Returns the stamps of all manifests that were looked for, including missing ones: a new
     /// manifest changes the names of skills without a change of their files.
-    pub(crate) fn manifest_stamps(
-        &self,
-        scan_start: ScanStart,
-    ) -> Vec<(PathBuf, Option<FileStamp>)> {
+    pub(crate) fn manifest_stamps(&self, scan_start: ScanStart) -> StampSet {
         let cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
-        let paths = cached
-            .keys()
-            .flat_map(|directory| PLUGIN_MANIFESTS.map(|path| directory.join(path)));
-        paths
-            .map(|path| {
-                (
-                    path.clone(),
-                    FileStamp::from_path(&path).map(|stamp| stamp.with_scan_start(scan_start)),
-                )
-            })
-            .collect()
+        let mut stamps = StampSet::default();
+        for directory in cached.keys() {
+            for path in PLUGIN_MANIFESTS {
+                stamps.add_at(directory.join(path), scan_start);
+            }
+        }
+        stamps
     }
 
     /// Returns the nearest plugin at or above a directory.

@@ -11,7 +11,6 @@ use skills_manifest::{
 };
 
 use crate::SKILL_FILE;
-use crate::entry::SkillFileLocation;
 use crate::error::{DiscoveryError, DiscoveryErrorKind, Repr};
 use crate::file_stamp::ScanStart;
 use crate::open::{fill_buffer, open_canonical, open_regular, open_root};
@@ -78,6 +77,24 @@ pub struct Resource {
     pub path: String,
     /// The size in bytes.
     pub bytes: u64,
+}
+
+/// Where the skill file of a skill is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum SkillFileLocation {
+    /// In the skill directory.
+    InDirectory,
+    /// At this canonical path, which the `SKILL.md` is a symlink to.
+    Linked(Box<Path>),
+}
+
+impl From<StampedFile> for Resource {
+    fn from(file: StampedFile) -> Self {
+        Self {
+            path: file.path,
+            bytes: file.stamp.bytes(),
+        }
+    }
 }
 
 impl SkillFiles {

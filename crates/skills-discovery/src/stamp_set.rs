@@ -1,4 +1,4 @@
-//! Stamps of files that a catalog is not built from.
+//! Stamps of several files.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::{FileStamp, parallel};
 /// The stamps of a set of files and directories, to check later whether they changed.
 ///
 /// Only metadata is read, and symlinks are followed. It is meant for files that a catalog is not
-/// built from, such as scripts; a catalog has [its own](crate::ScanStamps).
+/// built from, such as scripts; a catalog has [its own](crate::Catalog::is_current).
 ///
 /// ```
 /// use skills_discovery::StampSet;
@@ -30,20 +30,39 @@ impl StampSet {
     /// recorded as well. Call it before reading the file, so that a change between the two calls is
     /// noticed.
     pub fn add(&mut self, path: impl Into<PathBuf>) -> Option<FileStamp> {
-        self.add_at(path.into(), ScanStart::now())
+        self.add_at(path, ScanStart::now())
     }
 
-    fn add_at(&mut self, path: PathBuf, scan_start: ScanStart) -> Option<FileStamp> {
+    /// Adds the current stamp of a path, for a scan that began at `scan_start`.
+    pub(crate) fn add_at(
+        &mut self,
+        path: impl Into<PathBuf>,
+        scan_start: ScanStart,
+    ) -> Option<FileStamp> {
+        let path = path.into();
         let stamp = FileStamp::from_path(&path).map(|stamp| stamp.with_scan_start(scan_start));
-        self.0.push((path, stamp));
+        self.push(path, stamp);
         stamp
+    }
+
+    /// Adds a stamp that was made earlier; `None` if there was no such file.
+    pub(crate) fn push(&mut self, path: impl Into<PathBuf>, stamp: Option<FileStamp>) {
+        self.0.push((path.into(), stamp));
+    }
+
+    pub(crate) fn append(&mut self, mut other: Self) {
+        self.0.append(&mut other.0);
     }
 
     /// Returns whether no path has changed since it was added. A file that was written in the clock
     /// tick in which it was added counts as changed, since it may have been written again.
     #[must_use]
     pub fn is_current(&self) -> bool {
-        parallel::map(&self.0, parallel::default_threads(), |(path, stamp)| {
+        self.is_current_on(parallel::default_threads())
+    }
+
+    pub(crate) fn is_current_on(&self, threads: usize) -> bool {
+        parallel::map(&self.0, threads, |(path, stamp)| {
             is_stamp_current(path, *stamp)
         })
         .all(|is_current| is_current)

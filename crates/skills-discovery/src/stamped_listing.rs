@@ -1,6 +1,6 @@
 //! A listing of the files of a skill with their stamps.
 
-use crate::{FileStamp, Resource};
+use crate::FileStamp;
 
 /// The files of a skill with their stamps at the time of listing.
 ///
@@ -25,13 +25,4 @@ pub struct StampedFile {
     pub path: String,
     /// The stamp of the file when it was listed.
     pub stamp: FileStamp,
-}
-
-impl From<StampedFile> for Resource {
-    fn from(file: StampedFile) -> Self {
-        Self {
-            path: file.path,
-            bytes: file.stamp.bytes(),
-        }
-    }
 }

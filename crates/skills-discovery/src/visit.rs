@@ -11,14 +11,15 @@ use std::sync::{Arc, OnceLock};
 
 use cap_std::fs::Dir;
 
-use crate::entry::SkillFileLocation;
 use crate::error::{DiscoveryError, DiscoveryErrorKind};
 use crate::file_stamp::ScanStart;
 use crate::namespace::PluginNamespaces;
 use crate::pending_dir::PendingDir;
 use crate::read_dir::{DirEntry, for_each_entry};
+use crate::skill_files::SkillFileLocation;
 use crate::{
-    Entry, EntryWarning, FileStamp, Root, SKILL_FILE, ScanLimits, SkipReason, Skipped, parallel,
+    Entry, EntryWarning, FileStamp, Root, SKILL_FILE, ScanLimits, SkipReason, Skipped, StampSet,
+    parallel,
 };
 use skill_file::{qualify_name, read_metadata, resolve_name};
 
@@ -71,7 +72,7 @@ pub(crate) struct VisitDetails {
     /// The number of entries that were listed; greater than the limit if listing stopped there.
     pub(crate) listed_entries: usize,
     /// The stamps that must be unchanged for another visit to have the same result.
-    pub(crate) stamps: Vec<(PathBuf, Option<FileStamp>)>,
+    pub(crate) stamps: StampSet,
 }
 
 impl VisitResult {
@@ -84,7 +85,7 @@ impl VisitResult {
     }
 
     fn add_stamp(&mut self, path: impl Into<PathBuf>, stamp: Option<FileStamp>) {
-        self.details().stamps.push((path.into(), stamp));
+        self.details().stamps.push(path, stamp);
     }
 }
 

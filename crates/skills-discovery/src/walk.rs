@@ -16,8 +16,7 @@ use crate::pending_dir::{PendingDir, WalkBase};
 use crate::visit::{Child, Listing, VisitDetails, VisitResult, Visitor};
 use crate::visited_dirs::VisitedDirs;
 use crate::{
-    Catalog, DirSymlinks, Discovery, Entry, FileStamp, Namespace, Root, SkipReason, Skipped,
-    parallel,
+    Catalog, DirSymlinks, Discovery, Entry, Namespace, Root, SkipReason, Skipped, parallel,
 };
 
 /// The number of directories that are visited before the limits are checked again.
@@ -120,7 +119,7 @@ impl Walk<'_> {
         Visitor::close_thread_handle();
         self.output
             .stamps
-            .extend(visitor.namespaces.manifest_stamps(self.scan_start));
+            .append(visitor.namespaces.manifest_stamps(self.scan_start));
         self.previous = previous;
     }
 
@@ -136,9 +135,7 @@ impl Walk<'_> {
             Ok(opened) => opened,
             Err(error) => {
                 // A root that appears or becomes readable later makes the catalog outdated.
-                let stamp = FileStamp::from_path(root.path())
-                    .map(|stamp| stamp.with_scan_start(self.scan_start));
-                self.output.stamps.push((root.path().to_owned(), stamp));
+                self.output.stamps.add_at(root.path(), self.scan_start);
                 let reason = if error.kind() == DiscoveryErrorKind::NotFound {
                     SkipReason::RootNotFound
                 } else {
@@ -240,7 +237,7 @@ impl Walk<'_> {
             stamps,
         } = *details;
         self.output.skipped.extend(skipped);
-        self.output.stamps.extend(stamps);
+        self.output.stamps.append(stamps);
         if self.use_entries(root_path, listed_entries, usage) {
             self.child_directories(root, root_path, dir, &children)
         } else {
@@ -355,7 +352,7 @@ impl Walk<'_> {
         // The canonical target identifies the directory, so that cycles and duplicates are found.
         let Ok(target) = link.canonicalize() else {
             // If the target appears later, the catalog is outdated.
-            self.output.stamps.push((link.clone(), None));
+            self.output.stamps.push(link.clone(), None);
             self.skip(link, SkipReason::BrokenSymlink);
             return None;
         };

@@ -8,12 +8,12 @@ mod event_source;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::{Catalog, CatalogDiff, Discovery, Root};
+use crate::{Catalog, CatalogDiff, Discovery, Generations, Root, WatcherRegistration};
 use event_source::{EventSource, WatchState};
 
 /// How long a watch loop waits for the next scan while all events are reported.
@@ -62,44 +62,6 @@ pub struct CatalogChange {
     pub diff: CatalogDiff,
 }
 
-/// The result of one scan of a [`RootWatcher`], with or without a change.
-///
-/// It is for callers that cache more than the catalog: until the next event, everything that they
-/// have read since this scan is current, if `is_event_driven` is true.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct ScanEvent {
-    /// The new catalog, if it differs from the previous one. Files that a catalog is not built
-    /// from, such as scripts, may have changed even if this is `None`.
-    pub change: Option<CatalogChange>,
-    /// Whether the system reports all changes since the start of this scan. If not, only the next
-    /// scan shows them.
-    pub is_event_driven: bool,
-    /// The number of events that the system has reported to this watcher. An event is counted
-    /// before the scan that it triggers.
-    pub event_count: EventCount,
-}
-
-/// A counter of the events that the system has reported to one watcher.
-///
-/// Clones share the counter. Callers compare it with an earlier value, to notice without waiting
-/// that something has changed since then.
-#[derive(Debug, Clone, Default)]
-pub struct EventCount(Arc<AtomicU64>);
-
-impl EventCount {
-    /// Returns the number of events since the watcher was started. Changes that the system does not
-    /// report are not included.
-    #[must_use]
-    pub fn get(&self) -> u64 {
-        self.0.load(Ordering::SeqCst)
-    }
-
-    fn increment(&self) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
 /// Watches the roots of a configuration, on a thread of its own, until it is dropped.
 ///
 /// Roots that do not exist yet are watched through their nearest existing parent. Dropping the
@@ -132,6 +94,7 @@ impl EventCount {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
+#[must_use = "dropping the watcher stops it"]
 pub struct RootWatcher {
     stop: Option<Sender<Signal>>,
     thread: Option<JoinHandle<()>>,
@@ -155,34 +118,36 @@ enum Signal {
 impl RootWatcher {
     /// Starts a watcher that calls `on_change` with each new catalog, on its own thread. `catalog`
     /// is the catalog that the caller has; changes since that scan are reported as well.
-    #[must_use]
     pub fn spawn(
         discovery: Discovery,
         catalog: Arc<Catalog>,
         options: WatchOptions,
         mut on_change: impl FnMut(CatalogChange) + Send + 'static,
     ) -> Self {
-        Self::spawn_with_scans(discovery, catalog, options, move |event| {
-            event.change.into_iter().for_each(&mut on_change)
+        Self::spawn_with_scans(discovery, catalog, options, Arc::default(), move |change| {
+            change.into_iter().for_each(&mut on_change)
         })
     }
 
     /// Starts a watcher that calls `on_scan` after each scan, on its own thread: a first time once
-    /// the watches are set up, then after events below the roots, and at intervals. `catalog` is as
-    /// in [`spawn`](Self::spawn).
-    #[must_use]
+    /// the watches are set up, then after events below the roots, and at intervals. It gets the
+    /// change of the catalog, if there is one; files that a catalog is not built from, such as
+    /// scripts, may have changed without. `catalog` is as in [`spawn`](Self::spawn).
+    ///
+    /// Each event of the system ends the current one of `generations`, before the scan that it
+    /// triggers. The watcher is registered there as long as the system reports all changes.
     pub fn spawn_with_scans(
         discovery: Discovery,
         catalog: Arc<Catalog>,
         options: WatchOptions,
-        on_scan: impl FnMut(ScanEvent) + Send + 'static,
+        generations: Arc<Generations>,
+        on_scan: impl FnMut(Option<CatalogChange>) + Send + 'static,
     ) -> Self {
         let (sender, receiver) = channel();
-        let event_count = EventCount::default();
         let events = if options.force_polling {
             None
         } else {
-            EventSource::new(sender.clone(), event_count.clone())
+            EventSource::new(sender.clone(), Arc::clone(&generations))
         };
         let is_event_driven = Arc::new(AtomicBool::new(events.is_some()));
         let mut state = WatchLoop {
@@ -191,7 +156,8 @@ impl RootWatcher {
             catalog,
             options,
             events,
-            event_count,
+            generations,
+            registration: None,
             on_scan,
         };
         let thread = std::thread::spawn(move || state.run(&receiver));
@@ -231,7 +197,9 @@ struct WatchLoop<F> {
     catalog: Arc<Catalog>,
     options: WatchOptions,
     events: Option<EventSource>,
-    event_count: EventCount,
+    generations: Arc<Generations>,
+    /// Present while the system reports all changes.
+    registration: Option<WatcherRegistration>,
     on_scan: F,
 }
 
@@ -244,7 +212,7 @@ impl Drop for EventDrivenFlag {
     }
 }
 
-impl<F: FnMut(ScanEvent)> WatchLoop<F> {
+impl<F: FnMut(Option<CatalogChange>)> WatchLoop<F> {
     fn run(&mut self, signals: &Receiver<Signal>) {
         self.update_watches();
         // Finds what changed between the caller's scan and the setup of the watches.
@@ -327,12 +295,11 @@ impl<F: FnMut(ScanEvent)> WatchLoop<F> {
         let change = catalog.and_then(|catalog| self.replace_catalog(catalog));
         let watches = self.update_watches();
         // Directories that are watched only from now on may have changed since the scan began.
-        let is_event_driven = was_event_driven && watches == WatchState::Unchanged;
-        (self.on_scan)(ScanEvent {
-            change,
-            is_event_driven,
-            event_count: self.event_count.clone(),
-        });
+        let reports_all_changes = was_event_driven && watches == WatchState::Unchanged;
+        if reports_all_changes != self.registration.is_some() {
+            self.registration = reports_all_changes.then(|| self.generations.register_watcher());
+        }
+        (self.on_scan)(change);
         let default_interval = if watches == WatchState::Incomplete {
             POLL_INTERVAL
         } else {
@@ -364,7 +331,12 @@ impl<F: FnMut(ScanEvent)> WatchLoop<F> {
             return WatchState::Incomplete;
         };
         let roots = self.discovery.roots().iter().map(Root::path);
-        let watches = events.watch_paths(roots.chain(self.catalog.scan_stamps().symlink_targets()));
+        let targets = self
+            .catalog
+            .symlinks()
+            .iter()
+            .map(|(_, target)| target.as_path());
+        let watches = events.watch_paths(roots.chain(targets));
         self.event_flag
             .0
             .store(watches != WatchState::Incomplete, Ordering::Relaxed);

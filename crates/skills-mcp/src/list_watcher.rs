@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use skills_tools::WatchHandle;
+use skills_tools::runtime::discovery::RootWatcher;
 
 use crate::list_changes::ListKind;
 use crate::{Server, prompts, skills_extension, tools};
@@ -12,7 +12,7 @@ use crate::{Server, prompts, skills_extension, tools};
 #[derive(Default)]
 pub(crate) struct ListWatcher {
     is_started: AtomicBool,
-    handle: OnceLock<WatchHandle>,
+    handle: OnceLock<RootWatcher>,
 }
 
 /// Starts watching when a client subscribes or calls a tool; later calls do nothing.

@@ -1,8 +1,7 @@
 //! Builder of a runtime.
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use skills_audit::AuditSink;
@@ -14,6 +13,7 @@ use tokio::sync::Semaphore;
 
 use crate::approval_queue::ApprovalQueue;
 use crate::backends::{Backends, Search, WasmConfig};
+use crate::catalog::CatalogCache;
 use crate::requirements::PROGRAM_DIRECTORIES;
 use crate::run_record::Recorder;
 use crate::runtime::Shared;
@@ -76,6 +76,13 @@ impl Default for Builder {
             max_concurrent_runs: 16,
             hidden_directories: Vec::new(),
         }
+    }
+}
+
+impl SkillRuntime {
+    /// Returns a builder with default configuration.
+    pub fn builder() -> Builder {
+        Builder::default()
     }
 }
 
@@ -284,9 +291,9 @@ impl Builder {
             .into_iter()
             .fold(permissions, PermissionManager::store);
         SkillRuntime::new(Shared {
-            discovery: self.discovery.with_roots(roots),
+            catalog_cache: Arc::new(CatalogCache::new(self.discovery.with_roots(roots))),
             permissions,
-            backends,
+            backends: Arc::new(backends),
             modes: self.modes,
             precompile: self.precompile,
             secrets: self.secrets,
@@ -299,8 +306,6 @@ impl Builder {
             // `Semaphore::new` panics above this number.
             run_permits: Semaphore::new(self.max_concurrent_runs.min(Semaphore::MAX_PERMITS)),
             approval_queue: ApprovalQueue::default(),
-            latest: RwLock::default(),
-            next_scan_id: AtomicU64::default(),
             copies: SkillCopyCache::default(),
         })
     }

@@ -394,7 +394,9 @@ impl SkillRuntime {
         target: &RunTarget,
     ) -> Result<Option<Arc<SkillCopy>>, RuntimeError> {
         let Some(skill) = target.skill() else {
-            return Ok(target.digest(self).map(SkillCopy::for_command));
+            return Ok(target
+                .digest(&self.shared.copies)
+                .map(SkillCopy::for_command));
         };
         let runtime = self.clone();
         let files = Arc::clone(&skill.files);
@@ -410,7 +412,7 @@ impl SkillRuntime {
     /// Computes a content digest on a blocking thread, since it can read up to 256 MiB.
     async fn content_digest(&self, target: &RunTarget) -> Option<String> {
         let Some(skill) = target.skill() else {
-            return target.digest(self);
+            return target.digest(&self.shared.copies);
         };
         let runtime = self.clone();
         let files = Arc::clone(&skill.files);

@@ -11,7 +11,7 @@ use skills_policy::Approver;
 use skills_sandbox::Termination;
 
 use crate::error::RuntimeError;
-use crate::runtime::{check_restrictions, find_entry, read_error};
+use crate::opened_skill::OpenedSkill;
 use crate::{ExecutionArtifacts, ExecutionOptions, ExecutionStatus, SkillRuntime};
 
 /// Maximum length of a hook command in bytes, so that an approver can read all of it.
@@ -191,11 +191,8 @@ impl SkillRuntime {
 
     fn load_hooks(&self, name: &str) -> Result<Vec<Hook>, RuntimeError> {
         let catalog = self.catalog();
-        let entry = find_entry(&catalog, name)?;
-        let failed = |source| read_error(entry, source);
-        let document = entry.open().map_err(failed)?.document().map_err(failed)?;
-        check_restrictions(entry, document.manifest())?;
-        Ok(document.manifest().extensions().hooks.clone())
+        let skill = OpenedSkill::find_runnable(&catalog, name)?;
+        Ok(skill.manifest().extensions().hooks.clone())
     }
 
     async fn run_hook(

@@ -2,13 +2,11 @@
 
 mod script_environment;
 
-use std::sync::Arc;
-
-use skills_discovery::{Entry, SkillFiles};
 use skills_policy::{Grants, ResourceLimits};
 use skills_sandbox::{Job, Program, Quota};
 
 use crate::error::{Repr, RuntimeError};
+use crate::program_detection::read_module;
 use crate::run_plan::RunPlan;
 use crate::run_target::RunTarget;
 use crate::skill_copies::SkillCopy;
@@ -16,21 +14,6 @@ use crate::{ExecutionMode, HostCommand, Workspace};
 
 pub(crate) use script_environment::MAX_VARIABLE_INPUT_BYTES;
 use script_environment::set_protocol_env;
-
-/// Maximum size of a WebAssembly module, in bytes.
-const MAX_MODULE_BYTES: u64 = 32 << 20;
-/// Reads a WebAssembly module of a skill.
-pub(crate) fn read_module(
-    entry: &Entry,
-    files: &SkillFiles,
-    path: &str,
-) -> Result<Arc<[u8]>, RuntimeError> {
-    let bytes = files.read(path, MAX_MODULE_BYTES);
-    Ok(Arc::from(bytes.map_err(|source| Repr::FileAccess {
-        path: entry.directory().join(path),
-        source,
-    })?))
-}
 
 /// Builds the job for a program of the skill or of its private copy.
 pub(crate) fn build_job(

@@ -35,8 +35,7 @@ mod approval_store;
 mod artifacts;
 mod backends;
 mod builder;
-#[cfg(feature = "watch")]
-mod catalog_watcher;
+mod catalog;
 mod error;
 mod execute;
 mod hooks;
@@ -44,11 +43,14 @@ mod host_command;
 mod input_protocol;
 mod job;
 mod mode;
+mod opened_skill;
 mod optional_mounts;
 mod options;
+mod output_files;
 mod precompile;
 mod preview;
 mod private_file;
+mod program_detection;
 mod prompting;
 mod requirements;
 mod run_plan;
@@ -70,17 +72,17 @@ pub use approval_prompt::{
 pub use approval_store::FileApprovalStore;
 pub use artifacts::{ExecutionArtifacts, ExecutionStatus};
 pub use builder::Builder;
-#[cfg(feature = "watch")]
-pub use catalog_watcher::CatalogWatcher;
 pub use error::{ErrorKind, RuntimeError};
 pub use hooks::{AgentEvent, HookDecision, HookReport, HookRun};
 pub use host_command::HostCommand;
 pub use input_protocol::InputProtocol;
-pub use mode::{ExecutionMode, detect_execution_mode};
+pub use mode::ExecutionMode;
 pub use options::{ExecutionOptions, InputFile, Workspace};
+pub use output_files::{OutputFile, OutputFiles};
 pub use precompile::Precompile;
 pub use preview::Preview;
 pub use private_file::PrivateFile;
+pub use program_detection::detect_execution_mode;
 pub use prompting::{ActivationResult, InjectionFormat, Injections};
 pub use requirements::OnMissing;
 pub use runtime::SkillRuntime;
@@ -90,7 +92,6 @@ pub use session::{SessionEnd, SessionEvent, SessionSummary, SkillSession};
 pub use session_directory::SessionDirectory;
 pub use skill::{LoadedSkill, SkillDescriptor};
 pub use tool_access::ToolAccess;
-pub use workspace::{OutputFile, OutputFiles};
 
 /// The audit log.
 pub use skills_audit as audit;

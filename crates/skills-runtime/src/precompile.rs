@@ -5,10 +5,12 @@ use std::sync::Arc;
 use skills_discovery::{Catalog, Entry};
 use skills_sandbox::{Preparation, Program};
 
+use crate::backends::Backends;
+use crate::catalog::CatalogCache;
 use crate::error::RuntimeError;
-use crate::job::read_module;
-use crate::runtime::{Shared, find_entry, read_error};
-use crate::{ErrorKind, ExecutionMode, ExecutionOptions, SkillRuntime, detect_execution_mode};
+use crate::opened_skill::OpenedSkill;
+use crate::program_detection::{detect_execution_mode, read_module};
+use crate::{ErrorKind, ExecutionMode, ExecutionOptions};
 
 /// When WebAssembly programs are compiled.
 ///
@@ -25,64 +27,45 @@ pub enum Precompile {
     AtDiscovery,
 }
 
-impl SkillRuntime {
-    /// Compiles the WebAssembly of a skill, so that its first run does not have to. Does nothing
-    /// for scripts.
-    ///
-    /// Nothing is authorized or run. Useful with an on-disk code cache, or in a long-lived process.
-    ///
-    /// # Errors
-    /// Fails if the skill is not found, or if its program cannot be read or compiled.
-    pub async fn precompile_skill(&self, name: &str) -> Result<Preparation, RuntimeError> {
-        let catalog = self.catalog();
-        self.shared.precompile(find_entry(&catalog, name)?).await
-    }
-}
-
-impl Shared {
-    fn is_current(&self, catalog: &Arc<Catalog>) -> bool {
-        self.latest_snapshot()
-            .is_some_and(|known| Arc::ptr_eq(&known.catalog, catalog))
-    }
-
-    async fn precompile(&self, entry: &Entry) -> Result<Preparation, RuntimeError> {
-        let failed = |source| read_error(entry, source);
-        let files = entry.open().map_err(failed)?;
-        let manifest = files.document().map_err(failed)?.manifest().clone();
-        let mode = match detect_execution_mode(
-            entry.name().as_str(),
-            &files,
-            &manifest,
-            &ExecutionOptions::default(),
-        ) {
-            // Several scripts, or nothing to run.
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    ErrorKind::AmbiguousScript | ErrorKind::NothingToRun
-                ) =>
-            {
-                return Ok(Preparation::NotNeeded);
-            }
-            mode => mode?,
-        };
-        let ExecutionMode::Wasm { wasm_module } = &mode else {
+/// Compiles the WebAssembly of a skill, if it has any.
+pub(crate) async fn precompile(
+    entry: &Entry,
+    backends: &Backends,
+) -> Result<Preparation, RuntimeError> {
+    let skill = OpenedSkill::open(entry)?;
+    let mode = match detect_execution_mode(
+        entry.name().as_str(),
+        &skill.files,
+        skill.manifest(),
+        &ExecutionOptions::default(),
+    ) {
+        // Several scripts, or nothing to run.
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::AmbiguousScript | ErrorKind::NothingToRun
+            ) =>
+        {
             return Ok(Preparation::NotNeeded);
-        };
-        let bytes = read_module(entry, &files, wasm_module)?;
-        Ok(self
-            .backends
-            .for_mode(&mode)?
-            .prepare(Program::Wasm(bytes))
-            .await?)
-    }
+        }
+        mode => mode?,
+    };
+    let ExecutionMode::Wasm { wasm_module } = &mode else {
+        return Ok(Preparation::NotNeeded);
+    };
+    let program = Program::Wasm(read_module(entry, &skill.files, wasm_module)?);
+    Ok(backends.for_mode(&mode)?.prepare(program).await?)
 }
 
 /// Starts to compile the programs of a catalog on a background thread. If the thread cannot be
 /// started, programs are compiled by their first run.
-pub(crate) fn spawn_precompile(shared: &Arc<Shared>, catalog: &Arc<Catalog>) {
-    // Weak, so that this thread does not keep a dropped runtime alive.
-    let shared = Arc::downgrade(shared);
+pub(crate) fn spawn_precompile(
+    cache: &Arc<CatalogCache>,
+    backends: &Arc<Backends>,
+    catalog: &Arc<Catalog>,
+) {
+    // Weak, so that this thread does not keep what a dropped runtime had.
+    let (cache, backends) = (Arc::downgrade(cache), Arc::downgrade(backends));
     let catalog = Arc::clone(catalog);
     let work = move || {
         let Ok(executor) = tokio::runtime::Builder::new_current_thread().build() else {
@@ -91,14 +74,15 @@ pub(crate) fn spawn_precompile(shared: &Arc<Shared>, catalog: &Arc<Catalog>) {
         for entry in catalog.entries() {
             // Stops after the current program if the runtime was dropped or a later scan found
             // another catalog.
-            let Some(shared) = shared.upgrade() else {
+            let (Some(cache), Some(backends)) = (cache.upgrade(), backends.upgrade()) else {
                 return;
             };
-            if !shared.is_current(&catalog) {
+            let latest = cache.latest();
+            if latest.is_none_or(|latest| !Arc::ptr_eq(&latest.catalog, &catalog)) {
                 return;
             }
             // The run of the program reports the error.
-            let _ = executor.block_on(shared.precompile(entry));
+            let _ = executor.block_on(precompile(entry, &backends));
         }
     };
     let _ = std::thread::Builder::new()

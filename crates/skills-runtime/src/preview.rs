@@ -87,7 +87,7 @@ impl SkillRuntime {
     ) -> Result<Preview, RuntimeError> {
         // Without a workspace: a preview creates no files.
         let plan = self.plan(name, options.resolve_paths()?, None)?;
-        let digest = plan.target.digest(self);
+        let digest = plan.target.digest(&self.shared.copies);
         let plan = self.with_optional_mounts(plan, digest.as_deref());
         let request = plan.request_for_digest(digest.as_deref());
         let approval_request = match self.shared.permissions.evaluate(&request) {
@@ -131,7 +131,7 @@ impl SkillRuntime {
         shown: &ApprovalRequest,
     ) -> Result<Authorization, RuntimeError> {
         let plan = self.plan(name, options.resolve_paths()?, None)?;
-        let digest = plan.target.digest(self);
+        let digest = plan.target.digest(&self.shared.copies);
         let plan = self.with_optional_mounts(plan, digest.as_deref());
         let request = plan.request_for_digest(digest.as_deref());
         match self.shared.permissions.evaluate(&request) {

@@ -11,8 +11,8 @@ use skills_prompt::{
 use skills_sandbox::SandboxError;
 
 use crate::error::{Repr, RuntimeError};
-use crate::runtime::{find_entry, read_error};
-use crate::{SkillRuntime, mode};
+use crate::opened_skill::{find_entry, read_error};
+use crate::{SkillRuntime, program_detection};
 
 /// Format of a skill's text in the context of a model.
 ///
@@ -310,7 +310,12 @@ impl SkillRuntime {
             .filter(|entry| self.is_model_invocable(entry));
         let scripts = listed
             // A skill that cannot be opened must not hide the others.
-            .filter_map(|entry| Some((entry.name().as_str(), mode::scripts(&entry.open().ok()?))));
+            .filter_map(|entry| {
+                Some((
+                    entry.name().as_str(),
+                    program_detection::scripts(&entry.open().ok()?),
+                ))
+            });
         let scripts: Vec<(&str, Vec<String>)> = scripts.collect();
         let scripts_by_skill: Vec<(&str, Vec<&str>)> = scripts
             .iter()
@@ -319,7 +324,7 @@ impl SkillRuntime {
                     *skill,
                     scripts
                         .iter()
-                        .map(|script| mode::short_name(script))
+                        .map(|script| program_detection::short_name(script))
                         .collect(),
                 )
             })

@@ -2,12 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use skills_discovery::{Entry, SkillFiles};
+use skills_discovery::SkillFiles;
 use skills_manifest::{Manifest, Requirements};
 use skills_policy::is_unsafe_variable;
-use skills_prompt::{HostProbe, MissingRequirements};
-
-use crate::SkillRuntime;
+use skills_prompt::HostProbe;
 
 /// What to do if declared requirements are missing.
 ///
@@ -27,52 +25,6 @@ pub(crate) const PROGRAM_DIRECTORIES: [&str; 3] = ["/usr/bin", "/bin", "/usr/loc
 /// Variables that every sandbox sets to values of its own.
 const SANDBOX_VARIABLES: [&str; 4] = ["HOME", "LANG", "PATH", "TMPDIR"];
 
-impl SkillRuntime {
-    /// Returns the requirements that runs of `entries` with default options would miss: programs
-    /// that are not in the [program directories](crate::Builder::program_directories), required
-    /// variables without a value in the [secrets](crate::Builder::secrets), and other operating
-    /// systems.
-    ///
-    /// A run checks the same, with the variables of its options. A run has no MCP servers, so all
-    /// declared ones are listed; settings of the client count as present.
-    /// [`MissingRequirements::collect`] takes the probe of a client, which knows both.
-    #[must_use]
-    pub fn missing_requirements<'a>(
-        &self,
-        entries: impl IntoIterator<Item = &'a Entry>,
-    ) -> MissingRequirements {
-        let mut missing = MissingRequirements::default();
-        for entry in entries {
-            let declared = Requirements::new(entry.manifest(), entry.openai_metadata());
-            self.check_requirements(entry.name().as_str(), &declared, &mut missing);
-        }
-        missing
-    }
-
-    /// Adds to `missing` what a run of `skill` with default options would miss of `declared`, for
-    /// skills that are not in the catalog.
-    pub fn check_requirements(
-        &self,
-        skill: &str,
-        declared: &Requirements,
-        missing: &mut MissingRequirements,
-    ) {
-        let has_variable = |name: &str| {
-            let value = self.shared.secrets.get(name);
-            value.is_some_and(|value| !value.expose_secret().is_empty())
-        };
-        missing.add(skill, declared, &self.run_host(&has_variable));
-    }
-
-    /// Returns the host that a run finds, if it has these variables.
-    pub(crate) fn run_host<'a>(&'a self, has_variable: &'a dyn Fn(&str) -> bool) -> RunHost<'a> {
-        RunHost {
-            program_directories: &self.shared.program_directories,
-            has_variable,
-        }
-    }
-}
-
 /// Reads the requirements from the current files of a skill, not those of the scan.
 pub(crate) fn read_requirements(manifest: &Manifest, files: &SkillFiles) -> Requirements {
     let (metadata, _) = files.openai_metadata();
@@ -81,8 +33,8 @@ pub(crate) fn read_requirements(manifest: &Manifest, files: &SkillFiles) -> Requ
 
 /// The host as a run in a sandbox finds it.
 pub(crate) struct RunHost<'a> {
-    program_directories: &'a [PathBuf],
-    has_variable: &'a dyn Fn(&str) -> bool,
+    pub(crate) program_directories: &'a [PathBuf],
+    pub(crate) has_variable: &'a dyn Fn(&str) -> bool,
 }
 
 impl HostProbe for RunHost<'_> {

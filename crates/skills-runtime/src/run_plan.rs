@@ -9,9 +9,9 @@ use skills_policy::{Capability, Permission, Request, VariableSource};
 use skills_prompt::MissingRequirements;
 
 use crate::error::{Repr, RuntimeError};
+use crate::opened_skill::OpenedSkill;
 use crate::requirements::read_requirements;
 use crate::run_target::{HOST_COMMAND_NAME, HostTarget, RunTarget, SkillTarget, command_digest};
-use crate::runtime::{check_restrictions, find_entry, read_error};
 use crate::skill_copies::SkillCopy;
 use crate::workspace::ActiveWorkspace;
 use crate::{
@@ -43,11 +43,12 @@ impl SkillRuntime {
         workspace: Option<&ActiveWorkspace>,
     ) -> Result<RunPlan, RuntimeError> {
         let catalog = self.catalog();
-        let entry = find_entry(&catalog, name)?;
-        let failed = |source| read_error(entry, source);
-        let files = entry.open().map_err(failed)?;
-        let manifest = files.document().map_err(failed)?.manifest().clone();
-        check_restrictions(entry, &manifest)?;
+        let OpenedSkill {
+            entry,
+            files,
+            document,
+        } = OpenedSkill::find_runnable(&catalog, name)?;
+        let manifest = document.manifest().clone();
         let mode = detect_execution_mode(entry.name().as_str(), &files, &manifest, &options)?;
         let requirements = read_requirements(&manifest, &files);
         let declared = requirements.variable_names();
@@ -167,6 +168,7 @@ impl SkillRuntime {
         let request = hidden.map(canonical).fold(request, Request::hide);
         let roots = self
             .shared
+            .catalog_cache
             .discovery
             .roots()
             .iter()

@@ -7,7 +7,8 @@ use skills_audit::ContentHash;
 use skills_discovery::{Entry, SkillFiles};
 use skills_manifest::{Manifest, Requirements};
 
-use crate::{ExecutionOptions, HostCommand, SkillRuntime};
+use crate::skill_copies::SkillCopyCache;
+use crate::{ExecutionOptions, HostCommand};
 
 /// The skill or the directory that a run belongs to.
 pub(crate) enum RunTarget {
@@ -60,9 +61,9 @@ impl RunTarget {
     }
 
     /// Returns the current content digest.
-    pub(crate) fn digest(&self, runtime: &SkillRuntime) -> Option<String> {
+    pub(crate) fn digest(&self, copies: &SkillCopyCache) -> Option<String> {
         match self {
-            Self::Skill(skill) => runtime.shared.copies.digest(&skill.files),
+            Self::Skill(skill) => copies.digest(&skill.files),
             Self::Host(host) => Some(host.digest.clone()),
         }
     }

@@ -2,26 +2,30 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-use skills_discovery::{Catalog, Discovery, DiscoveryError, Entry, Lookup};
-use skills_manifest::Manifest;
+use skills_discovery::{Catalog, Discovery, Entry, Generations};
+#[cfg(feature = "watch")]
+use skills_discovery::{CatalogChange, RootWatcher, WatchOptions};
+use skills_manifest::Requirements;
 use skills_policy::PermissionManager;
-use skills_prompt::{ImplicitIndex, ListingModes, MentionIndex};
-use skills_sandbox::{EnforcementReport, SandboxError};
+use skills_prompt::{ListingModes, MissingRequirements};
+use skills_sandbox::{EnforcementReport, Preparation, SandboxError};
 
 use crate::approval_queue::ApprovalQueue;
 use crate::backends::Backends;
-use crate::error::{Repr, RuntimeError};
-use crate::precompile::spawn_precompile;
-use crate::requirements::read_requirements;
+use crate::catalog::{CatalogCache, CatalogSnapshot, ScanResult};
+use crate::opened_skill::{OpenedSkill, find_entry, read_error};
+use crate::precompile::{precompile, spawn_precompile};
+use crate::requirements::{RunHost, read_requirements};
 use crate::run_record::Recorder;
 use crate::skill_copies::SkillCopyCache;
-use crate::{Builder, LoadedSkill, OnMissing, Precompile, Secrets, SkillDescriptor};
+use crate::{
+    LoadedSkill, OnMissing, Precompile, RuntimeError, Secrets, SessionDirectory, SkillDescriptor,
+};
 
 /// Discovers, loads and runs skills.
 ///
@@ -54,9 +58,9 @@ pub struct SkillRuntime {
 }
 
 pub(crate) struct Shared {
-    pub(crate) discovery: Discovery,
+    pub(crate) catalog_cache: Arc<CatalogCache>,
     pub(crate) permissions: PermissionManager,
-    pub(crate) backends: Backends,
+    pub(crate) backends: Arc<Backends>,
     pub(crate) modes: ListingModes,
     pub(crate) precompile: Precompile,
     pub(crate) secrets: Secrets,
@@ -70,32 +74,10 @@ pub(crate) struct Shared {
     /// Permits for concurrent runs.
     pub(crate) run_permits: Semaphore,
     pub(crate) approval_queue: ApprovalQueue,
-    pub(crate) latest: RwLock<LatestSnapshot>,
-    /// Number of scans that have started.
-    pub(crate) next_scan_id: AtomicU64,
     pub(crate) copies: SkillCopyCache,
 }
 
-/// Result of the most recently started scan among those that finished.
-#[derive(Default)]
-pub(crate) struct LatestSnapshot {
-    pub(crate) snapshot: Option<Arc<CatalogSnapshot>>,
-    scan_id: u64,
-}
-
-/// A catalog with the indexes that are built from it on demand.
-pub(crate) struct CatalogSnapshot {
-    pub(crate) catalog: Arc<Catalog>,
-    pub(crate) mentions: OnceLock<Arc<MentionIndex>>,
-    pub(crate) implicit: OnceLock<Arc<ImplicitIndex>>,
-}
-
 impl SkillRuntime {
-    /// Returns a builder with default configuration.
-    pub fn builder() -> Builder {
-        Builder::default()
-    }
-
     pub(crate) fn new(shared: Shared) -> Self {
         Self {
             shared: Arc::new(shared),
@@ -121,8 +103,7 @@ impl SkillRuntime {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn discover_skills(&self) -> Vec<SkillDescriptor> {
-        self.scan()
-            .catalog
+        self.refresh()
             .entries()
             .iter()
             .map(SkillDescriptor::new)
@@ -138,16 +119,64 @@ impl SkillRuntime {
     /// Scans the roots and returns the catalog. If nothing changed, this only reads the metadata of
     /// each file and returns the same catalog.
     pub fn refresh(&self) -> Arc<Catalog> {
-        Arc::clone(&self.scan().catalog)
+        let result = self.shared.catalog_cache.scan();
+        Arc::clone(&self.publish_scan(result).catalog)
+    }
+
+    /// Returns the catalog of the last scan if it is of the current
+    /// [generation](Self::generations), and scans otherwise. Without a watcher each call scans.
+    pub fn current_catalog(&self) -> Arc<Catalog> {
+        let result = self.shared.catalog_cache.current();
+        Arc::clone(&self.publish_scan(result).catalog)
+    }
+
+    /// Returns the generations of the skills on disk, for callers that cache what they read from
+    /// skills, that watch the skills themselves, or that write skills.
+    #[must_use]
+    pub fn generations(&self) -> &Arc<Generations> {
+        &self.shared.catalog_cache.generations
+    }
+
+    /// Watches the roots on a background thread and keeps the [catalog](Self::catalog) current
+    /// until the watcher is dropped. The thread calls `on_scan` after each scan: when the watches
+    /// are established, after events below the roots, and periodically. It gets the change of the
+    /// catalog, if there is one; [`catalog`](Self::catalog) has the result of the scan by then.
+    ///
+    /// Scans are debounced: between an event and its scan, the catalog is out of date for the quiet
+    /// period of the options, and for at most ten times that while files keep changing. Runs always
+    /// use the files at the time of the run.
+    #[cfg(feature = "watch")]
+    pub fn watch(
+        &self,
+        options: WatchOptions,
+        mut on_scan: impl FnMut(Option<CatalogChange>) + Send + 'static,
+    ) -> RootWatcher {
+        let runtime = self.clone();
+        let on_scan = move |change: Option<CatalogChange>| {
+            // Another call may have scanned in the meantime. Scanning again lets `refresh` order
+            // the results; publishing the catalog of this event could replace a newer one.
+            runtime.refresh();
+            on_scan(change);
+        };
+        RootWatcher::spawn_with_scans(
+            self.discovery().clone(),
+            self.catalog(),
+            options,
+            Arc::clone(self.generations()),
+            on_scan,
+        )
     }
 
     pub(crate) fn snapshot(&self) -> Arc<CatalogSnapshot> {
-        self.shared.latest_snapshot().unwrap_or_else(|| self.scan())
+        let cache = &self.shared.catalog_cache;
+        cache
+            .latest()
+            .unwrap_or_else(|| self.publish_scan(cache.scan()))
     }
 
     /// Returns the discovery configuration.
     pub fn discovery(&self) -> &Discovery {
-        &self.shared.discovery
+        &self.shared.catalog_cache.discovery
     }
 
     /// Returns true if a non-empty value for a variable is configured. This does not mean that a
@@ -186,11 +215,8 @@ impl SkillRuntime {
     /// Same as [`get_skill`](Self::get_skill).
     pub fn declared_variables(&self, name: &str) -> Result<BTreeSet<String>, RuntimeError> {
         let catalog = self.catalog();
-        let entry = find_entry(&catalog, name)?;
-        let failed = |source| read_error(entry, source);
-        let files = entry.open().map_err(failed)?;
-        let document = files.document().map_err(failed)?;
-        Ok(read_requirements(document.manifest(), &files).variable_names())
+        let skill = OpenedSkill::find(&catalog, name)?;
+        Ok(read_requirements(skill.manifest(), &skill.files).variable_names())
     }
 
     /// Probes the backends for scripts and for WebAssembly and returns the restrictions that they
@@ -209,23 +235,17 @@ impl SkillRuntime {
         self.shared.backends.probe()
     }
 
-    fn scan(&self) -> Arc<CatalogSnapshot> {
-        // Numbered before the scan starts: of two concurrent scans, the one that started later has
-        // seen the later state, whichever finishes first.
-        let scan_id = self.shared.next_scan_id.fetch_add(1, Ordering::Relaxed) + 1;
-        let found = match self.shared.latest_snapshot() {
-            Some(known) => match self.shared.discovery.rescan(&known.catalog) {
-                // An unchanged catalog stays the same object, and its indexes stay built.
-                Some(catalog) => Arc::new(CatalogSnapshot::new(catalog)),
-                None => known,
-            },
-            None => Arc::new(CatalogSnapshot::new(self.shared.discovery.scan())),
-        };
-        let (known, is_new) = self.shared.publish_if_newer(scan_id, found);
-        if is_new && self.shared.precompile == Precompile::AtDiscovery {
-            spawn_precompile(&self.shared, &known.catalog);
+    fn publish_scan(&self, result: ScanResult) -> Arc<CatalogSnapshot> {
+        match result {
+            ScanResult::Known(snapshot) => snapshot,
+            ScanResult::New(snapshot) => {
+                if self.shared.precompile == Precompile::AtDiscovery {
+                    let (cache, backends) = (&self.shared.catalog_cache, &self.shared.backends);
+                    spawn_precompile(cache, backends, &snapshot.catalog);
+                }
+                snapshot
+            }
         }
-        known
     }
 
     /// Reads a skill's instructions and lists its files. `name` is the name or the directory of the
@@ -253,117 +273,74 @@ impl SkillRuntime {
     /// Fails if the skill is not found, ambiguous or inactive, or if its files cannot be read.
     pub fn get_skill(&self, name: &str) -> Result<LoadedSkill, RuntimeError> {
         let catalog = self.catalog();
-        let entry = find_entry(&catalog, name)?;
-        let failed = |source| read_error(entry, source);
-        let files = entry.open().map_err(failed)?;
-        Ok(LoadedSkill::new(
+        let OpenedSkill {
             entry,
-            &files.document().map_err(failed)?,
-            files.list("").map_err(failed)?,
-        ))
-    }
-}
-
-impl Shared {
-    pub(crate) fn latest_snapshot(&self) -> Option<Arc<CatalogSnapshot>> {
-        self.latest
-            .read()
-            // The snapshot is replaced as a whole, so it is valid even if another thread panicked.
-            .unwrap_or_else(PoisonError::into_inner)
-            .snapshot
-            .clone()
+            files,
+            document,
+        } = OpenedSkill::find(&catalog, name)?;
+        let resources = files.list("").map_err(|source| read_error(entry, source))?;
+        Ok(LoadedSkill::new(entry, &document, resources))
     }
 
-    /// Publishes the result of a scan, unless a scan that started later has already finished.
-    /// Returns the current snapshot, and whether it is new.
-    fn publish_if_newer(
+    /// Creates a temporary directory for the files of several runs, in the [scratch
+    /// directory](Self::scratch_directory).
+    ///
+    /// # Errors
+    /// Fails if the directory cannot be created.
+    pub fn session_directory(&self) -> Result<SessionDirectory, RuntimeError> {
+        SessionDirectory::new(&self.shared.scratch)
+    }
+
+    /// Returns the requirements that runs of `entries` with default options would miss: programs
+    /// that are not in the [program directories](crate::Builder::program_directories), required
+    /// variables without a value in the [secrets](crate::Builder::secrets), and other operating
+    /// systems.
+    ///
+    /// A run checks the same, with the variables of its options. A run has no MCP servers, so all
+    /// declared ones are listed; settings of the client count as present.
+    /// [`MissingRequirements::collect`] takes the probe of a client, which knows both.
+    #[must_use]
+    pub fn missing_requirements<'a>(
         &self,
-        scan_id: u64,
-        found: Arc<CatalogSnapshot>,
-    ) -> (Arc<CatalogSnapshot>, bool) {
-        let mut latest = self.latest.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = latest
-            .snapshot
-            .as_ref()
-            .filter(|_| latest.scan_id > scan_id)
-        {
-            return (Arc::clone(known), false);
+        entries: impl IntoIterator<Item = &'a Entry>,
+    ) -> MissingRequirements {
+        let mut missing = MissingRequirements::default();
+        for entry in entries {
+            let declared = Requirements::new(entry.manifest(), entry.openai_metadata());
+            self.check_requirements(entry.name().as_str(), &declared, &mut missing);
         }
-        // The same catalog again needs no new compilation.
-        let is_new = latest
-            .snapshot
-            .as_ref()
-            .is_none_or(|known| !Arc::ptr_eq(known, &found));
-        *latest = LatestSnapshot {
-            snapshot: Some(Arc::clone(&found)),
-            scan_id,
-        };
-        (found, is_new)
+        missing
     }
-}
 
-impl CatalogSnapshot {
-    fn new(catalog: Catalog) -> Self {
-        Self {
-            catalog: Arc::new(catalog),
-            mentions: OnceLock::new(),
-            implicit: OnceLock::new(),
-        }
+    /// Adds to `missing` what a run of `skill` with default options would miss of `declared`, for
+    /// skills that are not in the catalog.
+    pub fn check_requirements(
+        &self,
+        skill: &str,
+        declared: &Requirements,
+        missing: &mut MissingRequirements,
+    ) {
+        let has_variable = |name: &str| self.has_variable(name);
+        missing.add(skill, declared, &self.run_host(&has_variable));
     }
-}
 
-/// Returns the error for a file of a skill that cannot be read.
-pub(crate) fn read_error(entry: &Entry, source: DiscoveryError) -> RuntimeError {
-    Repr::FileAccess {
-        path: entry.location(),
-        source,
+    /// Returns the host that a run finds, if it has these variables.
+    pub(crate) fn run_host<'a>(&'a self, has_variable: &'a dyn Fn(&str) -> bool) -> RunHost<'a> {
+        RunHost {
+            program_directories: &self.shared.program_directories,
+            has_variable,
+        }
     }
-    .into()
-}
 
-/// Rejects a skill that declares a restriction that cannot be parsed. It must not run: ignoring the
-/// restriction would give it more than its author intended.
-pub(crate) fn check_restrictions(entry: &Entry, manifest: &Manifest) -> Result<(), RuntimeError> {
-    let fields = manifest.unparsed_restrictions();
-    if fields.is_empty() {
-        return Ok(());
-    }
-    Err(Repr::InvalidRestriction {
-        skill: entry.name().to_string(),
-        path: entry.location(),
-        fields: fields.to_vec(),
-    }
-    .into())
-}
-
-/// Finds an active skill by its name or its directory.
-pub(crate) fn find_entry<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a Entry, RuntimeError> {
-    match catalog.find(name) {
-        Lookup::Found(entry) => Ok(entry),
-        Lookup::Unknown(nearest) => {
-            let nearest = nearest.into_iter().map(str::to_owned).collect();
-            Err(Repr::UnknownSkill {
-                name: name.to_owned(),
-                nearest,
-            }
-            .into())
-        }
-        Lookup::Inactive(inactive) => Err(Repr::InactiveSkill {
-            name: name.to_owned(),
-            path: inactive.entry().location(),
-            reason: inactive.reason().clone(),
-        }
-        .into()),
-        Lookup::Ambiguous(entries) => {
-            let directories = entries
-                .iter()
-                .map(|entry| entry.directory().display().to_string())
-                .collect();
-            Err(Repr::AmbiguousSkill {
-                name: name.to_owned(),
-                directories,
-            }
-            .into())
-        }
+    /// Compiles the WebAssembly of a skill, so that its first run does not have to. Does nothing
+    /// for scripts.
+    ///
+    /// Nothing is authorized or run. Useful with an on-disk code cache, or in a long-lived process.
+    ///
+    /// # Errors
+    /// Fails if the skill is not found, or if its program cannot be read or compiled.
+    pub async fn precompile_skill(&self, name: &str) -> Result<Preparation, RuntimeError> {
+        let catalog = self.catalog();
+        precompile(find_entry(&catalog, name)?, &self.shared.backends).await
     }
 }

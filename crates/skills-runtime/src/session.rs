@@ -9,7 +9,7 @@ use skills_manifest::{ContextMode, ToolPattern};
 use skills_policy::Approver;
 
 use crate::error::RuntimeError;
-use crate::runtime::{check_restrictions, find_entry, read_error};
+use crate::opened_skill::OpenedSkill;
 use crate::tool_access::evaluate;
 use crate::{
     AgentEvent, ExecutionArtifacts, ExecutionOptions, HookDecision, HookReport, SkillRuntime,
@@ -155,11 +155,8 @@ impl SkillRuntime {
         approver: Option<Arc<dyn Approver>>,
     ) -> Result<SkillSession, RuntimeError> {
         let catalog = self.catalog();
-        let entry = find_entry(&catalog, name)?;
-        let failed = |source| read_error(entry, source);
-        let document = entry.open().map_err(failed)?.document().map_err(failed)?;
-        let manifest = document.manifest();
-        check_restrictions(entry, manifest)?;
+        let skill = OpenedSkill::find_runnable(&catalog, name)?;
+        let (entry, manifest) = (skill.entry, skill.manifest());
         let extensions = manifest.extensions();
         Ok(SkillSession {
             runtime: self.clone(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use skills_sandbox::{SandboxError, ScratchDir};
 
-use crate::{RuntimeError, SkillRuntime};
+use crate::RuntimeError;
 
 /// A private temporary directory for the files of several runs. It is removed with its last handle.
 ///
@@ -18,24 +18,17 @@ pub struct SessionDirectory {
     _scratch: Arc<ScratchDir>,
 }
 
-impl SkillRuntime {
-    /// Creates a temporary directory for the files of several runs, in the [scratch
-    /// directory](Self::scratch_directory).
-    ///
-    /// # Errors
-    /// Fails if the directory cannot be created.
-    pub fn session_directory(&self) -> Result<SessionDirectory, RuntimeError> {
+impl SessionDirectory {
+    pub(crate) fn new(parent: &Path) -> Result<Self, RuntimeError> {
         let failed = |error| SandboxError::setup("creating a session directory", error);
-        let scratch = ScratchDir::new(&self.shared.scratch).map_err(failed)?;
-        Ok(SessionDirectory {
+        let scratch = ScratchDir::new(parent).map_err(failed)?;
+        Ok(Self {
             // Grants have canonical paths, and the parent can be a symlink, as `/tmp` is on macOS.
             path: scratch.path().canonicalize().map_err(failed)?,
             _scratch: Arc::new(scratch),
         })
     }
-}
 
-impl SessionDirectory {
     /// Returns the canonical path of the directory.
     #[must_use]
     pub fn path(&self) -> &Path {

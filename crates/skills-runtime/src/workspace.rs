@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions};
 use cap_std::time::SystemTime;
-use serde::Serialize;
 use skills_sandbox::{SandboxError, ScratchDir};
 
 use crate::secrets::Redactor;
-use crate::{InputFile, Workspace};
+use crate::{InputFile, OutputFile, OutputFiles, Workspace};
 
 /// Maximum number of directory entries that are visited.
 const MAX_VISITED: usize = 20_000;
@@ -21,39 +20,6 @@ const MAX_DEPTH: usize = 16;
 const MAX_FILES: usize = 1_000;
 /// Maximum total size of the returned file contents, in bytes.
 const MAX_CONTENT_BYTES: u64 = 32 << 20;
-
-/// Files that a program created or changed in its workspace.
-///
-/// Limits: 1,000 files, 20,000 visited entries, 16 levels of directories and 32 MiB of content.
-/// Entries beyond a limit are described in `omitted`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct OutputFiles {
-    /// Regular files that were created or changed, ordered by path.
-    pub files: Vec<OutputFile>,
-    /// Omitted entries with the reason, one phrase each: symlinks and special files, names that are
-    /// not UTF-8, and entries beyond a limit.
-    pub omitted: Vec<String>,
-}
-
-/// File that a program created or changed.
-///
-/// Only regular files are listed; symlinks and special files are in
-/// [`omitted`](OutputFiles::omitted). A file that was written with the same content counts as
-/// changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct OutputFile {
-    /// Path relative to the workspace, with `/` as separator.
-    pub path: String,
-    /// Size in bytes.
-    pub bytes: u64,
-    /// Whether the file is new.
-    pub is_created: bool,
-    /// Content of the file, only for a private workspace, which is removed after the run.
-    #[serde(skip)]
-    pub content: Option<Vec<u8>>,
-}
 
 /// A workspace during a run.
 pub(crate) struct ActiveWorkspace {

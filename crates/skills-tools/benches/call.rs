@@ -178,11 +178,14 @@ mod watched {
     use super::*;
 
     /// Waits until calls rely on the watcher.
-    fn tools(host: &Host, groups: &[ToolGroup]) -> (ToolSet, skills_tools::WatchHandle) {
+    fn tools(
+        host: &Host,
+        groups: &[ToolGroup],
+    ) -> (ToolSet, skills_runtime::discovery::RootWatcher) {
         let tools = host.tools(groups);
         let (sender, changes) = std::sync::mpsc::channel();
         let watching = tools.watch(move || sender.send(()).unwrap_or_default());
-        assert!(watching.reports_events(), "this system reports no events");
+        assert!(watching.is_event_driven(), "this system reports no events");
         fs::create_dir(host.directory.path().join("skills/last")).unwrap();
         fs::write(
             host.directory.path().join("skills/last/SKILL.md"),

@@ -13,7 +13,6 @@ use std::sync::{Arc, Mutex};
 
 use skills_runtime::SkillRuntime;
 
-use crate::catalog_cache::CatalogCache;
 use crate::files::list::ListLimits;
 use crate::files::sensitive;
 use crate::mount::{DEFAULT_QUOTA_BYTES, MountTable, OpenMount, WriteQuota};
@@ -54,7 +53,6 @@ pub enum KeyFileAccess {
 /// Implements the tools for files.
 pub(crate) struct FileTools {
     pub(crate) runtime: SkillRuntime,
-    pub(crate) catalog_cache: Arc<CatalogCache>,
     mounts: MountTable,
     /// The directory for drafts, if the host application has one.
     drafts_dir: Option<PathBuf>,
@@ -74,7 +72,6 @@ impl FileTools {
     /// and [`KeyFileAccess`].
     pub(crate) fn new(runtime: SkillRuntime, mounts: MountTable) -> Self {
         Self {
-            catalog_cache: Arc::new(CatalogCache::new(runtime.clone())),
             runtime,
             mounts,
             drafts_dir: None,
@@ -146,7 +143,14 @@ impl FileTools {
     /// Returns whether a write may have changed a skill, so that the catalog needs a refresh: a
     /// mount may contain a root.
     pub(crate) fn may_overlap_skills(&self) -> bool {
-        self.skill_writes == SkillWrites::All && self.catalog_cache.has_watchers()
+        self.skill_writes == SkillWrites::All && self.runtime.generations().current().is_some()
+    }
+
+    /// Scans after a write of the tools themselves, which a watcher has not reported yet.
+    pub(crate) fn rescan_after_write(&self) {
+        // Before the scan, so that nothing read before the write counts as current.
+        self.runtime.generations().record_change();
+        self.runtime.refresh();
     }
 
     /// Returns the workspace and the mounts.

@@ -16,7 +16,6 @@
 
 mod builtin;
 mod call_context;
-mod catalog_cache;
 mod catalog_tools;
 mod error;
 mod file_tools;
@@ -59,5 +58,3 @@ pub use tool_set::{
     UnknownTool,
 };
 pub use user_prompt::{RenderedPrompt, SkillPrompt};
-#[cfg(feature = "watch")]
-pub use watch::WatchHandle;

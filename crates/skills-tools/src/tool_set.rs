@@ -202,9 +202,9 @@ impl ToolSet {
         // The program may have written to a mount that contains skills, which a watcher has not
         // reported yet.
         if runs_program && self.inner.files.may_overlap_skills() {
-            let catalog_cache = Arc::clone(&self.inner.files.catalog_cache);
+            let files = Arc::clone(&self.inner.files);
             // If the task panics, the next call fails with the reason.
-            let _ = run_blocking(move || Ok(catalog_cache.refresh())).await;
+            let _ = run_blocking(move || Ok(files.rescan_after_write())).await;
         }
         Ok(output.unwrap_or_else(ToolOutput::from))
     }
@@ -229,7 +229,7 @@ impl ToolSet {
     }
 
     fn catalog(&self) -> Arc<Catalog> {
-        self.inner.files.catalog_cache.catalog()
+        self.inner.runtime.current_catalog()
     }
 
     pub(crate) fn has_group(&self, group: ToolGroup) -> bool {

@@ -151,7 +151,7 @@ mod tests {
         let files = Arc::new(FileTools::new(runtime.clone(), MountTable::default()));
         let catalog_tools = CatalogTools { runtime, files };
         let catalog = catalog_tools.runtime.refresh();
-        catalog_tools.files.catalog_cache.register(Box::new(|| 0));
+        let _watcher = catalog_tools.runtime.generations().register_watcher();
         let load = || {
             catalog_tools.load(
                 &serde_json::from_value::<LoadArguments>(serde_json::json!({"name": "a"})).unwrap(),

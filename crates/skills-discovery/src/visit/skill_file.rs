@@ -10,11 +10,11 @@ use cap_std::fs::{Dir, File};
 use skills_manifest::{Frontmatter, FrontmatterScan, MAX_FRONTMATTER_BYTES, Manifest, SkillName};
 
 use super::Visitor;
-use crate::entry::SkillFileLocation;
 use crate::error::{DiscoveryError, DiscoveryErrorKind, Repr};
 use crate::lazy_metadata::LazyMetadata;
 use crate::open::{ReadEnd, fill_buffer, open_listed_regular, open_regular, open_root, read_head};
 use crate::pending_dir::PendingDir;
+use crate::skill_files::SkillFileLocation;
 use crate::{EntryWarning, FileStamp};
 
 /// The number of bytes of a `SKILL.md` that are read first; nearly every frontmatter fits.

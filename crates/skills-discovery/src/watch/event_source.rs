@@ -1,12 +1,13 @@
 //! The file system events of the operating system.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use super::{EventCount, Signal};
-use crate::FileStamp;
+use super::Signal;
+use crate::{FileStamp, Generations};
 
 /// Whether everything that should be watched is watched.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,7 +32,7 @@ pub(super) struct EventSource {
 
 impl EventSource {
     /// Starts an event source that sends to `sender`; `None` if the system has no events.
-    pub(super) fn new(sender: Sender<Signal>, event_count: EventCount) -> Option<Self> {
+    pub(super) fn new(sender: Sender<Signal>, generations: Arc<Generations>) -> Option<Self> {
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             let signal = match event {
                 Ok(event) if event.need_rescan() => Signal::Rescan,
@@ -43,8 +44,9 @@ impl EventSource {
                 Ok(_) => Signal::Changed,
                 Err(_) => Signal::Failed,
             };
-            // Counted before it is sent, so that a caller never sees a scan for an uncounted event.
-            event_count.increment();
+            // Recorded before it is sent, so that nothing read before the event counts as current
+            // during its scan.
+            generations.record_change();
             // Sending fails if the thread has ended.
             let _ = sender.send(signal);
         });
@@ -148,4 +150,29 @@ fn nearest_watchable(path: &Path) -> Option<(PathBuf, RecursiveMode)> {
     }
     let parent = path.ancestors().skip(1).find(|parent| parent.is_dir())?;
     Some((parent.canonicalize().ok()?, RecursiveMode::NonRecursive))
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "tests make their own files")]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn an_event_ends_the_generation_before_it_is_signaled() {
+        if skills_test_support::skip_without_file_events() {
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let generations = Arc::<Generations>::default();
+        let (sender, signals) = channel();
+        let mut events = EventSource::new(sender, Arc::clone(&generations)).unwrap();
+        assert!(events.watch_paths([directory.path()].into_iter()) == WatchState::Extended);
+        std::fs::write(directory.path().join("a"), "1").unwrap();
+        assert!(signals.recv_timeout(Duration::from_secs(30)).is_ok());
+        assert_ne!(generations.change_count(), 0);
+    }
 }

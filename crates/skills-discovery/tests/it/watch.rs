@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use skills_discovery::{
-    CatalogChange, Discovery, Root, RootWatcher, ScanEvent, Scope, WatchOptions,
+    CatalogChange, Discovery, Generations, Root, RootWatcher, Scope, WatchOptions,
 };
 use skills_test_support::skip_without_file_events;
 
@@ -129,66 +129,80 @@ fn a_replaced_root_is_still_watched() {
     watched.wait_for(&["b", "c"]);
 }
 
+/// Starts a watcher of `skills` with the debounce interval of tests, which reports each scan.
+fn watch_scans(
+    tree: &Tree,
+    mut options: WatchOptions,
+) -> (
+    RootWatcher,
+    Arc<Generations>,
+    Receiver<Option<CatalogChange>>,
+) {
+    let discovery = Discovery::new([Root::new(tree.path("skills"), Scope::Repo)]);
+    let catalog = Arc::new(discovery.scan());
+    options.debounce = Duration::from_millis(20);
+    let generations = Arc::<Generations>::default();
+    let (sender, scans) = channel();
+    let watcher = RootWatcher::spawn_with_scans(
+        discovery,
+        catalog,
+        options,
+        Arc::clone(&generations),
+        move |change| sender.send(change).unwrap_or_default(),
+    );
+    (watcher, generations, scans)
+}
+
+/// Starts a watcher that scans only after events, and waits until it reports all changes; `None` if
+/// the system has no events.
+#[track_caller]
+fn watch_scans_by_events(
+    tree: &Tree,
+) -> Option<(
+    RootWatcher,
+    Arc<Generations>,
+    Receiver<Option<CatalogChange>>,
+)> {
+    if skip_without_file_events() {
+        return None;
+    }
+    let mut options = WatchOptions::default();
+    options.poll_interval = Some(TIMEOUT * 10);
+    let (watcher, generations, scans) = watch_scans(tree, options);
+    assert!(watcher.is_event_driven());
+    // The first scan may add watches; a later one was watched from its start.
+    while generations.current().is_none() {
+        scans.recv_timeout(TIMEOUT).unwrap();
+    }
+    Some((watcher, generations, scans))
+}
+
 /// A catalog does not depend on scripts, but callers that do learn that something changed.
 #[test]
 fn a_changed_script_triggers_a_scan() {
-    if skip_without_file_events() {
-        return;
-    }
     let tree = Tree::new();
     tree.skill("skills/a", "a")
         .file("skills/a/scripts/run.py", "1");
-    let discovery = Discovery::new([Root::new(tree.path("skills"), Scope::Repo)]);
-    let catalog = Arc::new(discovery.scan());
-    let mut options = WatchOptions::default();
-    (options.debounce, options.poll_interval) = (Duration::from_millis(20), Some(TIMEOUT * 10));
-    let (sender, scans) = channel();
-    let watcher = RootWatcher::spawn_with_scans(discovery, catalog, options, move |scan| {
-        sender.send(scan).unwrap_or_default()
-    });
-    assert!(watcher.is_event_driven());
-    // The first scan may add watches; a later one was watched from its start.
-    while !scans.recv_timeout(TIMEOUT).unwrap().is_event_driven {}
+    let Some((_watcher, generations, scans)) = watch_scans_by_events(&tree) else {
+        return;
+    };
     tree.file("skills/a/scripts/run.py", "22");
-    let scan = scans.recv_timeout(TIMEOUT).unwrap();
-    assert!(scan.change.is_none() && scan.is_event_driven);
+    assert!(scans.recv_timeout(TIMEOUT).unwrap().is_none());
+    assert!(generations.current().is_some());
 }
 
 #[test]
 fn a_polling_watcher_is_not_event_driven() {
     let tree = Tree::new();
     tree.skill("skills/a", "a");
-    let discovery = Discovery::new([Root::new(tree.path("skills"), Scope::Repo)]);
-    let catalog = Arc::new(discovery.scan());
     let mut options = WatchOptions::default();
     (options.poll_interval, options.force_polling) = (Some(Duration::from_millis(20)), true);
-    let (sender, scans) = channel();
-    let watcher = RootWatcher::spawn_with_scans(discovery, catalog, options, move |scan| {
-        sender.send(scan).unwrap_or_default()
-    });
-    assert!(
-        !scans.recv_timeout(TIMEOUT).unwrap().is_event_driven
-            && !scans.recv_timeout(TIMEOUT).unwrap().is_event_driven
-    );
-    assert!(!watcher.is_event_driven());
-}
-
-/// Starts a watcher that scans only after events; `None` if the system has none.
-#[track_caller]
-fn watch_scans_by_events(tree: &Tree) -> Option<(RootWatcher, Receiver<ScanEvent>)> {
-    if skip_without_file_events() {
-        return None;
+    let (watcher, generations, scans) = watch_scans(&tree, options);
+    for _ in 0..2 {
+        scans.recv_timeout(TIMEOUT).unwrap();
+        assert_eq!(generations.current(), None);
     }
-    let discovery = Discovery::new([Root::new(tree.path("skills"), Scope::Repo)]);
-    let catalog = Arc::new(discovery.scan());
-    let mut options = WatchOptions::default();
-    (options.debounce, options.poll_interval) = (Duration::from_millis(20), Some(TIMEOUT * 10));
-    let (sender, scans) = channel();
-    let watcher = RootWatcher::spawn_with_scans(discovery, catalog, options, move |scan| {
-        sender.send(scan).unwrap_or_default()
-    });
-    assert!(watcher.is_event_driven());
-    Some((watcher, scans))
+    assert!(!watcher.is_event_driven());
 }
 
 /// A recreated directory may get the inode of the previous one, but not its watch.
@@ -196,46 +210,24 @@ fn watch_scans_by_events(tree: &Tree) -> Option<(RootWatcher, Receiver<ScanEvent
 fn a_recreated_root_is_still_watched() {
     let tree = Tree::new();
     tree.skill("skills/a", "a");
-    let Some((_watcher, scans)) = watch_scans_by_events(&tree) else {
+    let Some((_watcher, _, scans)) = watch_scans_by_events(&tree) else {
         return;
     };
-    while !scans.recv_timeout(TIMEOUT).unwrap().is_event_driven {}
     for round in 0..3 {
         std::fs::remove_dir_all(tree.path("skills")).unwrap();
         // A directory at a time: the follow-up scan could find several at once without a watch.
         for number in 0..4 {
             let name = format!("skill-{round}-{number}");
             tree.skill(&format!("skills/{name}"), &name);
-            let has_skill = |scan: &ScanEvent| {
-                scan.change.as_ref().is_some_and(|change| {
-                    change
-                        .catalog
-                        .entries()
-                        .iter()
-                        .any(|entry| entry.name().as_str() == name)
-                })
+            let has_skill = |change: CatalogChange| {
+                change
+                    .catalog
+                    .entries()
+                    .iter()
+                    .any(|entry| entry.name().as_str() == name)
             };
-            while !has_skill(&scans.recv_timeout(TIMEOUT).unwrap()) {}
+            while !scans.recv_timeout(TIMEOUT).unwrap().is_some_and(has_skill) {}
         }
-    }
-}
-
-#[test]
-fn events_are_counted_before_their_scan() {
-    let tree = Tree::new();
-    tree.skill("skills/a", "a");
-    let Some((_watcher, scans)) = watch_scans_by_events(&tree) else {
-        return;
-    };
-    let scan = std::iter::repeat_with(|| scans.recv_timeout(TIMEOUT).unwrap())
-        .find(|scan| scan.is_event_driven)
-        .unwrap();
-    let before = scan.event_count.get();
-    tree.file("skills/a/scripts/run.py", "1");
-    let end = Instant::now() + TIMEOUT;
-    while scan.event_count.get() == before {
-        assert!(Instant::now() < end, "no event was counted");
-        std::thread::yield_now();
     }
 }
 
@@ -245,13 +237,19 @@ fn a_watcher_is_not_event_driven_after_a_panic() {
     tree.skill("skills/a", "a");
     let discovery = Discovery::new([Root::new(tree.path("skills"), Scope::Repo)]);
     let catalog = Arc::new(discovery.scan());
+    let generations = Arc::<Generations>::default();
     let (sender, ended) = channel::<()>();
     // The thread drops the callback, and with it the sender.
-    let watcher =
-        RootWatcher::spawn_with_scans(discovery, catalog, WatchOptions::default(), move |_| {
+    let watcher = RootWatcher::spawn_with_scans(
+        discovery,
+        catalog,
+        WatchOptions::default(),
+        Arc::clone(&generations),
+        move |_| {
             let _owned = &sender;
             panic!("on purpose");
-        });
+        },
+    );
     assert!(ended.recv_timeout(TIMEOUT).is_err());
-    assert!(!watcher.is_event_driven());
+    assert!(!watcher.is_event_driven() && generations.current().is_none());
 }

@@ -3,8 +3,8 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-use skills_runtime::discovery::WatchOptions;
-use skills_runtime::{CatalogWatcher, ExecutionOptions, SkillRuntime};
+use skills_runtime::discovery::{RootWatcher, WatchOptions};
+use skills_runtime::{ExecutionOptions, SkillRuntime};
 
 use crate::fixture::Fixture;
 
@@ -22,13 +22,13 @@ fn names(runtime: &SkillRuntime) -> String {
 }
 
 /// Reports after each scan whether it found changes.
-fn watch(runtime: &SkillRuntime, only_poll: bool) -> (CatalogWatcher, Receiver<bool>) {
+fn watch(runtime: &SkillRuntime, only_poll: bool) -> (RootWatcher, Receiver<bool>) {
     let mut options = WatchOptions::default();
     (options.debounce, options.force_polling) = (Duration::from_millis(20), only_poll);
     options.poll_interval = only_poll.then_some(Duration::from_millis(20));
     let (sender, looks) = channel();
-    let watching = runtime.watch(options, move |look| {
-        sender.send(look.change.is_some()).unwrap_or_default()
+    let watching = runtime.watch(options, move |change| {
+        sender.send(change.is_some()).unwrap_or_default()
     });
     (watching, looks)
 }
@@ -45,7 +45,7 @@ fn a_watched_catalog_is_current_without_a_scan() {
         fixture.skill("first", "");
         let runtime = fixture.builder().build();
         let (watching, looks) = watch(&runtime, only_poll);
-        assert!(!only_poll || !watching.reports_events());
+        assert!(!only_poll || !watching.is_event_driven());
         looks.recv_timeout(PATIENCE).unwrap();
         fixture.skill("second", "");
         changed(&looks);

@@ -60,7 +60,7 @@ pub(crate) fn definition() -> ToolDefinition {
 
 impl CatalogTools {
     pub(crate) fn search(&self, arguments: &SearchArguments) -> Result<ToolOutput, ToolError> {
-        let catalog = self.files.catalog_cache.catalog();
+        let catalog = self.runtime.current_catalog();
         let candidates: Vec<&Entry> = catalog
             .entries()
             .iter()

@@ -110,7 +110,7 @@ impl FileTools {
         build_draft(&drafts, draft.name(), &files, &path)
             .inspect_err(|_| self.skill_quota.release(bytes))?;
         // The next call must find the draft, even while a watcher has not reported it yet.
-        self.catalog_cache.refresh();
+        self.rescan_after_write();
         let uri = format!("skill://{}/{SKILL_FILE}", draft.name());
         let data = json!({"status": "created", "name": draft.name(), "path": path, "uri": uri});
         let mut output = ToolOutput::new(data.to_string(), data);
@@ -125,7 +125,7 @@ impl FileTools {
     /// not.
     fn check_name_free(&self, name: &str) -> Result<(), ToolError> {
         let is_taken = self
-            .catalog_cache
+            .runtime
             // Not the cached catalog: another process may have added the skill.
             .refresh()
             // Inactive skills count, too: a draft could otherwise take the name of a disabled skill

@@ -147,7 +147,7 @@ impl FileTools {
 
     /// Finds a skill by exact name, and returns whether it is a draft.
     pub(crate) fn find_skill(&self, name: &str) -> Result<(Entry, bool), ToolError> {
-        self.catalog_cache.catalog();
+        self.runtime.current_catalog();
         self.find_cached_skill(name)
     }
 

@@ -109,7 +109,7 @@ impl FileTools {
             .inspect_err(|_| resolved.quota.release(bytes))?;
         // A changed `SKILL.md` must be visible to the next call, even before a watcher reports it.
         if resolved.skill.is_some() || self.may_overlap_skills() {
-            self.catalog_cache.refresh();
+            self.rescan_after_write();
         }
         let data = json!({"path": resolved.display, "bytes_written": bytes, "sha256": written.sha256, "created": written.is_new});
         let mut output = ToolOutput::new(

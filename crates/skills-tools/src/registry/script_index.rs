@@ -2,12 +2,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use skills_runtime::discovery::{InactiveEntry, InactiveReason, StampSet};
+use skills_runtime::discovery::{Generation, InactiveEntry, InactiveReason, StampSet};
 use skills_runtime::{Catalog, Entry, SkillRuntime};
 
 use super::RegistryOptions;
 use crate::MissingEnv;
-use crate::catalog_cache::{CatalogCache, Generation};
 use crate::overrides::ScriptId;
 use skills_script::{ScriptSet, assign_names, may_be_script, select_scripts, unmatched_specs};
 
@@ -28,8 +27,6 @@ pub(crate) struct ScriptIndex {
     /// Skills whose script stamps are unreliable, with the result of the last listing. They are
     /// listed on every call.
     uncacheable: Vec<(Entry, ListedScripts)>,
-    /// Write count of the tools at the time of the scan.
-    write_count: u64,
 }
 
 /// The files below `scripts/` with their sizes, or the reason why they cannot be listed.
@@ -46,116 +43,59 @@ pub(super) struct IndexedScript {
 /// Scans the scripts of a catalog, and caches the last index.
 pub(crate) struct ScriptScanner {
     runtime: SkillRuntime,
-    catalog_cache: Arc<CatalogCache>,
     options: RegistryOptions,
     latest: Mutex<Option<CachedIndex>>,
 }
 
-/// The last index, with the scan that it is valid for.
-#[derive(Clone)]
+/// The last index, with the generation in which its files were last compared.
 struct CachedIndex {
     index: Arc<ScriptIndex>,
-    generation: Generation,
+    generation: Option<Generation>,
 }
 
 impl ScriptScanner {
-    pub(crate) fn new(
-        runtime: SkillRuntime,
-        catalog_cache: Arc<CatalogCache>,
-        options: RegistryOptions,
-    ) -> Self {
+    pub(crate) fn new(runtime: SkillRuntime, options: RegistryOptions) -> Self {
         Self {
             runtime,
-            catalog_cache,
             options,
             latest: Mutex::default(),
         }
     }
 
-    /// Returns the index of a catalog. Compares the metadata of every file, unless an active
-    /// watcher has reported nothing since the last scan, less than a second ago.
+    /// Returns the index of a catalog. Compares the metadata of every file, unless that was done in
+    /// the current generation.
     pub(crate) fn index(&self, catalog: &Arc<Catalog>) -> Arc<ScriptIndex> {
-        let latest = self.latest();
-        // Both: the catalog may be the same although a tool has written a script.
-        let is_valid = |latest: &CachedIndex| {
-            self.catalog_cache.is_current(latest.generation)
-                && latest
-                    .index
-                    .is_for(catalog, self.catalog_cache.write_count())
-        };
-        match latest {
-            Some(latest) if is_valid(&latest) => latest.index,
-            latest => self.scan(latest, catalog),
-        }
-    }
-
-    fn latest(&self) -> Option<CachedIndex> {
-        self.latest
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-
-    /// Returns the current index of a catalog, independently of watchers.
-    #[cfg(feature = "watch")]
-    pub(crate) fn refresh(&self, catalog: &Arc<Catalog>) -> Arc<ScriptIndex> {
-        self.scan(self.latest(), catalog)
-    }
-
-    fn scan(&self, previous: Option<CachedIndex>, catalog: &Arc<Catalog>) -> Arc<ScriptIndex> {
-        // Taken before the scan, so that a change during the scan makes the result stale.
-        let (writes, generation) = (
-            self.catalog_cache.write_count(),
-            self.catalog_cache.generation(),
-        );
-        let is_current = |latest: &CachedIndex| {
-            latest.index.is_for(catalog, writes) && latest.index.is_current()
-        };
-        let previous = previous.filter(is_current);
-        // One scan at a time, so that an older result does not replace a newer one.
+        // Taken before the files are compared, so that a change meanwhile makes the result stale.
+        let generation = self.runtime.generations().current();
+        // One comparison at a time, so that an older index does not replace a newer one.
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_same = |latest: &&mut CachedIndex| {
-            previous
-                .as_ref()
-                .is_some_and(|previous| Arc::ptr_eq(&previous.index, &latest.index))
-        };
-        if let Some(latest) = latest
-            .as_mut()
-            .filter(|latest| is_same(latest) || is_current(latest))
+        if let Some(latest) = latest.as_mut()
+            // The catalog decides about skills, whose scripts can be unchanged.
+            && Arc::ptr_eq(&latest.index.catalog, catalog)
         {
-            // Another call has scanned meanwhile, or nothing has changed: the index stays, and is
-            // valid for longer.
-            latest.generation = generation;
-            return Arc::clone(&latest.index);
+            let is_compared = generation.is_some() && latest.generation == generation;
+            if is_compared || latest.index.is_current() {
+                latest.generation = generation;
+                return Arc::clone(&latest.index);
+            }
         }
-        let scripts = Arc::new(ScriptIndex::build(
-            &self.runtime,
-            catalog,
-            self.options,
-            writes,
-        ));
+        let index = Arc::new(ScriptIndex::build(&self.runtime, catalog, self.options));
         *latest = Some(CachedIndex {
-            index: Arc::clone(&scripts),
+            index: Arc::clone(&index),
             generation,
         });
-        scripts
+        index
     }
 }
 
 impl ScriptIndex {
-    fn build(
-        runtime: &SkillRuntime,
-        catalog: &Arc<Catalog>,
-        options: RegistryOptions,
-        writes: u64,
-    ) -> Self {
+    fn build(runtime: &SkillRuntime, catalog: &Arc<Catalog>, options: RegistryOptions) -> Self {
         let mut index = Self {
             catalog: Arc::clone(catalog),
             scripts: Vec::new(),
             warnings: Vec::new(),
             stamps: StampSet::default(),
             uncacheable: Vec::new(),
-            write_count: writes,
         };
         let found = index.collect_scripts(runtime, catalog, options);
         let skills: Vec<ScriptSet<'_>> = found
@@ -214,10 +154,6 @@ impl ScriptIndex {
                 .map(|inactive| (inactive.entry(), Vec::new())),
         );
         found
-    }
-
-    fn is_for(&self, catalog: &Arc<Catalog>, writes: u64) -> bool {
-        self.write_count == writes && Arc::ptr_eq(&self.catalog, catalog)
     }
 
     /// Returns whether all metadata are unchanged.

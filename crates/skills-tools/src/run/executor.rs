@@ -118,9 +118,9 @@ impl ScriptExecutor {
                 ));
             }
         };
-        let catalog_cache = Arc::clone(&self.programs.files.catalog_cache);
+        let runtime = self.programs.runtime.clone();
         // Scans on a blocking thread. If the task panics, the lookup below fails with the reason.
-        let _ = tokio::task::spawn_blocking(move || catalog_cache.catalog()).await;
+        let _ = tokio::task::spawn_blocking(move || runtime.current_catalog()).await;
         let arguments = ScriptArguments {
             skill_name: skill.to_owned(),
             script_name: script.to_owned(),

@@ -271,7 +271,6 @@ impl ToolSetBuilder {
         });
         let script_scanner = Arc::new(ScriptScanner::new(
             self.runtime.clone(),
-            Arc::clone(&files.catalog_cache),
             self.registry_options,
         ));
         let catalog_tools = CatalogTools {

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use skills_runtime::Policy;
-use skills_runtime::discovery::WatchOptions;
+use skills_runtime::discovery::{RootWatcher, WatchOptions};
 use skills_test_support::skip_without_file_events;
-use skills_tools::{SkillWrites, WatchHandle};
+use skills_tools::SkillWrites;
 
 use crate::fixture::{Host, Tools};
 
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Starts a watcher with this debounce interval, and waits until calls rely on it. Returns `None`
 /// if the platform does not report all events.
-fn watch(tools: &Tools, quiet: Duration) -> Option<(WatchHandle, Receiver<()>)> {
+fn watch(tools: &Tools, quiet: Duration) -> Option<(RootWatcher, Receiver<()>)> {
     if skip_without_file_events() {
         return None;
     }
@@ -26,7 +26,7 @@ fn watch(tools: &Tools, quiet: Duration) -> Option<(WatchHandle, Receiver<()>)> 
     let watching = tools
         .set
         .watch_with(options, move || sender.send(()).unwrap_or_default());
-    if !watching.reports_events() {
+    if !watching.is_event_driven() {
         eprintln!(
             "skipped {}: the platform reports no events",
             std::thread::current().name().unwrap_or("a test")
@@ -272,7 +272,7 @@ async fn no_call_relies_on_a_failed_watcher() {
         changes.recv_timeout(PATIENCE),
         Err(RecvTimeoutError::Disconnected)
     );
-    assert!(!watching.reports_events());
+    assert!(!watching.is_event_driven());
     host.skill("last", "");
     assert!(
         tools
@@ -289,7 +289,7 @@ fn a_watcher_can_be_dropped_in_its_callback() {
     host.skill("demo", "");
     let tools = host.tools();
     let (sender, changes) = channel();
-    let handle = std::sync::Arc::new(std::sync::Mutex::new(None::<WatchHandle>));
+    let handle = std::sync::Arc::new(std::sync::Mutex::new(None::<RootWatcher>));
     let of_thread = std::sync::Arc::clone(&handle);
     let mut options = WatchOptions::default();
     options.debounce = Duration::from_millis(20);

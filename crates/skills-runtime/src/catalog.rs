@@ -1,0 +1,137 @@
+//! The catalog of a runtime: when it is scanned, and what is cached of it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+
+use skills_discovery::{Catalog, Discovery, Generation, Generations};
+use skills_prompt::{ImplicitIndex, MentionIndex};
+
+/// Scans the roots and keeps the result.
+pub(crate) struct CatalogCache {
+    pub(crate) discovery: Discovery,
+    pub(crate) generations: Arc<Generations>,
+    latest: RwLock<LatestSnapshot>,
+    /// The number of scans that have started.
+    next_scan_id: AtomicU64,
+    /// Held by a caller that scans because the latest snapshot is outdated.
+    scan_lock: Mutex<()>,
+}
+
+/// The result of the most recently started scan among those that finished.
+#[derive(Default)]
+struct LatestSnapshot {
+    snapshot: Option<Arc<CatalogSnapshot>>,
+    scan_id: u64,
+    /// The generation when the scan started.
+    generation: Option<Generation>,
+}
+
+/// The result of a scan.
+pub(crate) enum ScanResult {
+    /// The catalog has changed.
+    New(Arc<CatalogSnapshot>),
+    /// The catalog is the same as before, or a later scan has finished already.
+    Known(Arc<CatalogSnapshot>),
+}
+
+/// A catalog with the indexes that are built from it on demand.
+pub(crate) struct CatalogSnapshot {
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) mentions: OnceLock<Arc<MentionIndex>>,
+    pub(crate) implicit: OnceLock<Arc<ImplicitIndex>>,
+}
+
+impl CatalogCache {
+    pub(crate) fn new(discovery: Discovery) -> Self {
+        Self {
+            discovery,
+            generations: Arc::default(),
+            latest: RwLock::default(),
+            next_scan_id: AtomicU64::default(),
+            scan_lock: Mutex::default(),
+        }
+    }
+
+    /// Returns the last snapshot; `None` before the first scan.
+    pub(crate) fn latest(&self) -> Option<Arc<CatalogSnapshot>> {
+        // A snapshot is replaced as a whole, so it is valid even if another thread panicked.
+        let latest = self.latest.read().unwrap_or_else(PoisonError::into_inner);
+        latest.snapshot.clone()
+    }
+
+    /// Returns the last snapshot if it is of the current generation.
+    fn latest_if_current(&self) -> Option<Arc<CatalogSnapshot>> {
+        let generation = self.generations.current()?;
+        let latest = self.latest.read().unwrap_or_else(PoisonError::into_inner);
+        latest
+            .snapshot
+            .clone()
+            .filter(|_| latest.generation == Some(generation))
+    }
+
+    /// Returns the last snapshot if it is current, and scans otherwise.
+    pub(crate) fn current(&self) -> ScanResult {
+        if self.generations.current().is_none() {
+            return self.scan();
+        }
+        // Concurrent callers share one scan.
+        let _lock = self
+            .scan_lock
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        match self.latest_if_current() {
+            Some(snapshot) => ScanResult::Known(snapshot),
+            None => self.scan(),
+        }
+    }
+
+    /// Scans the roots. An unchanged catalog stays the same object, and its indexes stay built.
+    pub(crate) fn scan(&self) -> ScanResult {
+        // Both taken before the scan starts: of two concurrent scans, the one that started later
+        // has seen the later state, whichever finishes first; and a change during the scan makes
+        // its result outdated.
+        let scan_id = self.next_scan_id.fetch_add(1, Ordering::Relaxed) + 1;
+        let generation = self.generations.current();
+        let found = match self.latest() {
+            Some(known) => match self.discovery.rescan(&known.catalog) {
+                Some(catalog) => Arc::new(CatalogSnapshot::new(catalog)),
+                None => known,
+            },
+            None => Arc::new(CatalogSnapshot::new(self.discovery.scan())),
+        };
+        self.publish(found, scan_id, generation)
+    }
+
+    /// Publishes the result of a scan, unless a scan that started later has already finished.
+    fn publish(
+        &self,
+        found: Arc<CatalogSnapshot>,
+        scan_id: u64,
+        generation: Option<Generation>,
+    ) -> ScanResult {
+        let mut latest = self.latest.write().unwrap_or_else(PoisonError::into_inner);
+        let known = latest.snapshot.clone();
+        if let Some(known) = known.clone().filter(|_| latest.scan_id > scan_id) {
+            return ScanResult::Known(known);
+        }
+        *latest = LatestSnapshot {
+            snapshot: Some(Arc::clone(&found)),
+            scan_id,
+            generation,
+        };
+        match known {
+            Some(known) if Arc::ptr_eq(&known, &found) => ScanResult::Known(found),
+            _ => ScanResult::New(found),
+        }
+    }
+}
+
+impl CatalogSnapshot {
+    fn new(catalog: Catalog) -> Self {
+        Self {
+            catalog: Arc::new(catalog),
+            mentions: OnceLock::new(),
+            implicit: OnceLock::new(),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Finds a skill by name and reads its current `SKILL.md`.
+
+use skills_discovery::{Catalog, DiscoveryError, Entry, Lookup, SkillFiles};
+use skills_manifest::{Document, Manifest};
+
+use crate::error::{Repr, RuntimeError};
+
+/// A skill with its current files, which can differ from those of the scan.
+pub(crate) struct OpenedSkill<'a> {
+    pub(crate) entry: &'a Entry,
+    pub(crate) files: SkillFiles,
+    pub(crate) document: Document,
+}
+
+impl<'a> OpenedSkill<'a> {
+    /// Opens an active skill by its name or its directory.
+    pub(crate) fn find(catalog: &'a Catalog, name: &str) -> Result<Self, RuntimeError> {
+        Self::open(find_entry(catalog, name)?)
+    }
+
+    pub(crate) fn open(entry: &'a Entry) -> Result<Self, RuntimeError> {
+        let failed = |source| read_error(entry, source);
+        let files = entry.open().map_err(failed)?;
+        let document = files.document().map_err(failed)?;
+        Ok(Self {
+            entry,
+            files,
+            document,
+        })
+    }
+
+    /// Opens a skill that is about to run. Rejects one that declares a restriction that cannot be
+    /// parsed: ignoring the restriction would give it more than its author intended.
+    pub(crate) fn find_runnable(catalog: &'a Catalog, name: &str) -> Result<Self, RuntimeError> {
+        let skill = Self::find(catalog, name)?;
+        let fields = skill.manifest().unparsed_restrictions();
+        if fields.is_empty() {
+            return Ok(skill);
+        }
+        Err(Repr::InvalidRestriction {
+            skill: skill.entry.name().to_string(),
+            path: skill.entry.location(),
+            fields: fields.to_vec(),
+        }
+        .into())
+    }
+
+    pub(crate) fn manifest(&self) -> &Manifest {
+        self.document.manifest()
+    }
+}
+
+/// Returns the error for a file of a skill that cannot be read.
+pub(crate) fn read_error(entry: &Entry, source: DiscoveryError) -> RuntimeError {
+    Repr::FileAccess {
+        path: entry.location(),
+        source,
+    }
+    .into()
+}
+
+/// Finds an active skill by its name or its directory.
+pub(crate) fn find_entry<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a Entry, RuntimeError> {
+    match catalog.find(name) {
+        Lookup::Found(entry) => Ok(entry),
+        Lookup::Unknown(nearest) => {
+            let nearest = nearest.into_iter().map(str::to_owned).collect();
+            Err(Repr::UnknownSkill {
+                name: name.to_owned(),
+                nearest,
+            }
+            .into())
+        }
+        Lookup::Inactive(inactive) => Err(Repr::InactiveSkill {
+            name: name.to_owned(),
+            path: inactive.entry().location(),
+            reason: inactive.reason().clone(),
+        }
+        .into()),
+        Lookup::Ambiguous(entries) => {
+            let directories = entries
+                .iter()
+                .map(|entry| entry.directory().display().to_string())
+                .collect();
+            Err(Repr::AmbiguousSkill {
+                name: name.to_owned(),
+                directories,
+            }
+            .into())
+        }
+    }
+}

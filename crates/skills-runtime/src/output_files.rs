@@ -1,0 +1,36 @@
+//! The files that a run leaves in its workspace.
+
+use serde::Serialize;
+
+/// Files that a program created or changed in its workspace.
+///
+/// Limits: 1,000 files, 20,000 visited entries, 16 levels of directories and 32 MiB of content.
+/// Entries beyond a limit are described in `omitted`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct OutputFiles {
+    /// Regular files that were created or changed, ordered by path.
+    pub files: Vec<OutputFile>,
+    /// Omitted entries with the reason, one phrase each: symlinks and special files, names that are
+    /// not UTF-8, and entries beyond a limit.
+    pub omitted: Vec<String>,
+}
+
+/// File that a program created or changed.
+///
+/// Only regular files are listed; symlinks and special files are in
+/// [`omitted`](OutputFiles::omitted). A file that was written with the same content counts as
+/// changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct OutputFile {
+    /// Path relative to the workspace, with `/` as separator.
+    pub path: String,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Whether the file is new.
+    pub is_created: bool,
+    /// Content of the file, only for a private workspace, which is removed after the run.
+    #[serde(skip)]
+    pub content: Option<Vec<u8>>,
+}
