@@ -68,3 +68,61 @@ fn an_inactive_skill_refers_to_explain() {
         checked.page()
     );
 }
+
+#[test]
+fn a_path_outside_of_all_roots_is_reported_with_its_root() {
+    let fixture = fixture();
+    assert_snapshot!(fixture.run("", &["run", "./elsewhere/other", "--root", "skills"]).page(), @"
+    exit 1
+    -- stderr
+    error: skill `PLACE/elsewhere/other` not found: not below any root
+    help: search its parent directory with `--root PLACE/elsewhere`; `skills roots` lists the roots in use
+    ");
+    // The name of a directory without a separator is a skill name, but the cause is the same.
+    let bare = fixture.run("elsewhere", &["show", "other", "--root", "../skills"]);
+    assert_snapshot!(bare.page(), @"
+    exit 1
+    -- stderr
+    error: skill `other` not found: not below any root
+    help: search its parent directory with `--root PLACE/elsewhere`; `skills roots` lists the roots in use
+    ");
+    fixture.skill("skills/good/nested", "nested");
+    let nested = fixture.run("", &["show", "skills/good/nested", "--root", "skills"]);
+    assert_snapshot!(nested.page(), @"
+    exit 1
+    -- stderr
+    error: skill `PLACE/skills/good/nested` not found: the scan of its root does not search there
+    help: search its parent directory with `--root PLACE/skills/good`; `skills roots` lists the roots in use
+    ");
+}
+
+#[test]
+fn a_path_that_is_not_a_skill_is_reported_with_its_cause() {
+    let fixture = fixture();
+    assert_snapshot!(fixture.run("", &["run", "./elsewhere", "--root", "skills"]).page(), @"
+    exit 1
+    -- stderr
+    error: skill `PLACE/elsewhere` not found: no `SKILL.md` in the directory
+    help: pass the name or the directory of a skill; `skills list` shows all
+    ");
+    let file = "./skills/good/notes.md";
+    fixture.file(file, "notes");
+    assert_snapshot!(fixture.run("", &["show", file, "--root", "skills"]).page(), @"
+    exit 1
+    -- stderr
+    error: skill `PLACE/skills/good/notes.md` not found: not a directory
+    help: pass the name or the directory of a skill; `skills list` shows all
+    ");
+    assert_snapshot!(fixture.run("", &["load", "./absent", "--root", "skills"]).page(), @"
+    exit 1
+    -- stderr
+    error: skill `./absent` not found: no such file or directory
+    help: check the path
+    ");
+    // A directory that is not a skill says nothing about a skill of the same name.
+    assert_snapshot!(fixture.run("", &["show", "elsewhere", "--root", "skills"]).page(), @"
+    exit 1
+    -- stderr
+    error: skill `elsewhere` not found
+    ");
+}
