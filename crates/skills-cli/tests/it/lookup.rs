@@ -126,3 +126,18 @@ fn a_path_that_is_not_a_skill_is_reported_with_its_cause() {
     error: skill `elsewhere` not found
     ");
 }
+
+#[test]
+fn explain_reports_an_unknown_skill_like_every_command() {
+    let fixture = fixture();
+    for query in ["godo", "nope", "./elsewhere/other", "./absent"] {
+        let explained = fixture.run("", &["explain", query, "--root", "skills"]);
+        let shown = fixture.run("", &["show", query, "--root", "skills"]);
+        assert_eq!(explained.page(), shown.page());
+    }
+    let document = fixture.run("", &["explain", "nope", "--root", "skills", "--json"]);
+    assert_eq!(
+        (document.code, &document.json()["status"]),
+        (1, &"not-found".into())
+    );
+}
