@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::ErrorKind as ErrorKindOfIo;
 
+use clap::error::{ContextKind, ContextValue};
 use serde_json::{Value, json};
 use skills_build::{BuildError, BuildErrorKind};
 use skills_runtime::{ErrorKind, RuntimeError, SandboxError, SandboxErrorKind};
@@ -75,8 +76,9 @@ pub(crate) fn report_usage(error: &clap::Error) -> Exit {
             .next()
             .unwrap_or_default()
             .trim_start_matches("error: ");
+        let hint = usage_hint(error);
         let document =
-            json!({"error": {"code": "usage", "message": message, "candidates": [], "hint": null}});
+            json!({"error": {"code": "usage", "message": message, "candidates": [], "hint": hint}});
         if Output::new(OutputFormat::Json)
             .print_json(&document)
             .is_ok()
@@ -90,6 +92,14 @@ pub(crate) fn report_usage(error: &clap::Error) -> Exit {
         Exit::Usage
     } else {
         Exit::Success
+    }
+}
+
+/// Returns the hint that clap prints after `tip:`, if there is one.
+fn usage_hint(error: &clap::Error) -> Option<String> {
+    match error.get(ContextKind::Suggested)? {
+        ContextValue::StyledStrs(hints) => hints.first().map(ToString::to_string),
+        _ => None,
     }
 }
 
