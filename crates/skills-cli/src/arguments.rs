@@ -2,6 +2,7 @@
 
 mod build;
 mod mcp;
+mod permission;
 mod policy;
 mod run;
 mod tools;

@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::io::ErrorKind as ErrorKindOfIo;
-use std::path::PathBuf;
 
+use clap::error::{ContextKind, ContextValue};
 use serde_json::{Value, json};
 use skills_build::{BuildError, BuildErrorKind};
 use skills_runtime::{ErrorKind, RuntimeError, SandboxError, SandboxErrorKind};
@@ -39,7 +39,11 @@ pub(crate) fn print_error(error: &anyhow::Error, output: &Output) {
     }
     let runtime = as_runtime_error(error);
     let candidates = runtime.map_or(&[][..], RuntimeError::suggestions);
-    if let Some(line) = suggestion(runtime, candidates).or_else(|| any_hint(error, runtime)) {
+    // A hint about this error is more specific than similar names.
+    let hint = hinted(error)
+        .or_else(|| suggestion(runtime, candidates))
+        .or_else(|| any_hint(error, runtime));
+    if let Some(line) = hint {
         output.status(&format!("help: {line}"));
     }
 }
@@ -55,8 +59,8 @@ pub(crate) fn to_json(error: &anyhow::Error) -> Value {
 fn as_runtime_error(error: &anyhow::Error) -> Option<&RuntimeError> {
     error
         .downcast_ref::<RuntimeError>()
-        // A missing build adds a hint and keeps code and exit code of the error.
-        .or_else(|| Some(&error.downcast_ref::<NotBuilt>()?.error))
+        // An added hint does not change code and exit code of the error.
+        .or_else(|| Some(&error.downcast_ref::<HintedError>()?.error))
 }
 
 /// Prints a usage error, as JSON if `--json` was given. Help and version are printed with exit code
@@ -72,8 +76,9 @@ pub(crate) fn report_usage(error: &clap::Error) -> Exit {
             .next()
             .unwrap_or_default()
             .trim_start_matches("error: ");
+        let hint = usage_hint(error);
         let document =
-            json!({"error": {"code": "usage", "message": message, "candidates": [], "hint": null}});
+            json!({"error": {"code": "usage", "message": message, "candidates": [], "hint": hint}});
         if Output::new(OutputFormat::Json)
             .print_json(&document)
             .is_ok()
@@ -87,6 +92,14 @@ pub(crate) fn report_usage(error: &clap::Error) -> Exit {
         Exit::Usage
     } else {
         Exit::Success
+    }
+}
+
+/// Returns the hint that clap prints after `tip:`, if there is one.
+fn usage_hint(error: &clap::Error) -> Option<String> {
+    match error.get(ContextKind::Suggested)? {
+        ContextValue::StyledStrs(hints) => hints.first().map(ToString::to_string),
+        _ => None,
     }
 }
 
@@ -109,10 +122,15 @@ fn any_hint(error: &anyhow::Error, runtime: Option<&RuntimeError>) -> Option<Str
     hint.map(str::to_owned).or_else(|| error_hint(error))
 }
 
+fn hinted(error: &anyhow::Error) -> Option<String> {
+    let hinted = error.downcast_ref::<HintedError>()?;
+    Some(hinted.hint.clone())
+}
+
 /// Returns a hint about an error, if there is one.
 fn error_hint(error: &anyhow::Error) -> Option<String> {
-    if let Some(not_built) = error.downcast_ref::<NotBuilt>() {
-        return Some(not_built.hint());
+    if let Some(hint) = hinted(error) {
+        return Some(hint);
     }
     if let Some(input) = error.downcast_ref::<InputError>() {
         return input.help().map(str::to_owned);
@@ -169,31 +187,43 @@ fn io_hint(error: &std::io::Error) -> Option<&'static str> {
     })
 }
 
-/// A skill that has source, but nothing to run.
+/// An error of the runtime with a hint that needs the arguments or the file system, and optionally
+/// with a cause that the runtime does not know.
 #[derive(Debug)]
-pub(crate) struct NotBuilt {
-    /// The error of the run.
-    pub(crate) error: RuntimeError,
-    /// The skill directory.
-    pub(crate) directory: PathBuf,
+pub(crate) struct HintedError {
+    error: RuntimeError,
+    cause: Option<String>,
+    hint: String,
 }
 
-impl NotBuilt {
-    fn hint(&self) -> String {
-        format!(
-            "build its source in `guest` with `skills build {}`",
-            self.directory.display()
-        )
+impl HintedError {
+    /// Adds a hint, without the prefix `help:`.
+    pub(crate) fn new(error: RuntimeError, hint: impl Into<String>) -> Self {
+        Self {
+            error,
+            cause: None,
+            hint: hint.into(),
+        }
+    }
+
+    /// Adds a cause, which the message shows after a colon.
+    pub(crate) fn with_cause(mut self, cause: impl Into<String>) -> Self {
+        self.cause = Some(cause.into());
+        self
     }
 }
 
-impl fmt::Display for NotBuilt {
+impl fmt::Display for HintedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.error.fmt(f)
+        self.error.fmt(f)?;
+        match &self.cause {
+            Some(cause) => write!(f, ": {cause}"),
+            None => Ok(()),
+        }
     }
 }
 
-impl std::error::Error for NotBuilt {
+impl std::error::Error for HintedError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.error.source()
     }

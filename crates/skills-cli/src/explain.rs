@@ -8,6 +8,7 @@ use skills_runtime::{Catalog, Root, SkillRuntime};
 
 use crate::exit::Exit;
 use crate::input;
+use crate::lookup;
 use crate::output::{Output, line};
 
 /// Lists the roots in search order.
@@ -97,11 +98,17 @@ pub(crate) fn explain(
     query: &str,
     output: &Output,
 ) -> anyhow::Result<Exit> {
+    let name = input::resolve_skill_name(query);
     let catalog = runtime.catalog();
-    let explanation = runtime
-        .discovery()
-        .explain(&catalog, &input::resolve_skill_name(query));
+    let explanation = runtime.discovery().explain(&catalog, &name);
     let status = explanation.status();
+    // Text output is the error that all other commands report; a JSON document has the steps.
+    if status == SkillStatus::NotFound
+        && !output.is_json()
+        && let Err(error) = runtime.get_skill(&name)
+    {
+        return Err(lookup::explain_error(runtime, &name, error));
+    }
     let steps = explanation.steps();
     if output.is_json() {
         let step = |step: &ExplanationStep| json!({"code": step.code(), "path": step.path().map(Path::to_string_lossy), "message": step.to_string()});

@@ -7,6 +7,7 @@ use skills_runtime::{InjectionFormat, SkillRuntime};
 use crate::arguments::Load;
 use crate::exit::Exit;
 use crate::input;
+use crate::lookup;
 use crate::output::Output;
 
 /// Prints the injection of a skill.
@@ -20,11 +21,10 @@ pub(crate) fn load(
     } else {
         InjectionFormat::Codex
     };
-    let injected = runtime.inject_skill(
-        &input::resolve_skill_name(&arguments.name),
-        form,
-        arguments.max_bytes,
-    )?;
+    let name = input::resolve_skill_name(&arguments.name);
+    let injected = runtime
+        .inject_skill(&name, form, arguments.max_bytes)
+        .map_err(|error| lookup::explain_error(runtime, &name, error))?;
     let Injection {
         text,
         role,

@@ -14,6 +14,7 @@ use crate::arguments::PolicyCommand;
 use crate::directories;
 use crate::exit::Exit;
 use crate::input;
+use crate::lookup;
 use crate::output::{Output, line};
 use crate::policy_config::{self, LoadedPolicy};
 use crate::run_setup;
@@ -28,10 +29,11 @@ pub(crate) fn policy(
         PolicyCommand::Check(check) => {
             let runtime =
                 run_setup::configure_runtime(builder, &check.what, project_trust, output)?.build();
-            let preview = runtime.preview_skill(
-                &input::resolve_skill_name(&check.name),
-                &run_setup::execution_options(&check.what)?,
-            )?;
+            let name = input::resolve_skill_name(&check.name);
+            let options = run_setup::execution_options(&check.what)?;
+            let preview = runtime
+                .preview_skill(&name, &options)
+                .map_err(|error| lookup::explain_error(&runtime, &name, error))?;
             print_preview(&preview, output)
         }
         PolicyCommand::Show => print_rules(project_trust, output),

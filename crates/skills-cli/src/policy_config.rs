@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use skills_runtime::Policy;
 use skills_runtime::discovery::Trust;
-use skills_runtime::policy::{
-    ApprovalMode, Effect, NewContentPolicy, PolicyFile, Rule, RuleSource,
-};
+use skills_runtime::policy::{ApprovalMode, NewContentPolicy, PolicyFile, Rule, RuleSource};
 
 use crate::directories::{PolicyPaths, is_world_writable};
 use crate::input::{self, InputError};
@@ -141,20 +139,9 @@ fn read_file(layer: RuleSource, path: &Path) -> anyhow::Result<Option<PolicyFile
     ))
 }
 
-/// Parses a rule. A rule about a path also applies to the resolved path.
-pub(crate) fn parse_rule(
-    effect: Effect,
-    layer: RuleSource,
-    text: &str,
-    source: &str,
-) -> anyhow::Result<Vec<Rule>> {
-    let rule = Rule::parse(effect, layer, text)
-        .map_err(|error| InputError::new(format!("{source}: {error}")))?;
-    expand_spellings(&rule.origin(source))
-}
-
-/// Returns a rule for each spelling of its path and of the directory that it is restricted to.
-fn expand_spellings(rule: &Rule) -> anyhow::Result<Vec<Rule>> {
+/// Returns a rule for each spelling of its path and of the directory that it is restricted to: a
+/// rule about a path also applies to the resolved path.
+pub(crate) fn expand_spellings(rule: &Rule) -> anyhow::Result<Vec<Rule>> {
     let mut all = vec![rule.clone()];
     for path in rule
         .target()
@@ -243,6 +230,8 @@ fn stricter_new_content(a: NewContentPolicy, b: NewContentPolicy) -> NewContentP
 mod tests {
     use std::fs;
 
+    use skills_runtime::policy::Effect;
+
     use super::*;
 
     fn files(admin: &str, user: &str, project: &str) -> (tempfile::TempDir, PolicyPaths) {
@@ -322,26 +311,18 @@ mod tests {
         fs::create_dir(&real).unwrap();
         let link = directory.path().join("link");
         std::os::unix::fs::symlink(&real, &link).unwrap();
-        let rules = parse_rule(
-            Effect::Deny,
-            RuleSource::User,
-            &format!("read:{}", link.display()),
-            "x",
-        )
-        .unwrap();
+        let expand = |text: String| {
+            let rule = Rule::parse(Effect::Deny, RuleSource::User, &text).unwrap();
+            expand_spellings(&rule.origin("x")).unwrap()
+        };
+        let rules = expand(format!("read:{}", link.display()));
         assert!(
             rules
                 .iter()
                 .any(|rule| rule.to_string() == format!("deny read:{} (user, x)", real.display())),
             "{rules:?}"
         );
-        let rules = parse_rule(
-            Effect::Deny,
-            RuleSource::User,
-            &format!("write:{}/not/yet", link.display()),
-            "x",
-        )
-        .unwrap();
+        let rules = expand(format!("write:{}/not/yet", link.display()));
         assert!(
             rules.iter().any(|rule| rule.to_string()
                 == format!("deny write:{}/not/yet (user, x)", real.display())),

@@ -8,6 +8,7 @@ use crate::directories;
 use crate::error_report;
 use crate::exit::Exit;
 use crate::input;
+use crate::lookup;
 use crate::output::Output;
 
 /// The result for one skill.
@@ -72,6 +73,7 @@ fn compile_all(
         .build()?;
     let mut all = Vec::new();
     for name in skill_names(runtime, arguments) {
+        let explain = |error| lookup::explain_error(runtime, &name, error);
         let result = match executor.block_on(runtime.precompile_skill(&name)) {
             // Without arguments, only skills with WebAssembly are reported.
             Err(_) | Ok(Preparation::NotNeeded)
@@ -80,8 +82,8 @@ fn compile_all(
                 continue;
             }
             // With a single skill the error is that of the command, with its own exit code.
-            Err(error) if arguments.skills.len() == 1 => return Err(error.into()),
-            result => result.map_err(Into::into),
+            Err(error) if arguments.skills.len() == 1 => return Err(explain(error)),
+            result => result.map_err(explain),
         };
         let done = PrecompileResult {
             skill: name,

@@ -15,9 +15,10 @@ use skills_runtime::{
 use self::output_files::{create_output_dir, write_output_files};
 use crate::approver::{ApproverKind, approver};
 use crate::arguments::Run;
-use crate::error_report::NotBuilt;
+use crate::error_report::HintedError;
 use crate::exit::Exit;
 use crate::input::{self, InputError};
+use crate::lookup;
 use crate::output::Output;
 use crate::policy;
 use crate::run_setup;
@@ -44,7 +45,7 @@ pub(crate) fn run(
     if arguments.dry_run || profile.is_some() {
         let preview = runtime
             .preview_skill(&name, &options)
-            .map_err(|error| hint_not_built(&runtime, &name, error))?;
+            .map_err(|error| explain_error(&runtime, &name, error))?;
         check_deterministic(profile, &preview.mode)?;
         if arguments.dry_run {
             return policy::print_preview(&preview, output);
@@ -66,7 +67,7 @@ pub(crate) fn run(
     {
         report::print_result(unrecorded, arguments, output)?;
     }
-    let result = result.map_err(|error| hint_not_built(&runtime, &name, error))?;
+    let result = result.map_err(|error| explain_error(&runtime, &name, error))?;
     let Some(artifacts) = result else {
         return Ok(Exit::Interrupted);
     };
@@ -134,10 +135,10 @@ fn check_deterministic(profile: Option<WasmProfile>, mode: &ExecutionMode) -> an
     Ok(())
 }
 
-/// Adds a hint to build the skill if it has source, but nothing to run.
-fn hint_not_built(runtime: &SkillRuntime, name: &str, error: RuntimeError) -> anyhow::Error {
+/// Adds a hint to an error of a skill that cannot be used, or that has source but was not built.
+fn explain_error(runtime: &SkillRuntime, name: &str, error: RuntimeError) -> anyhow::Error {
     if error.kind() != ErrorKind::NothingToRun {
-        return error.into();
+        return lookup::explain_error(runtime, name, error);
     }
     // The error of the run is reported, whatever goes wrong while the hint is looked up.
     let Ok(skill) = runtime.get_skill(name) else {
@@ -151,10 +152,13 @@ fn hint_not_built(runtime: &SkillRuntime, name: &str, error: RuntimeError) -> an
     if !has_source {
         return error.into();
     }
-    NotBuilt {
+    HintedError::new(
         error,
-        directory: skill.directory,
-    }
+        format!(
+            "build its source in `guest` with `skills build {}`",
+            skill.directory.display()
+        ),
+    )
     .into()
 }
 

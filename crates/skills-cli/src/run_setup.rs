@@ -24,13 +24,8 @@ pub(crate) fn configure_runtime(
     output: &Output,
 ) -> anyhow::Result<Builder> {
     let mut rules = policy_config::load_policy(&directories::policy_paths(), project_trust)?.rules;
-    for text in &what.allow {
-        rules = rules.with_rules(policy_config::parse_rule(
-            Effect::Allow,
-            RuleSource::Invocation,
-            text,
-            "--allow",
-        )?);
+    for rule in &what.allow {
+        rules = rules.with_rules(policy_config::expand_spellings(rule)?);
     }
     // A path given with `--write` counts as approved.
     for path in &what.write {

@@ -9,6 +9,7 @@ use crate::arguments::Show;
 use crate::exit::Exit;
 use crate::input;
 use crate::list::warnings_to_json;
+use crate::lookup;
 use crate::output::{Output, line};
 
 pub(crate) fn show(
@@ -16,7 +17,10 @@ pub(crate) fn show(
     arguments: &Show,
     output: &Output,
 ) -> anyhow::Result<Exit> {
-    let skill = runtime.get_skill(&input::resolve_skill_name(&arguments.name))?;
+    let name = input::resolve_skill_name(&arguments.name);
+    let skill = runtime
+        .get_skill(&name)
+        .map_err(|error| lookup::explain_error(runtime, &name, error))?;
     let catalog = runtime.catalog();
     let entry = catalog
         .entries()

@@ -11,6 +11,7 @@ use crate::arguments::Trust;
 use crate::directories;
 use crate::exit::Exit;
 use crate::input::{self, InputError};
+use crate::lookup;
 use crate::output::{Output, line};
 use crate::run_setup;
 
@@ -91,7 +92,9 @@ fn approve(
     output: &Output,
 ) -> anyhow::Result<Exit> {
     let options = run_setup::execution_options(&arguments.what)?;
-    let preview = runtime.preview_skill(name, &options)?;
+    let preview = runtime
+        .preview_skill(name, &options)
+        .map_err(|error| lookup::explain_error(runtime, name, error))?;
     let Some(question) = &preview.approval_request else {
         return Ok(match &preview.authorization {
             Authorization::Granted(grants) if output.is_json() => {

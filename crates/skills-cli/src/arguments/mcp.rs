@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use skills_runtime::policy::Rule;
 
+use super::permission::PermissionParser;
 pub(crate) use crate::mcp::install::Client;
 use crate::mcp::log::{LogFormat, LogLevel};
 
@@ -29,8 +31,8 @@ pub(crate) struct Serve {
     /// Grant a permission while the server runs (repeatable)
     ///
     /// One of write:/DIR, spawn, spawn:PROGRAM, network:HOST, env:NAME.
-    #[arg(long, value_name = "PERMISSION")]
-    pub(crate) allow: Vec<String>,
+    #[arg(long, value_name = "PERMISSION", value_parser = PermissionParser)]
+    pub(crate) allow: Vec<Rule>,
 
     /// Read variables that skills declare from this .env file (repeatable)
     #[arg(long, value_name = "FILE")]

@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use skills_runtime::policy::Rule;
 use skills_runtime::{Capability, ResourceLimits, ScriptType};
+
+use super::permission::PermissionParser;
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
@@ -108,8 +111,8 @@ pub(crate) struct ExecutionArgs {
     /// Grant a permission for this run (repeatable)
     ///
     /// One of write, write:/DIR, spawn, spawn:PROGRAM, network:HOST, env:NAME.
-    #[arg(long, value_name = "PERMISSION")]
-    pub(crate) allow: Vec<String>,
+    #[arg(long, value_name = "PERMISSION", value_parser = PermissionParser)]
+    pub(crate) allow: Vec<Rule>,
 
     /// Drop a capability that the skill requests (repeatable)
     #[arg(long, value_name = "CAPABILITY", value_enum)]

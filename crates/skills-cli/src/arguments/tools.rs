@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use skills_runtime::policy::Rule;
 use skills_tools::{Mount, ToolFormat};
+
+use super::permission::PermissionParser;
 
 #[derive(Debug, Args)]
 pub(crate) struct Tools {
@@ -65,8 +68,8 @@ pub(crate) struct Call {
     /// Grant a permission for this call (repeatable)
     ///
     /// One of write:/DIR, spawn, spawn:PROGRAM, network:HOST, env:NAME.
-    #[arg(long, value_name = "PERMISSION")]
-    pub(crate) allow: Vec<String>,
+    #[arg(long, value_name = "PERMISSION", value_parser = PermissionParser)]
+    pub(crate) allow: Vec<Rule>,
 
     /// Read variables that skills declare from this .env file (repeatable)
     #[arg(long, value_name = "FILE")]

@@ -2,6 +2,8 @@
 
 use skills_runtime::policy::{DecisionReason, Denial, Permission, PermissionDecision, RuleSource};
 
+use crate::shell::is_shell_word;
+
 /// Returns hints for permissions that were denied for lack of a rule or an approval. Users copy
 /// hints into a shell, so text of a skill is included only if it is a single shell word.
 pub(super) fn denial_hints(denial: &Denial, skill: &str) -> Vec<String> {
@@ -64,16 +66,6 @@ fn allow_hint(denied: &[&PermissionDecision]) -> Option<String> {
 
 fn is_asked_by_admin(decision: &PermissionDecision) -> bool {
     matches!(decision.ask_rule(), Some((RuleSource::Admin, _)))
-}
-
-/// Returns true if a text is a single word for every shell, and not an option.
-fn is_shell_word(text: &str) -> bool {
-    !text.is_empty()
-        // A leading `-` would be parsed as another option.
-        && !text.starts_with('-')
-        && text
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "-_.:/@+".contains(c))
 }
 
 /// Returns the value of `--allow` that grants a permission.

@@ -1,64 +1,11 @@
 //! Tests of `validate` (lenient and for clients), `roots`, `explain`, `new` and `doctor`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use insta::{assert_json_snapshot, assert_snapshot};
 
-use crate::skills::{Done, command, examples, skills};
-
-/// A directory of skills, with the home directory of a user next to it.
-struct Fixture {
-    directory: tempfile::TempDir,
-}
-
-impl Fixture {
-    fn new() -> Self {
-        Self {
-            directory: tempfile::tempdir().unwrap(),
-        }
-    }
-
-    fn path(&self) -> PathBuf {
-        self.directory.path().canonicalize().unwrap()
-    }
-
-    fn file(&self, path: &str, text: &str) -> &Self {
-        let path = self.path().join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-        self
-    }
-
-    fn skill(&self, directory: &str, name: &str) -> &Self {
-        self.file(
-            &format!("{directory}/SKILL.md"),
-            &format!("---\nname: {name}\ndescription: About {name}.\n---\nBody\n"),
-        )
-    }
-
-    /// Runs a command in a subdirectory, with `home` as the home directory.
-    fn run(&self, directory: &str, arguments: &[&str]) -> Done {
-        let scratch = tempfile::tempdir().unwrap();
-        let mut command = command(arguments, scratch.path());
-        let home = self.path().join("home");
-        std::fs::create_dir_all(&home).unwrap();
-        let output = command
-            .current_dir(self.path().join(directory))
-            .env("HOME", home)
-            .output()
-            .unwrap();
-        let text = |bytes: Vec<u8>| {
-            String::from_utf8(bytes)
-                .unwrap()
-                .replace(self.path().to_str().unwrap(), "PLACE")
-        };
-        Done {
-            code: output.status.code().unwrap(),
-            stdout: text(output.stdout),
-            stderr: text(output.stderr),
-        }
-    }
-}
+use crate::fixture::Fixture;
+use crate::skills::{examples, skills};
 
 fn path(path: &Path) -> String {
     path.to_str().unwrap().to_owned()
@@ -194,6 +141,7 @@ fn an_untrusted_project_is_blocked() {
     exit 1
     -- stderr
     error: skill `near` (PLACE/repo/sub/.claude/skills/near/SKILL.md) is inactive: its root is not trusted
+    help: run `skills explain near` with the same global options to see why
     ");
     assert!(!fixture.run("repo/sub", &["prompt"]).stdout.contains("near"));
 }

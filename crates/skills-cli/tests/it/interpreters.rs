@@ -62,23 +62,47 @@ fn scripts_run_with_the_given_interpreter() {
     std::fs::create_dir_all(top.join(".venv/bin")).unwrap();
     std::fs::write(top.join(".venv/pyvenv.cfg"), "home = /usr/bin\n").unwrap();
     std::os::unix::fs::symlink("/usr/bin/python3", top.join(".venv/bin/python3")).unwrap();
-    let named = run_in(
-        &top,
-        "",
-        &[
-            "--interpreter",
-            "python=.venv/bin/python3",
-            "--interpreter",
-            "ruby=/nowhere/ruby",
-        ],
-    );
+    let named = run_in(&top, "", &["--interpreter", "python=.venv/bin/python3"]);
     assert_eq!(named, (0, "TOP/.venv\n".to_owned(), String::new()));
     assert_eq!(run_in(&top, "", &[]).1, "/usr\n");
-    let (code, _, message) = run_in(&top, "", &["--interpreter", "python=.venv/bin/gone"]);
-    assert_eq!(code, 3);
-    assert_snapshot!(message, @"
-    error: cannot run in a sandbox: interpreter is unavailable: no program at TOP/.venv/bin/gone
-    help: install Python 3 from the system's packages
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interpreter_must_be_an_executable_file() {
+    let rejected = |interpreter: &str| {
+        examples(&["run", "weather", "--interpreter", interpreter, "--dry-run"]).page()
+    };
+    assert_snapshot!(rejected("python=.venv/bin/gone"), @"
+    exit 2
+    -- stderr
+    error: cannot use interpreter `.venv/bin/gone`: not found
+    help: pass the path of an executable file, such as `--interpreter python=/usr/bin/python3`; `PATH` is not searched
+    ");
+    // An interpreter of another type than that of the script is checked, too.
+    assert_snapshot!(rejected("ruby=ruby"), @"
+    exit 2
+    -- stderr
+    error: cannot use interpreter `ruby`: not found
+    help: pass the path of an executable file, such as `--interpreter ruby=/usr/bin/ruby`; `PATH` is not searched
+    ");
+    assert_snapshot!(rejected("shell=examples/skills/weather/SKILL.md"), @"
+    exit 2
+    -- stderr
+    error: cannot use interpreter `examples/skills/weather/SKILL.md`: not executable
+    help: pass the path of an executable file, such as `--interpreter shell=/usr/bin/bash`; `PATH` is not searched
+    ");
+    assert_snapshot!(rejected("node=/"), @"
+    exit 2
+    -- stderr
+    error: cannot use interpreter `/`: not a regular file
+    help: pass the path of an executable file, such as `--interpreter node=/usr/bin/node`; `PATH` is not searched
+    ");
+    assert_snapshot!(rejected("deno=examples/skills/weather/SKILL.md/deno"), @"
+    exit 2
+    -- stderr
+    error: cannot use interpreter `examples/skills/weather/SKILL.md/deno`: Not a directory (os error 20)
+    help: pass the path of an executable file, such as `--interpreter deno=/usr/bin/deno`; `PATH` is not searched
     ");
 }
 

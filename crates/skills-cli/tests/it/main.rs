@@ -10,9 +10,11 @@
 mod build;
 mod check;
 mod compile_wasm;
+mod fixture;
 mod help;
 mod inspect;
 mod interpreters;
+mod lookup;
 mod mcp;
 mod mcp_install;
 mod model;

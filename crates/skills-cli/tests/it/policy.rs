@@ -128,13 +128,46 @@ fn invalid_permissions_and_names_are_invalid_usage() {
     assert_snapshot!(fixture.page(&["run", "one", "--allow", "network"]), @"
     exit 2
     -- stderr
-    error: --allow: `allow network` needs a host: use `network:api.example.com`, or `network:*` for all
+    error: invalid value 'network' for '--allow <PERMISSION>': `allow network` needs a host: use `network:api.example.com`, or `network:*` for all
+
+    For more information, try '--help'.
     ");
     assert_snapshot!(fixture.page(&["run", "one", "--allow", "exec"]), @"
     exit 2
     -- stderr
-    error: --allow: invalid permission `exec`: expected `read`, `write`, `spawn`, `network` or `env`, optionally followed by `:VALUE`
+    error: invalid value 'exec' for '--allow <PERMISSION>': invalid permission `exec`: expected `read`, `write`, `spawn`, `network` or `env`, optionally followed by `:VALUE`
+
+      tip: did you mean `spawn`?
+
+    For more information, try '--help'.
     ");
+    let url = fixture.page(&[
+        "policy",
+        "check",
+        "one",
+        "--allow",
+        "network:https://x.example/",
+        "--json",
+    ]);
+    assert_snapshot!(url, @r#"
+    exit 2
+    -- stdout
+    {
+      "error": {
+        "code": "usage",
+        "message": "invalid value 'network:https://x.example/' for '--allow <PERMISSION>': invalid host `https://x.example/`: expected `api.example.com`, `*.example.com` or `*`, without scheme, port and path",
+        "candidates": [],
+        "hint": "did you mean `network:x.example`?"
+      }
+    }
+    "#);
+    for command in [["mcp", "--allow"], ["call", "--allow"]] {
+        let page = fixture.page(&[&command[..], &["ntwork:x"]].concat());
+        assert!(
+            page.starts_with("exit 2") && page.contains("did you mean `network:x`?"),
+            "{page}"
+        );
+    }
     assert_snapshot!(fixture.page(&["run", "one", "--env", "NOT_SET_HERE"]), @"
     exit 2
     -- stderr

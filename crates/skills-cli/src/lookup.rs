@@ -1,0 +1,104 @@
+//! Explains why a skill that was named on the command line cannot be used.
+
+use std::path::Path;
+
+use skills_runtime::discovery::{ExplanationStep, SkillStatus};
+use skills_runtime::{ErrorKind, Root, RuntimeError, SkillRuntime};
+
+use crate::error_report::HintedError;
+use crate::shell::is_shell_word;
+
+/// Name of the file that makes a directory a skill.
+const SKILL_FILE: &str = "SKILL.md";
+
+/// Adds the cause and a hint to the error of a skill that is inactive or was not found. Other
+/// errors are returned unchanged. `name` is the result of
+/// [`resolve_skill_name`](crate::input::resolve_skill_name).
+pub(crate) fn explain_error(
+    runtime: &SkillRuntime,
+    name: &str,
+    error: RuntimeError,
+) -> anyhow::Error {
+    match error.kind() {
+        ErrorKind::InactiveSkill => HintedError::new(error, explain_hint(name)).into(),
+        ErrorKind::UnknownSkill => explain_unknown(runtime, name, error),
+        _ => error.into(),
+    }
+}
+
+fn explain_unknown(runtime: &SkillRuntime, name: &str, error: RuntimeError) -> anyhow::Error {
+    let explanation = runtime.discovery().explain(&runtime.catalog(), name);
+    let (cause, hint) = match (explanation.status(), explanation.steps().last()) {
+        (SkillStatus::Skipped, _) => ("skipped by the scan", explain_hint(name)),
+        (_, Some(ExplanationStep::OutsideRoots(path)))
+            if let Some(skill) = skill_directory(path) =>
+        {
+            (outside_cause(runtime, skill), root_hint(skill))
+        }
+        // A name can also be that of another file in the working directory.
+        _ if !name.contains(std::path::is_separator) => return error.into(),
+        (_, Some(ExplanationStep::OutsideRoots(path) | ExplanationStep::NoSkillFile(path))) => {
+            let cause = if path.is_dir() {
+                "no `SKILL.md` in the directory"
+            } else {
+                "not a directory"
+            };
+            let hint = "pass the name or the directory of a skill; `skills list` shows all";
+            (cause, hint.to_owned())
+        }
+        (_, Some(ExplanationStep::PathNotFound(_))) => {
+            ("no such file or directory", "check the path".to_owned())
+        }
+        _ => return error.into(),
+    };
+    HintedError::new(error, hint).with_cause(cause).into()
+}
+
+/// Returns the skill directory that a path refers to: the directory, or that of its `SKILL.md`.
+fn skill_directory(path: &Path) -> Option<&Path> {
+    let directory = if path.ends_with(SKILL_FILE) {
+        path.parent()?
+    } else {
+        path
+    };
+    directory.join(SKILL_FILE).is_file().then_some(directory)
+}
+
+fn outside_cause(runtime: &SkillRuntime, directory: &Path) -> &'static str {
+    let contains_skill = |root: &Root| {
+        root.path()
+            .canonicalize()
+            .is_ok_and(|root| directory.starts_with(root))
+    };
+    if runtime.discovery().roots().iter().any(contains_skill) {
+        // For example inside another skill.
+        "the scan of its root does not search there"
+    } else {
+        "not below any root"
+    }
+}
+
+fn root_hint(directory: &Path) -> String {
+    let parent = directory.parent().unwrap_or(directory).to_string_lossy();
+    format!(
+        "search its parent directory with `--root {}`; `skills roots` lists the roots in use",
+        shown_argument(&parent, "DIR")
+    )
+}
+
+fn explain_hint(name: &str) -> String {
+    format!(
+        "run `skills explain {}` with the same global options to see why",
+        shown_argument(name, "NAME")
+    )
+}
+
+/// Returns an argument that is a single shell word, and a placeholder for all others: users copy
+/// hints into a shell.
+fn shown_argument<'a>(argument: &'a str, placeholder: &'a str) -> &'a str {
+    if is_shell_word(argument) {
+        argument
+    } else {
+        placeholder
+    }
+}
