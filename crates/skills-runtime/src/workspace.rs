@@ -8,7 +8,8 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions};
 use cap_std::time::SystemTime;
 use serde::Serialize;
-use skills_sandbox::{SandboxError, ScratchDir};
+use skills_process::ScratchDir;
+use skills_sandbox::SandboxError;
 
 use crate::secrets::Redactor;
 use crate::{InputFile, Workspace};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use skills_policy::{Access, FileGrant, Grants, NetworkGrant, ResourceLimits, SpawnGrant};
-use skills_sandbox::interpreter::{MemoryRlimit, ProgramFinder, ResolvedProgram};
+use skills_process::{MemoryRlimit, ProgramFinder, ResolvedProgram};
 use skills_sandbox::{Environment, Job, Program, Quota, SandboxError};
 
 use crate::isolation::IsolationLevel;
@@ -63,7 +63,7 @@ const DEVICES: [(&str, PathAccess); 5] = [
 /// # #[cfg(target_os = "linux")]
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use skills_policy::{Authorization, Policy, Request};
-/// use skills_sandbox::interpreter::ProgramFinder;
+/// use skills_process::ProgramFinder;
 /// use skills_sandbox::{Job, Program, ScriptType};
 /// use skills_sandbox_linux::{IsolationLevel, PathAccess, Plan, PlanContext, SymlinkPolicy};
 ///

@@ -2,8 +2,8 @@
 
 use nix::sys::utsname::uname;
 use skills_policy::SpawnGrant;
+use skills_process::{MemoryRlimit, ProgramFinder};
 use skills_sandbox::egress::ProxyLog;
-use skills_sandbox::interpreter::{MemoryRlimit, ProgramFinder};
 use skills_sandbox::{EnforcementReport, EnforcementStatus, Quota, ScriptType};
 
 use crate::cgroup::{self, Cgroup};

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use skills_policy::{Access, Grants, NetworkGrant, SpawnGrant};
+use skills_process::ProgramFinder;
+use skills_process::{Bounds, PidfdChild, SupervisedOutput, supervise};
+use skills_process::{QuotaMonitor, ScratchDir};
 use skills_sandbox::egress::{Connector, Proxy, ProxyLog, SystemConnector};
-use skills_sandbox::interpreter::ProgramFinder;
-use skills_sandbox::process::{Bounds, PidfdChild, SupervisedOutput, supervise};
 use skills_sandbox::{
-    EnforcementReport, Job, QuotaMonitor, RunFuture, RunOutput, Sandbox, SandboxError, ScratchDir,
-    Termination,
+    EnforcementReport, Job, RunFuture, RunOutput, Sandbox, SandboxError, Termination,
 };
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;

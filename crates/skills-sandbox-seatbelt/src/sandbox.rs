@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use skills_policy::NetworkGrant as Granted;
+use skills_process::ProgramFinder;
+use skills_process::{Bounds, SpawnedGroup, SupervisedOutput, supervise};
+use skills_process::{QuotaMonitor, ScratchDir};
 use skills_sandbox::egress::{Connector, Proxy, ProxyLog, ProxySummary, SystemConnector};
-use skills_sandbox::interpreter::ProgramFinder;
-use skills_sandbox::process::{Bounds, SpawnedGroup, SupervisedOutput, supervise};
 use skills_sandbox::{
-    EnforcementReport, Job, Quota, QuotaMonitor, RunFuture, RunOutput, Sandbox, SandboxError,
-    ScratchDir, Termination,
+    EnforcementReport, Job, Quota, RunFuture, RunOutput, Sandbox, SandboxError, Termination,
 };
 use tokio::net::TcpListener;
 use tokio::process::Command;

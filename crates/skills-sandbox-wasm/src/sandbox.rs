@@ -6,9 +6,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use skills_policy::{Grants, NetworkGrant};
+use skills_process::ScratchDir;
 use skills_sandbox::{
     CapturedOutput, EnforcementReport, EnforcementStatus, Job, Preparation, PrepareFuture, Program,
-    RunFuture, RunOutput, Sandbox, SandboxError, ScratchDir, Termination,
+    RunFuture, RunOutput, Sandbox, SandboxError, Termination,
 };
 use tokio::time::timeout_at;
 

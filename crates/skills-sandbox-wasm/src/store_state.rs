@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 #[cfg(feature = "http")]
 use skills_policy::NetworkGrant;
+use skills_process::ScratchDir;
 #[cfg(feature = "http")]
 use skills_sandbox::egress::ProxySummary;
-use skills_sandbox::{CapturedOutput, Job, SandboxError, ScratchDir};
+use skills_sandbox::{CapturedOutput, Job, SandboxError};
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};

@@ -4,10 +4,11 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
+use skills_sandbox::{Quota, QuotaExceeded, QuotaPart};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 
-use crate::{QuotaExceeded, QuotaMonitor, QuotaPart};
+use crate::QuotaMonitor;
 
 /// The maximum expected write rate in bytes per second: the next measurement happens when the rest
 /// of the quota could be used up at this rate.
@@ -73,7 +74,7 @@ impl QuotaWatch {
         let limit_bytes = self
             .monitor
             .quotas()
-            .map(crate::Quota::max_bytes)
+            .map(Quota::max_bytes)
             .min()
             .unwrap_or_default();
         QuotaExceeded {

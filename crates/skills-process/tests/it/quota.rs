@@ -9,7 +9,8 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use skills_sandbox::{Quota, QuotaMonitor, QuotaPart};
+use skills_process::QuotaMonitor;
+use skills_sandbox::{Quota, QuotaPart};
 use tempfile::TempDir;
 
 const MIB: u64 = 1 << 20;

@@ -6,10 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skills_policy::ResourceLimits;
-use skills_sandbox::process::{Bounds, SpawnedGroup, SupervisedOutput, supervise};
-use skills_sandbox::{
-    CancellationToken, Quota, QuotaExceeded, QuotaMonitor, QuotaPart, Termination,
-};
+use skills_process::{Bounds, QuotaMonitor, SpawnedGroup, SupervisedOutput, supervise};
+use skills_sandbox::{CancellationToken, Quota, QuotaExceeded, QuotaPart, Termination};
 use tokio::process::Command;
 
 fn shell(script: &str) -> SpawnedGroup {

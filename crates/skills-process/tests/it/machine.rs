@@ -10,8 +10,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use skills_process::{ProgramFinder, ResolvedProgram};
 use skills_sandbox::ScriptType;
-use skills_sandbox::interpreter::{ProgramFinder, ResolvedProgram};
 use skills_test_support::{host, skip, skip_part};
 
 /// Runs a script with an interpreter and returns its output.

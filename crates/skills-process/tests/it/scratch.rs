@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use skills_sandbox::ScratchDir;
+use skills_process::ScratchDir;
 
 const PARENT: &str = "SKILLS_TEST_SCRATCH_PARENT";
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::runtimes::{self, MemoryRlimit};
-use crate::ScriptType;
+use skills_sandbox::ScriptType;
 
 /// A program on the host, and what it needs to start inside a sandbox. Plain data; created by
 /// [`ProgramFinder`](super::ProgramFinder).

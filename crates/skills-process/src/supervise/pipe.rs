@@ -4,10 +4,9 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use skills_sandbox::CapturedOutput;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::{Receiver, Sender};
-
-use crate::CapturedOutput;
 
 /// Bytes per read: the capacity of a pipe.
 const CHUNK_BYTES: usize = 64 * 1024;

@@ -1,4 +1,29 @@
-//! The supervision loop.
+//! Supervision of one child process: input, output, deadline, and termination of its whole process
+//! group.
+//!
+//! ```text
+//!            +--> feed stdin ---------+
+//! Process ---+--> capture stdout -----+--> exit or exceeded limit --> kill the group --> drain --> reap the leader
+//!            +--> capture stderr -----+
+//!            +--> Leader::wait_exit --+
+//!            +--> measure quotas -----+
+//! ```
+//!
+//! Only quotas are polled; otherwise the loop sleeps in the kernel until a pipe is ready, the
+//! leader ends or the deadline expires. The group is killed *before* its leader is reaped, so that
+//! its PID cannot be reused, and also after a normal exit, so that no process survives the run.
+//!
+//! A [`Leader`] abstracts how the end of a leader is detected: a pidfd on Linux (`PidfdChild`),
+//! `SIGCHLD` everywhere else ([`SpawnedGroup`]).
+
+#[cfg(target_os = "linux")]
+mod deleted_files;
+mod group;
+mod leader;
+#[cfg(target_os = "linux")]
+mod pidfd;
+mod pipe;
+mod quota_watch;
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -7,12 +32,17 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use skills_policy::ResourceLimits;
+use skills_sandbox::{CancellationToken, CapturedOutput, QuotaExceeded, Termination};
 use tokio::time::timeout;
 
-use super::leader::{Leader, LeaderStatus, Process};
-use super::pipe::{SharedOutput, StreamEnd, capture, write_stdin};
-use super::quota::QuotaWatch;
-use crate::{CancellationToken, CapturedOutput, QuotaExceeded, QuotaMonitor, Termination};
+use crate::QuotaMonitor;
+use pipe::{SharedOutput, StreamEnd, capture, write_stdin};
+use quota_watch::QuotaWatch;
+
+pub use group::{GroupLeader, SpawnedGroup};
+pub use leader::{Leader, LeaderStatus, Pipes, Process};
+#[cfg(target_os = "linux")]
+pub use pidfd::{PidfdChild, PidfdLeader};
 
 /// How long to wait for output after the last process was killed: bytes in the pipes arrive at
 /// once.

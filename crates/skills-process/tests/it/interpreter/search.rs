@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use insta::assert_snapshot;
+use skills_process::{MemoryRlimit, ProgramFinder};
 use skills_sandbox::ScriptType;
-use skills_sandbox::interpreter::{MemoryRlimit, ProgramFinder};
 
 use super::{PYENV, Tree};
 

@@ -15,8 +15,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
+use skills_process::{ProgramFinder, ResolvedProgram};
 use skills_sandbox::ScriptType;
-use skills_sandbox::interpreter::{ProgramFinder, ResolvedProgram};
 
 const PYENV: &str = "#!/usr/bin/env bash\nexec pyenv exec \"${0##*/}\" \"$@\"\n";
 

@@ -1,8 +1,8 @@
 //! Virtual environments and prefixes: what is granted with a program.
 
 use insta::assert_snapshot;
+use skills_process::ProgramFinder;
 use skills_sandbox::ScriptType;
-use skills_sandbox::interpreter::ProgramFinder;
 
 use super::Tree;
 

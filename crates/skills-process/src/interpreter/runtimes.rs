@@ -1,6 +1,6 @@
 //! Programs, arguments and limits for each kind of script.
 
-use crate::ScriptType;
+use skills_sandbox::ScriptType;
 
 /// The limit of the operating system that bounds the memory of a program. Which one fits depends on
 /// how a runtime reserves addresses.
@@ -20,9 +20,7 @@ impl MemoryRlimit {
     pub fn for_script(kind: ScriptType) -> Self {
         match kind {
             ScriptType::Node | ScriptType::Deno => Self::Data,
-            ScriptType::Python | ScriptType::Shell | ScriptType::Ruby | ScriptType::Perl => {
-                Self::AddressSpace
-            }
+            _ => Self::AddressSpace,
         }
     }
 
@@ -46,6 +44,8 @@ pub(super) fn program_names(kind: ScriptType) -> &'static [&'static str] {
         ScriptType::Deno => &["deno"],
         ScriptType::Ruby => &["ruby"],
         ScriptType::Perl => &["perl"],
+        // A language that is added to the contract needs its programs here (see the test).
+        _ => &[],
     }
 }
 
@@ -78,5 +78,19 @@ pub(super) fn install_hint(kind: ScriptType) -> &'static str {
         ScriptType::Deno => "install Deno, which runs TypeScript, from deno.com",
         ScriptType::Ruby => "install Ruby from the system's packages",
         ScriptType::Perl => "install Perl from the system's packages",
+        _ => "install an interpreter for the language",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_script_has_programs_and_a_hint() {
+        for kind in ScriptType::ALL {
+            assert!(!program_names(kind).is_empty(), "{kind:?}");
+            assert!(!install_hint(kind).contains("an interpreter"), "{kind:?}");
+        }
     }
 }

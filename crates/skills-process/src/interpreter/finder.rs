@@ -7,7 +7,7 @@ use super::cache::ResolutionCache;
 use super::resolve::ResolvedPath;
 use super::resolved_program::ResolvedProgram;
 use super::runtimes::{self, MemoryRlimit};
-use crate::{Job, Program, SandboxError, ScriptType};
+use skills_sandbox::{Job, Program, SandboxError, ScriptType};
 
 /// The directories that are searched if the caller names none.
 const DEFAULT_SEARCH_PATH: [&str; 3] = ["/usr/bin", "/bin", "/usr/local/bin"];
@@ -22,7 +22,7 @@ const MAX_REPORTED: usize = 8;
 ///
 /// ```
 /// use skills_sandbox::SandboxErrorKind;
-/// use skills_sandbox::interpreter::ProgramFinder;
+/// use skills_process::ProgramFinder;
 ///
 /// # let empty = tempfile::tempdir()?;
 /// let finder = ProgramFinder::with_search_path([empty.path()]);
@@ -83,7 +83,7 @@ impl ProgramFinder {
     /// Finds the interpreter for a kind of script.
     ///
     /// # Errors
-    /// [`SandboxErrorKind::Unavailable`](crate::SandboxErrorKind::Unavailable) if there is none: with the names
+    /// [`SandboxErrorKind::Unavailable`](skills_sandbox::SandboxErrorKind::Unavailable) if there is none: with the names
     /// and directories that were searched, the candidates that were rejected and why, and how to
     /// install one.
     pub fn find_interpreter(&self, kind: ScriptType) -> Result<ResolvedProgram, SandboxError> {
@@ -140,7 +140,7 @@ impl ProgramFinder {
             Program::Command { name } => self.find_program(name).ok_or_else(|| {
                 SandboxError::program_not_found(name, &join_paths(self.search_path.iter()))
             }),
-            Program::Wasm(_) => Err(SandboxError::invalid_program(
+            _ => Err(SandboxError::invalid_program(
                 "this backend only runs scripts and commands",
             )),
         }

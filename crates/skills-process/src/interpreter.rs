@@ -8,7 +8,7 @@
 //!
 //! No program is executed to identify it, and the environment is not read: the caller's `PATH` has
 //! no effect. The kind of a script comes from its file extension
-//! ([`ScriptType::from_path`](crate::ScriptType::from_path)), never from its shebang.
+//! ([`ScriptType::from_path`](skills_sandbox::ScriptType::from_path)), never from its shebang.
 //!
 //! A [`ResolvedProgram`] says what a backend has to grant so that the program starts: the prefix of
 //! a virtual environment, of a version manager, of conda. A prefix is granted as a whole only if it
@@ -16,7 +16,8 @@
 //! directories are never granted.
 //!
 //! ```
-//! use skills_sandbox::{SandboxErrorKind, ScriptType, interpreter::ProgramFinder};
+//! use skills_process::ProgramFinder;
+//! use skills_sandbox::{SandboxErrorKind, ScriptType};
 //!
 //! let finder = ProgramFinder::with_search_path(["/nowhere"])
 //!     .override_interpreter(ScriptType::Python, "/project/.venv/bin/python3");

@@ -1,7 +1,7 @@
 //! Candidates that are rejected, and the errors that name them.
 
 use insta::assert_snapshot;
-use skills_sandbox::interpreter::ProgramFinder;
+use skills_process::ProgramFinder;
 use skills_sandbox::{SandboxErrorKind, ScriptType};
 
 use super::{PYENV, Tree};

@@ -14,7 +14,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::QuotaPart;
+use skills_sandbox::QuotaPart;
 
 /// The suffix of a deleted file's path in procfs.
 const DELETED_SUFFIX: &[u8] = b" (deleted)";

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// that a later process creates below the same parent removes the unlocked ones.
 ///
 /// ```
-/// use skills_sandbox::ScratchDir;
+/// use skills_process::ScratchDir;
 ///
 /// # let parent = tempfile::tempdir()?;
 /// let scratch = ScratchDir::new(parent.path())?;
