@@ -21,17 +21,33 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("skills-policy", &[]),
     ("skills-sandbox", &["skills-policy"]),
     ("skills-process", &["skills-policy", "skills-sandbox"]),
+    ("skills-egress", &["skills-policy"]),
     (
         "skills-sandbox-wasm",
-        &["skills-policy", "skills-process", "skills-sandbox"],
+        &[
+            "skills-egress",
+            "skills-policy",
+            "skills-process",
+            "skills-sandbox",
+        ],
     ),
     (
         "skills-sandbox-linux",
-        &["skills-policy", "skills-process", "skills-sandbox"],
+        &[
+            "skills-egress",
+            "skills-policy",
+            "skills-process",
+            "skills-sandbox",
+        ],
     ),
     (
         "skills-sandbox-seatbelt",
-        &["skills-policy", "skills-process", "skills-sandbox"],
+        &[
+            "skills-egress",
+            "skills-policy",
+            "skills-process",
+            "skills-sandbox",
+        ],
     ),
     (
         "skills-runtime",

@@ -379,11 +379,7 @@ fn build_environment(
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .into();
     fixed.extend(program.environment.iter().cloned());
-    fixed.extend(
-        listener
-            .into_iter()
-            .flat_map(skills_sandbox::egress::proxy_env),
-    );
+    fixed.extend(listener.into_iter().flat_map(skills_egress::proxy_env));
     Environment::new(job, fixed)
 }
 

@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use skills_egress::{Connector, Proxy, ProxyLog, SystemConnector};
 use skills_policy::{Access, Grants, NetworkGrant, SpawnGrant};
 use skills_process::ProgramFinder;
 use skills_process::{Bounds, PidfdChild, SupervisedOutput, supervise};
 use skills_process::{QuotaMonitor, ScratchDir};
-use skills_sandbox::egress::{Connector, Proxy, ProxyLog, SystemConnector};
 use skills_sandbox::{
     EnforcementReport, Job, RunFuture, RunOutput, Sandbox, SandboxError, Termination,
 };

@@ -7,11 +7,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use skills_egress::{Connector, Proxy, ProxyLog, ProxySummary, SystemConnector};
 use skills_policy::NetworkGrant as Granted;
 use skills_process::ProgramFinder;
 use skills_process::{Bounds, SpawnedGroup, SupervisedOutput, supervise};
 use skills_process::{QuotaMonitor, ScratchDir};
-use skills_sandbox::egress::{Connector, Proxy, ProxyLog, ProxySummary, SystemConnector};
 use skills_sandbox::{
     EnforcementReport, Job, Quota, RunFuture, RunOutput, Sandbox, SandboxError, Termination,
 };

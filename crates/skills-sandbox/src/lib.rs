@@ -32,8 +32,6 @@ mod cancellation;
 mod capture;
 #[cfg(feature = "conformance")]
 pub mod conformance;
-#[cfg(feature = "egress")]
-pub mod egress;
 mod environment;
 mod error;
 mod job;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use skills_sandbox::egress::{ExceededLimit, Proxy, RejectReason};
+use skills_egress::{ExceededLimit, Proxy, RejectReason};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 use tokio_rustls::rustls;

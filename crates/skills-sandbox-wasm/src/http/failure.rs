@@ -3,7 +3,7 @@
 use std::error::Error as _;
 use std::io;
 
-use skills_sandbox::egress::{CloseReason, ExceededLimit, RejectReason};
+use skills_egress::{CloseReason, ExceededLimit, RejectReason};
 use wasmtime_wasi_http::Error;
 
 use super::abort::AbortState;

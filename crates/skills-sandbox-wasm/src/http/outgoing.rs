@@ -2,7 +2,7 @@
 
 use http::header::{CONNECTION, CONTENT_LENGTH, HOST};
 use http::{HeaderMap, HeaderValue, Request, Uri, Version};
-use skills_sandbox::egress::ExceededLimit;
+use skills_egress::ExceededLimit;
 use wasmtime_wasi_http::{Error, WasiBody};
 
 use super::failure::HttpFailure;

@@ -2,7 +2,7 @@
 
 use http::uri::{PathAndQuery, Scheme};
 use http::{Method, Uri};
-use skills_sandbox::egress::{Authority, Host, RejectReason};
+use skills_egress::{Authority, Host, RejectReason};
 use wasmtime_wasi_http::Error;
 
 use super::failure::HttpFailure;

@@ -1,7 +1,4 @@
-//! Tests of the contract (jobs, errors, reports) and of the egress proxy.
-
-#[cfg(feature = "egress")]
-mod egress;
+//! Tests of the contract: jobs, errors, reports.
 
 mod conformance;
 use std::path::Path;

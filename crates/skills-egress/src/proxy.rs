@@ -8,11 +8,11 @@ use skills_policy::HostFilter;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::close_reason::ExceededLimit;
-use super::connection::Connection;
-use super::connector::Connector;
-use super::limits::ProxyLimits;
-use super::proxy_log::ProxyLog;
+use crate::close_reason::ExceededLimit;
+use crate::connection::Connection;
+use crate::connector::Connector;
+use crate::limits::ProxyLimits;
+use crate::proxy_log::ProxyLog;
 
 /// How long to wait if a connection cannot be accepted, for example without free descriptors,
 /// before trying again.
@@ -25,10 +25,10 @@ const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 /// requests themselves.
 #[derive(Clone)]
 pub struct Proxy {
-    pub(super) hosts: Arc<HostFilter>,
-    pub(super) connector: Arc<dyn Connector>,
-    pub(super) limits: ProxyLimits,
-    pub(super) log: ProxyLog,
+    pub(crate) hosts: Arc<HostFilter>,
+    pub(crate) connector: Arc<dyn Connector>,
+    pub(crate) limits: ProxyLimits,
+    pub(crate) log: ProxyLog,
 }
 
 impl Proxy {

@@ -5,19 +5,19 @@ use std::pin::pin;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::body_framing::BodyFraming;
-use super::buffered::{BufferedStream, CHUNK_BYTES, ParseResult};
-use super::close_reason::{CloseReason, ExceededLimit, RejectReason, malformed};
-use super::http_head::{Head, may_be_complete};
-use super::proxy_log::Direction;
-use super::request::{ForwardedRequest, ResponseBody};
-use super::tunnel::TrafficMeter;
+use crate::body_framing::BodyFraming;
+use crate::buffered::{BufferedStream, CHUNK_BYTES, ParseResult};
+use crate::close_reason::{CloseReason, ExceededLimit, RejectReason, malformed};
+use crate::http_head::{Head, may_be_complete};
+use crate::proxy_log::Direction;
+use crate::request::{ForwardedRequest, ResponseBody};
+use crate::tunnel::TrafficMeter;
 
 /// Forwards a request and relays the response. Bytes that the client sends after the request are
 /// not forwarded.
 ///
 /// If the server sends nothing that can be relayed, the client gets `no_answer`.
-pub(super) async fn exchange(
+pub(crate) async fn exchange(
     client: &mut BufferedStream<TcpStream>,
     server: &mut TcpStream,
     onward: ForwardedRequest,

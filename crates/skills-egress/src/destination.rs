@@ -6,14 +6,14 @@ use skills_policy::HostFilter;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::address::embedded_ipv4;
-use super::close_reason::{CloseReason, ExceededLimit, RejectReason};
-use super::host::Host;
-use super::proxy::Proxy;
-use super::{is_public, request};
+use crate::address::embedded_ipv4;
+use crate::close_reason::{CloseReason, ExceededLimit, RejectReason};
+use crate::host::Host;
+use crate::proxy::Proxy;
+use crate::{is_public, request};
 
 /// The port of TLS.
-pub(super) const TLS_PORT: u16 = 443;
+pub(crate) const TLS_PORT: u16 = 443;
 /// How many addresses of a host are tried.
 const MAX_ADDRESSES: usize = 8;
 
@@ -21,8 +21,8 @@ const MAX_ADDRESSES: usize = 8;
 /// so a later DNS answer cannot change where a connection goes. Created by [`Proxy::authorize`].
 #[derive(Debug)]
 pub struct Destination {
-    pub(super) host: Host,
-    pub(super) port: u16,
+    pub(crate) host: Host,
+    pub(crate) port: u16,
     addresses: Vec<SocketAddr>,
 }
 

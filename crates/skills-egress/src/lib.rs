@@ -1,4 +1,7 @@
-//! An egress proxy that connects only to allowed hosts.
+//! Network access of a sandboxed program: to granted hosts, and to nothing else.
+//!
+//! A [`Proxy`] serves a program that has no other network access. A backend that sends requests on
+//! behalf of a program uses the same checks with [`Proxy::authorize`] and [`Proxy::connect`].
 //!
 //! ```text
 //!               SOCKS5 ----\                                 allowlist
@@ -29,12 +32,36 @@
 //!   the tunnel was confirmed, so for the client a host that does not respond is a connection that
 //!   closes.
 //!
-//! A backend that sends requests on behalf of a program without sockets checks the same list with
-//! [`Proxy::authorize`] and [`Proxy::connect`], and writes to the same log.
-//!
 //! The proxy cannot control what an allowed host does with the data: the host can forward it, also
 //! to other names that it serves with its own certificate (domain fronting, Encrypted Client
 //! Hello). Do not allow a host in the same run as data that it must not receive.
+//!
+//! This crate must not know which backends exist, or what a skill is. Which hosts are allowed is an
+//! argument.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use skills_egress::{CloseReason, Host, Proxy, RejectReason, SystemConnector};
+//! use skills_policy::{Authorization, Effect, NetworkGrant, Policy, Request, Rule, RuleSource};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let rule = Rule::parse(Effect::Allow, RuleSource::User, "network:a.example")?;
+//! let request = Request::new("/skills/fetch").allowed_tool("WebFetch", None);
+//! let Authorization::Granted(grants) = Policy::default().with_rules([rule]).authorize(&request) else {
+//!     panic!("granted by the rule")
+//! };
+//! let NetworkGrant::Hosts(hosts) = grants.network() else {
+//!     panic!("one host")
+//! };
+//! let proxy = Proxy::new(hosts.clone(), Arc::new(SystemConnector));
+//! let other = Host::parse(b"b.example").ok_or("invalid host")?;
+//! let rejected = proxy.authorize(other, 443).await.unwrap_err();
+//! assert_eq!(rejected, CloseReason::Rejected(RejectReason::NotListed));
+//! # Ok(())
+//! # }
+//! ```
 
 mod address;
 mod body_framing;

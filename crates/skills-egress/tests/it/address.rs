@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use skills_sandbox::egress::{Connector, SystemConnector, is_public};
+use skills_egress::{Connector, SystemConnector, is_public};
 
 const PRIVATE: &[&str] = &[
     "0.0.0.0",

@@ -2,25 +2,25 @@
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use super::close_reason::{CloseReason, ExceededLimit, RejectReason};
+use crate::close_reason::{CloseReason, ExceededLimit, RejectReason};
 
 /// Bytes per read.
-pub(super) const CHUNK_BYTES: usize = 16 * 1024;
+pub(crate) const CHUNK_BYTES: usize = 16 * 1024;
 
 /// Up to this many bytes, the input is parsed after each read.
 const EAGER_BYTES: usize = 1024;
 
 /// A parsed value and the number of bytes it took; `None` if more bytes are needed.
-pub(super) type ParseResult<T> = Result<Option<(T, usize)>, RejectReason>;
+pub(crate) type ParseResult<T> = Result<Option<(T, usize)>, RejectReason>;
 
 /// One side of a connection, with bytes that were read but not consumed yet.
-pub(super) struct BufferedStream<S> {
-    pub(super) stream: S,
-    pub(super) buffer: Vec<u8>,
+pub(crate) struct BufferedStream<S> {
+    pub(crate) stream: S,
+    pub(crate) buffer: Vec<u8>,
 }
 
 impl<S: AsyncRead + Unpin> BufferedStream<S> {
-    pub(super) fn new(stream: S) -> Self {
+    pub(crate) fn new(stream: S) -> Self {
         Self {
             stream,
             buffer: Vec::new(),
@@ -30,7 +30,7 @@ impl<S: AsyncRead + Unpin> BufferedStream<S> {
     /// Reads until `parse` returns a value, and consumes its bytes. `parse` returns `None` if it
     /// needs more; it gets at most about `most_bytes`. It is called after each read, so this is for
     /// short messages.
-    pub(super) async fn parse<T>(
+    pub(crate) async fn parse<T>(
         &mut self,
         most_bytes: usize,
         parse: impl Fn(&[u8]) -> ParseResult<T>,
@@ -43,7 +43,7 @@ impl<S: AsyncRead + Unpin> BufferedStream<S> {
     /// linear, `parse` is called after each read only at first, and later if the number of bytes
     /// has doubled, the stream ended, or `may_end` returns true. `may_end` gets all bytes and their
     /// number before the read; it must not miss an end.
-    pub(super) async fn parse_incrementally<T>(
+    pub(crate) async fn parse_incrementally<T>(
         &mut self,
         most_bytes: usize,
         may_end: impl Fn(&[u8], usize) -> bool,
@@ -95,7 +95,7 @@ mod tests {
     use tokio::io::{AsyncWriteExt, duplex};
 
     use super::*;
-    use crate::egress::http_head::{Head, may_be_complete};
+    use crate::http_head::{Head, may_be_complete};
 
     /// Reads a head that arrives byte by byte, and returns how often it was parsed.
     async fn slowly(head: &str) -> (Result<usize, CloseReason>, usize) {

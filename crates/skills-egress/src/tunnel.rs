@@ -7,20 +7,20 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until};
 
-use super::buffered::{BufferedStream, CHUNK_BYTES};
-use super::close_reason::{CloseReason, ExceededLimit};
-use super::limits::ProxyLimits;
-use super::proxy_log::{Direction, ProxyLog};
+use crate::buffered::{BufferedStream, CHUNK_BYTES};
+use crate::close_reason::{CloseReason, ExceededLimit};
+use crate::limits::ProxyLimits;
+use crate::proxy_log::{Direction, ProxyLog};
 
 /// Counts the traffic of one connection against the limits.
-pub(super) struct TrafficMeter<'a> {
+pub(crate) struct TrafficMeter<'a> {
     log: &'a ProxyLog,
     limits: &'a ProxyLimits,
     last_write: Mutex<Instant>,
 }
 
 impl<'a> TrafficMeter<'a> {
-    pub(super) fn new(log: &'a ProxyLog, limits: &'a ProxyLimits) -> Self {
+    pub(crate) fn new(log: &'a ProxyLog, limits: &'a ProxyLimits) -> Self {
         Self {
             log,
             limits,
@@ -29,7 +29,7 @@ impl<'a> TrafficMeter<'a> {
     }
 
     /// Counts bytes, then writes them.
-    pub(super) async fn write(
+    pub(crate) async fn write(
         &self,
         direction: Direction,
         to: &mut (impl AsyncWrite + Unpin),
@@ -47,7 +47,7 @@ impl<'a> TrafficMeter<'a> {
     }
 
     /// Waits until no data was written in either direction for the idle timeout.
-    pub(super) async fn wait_idle(&self) -> CloseReason {
+    pub(crate) async fn wait_idle(&self) -> CloseReason {
         loop {
             let until = *self
                 .last_write
@@ -64,7 +64,7 @@ impl<'a> TrafficMeter<'a> {
 }
 
 /// Relays in both directions, until both have ended or one side disconnected.
-pub(super) async fn relay(
+pub(crate) async fn relay(
     client: &mut BufferedStream<TcpStream>,
     server: &mut TcpStream,
     traffic: &TrafficMeter<'_>,

@@ -6,15 +6,15 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::buffered::BufferedStream;
-use super::close_reason::{CloseReason, ExceededLimit, RejectReason, malformed};
-use super::destination::{Destination, TLS_PORT};
-use super::exchange::exchange;
-use super::host::{Authority, Host, split_port};
-use super::proxy::Proxy;
-use super::request::{self, Request};
-use super::tunnel::{TrafficMeter, relay};
-use super::{client_hello, http_head, socks};
+use crate::buffered::BufferedStream;
+use crate::close_reason::{CloseReason, ExceededLimit, RejectReason, malformed};
+use crate::destination::{Destination, TLS_PORT};
+use crate::exchange::exchange;
+use crate::host::{Authority, Host, split_port};
+use crate::proxy::Proxy;
+use crate::request::{self, Request};
+use crate::tunnel::{TrafficMeter, relay};
+use crate::{client_hello, http_head, socks};
 
 const TUNNEL_ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 /// How many bytes, and for how long, are read after the response to a rejected request. Closing a
@@ -23,7 +23,7 @@ const DRAIN_BYTES: usize = 256 * 1024;
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// One connection.
-pub(super) struct Connection {
+pub(crate) struct Connection {
     client: BufferedStream<TcpStream>,
     proxy: Proxy,
     /// The host as the client wrote it.
@@ -49,7 +49,7 @@ enum ProxyRequest {
 }
 
 impl Connection {
-    pub(super) async fn serve(stream: TcpStream, proxy: Proxy) {
+    pub(crate) async fn serve(stream: TcpStream, proxy: Proxy) {
         // Without it, small packets wait for each other. If it cannot be set, the connection is
         // only slower.
         let _ = stream.set_nodelay(true);

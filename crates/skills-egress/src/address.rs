@@ -65,7 +65,7 @@ pub fn is_public(ip: IpAddr) -> bool {
 
 /// Returns the IPv4 address embedded in an IPv6 address, by NAT64's well-known prefix or as a
 /// mapped address.
-pub(super) fn embedded_ipv4(ip: IpAddr) -> Option<Ipv4Addr> {
+pub(crate) fn embedded_ipv4(ip: IpAddr) -> Option<Ipv4Addr> {
     match ip {
         IpAddr::V4(_) => None,
         IpAddr::V6(ip) => matches!(

@@ -1,7 +1,7 @@
 //! The first message of TLS: the host that a client names before anything is encrypted (RFC 8446,
 //! RFC 6066).
 
-use super::close_reason::RejectReason;
+use crate::close_reason::RejectReason;
 
 /// The type of a handshake record.
 const HANDSHAKE: u8 = 22;
@@ -15,7 +15,7 @@ const MAX_HELLO: usize = 64 * 1024;
 
 /// Parses a `ClientHello`, which may span several records, and returns the host name in it, which
 /// may be missing. Returns `None` if the message is incomplete.
-pub(super) fn parse_client_hello(bytes: &[u8]) -> Result<Option<Option<Vec<u8>>>, RejectReason> {
+pub(crate) fn parse_client_hello(bytes: &[u8]) -> Result<Option<Option<Vec<u8>>>, RejectReason> {
     let mut message = Vec::new();
     let mut rest = ByteReader(bytes);
     loop {
@@ -59,7 +59,7 @@ pub(super) fn parse_client_hello(bytes: &[u8]) -> Result<Option<Option<Vec<u8>>>
 }
 
 /// Returns true if a message may end in the bytes after the first `before`: if a record ends there.
-pub(super) fn may_be_complete(bytes: &[u8], before: usize) -> bool {
+pub(crate) fn may_be_complete(bytes: &[u8], before: usize) -> bool {
     // Only the headers of records are read, which is cheap enough to repeat after each read.
     let mut end = 0;
     let mut rest = ByteReader(bytes);
@@ -158,7 +158,7 @@ mod tests {
     use tokio::io::AsyncWriteExt;
 
     use super::*;
-    use crate::egress::buffered::BufferedStream;
+    use crate::buffered::BufferedStream;
 
     fn block16(bytes: &[u8]) -> Vec<u8> {
         [&u16::try_from(bytes.len()).unwrap().to_be_bytes(), bytes].concat()

@@ -1,17 +1,17 @@
 //! HTTP/1 requests, to a proxy and to a server.
 
-use super::body_framing::BodyFraming;
-use super::buffered::ParseResult;
-use super::close_reason::{RejectReason, malformed};
-use super::host::{Authority, Host};
-use super::http_head::{Head, is_token, write_field};
+use crate::body_framing::BodyFraming;
+use crate::buffered::ParseResult;
+use crate::close_reason::{RejectReason, malformed};
+use crate::host::{Authority, Host};
+use crate::http_head::{Head, is_token, write_field};
 
 /// The HTTP port, the only one allowed without TLS.
-pub(super) const HTTP_PORT: u16 = 80;
+pub(crate) const HTTP_PORT: u16 = 80;
 
 /// A request whose body was not read yet.
 #[derive(Debug)]
-pub(super) struct Request {
+pub(crate) struct Request {
     head: Head,
     method: String,
     target: String,
@@ -20,15 +20,15 @@ pub(super) struct Request {
 
 /// A request as it is forwarded.
 #[derive(Debug)]
-pub(super) struct ForwardedRequest {
-    pub(super) head: Vec<u8>,
-    pub(super) body: BodyFraming,
-    pub(super) response_body: ResponseBody,
+pub(crate) struct ForwardedRequest {
+    pub(crate) head: Vec<u8>,
+    pub(crate) body: BodyFraming,
+    pub(crate) response_body: ResponseBody,
 }
 
 /// The body of the response to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ResponseBody {
+pub(crate) enum ResponseBody {
     Present,
     /// A response to `HEAD` has no body, whatever its head says.
     Omitted,
@@ -36,7 +36,7 @@ pub(super) enum ResponseBody {
 
 impl Request {
     /// Parses a head and returns its length too; `None` if it is incomplete.
-    pub(super) fn parse(bytes: &[u8]) -> ParseResult<Self> {
+    pub(crate) fn parse(bytes: &[u8]) -> ParseResult<Self> {
         let Some((head, length)) = Head::parse(bytes)? else {
             return Ok(None);
         };
@@ -71,12 +71,12 @@ impl Request {
     }
 
     /// Returns the authority (host and port) of a `CONNECT` request; `None` for other methods.
-    pub(super) fn tunnel_authority(&self) -> Option<&str> {
+    pub(crate) fn tunnel_authority(&self) -> Option<&str> {
         (self.method == "CONNECT").then_some(self.target.as_str())
     }
 
     /// Returns the authority and the path of a request to a proxy.
-    pub(super) fn absolute_target(&self) -> Result<(&str, String), RejectReason> {
+    pub(crate) fn absolute_target(&self) -> Result<(&str, String), RejectReason> {
         let scheme = self
             .target
             .get(..7)
@@ -91,14 +91,14 @@ impl Request {
     }
 
     /// Returns the path of a request to a server.
-    pub(super) fn origin_path(&self) -> Result<&str, RejectReason> {
+    pub(crate) fn origin_path(&self) -> Result<&str, RejectReason> {
         let path = Some(self.target.as_str())
             .filter(|target| target.starts_with('/') && self.tunnel_authority().is_none());
         path.ok_or(malformed("target does not begin with `/`"))
     }
 
     /// Requires that the field `Host` names this host.
-    pub(super) fn require_host(&self, host: &Host) -> Result<(), RejectReason> {
+    pub(crate) fn require_host(&self, host: &Host) -> Result<(), RejectReason> {
         let named = self
             .head
             .unique_value("host")?
@@ -112,7 +112,7 @@ impl Request {
 
     /// Serializes the request for the server at port 80 of a host. Everything that delimits it is
     /// written from the parsed values, not copied.
-    pub(super) fn forwarded(
+    pub(crate) fn forwarded(
         &self,
         host: &Host,
         path: &str,

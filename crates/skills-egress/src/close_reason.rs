@@ -117,6 +117,6 @@ impl From<std::io::Error> for CloseReason {
     }
 }
 
-pub(super) const fn malformed(what: &'static str) -> RejectReason {
+pub(crate) const fn malformed(what: &'static str) -> RejectReason {
     RejectReason::Malformed { what }
 }

@@ -3,28 +3,28 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::buffered::ParseResult;
-use super::close_reason::{CloseReason, RejectReason, malformed};
-use super::host::Host;
+use crate::buffered::ParseResult;
+use crate::close_reason::{CloseReason, RejectReason, malformed};
+use crate::host::Host;
 
 /// The version, which is the first byte that a client sends.
-pub(super) const VERSION: u8 = 5;
+pub(crate) const VERSION: u8 = 5;
 /// The first byte of a SOCKS 4 client, and the response that it understands as a rejection.
-pub(super) const VERSION_4: u8 = 4;
-pub(super) const SOCKS4_REJECTED: [u8; 8] = [0, 0x5b, 0, 0, 0, 0, 0, 0];
+pub(crate) const VERSION_4: u8 = 4;
+pub(crate) const SOCKS4_REJECTED: [u8; 8] = [0, 0x5b, 0, 0, 0, 0, 0, 0];
 /// The responses to a greeting: no authentication required, or no acceptable method.
-pub(super) const NO_AUTHENTICATION: [u8; 2] = [VERSION, 0];
-pub(super) const NO_ACCEPTABLE_METHOD: [u8; 2] = [VERSION, 0xff];
+pub(crate) const NO_AUTHENTICATION: [u8; 2] = [VERSION, 0];
+pub(crate) const NO_ACCEPTABLE_METHOD: [u8; 2] = [VERSION, 0xff];
 /// The response to an accepted request. The bound address in it is zero, since clients do not need
 /// it.
-pub(super) const SUCCEEDED: [u8; 10] = reply(0);
+pub(crate) const SUCCEEDED: [u8; 10] = reply(0);
 
 const CONNECT: u8 = 1;
 const UNSUPPORTED_COMMAND: RejectReason = malformed("SOCKS command other than CONNECT");
 const UNSUPPORTED_ADDRESS_TYPE: RejectReason = malformed("unknown SOCKS address type");
 
 /// Parses a greeting, and returns whether the client accepts no authentication.
-pub(super) fn parse_greeting(bytes: &[u8]) -> ParseResult<bool> {
+pub(crate) fn parse_greeting(bytes: &[u8]) -> ParseResult<bool> {
     match bytes {
         [VERSION, count, rest @ ..] => {
             let methods = rest.get(..usize::from(*count));
@@ -36,10 +36,10 @@ pub(super) fn parse_greeting(bytes: &[u8]) -> ParseResult<bool> {
 }
 
 /// The destination of a client: the host as written, and the port.
-pub(super) type SocksTarget = (Vec<u8>, u16);
+pub(crate) type SocksTarget = (Vec<u8>, u16);
 
 /// Parses a request.
-pub(super) fn parse_request(bytes: &[u8]) -> ParseResult<SocksTarget> {
+pub(crate) fn parse_request(bytes: &[u8]) -> ParseResult<SocksTarget> {
     let [version, command, reserved, kind, rest @ ..] = bytes else {
         return Ok(None);
     };
@@ -85,7 +85,7 @@ pub(super) fn parse_request(bytes: &[u8]) -> ParseResult<SocksTarget> {
 }
 
 /// Returns the response to a rejected request.
-pub(super) fn error_reply(stop: CloseReason) -> [u8; 10] {
+pub(crate) fn error_reply(stop: CloseReason) -> [u8; 10] {
     reply(match stop {
         CloseReason::Rejected(UNSUPPORTED_COMMAND) => 7,
         CloseReason::Rejected(UNSUPPORTED_ADDRESS_TYPE) => 8,

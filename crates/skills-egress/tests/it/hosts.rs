@@ -1,7 +1,7 @@
 //! Which hosts are allowed: conformance cases for every sandbox with an allowlist.
 
 use insta::assert_snapshot;
-use skills_sandbox::egress::{RejectReason, proxy_env};
+use skills_egress::{RejectReason, proxy_env};
 
 use super::lab::{Lab, PUBLIC, SOCKS_GRANTED, SOCKS_REFUSED, hello, socks};
 
@@ -216,7 +216,7 @@ async fn case_40_a_name_that_changes_is_resolved_once() {
 }
 
 #[tokio::test]
-async fn case_40_of_mixed_answers_only_public_ones_are_dialled() {
+async fn case_40_of_mixed_answers_only_public_ones_are_connected_to() {
     let lab = Lab::new(&["*.example", "!8.8.8.8"]).await;
     lab.name(
         "mixed.example",

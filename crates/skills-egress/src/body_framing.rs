@@ -1,14 +1,14 @@
 //! Finds the end of a request body.
 
-use super::close_reason::{RejectReason, malformed};
-use super::http_head::Head;
+use crate::close_reason::{RejectReason, malformed};
+use crate::http_head::Head;
 
 /// The maximum number of hexadecimal digits of a chunk size, so that it fits into 64 bits.
 const MAX_SIZE_DIGITS: u8 = 15;
 
 /// The remaining part of a body. Bytes after its end do not belong to the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum BodyFraming {
+pub(crate) enum BodyFraming {
     /// This many bytes.
     Length(u64),
     /// Chunks, with the current position.
@@ -17,7 +17,7 @@ pub(super) enum BodyFraming {
 
 /// A position in `size CR LF data CR LF … 0 CR LF CR LF`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ChunkState {
+pub(crate) enum ChunkState {
     Size { value: u64, digits: u8 },
     SizeLf { value: u64 },
     Data { remaining: u64 },
@@ -29,11 +29,11 @@ pub(super) enum ChunkState {
 }
 
 impl BodyFraming {
-    pub(super) const EMPTY: Self = Self::Length(0);
+    pub(crate) const EMPTY: Self = Self::Length(0);
 
     /// Reads the framing from the head. Rejects two lengths, even equal ones, and a transfer
     /// encoding other than `chunked`.
-    pub(super) fn from_head(head: &Head) -> Result<Option<Self>, RejectReason> {
+    pub(crate) fn from_head(head: &Head) -> Result<Option<Self>, RejectReason> {
         // Lengths that two parsers resolve differently would hide a second request in the body.
         match (
             head.unique_value("content-length")?,
@@ -53,13 +53,13 @@ impl BodyFraming {
         }
     }
 
-    pub(super) fn is_done(self) -> bool {
+    pub(crate) fn is_done(self) -> bool {
         matches!(self, Self::Length(0) | Self::Chunked(ChunkState::End))
     }
 
     /// Returns how many of `bytes` belong to the body, and advances. Chunk extensions and trailers
     /// are rejected, so that there is only one way to parse chunks.
-    pub(super) fn consume(&mut self, bytes: &[u8]) -> Result<usize, RejectReason> {
+    pub(crate) fn consume(&mut self, bytes: &[u8]) -> Result<usize, RejectReason> {
         let mut at = 0;
         while at < bytes.len() && !self.is_done() {
             match self {

@@ -7,10 +7,10 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use skills_egress::{Connector, Proxy, ProxyLimits, ProxySummary};
 use skills_policy::{
     Authorization, Effect, HostFilter, NetworkGrant, Policy, Request, Rule, RuleSource,
 };
-use skills_sandbox::egress::{Connector, Proxy, ProxyLimits, ProxySummary};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -28,7 +28,7 @@ struct World {
     names: Mutex<HashMap<String, Vec<Vec<IpAddr>>>>,
     servers: Mutex<HashMap<SocketAddr, SocketAddr>>,
     resolved: Mutex<Vec<String>>,
-    dialled: Mutex<Vec<String>>,
+    connected: Mutex<Vec<String>>,
 }
 
 impl Connector for World {
@@ -57,7 +57,7 @@ impl Connector for World {
         &self,
         address: SocketAddr,
     ) -> Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send + '_>> {
-        self.dialled.lock().unwrap().push(address.to_string());
+        self.connected.lock().unwrap().push(address.to_string());
         let server = self.servers.lock().unwrap().get(&address).copied();
         Box::pin(async move {
             TcpStream::connect(server.ok_or(io::ErrorKind::ConnectionRefused)?).await
@@ -189,7 +189,7 @@ impl Lab {
     pub(crate) fn went(&self) -> (Vec<String>, Vec<String>) {
         (
             self.world.resolved.lock().unwrap().clone(),
-            self.world.dialled.lock().unwrap().clone(),
+            self.world.connected.lock().unwrap().clone(),
         )
     }
 

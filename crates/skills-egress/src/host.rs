@@ -41,7 +41,7 @@ impl Host {
         })
     }
 
-    pub(super) fn from_address(address: IpAddr) -> Self {
+    pub(crate) fn from_address(address: IpAddr) -> Self {
         let text = match address {
             IpAddr::V4(address) => address.to_string(),
             IpAddr::V6(address) => format!("[{address}]"),
@@ -66,7 +66,7 @@ impl Host {
 
     /// Returns true if the list allows the host. An address must be listed itself: `*` means all
     /// names.
-    pub(super) fn is_allowed(&self, hosts: &HostFilter) -> bool {
+    pub(crate) fn is_allowed(&self, hosts: &HostFilter) -> bool {
         // `*` would otherwise allow every address, including private ones.
         hosts.allows(&self.text) && (self.address.is_none() || self.is_listed(hosts))
     }
@@ -115,7 +115,7 @@ impl Authority {
 }
 
 /// Splits at the last colon outside of brackets.
-pub(super) fn split_port(text: &[u8]) -> (&[u8], Option<&[u8]>) {
+pub(crate) fn split_port(text: &[u8]) -> (&[u8], Option<&[u8]>) {
     // The last colon, but not one inside of an IPv6 address.
     match text.iter().rposition(|b| matches!(b, b':' | b']')) {
         Some(colon) if text[colon] == b':' => (&text[..colon], Some(&text[colon + 1..])),
@@ -191,18 +191,18 @@ mod tests {
         #[test]
         fn the_compared_text_is_the_resolved_text(text in "[aA0-9xX.:%@/\\\\\\[\\]_ \\-\0\n\u{e9}*]{0,20}") {
             let Some(host) = Host::parse(text.as_bytes()) else { return Ok(()) };
-            let dialled = host.as_str().to_owned();
+            let canonical = host.as_str().to_owned();
             // The text is the input except for case and one final dot, or an address in canonical
             // form; and it parses to itself.
             let written = text.strip_suffix('.').unwrap_or(&text).to_ascii_lowercase();
-            prop_assert!(host.address().is_some_and(|ip| ip.is_ipv6()) || dialled == written);
-            prop_assert_eq!(Host::parse(dialled.as_bytes()), Some(host.clone()));
+            prop_assert!(host.address().is_some_and(|ip| ip.is_ipv6()) || canonical == written);
+            prop_assert_eq!(Host::parse(canonical.as_bytes()), Some(host.clone()));
             if let Ok(pattern) = text.parse::<HostPattern>() {
-                prop_assert_eq!(pattern.to_string(), dialled.clone());
-                prop_assert!(pattern.matches(&dialled));
+                prop_assert_eq!(pattern.to_string(), canonical.clone());
+                prop_assert!(pattern.matches(&canonical));
             }
             // No resolver treats it as an address unless we do.
-            let last = dialled.rsplit('.').next().unwrap_or_default();
+            let last = canonical.rsplit('.').next().unwrap_or_default();
             prop_assert!(host.address().is_some() || !last.bytes().all(|b| b.is_ascii_digit()));
         }
 

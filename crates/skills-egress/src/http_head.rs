@@ -1,13 +1,13 @@
 //! The head of an HTTP/1 message, parsed strictly: anything that two parsers could interpret
 //! differently is rejected.
 
-use super::buffered::ParseResult;
-use super::close_reason::{RejectReason, malformed};
+use crate::buffered::ParseResult;
+use crate::close_reason::{RejectReason, malformed};
 
 /// A first line and header fields.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Head {
-    pub(super) first_line: String,
+pub(crate) struct Head {
+    pub(crate) first_line: String,
     fields: Vec<Field>,
 }
 
@@ -20,7 +20,7 @@ struct Field {
 impl Head {
     /// Parses a head including its empty line, and returns its length too; `None` if it is
     /// incomplete.
-    pub(super) fn parse(bytes: &[u8]) -> ParseResult<Self> {
+    pub(crate) fn parse(bytes: &[u8]) -> ParseResult<Self> {
         let Some(length) = find_end(bytes)? else {
             return Ok(None);
         };
@@ -41,7 +41,7 @@ impl Head {
     }
 
     /// Returns the value of a field that must not be repeated.
-    pub(super) fn unique_value(&self, name: &str) -> Result<Option<&[u8]>, RejectReason> {
+    pub(crate) fn unique_value(&self, name: &str) -> Result<Option<&[u8]>, RejectReason> {
         let mut values = self.values(name);
         match (values.next(), values.next()) {
             (value, None) => Ok(value),
@@ -58,7 +58,7 @@ impl Head {
 
     /// Writes the end-to-end fields, without those in `except`. Hop-by-hop fields are omitted:
     /// `Connection` and the fields it names, `Keep-Alive`, `Proxy-…`, `TE`, `Trailer`, `Upgrade`.
-    pub(super) fn write_fields(&self, except: &[&str], to: &mut Vec<u8>) {
+    pub(crate) fn write_fields(&self, except: &[&str], to: &mut Vec<u8>) {
         // `Connection` can name any field as hop-by-hop.
         let named: Vec<&[u8]> = self
             .values("connection")
@@ -90,14 +90,14 @@ impl Head {
     }
 }
 
-pub(super) fn write_field(name: &str, value: &[u8], to: &mut Vec<u8>) {
+pub(crate) fn write_field(name: &str, value: &[u8], to: &mut Vec<u8>) {
     for part in [name.as_bytes(), b": ", value, b"\r\n"] {
         to.extend_from_slice(part);
     }
 }
 
 /// Returns true if a head may end in the bytes after the first `before`.
-pub(super) fn may_be_complete(bytes: &[u8], before: usize) -> bool {
+pub(crate) fn may_be_complete(bytes: &[u8], before: usize) -> bool {
     bytes
         // The end can begin in the bytes of an earlier read.
         .get(before.saturating_sub(3)..)
@@ -145,7 +145,7 @@ fn parse_field(line: &[u8]) -> Result<Field, RejectReason> {
 }
 
 /// Returns true if a byte is allowed in a field name or method.
-pub(super) fn is_token(byte: u8) -> bool {
+pub(crate) fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 

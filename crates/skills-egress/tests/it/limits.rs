@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use skills_sandbox::egress::{ExceededLimit, ProxyLimits, ProxySummary};
+use skills_egress::{ExceededLimit, ProxyLimits, ProxySummary};
 
 use super::lab::{Lab, hello, socks};
 

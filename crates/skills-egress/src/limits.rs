@@ -16,12 +16,12 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub struct ProxyLimits {
-    pub(super) max_connections: usize,
-    pub(super) max_head_bytes: usize,
-    pub(super) head_timeout: Duration,
-    pub(super) connect_timeout: Duration,
-    pub(super) idle_timeout: Duration,
-    pub(super) bytes_per_direction: u64,
+    pub(crate) max_connections: usize,
+    pub(crate) max_head_bytes: usize,
+    pub(crate) head_timeout: Duration,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) idle_timeout: Duration,
+    pub(crate) bytes_per_direction: u64,
 }
 
 impl Default for ProxyLimits {

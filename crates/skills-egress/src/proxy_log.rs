@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::close_reason::{ExceededLimit, RejectReason};
+use crate::close_reason::{ExceededLimit, RejectReason};
 
 /// The maximum number of hosts in each list of a summary.
 const MAX_ENTRIES: usize = 16;
@@ -218,7 +218,7 @@ impl ProxyLog {
         summary
     }
 
-    pub(super) fn record_reached(&self, host: &str) {
+    pub(crate) fn record_reached(&self, host: &str) {
         self.update(|summary| summary.record_reached(host));
     }
 
