@@ -1,7 +1,7 @@
 //! Finds the end of a request body.
 
 use crate::close_reason::{RejectReason, malformed};
-use crate::http_head::Head;
+use crate::http_head::Fields;
 
 /// The maximum number of hexadecimal digits of a chunk size, so that it fits into 64 bits.
 const MAX_SIZE_DIGITS: u8 = 15;
@@ -31,13 +31,13 @@ pub(crate) enum ChunkState {
 impl BodyFraming {
     pub(crate) const EMPTY: Self = Self::Length(0);
 
-    /// Reads the framing from the head. Rejects two lengths, even equal ones, and a transfer
+    /// Reads the framing from the header fields. Rejects two lengths, even equal ones, and a transfer
     /// encoding other than `chunked`.
-    pub(crate) fn from_head(head: &Head) -> Result<Option<Self>, RejectReason> {
+    pub(crate) fn from_fields(fields: &Fields) -> Result<Option<Self>, RejectReason> {
         // Lengths that two parsers resolve differently would hide a second request in the body.
         match (
-            head.unique_value("content-length")?,
-            head.unique_value("transfer-encoding")?,
+            fields.unique_value("content-length")?,
+            fields.unique_value("transfer-encoding")?,
         ) {
             (None, None) => Ok(None),
             (Some(length), None) => parse_length(length).map(|length| Some(Self::Length(length))),
@@ -127,12 +127,13 @@ fn parse_length(text: &[u8]) -> Result<u64, RejectReason> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::Request;
 
     /// Feeds a body in pieces of `size` and returns the bytes that belong to it.
     fn consumed(fields: &str, bytes: &[u8], size: usize) -> Result<(Vec<u8>, bool), RejectReason> {
-        let (head, _) =
-            Head::parse(format!("POST / HTTP/1.1\r\n{fields}\r\n").as_bytes())?.unwrap();
-        let mut body = BodyFraming::from_head(&head)?.unwrap_or(BodyFraming::EMPTY);
+        let (request, _) =
+            Request::parse(format!("POST / HTTP/1.1\r\n{fields}\r\n").as_bytes())?.unwrap();
+        let mut body = BodyFraming::from_fields(&request.fields)?.unwrap_or(BodyFraming::EMPTY);
         let mut all = Vec::new();
         for piece in bytes.chunks(size) {
             let length = body.consume(piece)?;

@@ -28,26 +28,33 @@ impl<S: AsyncRead + Unpin> BufferedStream<S> {
     }
 
     /// Reads until `parse` returns a value, and consumes its bytes. `parse` returns `None` if it
-    /// needs more; it gets at most about `most_bytes`. It is called after each read, so this is for
-    /// short messages.
+    /// needs more; it gets all bytes so far, at most `max_bytes`. It is called after each read, so
+    /// this is for short messages, and for parsers that keep their position.
     pub(crate) async fn parse<T>(
         &mut self,
-        most_bytes: usize,
-        parse: impl Fn(&[u8]) -> ParseResult<T>,
+        max_bytes: usize,
+        parse: impl FnMut(&[u8]) -> ParseResult<T>,
     ) -> Result<T, CloseReason> {
-        self.parse_incrementally(most_bytes, |_, _| true, parse)
-            .await
+        self.parse_if(|_, _| true, max_bytes, parse).await
     }
 
-    /// Like [`parse`](Self::parse), for messages that may be long. To keep the work for tiny reads
-    /// linear, `parse` is called after each read only at first, and later if the number of bytes
-    /// has doubled, the stream ended, or `may_end` returns true. `may_end` gets all bytes and their
-    /// number before the read; it must not miss an end.
-    pub(crate) async fn parse_incrementally<T>(
+    /// Like [`parse`](Self::parse), for the head of an HTTP message, which may be long. To keep the
+    /// work for tiny reads linear, `parse` is called after each read only at first, and later if
+    /// the number of bytes has doubled, the stream or the head has ended.
+    pub(crate) async fn parse_head<T>(
         &mut self,
-        most_bytes: usize,
+        max_bytes: usize,
+        parse: impl FnMut(&[u8]) -> ParseResult<T>,
+    ) -> Result<T, CloseReason> {
+        self.parse_if(has_head_end, max_bytes, parse).await
+    }
+
+    /// Calls `parse` if `may_end` returns true for all bytes and their number before the last read.
+    async fn parse_if<T>(
+        &mut self,
         may_end: impl Fn(&[u8], usize) -> bool,
-        parse: impl Fn(&[u8]) -> ParseResult<T>,
+        max_bytes: usize,
+        mut parse: impl FnMut(&[u8]) -> ParseResult<T>,
     ) -> Result<T, CloseReason> {
         let mut before = 0;
         let mut tried = 0;
@@ -55,7 +62,7 @@ impl<S: AsyncRead + Unpin> BufferedStream<S> {
         loop {
             let length = self.buffer.len();
             // The limit counts bytes that were read, so a client cannot make the buffer grow.
-            let is_last = has_ended || length >= most_bytes;
+            let is_last = has_ended || length >= max_bytes;
             if is_last
                 || length < EAGER_BYTES
                 || length >= tried * 2
@@ -75,7 +82,7 @@ impl<S: AsyncRead + Unpin> BufferedStream<S> {
                 });
             }
             before = length;
-            has_ended = self.read(most_bytes - length).await? == 0;
+            has_ended = self.read(max_bytes - length).await? == 0;
         }
     }
 
@@ -88,6 +95,14 @@ impl<S: AsyncRead + Unpin> BufferedStream<S> {
     }
 }
 
+/// Returns true if the head of an HTTP message ends in the bytes after the first `before`.
+fn has_head_end(bytes: &[u8], before: usize) -> bool {
+    bytes
+        // The end can begin in the bytes of an earlier read.
+        .get(before.saturating_sub(3)..)
+        .is_some_and(|read| read.windows(4).any(|four| four == b"\r\n\r\n"))
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
@@ -95,7 +110,7 @@ mod tests {
     use tokio::io::{AsyncWriteExt, duplex};
 
     use super::*;
-    use crate::http_head::{Head, may_be_complete};
+    use crate::request::Request;
 
     /// Reads a head that arrives byte by byte, and returns how often it was parsed.
     async fn slowly(head: &str) -> (Result<usize, CloseReason>, usize) {
@@ -104,24 +119,32 @@ mod tests {
         let mut server = BufferedStream::new(server);
         let parse = |bytes: &[u8]| {
             asked.set(asked.get() + 1);
-            Ok(Head::parse(bytes)?.map(|(_, length)| (length, length)))
+            Ok(Request::parse(bytes)?.map(|(_, length)| (length, length)))
         };
         let write = async move {
             client.write_all(head.as_bytes()).await.unwrap_or_default();
         };
-        let (parsed, ()) = tokio::join!(
-            server.parse_incrementally(16 * 1024, may_be_complete, parse),
-            write
-        );
+        let (parsed, ()) = tokio::join!(server.parse_head(16 * 1024, parse), write);
         (parsed, asked.get())
     }
 
     #[tokio::test]
     async fn bytes_that_arrive_one_by_one_are_not_parsed_each_time() {
-        let head = format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(1_500));
+        let head = format!("GET / HTTP/1.1\r\nA: {}\r\n\r\n", "b".repeat(9_000));
         let (parsed, asked) = slowly(&head).await;
         assert_eq!(parsed, Ok(head.len()));
         assert!(asked < EAGER_BYTES + 10, "{asked}");
+    }
+
+    #[test]
+    fn the_end_of_a_head_is_found_wherever_a_read_ends() {
+        let head = b"GET / HTTP/1.1\r\nA: b\r\n\r\n";
+        for cut in 0..head.len() {
+            assert!(
+                has_head_end(head, cut) && !has_head_end(&head[..cut], 0),
+                "{cut}"
+            );
+        }
     }
 
     #[tokio::test]

@@ -7,14 +7,15 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::buffered::BufferedStream;
+use crate::client_hello::ClientHelloParser;
 use crate::close_reason::{CloseReason, ExceededLimit, RejectReason, malformed};
 use crate::destination::{Destination, TLS_PORT};
 use crate::exchange::exchange;
 use crate::host::{Authority, Host, split_port};
 use crate::proxy::Proxy;
 use crate::request::{self, Request};
+use crate::socks;
 use crate::tunnel::{TrafficMeter, relay};
-use crate::{client_hello, http_head, socks};
 
 const TUNNEL_ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 /// How many bytes, and for how long, are read after the response to a rejected request. Closing a
@@ -119,10 +120,7 @@ impl Connection {
             return self.read_socks_request(first).await;
         }
         self.protocol = Protocol::Http;
-        let request = self
-            .client
-            .parse_incrementally(max_bytes, http_head::may_be_complete, Request::parse)
-            .await?;
+        let request = self.client.parse_head(max_bytes, Request::parse).await?;
         match request.tunnel_authority() {
             Some(authority) => Ok(ProxyRequest::Tunnel(
                 self.parse_authority(authority.as_bytes(), None)?,
@@ -182,14 +180,12 @@ impl Connection {
         // The client expects TLS from here on, so an error as plain text would be invalid.
         self.protocol = Protocol::Opaque;
         let max_bytes = self.proxy.limits.max_head_bytes;
-        let hello = |bytes: &[u8]| {
-            client_hello::parse_client_hello(bytes).map(|name| name.map(|name| (name, 0)))
-        };
+        let mut hello = ClientHelloParser::default();
         let name = self
             .with_head_timeout(async |connection| {
                 connection
                     .client
-                    .parse_incrementally(max_bytes, client_hello::may_be_complete, hello)
+                    .parse(max_bytes, |bytes| hello.parse(bytes))
                     .await
             })
             .await?;
@@ -219,7 +215,7 @@ impl Connection {
             .with_head_timeout(async |connection| {
                 connection
                     .client
-                    .parse_incrementally(max_bytes, http_head::may_be_complete, Request::parse)
+                    .parse_head(max_bytes, Request::parse)
                     .await
             })
             .await?;

@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 use crate::body_framing::BodyFraming;
 use crate::buffered::{BufferedStream, CHUNK_BYTES, ParseResult};
 use crate::close_reason::{CloseReason, ExceededLimit, RejectReason, malformed};
-use crate::http_head::{Head, may_be_complete};
+use crate::http_head::{Fields, MAX_FIELDS, head_length};
 use crate::proxy_log::Direction;
 use crate::request::{ForwardedRequest, ResponseBody};
 use crate::tunnel::TrafficMeter;
@@ -22,7 +22,7 @@ pub(crate) async fn exchange(
     server: &mut TcpStream,
     onward: ForwardedRequest,
     no_answer: &[u8],
-    most_head_bytes: usize,
+    max_head_bytes: usize,
     traffic: &TrafficMeter<'_>,
 ) -> Result<(), CloseReason> {
     let ForwardedRequest {
@@ -46,14 +46,8 @@ pub(crate) async fn exchange(
     });
     let mut download = pin!(async {
         let mut server = BufferedStream::new(from_server);
-        let Some(body) = receive_head(
-            &mut server,
-            &mut to_client,
-            answer,
-            most_head_bytes,
-            traffic,
-        )
-        .await?
+        let Some(body) =
+            receive_head(&mut server, &mut to_client, answer, max_head_bytes, traffic).await?
         else {
             to_client.write_all(no_answer).await?;
             return Err(RejectReason::Unreachable.into());
@@ -110,15 +104,12 @@ async fn receive_head(
     server: &mut BufferedStream<impl AsyncRead + Unpin>,
     to: &mut (impl AsyncWrite + Unpin),
     answer: ResponseBody,
-    most_bytes: usize,
+    max_bytes: usize,
     traffic: &TrafficMeter<'_>,
 ) -> Result<Option<ResponseFraming>, CloseReason> {
     loop {
-        let (head, status) = match server
-            .parse_incrementally(most_bytes, may_be_complete, parse_response_head)
-            .await
-        {
-            Ok(response) => response,
+        let head = match server.parse_head(max_bytes, ResponseHead::parse).await {
+            Ok(head) => head,
             Err(
                 CloseReason::Disconnected
                 | CloseReason::Rejected(_)
@@ -127,13 +118,13 @@ async fn receive_head(
             Err(stop) => return Err(stop),
         };
         // No protocol switch was requested.
-        if status == 101 {
+        if head.status == 101 {
             return Ok(None);
         }
         // Written from the parsed head, so that the client sees the same message as the proxy.
-        let mut bytes = format!("{}\r\n", head.first_line).into_bytes();
-        head.write_fields(&[], &mut bytes);
-        let is_final = status >= 200;
+        let mut bytes = format!("{}\r\n", head.status_line).into_bytes();
+        head.fields.write_to(&[], &mut bytes);
+        let is_final = head.status >= 200;
         bytes.extend_from_slice(if is_final {
             // A connection carries one request, since the next one could name another host.
             b"Connection: close\r\n\r\n"
@@ -143,34 +134,45 @@ async fn receive_head(
         traffic.write(Direction::Inbound, to, &bytes).await?;
         if is_final {
             // These responses have no body, whatever length they declare (RFC 9110).
-            let is_empty = answer == ResponseBody::Omitted || matches!(status, 204 | 304);
+            let is_empty = answer == ResponseBody::Omitted || matches!(head.status, 204 | 304);
             // Servers may send an unclear length; such a response ends when the server closes.
             return Ok(Some(if is_empty {
                 Some(BodyFraming::EMPTY)
             } else {
-                BodyFraming::from_head(&head).unwrap_or(None)
+                BodyFraming::from_fields(&head.fields).unwrap_or(None)
             }));
         }
     }
 }
 
-/// Parses the head of a response and its status.
-fn parse_response_head(bytes: &[u8]) -> ParseResult<(Head, u16)> {
-    let Some((head, length)) = Head::parse(bytes)? else {
-        return Ok(None);
-    };
-    let version = head
-        .first_line
-        .get(..9)
-        .filter(|version| matches!(*version, "HTTP/1.1 " | "HTTP/1.0 "));
-    let status = version
-        .and_then(|version| head.first_line.get(version.len()..version.len() + 3))
-        .and_then(|digits| digits.parse().ok());
-    let status = status
-        // `parse` accepts a sign, as in `+99`.
-        .filter(|status: &u16| *status >= 100)
-        .ok_or(malformed("invalid status line"))?;
-    Ok(Some(((head, status), length)))
+/// The head of a response.
+struct ResponseHead {
+    status: u16,
+    status_line: String,
+    fields: Fields,
+}
+
+impl ResponseHead {
+    /// Parses a head and returns its length too; `None` if it is incomplete.
+    fn parse(bytes: &[u8]) -> ParseResult<Self> {
+        let mut headers = [httparse::EMPTY_HEADER; MAX_FIELDS];
+        let mut response = httparse::Response::new(&mut headers);
+        let parsed = response.parse(bytes);
+        let Some(length) = head_length(bytes, parsed)? else {
+            return Ok(None);
+        };
+        let (Some(minor_version), Some(status @ 100..), Some(reason)) =
+            (response.version, response.code, response.reason)
+        else {
+            return Err(malformed("invalid status line"));
+        };
+        let head = Self {
+            status,
+            status_line: format!("HTTP/1.{minor_version} {status} {reason}"),
+            fields: Fields::new(response.headers),
+        };
+        Ok(Some((head, length)))
+    }
 }
 
 async fn receive_body(

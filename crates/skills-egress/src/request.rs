@@ -4,7 +4,7 @@ use crate::body_framing::BodyFraming;
 use crate::buffered::ParseResult;
 use crate::close_reason::{RejectReason, malformed};
 use crate::host::{Authority, Host};
-use crate::http_head::{Head, is_token, write_field};
+use crate::http_head::{Fields, MAX_FIELDS, head_length, write_field};
 
 /// The HTTP port, the only one allowed without TLS.
 pub(crate) const HTTP_PORT: u16 = 80;
@@ -12,10 +12,11 @@ pub(crate) const HTTP_PORT: u16 = 80;
 /// A request whose body was not read yet.
 #[derive(Debug)]
 pub(crate) struct Request {
-    head: Head,
     method: String,
     target: String,
-    version: String,
+    /// The second number of the version, 0 or 1.
+    minor_version: u8,
+    pub(crate) fields: Fields,
 }
 
 /// A request as it is forwarded.
@@ -37,37 +38,28 @@ pub(crate) enum ResponseBody {
 impl Request {
     /// Parses a head and returns its length too; `None` if it is incomplete.
     pub(crate) fn parse(bytes: &[u8]) -> ParseResult<Self> {
-        let Some((head, length)) = Head::parse(bytes)? else {
+        let mut headers = [httparse::EMPTY_HEADER; MAX_FIELDS];
+        let mut request = httparse::Request::new(&mut headers);
+        let parsed = request.parse(bytes);
+        let Some(length) = head_length(bytes, parsed)? else {
             return Ok(None);
         };
-        // Exactly one space between the parts: parsers disagree about more.
-        let words: Vec<&str> = head.first_line.split(' ').collect();
-        let [method, target, version] = words[..] else {
-            return Err(malformed("request line does not have three parts"));
+        let (Some(method), Some(target), Some(minor_version)) =
+            (request.method, request.path, request.version)
+        else {
+            return Ok(None);
         };
-        if method.is_empty() || !method.bytes().all(is_token) {
-            return Err(malformed("invalid method"));
-        }
         // A fragment is never sent to a server, and other bytes are not valid in a URI.
-        if target.is_empty() || !target.bytes().all(|b| b.is_ascii_graphic() && b != b'#') {
+        if !target.bytes().all(|b| b.is_ascii_graphic() && b != b'#') {
             return Err(malformed("invalid target"));
         }
-        // HTTP/2 would carry many requests on one connection.
-        if !matches!(version, "HTTP/1.1" | "HTTP/1.0") {
-            return Err(malformed("version other than HTTP/1"));
-        }
-        let method = method.to_owned();
-        let target = target.to_owned();
-        let version = version.to_owned();
-        Ok(Some((
-            Self {
-                head,
-                method,
-                target,
-                version,
-            },
-            length,
-        )))
+        let request = Self {
+            method: method.to_owned(),
+            target: target.to_owned(),
+            minor_version,
+            fields: Fields::new(request.headers),
+        };
+        Ok(Some((request, length)))
     }
 
     /// Returns the authority (host and port) of a `CONNECT` request; `None` for other methods.
@@ -100,7 +92,7 @@ impl Request {
     /// Requires that the field `Host` names this host.
     pub(crate) fn require_host(&self, host: &Host) -> Result<(), RejectReason> {
         let named = self
-            .head
+            .fields
             .unique_value("host")?
             .and_then(|value| Authority::parse(value, Some(HTTP_PORT)));
         if named.is_some_and(|named| named.port == HTTP_PORT && named.host == *host) {
@@ -117,21 +109,21 @@ impl Request {
         host: &Host,
         path: &str,
     ) -> Result<ForwardedRequest, RejectReason> {
-        let body = BodyFraming::from_head(&self.head)?;
+        let body = BodyFraming::from_fields(&self.fields)?;
         // HTTP/1.0 has no chunks, so such a server would read the body differently.
-        if matches!(body, Some(BodyFraming::Chunked(_))) && self.version == "HTTP/1.0" {
+        if matches!(body, Some(BodyFraming::Chunked(_))) && self.minor_version == 0 {
             return Err(malformed("chunked body in HTTP/1.0"));
         }
         // `Host` comes from the checked host, and the lengths from the parsed ones.
         let mut head = format!(
-            "{} {path} {}\r\nHost: {}\r\n",
+            "{} {path} HTTP/1.{}\r\nHost: {}\r\n",
             self.method,
-            self.version,
+            self.minor_version,
             host.as_str()
         )
         .into_bytes();
-        self.head
-            .write_fields(&["host", "content-length", "transfer-encoding"], &mut head);
+        self.fields
+            .write_to(&["host", "content-length", "transfer-encoding"], &mut head);
         match body {
             Some(BodyFraming::Length(length)) => {
                 write_field("Content-Length", length.to_string().as_bytes(), &mut head)

@@ -280,8 +280,10 @@ pub(crate) fn hello(name: Option<&str>, size: usize) -> Vec<u8> {
         ]
         .concat()
     });
-    // A meaningless extension with which the server detects the end.
-    let extensions = [name.as_slice(), &[0xab, 0xcd, 0, 5], b"hello"].concat();
+    // The signature algorithms, which are required, and a meaningless extension with which the
+    // server detects the end.
+    let algorithms: &[u8] = &[0, 13, 0, 4, 0, 2, 4, 3];
+    let extensions = [&name, algorithms, &[0xab, 0xcd, 0, 5], b"hello"].concat();
     let body = [
         &[3, 3],
         [7; 32].as_slice(),
