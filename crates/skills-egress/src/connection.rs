@@ -9,11 +9,10 @@ use tokio::time::timeout;
 use crate::buffered::BufferedStream;
 use crate::client_hello::ClientHelloParser;
 use crate::close_reason::{CloseReason, ExceededLimit, RejectReason, malformed};
-use crate::destination::{Destination, TLS_PORT};
 use crate::exchange::exchange;
 use crate::host::{Authority, Host, split_port};
-use crate::proxy::Proxy;
-use crate::request::{self, Request};
+use crate::host_connector::{Destination, HTTP_PORT, HostConnector};
+use crate::request::Request;
 use crate::socks;
 use crate::tunnel::{TrafficMeter, relay};
 
@@ -26,7 +25,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// One connection.
 pub(crate) struct Connection {
     client: BufferedStream<TcpStream>,
-    proxy: Proxy,
+    connector: HostConnector,
     /// The host as the client wrote it.
     requested_host: Option<Vec<u8>>,
     protocol: Protocol,
@@ -50,25 +49,19 @@ enum ProxyRequest {
 }
 
 impl Connection {
-    pub(crate) async fn serve(stream: TcpStream, proxy: Proxy) {
+    pub(crate) async fn serve(stream: TcpStream, connector: HostConnector) {
         // Without it, small packets wait for each other. If it cannot be set, the connection is
         // only slower.
         let _ = stream.set_nodelay(true);
         let mut connection = Self {
             client: BufferedStream::new(stream),
-            proxy,
+            connector,
             requested_host: None,
             protocol: Protocol::Opaque,
         };
         if let Err(stop) = connection.run().await {
-            match stop {
-                CloseReason::Rejected(reason) => connection
-                    .proxy
-                    .log
-                    .record_rejected(connection.requested_host.as_deref(), reason),
-                CloseReason::LimitExceeded(limit) => connection.proxy.log.record_limit(limit),
-                CloseReason::Disconnected => {}
-            }
+            let host = connection.requested_host.as_deref();
+            connection.connector.log.record_closed(host, stop);
             connection.reject(stop).await;
         }
         // Bounded, since the client controls how long it keeps the connection open.
@@ -83,9 +76,12 @@ impl Connection {
             ProxyRequest::Tunnel(authority, opened) => {
                 // Confirmed before the connection to the server is opened: the name in the first
                 // bytes of the tunnel decides whether it is opened at all.
-                let destination = self.proxy.authorize(authority.host, authority.port).await?;
+                let destination = self
+                    .connector
+                    .authorize(authority.host, authority.port)
+                    .await?;
                 self.client.stream.write_all(opened).await?;
-                if destination.port == TLS_PORT {
+                if destination.is_tls() {
                     self.serve_tunnel(destination).await
                 } else {
                     self.serve_plain_tunnel(destination).await
@@ -94,13 +90,13 @@ impl Connection {
             ProxyRequest::Forward(request) => {
                 let (authority, path) = request.absolute_target()?;
                 let Authority { host, port } =
-                    self.parse_authority(authority.as_bytes(), Some(request::HTTP_PORT))?;
+                    self.parse_authority(authority.as_bytes(), Some(HTTP_PORT))?;
                 // Plain HTTP to another port could speak to any service behind an allowed name.
-                if port != request::HTTP_PORT {
+                if port != HTTP_PORT {
                     return Err(RejectReason::PortNotAllowed { port }.into());
                 }
                 request.require_host(&host)?;
-                let destination = self.proxy.authorize(host, port).await?;
+                let destination = self.connector.authorize(host, port).await?;
                 self.forward_request(&request, &path, &destination).await
             }
         }
@@ -108,7 +104,7 @@ impl Connection {
 
     /// Detects the protocol from the first byte and reads the destination.
     async fn read_request(&mut self) -> Result<ProxyRequest, CloseReason> {
-        let max_bytes = self.proxy.limits.max_head_bytes;
+        let max_bytes = self.connector.limits.max_head_bytes;
         // A SOCKS request starts with its version, 4 or 5; no HTTP method starts with such a byte.
         let first = self
             .client
@@ -139,7 +135,7 @@ impl Connection {
             // SOCKS 4 itself carries addresses only, so there would be no name to check.
             return Err(malformed("SOCKS 4").into());
         }
-        let max_bytes = self.proxy.limits.max_head_bytes;
+        let max_bytes = self.connector.limits.max_head_bytes;
         if !self.client.parse(max_bytes, socks::parse_greeting).await? {
             self.client
                 .stream
@@ -179,7 +175,7 @@ impl Connection {
     async fn serve_tunnel(&mut self, destination: Destination) -> Result<(), CloseReason> {
         // The client expects TLS from here on, so an error as plain text would be invalid.
         self.protocol = Protocol::Opaque;
-        let max_bytes = self.proxy.limits.max_head_bytes;
+        let max_bytes = self.connector.limits.max_head_bytes;
         let mut hello = ClientHelloParser::default();
         let name = self
             .with_head_timeout(async |connection| {
@@ -198,11 +194,11 @@ impl Connection {
         if !matches_destination {
             return Err(RejectReason::HostMismatch.into());
         }
-        let mut server = self.proxy.connect(&destination).await?;
+        let mut server = self.connector.connect(&destination).await?;
         relay(
             &mut self.client,
             &mut server,
-            &TrafficMeter::new(&self.proxy.log, &self.proxy.limits),
+            &TrafficMeter::new(&self.connector.log, &self.connector.limits),
         )
         .await
     }
@@ -210,7 +206,7 @@ impl Connection {
     /// A tunnel to port 80 carries one request, parsed as strictly as one to the proxy itself.
     async fn serve_plain_tunnel(&mut self, destination: Destination) -> Result<(), CloseReason> {
         self.protocol = Protocol::Http;
-        let max_bytes = self.proxy.limits.max_head_bytes;
+        let max_bytes = self.connector.limits.max_head_bytes;
         let request = self
             .with_head_timeout(async |connection| {
                 connection
@@ -232,18 +228,18 @@ impl Connection {
         destination: &Destination,
     ) -> Result<(), CloseReason> {
         let forwarded = request.forwarded(&destination.host, path)?;
-        let mut server = self.proxy.connect(destination).await?;
+        let mut server = self.connector.connect(destination).await?;
         // From here on the server responds.
         self.protocol = Protocol::Opaque;
         let unreachable_response =
             self.rejection_response(CloseReason::Rejected(RejectReason::Unreachable));
-        let traffic = TrafficMeter::new(&self.proxy.log, &self.proxy.limits);
+        let traffic = TrafficMeter::new(&self.connector.log, &self.connector.limits);
         exchange(
             &mut self.client,
             &mut server,
             forwarded,
             unreachable_response.as_bytes(),
-            self.proxy.limits.max_head_bytes,
+            self.connector.limits.max_head_bytes,
             &traffic,
         )
         .await
@@ -253,7 +249,7 @@ impl Connection {
         &mut self,
         work: impl AsyncFnOnce(&mut Self) -> Result<T, CloseReason>,
     ) -> Result<T, CloseReason> {
-        let head_time = self.proxy.limits.head_timeout;
+        let head_time = self.connector.limits.head_timeout;
         timeout(head_time, work(self))
             .await
             .unwrap_or(Err(ExceededLimit::HeadTimeout.into()))

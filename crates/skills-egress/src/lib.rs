@@ -1,7 +1,7 @@
 //! Network access of a sandboxed program: to granted hosts, and to nothing else.
 //!
-//! A [`Proxy`] serves a program that has no other network access. A backend that sends requests on
-//! behalf of a program uses the same checks with [`Proxy::authorize`] and [`Proxy::connect`].
+//! A [`HostConnector`] checks, resolves and connects. A [`Proxy`] offers it to a program that has no
+//! other network access; a backend that sends requests on behalf of a program uses it directly.
 //!
 //! ```text
 //!               SOCKS5 ----\                                 allowlist
@@ -42,7 +42,7 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use skills_egress::{CloseReason, Host, Proxy, RejectReason, SystemConnector};
+//! use skills_egress::{CloseReason, Host, HostConnector, RejectReason, SystemConnector};
 //! use skills_policy::{Authorization, Effect, NetworkGrant, Policy, Request, Rule, RuleSource};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
@@ -55,9 +55,9 @@
 //! let NetworkGrant::Hosts(hosts) = grants.network() else {
 //!     panic!("one host")
 //! };
-//! let proxy = Proxy::new(hosts.clone(), Arc::new(SystemConnector));
+//! let connector = HostConnector::new(hosts.clone(), Arc::new(SystemConnector));
 //! let other = Host::parse(b"b.example").ok_or("invalid host")?;
-//! let rejected = proxy.authorize(other, 443).await.unwrap_err();
+//! let rejected = connector.authorize(other, 443).await.unwrap_err();
 //! assert_eq!(rejected, CloseReason::Rejected(RejectReason::NotListed));
 //! # Ok(())
 //! # }
@@ -70,9 +70,9 @@ mod client_hello;
 mod close_reason;
 mod connection;
 mod connector;
-mod destination;
 mod exchange;
 mod host;
+mod host_connector;
 mod http_head;
 mod limits;
 mod proxy;
@@ -84,8 +84,8 @@ mod tunnel;
 pub use address::is_public;
 pub use close_reason::{CloseReason, ExceededLimit, RejectReason};
 pub use connector::{Connector, SystemConnector};
-pub use destination::Destination;
 pub use host::{Authority, Host};
+pub use host_connector::{Destination, HTTP_PORT, HostConnector, TLS_PORT};
 pub use limits::ProxyLimits;
 pub use proxy::{Proxy, proxy_env};
 pub use proxy_log::{Direction, LimitHit, ProxyLog, ProxySummary, ReachedHost, RejectedRequest};

@@ -1,58 +1,35 @@
 //! The proxy.
 
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::time::Duration;
 
-use skills_policy::HostFilter;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use crate::close_reason::ExceededLimit;
 use crate::connection::Connection;
-use crate::connector::Connector;
-use crate::limits::ProxyLimits;
+use crate::host_connector::HostConnector;
 use crate::proxy_log::ProxyLog;
 
 /// How long to wait if a connection cannot be accepted, for example without free descriptors,
 /// before trying again.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// Connects one run to the hosts of one allowlist. Clones share the log and the byte counts.
-///
-/// [`serve`](Self::serve) accepts HTTP, `CONNECT` and SOCKS 5 on a listener;
-/// [`authorize`](Self::authorize) and [`connect`](Self::connect) are for backends that send
-/// requests themselves.
-#[derive(Clone)]
-pub struct Proxy {
-    pub(crate) hosts: Arc<HostFilter>,
-    pub(crate) connector: Arc<dyn Connector>,
-    pub(crate) limits: ProxyLimits,
-    pub(crate) log: ProxyLog,
-}
+/// Serves the connections of one program with the [`HostConnector`] of its run: HTTP, `CONNECT` and
+/// SOCKS 5 on one listener.
+pub struct Proxy(HostConnector);
 
 impl Proxy {
-    /// Creates a proxy with the default limits.
+    /// Creates a proxy.
     #[must_use]
-    pub fn new(hosts: HostFilter, outside: Arc<dyn Connector>) -> Self {
-        Self {
-            hosts: Arc::new(hosts),
-            connector: outside,
-            limits: ProxyLimits::default(),
-            log: ProxyLog::default(),
-        }
+    pub fn new(connector: HostConnector) -> Self {
+        Self(connector)
     }
 
-    /// Sets the limits.
-    #[must_use]
-    pub fn limits(self, limits: ProxyLimits) -> Self {
-        Self { limits, ..self }
-    }
-
-    /// Returns the log of this proxy.
+    /// Returns the log of its connector.
     #[must_use]
     pub fn log(&self) -> ProxyLog {
-        self.log.clone()
+        self.0.log()
     }
 
     /// Serves all connections to `listener` and never returns; dropping the future closes every
@@ -69,9 +46,9 @@ impl Proxy {
                 Some(_) = connections.join_next() => {}
                 accepted = listener.accept() => match accepted {
                     // Closed instead of queued: a queue would use descriptors of the host.
-                    Ok(_) if connections.len() >= self.limits.max_connections => self.log.record_limit(ExceededLimit::Connections),
+                    Ok(_) if connections.len() >= self.0.limits.max_connections => self.0.log.record_limit(ExceededLimit::Connections),
                     Ok((stream, _)) => {
-                        connections.spawn(Connection::serve(stream, self.clone()));
+                        connections.spawn(Connection::serve(stream, self.0.clone()));
                     }
                     Err(_) => tokio::time::sleep(ACCEPT_RETRY_DELAY).await,
                 },

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::close_reason::{ExceededLimit, RejectReason};
+use crate::close_reason::{CloseReason, ExceededLimit, RejectReason};
 
 /// The maximum number of hosts in each list of a summary.
 const MAX_ENTRIES: usize = 16;
@@ -222,10 +222,16 @@ impl ProxyLog {
         self.update(|summary| summary.record_reached(host));
     }
 
-    /// Records a rejected request; `host` is the name that the program used.
-    pub fn record_rejected(&self, host: Option<&[u8]>, reason: RejectReason) {
-        let host = host.map(sanitize_host);
-        self.update(|summary| summary.record_rejected(host.as_deref(), reason));
+    /// Records why a connection was closed early; `host` is the name that the program used.
+    pub fn record_closed(&self, host: Option<&[u8]>, reason: CloseReason) {
+        match reason {
+            CloseReason::Rejected(reason) => {
+                let host = host.map(sanitize_host);
+                self.update(|summary| summary.record_rejected(host.as_deref(), reason));
+            }
+            CloseReason::LimitExceeded(limit) => self.record_limit(limit),
+            CloseReason::Disconnected => {}
+        }
     }
 
     /// Records that a connection exceeded a limit.

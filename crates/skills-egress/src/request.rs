@@ -4,10 +4,8 @@ use crate::body_framing::BodyFraming;
 use crate::buffered::ParseResult;
 use crate::close_reason::{RejectReason, malformed};
 use crate::host::{Authority, Host};
+use crate::host_connector::HTTP_PORT;
 use crate::http_head::{Fields, MAX_FIELDS, head_length, write_field};
-
-/// The HTTP port, the only one allowed without TLS.
-pub(crate) const HTTP_PORT: u16 = 80;
 
 /// A request whose body was not read yet.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use skills_egress::{Connector, Proxy, ProxyLog, ProxySummary, SystemConnector};
+use skills_egress::{Connector, HostConnector, Proxy, ProxyLog, ProxySummary, SystemConnector};
 use skills_policy::NetworkGrant as Granted;
 use skills_process::ProgramFinder;
 use skills_process::{Bounds, SpawnedGroup, SupervisedOutput, supervise};
@@ -186,7 +186,10 @@ impl SeatbeltSandbox {
             .map_err(failed)?;
         let port = listener.local_addr().map_err(failed)?.port();
         Ok(Some(PendingProxy {
-            proxy: Proxy::new(hosts.clone(), Arc::clone(&self.connector)),
+            proxy: Proxy::new(HostConnector::new(
+                hosts.clone(),
+                Arc::clone(&self.connector),
+            )),
             listener,
             port,
         }))

@@ -1,11 +1,11 @@
 //! HTTP for a program without sockets: the host sends its requests, to allowed hosts only.
 //!
 //! ```text
-//! wasi:http --> Target --> Proxy::authorize --> Proxy::connect --> TLS --> HTTP/1.1 --> LimitedBody
-//!                  \_____ rejected: a wasi:http error for the program, an entry in the log ____/
+//! wasi:http --> Target --> HostConnector --> TLS --> HTTP/1.1 --> LimitedBody
+//!                  \____ rejected: a wasi:http error for the program, an entry in the log
 //! ```
 //!
-//! The rules are those of the proxy in [`skills_egress`], which also keeps the log. A
+//! The rules are those of [`skills_egress::HostConnector`], which also keeps the log. A
 //! connection carries one request and is not reused; redirects are not followed; the end of a run
 //! closes all of its connections.
 

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use skills_egress::{Connector, Proxy, ProxyLimits, ProxySummary};
+use skills_egress::{Connector, HostConnector, Proxy, ProxyLimits, ProxyLog, ProxySummary};
 use skills_policy::{
     Authorization, Effect, HostFilter, NetworkGrant, Policy, Request, Rule, RuleSource,
 };
@@ -67,7 +67,7 @@ impl Connector for World {
 
 pub(crate) struct Lab {
     world: Arc<World>,
-    proxy: Proxy,
+    log: ProxyLog,
     address: SocketAddr,
     serving: JoinHandle<()>,
 }
@@ -109,16 +109,15 @@ impl Lab {
     pub(crate) async fn limited(patterns: &[&str], limits: ProxyLimits) -> Self {
         let world = Arc::new(World::default());
         let outside: Arc<dyn Connector> = world.clone();
-        let proxy = Proxy::new(list(patterns), outside).limits(limits);
+        let connector = HostConnector::new(list(patterns), outside).limits(limits);
+        let log = connector.log();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let serving = tokio::spawn({
-            let proxy = proxy.clone();
-            async move { match proxy.serve(listener).await {} }
-        });
+        let proxy = Proxy::new(connector);
+        let serving = tokio::spawn(async move { match proxy.serve(listener).await {} });
         let lab = Self {
             world,
-            proxy,
+            log,
             address,
             serving,
         };
@@ -198,7 +197,7 @@ impl Lab {
     }
 
     pub(crate) fn summary(&self) -> ProxySummary {
-        self.proxy.log().summary()
+        self.log.summary()
     }
 
     /// Stops the proxy, as dropping its future does.

@@ -53,7 +53,7 @@ pub(super) async fn exchange(
     };
     // No protocol switch was requested.
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-        return Err(HttpFailure::rejected(
+        return Err(HttpFailure::new(
             Error::HttpUpgradeFailed,
             RejectReason::Unreachable,
         ));

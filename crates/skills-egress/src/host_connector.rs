@@ -1,6 +1,7 @@
-//! Resolves a host and connects to it.
+//! Connects to granted hosts.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use skills_policy::HostFilter;
 use tokio::net::TcpStream;
@@ -8,21 +9,35 @@ use tokio::time::timeout;
 
 use crate::address::embedded_ipv4;
 use crate::close_reason::{CloseReason, ExceededLimit, RejectReason};
+use crate::connector::Connector;
 use crate::host::Host;
-use crate::proxy::Proxy;
-use crate::{is_public, request};
+use crate::is_public;
+use crate::limits::ProxyLimits;
+use crate::proxy_log::ProxyLog;
 
 /// The port of TLS.
-pub(crate) const TLS_PORT: u16 = 443;
+pub const TLS_PORT: u16 = 443;
+/// The port of HTTP, the only one that is allowed without TLS.
+pub const HTTP_PORT: u16 = 80;
 /// How many addresses of a host are tried.
 const MAX_ADDRESSES: usize = 8;
 
-/// An allowed host with its checked addresses. The proxy connects to these addresses and no others,
-/// so a later DNS answer cannot change where a connection goes. Created by [`Proxy::authorize`].
+/// Connects one run to the hosts of one allowlist, within limits, and logs that. Clones share the
+/// log and the byte counts.
+#[derive(Clone)]
+pub struct HostConnector {
+    hosts: Arc<HostFilter>,
+    network: Arc<dyn Connector>,
+    pub(crate) limits: ProxyLimits,
+    pub(crate) log: ProxyLog,
+}
+
+/// An allowed host with its checked addresses. Only these addresses are connected to, so a later
+/// DNS answer cannot change where a connection goes. Created by [`HostConnector::authorize`].
 #[derive(Debug)]
 pub struct Destination {
     pub(crate) host: Host,
-    pub(crate) port: u16,
+    port: u16,
     addresses: Vec<SocketAddr>,
 }
 
@@ -32,11 +47,40 @@ impl Destination {
     pub fn host(&self) -> &Host {
         &self.host
     }
+
+    /// Returns true if the connection must carry TLS; otherwise HTTP.
+    #[must_use]
+    pub fn is_tls(&self) -> bool {
+        self.port == TLS_PORT
+    }
 }
 
-impl Proxy {
-    /// Checks the allowlist and resolves the name once, for callers that speak to hosts themselves
-    /// instead of relaying bytes. Does not write to the log.
+impl HostConnector {
+    /// Creates a connector with the default limits.
+    #[must_use]
+    pub fn new(hosts: HostFilter, network: Arc<dyn Connector>) -> Self {
+        Self {
+            hosts: Arc::new(hosts),
+            network,
+            limits: ProxyLimits::default(),
+            log: ProxyLog::default(),
+        }
+    }
+
+    /// Sets the limits.
+    #[must_use]
+    pub fn limits(self, limits: ProxyLimits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Returns the log.
+    #[must_use]
+    pub fn log(&self) -> ProxyLog {
+        self.log.clone()
+    }
+
+    /// Checks the allowlist, resolves the name once, and checks its addresses. Does not write to
+    /// the log.
     ///
     /// # Errors
     ///
@@ -48,8 +92,8 @@ impl Proxy {
         if !host.is_allowed(&self.hosts) {
             return Err(RejectReason::NotListed.into());
         }
-        // Other ports lead to services that are neither TLS nor HTTP, which the proxy cannot check.
-        if !matches!(port, TLS_PORT | request::HTTP_PORT) {
+        // Other ports lead to services that are neither TLS nor HTTP, which cannot be checked.
+        if !matches!(port, TLS_PORT | HTTP_PORT) {
             return Err(RejectReason::PortNotAllowed { port }.into());
         }
         let found = match host.address() {
@@ -57,7 +101,7 @@ impl Proxy {
             Some(address) => vec![SocketAddr::new(address, port)],
             None => match timeout(
                 self.limits.connect_timeout,
-                self.connector.resolve(host.as_str(), port),
+                self.network.resolve(host.as_str(), port),
             )
             .await
             {
@@ -103,7 +147,7 @@ impl Proxy {
                 .max(1);
         let mut stop = CloseReason::from(RejectReason::Unreachable);
         for address in &destination.addresses {
-            match timeout(share, self.connector.connect(*address)).await {
+            match timeout(share, self.network.connect(*address)).await {
                 // Logged only now: an allowed host that does not respond was not reached.
                 Ok(Ok(stream)) => {
                     self.log.record_reached(destination.host.as_str());
