@@ -328,7 +328,7 @@ async fn tunnels_to_port_80_carry_one_request() {
             server.await.unwrap(),
             "GET /x HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n"
         );
-        let dials = lab.went().1.len();
+        let connections = lab.went().1.len();
         for (page, status) in [
             (
                 "GET /x HTTP/1.1\r\nHost: b.example\r\n\r\n",
@@ -354,6 +354,6 @@ async fn tunnels_to_port_80_carry_one_request() {
                 "{page:?}: {got:?}"
             );
         }
-        assert_eq!(lab.went().1.len(), dials);
+        assert_eq!(lab.went().1.len(), connections);
     }
 }
