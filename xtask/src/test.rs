@@ -16,7 +16,7 @@ use crate::skips::{self, Skips, Strictness, User};
 const SYSTEM_TEST_CRATES: [&str; 9] = [
     "skills-audit",
     "skills-discovery",
-    "skills-sandbox",
+    "skills-process",
     "skills-sandbox-linux",
     "skills-sandbox-wasm",
     "skills-runtime",

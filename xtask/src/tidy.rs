@@ -20,11 +20,34 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("skills-build", &[]),
     ("skills-policy", &[]),
     ("skills-sandbox", &["skills-policy"]),
-    ("skills-sandbox-wasm", &["skills-policy", "skills-sandbox"]),
-    ("skills-sandbox-linux", &["skills-policy", "skills-sandbox"]),
+    ("skills-process", &["skills-policy", "skills-sandbox"]),
+    ("skills-egress", &["skills-policy"]),
+    (
+        "skills-sandbox-wasm",
+        &[
+            "skills-egress",
+            "skills-policy",
+            "skills-process",
+            "skills-sandbox",
+        ],
+    ),
+    (
+        "skills-sandbox-linux",
+        &[
+            "skills-egress",
+            "skills-policy",
+            "skills-process",
+            "skills-sandbox",
+        ],
+    ),
     (
         "skills-sandbox-seatbelt",
-        &["skills-policy", "skills-sandbox"],
+        &[
+            "skills-egress",
+            "skills-policy",
+            "skills-process",
+            "skills-sandbox",
+        ],
     ),
     (
         "skills-runtime",
@@ -34,6 +57,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "skills-prompt",
             "skills-audit",
             "skills-policy",
+            "skills-process",
             "skills-sandbox",
             "skills-sandbox-wasm",
             "skills-sandbox-linux",

@@ -9,7 +9,7 @@ use crate::ExecutionMode;
 
 /// Finds interpreters.
 #[cfg(all(feature = "native", unix))]
-pub(crate) type Search = skills_sandbox::interpreter::ProgramFinder;
+pub(crate) type Search = skills_process::ProgramFinder;
 /// Without a backend for scripts, no interpreters are searched.
 #[cfg(not(all(feature = "native", unix)))]
 pub(crate) type Search = ();

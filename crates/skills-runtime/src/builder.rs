@@ -250,7 +250,7 @@ impl Builder {
 
     /// Sets how the built-in backend for scripts finds interpreters and granted programs.
     #[cfg(all(feature = "native", unix))]
-    pub fn program_finder(mut self, finder: skills_sandbox::interpreter::ProgramFinder) -> Self {
+    pub fn program_finder(mut self, finder: skills_process::ProgramFinder) -> Self {
         self.program_finder = finder;
         self
     }

@@ -107,12 +107,12 @@ pub use skills_policy::{
     ApprovalResponse, Approver, Authorization, Capability, Denial, PermissionManager, Policy,
     ResourceLimits,
 };
+#[cfg(all(feature = "native", unix))]
+pub use skills_process::ProgramFinder;
 /// Prompts for models, and mentions in user input.
 pub use skills_prompt as prompt;
 pub use skills_prompt::{Budget, Secret, SkillList};
 pub use skills_sandbox::SandboxErrorKind;
-#[cfg(all(feature = "native", unix))]
-pub use skills_sandbox::interpreter::ProgramFinder;
 pub use skills_sandbox::{
     CancellationToken, CapturedOutput, EnforcementReport, EnforcementStatus, Preparation, Quota,
     QuotaExceeded, QuotaPart, Restriction, Sandbox, SandboxError, ScriptType, Termination,

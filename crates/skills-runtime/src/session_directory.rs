@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use skills_sandbox::{SandboxError, ScratchDir};
+use skills_process::ScratchDir;
+use skills_sandbox::SandboxError;
 
 use crate::RuntimeError;
 

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use skills_discovery::{ContentDigest, DigestCache, DiscoveryError, SkillFiles};
-use skills_sandbox::{SandboxError, ScratchDir};
+use skills_process::ScratchDir;
+use skills_sandbox::SandboxError;
 
 use crate::RuntimeError;
 

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions};
 use cap_std::time::SystemTime;
-use skills_sandbox::{SandboxError, ScratchDir};
+use skills_process::ScratchDir;
+use skills_sandbox::SandboxError;
 
 use crate::secrets::Redactor;
 use crate::{InputFile, OutputFile, OutputFiles, Workspace};

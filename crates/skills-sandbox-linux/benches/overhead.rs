@@ -23,7 +23,7 @@ mod linux {
     use std::time::{Duration, Instant};
 
     use skills_policy::{Authorization, Policy, Request};
-    use skills_sandbox::interpreter::ProgramFinder;
+    use skills_process::ProgramFinder;
     use skills_sandbox::{Job, Program, Sandbox, ScriptType};
     use skills_sandbox_linux::{IsolationMode, LinuxSandbox};
     use tokio::runtime::Runtime;

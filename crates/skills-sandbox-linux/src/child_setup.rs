@@ -15,8 +15,8 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
 use nix::unistd::pipe2;
 use skills_policy::SpawnGrant;
+use skills_process::MemoryRlimit;
 use skills_sandbox::SandboxError;
-use skills_sandbox::interpreter::MemoryRlimit;
 
 use crate::child::Listener;
 use crate::granted_path::{OpenedPath, open_all};

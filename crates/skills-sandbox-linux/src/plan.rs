@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use skills_policy::{Access, FileGrant, Grants, NetworkGrant, ResourceLimits, SpawnGrant};
-use skills_sandbox::interpreter::{MemoryRlimit, ProgramFinder, ResolvedProgram};
+use skills_process::{MemoryRlimit, ProgramFinder, ResolvedProgram};
 use skills_sandbox::{Environment, Job, Program, Quota, SandboxError};
 
 use crate::isolation::IsolationLevel;
@@ -63,7 +63,7 @@ const DEVICES: [(&str, PathAccess); 5] = [
 /// # #[cfg(target_os = "linux")]
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use skills_policy::{Authorization, Policy, Request};
-/// use skills_sandbox::interpreter::ProgramFinder;
+/// use skills_process::ProgramFinder;
 /// use skills_sandbox::{Job, Program, ScriptType};
 /// use skills_sandbox_linux::{IsolationLevel, PathAccess, Plan, PlanContext, SymlinkPolicy};
 ///
@@ -379,11 +379,7 @@ fn build_environment(
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .into();
     fixed.extend(program.environment.iter().cloned());
-    fixed.extend(
-        listener
-            .into_iter()
-            .flat_map(skills_sandbox::egress::proxy_env),
-    );
+    fixed.extend(listener.into_iter().flat_map(skills_egress::proxy_env));
     Environment::new(job, fixed)
 }
 

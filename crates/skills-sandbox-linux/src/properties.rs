@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use skills_policy::{Access, Authorization, Capability, Policy, Request, RuleSource};
-use skills_sandbox::interpreter::ProgramFinder;
+use skills_process::ProgramFinder;
 use skills_sandbox::{Job, Program, ScriptType};
 use tempfile::TempDir;
 

@@ -1,9 +1,9 @@
 //! The enforcement report: which restrictions were in effect, and why not stronger ones.
 
 use nix::sys::utsname::uname;
+use skills_egress::ProxyLog;
 use skills_policy::SpawnGrant;
-use skills_sandbox::egress::ProxyLog;
-use skills_sandbox::interpreter::{MemoryRlimit, ProgramFinder};
+use skills_process::{MemoryRlimit, ProgramFinder};
 use skills_sandbox::{EnforcementReport, EnforcementStatus, Quota, ScriptType};
 
 use crate::cgroup::{self, Cgroup};

@@ -15,7 +15,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::pin::pin;
 use std::time::Duration;
 
-use skills_sandbox::interpreter::MemoryRlimit;
+use skills_process::MemoryRlimit;
 
 use crate::plan::Plan;
 use crate::spawn::SpawnedChild;

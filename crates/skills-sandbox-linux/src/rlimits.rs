@@ -1,7 +1,7 @@
 //! Resource limits (`setrlimit`), which the kernel counts per process.
 
+use skills_process::MemoryRlimit;
 use skills_sandbox::Quota;
-use skills_sandbox::interpreter::MemoryRlimit;
 
 use crate::isolation::IsolationLevel;
 use crate::plan::Plan;

@@ -8,13 +8,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use skills_egress::{Connector, HostConnector, Proxy, ProxyLog, SystemConnector};
 use skills_policy::{Access, Grants, NetworkGrant, SpawnGrant};
-use skills_sandbox::egress::{Connector, Proxy, ProxyLog, SystemConnector};
-use skills_sandbox::interpreter::ProgramFinder;
-use skills_sandbox::process::{Bounds, PidfdChild, SupervisedOutput, supervise};
+use skills_process::ProgramFinder;
+use skills_process::{Bounds, PidfdChild, SupervisedOutput, supervise};
+use skills_process::{QuotaMonitor, ScratchDir};
 use skills_sandbox::{
-    EnforcementReport, Job, QuotaMonitor, RunFuture, RunOutput, Sandbox, SandboxError, ScratchDir,
-    Termination,
+    EnforcementReport, Job, RunFuture, RunOutput, Sandbox, SandboxError, Termination,
 };
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -308,7 +308,10 @@ impl LinuxSandbox {
         listener.set_nonblocking(true).map_err(supervise_error)?;
         let listener = tokio::net::TcpListener::from_std(listener).map_err(supervise_error)?;
         let supervised = supervise(into_pidfd_child(child)?, job.stdin_bytes(), bounds);
-        let proxy = Proxy::new(hosts.clone(), Arc::clone(&self.connector));
+        let proxy = Proxy::new(HostConnector::new(
+            hosts.clone(),
+            Arc::clone(&self.connector),
+        ));
         let log = proxy.log();
         tokio::select! {
             supervised = supervised => Ok((supervised.map_err(supervise_error)?, Some(log))),

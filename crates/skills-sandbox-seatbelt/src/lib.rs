@@ -21,7 +21,7 @@
 //!   of programs allows exactly these, by their resolved paths; programs that they start must be in
 //!   the list as well.
 //! - **Hosts**: a profile cannot name them. With granted hosts the only allowed connection is to a
-//!   local port ([`ProxyAccess`]), where a proxy ([`skills_sandbox::egress`]) checks them during
+//!   local port ([`ProxyAccess`]), where a proxy ([`skills_egress`]) checks them during
 //!   the run.
 //!
 //! The profile is written to `/tmp/openskills-seatbelt-{pid}-{attempt}.sb`, a new file that only

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use skills_policy::{ResourceLimits, SpawnGrant};
-use skills_sandbox::{Environment, Job, Program, SandboxError, egress};
+use skills_sandbox::{Environment, Job, Program, SandboxError};
 
 use crate::executable_set::{Executable, ExecutableSet};
 use crate::profile::{Profile, ProfileInput, ProxyAccess};
@@ -204,7 +204,7 @@ fn build_environment(
     .into();
     fixed.extend(executables.interpreter().envs.iter().cloned());
     if let ProxyAccess::LocalPort(port) = network {
-        fixed.extend(egress::proxy_env(port));
+        fixed.extend(skills_egress::proxy_env(port));
     }
     Environment::new(job, fixed)
 }

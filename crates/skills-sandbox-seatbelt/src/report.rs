@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use skills_egress::ProxyLog;
 use skills_policy::SpawnGrant;
-use skills_sandbox::egress::ProxyLog;
-use skills_sandbox::interpreter::ProgramFinder;
+use skills_process::ProgramFinder;
 use skills_sandbox::{EnforcementReport, EnforcementStatus, Quota, ScriptType};
 
 use crate::plan::Plan;

@@ -1,7 +1,7 @@
 //! Finds the interpreters and programs of the host.
 
 use skills_policy::SpawnGrant;
-use skills_sandbox::interpreter::{ProgramFinder, ResolvedProgram};
+use skills_process::{ProgramFinder, ResolvedProgram};
 use skills_sandbox::{Job, SandboxError};
 
 use crate::executable_set::{Executable, ExecutableSet};

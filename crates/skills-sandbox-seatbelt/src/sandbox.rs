@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use skills_egress::{Connector, HostConnector, Proxy, ProxyLog, ProxySummary, SystemConnector};
 use skills_policy::NetworkGrant as Granted;
-use skills_sandbox::egress::{Connector, Proxy, ProxyLog, ProxySummary, SystemConnector};
-use skills_sandbox::interpreter::ProgramFinder;
-use skills_sandbox::process::{Bounds, SpawnedGroup, SupervisedOutput, supervise};
+use skills_process::ProgramFinder;
+use skills_process::{Bounds, SpawnedGroup, SupervisedOutput, supervise};
+use skills_process::{QuotaMonitor, ScratchDir};
 use skills_sandbox::{
-    EnforcementReport, Job, Quota, QuotaMonitor, RunFuture, RunOutput, Sandbox, SandboxError,
-    ScratchDir, Termination,
+    EnforcementReport, Job, Quota, RunFuture, RunOutput, Sandbox, SandboxError, Termination,
 };
 use tokio::net::TcpListener;
 use tokio::process::Command;
@@ -186,7 +186,10 @@ impl SeatbeltSandbox {
             .map_err(failed)?;
         let port = listener.local_addr().map_err(failed)?.port();
         Ok(Some(PendingProxy {
-            proxy: Proxy::new(hosts.clone(), Arc::clone(&self.connector)),
+            proxy: Proxy::new(HostConnector::new(
+                hosts.clone(),
+                Arc::clone(&self.connector),
+            )),
             listener,
             port,
         }))

@@ -1,11 +1,11 @@
 //! HTTP for a program without sockets: the host sends its requests, to allowed hosts only.
 //!
 //! ```text
-//! wasi:http --> Target --> Proxy::authorize --> Proxy::connect --> TLS --> HTTP/1.1 --> LimitedBody
-//!                  \_____ rejected: a wasi:http error for the program, an entry in the log ____/
+//! wasi:http --> Target --> HostConnector --> TLS --> HTTP/1.1 --> LimitedBody
+//!                  \____ rejected: a wasi:http error for the program, an entry in the log
 //! ```
 //!
-//! The rules are those of the proxy in [`skills_sandbox::egress`], which also keeps the log. A
+//! The rules are those of [`skills_egress::HostConnector`], which also keeps the log. A
 //! connection carries one request and is not reused; redirects are not followed; the end of a run
 //! closes all of its connections.
 
@@ -26,8 +26,8 @@ mod tls_config;
 use std::sync::Arc;
 
 use http::{HeaderName, Request, Response, header};
+use skills_egress::{Connector, ProxySummary};
 use skills_policy::HostFilter;
-use skills_sandbox::egress::{Connector, ProxySummary};
 use tokio::sync::watch;
 use wasmtime::component::{Linker, ResourceTable};
 use wasmtime_wasi_http::{

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use skills_policy::ResourceLimits;
-use skills_sandbox::{CancellationToken, ScratchDir, Termination};
+use skills_process::ScratchDir;
+use skills_sandbox::{CancellationToken, Termination};
 use tokio::time::timeout_at;
 use wasmtime::{PoolConcurrencyLimitError, Store, UpdateDeadline};
 

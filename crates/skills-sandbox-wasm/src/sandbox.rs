@@ -6,9 +6,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use skills_policy::{Grants, NetworkGrant};
+use skills_process::ScratchDir;
 use skills_sandbox::{
     CapturedOutput, EnforcementReport, EnforcementStatus, Job, Preparation, PrepareFuture, Program,
-    RunFuture, RunOutput, Sandbox, SandboxError, ScratchDir, Termination,
+    RunFuture, RunOutput, Sandbox, SandboxError, Termination,
 };
 use tokio::time::timeout_at;
 
@@ -92,10 +93,10 @@ impl WasmSandbox {
     }
 
     /// Sets how granted hosts are resolved and connected to. Default:
-    /// [`SystemConnector`](skills_sandbox::egress::SystemConnector).
+    /// [`SystemConnector`](skills_egress::SystemConnector).
     #[cfg(feature = "http")]
     #[must_use]
-    pub fn connector(mut self, outside: Arc<dyn skills_sandbox::egress::Connector>) -> Self {
+    pub fn connector(mut self, outside: Arc<dyn skills_egress::Connector>) -> Self {
         self.host_config.http = self.host_config.http.connector(outside);
         self
     }

@@ -4,10 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 #[cfg(feature = "http")]
-use skills_policy::NetworkGrant;
+use skills_egress::ProxySummary;
 #[cfg(feature = "http")]
-use skills_sandbox::egress::ProxySummary;
-use skills_sandbox::{CapturedOutput, Job, SandboxError, ScratchDir};
+use skills_policy::NetworkGrant;
+use skills_process::ScratchDir;
+use skills_sandbox::{CapturedOutput, Job, SandboxError};
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};

@@ -32,28 +32,20 @@ mod cancellation;
 mod capture;
 #[cfg(feature = "conformance")]
 pub mod conformance;
-#[cfg(feature = "egress")]
-pub mod egress;
 mod environment;
 mod error;
-#[cfg(all(feature = "process", unix))]
-pub mod interpreter;
 mod job;
-#[cfg(all(feature = "process", unix))]
-pub mod process;
 mod quota;
 mod report;
 mod run_output;
 mod sandbox;
-mod scratch_dir;
 
 pub use cancellation::CancellationToken;
 pub use capture::CapturedOutput;
 pub use environment::Environment;
 pub use error::{SandboxError, SandboxErrorKind};
 pub use job::{Job, Program, ScriptType};
-pub use quota::{Quota, QuotaExceeded, QuotaMonitor, QuotaPart};
+pub use quota::{Quota, QuotaExceeded, QuotaPart};
 pub use report::{EnforcementReport, EnforcementStatus, ReportField, Restriction};
 pub use run_output::{RunOutput, Termination};
 pub use sandbox::{Preparation, PrepareFuture, RunFuture, Sandbox};
-pub use scratch_dir::ScratchDir;

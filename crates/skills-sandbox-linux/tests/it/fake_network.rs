@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use skills_sandbox::egress::Connector;
+use skills_egress::Connector;
 use tokio::net::TcpStream;
 
 /// The address of all names unless the test resolves them otherwise. Nothing is sent there.

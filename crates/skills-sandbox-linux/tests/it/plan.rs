@@ -2,7 +2,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use skills_policy::{Authorization, Capability, Policy, Request, RuleSource};
-use skills_sandbox::interpreter::ProgramFinder;
+use skills_process::ProgramFinder;
 use skills_sandbox::{Job, Program, ScriptType};
 use skills_sandbox_linux::{IsolationLevel, Plan, PlanContext};
 

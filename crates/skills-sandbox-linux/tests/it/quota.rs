@@ -1,8 +1,7 @@
 //! Quotas of private workspaces, at each isolation level.
 
-use skills_sandbox::{
-    EnforcementStatus, Quota, QuotaExceeded, QuotaMonitor, QuotaPart, RunOutput, Termination,
-};
+use skills_process::QuotaMonitor;
+use skills_sandbox::{EnforcementStatus, Quota, QuotaExceeded, QuotaPart, RunOutput, Termination};
 
 use crate::lifetime_pipe::TEST_TIMEOUT;
 use crate::skill::{Skill, supported_modes};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use skills_sandbox::ScratchDir;
+use skills_process::ScratchDir;
 
 use super::FILE_PREFIX;
 use super::protected::case_insensitive;

@@ -1,7 +1,7 @@
 //! The input of `sandbox-exec`.
 
 use insta::assert_snapshot;
-use skills_sandbox::interpreter::ProgramFinder;
+use skills_process::ProgramFinder;
 use skills_sandbox::{Sandbox, ScriptType, Termination};
 
 use super::{Bench, EXECUTE};

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use insta::assert_snapshot;
+use skills_egress::Connector;
 use skills_policy::{Authorization, Capability, HostPattern, Policy, Request, RuleSource};
-use skills_sandbox::egress::Connector;
 use skills_sandbox::{Job, Program, RunOutput, Sandbox, ScriptType, Termination};
 use tokio::net::TcpStream;
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::time::Duration;
 
-use skills_sandbox::interpreter::ProgramFinder;
+use skills_process::ProgramFinder;
 use skills_sandbox::{Sandbox, SandboxErrorKind, ScriptType};
 
 use super::{Bench, EXECUTE};

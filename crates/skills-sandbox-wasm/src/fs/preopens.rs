@@ -8,7 +8,8 @@ use std::sync::{Arc, OnceLock};
 use cap_primitives::ambient_authority;
 use cap_primitives::fs::open_ambient_dir;
 use skills_policy::{Access, Grants};
-use skills_sandbox::{SandboxError, ScratchDir};
+use skills_process::ScratchDir;
+use skills_sandbox::SandboxError;
 use wasmtime_wasi::filesystem::Dir;
 use wasmtime_wasi::{FsPerms, OpenMode};
 

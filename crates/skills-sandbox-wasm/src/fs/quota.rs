@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use skills_policy::ResourceLimits;
-use skills_sandbox::{Quota as Bound, QuotaMonitor};
+use skills_process::QuotaMonitor;
+use skills_sandbox::Quota as Bound;
 use tokio::sync::OnceCell;
 
 use super::error_code::FsErrorCode;

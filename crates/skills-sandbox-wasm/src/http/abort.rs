@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, OnceLock};
 
-use skills_sandbox::egress::{ExceededLimit, ProxyLog};
+use skills_egress::{ExceededLimit, ProxyLog};
 use wasmtime_wasi_http::Error;
 
 /// The limit that aborted a connection.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use http::{Request, Response};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
+use skills_egress::{Connector, Direction, ExceededLimit, HostConnector, ProxyLog};
 use skills_policy::HostFilter;
-use skills_sandbox::egress::{Connector, Direction, ExceededLimit, Proxy, ProxyLog};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
@@ -18,7 +18,7 @@ use super::abort::AbortState;
 use super::body::{LimitedBody, TimeoutBody};
 use super::connect::connect;
 use super::exchange::exchange;
-use super::failure::{HttpFailure, LogEntry, connection_error};
+use super::failure::{HttpFailure, connection_error};
 use super::limits::HttpLimits;
 use super::outgoing::forwarded_request;
 use super::target::Target;
@@ -26,7 +26,7 @@ use super::tls_config::TlsConfig;
 
 /// Sends requests to allowed hosts, within limits, and logs them.
 pub(super) struct Client {
-    proxy: Proxy,
+    connector: HostConnector,
     tls_config: TlsConfig,
     limits: HttpLimits,
     requests: AtomicU64,
@@ -38,16 +38,15 @@ type ClientResponse = (Response<WasiBody>, ConnectionDriver);
 impl Client {
     pub(super) fn new(
         hosts: HostFilter,
-        connector: Arc<dyn Connector>,
+        network: Arc<dyn Connector>,
         trust: TlsConfig,
         limits: HttpLimits,
     ) -> Self {
         let connections = Arc::new(Semaphore::new(
             limits.max_connections.min(Semaphore::MAX_PERMITS),
         ));
-        let proxy = Proxy::new(hosts, connector).limits(limits.proxy_limits());
         Self {
-            proxy,
+            connector: HostConnector::new(hosts, network).limits(limits.proxy_limits()),
             tls_config: trust,
             limits,
             requests: AtomicU64::new(0),
@@ -56,7 +55,7 @@ impl Client {
     }
 
     pub(super) fn log(&self) -> ProxyLog {
-        self.proxy.log()
+        self.connector.log()
     }
 
     /// Sends a request. Timeouts of the program can only shorten those of the host.
@@ -70,21 +69,10 @@ impl Client {
             .authority()
             .map(|authority| authority.as_str().as_bytes().to_vec());
         let result = self.try_send(request, options).await;
-        result.map_err(
-            |HttpFailure {
-                 error,
-                 log_entry: entry,
-             }| {
-                match entry {
-                    LogEntry::Rejected(reason) => {
-                        self.log().record_rejected(host.as_deref(), reason)
-                    }
-                    LogEntry::LimitHit(limit) => self.log().record_limit(limit),
-                    LogEntry::Unlogged => {}
-                }
-                error
-            },
-        )
+        result.map_err(|HttpFailure { error, reason }| {
+            self.log().record_closed(host.as_deref(), reason);
+            error
+        })
     }
 
     async fn try_send(
@@ -106,7 +94,7 @@ impl Client {
             )
         });
         let connecting = connect(
-            &self.proxy,
+            &self.connector,
             &target,
             &self.tls_config,
             &self.limits,
@@ -131,7 +119,7 @@ impl Client {
 
     /// Counts a request, and acquires a permit for its connection.
     fn acquire_permit(&self) -> Result<OwnedSemaphorePermit, HttpFailure> {
-        let limited = |limit| HttpFailure::limit_hit(Error::ConnectionLimitReached, limit);
+        let limited = |limit| HttpFailure::new(Error::ConnectionLimitReached, limit);
         let next = |sent: u64| Some(sent + 1).filter(|sent| *sent <= self.limits.max_requests);
         self.requests
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next)

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
+use skills_egress::{Connector, SystemConnector};
 use skills_policy::HostFilter;
 use skills_sandbox::SandboxError;
-use skills_sandbox::egress::{Connector, SystemConnector};
 
 use super::{HttpContext, HttpLimits, TlsConfig};
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use skills_sandbox::egress::{ExceededLimit, Proxy, RejectReason};
+use skills_egress::{ExceededLimit, HostConnector, RejectReason};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 use tokio_rustls::rustls;
@@ -13,13 +13,13 @@ use super::abort::AbortState;
 use super::failure::HttpFailure;
 use super::limits::HttpLimits;
 use super::metered_stream::{IoStream, MeteredStream};
-use super::target::{Target, Transport};
+use super::target::Target;
 use super::tls_config::TlsConfig;
 
 /// Checks the allowlist, resolves once, connects to a checked address, and verifies the
 /// certificate.
 pub(super) async fn connect(
-    proxy: &Proxy,
+    connector: &HostConnector,
     target: &Target,
     trust: &TlsConfig,
     limits: &HttpLimits,
@@ -28,21 +28,22 @@ pub(super) async fn connect(
 ) -> Result<Box<dyn IoStream>, HttpFailure> {
     // The name is resolved once: the address that was checked is connected, so a second lookup
     // cannot lead elsewhere.
-    let destination = proxy.authorize(target.host.clone(), target.port).await?;
+    let destination = connector
+        .authorize(target.authority.host.clone(), target.authority.port)
+        .await?;
     // Below TLS, so that its overhead is counted.
     let stream = MeteredStream::new(
-        proxy.connect(&destination).await?,
+        connector.connect(&destination).await?,
         abort.clone(),
         limits,
         permit,
     );
-    if target.transport == Transport::Plain {
+    if !destination.is_tls() {
         return Ok(Box::new(stream));
     }
     let name = ServerName::try_from(destination.host().as_str().to_owned());
-    let name = name.map_err(|_| {
-        HttpFailure::rejected(Error::HttpRequestUriInvalid, RejectReason::InvalidHost)
-    })?;
+    let name = name
+        .map_err(|_| HttpFailure::new(Error::HttpRequestUriInvalid, RejectReason::InvalidHost))?;
     match timeout(
         limits.connect_timeout,
         trust.connector().connect(name, stream),
@@ -51,7 +52,7 @@ pub(super) async fn connect(
     {
         Ok(Ok(stream)) => Ok(Box::new(stream)),
         Ok(Err(error)) => Err(handshake_failure(abort, &error)),
-        Err(_) => Err(HttpFailure::limit_hit(
+        Err(_) => Err(HttpFailure::new(
             Error::ConnectionTimeout,
             ExceededLimit::ConnectTimeout,
         )),
@@ -69,16 +70,16 @@ fn handshake_failure(abort: &AbortState, error: &io::Error) -> HttpFailure {
         .and_then(|inner| inner.downcast_ref::<rustls::Error>())
     {
         Some(rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented) => {
-            HttpFailure::rejected(Error::TlsCertificateError, RejectReason::InvalidCertificate)
+            HttpFailure::new(Error::TlsCertificateError, RejectReason::InvalidCertificate)
         }
-        Some(rustls::Error::AlertReceived(_)) => HttpFailure::rejected(
+        Some(rustls::Error::AlertReceived(_)) => HttpFailure::new(
             Error::TlsAlertReceived {
                 alert_id: None,
                 alert_message: None,
             },
             RejectReason::Unreachable,
         ),
-        Some(_) => HttpFailure::rejected(Error::TlsProtocolError, RejectReason::NotTls),
-        None => HttpFailure::rejected(Error::ConnectionTerminated, RejectReason::Unreachable),
+        Some(_) => HttpFailure::new(Error::TlsProtocolError, RejectReason::NotTls),
+        None => HttpFailure::new(Error::ConnectionTerminated, RejectReason::Unreachable),
     }
 }

@@ -5,7 +5,7 @@ use std::pin::pin;
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
-use skills_sandbox::egress::RejectReason;
+use skills_egress::RejectReason;
 use wasmtime_wasi_http::Error;
 use wasmtime_wasi_http::io::TokioIo;
 
@@ -53,7 +53,7 @@ pub(super) async fn exchange(
     };
     // No protocol switch was requested.
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-        return Err(HttpFailure::rejected(
+        return Err(HttpFailure::new(
             Error::HttpUpgradeFailed,
             RejectReason::Unreachable,
         ));

@@ -3,7 +3,7 @@
 use std::error::Error as _;
 use std::io;
 
-use skills_sandbox::egress::{CloseReason, ExceededLimit, RejectReason};
+use skills_egress::{CloseReason, ExceededLimit, RejectReason};
 use wasmtime_wasi_http::Error;
 
 use super::abort::AbortState;
@@ -12,42 +12,25 @@ use super::abort::AbortState;
 #[derive(Debug)]
 pub(super) struct HttpFailure {
     pub(super) error: Error,
-    pub(super) log_entry: LogEntry,
-}
-
-/// How the failure is logged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LogEntry {
-    Rejected(RejectReason),
-    LimitHit(ExceededLimit),
-    /// It is logged already, or was caused by the program.
-    Unlogged,
+    /// The log entry: none for [`CloseReason::Disconnected`].
+    pub(super) reason: CloseReason,
 }
 
 impl HttpFailure {
-    pub(super) fn rejected(error: Error, reason: RejectReason) -> Self {
+    pub(super) fn new(error: Error, reason: impl Into<CloseReason>) -> Self {
         Self {
             error,
-            log_entry: LogEntry::Rejected(reason),
+            reason: reason.into(),
         }
     }
 
     pub(super) fn malformed(error: Error, what: &'static str) -> Self {
-        Self::rejected(error, RejectReason::Malformed { what })
+        Self::new(error, RejectReason::Malformed { what })
     }
 
-    pub(super) fn limit_hit(error: Error, limit: ExceededLimit) -> Self {
-        Self {
-            error,
-            log_entry: LogEntry::LimitHit(limit),
-        }
-    }
-
+    /// A failure that is logged already, or was caused by the program.
     pub(super) fn unrecorded(error: Error) -> Self {
-        Self {
-            error,
-            log_entry: LogEntry::Unlogged,
-        }
+        Self::new(error, CloseReason::Disconnected)
     }
 
     /// Converts an HTTP error before there was a response.
@@ -62,22 +45,23 @@ impl HttpFailure {
         }
         if error.is_parse_too_large() {
             let limit = u32::try_from(max_head_bytes).ok();
-            return Self::limit_hit(
+            return Self::new(
                 Error::HttpResponseHeaderSectionSize(limit),
                 ExceededLimit::HeadBytes,
             );
         }
-        Self::rejected(connection_error(abort, error), RejectReason::Unreachable)
+        Self::new(connection_error(abort, error), RejectReason::Unreachable)
     }
 }
 
 impl From<CloseReason> for HttpFailure {
-    fn from(stop: CloseReason) -> Self {
-        match stop {
-            CloseReason::Rejected(reason) => Self::rejected(rejection_error(reason), reason),
-            CloseReason::LimitExceeded(limit) => Self::limit_hit(Error::ConnectionTimeout, limit),
-            CloseReason::Disconnected => Self::unrecorded(Error::ConnectionTerminated),
-        }
+    fn from(reason: CloseReason) -> Self {
+        let error = match reason {
+            CloseReason::Rejected(reason) => rejection_error(reason),
+            CloseReason::LimitExceeded(_) => Error::ConnectionTimeout,
+            CloseReason::Disconnected => Error::ConnectionTerminated,
+        };
+        Self { error, reason }
     }
 }
 

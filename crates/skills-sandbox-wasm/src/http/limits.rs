@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use skills_sandbox::egress::ProxyLimits;
+use skills_egress::ProxyLimits;
 
 /// The HTTP limits of a run. Exceeding one fails with a `wasi:http` error and is counted in the
 /// enforcement report.

@@ -2,7 +2,7 @@
 
 use http::header::{CONNECTION, CONTENT_LENGTH, HOST};
 use http::{HeaderMap, HeaderValue, Request, Uri, Version};
-use skills_sandbox::egress::ExceededLimit;
+use skills_egress::ExceededLimit;
 use wasmtime_wasi_http::{Error, WasiBody};
 
 use super::failure::HttpFailure;
@@ -33,7 +33,7 @@ pub(super) fn forwarded_request(
     for name in forbidden {
         parts.headers.remove(name);
     }
-    let host = HeaderValue::try_from(target.host.as_str())
+    let host = HeaderValue::try_from(target.authority.host.as_str())
         .map_err(|_| HttpFailure::unrecorded(Error::HttpRequestUriInvalid))?;
     // From the parsed target, so that the server sees the host that was checked.
     parts.headers.insert(HOST, host);
@@ -43,21 +43,21 @@ pub(super) fn forwarded_request(
         .insert(CONNECTION, HeaderValue::from_static("close"));
     let line_bytes = parts.method.as_str().len() + target.path.as_str().len() + LINE_OVERHEAD_BYTES;
     if line_bytes > limits.max_head_bytes {
-        return Err(HttpFailure::limit_hit(
+        return Err(HttpFailure::new(
             Error::HttpRequestUriTooLong,
             ExceededLimit::HeadBytes,
         ));
     }
     if line_bytes + header_bytes(&parts.headers) > limits.max_head_bytes {
         let limit = u32::try_from(limits.max_head_bytes).ok();
-        return Err(HttpFailure::limit_hit(
+        return Err(HttpFailure::new(
             Error::HttpRequestHeaderSectionSize(limit),
             ExceededLimit::HeadBytes,
         ));
     }
     // Saves the transfer; a body without a declared length is counted.
     if content_length(&parts.headers) > limits.max_request_body_bytes {
-        return Err(HttpFailure::limit_hit(
+        return Err(HttpFailure::new(
             Error::HttpRequestBodySize(Some(limits.max_request_body_bytes)),
             ExceededLimit::Bytes,
         ));

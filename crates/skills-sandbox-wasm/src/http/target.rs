@@ -2,28 +2,17 @@
 
 use http::uri::{PathAndQuery, Scheme};
 use http::{Method, Uri};
-use skills_sandbox::egress::{Authority, Host, RejectReason};
+use skills_egress::{Authority, HTTP_PORT, RejectReason, TLS_PORT};
 use wasmtime_wasi_http::Error;
 
 use super::failure::HttpFailure;
 
-const TLS_PORT: u16 = 443;
-const HTTP_PORT: u16 = 80;
-
 /// The target of a request. After parsing, the text that the program wrote is not used any more.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Target {
-    pub(super) host: Host,
-    pub(super) port: u16,
-    pub(super) transport: Transport,
+    /// The host, and the port of the scheme.
+    pub(super) authority: Authority,
     pub(super) path: PathAndQuery,
-}
-
-/// The protocol below HTTP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Transport {
-    Tls,
-    Plain,
 }
 
 impl Target {
@@ -39,9 +28,10 @@ impl Target {
                 "method is not allowed",
             ));
         }
-        let security = match uri.scheme() {
-            Some(scheme) if *scheme == Scheme::HTTPS => Transport::Tls,
-            Some(scheme) if *scheme == Scheme::HTTP => Transport::Plain,
+        // The scheme decides, so plain HTTP never reaches the port of TLS.
+        let port = match uri.scheme() {
+            Some(scheme) if *scheme == Scheme::HTTPS => TLS_PORT,
+            Some(scheme) if *scheme == Scheme::HTTP => HTTP_PORT,
             _ => {
                 return Err(HttpFailure::malformed(
                     Error::HttpProtocolError,
@@ -49,23 +39,17 @@ impl Target {
                 ));
             }
         };
-        // The scheme decides, so plain HTTP never reaches the port of TLS.
-        let port = if security == Transport::Tls {
-            TLS_PORT
-        } else {
-            HTTP_PORT
-        };
         let text = uri
             .authority()
             .map(|authority| authority.as_str().as_bytes());
         let Some(authority) = text.and_then(|text| Authority::parse(text, Some(port))) else {
-            return Err(HttpFailure::rejected(
+            return Err(HttpFailure::new(
                 Error::HttpRequestUriInvalid,
                 RejectReason::InvalidHost,
             ));
         };
         if authority.port != port {
-            return Err(HttpFailure::rejected(
+            return Err(HttpFailure::new(
                 Error::HttpRequestDenied,
                 RejectReason::PortNotAllowed {
                     port: authority.port,
@@ -73,9 +57,7 @@ impl Target {
             ));
         }
         Ok(Self {
-            host: authority.host,
-            port,
-            transport: security,
+            authority,
             path: path_and_query(uri)?,
         })
     }
@@ -103,6 +85,8 @@ fn path_and_query(uri: &Uri) -> Result<PathAndQuery, HttpFailure> {
 
 #[cfg(test)]
 mod tests {
+    use skills_egress::CloseReason;
+
     use super::*;
 
     fn read(method: &str, uri: &str) -> Result<String, Option<RejectReason>> {
@@ -112,14 +96,13 @@ mod tests {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         match Target::from_uri(&method, &uri) {
             Ok(target) => Ok(format!(
-                "{:?} {} {} {}",
-                target.transport,
-                target.host.as_str(),
-                target.port,
+                "{} {} {}",
+                target.authority.host.as_str(),
+                target.authority.port,
                 target.path
             )),
             Err(HttpFailure {
-                log_entry: super::super::failure::LogEntry::Rejected(reason),
+                reason: CloseReason::Rejected(reason),
                 ..
             }) => Err(Some(reason)),
             Err(failure) => panic!("{failure:?}"),
@@ -129,23 +112,23 @@ mod tests {
     #[test]
     fn the_parsed_host_is_the_one_connected_to() {
         for (uri, read_as) in [
-            ("https://a.example", "Tls a.example 443 /"),
-            ("https://A.Example.:443/x?y=1", "Tls a.example 443 /x?y=1"),
-            ("HTTP://a.example:80?q", "Plain a.example 80 /?q"),
+            ("https://a.example", "a.example 443 /"),
+            ("https://A.Example.:443/x?y=1", "a.example 443 /x?y=1"),
+            ("HTTP://a.example:80?q", "a.example 80 /?q"),
             (
                 "http://xn--bcher-kva.example/",
-                "Plain xn--bcher-kva.example 80 /",
+                "xn--bcher-kva.example 80 /",
             ),
-            ("http://93.184.216.34/", "Plain 93.184.216.34 80 /"),
+            ("http://93.184.216.34/", "93.184.216.34 80 /"),
             (
                 "http://a.example//evil.example/",
-                "Plain a.example 80 //evil.example/",
+                "a.example 80 //evil.example/",
             ),
             (
                 "http://a.example/http://evil.example/",
-                "Plain a.example 80 /http://evil.example/",
+                "a.example 80 /http://evil.example/",
             ),
-            ("http://a.example/#@evil.example", "Plain a.example 80 /"),
+            ("http://a.example/#@evil.example", "a.example 80 /"),
         ] {
             assert_eq!(read("GET", uri).as_deref(), Ok(read_as), "{uri}");
         }
@@ -232,7 +215,7 @@ mod tests {
         ] {
             assert_eq!(
                 read(method, "https://a.example/").as_deref(),
-                Ok("Tls a.example 443 /")
+                Ok("a.example 443 /")
             );
         }
     }

@@ -1,29 +1,13 @@
-//! Tests of the contract (jobs, errors, reports) and of the egress proxy.
-
-#[cfg(feature = "egress")]
-mod egress;
+//! Tests of the contract: jobs, errors, reports.
 
 mod conformance;
-#[cfg(all(feature = "process", unix))]
-mod interpreter;
-#[cfg(all(feature = "process", unix))]
-mod machine;
-
-#[cfg(all(feature = "process", unix))]
-mod process;
-
-#[cfg(unix)]
-mod quota;
-#[cfg(unix)]
-mod scratch;
-
 use std::path::Path;
 
 use insta::assert_snapshot;
 use skills_policy::{Authorization, Grants, Policy, Request, VariableSource};
 use skills_sandbox::{
-    EnforcementReport, EnforcementStatus, Job, Program, SandboxError, SandboxErrorKind, ScratchDir,
-    ScriptType, Termination,
+    EnforcementReport, EnforcementStatus, Job, Program, SandboxError, SandboxErrorKind, ScriptType,
+    Termination,
 };
 
 #[test]
@@ -149,20 +133,4 @@ fn terminations_and_errors_are_described() {
         .restrictions()[0]
         .to_string();
     assert_snapshot!(layer, @"files partial: names are visible");
-}
-
-#[test]
-fn a_scratch_directory_is_private_and_removed() {
-    let parent = tempfile::tempdir().unwrap();
-    let scratch = ScratchDir::new(parent.path()).unwrap();
-    let path = scratch.path().to_owned();
-    #[cfg(unix)]
-    assert_eq!(
-        std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions()) & 0o777,
-        0o700
-    );
-    std::fs::create_dir(path.join("below")).unwrap();
-    drop(scratch);
-    assert!(!path.exists());
-    assert!(ScratchDir::new(&path).is_err());
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::task::Poll;
 
+use skills_process::ProgramFinder;
 use skills_sandbox::conformance::AttemptResult;
-use skills_sandbox::interpreter::ProgramFinder;
 use skills_sandbox::{EnforcementReport, EnforcementStatus, Sandbox, SandboxErrorKind, ScriptType};
 use skills_sandbox_linux::{IsolationMode, SetupStep};
 use skills_test_support::skip_part;

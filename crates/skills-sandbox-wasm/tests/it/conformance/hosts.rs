@@ -150,12 +150,12 @@ async fn private(answers: &mut Answers, generation: Generation) {
     let said = lab
         .fetch(generation, &["http", "rebind.example", "/", "times=2"])
         .await;
-    let dialled = lab.went().1;
+    let connected = lab.went().1;
     let is_so =
-        dialled == [format!("{PUBLIC}:80")] && said.text.ends_with("DestinationIpProhibited");
+        connected == [format!("{PUBLIC}:80")] && said.text.ends_with("DestinationIpProhibited");
     answers.holds(
         40,
-        &format!("{dialled:?} {said:?}"),
+        &format!("{connected:?} {said:?}"),
         AttemptResult::Denied,
         is_so,
     );

@@ -160,7 +160,7 @@ async fn case_17_names_that_lead_to_private_addresses_are_refused() {
 }
 
 #[tokio::test]
-async fn case_17_a_name_that_changes_is_resolved_once_and_only_public_answers_are_dialled() {
+async fn case_17_a_name_that_changes_is_resolved_once_and_only_public_answers_are_connected_to() {
     for generation in Generation::ALL {
         let lab = Lab::new(&["*.example"]);
         lab.answers(OK).await;

@@ -7,10 +7,10 @@ use std::pin::Pin;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
+use skills_egress::Connector;
 use skills_policy::{
     Authorization, Effect, Grants, Policy, Request, ResourceLimits, Rule, RuleSource,
 };
-use skills_sandbox::egress::Connector;
 use skills_sandbox::{Job, Program, RunOutput, Sandbox, SandboxError};
 use skills_sandbox_wasm::{HttpLimits, WasmSandbox};
 use tempfile::TempDir;
@@ -95,7 +95,7 @@ struct World {
     names: Mutex<HashMap<String, Vec<Vec<IpAddr>>>>,
     servers: Mutex<HashMap<SocketAddr, SocketAddr>>,
     resolved: Mutex<Vec<String>>,
-    dialled: Mutex<Vec<String>>,
+    connected: Mutex<Vec<String>>,
     requests: Mutex<Vec<String>>,
     /// How many connections servers had, and how many of them are closed.
     counts: watch::Sender<(usize, usize)>,
@@ -129,7 +129,7 @@ impl Connector for World {
         &self,
         address: SocketAddr,
     ) -> Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send + '_>> {
-        self.dialled.lock().unwrap().push(address.to_string());
+        self.connected.lock().unwrap().push(address.to_string());
         let server = self.servers.lock().unwrap().get(&address).copied();
         Box::pin(async move {
             TcpStream::connect(server.ok_or(io::ErrorKind::ConnectionRefused)?).await
@@ -320,7 +320,7 @@ impl Lab {
     pub(crate) fn went(&self) -> (Vec<String>, Vec<String>) {
         (
             std::mem::take(&mut *self.world.resolved.lock().unwrap()),
-            std::mem::take(&mut *self.world.dialled.lock().unwrap()),
+            std::mem::take(&mut *self.world.connected.lock().unwrap()),
         )
     }
 

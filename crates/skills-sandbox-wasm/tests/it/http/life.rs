@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use skills_sandbox::egress::Connector;
+use skills_egress::Connector;
 use skills_sandbox::{Job, Program, Sandbox, Termination};
 use tokio::net::TcpStream;
 use tokio::time::timeout;

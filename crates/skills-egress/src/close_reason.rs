@@ -1,0 +1,122 @@
+//! Why a connection was closed.
+
+use std::fmt;
+
+/// Why the proxy did not connect to a host. Serialized with its name in kebab-case as `kind`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum RejectReason {
+    /// The host is not in the allowlist, or is denied.
+    NotListed,
+    /// Only ports 443 and 80 are allowed, and without a tunnel only port 80.
+    PortNotAllowed {
+        /// The port.
+        port: u16,
+    },
+    /// All addresses of the host are private.
+    PrivateAddress,
+    /// The host name does not resolve.
+    DnsFailure,
+    /// No address of the host responds, or its response is invalid.
+    Unreachable,
+    /// The data in the tunnel, or the `Host` field, names a different host or none.
+    HostMismatch,
+    /// The data in a tunnel to port 443 is not TLS.
+    NotTls,
+    /// The host has no valid certificate for the requested name.
+    InvalidCertificate,
+    /// The text is not a valid host name or address.
+    InvalidHost,
+    /// The request violates its protocol, or uses a feature that the proxy does not support.
+    Malformed {
+        /// What is invalid or unsupported.
+        what: &'static str,
+    },
+}
+
+impl fmt::Display for RejectReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotListed => f.write_str("host is not in the allowlist"),
+            Self::PortNotAllowed { port } => write!(f, "port {port} is not allowed"),
+            Self::PrivateAddress => f.write_str("host has no public address"),
+            Self::DnsFailure => f.write_str("host not found"),
+            Self::Unreachable => f.write_str("host did not respond"),
+            Self::HostMismatch => f.write_str("the connection names a different host, or none"),
+            Self::NotTls => f.write_str("port 443 requires TLS"),
+            Self::InvalidCertificate => f.write_str("host has no valid certificate"),
+            Self::InvalidHost => f.write_str("invalid host"),
+            Self::Malformed { what } => write!(f, "malformed: {what}"),
+        }
+    }
+}
+
+/// A limit of the proxy that a connection exceeded. See [`ProxyLimits`](super::ProxyLimits) for the
+/// values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum ExceededLimit {
+    /// Too many concurrent connections.
+    Connections,
+    /// Too many requests in sequence.
+    Requests,
+    /// The head is too long.
+    HeadBytes,
+    /// The head was not complete in time.
+    HeadTimeout,
+    /// Resolving the name or connecting took too long.
+    ConnectTimeout,
+    /// The connection was idle for too long.
+    IdleTimeout,
+    /// Too many bytes sent or received.
+    Bytes,
+}
+
+impl fmt::Display for ExceededLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Connections => "too many connections",
+            Self::Requests => "too many requests",
+            Self::HeadBytes => "head is too long",
+            Self::HeadTimeout => "head was not complete in time",
+            Self::ConnectTimeout => "connecting took too long",
+            Self::IdleTimeout => "idle for too long",
+            Self::Bytes => "too many bytes",
+        })
+    }
+}
+
+/// Why a connection is closed early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CloseReason {
+    /// It violates the rules, or its host is unreachable.
+    Rejected(RejectReason),
+    /// It exceeded a limit.
+    LimitExceeded(ExceededLimit),
+    /// The client or the host disconnected; there is no one to notify and nothing to record.
+    Disconnected,
+}
+
+impl From<RejectReason> for CloseReason {
+    fn from(reason: RejectReason) -> Self {
+        Self::Rejected(reason)
+    }
+}
+
+impl From<ExceededLimit> for CloseReason {
+    fn from(limit: ExceededLimit) -> Self {
+        Self::LimitExceeded(limit)
+    }
+}
+
+impl From<std::io::Error> for CloseReason {
+    fn from(_: std::io::Error) -> Self {
+        Self::Disconnected
+    }
+}
+
+pub(crate) const fn malformed(what: &'static str) -> RejectReason {
+    RejectReason::Malformed { what }
+}

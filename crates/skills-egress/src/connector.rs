@@ -1,0 +1,120 @@
+//! Name resolution and connections outside of the proxy.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::pin::Pin;
+
+use tokio::net::{TcpStream, UdpSocket};
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+
+/// A boxed future.
+type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
+
+/// How many names are resolved concurrently in this process. The system resolver cannot be
+/// cancelled: it keeps running after its caller is gone.
+static LOOKUP_PERMITS: Semaphore = Semaphore::const_new(16);
+
+/// Resolves names and connects to addresses, for a [`HostConnector`](crate::HostConnector). Tests replace the
+/// network with their own implementation; [`SystemConnector`] is the one for production.
+pub trait Connector: Send + Sync {
+    /// Resolves a name, which is lowercase ASCII without a final dot, and never an address. The
+    /// proxy uses only the addresses of the result, with `port`, and drops those that are not
+    /// public.
+    fn resolve<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, Vec<SocketAddr>>;
+
+    /// Connects to an address that the proxy has checked.
+    fn connect(&self, address: SocketAddr) -> BoxFuture<'_, TcpStream>;
+}
+
+/// Resolves and connects with the host's resolver and routes. Never connects to the host's own
+/// addresses, even if they are public.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemConnector;
+
+impl Connector for SystemConnector {
+    fn resolve<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, Vec<SocketAddr>> {
+        Box::pin(async move {
+            // With its final dot a name is fully qualified; otherwise the resolver might append the
+            // search domain of the host.
+            let name = (format!("{host}."), port);
+            run_blocking(&LOOKUP_PERMITS, move || {
+                Ok(name.to_socket_addrs()?.collect())
+            })
+            .await
+        })
+    }
+
+    fn connect(&self, address: SocketAddr) -> BoxFuture<'_, TcpStream> {
+        Box::pin(async move {
+            // A public address can belong to this host, whose services may trust local connections.
+            if is_local_address(address).await? {
+                return Err(io::Error::new(
+                    io::ErrorKind::PermissionDenied,
+                    "address of the host itself",
+                ));
+            }
+            TcpStream::connect(address).await
+        })
+    }
+}
+
+/// Runs blocking work once a permit is available. The permit is released when the work ends, not
+/// when its caller is dropped.
+async fn run_blocking<T: Send + 'static>(
+    permits: &'static Semaphore,
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    let permit = permits.acquire().await.map_err(io::Error::other)?;
+    let work = move || {
+        // Moved into the work: the resolver continues if its caller is dropped, and must count
+        // until then.
+        let _permit = permit;
+        work()
+    };
+    spawn_blocking(work).await.map_err(io::Error::other)?
+}
+
+/// Returns true if the address belongs to this host: then the kernel would select it as the source
+/// address, too. Connecting a UDP socket only consults the routing table and sends nothing.
+async fn is_local_address(address: SocketAddr) -> io::Result<bool> {
+    let any: IpAddr = if address.is_ipv4() {
+        Ipv4Addr::UNSPECIFIED.into()
+    } else {
+        Ipv6Addr::UNSPECIFIED.into()
+    };
+    let socket = UdpSocket::bind((any, 0)).await?;
+    socket.connect(address).await?;
+    Ok(socket.local_addr()?.ip() == address.ip())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn abandoned_work_keeps_its_permit_until_it_ends() {
+        static ONE: Semaphore = Semaphore::const_new(1);
+        let (begun, begins) = mpsc::channel();
+        let (end, ends) = mpsc::channel::<()>();
+        let stuck = run_blocking(&ONE, move || {
+            begun.send(()).unwrap();
+            ends.recv().map_err(io::Error::other)
+        });
+        assert!(timeout(Duration::from_millis(50), stuck).await.is_err());
+        begins.recv().unwrap();
+        assert_eq!(ONE.available_permits(), 0);
+        assert!(
+            timeout(Duration::from_millis(50), run_blocking(&ONE, || Ok(1)))
+                .await
+                .is_err()
+        );
+        end.send(()).unwrap();
+        assert_eq!(run_blocking(&ONE, || Ok(2)).await.unwrap(), 2);
+    }
+}

@@ -1,0 +1,91 @@
+//! Network access of a sandboxed program: to granted hosts, and to nothing else.
+//!
+//! A [`HostConnector`] checks, resolves and connects. A [`Proxy`] offers it to a program that has no
+//! other network access; a backend that sends requests on behalf of a program uses it directly.
+//!
+//! ```text
+//!               SOCKS5 ----\                                 allowlist
+//! program --->  CONNECT ----+--> which host, which port? --> resolve once --> public addresses only --+
+//!               http://… --/                                                                          |
+//!                                              server <-- connect <-- host named in the data matches <-+
+//! ```
+//!
+//! A program without network access gets a listener on loopback; a [`Proxy`] outside of the sandbox
+//! accepts its connections. There is one proxy per run, so the allowlist is bound to the listener,
+//! and no credential has to be kept from the program. [`proxy_env`] returns the environment
+//! variables with which common clients find it.
+//!
+//! HTTP, `CONNECT` and SOCKS 5 are accepted on one port. For each of them:
+//!
+//! - A host is an ASCII name, or an IPv4 address if the allowlist contains exactly that address.
+//!   The list cannot contain IPv6 addresses, so the proxy never connects to one given as a literal.
+//! - Only ports 443 (TLS only) and 80 (HTTP only) are allowed.
+//! - A name is resolved once. Addresses that are not public ([`is_public`]) are dropped, and the
+//!   proxy connects to one of the rest, so a DNS answer that changes between check and use (DNS
+//!   rebinding) has no effect.
+//! - In a tunnel to port 443 the first bytes must be a TLS `ClientHello` that names the host. The
+//!   proxy has no key and does not read what follows.
+//! - To port 80 each connection carries one request, which is parsed strictly and serialized again;
+//!   `Host` must match the host, and the body ends at its one declared length. Tunnels follow the
+//!   same rule. Connections cannot be upgraded.
+//! - The proxy connects only after all of these checks. A client sends through a tunnel only after
+//!   the tunnel was confirmed, so for the client a host that does not respond is a connection that
+//!   closes.
+//!
+//! The proxy cannot control what an allowed host does with the data: the host can forward it, also
+//! to other names that it serves with its own certificate (domain fronting, Encrypted Client
+//! Hello). Do not allow a host in the same run as data that it must not receive.
+//!
+//! This crate must not know which backends exist, or what a skill is. Which hosts are allowed is an
+//! argument.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use skills_egress::{CloseReason, Host, HostConnector, RejectReason, SystemConnector};
+//! use skills_policy::{Authorization, Effect, NetworkGrant, Policy, Request, Rule, RuleSource};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let rule = Rule::parse(Effect::Allow, RuleSource::User, "network:a.example")?;
+//! let request = Request::new("/skills/fetch").allowed_tool("WebFetch", None);
+//! let Authorization::Granted(grants) = Policy::default().with_rules([rule]).authorize(&request) else {
+//!     panic!("granted by the rule")
+//! };
+//! let NetworkGrant::Hosts(hosts) = grants.network() else {
+//!     panic!("one host")
+//! };
+//! let connector = HostConnector::new(hosts.clone(), Arc::new(SystemConnector));
+//! let other = Host::parse(b"b.example").ok_or("invalid host")?;
+//! let rejected = connector.authorize(other, 443).await.unwrap_err();
+//! assert_eq!(rejected, CloseReason::Rejected(RejectReason::NotListed));
+//! # Ok(())
+//! # }
+//! ```
+
+mod address;
+mod body_framing;
+mod buffered;
+mod client_hello;
+mod close_reason;
+mod connection;
+mod connector;
+mod exchange;
+mod host;
+mod host_connector;
+mod http_head;
+mod limits;
+mod proxy;
+mod proxy_log;
+mod request;
+mod socks;
+mod tunnel;
+
+pub use address::is_public;
+pub use close_reason::{CloseReason, ExceededLimit, RejectReason};
+pub use connector::{Connector, SystemConnector};
+pub use host::{Authority, Host};
+pub use host_connector::{Destination, HTTP_PORT, HostConnector, TLS_PORT};
+pub use limits::ProxyLimits;
+pub use proxy::{Proxy, proxy_env};
+pub use proxy_log::{Direction, LimitHit, ProxyLog, ProxySummary, ReachedHost, RejectedRequest};

@@ -1,0 +1,84 @@
+//! The proxy.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use crate::close_reason::ExceededLimit;
+use crate::connection::Connection;
+use crate::host_connector::HostConnector;
+use crate::proxy_log::ProxyLog;
+
+/// How long to wait if a connection cannot be accepted, for example without free descriptors,
+/// before trying again.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
+
+/// Serves the connections of one program with the [`HostConnector`] of its run: HTTP, `CONNECT` and
+/// SOCKS 5 on one listener.
+pub struct Proxy(HostConnector);
+
+impl Proxy {
+    /// Creates a proxy.
+    #[must_use]
+    pub fn new(connector: HostConnector) -> Self {
+        Self(connector)
+    }
+
+    /// Returns the log of its connector.
+    #[must_use]
+    pub fn log(&self) -> ProxyLog {
+        self.0.log()
+    }
+
+    /// Serves all connections to `listener` and never returns; dropping the future closes every
+    /// connection. It must be polled within a Tokio runtime that has I/O and time enabled.
+    ///
+    /// Any client of the listener can use the allowlist, so only the sandboxed program may be able
+    /// to connect to it.
+    pub async fn serve(&self, listener: TcpListener) -> Infallible {
+        let mut connections = JoinSet::new();
+        loop {
+            tokio::select! {
+                // Finished connections release their permits before new ones are counted.
+                biased;
+                Some(_) = connections.join_next() => {}
+                accepted = listener.accept() => match accepted {
+                    // Closed instead of queued: a queue would use descriptors of the host.
+                    Ok(_) if connections.len() >= self.0.limits.max_connections => self.0.log.record_limit(ExceededLimit::Connections),
+                    Ok((stream, _)) => {
+                        connections.spawn(Connection::serve(stream, self.0.clone()));
+                    }
+                    Err(_) => tokio::time::sleep(ACCEPT_RETRY_DELAY).await,
+                },
+            }
+        }
+    }
+}
+
+/// Returns the environment variables with which common clients find a proxy at this port of
+/// 127.0.0.1.
+///
+/// All of them name it as an HTTP proxy, including `ALL_PROXY`: every allowed port works that way,
+/// and clients without SOCKS support (`httpx` without an extra package) fail at startup if a
+/// variable names a SOCKS proxy.
+#[must_use]
+pub fn proxy_env(port: u16) -> Vec<(String, String)> {
+    let proxy = format!("http://127.0.0.1:{port}");
+    let mut variables = Vec::new();
+    for (name, value) in [
+        ("HTTP_PROXY", &proxy),
+        ("HTTPS_PROXY", &proxy),
+        ("ALL_PROXY", &proxy),
+        // Empty, so that no client treats a host as reachable without the proxy.
+        ("NO_PROXY", &String::new()),
+    ] {
+        variables.push((name.to_owned(), value.clone()));
+        // Clients differ in the case that they read.
+        variables.push((name.to_lowercase(), value.clone()));
+    }
+    // Node ignores the other variables without it.
+    variables.push(("NODE_USE_ENV_PROXY".to_owned(), "1".to_owned()));
+    variables
+}

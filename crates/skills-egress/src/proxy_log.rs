@@ -1,0 +1,300 @@
+//! What a proxy did, for the report.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::close_reason::{CloseReason, ExceededLimit, RejectReason};
+
+/// The maximum number of hosts in each list of a summary.
+const MAX_ENTRIES: usize = 16;
+/// The maximum length of a host name, so that no valid name is truncated.
+const MAX_HOST_CHARS: usize = 253;
+
+/// What a proxy did so far: hosts that it connected to, rejected requests, exceeded limits and byte
+/// counts. Its size is bounded, whatever a program does.
+///
+/// Host names come from the program. They are ASCII without control characters and at most 254
+/// characters long.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+#[must_use]
+pub struct ProxySummary {
+    reached: Vec<ReachedHost>,
+    rejected: Vec<RejectedRequest>,
+    limit_hits: Vec<LimitHit>,
+    /// Connections to hosts that did not fit into `reached`.
+    reached_omitted: u64,
+    /// Rejections that did not fit into `refused`.
+    rejected_omitted: u64,
+    sent_bytes: u64,
+    received_bytes: u64,
+}
+
+/// A host that the proxy connected to.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct ReachedHost {
+    /// Its name.
+    pub host: String,
+    /// The number of connections.
+    pub count: u64,
+}
+
+/// A request that the proxy rejected. Equal requests are counted together.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct RejectedRequest {
+    /// The host as the program named it; `None` if the request did not name one.
+    pub host: Option<String>,
+    /// The reason of the rejection.
+    pub reason: RejectReason,
+    /// The number of such requests.
+    pub count: u64,
+}
+
+/// A limit that connections exceeded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct LimitHit {
+    /// The limit.
+    pub limit: ExceededLimit,
+    /// The number of connections that exceeded it.
+    pub count: u64,
+}
+
+impl ProxySummary {
+    /// Returns the hosts that the proxy connected to, in order of their first connection; at most
+    /// 16.
+    #[must_use]
+    pub fn reached(&self) -> &[ReachedHost] {
+        &self.reached
+    }
+
+    /// Returns the rejected requests, in order of their first occurrence; at most 16.
+    #[must_use]
+    pub fn rejected(&self) -> &[RejectedRequest] {
+        &self.rejected
+    }
+
+    /// Returns how many connections and how many rejections are missing in the two lists because
+    /// they were full.
+    #[must_use]
+    pub fn omitted(&self) -> (u64, u64) {
+        (self.reached_omitted, self.rejected_omitted)
+    }
+
+    /// Returns the exceeded limits, in order of their first occurrence.
+    #[must_use]
+    pub fn limit_hits(&self) -> &[LimitHit] {
+        &self.limit_hits
+    }
+
+    /// Returns how many bytes were sent to hosts.
+    #[must_use]
+    pub fn sent_bytes(&self) -> u64 {
+        self.sent_bytes
+    }
+
+    /// Returns how many bytes were received from hosts.
+    #[must_use]
+    pub fn received_bytes(&self) -> u64 {
+        self.received_bytes
+    }
+
+    fn record_reached(&mut self, host: &str) {
+        // A program can name any number of hosts; the rest is only counted.
+        let has_room = self.reached.len() < MAX_ENTRIES;
+        match self.reached.iter_mut().find(|entry| entry.host == host) {
+            Some(entry) => entry.count += 1,
+            None if has_room => self.reached.push(ReachedHost {
+                host: host.to_owned(),
+                count: 1,
+            }),
+            None => self.reached_omitted += 1,
+        }
+    }
+
+    fn record_rejected(&mut self, host: Option<&str>, reason: RejectReason) {
+        let has_room = self.rejected.len() < MAX_ENTRIES;
+        match self
+            .rejected
+            .iter_mut()
+            .find(|entry| entry.host.as_deref() == host && entry.reason == reason)
+        {
+            Some(entry) => entry.count += 1,
+            None if has_room => self.rejected.push(RejectedRequest {
+                host: host.map(str::to_owned),
+                reason,
+                count: 1,
+            }),
+            None => self.rejected_omitted += 1,
+        }
+    }
+
+    fn record_limit(&mut self, limit: ExceededLimit) {
+        match self
+            .limit_hits
+            .iter_mut()
+            .find(|entry| entry.limit == limit)
+        {
+            Some(entry) => entry.count += 1,
+            None => self.limit_hits.push(LimitHit { limit, count: 1 }),
+        }
+    }
+}
+
+impl fmt::Display for ProxySummary {
+    /// Writes one line:
+    /// `reached a.example (2); rejected b.example: host is not in the allowlist (1)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        parts.extend(
+            self.reached
+                .iter()
+                .map(|ReachedHost { host, count }| format!("reached {host} ({count})")),
+        );
+        parts.extend(
+            (self.reached_omitted > 0)
+                .then(|| format!("reached others ({})", self.reached_omitted)),
+        );
+        parts.extend(self.rejected.iter().map(
+            |RejectedRequest {
+                 host,
+                 reason,
+                 count,
+             }| match host {
+                Some(host) => format!("rejected {host}: {reason} ({count})"),
+                None => format!("rejected a request: {reason} ({count})"),
+            },
+        ));
+        parts.extend(
+            (self.rejected_omitted > 0)
+                .then(|| format!("rejected others ({})", self.rejected_omitted)),
+        );
+        parts.extend(
+            self.limit_hits
+                .iter()
+                .map(|LimitHit { limit, count }| format!("stopped: {limit} ({count})")),
+        );
+        if parts.is_empty() {
+            f.write_str("no requests")
+        } else {
+            f.write_str(&parts.join("; "))
+        }
+    }
+}
+
+/// The log of a proxy, written while it serves. Clones share it, and it outlives the proxy.
+#[derive(Debug, Clone, Default)]
+pub struct ProxyLog(Arc<LogState>);
+
+#[derive(Debug, Default)]
+struct LogState {
+    summary: Mutex<ProxySummary>,
+    sent: AtomicU64,
+    received: AtomicU64,
+}
+
+/// The direction of traffic.
+#[derive(Debug, Clone, Copy)]
+pub enum Direction {
+    /// To the host.
+    Outbound,
+    /// From the host.
+    Inbound,
+}
+
+impl ProxyLog {
+    /// Returns what the proxy did so far.
+    pub fn summary(&self) -> ProxySummary {
+        let mut summary = self
+            .0
+            .summary
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        summary.sent_bytes = self.0.sent.load(Ordering::Relaxed);
+        summary.received_bytes = self.0.received.load(Ordering::Relaxed);
+        summary
+    }
+
+    pub(crate) fn record_reached(&self, host: &str) {
+        self.update(|summary| summary.record_reached(host));
+    }
+
+    /// Records why a connection was closed early; `host` is the name that the program used.
+    pub fn record_closed(&self, host: Option<&[u8]>, reason: CloseReason) {
+        match reason {
+            CloseReason::Rejected(reason) => {
+                let host = host.map(sanitize_host);
+                self.update(|summary| summary.record_rejected(host.as_deref(), reason));
+            }
+            CloseReason::LimitExceeded(limit) => self.record_limit(limit),
+            CloseReason::Disconnected => {}
+        }
+    }
+
+    /// Records that a connection exceeded a limit.
+    pub fn record_limit(&self, limit: ExceededLimit) {
+        self.update(|summary| summary.record_limit(limit));
+    }
+
+    /// Counts bytes before they are transferred. If the total would exceed `most`, they must not be
+    /// transferred.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ExceededLimit::Bytes`] in that case, and counts nothing.
+    pub fn count_bytes(
+        &self,
+        way: Direction,
+        bytes: usize,
+        most: u64,
+    ) -> Result<(), ExceededLimit> {
+        let counter = match way {
+            Direction::Outbound => &self.0.sent,
+            Direction::Inbound => &self.0.received,
+        };
+        // Checked and added in one step, since connections count concurrently.
+        let add = |total: u64| {
+            total
+                .checked_add(bytes as u64)
+                .filter(|total| *total <= most)
+        };
+        counter
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, add)
+            .map(drop)
+            .map_err(|_| ExceededLimit::Bytes)
+    }
+
+    fn update(&self, change: impl FnOnce(&mut ProxySummary)) {
+        change(
+            &mut self
+                .0
+                .summary
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        );
+    }
+}
+
+/// Converts a host name from the program to text that is safe in a terminal.
+fn sanitize_host(host: &[u8]) -> String {
+    let mut text: String = host
+        .iter()
+        .take(MAX_HOST_CHARS)
+        .map(|b| {
+            // Terminals interpret control characters, and other bytes may not be UTF-8.
+            if b.is_ascii_graphic() {
+                char::from(*b)
+            } else {
+                '?'
+            }
+        })
+        .collect();
+    // `~` is not valid in a name, so a truncated name does not look like another one.
+    if host.len() > MAX_HOST_CHARS {
+        text.push('~');
+    }
+    text
+}

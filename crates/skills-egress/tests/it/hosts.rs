@@ -1,0 +1,431 @@
+//! Which hosts are allowed: conformance cases for every sandbox with an allowlist.
+
+use insta::assert_snapshot;
+use skills_egress::{RejectReason, proxy_env};
+
+use super::lab::{Lab, PUBLIC, SOCKS_GRANTED, SOCKS_REFUSED, hello, socks};
+
+const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
+
+/// Case 38.
+#[tokio::test]
+async fn case_38_a_listed_host_is_reached_and_another_is_refused() {
+    let lab = Lab::new(&["a.example"]).await;
+    let server = lab.server("93.184.216.34:80", "\r\n\r\n", OK).await;
+    let answer = lab.get("http://a.example/x?y=1", "a.example").await;
+    assert_eq!(
+        answer,
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi"
+    );
+    assert_eq!(
+        server.await.unwrap(),
+        "GET /x?y=1 HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n"
+    );
+    assert_snapshot!(lab.get("http://b.example/", "b.example").await, @"
+    HTTP/1.1 403 Forbidden
+    Content-Type: text/plain
+    Content-Length: 58
+    Connection: close
+
+    cannot connect to b.example: host is not in the allowlist
+    ");
+    let refused = lab
+        .talk("CONNECT b.example:443 HTTP/1.1\r\nHost: b.example:443\r\n\r\n")
+        .await;
+    assert!(
+        refused.starts_with("HTTP/1.1 403 Forbidden\r\n"),
+        "{refused}"
+    );
+    assert_eq!(lab.talk(socks(b"b.example", 443)).await, SOCKS_REFUSED);
+    assert_eq!(
+        lab.went(),
+        (
+            vec!["a.example".to_owned()],
+            vec!["93.184.216.34:80".to_owned()]
+        )
+    );
+    assert_snapshot!(lab.summary(), @"reached a.example (1); rejected b.example: host is not in the allowlist (3)");
+}
+
+#[tokio::test]
+async fn case_38_tunnels_of_both_kinds_pass_tls_through() {
+    let lab = Lab::new(&["*.example"]).await;
+    let opened = "HTTP/1.1 200 Connection established\r\n\r\n".to_owned();
+    let ways = [
+        (b"CONNECT A.example.:443 HTTP/1.1\r\n\r\n".to_vec(), opened),
+        (socks(b"A.example.", 443), SOCKS_GRANTED.to_owned()),
+    ];
+    for (request, granted) in ways {
+        let server = lab.server("93.184.216.34:443", "hello", "server").await;
+        let mut client = lab.connect().await;
+        client.say(request).await;
+        client.say(hello(Some("a.EXAMPLE"), 7)).await;
+        assert_eq!(client.rest().await, format!("{granted}server"));
+        assert_eq!(
+            server.await.unwrap().as_bytes(),
+            String::from_utf8_lossy(&hello(Some("a.EXAMPLE"), 7)).as_bytes()
+        );
+    }
+    assert_snapshot!(lab.summary(), @"reached a.example (2)");
+}
+
+/// Names that resemble `a.example` or `*.b.example` but are not listed.
+const LOOK_LISTED: [&str; 37] = [
+    "evil.example",
+    "a.example.evil.example",
+    "evila.example",
+    "evilb.example",
+    "b.example",
+    "evil.b.example",
+    "EVIL.b.example.",
+    "evil\0.b.example",
+    "evil.example\0.b.example",
+    "a.example\0",
+    "a.example\r\nHost: evil.example",
+    "evil.example\n.b.example",
+    "a.example ",
+    " a.example",
+    "\ta.example",
+    "evil.example/.b.example",
+    "evil.example\\.b.example",
+    "evil.example?.b.example",
+    "evil.example#.b.example",
+    "evil.example%00.b.example",
+    "a%2eexample",
+    "user@a.example",
+    "a.example@evil.example",
+    "evil.example:443@a.example",
+    "a.example..",
+    ".a.example",
+    "x..b.example",
+    "*.b.example",
+    "*",
+    "x.b.example,a.example",
+    "а.example",
+    "ⓐ.example",
+    "a。example",
+    "a.example\u{200b}",
+    "-x.b.example",
+    "",
+    ".",
+];
+
+/// Case 39.
+#[tokio::test]
+async fn case_39_names_that_only_look_listed_are_refused() {
+    let lab = Lab::new(&["a.example", "*.b.example", "!evil.b.example"]).await;
+    let long = format!("{}.b.example", "x".repeat(64));
+    let longer = ["x."; 125].concat() + "b.example";
+    for host in LOOK_LISTED
+        .into_iter()
+        .chain([long.as_str(), longer.as_str()])
+    {
+        for (way, request) in [
+            (
+                "connect",
+                format!("CONNECT {host}:443 HTTP/1.1\r\n\r\n").into_bytes(),
+            ),
+            (
+                "page",
+                format!("GET http://{host}/ HTTP/1.1\r\nHost: {host}\r\n\r\n").into_bytes(),
+            ),
+            ("socks", socks(&host.as_bytes()[..host.len().min(255)], 443)),
+        ] {
+            let answer = lab.talk(request).await;
+            let refused = match way {
+                "socks" => answer == SOCKS_REFUSED,
+                _ => answer.starts_with("HTTP/1.1 403 ") || answer.starts_with("HTTP/1.1 400 "),
+            };
+            // A path is not part of the host: the request is for `evil.example`, which is not
+            // listed.
+            assert!(refused, "{way} {host:?}: {answer:?}");
+        }
+        lab.assert_nothing_left(host);
+    }
+    let summary = lab.summary();
+    assert_eq!((summary.reached().len(), summary.rejected().len()), (0, 16));
+    assert!(
+        summary
+            .to_string()
+            .bytes()
+            .all(|b| b == b' ' || b.is_ascii_graphic()),
+        "{summary}"
+    );
+}
+
+/// Case 40.
+#[tokio::test]
+async fn case_40_names_that_lead_to_private_addresses_are_refused() {
+    let lab = Lab::new(&["*.example", "localhost"]).await;
+    for (name, answer) in [
+        ("localhost", "127.0.0.1"),
+        ("loopback.example", "127.0.0.2"),
+        ("six.example", "::1"),
+        ("mapped.example", "::ffff:127.0.0.1"),
+        ("private.example", "10.0.0.1"),
+        ("metadata.example", "169.254.169.254"),
+        ("metadata6.example", "fd00:ec2::254"),
+        ("any.example", "0.0.0.0"),
+        ("shared.example", "100.64.0.1"),
+        ("nat64.example", "64:ff9b::7f00:1"),
+        ("sixtofour.example", "2002:7f00:1::"),
+    ] {
+        lab.name(name, &[&[answer]]);
+        let page = lab.get(&format!("http://{name}/"), name).await;
+        assert!(
+            page.ends_with(&format!(
+                "cannot connect to {name}: host has no public address\n"
+            )),
+            "{page}"
+        );
+        assert!(!page.contains(answer), "{page}");
+        assert_eq!(lab.talk(socks(name.as_bytes(), 443)).await, SOCKS_REFUSED);
+        assert!(
+            lab.talk(format!("CONNECT {name}:443 HTTP/1.1\r\n\r\n"))
+                .await
+                .starts_with("HTTP/1.1 403 ")
+        );
+    }
+    assert_eq!(lab.went().1, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn case_40_a_name_that_changes_is_resolved_once() {
+    let lab = Lab::new(&["*.example"]).await;
+    lab.name("rebind.example", &[&[PUBLIC], &["127.0.0.1"]]);
+    let server = lab.server("93.184.216.34:80", "\r\n\r\n", OK).await;
+    assert!(
+        lab.get("http://rebind.example/", "rebind.example")
+            .await
+            .ends_with("hi")
+    );
+    server.await.unwrap();
+    assert_eq!(
+        lab.went(),
+        (
+            vec!["rebind.example".to_owned()],
+            vec!["93.184.216.34:80".to_owned()]
+        )
+    );
+    assert!(
+        lab.get("http://rebind.example/", "rebind.example")
+            .await
+            .starts_with("HTTP/1.1 403 ")
+    );
+    assert_eq!(lab.went().1.len(), 1);
+}
+
+#[tokio::test]
+async fn case_40_of_mixed_answers_only_public_ones_are_connected_to() {
+    let lab = Lab::new(&["*.example", "!8.8.8.8"]).await;
+    lab.name(
+        "mixed.example",
+        &[&["127.0.0.1", "8.8.8.8", "1.1.1.1", "::1", PUBLIC, "10.0.0.1"]],
+    );
+    let server = lab.server("93.184.216.34:80", "\r\n\r\n", OK).await;
+    assert!(
+        lab.get("http://mixed.example/", "mixed.example")
+            .await
+            .ends_with("hi")
+    );
+    server.await.unwrap();
+    // The first public address does not respond, and the denied one is not tried.
+    assert_eq!(lab.went().1, ["1.1.1.1:80", "93.184.216.34:80"]);
+}
+
+/// Case 41.
+#[tokio::test]
+async fn case_41_addresses_in_any_writing_are_refused() {
+    let everything = Lab::new(&["*"]).await;
+    let listed = Lab::new(&["*", "127.0.0.1", "10.0.0.1", "169.254.169.254", "*.0.0.1"]).await;
+    for host in [
+        "127.0.0.1",
+        "127.0.0.1.",
+        "10.0.0.1",
+        "169.254.169.254",
+        "2130706433",
+        "017700000001",
+        "0x7f000001",
+        "0x7f.1",
+        "0X7F.0.0.1",
+        "0177.0.0.1",
+        "127.1",
+        "127.0.1",
+        "127.0.0.01",
+        "127.0.0.256",
+        "127.0.0.1.1",
+        "a.1",
+        "a.0x1",
+        "0",
+        "0x",
+        "0x.",
+        "[::1]",
+        "[::]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "[::127.0.0.1]",
+        "[fe80::1%25eth0]",
+        "[fe80::1%eth0]",
+        "[fd00:ec2::254]",
+        "[64:ff9b::7f00:1]",
+        "[2606:4700::1111]",
+        "[127.0.0.1]",
+        "[a.example]",
+        "[]",
+        "[::1",
+        "::1]",
+        "::1",
+    ] {
+        for lab in [&everything, &listed] {
+            assert_eq!(
+                lab.talk(socks(host.as_bytes(), 80)).await,
+                SOCKS_REFUSED,
+                "{host}"
+            );
+            for request in [
+                format!("CONNECT {host}:80 HTTP/1.1\r\n\r\n"),
+                format!("GET http://{host}/ HTTP/1.1\r\nHost: {host}\r\n\r\n"),
+                format!("GET http://{host}:80/ HTTP/1.1\r\nHost: {host}:80\r\n\r\n"),
+            ] {
+                let answer = lab.talk(&request).await;
+                assert!(
+                    answer.starts_with("HTTP/1.1 403 ") || answer.starts_with("HTTP/1.1 400 "),
+                    "{request:?}: {answer:?}"
+                );
+            }
+            lab.assert_nothing_left(host);
+        }
+    }
+}
+
+#[tokio::test]
+async fn case_41_addresses_of_socks_are_no_way_around() {
+    let lab = Lab::new(&["*"]).await;
+    let four = |ip: [u8; 4]| [&[5, 1, 0, 5, 1, 0, 1], ip.as_slice(), &[0, 80]].concat();
+    let six = |ip: &str| {
+        [
+            &[5, 1, 0, 5, 1, 0, 4],
+            ip.parse::<std::net::Ipv6Addr>()
+                .unwrap()
+                .octets()
+                .as_slice(),
+            &[0, 80],
+        ]
+        .concat()
+    };
+    for request in [
+        four([127, 0, 0, 1]),
+        four([8, 8, 8, 8]),
+        six("::1"),
+        six("::ffff:127.0.0.1"),
+        six("::ffff:8.8.8.8"),
+        six("2606:4700::1111"),
+    ] {
+        assert_eq!(lab.talk(&request).await, SOCKS_REFUSED, "{request:?}");
+    }
+    lab.assert_nothing_left("socks");
+}
+
+#[tokio::test]
+async fn case_41_a_listed_public_address_is_reached_without_a_resolver() {
+    let lab = Lab::new(&[PUBLIC]).await;
+    let server = lab.server("93.184.216.34:80", "\r\n\r\n", OK).await;
+    assert!(
+        lab.get("http://93.184.216.34/", PUBLIC)
+            .await
+            .ends_with("hi")
+    );
+    server.await.unwrap();
+    let server = lab.server("93.184.216.34:443", "hello", "server").await;
+    let request = [
+        &[5, 1, 0, 5, 1, 0, 1, 93, 184, 216, 34, 1, 187],
+        hello(None, 999).as_slice(),
+    ]
+    .concat();
+    assert_eq!(lab.talk(request).await, format!("{SOCKS_GRANTED}server"));
+    server.await.unwrap();
+    assert_eq!(lab.went().0, Vec::<String>::new());
+}
+
+/// Case 42 for ports; the checks of the transferred data are in other files.
+#[tokio::test]
+async fn case_42_ports_other_than_those_of_the_web_are_closed() {
+    let lab = Lab::new(&["a.example"]).await;
+    for port in [
+        0_u16, 1, 21, 22, 25, 53, 79, 81, 442, 444, 3306, 6379, 8080, 8443, 65535,
+    ] {
+        assert_eq!(
+            lab.talk(socks(b"a.example", port)).await,
+            SOCKS_REFUSED,
+            "{port}"
+        );
+        let tunnel = lab
+            .talk(format!("CONNECT a.example:{port} HTTP/1.1\r\n\r\n"))
+            .await;
+        let page = lab
+            .get(
+                &format!("http://a.example:{port}/"),
+                &format!("a.example:{port}"),
+            )
+            .await;
+        for answer in [tunnel, page] {
+            assert!(
+                answer.starts_with("HTTP/1.1 403 ")
+                    || (port == 0 && answer.starts_with("HTTP/1.1 400 ")),
+                "{port} {answer}"
+            );
+        }
+    }
+    for host in ["a.example", "a.example:443"] {
+        let plain_to_tls = lab.get("http://a.example:443/", host).await;
+        assert!(
+            plain_to_tls.ends_with("port 443 is not allowed\n"),
+            "{plain_to_tls}"
+        );
+    }
+    lab.assert_nothing_left("ports");
+    assert_eq!(
+        lab.summary().rejected()[1].reason,
+        RejectReason::InvalidHost
+    );
+}
+
+/// Case 43: the backend ensures that there is no way around the proxy; no variable names one
+/// either.
+#[test]
+fn case_43_the_environment_makes_no_exception() {
+    let lines: Vec<String> = proxy_env(3128)
+        .into_iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    assert_snapshot!(lines.join("\n"), @r"
+    HTTP_PROXY=http://127.0.0.1:3128
+    http_proxy=http://127.0.0.1:3128
+    HTTPS_PROXY=http://127.0.0.1:3128
+    https_proxy=http://127.0.0.1:3128
+    ALL_PROXY=http://127.0.0.1:3128
+    all_proxy=http://127.0.0.1:3128
+    NO_PROXY=
+    no_proxy=
+    NODE_USE_ENV_PROXY=1
+    ");
+}
+
+/// A name may resolve to a denied address, or to one that embeds it.
+#[tokio::test]
+async fn a_denied_address_is_denied_in_every_form() {
+    let lab = Lab::new(&["*.example", "!93.184.216.34"]).await;
+    for (name, answer) in [
+        ("plain.example", PUBLIC),
+        ("nat64.example", "64:ff9b::5db8:d822"),
+        ("mapped.example", "::ffff:93.184.216.34"),
+    ] {
+        lab.name(name, &[&[answer]]);
+        let page = lab.get(&format!("http://{name}/"), name).await;
+        assert!(page.starts_with("HTTP/1.1 403 "), "{page}");
+    }
+    assert_eq!(lab.went().1, Vec::<String>::new());
+    lab.name("other.example", &[&["64:ff9b::808:808"]]);
+    let _ = lab.get("http://other.example/", "other.example").await;
+    assert_eq!(lab.went().1, ["[64:ff9b::808:808]:80"]);
+}

@@ -1,0 +1,359 @@
+//! HTTP requests: what is parsed, what is forwarded, and what is not.
+
+use insta::assert_snapshot;
+
+use super::lab::{Lab, SOCKS_GRANTED, socks};
+
+const AT: &str = "93.184.216.34:80";
+const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
+
+/// Sends a request that must be rejected with this status, and must not reach a server.
+async fn refused(lab: &Lab, status: u16, request: &str) {
+    let answer = lab.talk(request).await;
+    assert!(
+        answer.starts_with(&format!("HTTP/1.1 {status} ")),
+        "{request:?}: {answer:?}"
+    );
+    assert_eq!(lab.went().1, Vec::<String>::new(), "{request:?}");
+}
+
+/// Case 42.
+#[tokio::test]
+async fn case_42_another_host_in_the_field_is_refused() {
+    let lab = Lab::new(&["a.example", "b.example"]).await;
+    for fields in [
+        "Host: b.example\r\n",
+        "Host: evil.example\r\n",
+        "Host: a.example:8080\r\n",
+        "Host: a.example:\r\n",
+        "Host: a.example, b.example\r\n",
+        "Host: user@a.example\r\n",
+        "Host: \r\n",
+        "X: y\r\n",
+    ] {
+        refused(
+            &lab,
+            403,
+            &format!("GET http://a.example/ HTTP/1.1\r\n{fields}\r\n"),
+        )
+        .await;
+    }
+    refused(
+        &lab,
+        400,
+        "GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\nhost: b.example\r\n\r\n",
+    )
+    .await;
+    refused(
+        &lab,
+        400,
+        "GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\nHost: a.example\r\n\r\n",
+    )
+    .await;
+    refused(
+        &lab,
+        400,
+        "GET http://a.example/ HTTP/1.1\r\nHost : a.example\r\n\r\n",
+    )
+    .await;
+    refused(
+        &lab,
+        400,
+        "GET http://a.example/ HTTP/1.1\r\nX: y\r\n Host: a.example\r\n\r\n",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn case_42_an_absolute_target_to_another_host_is_refused() {
+    let lab = Lab::new(&["a.example"]).await;
+    refused(
+        &lab,
+        403,
+        "GET http://evil.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
+    )
+    .await;
+    refused(
+        &lab,
+        400,
+        "GET http://a.example@evil.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
+    )
+    .await;
+    refused(
+        &lab,
+        400,
+        "GET http://evil.example#a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
+    )
+    .await;
+    refused(
+        &lab,
+        403,
+        "GET http://evil.example?a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
+    )
+    .await;
+    refused(
+        &lab,
+        400,
+        "GET http://evil.example\\a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
+    )
+    .await;
+    refused(
+        &lab,
+        400,
+        "GET https://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
+    )
+    .await;
+    refused(
+        &lab,
+        400,
+        "GET ftp://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
+    )
+    .await;
+    refused(&lab, 400, "GET / HTTP/1.1\r\nHost: a.example\r\n\r\n").await;
+    refused(
+        &lab,
+        400,
+        "GET //a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
+    )
+    .await;
+    refused(&lab, 400, "OPTIONS * HTTP/1.1\r\nHost: a.example\r\n\r\n").await;
+}
+
+#[tokio::test]
+async fn case_42_smuggling_is_refused() {
+    let lab = Lab::new(&["a.example"]).await;
+    for fields in [
+        "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n",
+        "Content-Length: 4\r\nContent-Length: 4\r\n",
+        "Content-Length: 4\r\nContent-Length: 5\r\n",
+        "Content-Length: 4,4\r\n",
+        "Content-Length: +4\r\n",
+        "Transfer-Encoding: gzip, chunked\r\n",
+        "Transfer-Encoding: xchunked\r\n",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n",
+        "Transfer-Encoding : chunked\r\n",
+        "Transfer-Encoding:\u{b}chunked\r\n",
+        "X: y\r\n\tTransfer-Encoding: chunked\r\n",
+        "X: y\nTransfer-Encoding: chunked\r\n",
+        "X: y\rTransfer-Encoding: chunked\r\n",
+        "X: \0\r\n",
+        "X\0: y\r\n",
+        "X y: z\r\n",
+        "X\r\n",
+    ] {
+        refused(
+            &lab,
+            400,
+            &format!("POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\n{fields}\r\n0\r\n\r\n"),
+        )
+        .await;
+    }
+    for first in [
+        "GET  http://a.example/ HTTP/1.1",
+        "GET http://a.example/ HTTP/2.0",
+        "GET http://a.example/",
+        "G(T http://a.example/ HTTP/1.1",
+    ] {
+        refused(&lab, 400, &format!("{first}\r\nHost: a.example\r\n\r\n")).await;
+    }
+    let old = "POST http://a.example/ HTTP/1.0\r\nHost: a.example\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+    refused(&lab, 400, old).await;
+}
+
+#[tokio::test]
+async fn case_42_nothing_behind_a_request_is_sent_on() {
+    let lab = Lab::new(&["a.example"]).await;
+    let more = "GET /secret HTTP/1.1\r\nHost: b.example\r\n\r\n";
+    for (fields, body) in [
+        ("", ""),
+        ("Content-Length: 4\r\n", "body"),
+        ("Transfer-Encoding: chunked\r\n", "4\r\nbody\r\n0\r\n\r\n"),
+        (
+            "Connection: Content-Length, Transfer-Encoding\r\nContent-Length: 4\r\n",
+            "body",
+        ),
+    ] {
+        let until = if body.is_empty() { "\r\n\r\n" } else { body };
+        let server = lab.server(AT, until, OK).await;
+        let request = format!(
+            "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\n{fields}\r\n{body}{more}"
+        );
+        let answer = lab.talk(request).await;
+        assert!(answer.ends_with("Connection: close\r\n\r\nhi"), "{answer}");
+        let got = server.await.unwrap();
+        assert!(
+            got.ends_with(&format!("\r\nConnection: close\r\n\r\n{body}")),
+            "{got}"
+        );
+        assert_eq!(
+            got.matches("Content-Length: 4\r\n").count(),
+            usize::from(body == "body"),
+            "{got}"
+        );
+        assert_eq!(
+            got.matches("Transfer-Encoding: chunked\r\n").count(),
+            usize::from(body.len() > 4),
+            "{got}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn case_42_a_body_that_goes_wrong_ends_the_connection() {
+    let lab = Lab::new(&["a.example"]).await;
+    let server = lab.server(AT, "never", OK).await;
+    let request = "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\nTransfer-Encoding: chunked\r\n\r\n4;x=y\r\nbody\r\n0\r\n\r\n";
+    assert_eq!(lab.talk(request).await, "");
+    assert!(server.await.unwrap().ends_with("Connection: close\r\n\r\n"));
+    assert_snapshot!(lab.summary(), @"reached a.example (1); rejected a.example: malformed: invalid chunk (1)");
+}
+
+#[tokio::test]
+async fn fields_for_the_proxy_are_not_forwarded() {
+    let lab = Lab::new(&["a.example"]).await;
+    let server =
+        lab.server(AT, "\r\n\r\n", "HTTP/1.1 200 OK\r\nConnection: keep-alive, X-Hop\r\nX-Hop: 1\r\nKeep-Alive: 5\r\nA: b\r\n\r\nhi").await;
+    let fields = "Proxy-Authorization: Basic eA==\r\nProxy-Connection: keep-alive\r\nConnection: keep-alive, x-mine\r\nX-Mine: 1\r\nKeep-Alive: 5\r\n\
+        TE: trailers\r\nTrailer: x\r\nUpgrade: websocket\r\nAccept: */*\r\nCookie: \u{e9}\r\n";
+    let answer = lab
+        .talk(format!(
+            "GET HTTP://A.EXAMPLE.:80?q HTTP/1.1\r\nHost: a.example\r\n{fields}\r\n"
+        ))
+        .await;
+    assert_eq!(
+        answer,
+        "HTTP/1.1 200 OK\r\nA: b\r\nConnection: close\r\n\r\nhi"
+    );
+    assert_eq!(
+        server.await.unwrap(),
+        "GET /?q HTTP/1.1\r\nHost: a.example\r\nAccept: */*\r\nCookie: \u{e9}\r\nConnection: close\r\n\r\n"
+    );
+}
+
+#[tokio::test]
+async fn responses_end_at_their_declared_length() {
+    let lab = Lab::new(&["a.example"]).await;
+    for (method, answer, passed) in [
+        (
+            "GET",
+            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\nmore",
+            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n",
+        ),
+        (
+            "HEAD",
+            "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nConnection: close\r\n\r\n",
+        ),
+        (
+            "GET",
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi more",
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi",
+        ),
+        (
+            "GET",
+            "HTTP/1.0 200 \r\n\r\nuntil closed",
+            "HTTP/1.0 200 \r\nConnection: close\r\n\r\nuntil closed",
+        ),
+        (
+            "GET",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\nmore",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n2\r\nhi\r\n0\r\n\r\n",
+        ),
+        (
+            "GET",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;x\r\nhi\r\n0\r\nT: x\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n2;x\r\nhi\r\n0\r\nT: x\r\n\r\n",
+        ),
+    ] {
+        let server = lab.server(AT, "\r\n\r\n", answer).await;
+        let got = lab
+            .talk(format!(
+                "{method} http://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n"
+            ))
+            .await;
+        assert_eq!(got, passed);
+        server.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn an_invalid_response_is_reported() {
+    let lab = Lab::new(&["a.example"]).await;
+    for answer in [
+        "",
+        "HTTP/1.1 101 Switching Protocols\r\n\r\n",
+        "SSH-2.0-x\r\n",
+        "HTTP/1.1 200 OK\r\nX: \0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\n",
+    ] {
+        let server = lab.server(AT, "\r\n\r\n", answer).await;
+        let got = lab.get("http://a.example/", "a.example").await;
+        assert!(
+            got.starts_with("HTTP/1.1 502 ")
+                && got.ends_with("cannot connect to a.example: host did not respond\n"),
+            "{got}"
+        );
+        server.await.unwrap();
+    }
+    let lab = Lab::new(&["*.example"]).await;
+    assert!(
+        lab.get("http://nowhere.example/", "nowhere.example")
+            .await
+            .ends_with("nowhere.example: host not found\n")
+    );
+    assert!(
+        lab.get("http://a.example/", "a.example")
+            .await
+            .ends_with("a.example: host did not respond\n")
+    );
+}
+
+#[tokio::test]
+async fn tunnels_to_port_80_carry_one_request() {
+    let lab = Lab::new(&["a.example", "b.example"]).await;
+    let opened = "HTTP/1.1 200 Connection established\r\n\r\n".to_owned();
+    for (request, granted) in [
+        (b"CONNECT a.example:80 HTTP/1.1\r\n\r\n".to_vec(), opened),
+        (socks(b"a.example", 80), SOCKS_GRANTED.to_owned()),
+    ] {
+        let server = lab.server(AT, "\r\n\r\n", OK).await;
+        let page = b"GET /x HTTP/1.1\r\nHost: a.example\r\nConnection: keep-alive\r\n\r\nGET /y HTTP/1.1\r\nHost: b.example\r\n\r\n";
+        let got = lab.talk([request.as_slice(), page].concat()).await;
+        assert_eq!(
+            got,
+            format!("{granted}HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi")
+        );
+        assert_eq!(
+            server.await.unwrap(),
+            "GET /x HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n"
+        );
+        let connections = lab.went().1.len();
+        for (page, status) in [
+            (
+                "GET /x HTTP/1.1\r\nHost: b.example\r\n\r\n",
+                "HTTP/1.1 403 ",
+            ),
+            (
+                "GET http://b.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
+                "HTTP/1.1 400 ",
+            ),
+            (
+                "CONNECT b.example:443 HTTP/1.1\r\nHost: a.example\r\n\r\n",
+                "HTTP/1.1 400 ",
+            ),
+            ("SSH-2.0-OpenSSH\r\n\r\n", "HTTP/1.1 400 "),
+            ("\x16\x03\x01", "HTTP/1.1 400 "),
+        ] {
+            let got = lab
+                .talk([request.as_slice(), page.as_bytes()].concat())
+                .await;
+            assert!(
+                got.strip_prefix(granted.as_str())
+                    .is_some_and(|got| got.starts_with(status)),
+                "{page:?}: {got:?}"
+            );
+        }
+        assert_eq!(lab.went().1.len(), connections);
+    }
+}

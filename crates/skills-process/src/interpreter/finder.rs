@@ -1,0 +1,252 @@
+//! Searches directories for programs.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::cache::ResolutionCache;
+use super::resolve::ResolvedPath;
+use super::resolved_program::ResolvedProgram;
+use super::runtimes::{self, MemoryRlimit};
+use skills_sandbox::{Job, Program, SandboxError, ScriptType};
+
+/// The directories that are searched if the caller names none.
+const DEFAULT_SEARCH_PATH: [&str; 3] = ["/usr/bin", "/bin", "/usr/local/bin"];
+/// The maximum number of rejected candidates in an error.
+const MAX_REPORTED: usize = 8;
+
+/// Finds interpreters and other programs on the host, by reading files only.
+///
+/// By default it searches `/usr/bin`, `/bin` and `/usr/local/bin`, in this order, has no fallback
+/// directories, and no override for any kind of script. The environment is not read. Results are
+/// cached, for all clones together, until a file that led to them changes.
+///
+/// ```
+/// use skills_sandbox::SandboxErrorKind;
+/// use skills_process::ProgramFinder;
+///
+/// # let empty = tempfile::tempdir()?;
+/// let finder = ProgramFinder::with_search_path([empty.path()]);
+/// let error = finder.find_interpreter(skills_sandbox::ScriptType::Ruby).unwrap_err();
+/// assert_eq!(error.kind(), SandboxErrorKind::Unavailable);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct ProgramFinder {
+    search_path: Vec<PathBuf>,
+    fallback_path: Vec<PathBuf>,
+    overrides: BTreeMap<ScriptType, PathBuf>,
+    cache: ResolutionCache,
+}
+
+impl Default for ProgramFinder {
+    fn default() -> Self {
+        Self::with_search_path(DEFAULT_SEARCH_PATH)
+    }
+}
+
+impl ProgramFinder {
+    /// Creates a finder that searches these directories instead, in this order; relative ones are
+    /// ignored.
+    pub fn with_search_path(directories: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
+        let directories = directories.into_iter().map(Into::into).collect();
+        Self {
+            search_path: directories,
+            fallback_path: Vec::new(),
+            overrides: BTreeMap::new(),
+            cache: ResolutionCache::default(),
+        }
+    }
+
+    /// Sets directories that are searched for interpreters, and only for these, after the search
+    /// path, in this order; relative ones are ignored. They are not part of
+    /// [`path_env`](Self::path_env).
+    pub fn with_fallback_path(
+        mut self,
+        directories: impl IntoIterator<Item = impl Into<PathBuf>>,
+    ) -> Self {
+        for directory in directories.into_iter().map(Into::into) {
+            if !self.search_path.contains(&directory) && !self.fallback_path.contains(&directory) {
+                self.fallback_path.push(directory);
+            }
+        }
+        self
+    }
+
+    /// Runs all scripts of a kind with the interpreter at this absolute path and no other, for
+    /// example that of a project's virtual environment.
+    pub fn override_interpreter(mut self, kind: ScriptType, path: impl Into<PathBuf>) -> Self {
+        self.overrides.insert(kind, path.into());
+        self
+    }
+
+    /// Finds the interpreter for a kind of script.
+    ///
+    /// # Errors
+    /// [`SandboxErrorKind::Unavailable`](skills_sandbox::SandboxErrorKind::Unavailable) if there is none: with the names
+    /// and directories that were searched, the candidates that were rejected and why, and how to
+    /// install one.
+    pub fn find_interpreter(&self, kind: ScriptType) -> Result<ResolvedProgram, SandboxError> {
+        let mut passed = Vec::new();
+        for path in self.candidates(kind) {
+            match self.cache.resolve(&path) {
+                None => {}
+                // The kernel would start the program of its shebang, which was not selected.
+                Some(Ok(program)) if program.is_script => {
+                    passed.push(format!("{}: is itself a script", path.display()))
+                }
+                Some(Ok(program)) => return Ok(into_interpreter(kind, program)),
+                Some(Err(reason)) => passed.push(format!("{}: {reason}", path.display())),
+            }
+        }
+        Err(self.interpreter_not_found(kind, &passed))
+    }
+
+    /// Finds a program by its bare name; `None` if there is none, or if the name is a path.
+    #[must_use]
+    pub fn find_program(&self, name: &str) -> Option<ResolvedProgram> {
+        // A path would bypass the search path and the rules for names.
+        if name.contains('/') {
+            return None;
+        }
+        let program = candidate_paths(&self.search_path, name)
+            .find_map(|path| self.cache.resolve(&path)?.ok())?;
+        Some(ResolvedProgram {
+            kind: None,
+            memory: MemoryRlimit::for_program(name),
+            ..into_program(program)
+        })
+    }
+
+    /// Finds the executable of a job: the interpreter of a script, or the program of a command.
+    ///
+    /// # Errors
+    /// Like [`find_interpreter`](Self::find_interpreter); also if the grants do not allow the
+    /// program of a command, if there is none of its name, or if the job is for another backend.
+    pub fn for_job(
+        &self,
+        job: &Job,
+        backend: &'static str,
+    ) -> Result<ResolvedProgram, SandboxError> {
+        match job.program() {
+            Program::Script { kind, .. } => self.find_interpreter(*kind),
+            // Checked again here, so that a wrong job starts nothing.
+            Program::Command { name } if !job.grants().spawn().allows_program(name) => {
+                Err(SandboxError::rejected(
+                    backend,
+                    format!("program `{}` is not granted", name.escape_debug()),
+                ))
+            }
+            Program::Command { name } => self.find_program(name).ok_or_else(|| {
+                SandboxError::program_not_found(name, &join_paths(self.search_path.iter()))
+            }),
+            _ => Err(SandboxError::invalid_program(
+                "this backend only runs scripts and commands",
+            )),
+        }
+    }
+
+    /// Returns the search path as the value of `PATH`, without the fallback directories.
+    #[must_use]
+    pub fn path_env(&self) -> String {
+        self.search_path
+            .iter()
+            .map(|directory| directory.to_string_lossy())
+            .collect::<Vec<_>>()
+            .join(":")
+    }
+
+    fn candidates(&self, kind: ScriptType) -> Vec<PathBuf> {
+        match self.overrides.get(&kind) {
+            Some(chosen) => Some(chosen)
+                .filter(|path| path.is_absolute())
+                .into_iter()
+                .cloned()
+                .collect(),
+            None => {
+                let both = [&self.search_path, &self.fallback_path];
+                both.into_iter()
+                    .flat_map(|directories| {
+                        runtimes::program_names(kind)
+                            .iter()
+                            .flat_map(|name| candidate_paths(directories, name))
+                    })
+                    .collect()
+            }
+        }
+    }
+
+    fn interpreter_not_found(&self, kind: ScriptType, passed: &[String]) -> SandboxError {
+        let mut reason = match self.overrides.get(&kind) {
+            Some(chosen) => format!("no program at {}", chosen.display()),
+            None => {
+                let names: Vec<String> = runtimes::program_names(kind)
+                    .iter()
+                    .map(|name| format!("`{name}`"))
+                    .collect();
+                let directories = self.search_path.iter().chain(&self.fallback_path);
+                format!("no {} in {}", names.join(" or "), join_paths(directories))
+            }
+        };
+        if !passed.is_empty() {
+            reason.push_str("; rejected ");
+            // A search path can have any length.
+            reason.push_str(&passed[..passed.len().min(MAX_REPORTED)].join("; "));
+        }
+        SandboxError::unavailable("interpreter", reason, runtimes::install_hint(kind))
+    }
+}
+
+fn candidate_paths(directories: &[PathBuf], name: &str) -> impl Iterator<Item = PathBuf> {
+    directories
+        .iter()
+        // A relative directory would depend on the working directory of the host.
+        .filter(|directory| directory.is_absolute())
+        .map(move |directory| directory.join(name))
+}
+
+fn join_paths<'a>(directories: impl Iterator<Item = &'a PathBuf>) -> String {
+    directories
+        .map(|directory| directory.display().to_string())
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn into_interpreter(kind: ScriptType, program: ResolvedPath) -> ResolvedProgram {
+    let name = program
+        .argv0
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
+    let arguments = runtimes::leading_args(kind, name)
+        .iter()
+        .map(|argument| (*argument).to_owned())
+        .collect();
+    ResolvedProgram {
+        kind: Some(kind),
+        leading_args: arguments,
+        memory: MemoryRlimit::for_script(kind),
+        ..into_program(program)
+    }
+}
+
+fn into_program(program: ResolvedPath) -> ResolvedProgram {
+    let ResolvedPath {
+        argv0: name,
+        executable,
+        readable,
+        executable_paths,
+        environment,
+        is_script: _,
+    } = program;
+    ResolvedProgram {
+        kind: None,
+        argv0: name,
+        executable,
+        leading_args: Vec::new(),
+        readable,
+        executable_paths,
+        environment,
+        memory: MemoryRlimit::AddressSpace,
+    }
+}

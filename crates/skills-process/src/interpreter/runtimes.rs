@@ -1,0 +1,96 @@
+//! Programs, arguments and limits for each kind of script.
+
+use skills_sandbox::ScriptType;
+
+/// The limit of the operating system that bounds the memory of a program. Which one fits depends on
+/// how a runtime reserves addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MemoryRlimit {
+    /// The address space (`RLIMIT_AS`).
+    AddressSpace,
+    /// Private writable memory (`RLIMIT_DATA`), for programs that reserve far more addresses than
+    /// they use, such as V8.
+    Data,
+}
+
+impl MemoryRlimit {
+    /// Returns the limit for the runtimes of this kind of script.
+    #[must_use]
+    pub fn for_script(kind: ScriptType) -> Self {
+        match kind {
+            ScriptType::Node | ScriptType::Deno => Self::Data,
+            _ => Self::AddressSpace,
+        }
+    }
+
+    /// Returns the limit for a program by name.
+    pub(super) fn for_program(name: &str) -> Self {
+        if ["node", "deno", "bun"].contains(&name) {
+            Self::Data
+        } else {
+            Self::AddressSpace
+        }
+    }
+}
+
+/// The programs that run this kind, the best one first. Shell scripts of skills are mostly written
+/// for bash, which also runs POSIX shell scripts.
+pub(super) fn program_names(kind: ScriptType) -> &'static [&'static str] {
+    match kind {
+        ScriptType::Python => &["python3"],
+        ScriptType::Shell => &["bash", "sh"],
+        ScriptType::Node => &["node"],
+        ScriptType::Deno => &["deno"],
+        ScriptType::Ruby => &["ruby"],
+        ScriptType::Perl => &["perl"],
+        // A language that is added to the contract needs its programs here (see the test).
+        _ => &[],
+    }
+}
+
+/// The arguments before the script for an interpreter with this name.
+pub(super) fn leading_args(kind: ScriptType, name: &str) -> &'static [&'static str] {
+    match kind {
+        // Start files of the user are not part of the skill.
+        ScriptType::Shell if name == "bash" => &["--noprofile", "--norc"],
+        // The sandbox enforces access, so Deno's own permission prompts and fetching are disabled.
+        ScriptType::Deno => &["run", "--quiet", "--no-prompt", "--cached-only", "-A"],
+        _ => &[],
+    }
+}
+
+/// The argument that keeps the heap of an interpreter of this kind below `mebibytes`.
+pub(super) fn heap_argument(kind: ScriptType, mebibytes: u64) -> Option<String> {
+    match kind {
+        ScriptType::Node => Some(format!("--max-old-space-size={mebibytes}")),
+        ScriptType::Deno => Some(format!("--v8-flags=--max-old-space-size={mebibytes}")),
+        _ => None,
+    }
+}
+
+/// How to install an interpreter.
+pub(super) fn install_hint(kind: ScriptType) -> &'static str {
+    match kind {
+        ScriptType::Python => "install Python 3 from the system's packages",
+        ScriptType::Shell => "install bash or a POSIX shell",
+        ScriptType::Node => "install Node.js from the system's packages or from nodejs.org",
+        ScriptType::Deno => "install Deno, which runs TypeScript, from deno.com",
+        ScriptType::Ruby => "install Ruby from the system's packages",
+        ScriptType::Perl => "install Perl from the system's packages",
+        _ => "install an interpreter for the language",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_script_has_programs_and_a_hint() {
+        for kind in ScriptType::ALL {
+            assert!(!program_names(kind).is_empty(), "{kind:?}");
+            assert!(!install_hint(kind).contains("an interpreter"), "{kind:?}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What sandbox backends for programs of the host share: supervision of a process, search for
+//! interpreters, scratch directories, and measurement of quotas.
+//!
+//! ```text
+//! Job --ProgramFinder--> ResolvedProgram --backend--> restricted process
+//!                                                           |
+//!             SupervisedOutput <--supervise-----------------+--> ScratchDir, measured by QuotaMonitor
+//! ```
+//!
+//! - [`ScratchDir`] is the private temporary directory of a run.
+//! - [`QuotaMonitor`] measures directories against their [`Quota`](skills_sandbox::Quota).
+//! - `ProgramFinder` finds interpreters and other programs by reading files only. On Unix.
+//! - `supervise` feeds and captures a process until it ends or exceeds a limit, and kills its whole
+//!   group. On Unix.
+//!
+//! This crate restricts nothing: a backend creates the restricted process and hands it over. It
+//! must never depend on a backend, and must not know what a skill is.
+//!
+//! ```
+//! use skills_process::{QuotaMonitor, ScratchDir};
+//! use skills_sandbox::Quota;
+//!
+//! # let parent = tempfile::tempdir()?;
+//! let scratch = ScratchDir::new(parent.path())?;
+//! let monitor = QuotaMonitor::open(&[Quota::new(scratch.path(), 1 << 20)])?;
+//! std::fs::write(scratch.path().join("a"), "temporary")?;
+//! assert!(monitor.measure().is_ok());
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+#[cfg(unix)]
+mod interpreter;
+mod quota_monitor;
+mod scratch_dir;
+#[cfg(unix)]
+mod supervise;
+
+#[cfg(unix)]
+pub use interpreter::{MemoryRlimit, ProgramFinder, ResolvedProgram};
+pub use quota_monitor::QuotaMonitor;
+pub use scratch_dir::ScratchDir;
+#[cfg(unix)]
+pub use supervise::{
+    Bounds, GroupLeader, Leader, LeaderStatus, Pipes, Process, SpawnedGroup, SupervisedOutput,
+    supervise,
+};
+#[cfg(target_os = "linux")]
+pub use supervise::{PidfdChild, PidfdLeader};

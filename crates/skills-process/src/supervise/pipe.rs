@@ -1,0 +1,54 @@
+//! Writes to and reads from the pipes of a process.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use skills_sandbox::CapturedOutput;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::pipe::{Receiver, Sender};
+
+/// Bytes per read: the capacity of a pipe.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+/// The output captured so far; shared, so that partial output survives a deadline.
+pub(super) type SharedOutput = Arc<Mutex<CapturedOutput>>;
+
+/// How a stream ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StreamEnd {
+    Eof,
+    LimitExceeded,
+}
+
+/// Reads a pipe to its end; stops early if more than `flood_bytes` arrive.
+pub(super) async fn capture(
+    pipe: OwnedFd,
+    into: SharedOutput,
+    keep_bytes: usize,
+    flood_bytes: u64,
+) -> io::Result<StreamEnd> {
+    let mut pipe = Receiver::from_owned_fd(pipe)?;
+    let mut chunk = vec![0; CHUNK_BYTES];
+    loop {
+        let length = pipe.read(&mut chunk).await?;
+        if length == 0 {
+            return Ok(StreamEnd::Eof);
+        }
+        let mut captured = into.lock().unwrap_or_else(PoisonError::into_inner);
+        // Counted after it was kept, so that the output up to the limit is not lost.
+        captured.push(&chunk[..length], keep_bytes);
+        if captured.total_bytes() > flood_bytes {
+            return Ok(StreamEnd::LimitExceeded);
+        }
+    }
+}
+
+/// Writes `input` and closes the pipe. A program that does not read its input is not an error.
+pub(super) async fn write_stdin(pipe: OwnedFd, input: &[u8]) -> io::Result<()> {
+    match Sender::from_owned_fd(pipe)?.write_all(input).await {
+        // A program decides by itself how much input it reads.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}

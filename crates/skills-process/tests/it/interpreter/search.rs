@@ -1,0 +1,197 @@
+//! Names, arguments, fallback directories and the cache.
+
+use std::fs;
+use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use insta::assert_snapshot;
+use skills_process::{MemoryRlimit, ProgramFinder};
+use skills_sandbox::ScriptType;
+
+use super::{PYENV, Tree};
+
+#[test]
+fn shells_and_arguments() {
+    let tree = Tree::new().binary("a/sh").binary("b/bash");
+    let arguments = |directories: &[&str]| {
+        let found = tree
+            .search(directories)
+            .find_interpreter(ScriptType::Shell)
+            .unwrap();
+        (
+            found
+                .argv0
+                .file_name()
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .to_owned(),
+            found.leading_args.join(" "),
+        )
+    };
+    assert_eq!(
+        arguments(&["a", "b"]),
+        ("bash".to_owned(), "--noprofile --norc".to_owned())
+    );
+    assert_eq!(arguments(&["a"]), ("sh".to_owned(), String::new()));
+    let tree = tree.binary("c/node").binary("c/deno");
+    let found = |kind| tree.search(&["c"]).find_interpreter(kind).unwrap();
+    assert_eq!(
+        found(ScriptType::Deno).leading_args.join(" "),
+        "run --quiet --no-prompt --cached-only -A"
+    );
+    assert_eq!(
+        found(ScriptType::Deno).heap_argument(256 << 20).as_deref(),
+        Some("--v8-flags=--max-old-space-size=256")
+    );
+    assert_eq!(
+        found(ScriptType::Node).heap_argument(1).as_deref(),
+        Some("--max-old-space-size=1")
+    );
+    assert_eq!(
+        (
+            found(ScriptType::Node).memory,
+            MemoryRlimit::for_script(ScriptType::Perl)
+        ),
+        (MemoryRlimit::Data, MemoryRlimit::AddressSpace)
+    );
+}
+
+#[test]
+fn fallback_directories_are_searched_for_interpreters_last() {
+    let tree = Tree::new()
+        .binary("a/sh")
+        .binary("b/bash")
+        .python("b")
+        .binary("b/git");
+    let search = tree.search(&["a"]).with_fallback_path([
+        PathBuf::from("relative"),
+        tree.path("b"),
+        tree.path("a"),
+        tree.path("b/bin"),
+    ]);
+    let executable = |kind| search.find_interpreter(kind).unwrap().executable;
+    assert_eq!(
+        executable(ScriptType::Python),
+        tree.path("b/bin/python3.11")
+    );
+    assert_eq!(
+        executable(ScriptType::Shell),
+        tree.path("a/sh"),
+        "a worse one in the first directories goes before a better one"
+    );
+    assert_eq!(
+        (search.find_program("git"), search.path_env()),
+        (None, tree.path("a").display().to_string())
+    );
+    let message = search
+        .find_interpreter(ScriptType::Ruby)
+        .unwrap_err()
+        .to_string()
+        .replace(tree.root.to_str().unwrap(), "T");
+    assert_snapshot!(message, @"cannot run in a sandbox: interpreter is unavailable: no `ruby` in T/a, relative, T/b, T/b/bin");
+    assert!(
+        search
+            .override_interpreter(ScriptType::Python, "/gone/python3")
+            .find_interpreter(ScriptType::Python)
+            .is_err(),
+        "a chosen one has no substitute"
+    );
+}
+
+#[test]
+fn programs_have_bare_names() {
+    let tree = Tree::new().binary("a/git").script("a/tool", "#!/bin/sh\n");
+    let search = tree.search(&["a"]);
+    assert_eq!(
+        search.find_program("git").unwrap().executable,
+        tree.path("a/git")
+    );
+    assert!(
+        search.find_program("tool").is_some(),
+        "a script may be granted"
+    );
+    for none in ["a/git", "../a/git", "/bin/sh", "..", ".", "", "gone", "a\0"] {
+        assert_eq!(search.find_program(none), None, "{none:?}");
+    }
+    assert_eq!(
+        ProgramFinder::default().path_env(),
+        "/usr/bin:/bin:/usr/local/bin"
+    );
+    assert!(
+        ProgramFinder::with_search_path(["."])
+            .find_program("Cargo.toml")
+            .is_none()
+    );
+}
+
+#[test]
+fn results_are_cached_until_a_dependency_changes() {
+    let tree = Tree::new()
+        .script("pyenv/shims/python3", PYENV)
+        .python("pyenv/versions/1.0")
+        .python("pyenv/versions/2.0")
+        .file("pyenv/version", "1.0");
+    let (search, version) = (tree.search(&["pyenv/shims"]), tree.path("pyenv/version"));
+    let prefix = |search: &ProgramFinder| {
+        search
+            .find_interpreter(ScriptType::Python)
+            .unwrap()
+            .readable[0]
+            .file_name()
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(prefix(&search), "1.0");
+    // Other text with the same time would be noticed only by reading it again.
+    let modified = version.metadata().unwrap().modified().unwrap();
+    fs::write(&version, "2.0").unwrap();
+    File::options()
+        .write(true)
+        .open(&version)
+        .unwrap()
+        .set_modified(modified)
+        .unwrap();
+    assert_eq!(
+        (prefix(&search), prefix(&search.clone())),
+        ("1.0".to_owned(), "1.0".to_owned())
+    );
+    assert_eq!(prefix(&tree.search(&["pyenv/shims"])), "2.0");
+    File::options()
+        .write(true)
+        .open(&version)
+        .unwrap()
+        .set_modified(modified + std::time::Duration::from_secs(1))
+        .unwrap();
+    assert_eq!(prefix(&search), "2.0");
+    fs::remove_file(tree.path("pyenv/versions/2.0/bin/python3.11")).unwrap();
+    assert!(search.find_interpreter(ScriptType::Python).is_err());
+    fs::write(tree.path("pyenv/versions/2.0/bin/python3.11"), "").unwrap();
+    fs::set_permissions(
+        tree.path("pyenv/versions/2.0/bin/python3.11"),
+        fs::Permissions::from_mode(0o755),
+    )
+    .unwrap();
+    assert_eq!(prefix(&search), "2.0");
+}
+
+#[test]
+fn threads_share_cached_results() {
+    let tree = Tree::new()
+        .script("pyenv/shims/python3", PYENV)
+        .python("pyenv/versions/1.0");
+    let search = tree.search(&["pyenv/shims"]);
+    let found = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8)
+            .map(|_| scope.spawn(|| search.clone().find_interpreter(ScriptType::Python).unwrap()))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect::<Vec<_>>()
+    });
+    assert!(found.windows(2).all(|pair| pair[0] == pair[1]));
+}

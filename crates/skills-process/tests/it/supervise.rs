@@ -1,0 +1,260 @@
+//! Supervision of a process that Tokio spawned, on any Unix.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use skills_policy::ResourceLimits;
+use skills_process::{Bounds, QuotaMonitor, SpawnedGroup, SupervisedOutput, supervise};
+use skills_sandbox::{CancellationToken, Quota, QuotaExceeded, QuotaPart, Termination};
+use tokio::process::Command;
+
+fn shell(script: &str) -> SpawnedGroup {
+    let mut command = Command::new("/bin/sh");
+    command
+        .args(["-c", script])
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin");
+    SpawnedGroup::spawn(command).unwrap()
+}
+
+async fn run(script: &str, input: &[u8], wall_time: Duration) -> SupervisedOutput {
+    let mut limits = ResourceLimits::default();
+    (
+        limits.wall_time,
+        limits.captured_bytes,
+        limits.output_limit_bytes,
+    ) = (wall_time, 64, 1 << 20);
+    supervise(
+        shell(script),
+        input,
+        &Bounds {
+            limits: &limits,
+            quotas: quotas(&[]),
+            cancellation: None,
+        },
+    )
+    .await
+    .unwrap()
+}
+
+fn quotas(quotas: &[Quota]) -> Arc<QuotaMonitor> {
+    Arc::new(QuotaMonitor::open(quotas).unwrap())
+}
+
+#[tokio::test]
+async fn a_cancelled_run_returns_its_output() {
+    let cancellation = CancellationToken::new();
+    let mut limits = ResourceLimits::default();
+    limits.wall_time = LONG;
+    let directory = tempfile::tempdir().unwrap();
+    let begun = directory.path().join("begun");
+    let script = format!("echo written; : > {}; while :; do :; done", begun.display());
+    let cancel = async {
+        while !begun.exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        cancellation.cancel();
+    };
+    let bounds = Bounds {
+        limits: &limits,
+        quotas: quotas(&[]),
+        cancellation: Some(&cancellation),
+    };
+    let (ended, ()) = tokio::join!(supervise(shell(&script), b"", &bounds), cancel);
+    let ended = ended.unwrap();
+    assert_eq!(
+        (ended.termination, ended.stdout.text().as_str()),
+        (Termination::Cancelled, "written\n")
+    );
+}
+
+const LONG: Duration = Duration::from_secs(60);
+
+#[tokio::test]
+async fn input_output_and_exit_code() {
+    let ended = run("cat; echo error >&2; exit 7", b"hello", LONG).await;
+    assert_eq!(
+        (
+            ended.termination,
+            ended.stdout.text().as_str(),
+            ended.stderr.text().as_str()
+        ),
+        (Termination::Exited { code: 7 }, "hello", "error\n")
+    );
+    let signalled = run("kill -TERM $$", b"", LONG).await;
+    assert_eq!(signalled.termination, Termination::Signaled { signal: 15 });
+}
+
+#[tokio::test]
+async fn unread_input_is_not_an_error() {
+    let ended = run("exec <&-; exit 0", &vec![b'x'; 4 << 20], LONG).await;
+    assert_eq!(ended.termination, Termination::Exited { code: 0 });
+}
+
+#[tokio::test]
+async fn output_is_captured_up_to_a_limit_and_excess_stops_the_run() {
+    let flood = run(
+        "while :; do echo 0123456789012345678901234567890123456789; done",
+        b"",
+        LONG,
+    )
+    .await;
+    assert_eq!(
+        flood.termination,
+        Termination::OutputLimit {
+            limit_bytes: 1 << 20
+        }
+    );
+    assert_eq!(flood.stdout.head().len() + flood.stdout.tail().len(), 64);
+    assert!(flood.stdout.is_truncated());
+}
+
+#[tokio::test]
+async fn the_deadline_kills_the_whole_group() {
+    let directory = tempfile::tempdir().unwrap();
+    let pulse = directory.path().join("pulse");
+    let script = format!(
+        "trap '' TERM INT HUP; (trap '' TERM; while :; do echo . >> {0}; sleep 0.02; done) & echo started; wait",
+        pulse.display()
+    );
+    let ended = run(&script, b"", Duration::from_millis(1_500)).await;
+    assert_eq!(
+        (ended.termination, ended.stdout.text().as_str()),
+        (Termination::TimedOut { limit_ms: 1_500 }, "started\n")
+    );
+    assert_silent(&pulse).await;
+}
+
+#[tokio::test]
+async fn a_normal_exit_leaves_no_process_behind() {
+    let directory = tempfile::tempdir().unwrap();
+    let pulse = directory.path().join("pulse");
+    let script = format!(
+        "((while :; do echo . >> {0}; sleep 0.02; done) &) ; until [ -s {0} ]; do sleep 0.02; done",
+        pulse.display()
+    );
+    assert_eq!(
+        run(&script, b"", LONG).await.termination,
+        Termination::Exited { code: 0 }
+    );
+    assert_silent(&pulse).await;
+}
+
+#[tokio::test]
+async fn a_cancelled_run_leaves_no_process_behind() {
+    let directory = tempfile::tempdir().unwrap();
+    let pulse = directory.path().join("pulse");
+    let script = format!(
+        "while :; do echo . >> {0}; sleep 0.02; done",
+        pulse.display()
+    );
+    let begun = async {
+        while !pulse.exists() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::select! {
+        ended = run(&script, b"", LONG) => panic!("{ended:?}"),
+        () = begun => {}
+    }
+    assert_silent(&pulse).await;
+}
+
+#[tokio::test]
+async fn a_program_that_does_not_exist_is_an_error() {
+    assert_eq!(
+        SpawnedGroup::spawn(Command::new("/nowhere/program"))
+            .unwrap_err()
+            .kind(),
+        std::io::ErrorKind::NotFound
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_runs_at_once_do_not_mix() {
+    let runs: Vec<_> = (0..16)
+        .map(|number| {
+            tokio::spawn(async move {
+                let ended = run(
+                    &format!("cat; exit {number}"),
+                    number.to_string().as_bytes(),
+                    LONG,
+                )
+                .await;
+                (ended.termination, ended.stdout.text())
+            })
+        })
+        .collect();
+    for (number, run) in runs.into_iter().enumerate() {
+        let code = i32::try_from(number).unwrap();
+        assert_eq!(
+            run.await.unwrap(),
+            (Termination::Exited { code }, number.to_string())
+        );
+    }
+}
+
+/// Asserts that no process writes to a file any more.
+async fn assert_silent(pulse: &Path) {
+    let length = || std::fs::metadata(pulse).unwrap().len();
+    let before = length();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(length(), before, "a process is still alive");
+}
+
+/// Runs a script in a directory with a quota of 4 MiB; returns its termination and the number of
+/// bytes allocated afterwards.
+async fn in_quota(script: &str) -> (Termination, u64) {
+    let directory = tempfile::tempdir().unwrap();
+    let script = format!("cd {}\n{script}", directory.path().display());
+    let mut limits = ResourceLimits::default();
+    limits.wall_time = LONG;
+    let bounds = Bounds {
+        limits: &limits,
+        quotas: quotas(&[Quota::new(directory.path(), 4 << 20)]),
+        cancellation: None,
+    };
+    let ended = supervise(shell(&script), b"", &bounds).await.unwrap();
+    let left = QuotaMonitor::open(&[Quota::new(directory.path(), u64::MAX)]).unwrap();
+    let bytes = left.measure().unwrap()[0].1;
+    (ended.termination, bytes)
+}
+
+#[tokio::test]
+async fn a_process_that_exceeds_a_quota_is_killed() {
+    let over = Termination::DiskLimit(QuotaExceeded {
+        limit_bytes: 4 << 20,
+        part: QuotaPart::Bytes,
+    });
+    // It would write forever.
+    let endless = "n=0; while :; do head -c 100000 /dev/zero > $n; n=$((n + 1)); done";
+    let (ending, bytes) = in_quota(endless).await;
+    assert_eq!(ending, over);
+    assert!((4 << 20..1 << 30).contains(&bytes), "{bytes}");
+    // It may finish before or after the first measurement: the result is the same.
+    let (ending, _) = in_quota("head -c 5000000 /dev/zero > file").await;
+    assert_eq!(ending, over);
+    assert_eq!(
+        ending.to_string(),
+        "stopped: private workspace exceeds its quota of 4 MiB"
+    );
+    let (ending, _) = in_quota(
+        "head -c 3000000 /dev/zero > file; ln file other; ln file third; truncate -s 1G sparse",
+    )
+    .await;
+    assert_eq!(ending, Termination::Exited { code: 0 });
+}
+
+/// Deleted files take space until their last descriptor and mapping is closed.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn deleted_files_that_are_still_open_count() {
+    let over = Termination::DiskLimit(QuotaExceeded {
+        limit_bytes: 4 << 20,
+        part: QuotaPart::Bytes,
+    });
+    let (ending, _) = in_quota("exec 3> gone; rm gone; head -c 5000000 /dev/zero >&3; exec 1>&- 2>&-; while :; do sleep 1; done").await;
+    assert_eq!(ending, over);
+}
