@@ -6,13 +6,14 @@ use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Component, Path, PathBuf};
 
+use anyhow::anyhow;
 use serde_json::json;
 use skills_runtime::discovery::SkillFiles;
 use skills_runtime::manifest::strict::{self, Properties, StrictError};
 
 use crate::exit::Exit;
+use crate::input::InputError;
 use crate::output::{Output, escape_terminal};
-use crate::validate::check_exists;
 
 /// A skill given by its directory or its `SKILL.md`.
 pub(crate) struct SkillPath {
@@ -236,5 +237,17 @@ fn parent(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
         _ => PathBuf::from("."),
+    }
+}
+
+/// Returns the path as typed if it exists.
+pub(crate) fn check_exists(path: &Path) -> anyhow::Result<PathBuf> {
+    if path.exists() {
+        Ok(path.to_owned())
+    } else {
+        Err(anyhow!(InputError::new(format!(
+            "`{}` not found",
+            path.display()
+        ))))
     }
 }

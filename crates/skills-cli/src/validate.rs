@@ -1,7 +1,5 @@
 //! `skills validate PATH…`: checks skills against the specification or a client.
 
-use std::path::{Path, PathBuf};
-
 use anyhow::anyhow;
 use serde_json::{Value, json};
 use skills_runtime::SkillRuntime;
@@ -12,7 +10,6 @@ use skills_runtime::prompt::MissingRequirements;
 use crate::arguments::Validate;
 use crate::compat::{self, SkillPath};
 use crate::exit::Exit;
-use crate::input::InputError;
 use crate::output::{Output, line};
 
 /// An error or warning about a skill.
@@ -355,16 +352,4 @@ fn to_json(target: &SkillPath, findings: &[Finding]) -> Value {
     };
     let (errors, warnings) = (of(Severity::Error), of(Severity::Warning));
     json!({"path": target.to_string(), "valid": errors.is_empty(), "errors": errors, "warnings": warnings})
-}
-
-/// Returns the path as typed if it exists.
-pub(crate) fn check_exists(path: &Path) -> anyhow::Result<PathBuf> {
-    if path.exists() {
-        Ok(path.to_owned())
-    } else {
-        Err(anyhow!(InputError::new(format!(
-            "`{}` not found",
-            path.display()
-        ))))
-    }
 }

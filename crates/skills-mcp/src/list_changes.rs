@@ -1,10 +1,12 @@
 //! Tracks which lists clients have been served, and their changes.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use skills_tools::runtime::discovery::RootWatcher;
 use tokio::sync::watch;
 
 /// The lists of which clients are notified.
@@ -89,6 +91,13 @@ impl ListTracker {
     pub(crate) fn subscribe(&self) -> watch::Receiver<ListVersions> {
         self.versions.subscribe()
     }
+}
+
+/// The watcher of a server, shared by all clients.
+#[derive(Default)]
+pub(crate) struct ListWatcher {
+    pub(crate) is_started: AtomicBool,
+    pub(crate) handle: OnceLock<RootWatcher>,
 }
 
 /// Remembers which messages were logged.

@@ -1,19 +1,10 @@
 //! Watches for changes of served lists.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
-
-use skills_tools::runtime::discovery::RootWatcher;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use crate::list_changes::ListKind;
 use crate::{Server, prompts, skills_extension, tools};
-
-/// The watcher of a server, shared by all clients.
-#[derive(Default)]
-pub(crate) struct ListWatcher {
-    is_started: AtomicBool,
-    handle: OnceLock<RootWatcher>,
-}
 
 /// Starts watching when a client subscribes or calls a tool; later calls do nothing.
 pub(crate) fn start_watching(server: &Server) {

@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 pub use builder::ServerBuilder;
 
 use crate::call_limiter::CallLimiter;
+use crate::list_changes::ListWatcher;
 use crate::list_changes::{ListTracker, LogOnce};
-use crate::list_watcher::ListWatcher;
 use crate::request_state::RequestStateSigner;
 
 /// Serves skills and their tools to MCP clients.

@@ -16,7 +16,7 @@ use crate::monitored::{Monitored, MonitoredResult, panic_message};
 use crate::prepared_component::PreparedComponent;
 use crate::stop_reason::{StopFlag, StopReason};
 use crate::store_state::StoreState;
-use crate::termination::{classify, stop_termination};
+use crate::termination::{MAX_COMPONENT_HANDLES, classify, stop_termination};
 
 /// After how many ticks a busy program yields to other tasks of the executor.
 const TICKS_PER_YIELD: u32 = 10;
@@ -26,8 +26,6 @@ const FUEL_PER_YIELD: u64 = 1_000_000;
 const FUEL: u64 = u64::MAX / 2;
 /// The maximum number of bytes that a program may pass to the host in one call.
 const MAX_CALL_BYTES: usize = 16 << 20;
-/// The maximum number of handles between the parts of a component.
-pub(crate) const MAX_COMPONENT_HANDLES: usize = 10_000;
 
 /// The deadline of a run, and what stops it earlier.
 pub(crate) struct RunControl<'a> {

@@ -7,9 +7,11 @@ use wasmtime::{Error, Trap, WasmBacktrace};
 use wasmtime_wasi::I32Exit;
 
 use crate::limiter::RejectedGrowth;
-use crate::run::MAX_COMPONENT_HANDLES;
 use crate::stop_reason::StopReason;
 use crate::store_state::StoreState;
+
+/// The maximum number of handles between the parts of a component.
+pub(crate) const MAX_COMPONENT_HANDLES: usize = 10_000;
 
 /// The maximum number of function names.
 const MAX_FRAMES: usize = 16;

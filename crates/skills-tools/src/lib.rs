@@ -47,14 +47,12 @@ pub use publication::{
     Completion, PublicationError, PublicationErrorKind, PublishedContent, PublishedFile,
     PublishedSkill, PublishedSkills,
 };
+pub use registry::{DefaultScriptState, MissingEnv};
 pub use run::executor::ScriptExecutor;
 pub use run::run_skill_script::ScriptResult;
 /// The crate that finds and runs skills.
 pub use skills_runtime as runtime;
 pub use tool_definition::{Annotations, ToolDefinition, ToolFormat};
 pub use tool_output::ToolOutput;
-pub use tool_set::{
-    DefaultScriptState, MissingEnv, ToolGroup, ToolSet, ToolSetBuildError, ToolSetBuilder,
-    UnknownTool,
-};
+pub use tool_set::{ToolGroup, ToolSet, ToolSetBuildError, ToolSetBuilder, UnknownTool};
 pub use user_prompt::{RenderedPrompt, SkillPrompt};

@@ -1,5 +1,6 @@
 //! Tools of all scripts in the catalog.
 
+mod options;
 mod script_index;
 
 use std::sync::Arc;
@@ -10,9 +11,9 @@ use skills_runtime::manifest::ScriptSpec;
 
 use self::script_index::{IndexedScript, ScriptIndex};
 use crate::overrides::{OverrideSnapshot, ScriptId, ToolOverride};
-use crate::{DefaultScriptState, MissingEnv};
 use skills_script::{MAX_SCRIPT_BYTES, ScriptTool, find_spec};
 
+pub use self::options::{DefaultScriptState, MissingEnv};
 pub(crate) use self::script_index::ScriptScanner;
 
 /// Default timeout of a script tool.

@@ -22,7 +22,7 @@ use crate::schema::ArgumentValidator;
 use crate::tool_definition::ToolDefinition;
 use crate::{CallContext, ScriptExecutor, ToolError, ToolErrorCode, ToolFormat, ToolOutput};
 
-pub use builder::{DefaultScriptState, MissingEnv, ToolGroup, ToolSetBuildError, ToolSetBuilder};
+pub use builder::{ToolGroup, ToolSetBuildError, ToolSetBuilder};
 
 /// Lists and calls the tools of a host application.
 ///

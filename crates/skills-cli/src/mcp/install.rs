@@ -20,10 +20,10 @@ use skills_runtime::PrivateFile;
 
 pub(crate) use client::Client;
 
-use self::atomic_replace::Replacement;
+use self::atomic_replace::{Replacement, Snapshot};
 use self::client::Scope;
 use self::config_edit::{ConfigEdit, ConfigEditError, EntryChange, ServerEntry};
-use self::config_file::{ConfigFile, Snapshot};
+use self::config_file::ConfigFile;
 use crate::approver;
 use crate::arguments::{Arguments, Command, Install};
 use crate::directories;

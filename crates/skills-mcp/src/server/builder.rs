@@ -7,8 +7,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Inner, Server, Tenancy};
 use crate::call_limiter::CallLimiter;
+use crate::list_changes::ListWatcher;
 use crate::list_changes::{ListTracker, LogOnce};
-use crate::list_watcher::ListWatcher;
 use crate::request_state::{RequestStateSigner, STATE_TTL};
 use crate::{MemoryReplayCache, ReplayCache, ServerBuildError};
 

@@ -13,10 +13,25 @@ use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use super::config_file::Snapshot;
-
 /// Maximum number of concurrent writes of a client while its file is restored.
 const MAX_RESTORES: usize = 100;
+
+/// The content of a file when it was read.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    /// Text and metadata; `None` if there was no file.
+    pub(super) content: Option<(String, Metadata)>,
+}
+
+impl Snapshot {
+    pub(crate) fn text(&self) -> Option<&str> {
+        self.content.as_ref().map(|(text, _)| text.as_str())
+    }
+
+    pub(crate) fn metadata(&self) -> Option<&Metadata> {
+        self.content.as_ref().map(|(_, metadata)| metadata)
+    }
+}
 
 /// The result of a replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 
-use super::atomic_replace::{self, Replacement};
+use super::atomic_replace::{self, Replacement, Snapshot};
 use super::client::Scope;
 use crate::input::{self, InputError};
 use crate::policy_config::path_spellings;
@@ -147,23 +147,6 @@ impl ConfigFile {
         // each process.
         name.push(format!(".{}.tmp", std::process::id()));
         self.target.with_file_name(name)
-    }
-}
-
-/// The content of a file when it was read.
-#[derive(Debug)]
-pub(crate) struct Snapshot {
-    /// Text and metadata; `None` if there was no file.
-    content: Option<(String, Metadata)>,
-}
-
-impl Snapshot {
-    pub(crate) fn text(&self) -> Option<&str> {
-        self.content.as_ref().map(|(text, _)| text.as_str())
-    }
-
-    pub(crate) fn metadata(&self) -> Option<&Metadata> {
-        self.content.as_ref().map(|(_, metadata)| metadata)
     }
 }
 
