@@ -55,6 +55,8 @@ pub(crate) struct ParsedExact {
     pub(crate) has_non_text_key: bool,
     /// Whether a number was infinite, not a number, or longer than 64 bits.
     pub(crate) has_unrepresentable_number: bool,
+    /// How many keys and values are null.
+    pub(crate) null_count: usize,
 }
 
 /// A key that occurs twice in one mapping.
@@ -118,6 +120,7 @@ pub(crate) fn parse_exact(yaml: &str) -> Result<ParsedExact, ParseError> {
         has_tags: state.has_tags.get(),
         has_non_text_key: state.has_non_text_key.get(),
         has_unrepresentable_number: state.has_unrepresentable_number.get(),
+        null_count: state.null_count.get(),
     })
 }
 
@@ -222,6 +225,7 @@ struct BuildState {
     has_non_text_key: Cell<bool>,
     rejected_key: Cell<Option<&'static str>>,
     has_unrepresentable_number: Cell<bool>,
+    null_count: Cell<usize>,
     duplicate_keys: RefCell<Vec<DuplicateKey>>,
 }
 
@@ -235,6 +239,7 @@ impl Default for BuildState {
             has_non_text_key: Cell::new(false),
             rejected_key: Cell::new(None),
             has_unrepresentable_number: Cell::new(false),
+            null_count: Cell::new(0),
             duplicate_keys: RefCell::default(),
         }
     }
@@ -332,12 +337,13 @@ impl<'de> Visitor<'de> for ValueBuilder<'_> {
     }
 
     fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        self.state.null_count.set(self.state.null_count.get() + 1);
         self.build_scalar(Value::Null)
     }
 
     // The library calls this for a text without a document, such as one with only comments.
     fn visit_none<E: Error>(self) -> Result<Value, E> {
-        self.build_scalar(Value::Null)
+        self.visit_unit()
     }
 
     fn visit_bool<E: Error>(self, flag: bool) -> Result<Value, E> {
