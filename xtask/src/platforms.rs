@@ -10,7 +10,7 @@ const CHECKED_TARGETS: [&str; 2] = ["aarch64-apple-darwin", "x86_64-pc-windows-m
 /// The features with many dependencies, but without C code.
 const HEAVY_FEATURES: &str = "skills-runtime/native";
 /// The crates without C code in their dependency trees, if other features are off.
-const PORTABLE_CRATES: [&str; 14] = [
+const PORTABLE_CRATES: [&str; 15] = [
     "host-text-only",
     "skills-audit",
     "skills-build",
@@ -18,6 +18,7 @@ const PORTABLE_CRATES: [&str; 14] = [
     "skills-manifest",
     "skills-policy",
     "skills-prompt",
+    "skills-ref-compat",
     "skills-runtime",
     "skills-sandbox",
     "skills-sandbox-linux",

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use serde_json::{Value, json};
+use skills_ref_compat::{Client, Severity};
 use skills_runtime::SkillRuntime;
 use skills_runtime::discovery::{DiscoveryError, SkillFiles};
-use skills_runtime::manifest::{Client, Document, Requirements, Severity};
+use skills_runtime::manifest::{Document, Requirements};
 use skills_runtime::prompt::MissingRequirements;
 
 use crate::arguments::Validate;

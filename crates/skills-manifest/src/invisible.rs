@@ -71,7 +71,8 @@ fn is_joinable(c: char) -> bool {
 /// Returns `text` with its invisible characters as escapes, for messages.
 ///
 /// Texts of a skill are not trusted: raw control characters could rewrite the terminal of a user.
-pub(crate) fn escape_invisible(text: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn escape_invisible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_invisible) {
         return text.into();
     }

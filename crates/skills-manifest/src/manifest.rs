@@ -15,7 +15,7 @@ use mapping::parse_mapping;
 /// Maximum length of `description` by the specification, in characters.
 const DESCRIPTION_MAX_CHARACTERS: usize = 1024;
 /// Maximum length of `compatibility` by the specification, in characters.
-pub(crate) const COMPATIBILITY_MAX_CHARACTERS: usize = 500;
+const COMPATIBILITY_MAX_CHARACTERS: usize = 500;
 /// The fields that restrict a skill.
 ///
 /// If one is present but cannot be parsed, its restriction counts as the strictest one: the skill
