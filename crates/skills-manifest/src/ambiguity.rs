@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::frontmatter::Frontmatter;
 use crate::invisible::escape_invisible;
-use crate::yaml::{self, ParseError, ParsedExact};
+use crate::yaml::{self, ParseError, Parsed};
 use crate::{Warning, WarningKind};
 
 impl Frontmatter<'_> {
@@ -46,7 +46,7 @@ impl Frontmatter<'_> {
             ParseError::KeyNotScalar { .. } => AmbiguousYaml::NonTextKey,
         })?;
         let null_count = exact.null_count;
-        let fields = exact.into_fields()?;
+        let fields = into_fields(exact)?;
         if probe::has_lenient_syntax(self.yaml) {
             return Err(AmbiguousYaml::LenientSyntax);
         }
@@ -110,28 +110,27 @@ pub enum AmbiguousYaml {
     UnrepresentableNumber,
 }
 
-impl ParsedExact {
-    fn into_fields(self) -> Result<Map<String, Value>, AmbiguousYaml> {
-        match self {
-            Self { has_tags: true, .. } => Err(AmbiguousYaml::Tag),
-            Self {
-                has_non_text_key: true,
-                ..
-            } => Err(AmbiguousYaml::NonTextKey),
-            Self {
-                has_unrepresentable_number: true,
-                ..
-            } => Err(AmbiguousYaml::UnrepresentableNumber),
-            Self {
-                duplicate_key: Some(key),
-                ..
-            } => Err(AmbiguousYaml::DuplicateKey(key)),
-            Self {
-                value: Value::Object(fields),
-                ..
-            } => Ok(fields),
-            _ => Err(AmbiguousYaml::NotMapping),
-        }
+/// Returns the fields of a document that all parsers agree on.
+fn into_fields(parsed: Parsed) -> Result<Map<String, Value>, AmbiguousYaml> {
+    match parsed {
+        Parsed { has_tags: true, .. } => Err(AmbiguousYaml::Tag),
+        Parsed {
+            has_non_text_key: true,
+            ..
+        } => Err(AmbiguousYaml::NonTextKey),
+        Parsed {
+            has_unrepresentable_number: true,
+            ..
+        } => Err(AmbiguousYaml::UnrepresentableNumber),
+        Parsed {
+            value,
+            duplicate_keys,
+            ..
+        } => match (duplicate_keys.into_iter().next(), value) {
+            (Some(duplicate), _) => Err(AmbiguousYaml::DuplicateKey(duplicate.key)),
+            (None, Value::Object(fields)) => Ok(fields),
+            (None, _) => Err(AmbiguousYaml::NotMapping),
+        },
     }
 }
 

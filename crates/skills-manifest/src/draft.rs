@@ -61,7 +61,7 @@ impl Draft {
     /// [`DraftError`] if one of them is invalid; for a name it may have a
     /// [`suggestion`](DraftError::suggestion).
     pub fn new(name: &str, description: &str) -> Result<Self, DraftError> {
-        name::check_name(name)?;
+        name::check_name(name).map_err(Repr::Name)?;
         check_non_blank_line("description", description, DESCRIPTION_MAX_CHARACTERS)?;
         Ok(Self {
             name: name.to_owned(),
