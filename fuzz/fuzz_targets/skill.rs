@@ -2,7 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use skills_manifest::{Client, Document, FrontmatterScan, Manifest, strict};
+use skills_manifest::{Document, FrontmatterScan, Manifest};
+use skills_ref_compat::Client;
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(document) = Document::parse(bytes) {
@@ -26,6 +27,6 @@ fuzz_target!(|bytes: &[u8]| {
             assert_eq!(prefix.yaml(), frontmatter.yaml());
         }
     }
-    let _ = strict::validate(bytes, "directory");
-    let _ = strict::read_properties(bytes).map(|properties| properties.to_json());
+    let _ = skills_ref_compat::validate(bytes, "directory");
+    let _ = skills_ref_compat::read_properties(bytes).map(|properties| properties.to_json());
 });

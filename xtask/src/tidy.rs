@@ -13,6 +13,7 @@ use crate::command::{cargo, output, workspace_dir};
 /// Allowed dependencies between workspace crates. A crate that is not listed may have none.
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("skills-manifest", &[]),
+    ("skills-ref-compat", &["skills-manifest"]),
     ("skills-script", &["skills-manifest"]),
     ("skills-discovery", &["skills-manifest"]),
     ("skills-prompt", &["skills-manifest", "skills-discovery"]),
@@ -71,6 +72,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         &[
             "skills-build",
             "skills-mcp",
+            "skills-ref-compat",
             "skills-runtime",
             "skills-tools",
         ],

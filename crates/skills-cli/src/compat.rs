@@ -8,8 +8,8 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::anyhow;
 use serde_json::json;
+use skills_ref_compat::{Properties, StrictError};
 use skills_runtime::discovery::SkillFiles;
-use skills_runtime::manifest::strict::{self, Properties, StrictError};
 
 use crate::exit::Exit;
 use crate::input::InputError;
@@ -79,14 +79,14 @@ impl SkillPath {
     pub(crate) fn validate(&self) -> Result<Vec<StrictError>, String> {
         self.check_directory()?;
         let bytes = self.bytes()?.ok_or("Missing required file: SKILL.md")?;
-        Ok(strict::validate(&bytes, &self.typed_name()))
+        Ok(skills_ref_compat::validate(&bytes, &self.typed_name()))
     }
 
     fn properties(&self) -> Result<Properties, String> {
         let bytes = self
             .bytes()?
             .ok_or_else(|| format!("SKILL.md not found in {self}"))?;
-        strict::read_properties(&bytes).map_err(|error| error.message().to_owned())
+        skills_ref_compat::read_properties(&bytes).map_err(|error| error.message().to_owned())
     }
 
     fn bytes(&self) -> Result<Option<Vec<u8>>, String> {

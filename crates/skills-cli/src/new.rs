@@ -7,7 +7,6 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 use serde_json::json;
 use skills_build::Language;
-use skills_runtime::manifest::strict;
 
 use crate::arguments::New;
 use crate::exit::Exit;
@@ -23,7 +22,7 @@ pub(crate) fn new(arguments: &New, output: &Output) -> anyhow::Result<Exit> {
     let name = &arguments.name;
     let text = render_template(name, arguments.description.as_deref(), arguments.lang);
     // Validated before anything is created, by the strictest reader: every client then accepts it.
-    if let Some(error) = strict::validate(text.as_bytes(), name).first() {
+    if let Some(error) = skills_ref_compat::validate(text.as_bytes(), name).first() {
         let nearest = suggest_name(name);
         let error = InputError::new(error.message());
         return Err(anyhow!(if nearest.is_empty() {

@@ -2,14 +2,16 @@
 
 use anyhow::anyhow;
 use serde_json::{Value, json};
+use skills_ref_compat::{Client, Severity};
 use skills_runtime::SkillRuntime;
 use skills_runtime::discovery::{DiscoveryError, SkillFiles};
-use skills_runtime::manifest::{Client, Document, Requirements, Severity};
+use skills_runtime::manifest::{Document, Requirements};
 use skills_runtime::prompt::MissingRequirements;
 
 use crate::arguments::Validate;
 use crate::compat::{self, SkillPath};
 use crate::exit::Exit;
+use crate::input::InputError;
 use crate::output::{Output, line};
 
 /// An error or warning about a skill.

@@ -1,16 +1,14 @@
 //! Returns frontmatter as fields only if all YAML parsers agree on it.
 
 mod number;
+mod probe;
 
 use serde_json::{Map, Value};
 
 use crate::frontmatter::Frontmatter;
 use crate::invisible::escape_invisible;
-use crate::yaml::{self, ParseError, ParsedExact};
-use crate::{Warning, WarningKind, strict};
-
-/// Maximum length of a value in an error, in characters.
-const MAX_SHOWN_CHARACTERS: usize = 40;
+use crate::yaml::{self, ParseError, Parsed};
+use crate::{Warning, WarningKind};
 
 impl Frontmatter<'_> {
     /// Returns all fields with their YAML values, in the order of the file.
@@ -47,28 +45,14 @@ impl Frontmatter<'_> {
             },
             ParseError::KeyNotScalar { .. } => AmbiguousYaml::NonTextKey,
         })?;
-        let fields = exact.into_fields()?;
-        self.reject_ambiguous_numbers()?;
-        Ok(fields)
-    }
-
-    fn reject_ambiguous_numbers(&self) -> Result<(), AmbiguousYaml> {
-        // Parsed values do not tell `017` from `'017'`, so this reads the tokens. The scanner is
-        // that of PyYAML, a second implementation: what it rejects is ambiguous too.
-        let yaml = self.yaml.replace("\r\n", "\n");
-        let scalars =
-            strict::plain_scalars(&yaml).map_err(|(message, line)| AmbiguousYaml::Yaml {
-                message,
-                line: self.file_position(line, 1).line,
-            })?;
-        match scalars
-            .into_iter()
-            .find(|scalar| number::is_ambiguous_number(scalar))
-        {
-            Some(scalar) => Err(AmbiguousYaml::AmbiguousNumber(
-                scalar.chars().take(MAX_SHOWN_CHARACTERS).collect(),
-            )),
-            None => Ok(()),
+        let null_count = exact.null_count;
+        let fields = into_fields(exact)?;
+        if probe::has_lenient_syntax(self.yaml) {
+            return Err(AmbiguousYaml::LenientSyntax);
+        }
+        match probe::find_ambiguous_number(self.yaml, null_count) {
+            Some(number) => Err(AmbiguousYaml::AmbiguousNumber(number)),
+            None => Ok(fields),
         }
     }
 }
@@ -91,6 +75,12 @@ pub enum AmbiguousYaml {
         "the frontmatter contains U+0085, U+2028 or U+2029, which end a line for some parsers only"
     )]
     LineSeparators,
+    /// A tab or a byte order mark is outside of texts and comments, or a comment follows `|` or `>`
+    /// without a space. Only some parsers accept that.
+    #[error(
+        "a tab or a byte order mark separates values, or a comment follows `|` or `>` without a space"
+    )]
+    LenientSyntax,
     /// An unquoted value or key is a number for some parsers, and text or another number for
     /// others; its first 40 characters.
     #[error("`{0}` is not the same number for all parsers; put it in quotes")]
@@ -120,28 +110,27 @@ pub enum AmbiguousYaml {
     UnrepresentableNumber,
 }
 
-impl ParsedExact {
-    fn into_fields(self) -> Result<Map<String, Value>, AmbiguousYaml> {
-        match self {
-            Self { has_tags: true, .. } => Err(AmbiguousYaml::Tag),
-            Self {
-                has_non_text_key: true,
-                ..
-            } => Err(AmbiguousYaml::NonTextKey),
-            Self {
-                has_unrepresentable_number: true,
-                ..
-            } => Err(AmbiguousYaml::UnrepresentableNumber),
-            Self {
-                duplicate_key: Some(key),
-                ..
-            } => Err(AmbiguousYaml::DuplicateKey(key)),
-            Self {
-                value: Value::Object(fields),
-                ..
-            } => Ok(fields),
-            _ => Err(AmbiguousYaml::NotMapping),
-        }
+/// Returns the fields of a document that all parsers agree on.
+fn into_fields(parsed: Parsed) -> Result<Map<String, Value>, AmbiguousYaml> {
+    match parsed {
+        Parsed { has_tags: true, .. } => Err(AmbiguousYaml::Tag),
+        Parsed {
+            has_non_text_key: true,
+            ..
+        } => Err(AmbiguousYaml::NonTextKey),
+        Parsed {
+            has_unrepresentable_number: true,
+            ..
+        } => Err(AmbiguousYaml::UnrepresentableNumber),
+        Parsed {
+            value,
+            duplicate_keys,
+            ..
+        } => match (duplicate_keys.into_iter().next(), value) {
+            (Some(duplicate), _) => Err(AmbiguousYaml::DuplicateKey(duplicate.key)),
+            (None, Value::Object(fields)) => Ok(fields),
+            (None, _) => Err(AmbiguousYaml::NotMapping),
+        },
     }
 }
 
@@ -242,6 +231,49 @@ mod tests {
             "a: '017'\nb: \"1_000\"\nc: |\n  017\nd: at 12:30 of 017\n",
             r#"{"a":"017","b":"1_000","c":"017\n","d":"at 12:30 of 017"}"#,
         );
+    }
+
+    #[test]
+    fn explicitly_tagged_text_is_not_a_number() {
+        check("a: !!str 017\n", r#"{"a":"017"}"#);
+        let expected = "`0o17` is not the same number for all parsers; put it in quotes";
+        check("a: !!int 0o17\n", expected);
+    }
+
+    #[test]
+    fn lenient_syntax_is_rejected_outside_of_texts_and_comments() {
+        let expected = "a tab or a byte order mark separates values, or a comment follows `|` or `>` without a space";
+        for yaml in [
+            "a:\tb\n",
+            "a: b\t\n",
+            "a: b\tc\n",
+            "a: \"b\"\t# c\n",
+            "a: {b:\tc}\n",
+            "a: {\t}\n",
+            "a: [b\t]\n",
+            "a: |\t\n  b\n",
+            "a: |# b\n  c\n",
+            "a: >-# b\n  c\n",
+            "a:\n\u{feff}\n",
+        ] {
+            check(yaml, expected);
+        }
+        check(
+            "a: 'b\tc'\nd: |\n  e\tf\n# g\th\n",
+            "{\"a\":\"b\\tc\",\"d\":\"e\\tf\\n\"}",
+        );
+        check(
+            "a: b |# c\nd: ' >#'\ne: 1#\n",
+            r##"{"a":"b |# c","d":" >#","e":"1#"}"##,
+        );
+    }
+
+    #[test]
+    fn the_first_unquoted_number_is_named() {
+        let expected = "`1_0` is not the same number for all parsers; put it in quotes";
+        check("a: '017'\nb: at 017\nc: {\"d\":1_0, e: 017}\n", expected);
+        let many = "- '017'\n".repeat(5_000);
+        check(&format!("a:\n{many}b: 1_0\nc: 017\n"), expected);
     }
 
     #[test]

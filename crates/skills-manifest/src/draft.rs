@@ -24,8 +24,8 @@ const RESERVED_KEYS: [&str; 5] = ["openclaw", "clawdbot", "clawdis", "moltbot", 
 /// Builder for a new `SKILL.md`. Setters validate; [`render`](Self::render) writes the file.
 ///
 /// [`Document::parse`](crate::Document::parse) reads the file as the same texts, without a warning
-/// about its frontmatter, and [`strict::validate`](crate::strict::validate) reports no errors for
-/// it in a directory with the name of the skill.
+/// about its frontmatter. The reference validator of the specification reports no errors for it in a
+/// directory with the name of the skill.
 ///
 /// License, metadata and instructions are optional and omitted by default. A setter replaces the
 /// value of an earlier call.
@@ -61,7 +61,7 @@ impl Draft {
     /// [`DraftError`] if one of them is invalid; for a name it may have a
     /// [`suggestion`](DraftError::suggestion).
     pub fn new(name: &str, description: &str) -> Result<Self, DraftError> {
-        name::check_name(name)?;
+        name::check_name(name).map_err(Repr::Name)?;
         check_non_blank_line("description", description, DESCRIPTION_MAX_CHARACTERS)?;
         Ok(Self {
             name: name.to_owned(),

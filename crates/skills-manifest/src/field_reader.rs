@@ -3,70 +3,13 @@
 use serde_json::{Map, Value};
 
 use crate::ToolPattern;
+use crate::field_names::{KNOWN_FIELDS, RESTRICTION_FIELDS, is_spelling_of};
 use crate::frontmatter::Frontmatter;
-use crate::invisible::{self, is_invisible};
-use crate::manifest::RESTRICTION_FIELDS;
+use crate::invisible;
+use crate::mapping::Mapping;
 use crate::position::Position;
 use crate::warning::{Warning, WarningKind};
-
-/// Maximum length of a key that is compared with the spellings of a field, in bytes.
-const MAX_SPELLING_BYTES: usize = 64;
-
-/// The fields that this crate parses, in the spelling of the clients that introduced them.
-const KNOWN_FIELDS: [&str; 29] = [
-    "name",
-    "description",
-    "license",
-    "compatibility",
-    "metadata",
-    "allowed-tools",
-    "disallowed-tools",
-    "when_to_use",
-    "argument-hint",
-    "arguments",
-    "disable-model-invocation",
-    "user-invocable",
-    "model",
-    "effort",
-    "context",
-    "agent",
-    "background",
-    "hooks",
-    "paths",
-    "shell",
-    "homepage",
-    "version",
-    "command-dispatch",
-    "command-tool",
-    "command-arg-mode",
-    "scripts",
-    "emoji",
-    "tags",
-    "author",
-];
-
-/// Returns whether `raw` is a spelling of `field`.
-///
-/// Case, hyphens, underscores and surrounding white space do not matter; two misspellings that are
-/// common in published skills count too. A restriction that is only misspelled must not be lost.
-pub(crate) fn is_spelling_of(raw: &str, field: &str) -> bool {
-    // No field has so many letters, even with a separator after each of them. The bound keeps this
-    // function, which runs once for each field and key, from reading long keys.
-    if raw.len() > MAX_SPELLING_BYTES {
-        return false;
-    }
-    letters(raw).eq(letters(field))
-        || (field == "user-invocable" && letters(raw).eq(letters("userinvokable")))
-        || (field == "allowed-tools" && letters(raw).eq(letters("tools")))
-}
-
-/// The letters of a key that distinguish fields.
-fn letters(key: &str) -> impl Iterator<Item = u8> {
-    key.trim()
-        .bytes()
-        .filter(|byte| !matches!(byte, b'-' | b'_'))
-        .map(|byte| byte.to_ascii_lowercase())
-}
+use crate::yaml;
 
 /// Returns whether a value can be a list of tools: text or a list of texts.
 fn is_tool_list(value: &Value) -> bool {
@@ -98,15 +41,11 @@ pub(crate) struct FieldReader<'a> {
 }
 
 impl<'a> FieldReader<'a> {
-    pub(crate) fn new(
-        map: Map<String, Value>,
-        frontmatter: &'a Frontmatter<'a>,
-        warnings: Vec<Warning>,
-    ) -> Self {
-        let escaped = find_escaped_invisible(&map, frontmatter.yaml());
+    pub(crate) fn new(mapping: Mapping, frontmatter: &'a Frontmatter<'a>) -> Self {
+        let escaped = find_escaped_invisible(&mapping.fields, frontmatter.yaml());
         let mut fields = Self {
-            map,
-            warnings,
+            map: mapping.fields,
+            warnings: mapping.warnings,
             unparsed: Vec::new(),
             frontmatter,
             raw_names: Vec::new(),
@@ -114,6 +53,9 @@ impl<'a> FieldReader<'a> {
             escaped,
         };
         fields.normalize_names();
+        for field in mapping.unparsed {
+            fields.mark_unparsed(field);
+        }
         fields
     }
 
@@ -202,7 +144,7 @@ impl<'a> FieldReader<'a> {
             WarningKind::WrongType {
                 field,
                 expected,
-                found: yaml_type_name(value),
+                found: yaml::type_name(value),
             },
         );
     }
@@ -471,24 +413,5 @@ pub(crate) fn scalar_to_text(value: &Value) -> Option<String> {
         Value::String(text) => Some(text.clone()),
         Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
         _ => None,
-    }
-}
-
-/// Returns whether a text has at least one visible character.
-pub(crate) fn has_visible_text(text: &str) -> bool {
-    // Decides nearly all texts by their first byte.
-    let starts_visibly = text.as_bytes().first().is_some_and(u8::is_ascii_graphic);
-    starts_visibly || text.chars().any(|c| !c.is_whitespace() && !is_invisible(c))
-}
-
-/// Returns the type of a value in the terms of YAML, with an article, for messages.
-pub(crate) fn yaml_type_name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "nothing",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "a mapping",
     }
 }

@@ -1,13 +1,14 @@
 //! Finds the frontmatter in a file: the lines between two `---` delimiters.
 
 mod delimiter;
+mod lines;
 
 use crate::MAX_FRONTMATTER_BYTES;
 use crate::error::{ManifestError, Repr};
 use crate::frontmatter::Frontmatter;
-use crate::position::Position;
-use crate::warning::{Warning, WarningKind};
-use delimiter::OpeningDelimiter;
+use crate::warning::WarningKind;
+use delimiter::{OpeningDelimiter, line_warning};
+use lines::{InputExtent, Lines};
 
 /// How many bytes after an inferred end of the frontmatter are searched for restriction keys.
 const MAX_TRAILING_BYTES: usize = 2048;
@@ -77,12 +78,7 @@ fn scan(bytes: &[u8], extent: InputExtent) -> Result<FrontmatterScan<'_>, Manife
     if bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF") {
         return Err(Repr::Utf16.into());
     }
-    let mut lines = Lines {
-        bytes,
-        extent,
-        offset: 0,
-        number: 0,
-    };
+    let mut lines = Lines::new(bytes, extent);
     let mut warnings = Vec::new();
     // Windows editors write it; to other clients, the first line is then not `---`.
     if bytes.starts_with(BYTE_ORDER_MARK) {
@@ -169,17 +165,6 @@ fn scan_fast_path(bytes: &[u8]) -> Result<Option<Frontmatter<'_>>, ManifestError
     Ok(None)
 }
 
-/// The closing delimiter: its byte range, empty for an inferred end, and its line.
-struct FrontmatterEnd {
-    start: usize,
-    end: usize,
-    line: usize,
-}
-
-fn line_warning(kind: WarningKind, line: usize) -> Warning {
-    Warning::new(kind, Some(Position { line, column: 1 }))
-}
-
 /// Returns the error for a whole file that ends before its frontmatter does.
 fn unclosed_error(bytes: &[u8]) -> ManifestError {
     let content = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
@@ -210,77 +195,4 @@ pub(crate) fn decode_utf8(bytes: &[u8], offset: usize, line: usize) -> Result<&s
         }
         .into()
     })
-}
-
-/// How much of the file the scanned bytes are.
-#[derive(Clone, Copy, PartialEq)]
-enum InputExtent {
-    Prefix,
-    WholeFile,
-}
-
-/// A line, with the white space at its end removed.
-#[derive(Clone)]
-struct Line<'a> {
-    text: &'a [u8],
-    offset: usize,
-    number: usize,
-    /// Whether no more bytes can become part of the line.
-    is_terminated: bool,
-}
-
-impl Line<'_> {
-    fn is_delimiter(&self) -> bool {
-        self.text == b"---"
-    }
-}
-
-/// An iterator over lines that end with LF, CRLF or CR.
-#[derive(Clone)]
-struct Lines<'a> {
-    bytes: &'a [u8],
-    extent: InputExtent,
-    offset: usize,
-    number: usize,
-}
-
-impl Lines<'_> {
-    /// Makes `line` the next one again.
-    fn rewind(&mut self, line: &Line<'_>) {
-        (self.offset, self.number) = (line.offset, line.number - 1);
-    }
-
-    /// Returns the end of frontmatter at `line`, the last one that was read.
-    fn end_at(&self, line: &Line<'_>) -> FrontmatterEnd {
-        FrontmatterEnd {
-            start: line.offset,
-            end: self.offset,
-            line: line.number,
-        }
-    }
-}
-
-impl<'a> Iterator for Lines<'a> {
-    type Item = Line<'a>;
-
-    fn next(&mut self) -> Option<Line<'a>> {
-        let rest = self
-            .bytes
-            .get(self.offset..)
-            .filter(|rest| !rest.is_empty())?;
-        let end = memchr::memchr2(b'\n', b'\r', rest);
-        let ends_with_both = end.is_some_and(|end| rest[end..].starts_with(b"\r\n"));
-        // The LF of a CRLF may follow after the prefix.
-        let may_be_half =
-            end.is_some_and(|end| rest[end..] == *b"\r") && self.extent == InputExtent::Prefix;
-        let line = Line {
-            text: rest[..end.unwrap_or(rest.len())].trim_ascii_end(),
-            offset: self.offset,
-            number: self.number + 1,
-            is_terminated: (end.is_some() && !may_be_half) || self.extent == InputExtent::WholeFile,
-        };
-        self.offset += end.map_or(rest.len(), |end| end + 1 + usize::from(ends_with_both));
-        self.number += 1;
-        Some(line)
-    }
 }

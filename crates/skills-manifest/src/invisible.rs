@@ -68,10 +68,18 @@ fn is_joinable(c: char) -> bool {
     !c.is_ascii() && !is_invisible(c) && !c.is_whitespace()
 }
 
+/// Returns whether a text has at least one visible character.
+pub(crate) fn has_visible_text(text: &str) -> bool {
+    // Decides nearly all texts by their first byte.
+    let starts_visibly = text.as_bytes().first().is_some_and(u8::is_ascii_graphic);
+    starts_visibly || text.chars().any(|c| !c.is_whitespace() && !is_invisible(c))
+}
+
 /// Returns `text` with its invisible characters as escapes, for messages.
 ///
 /// Texts of a skill are not trusted: raw control characters could rewrite the terminal of a user.
-pub(crate) fn escape_invisible(text: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn escape_invisible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_invisible) {
         return text.into();
     }

@@ -12,9 +12,6 @@
 //! refer to. Restrictions fail closed: one that is present but cannot be parsed counts as set, and
 //! the skill then neither runs scripts nor is listed to a model.
 //!
-//! [`strict`] has the results and messages of the reference validator instead, and [`Client::lint`]
-//! the rules of one client.
-//!
 //! Writing is strict: a [`Draft`] accepts only text that all clients read in the same way, and the
 //! file that it renders parses to the same texts.
 //!
@@ -32,11 +29,11 @@
 //! ```
 
 mod ambiguity;
-mod client;
 mod document;
 mod draft;
 mod error;
 mod extensions;
+mod field_names;
 mod field_reader;
 mod frontmatter;
 mod frontmatter_scan;
@@ -44,6 +41,7 @@ mod hooks;
 mod invisible;
 mod json5;
 mod manifest;
+mod mapping;
 mod name;
 mod openai_yaml;
 mod openclaw;
@@ -52,13 +50,11 @@ mod position;
 mod repair;
 mod requirements;
 mod script_spec;
-pub mod strict;
 mod tool_pattern;
 mod warning;
 mod yaml;
 
 pub use ambiguity::AmbiguousYaml;
-pub use client::{Client, Diagnostic, Severity};
 pub use document::Document;
 pub use draft::{Draft, DraftError, DraftErrorKind};
 pub use error::{ManifestError, ManifestErrorKind};
@@ -66,7 +62,7 @@ pub use extensions::{CommandDispatch, ContextMode, Extensions};
 pub use frontmatter::Frontmatter;
 pub use frontmatter_scan::FrontmatterScan;
 pub use hooks::{Hook, HookAction, HookEvent};
-pub use invisible::{is_invisible, is_invisible_after};
+pub use invisible::{escape_invisible, is_invisible, is_invisible_after};
 pub use manifest::{Manifest, Peek};
 pub use name::{NameError, SkillName, SpecViolation};
 pub use openai_yaml::{Interface, InvocationPolicy, OpenAiMetadata, OpenAiWarning, ToolDependency};

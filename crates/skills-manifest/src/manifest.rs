@@ -1,34 +1,21 @@
 //! The manifest: the typed fields of the frontmatter.
 
-mod mapping;
-
 use serde_json::{Map, Value};
 
 use crate::error::{ManifestError, Repr};
-use crate::field_reader::{FieldReader, Flag, has_visible_text, is_spelling_of};
+use crate::field_names::{RESTRICTION_FIELDS, is_spelling_of};
+use crate::field_reader::{FieldReader, Flag};
 use crate::frontmatter::Frontmatter;
+use crate::invisible::has_visible_text;
+use crate::mapping::Mapping;
 use crate::warning::{Warning, WarningKind};
 use crate::yaml;
 use crate::{Extensions, SkillName, ToolPattern};
-use mapping::parse_mapping;
 
 /// Maximum length of `description` by the specification, in characters.
 const DESCRIPTION_MAX_CHARACTERS: usize = 1024;
 /// Maximum length of `compatibility` by the specification, in characters.
-pub(crate) const COMPATIBILITY_MAX_CHARACTERS: usize = 500;
-/// The fields that restrict a skill.
-///
-/// If one is present but cannot be parsed, its restriction counts as the strictest one: the skill
-/// is not model-invocable and its scripts do not run.
-pub(crate) const RESTRICTION_FIELDS: [&str; 6] = [
-    "allowed-tools",
-    "disallowed-tools",
-    "disable-model-invocation",
-    "user-invocable",
-    "context",
-    "hooks",
-];
-
+const COMPATIBILITY_MAX_CHARACTERS: usize = 500;
 /// The parsed and validated frontmatter of a skill.
 ///
 /// The getters return the fields of the Agent Skills specification; fields that clients added are
@@ -83,14 +70,8 @@ impl Manifest {
     ) -> Result<(Self, Vec<Warning>), ManifestError> {
         let mut fields = read_fields(frontmatter)?;
         let name = parse_name(&mut fields);
-        // The only required field: without it, a model cannot know when to use the skill.
-        let Some(description) = parse_description(&mut fields) else {
-            let line = frontmatter
-                .position_of("description", 0)
-                .map_or(frontmatter.first_line(), |position| position.line);
-            return Err(ManifestError::from(Repr::MissingDescription { line })
-                .with_warnings(fields.warnings));
-        };
+        let description = parse_description(&mut fields)
+            .ok_or_else(|| missing_description(frontmatter, &mut fields))?;
         let license = fields.take_text("license");
         let compatibility = parse_compatibility(&mut fields);
         let metadata = parse_metadata(&mut fields);
@@ -268,16 +249,12 @@ pub struct Peek {
 
 /// Parses the mapping and marks the restrictions that may have been missed.
 fn read_fields<'a>(frontmatter: &'a Frontmatter<'a>) -> Result<FieldReader<'a>, ManifestError> {
-    let mut warnings = frontmatter.warnings.clone();
-    let (map, unparsed) = parse_mapping(frontmatter, &mut warnings)
-        .map_err(|error| error.with_warnings(frontmatter.warnings.clone()))?;
-    let may_have_lost_fields = warnings
+    let mapping = Mapping::parse(frontmatter)?;
+    let may_have_lost_fields = mapping
+        .warnings
         .iter()
         .any(|warning| warning.kind().may_have_lost_fields());
-    let mut fields = FieldReader::new(map, frontmatter, warnings);
-    for field in unparsed {
-        fields.mark_unparsed(field);
-    }
+    let mut fields = FieldReader::new(mapping, frontmatter);
     if may_have_lost_fields {
         mark_missed_restrictions(&mut fields, frontmatter);
     }
@@ -328,6 +305,19 @@ fn parse_name(fields: &mut FieldReader<'_>) -> Option<SkillName> {
             None
         }
     }
+}
+
+/// Returns the error for frontmatter without the only required field: without it, a model cannot
+/// know when to use the skill.
+fn missing_description(
+    frontmatter: &Frontmatter<'_>,
+    fields: &mut FieldReader<'_>,
+) -> ManifestError {
+    let line = frontmatter
+        .position_of("description", 0)
+        .map_or(frontmatter.first_line(), |position| position.line);
+    ManifestError::from(Repr::MissingDescription { line })
+        .with_warnings(std::mem::take(&mut fields.warnings))
 }
 
 /// Parses `description`; `None` if it is missing or shows nothing.

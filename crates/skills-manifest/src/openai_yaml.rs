@@ -4,7 +4,7 @@ mod icon;
 
 use serde_json::{Map, Value};
 
-use crate::field_reader::{is_spelling_of, yaml_type_name};
+use crate::field_names::is_spelling_of;
 use crate::yaml;
 
 /// Maximum length of names and identifiers, in characters.
@@ -183,7 +183,7 @@ impl OpenAiParser<'_> {
     }
 
     fn warn_wrong_type(&mut self, field: &str, expected: &str, found: &Value) {
-        let found = yaml_type_name(found);
+        let found = yaml::type_name(found);
         self.warn(field, format!("expected {expected}, found {found}"));
     }
 
@@ -215,7 +215,7 @@ impl OpenAiParser<'_> {
                         });
                     }
                     Value::Null => return Some(ParsedFile::default()),
-                    other => format!("expected a mapping, found {}", yaml_type_name(&other)),
+                    other => format!("expected a mapping, found {}", yaml::type_name(&other)),
                 }
             }
             Err(

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::field_reader::{FieldReader, scalar_to_text, yaml_type_name};
+use crate::field_reader::{FieldReader, scalar_to_text};
 use crate::warning::WarningKind;
+use crate::yaml;
 
 /// The keys of `metadata` that can hold the block, in order of preference.
 ///
@@ -201,7 +202,7 @@ fn warn_wrong_types(fields: &mut FieldReader<'_>, key: &str, block: &Map<String,
                 WarningKind::MetadataType {
                     key: format!("{key}.{field}"),
                     expected,
-                    found: yaml_type_name(value),
+                    found: yaml::type_name(value),
                 },
             );
         }

@@ -17,9 +17,8 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use crate::frontmatter::Frontmatter;
-use crate::position::Position;
 use crate::warning::{Warning, WarningKind};
-use crate::yaml::{self, Parsed};
+use crate::yaml::{self, ParseError, Parsed};
 
 /// The result of a repair.
 pub(crate) struct Repaired {
@@ -29,37 +28,74 @@ pub(crate) struct Repaired {
     pub(crate) unparsed: Vec<&'static str>,
 }
 
+/// For a text that needs no repair.
+impl From<Parsed> for Repaired {
+    fn from(parsed: Parsed) -> Self {
+        Self {
+            parsed,
+            warnings: Vec::new(),
+            unparsed: Vec::new(),
+        }
+    }
+}
+
 /// Repairs the frontmatter; `None` if no description can be recovered.
 ///
-/// `problem` at `position` is why the text could not be parsed; it is the first warning.
-pub(crate) fn repair(
-    frontmatter: &Frontmatter<'_>,
-    problem: WarningKind,
-    position: Position,
-) -> Option<Repaired> {
-    let (repaired, edits) = quote::quote_values(&normalize_line_ends(frontmatter.yaml()));
-    let mut warnings = vec![Warning::new(problem, Some(position))];
-    if !edits.is_empty()
-        && let Ok(parsed) = yaml::parse(&repaired)
-        // A scalar has no fields, but recovery from its lines may still find some.
-        && parsed.value.is_object()
-    {
-        warnings.extend(edits.into_iter().map(|edit| {
-            Warning::new(
-                edit.kind,
-                Some(frontmatter.file_position(edit.line, edit.column)),
-            )
-        }));
-        return Some(Repaired {
-            parsed,
-            warnings,
-            unparsed: Vec::new(),
-        });
+/// `error` is why the text could not be parsed; it is the first warning.
+pub(crate) fn repair(frontmatter: &Frontmatter<'_>, error: &ParseError) -> Option<Repaired> {
+    let problem = to_warning(frontmatter, error)?;
+    match parse_quoted(frontmatter) {
+        Some((parsed, edits)) => Some(Repaired {
+            warnings: std::iter::once(problem).chain(edits).collect(),
+            ..parsed.into()
+        }),
+        None => recover_by_line(frontmatter, vec![problem]),
     }
-    recover_by_line(frontmatter, warnings)
+}
+
+/// Returns the warning about a repaired error; `None` for an error that must not be repaired.
+fn to_warning(frontmatter: &Frontmatter<'_>, error: &ParseError) -> Option<Warning> {
+    let warning = |kind, line: &usize, column: &usize| {
+        let position = frontmatter.file_position(*line, *column);
+        Some(Warning::new(kind, Some(position)))
+    };
+    match error {
+        ParseError::Syntax {
+            message,
+            line,
+            column,
+        } => {
+            let problem = message.clone();
+            warning(WarningKind::YamlRepaired { problem }, line, column)
+        }
+        ParseError::KeyNotScalar {
+            found,
+            line,
+            column,
+        } => warning(WarningKind::KeyNotScalar { found }, line, column),
+        // Repairs parse the text again, from which the limits protect.
+        ParseError::BudgetExceeded { .. } => None,
+    }
+}
+
+/// Quotes the invalid values and parses the text again; returns a warning about each edit.
+fn parse_quoted(frontmatter: &Frontmatter<'_>) -> Option<(Parsed, Vec<Warning>)> {
+    let (text, edits) = quote::quote_values(&normalize_line_ends(frontmatter.yaml()));
+    let parsed = (!edits.is_empty())
+        .then(|| yaml::parse(&text).ok())
+        .flatten()
+        // A scalar has no fields, but recovery from its lines may still find some.
+        .filter(|parsed| parsed.value.is_object())?;
+    let warnings = edits.into_iter().map(|edit| {
+        let position = frontmatter.file_position(edit.line, edit.column);
+        Warning::new(edit.kind, Some(position))
+    });
+    Some((parsed, warnings.collect()))
 }
 
 /// Recovers `name` and `description` from their lines; `None` if there is no description.
+///
+/// `warnings` are those of the repair so far.
 pub(crate) fn recover_by_line(
     frontmatter: &Frontmatter<'_>,
     mut warnings: Vec<Warning>,
@@ -79,11 +115,7 @@ pub(crate) fn recover_by_line(
     );
     map.insert("description".to_owned(), Value::String(found.description));
     Some(Repaired {
-        parsed: Parsed {
-            value: Value::Object(map),
-            duplicate_keys: Vec::new(),
-            has_tags: false,
-        },
+        parsed: Parsed::from_map(map),
         warnings,
         unparsed: found.unparsed,
     })

@@ -1,87 +1,21 @@
-//! Parses YAML into JSON values. Only this module depends on the YAML library.
+//! Parses YAML into JSON values, and writes it.
 //!
-//! The library limits nesting (128 levels) and the number of aliases that it resolves, but neither
-//! the size to which aliases expand nor the time for unclosed brackets. This module limits both,
-//! since frontmatter is not trusted.
+//! ```text
+//! parse --fast----> the subset that nearly all skills use
+//!       \-library-> everything else
+//! ```
 
+mod brackets;
 mod emit;
 mod fast;
-mod number_text;
+mod library;
+mod parsed;
 
-use std::cell::{Cell, RefCell};
-use std::fmt;
+use serde_json::Value;
 
-use serde::Deserializer;
-use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value};
-
-use crate::MAX_FRONTMATTER_BYTES;
 pub(crate) use emit::{Field, write_fields};
-pub(crate) use fast::{parse_mapping as parse_fast, peek_name};
-
-/// Maximum number of open brackets at any point, including those in quotes.
-const MAX_OPEN_BRACKETS: usize = 500;
-/// Maximum number of opening brackets in total.
-///
-/// A closing bracket in quotes closes nothing, but only a parser could tell; without this limit,
-/// such brackets would hide open ones from the count.
-const MAX_BRACKETS: usize = 2_000;
-/// Maximum size of all values after aliases are resolved, in bytes of text plus
-/// [`VALUE_OVERHEAD_BYTES`] for each value.
-const MAX_EXPANDED_BYTES: usize = 4 * MAX_FRONTMATTER_BYTES;
-const VALUE_OVERHEAD_BYTES: usize = 8;
-/// Maximum number of recorded duplicate keys in nested mappings.
-const MAX_DUPLICATE_KEYS: usize = 50;
-
-/// A parsed YAML document.
-#[derive(Debug)]
-pub(crate) struct Parsed {
-    pub(crate) value: Value,
-    /// The keys that occur twice in one mapping; the first value was kept.
-    pub(crate) duplicate_keys: Vec<DuplicateKey>,
-    /// Whether a value had a tag, which was ignored.
-    pub(crate) has_tags: bool,
-}
-
-/// A parsed YAML document with what JSON cannot express or YAML parsers disagree about.
-#[derive(Debug)]
-pub(crate) struct ParsedExact {
-    pub(crate) value: Value,
-    /// The first key that occurs twice in one mapping.
-    pub(crate) duplicate_key: Option<String>,
-    /// Whether a value had a tag.
-    pub(crate) has_tags: bool,
-    /// Whether a key was a scalar other than text, or `<<`.
-    pub(crate) has_non_text_key: bool,
-    /// Whether a number was infinite, not a number, or longer than 64 bits.
-    pub(crate) has_unrepresentable_number: bool,
-}
-
-/// A key that occurs twice in one mapping.
-#[derive(Debug)]
-pub(crate) struct DuplicateKey {
-    pub(crate) key: String,
-    pub(crate) is_top_level: bool,
-}
-
-/// An error of the parser; lines and columns are counted from 1.
-#[derive(Debug)]
-pub(crate) enum ParseError {
-    /// The text is not valid YAML.
-    Syntax {
-        message: String,
-        line: usize,
-        column: usize,
-    },
-    /// A key of a mapping is itself a mapping or a list.
-    KeyNotScalar {
-        found: &'static str,
-        line: usize,
-        column: usize,
-    },
-    /// Nesting, brackets or aliases exceed a limit.
-    BudgetExceeded { message: String, line: usize },
-}
+pub(crate) use fast::peek_name;
+pub(crate) use parsed::{DuplicateKey, ParseError, Parsed};
 
 /// Parses one document.
 ///
@@ -89,334 +23,28 @@ pub(crate) enum ParseError {
 /// text; keys that are mappings or lists are rejected. A number stays a number only if JSON writes
 /// it in the same way: `1.10`, `0x1F` and `1e3` become text, since authors mean versions and words.
 pub(crate) fn parse(yaml: &str) -> Result<Parsed, ParseError> {
-    let (mut value, state) = build_value(yaml)?;
-    let duplicate_keys = state.duplicate_keys.into_inner();
-    // The second pass walks the text and the values in parallel, which a dropped duplicate would
-    // shift.
-    if state.has_numbers.get() && duplicate_keys.is_empty() {
-        number_text::restore_number_text(yaml, &mut value);
+    match fast::parse_mapping(yaml) {
+        Some(map) => Ok(Parsed::from_map(map)),
+        None => library::parse(yaml),
     }
-    Ok(Parsed {
-        value,
-        duplicate_keys,
-        has_tags: state.has_tags.get(),
-    })
 }
 
 /// Parses one document with the numbers of YAML: `1.10` is 1.1, `0x1F` is 31.
-pub(crate) fn parse_exact(yaml: &str) -> Result<ParsedExact, ParseError> {
-    let (value, state) = build_value(yaml)?;
-    let duplicate_key = state
-        .duplicate_keys
-        .into_inner()
-        .into_iter()
-        .next()
-        .map(|duplicate| duplicate.key);
-    Ok(ParsedExact {
-        value,
-        duplicate_key,
-        has_tags: state.has_tags.get(),
-        has_non_text_key: state.has_non_text_key.get(),
-        has_unrepresentable_number: state.has_unrepresentable_number.get(),
-    })
-}
-
-fn build_value(yaml: &str) -> Result<(Value, BuildState), ParseError> {
-    if let Some(line) = find_excess_brackets(yaml) {
-        return Err(ParseError::BudgetExceeded {
-            message: format!(
-                "more than {MAX_OPEN_BRACKETS} open brackets, or {MAX_BRACKETS} in total"
-            ),
-            line: line + 1,
-        });
-    }
-    let state = BuildState::default();
-    let result = ValueBuilder {
-        state: &state,
-        depth: 0,
-        role: NodeRole::Value,
-    }
-    .deserialize(serde_yaml::Deserializer::from_str(yaml));
-    let value = result.map_err(|error| to_parse_error(&error, &state))?;
-    Ok((value, state))
-}
-
-/// Converts an error of the library, whose message contains positions of its own.
-fn to_parse_error(error: &serde_yaml::Error, state: &BuildState) -> ParseError {
-    let (line, column) = error
-        .location()
-        .map_or((1, 1), |at| (at.line().max(1), at.column().max(1)));
-    // The state tells what this module rejected; the library only relays the message.
-    if let Some(found) = state.rejected_key.get() {
-        return ParseError::KeyNotScalar {
-            found,
-            line,
-            column,
-        };
-    }
-    // The library has no kinds of errors, so its limits are recognized by their messages.
-    let message = strip_positions(&error.to_string());
-    if state.is_over_budget.get()
-        || message.contains("recursion limit")
-        || message.contains("repetition limit")
-    {
-        ParseError::BudgetExceeded { message, line }
-    } else {
-        ParseError::Syntax {
-            message,
-            line,
-            column,
-        }
-    }
-}
-
-/// Returns the line, counted from 0, on which the number of brackets exceeds a limit.
 ///
-/// The time of the library grows with the square of the open brackets, so this check comes before
-/// it.
-fn find_excess_brackets(yaml: &str) -> Option<usize> {
-    let mut open = 0usize;
-    let mut total = 0usize;
-    for (line, text) in yaml.lines().enumerate() {
-        for byte in text.bytes() {
-            match byte {
-                b'[' | b'{' => {
-                    open += 1;
-                    total += 1;
-                }
-                b']' | b'}' => open = open.saturating_sub(1),
-                _ => {}
-            }
-            if open > MAX_OPEN_BRACKETS || total > MAX_BRACKETS {
-                return Some(line);
-            }
-        }
-    }
-    None
+/// It always uses the library, since the fast parser does not report what parsers disagree about.
+pub(crate) fn parse_exact(yaml: &str) -> Result<Parsed, ParseError> {
+    library::parse_exact(yaml)
 }
 
-/// Removes ` at line 2 column 7` from a message.
-///
-/// These lines are counted from the delimiter; callers report the position in the file instead.
-fn strip_positions(message: &str) -> String {
-    let mut parts = message.split(" at line ");
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let rest = skip_digits(part);
-        out.push_str(rest.strip_prefix(" column ").map_or(rest, skip_digits));
-    }
-    out
-}
-
-fn skip_digits(text: &str) -> &str {
-    text.trim_start_matches(|c: char| c.is_ascii_digit())
-}
-
-/// The state that all builders of one document share.
-struct BuildState {
-    // Cells: serde passes seeds by value, and each node has its own.
-    budget: Cell<usize>,
-    is_over_budget: Cell<bool>,
-    has_numbers: Cell<bool>,
-    has_tags: Cell<bool>,
-    has_non_text_key: Cell<bool>,
-    rejected_key: Cell<Option<&'static str>>,
-    has_unrepresentable_number: Cell<bool>,
-    duplicate_keys: RefCell<Vec<DuplicateKey>>,
-}
-
-impl Default for BuildState {
-    fn default() -> Self {
-        Self {
-            budget: Cell::new(MAX_EXPANDED_BYTES),
-            is_over_budget: Cell::new(false),
-            has_numbers: Cell::new(false),
-            has_tags: Cell::new(false),
-            has_non_text_key: Cell::new(false),
-            rejected_key: Cell::new(None),
-            has_unrepresentable_number: Cell::new(false),
-            duplicate_keys: RefCell::default(),
-        }
-    }
-}
-
-/// Builds a JSON value from the events of the library, within the budget.
-#[derive(Clone, Copy)]
-struct ValueBuilder<'a> {
-    state: &'a BuildState,
-    depth: usize,
-    role: NodeRole,
-}
-
-/// Whether a node is the key of a mapping.
-#[derive(Clone, Copy, PartialEq)]
-enum NodeRole {
-    Key,
-    Value,
-}
-
-impl ValueBuilder<'_> {
-    fn child(self, role: NodeRole) -> Self {
-        Self {
-            depth: self.depth + 1,
-            role,
-            ..self
-        }
-    }
-
-    /// Starts a mapping or a list, which cannot be a key.
-    ///
-    /// JSON keys are text, so such a key would be rendered, and the rendering of a key in a key
-    /// escapes its quotes again. Its length doubles with each level: 100 bytes of YAML with 40
-    /// levels would use all memory.
-    fn enter_collection<E: Error>(self, found: &'static str) -> Result<(), E> {
-        if self.role == NodeRole::Key {
-            self.state.rejected_key.set(Some(found));
-            return Err(E::custom(format_args!("a key is {found}")));
-        }
-        self.charge(0)
-    }
-
-    /// Subtracts a value from the budget; fails if the budget is exhausted.
-    fn charge<E: Error>(self, bytes: usize) -> Result<(), E> {
-        // Empty values use memory too, so each of them costs some bytes.
-        let rest = self
-            .state
-            .budget
-            .get()
-            .checked_sub(bytes + VALUE_OVERHEAD_BYTES);
-        self.state.is_over_budget.set(rest.is_none());
-        let rest = rest.ok_or_else(|| {
-            E::custom(format_args!(
-                "aliases expand to more than {MAX_EXPANDED_BYTES} bytes"
-            ))
-        })?;
-        self.state.budget.set(rest);
-        Ok(())
-    }
-
-    fn build_scalar<E: Error>(self, value: impl Into<Value>) -> Result<Value, E> {
-        self.charge(0)?;
-        let value = value.into();
-        self.state
-            .has_numbers
-            .set(self.state.has_numbers.get() || value.is_number());
-        Ok(value)
-    }
-
-    /// Builds a number without a JSON equivalent as text.
-    fn build_unrepresentable_number<E: Error>(self, raw: &str) -> Result<Value, E> {
-        self.state.has_unrepresentable_number.set(true);
-        self.build_text(raw)
-    }
-
-    fn build_text<E: Error>(self, text: &str) -> Result<Value, E> {
-        self.charge(text.len())?;
-        Ok(Value::String(text.to_owned()))
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for ValueBuilder<'_> {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for ValueBuilder<'_> {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a YAML value")
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<Value, E> {
-        self.build_scalar(Value::Null)
-    }
-
-    // The library calls this for a text without a document, such as one with only comments.
-    fn visit_none<E: Error>(self) -> Result<Value, E> {
-        self.build_scalar(Value::Null)
-    }
-
-    fn visit_bool<E: Error>(self, flag: bool) -> Result<Value, E> {
-        self.build_scalar(flag)
-    }
-
-    fn visit_i64<E: Error>(self, number: i64) -> Result<Value, E> {
-        self.build_scalar(number)
-    }
-
-    fn visit_u64<E: Error>(self, number: u64) -> Result<Value, E> {
-        self.build_scalar(number)
-    }
-
-    fn visit_i128<E: Error>(self, number: i128) -> Result<Value, E> {
-        self.build_unrepresentable_number(&number.to_string())
-    }
-
-    fn visit_u128<E: Error>(self, number: u128) -> Result<Value, E> {
-        self.build_unrepresentable_number(&number.to_string())
-    }
-
-    fn visit_f64<E: Error>(self, number: f64) -> Result<Value, E> {
-        match Number::from_f64(number) {
-            Some(number) => self.build_scalar(number),
-            None => self.build_unrepresentable_number(&number.to_string()),
-        }
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {
-        self.build_text(text)
-    }
-
-    fn visit_enum<A: serde::de::EnumAccess<'de>>(self, tagged: A) -> Result<Value, A::Error> {
-        use serde::de::VariantAccess;
-        // The library presents a tagged value as an enum variant named after the tag.
-        self.state.has_tags.set(true);
-        let (_tag, value) = tagged.variant::<String>()?;
-        value.newtype_variant_seed(self)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        self.enter_collection("a list")?;
-        let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(self.child(NodeRole::Value))? {
-            list.push(item);
-        }
-        Ok(Value::Array(list))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        self.enter_collection("a mapping")?;
-        let mut map = Map::new();
-        while let Some(key) = entries.next_key_seed(self.child(NodeRole::Key))? {
-            if !key.is_string() || key == "<<" {
-                self.state.has_non_text_key.set(true);
-            }
-            let key = match key {
-                Value::String(text) => text,
-                scalar => scalar.to_string(),
-            };
-            let value = entries.next_value_seed(self.child(NodeRole::Value))?;
-            // The first value wins; the manifest rejects duplicates of fields that matter.
-            if map.contains_key(&key) {
-                let mut duplicates = self.state.duplicate_keys.borrow_mut();
-                // Bounds the warnings of a hostile file. Duplicates at the top level are always
-                // recorded, since one of a restriction is an error.
-                if self.depth > 0 && duplicates.len() >= MAX_DUPLICATE_KEYS {
-                    continue;
-                }
-                duplicates.push(DuplicateKey {
-                    key,
-                    is_top_level: self.depth == 0,
-                });
-            } else {
-                map.insert(key, value);
-            }
-        }
-        Ok(Value::Object(map))
+/// Returns the type of a value in the terms of YAML, with an article, for messages.
+pub(crate) fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "nothing",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a mapping",
     }
 }
 

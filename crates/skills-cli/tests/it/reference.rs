@@ -10,7 +10,7 @@ use crate::skills::{Done, skills, tree};
 /// Returns the cases, shared with skills-manifest. `BASE` is the parent directory of the skill.
 fn cases() -> Vec<Value> {
     let text =
-        std::fs::read_to_string(tree().join("crates/skills-manifest/tests/it/skills_ref.jsonl"))
+        std::fs::read_to_string(tree().join("crates/skills-ref-compat/tests/it/skills_ref.jsonl"))
             .unwrap();
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap())

@@ -1,6 +1,6 @@
 //! The error of a draft.
 
-use super::name::NameRule;
+use super::name::NameViolation;
 
 /// An error of a [`Draft`](crate::Draft): a part of it is invalid.
 ///
@@ -21,7 +21,7 @@ impl DraftError {
     #[must_use]
     pub fn kind(&self) -> DraftErrorKind {
         match self.0 {
-            Repr::Name { .. } => DraftErrorKind::Name,
+            Repr::Name(_) => DraftErrorKind::Name,
             Repr::Blank { .. } | Repr::BlankKey => DraftErrorKind::Blank,
             Repr::TooManyCharacters { .. }
             | Repr::TooManyBytes { .. }
@@ -38,7 +38,7 @@ impl DraftError {
     #[must_use]
     pub fn field(&self) -> &'static str {
         match self.0 {
-            Repr::Name { .. } => "name",
+            Repr::Name(_) => "name",
             Repr::Blank { field }
             | Repr::TooManyCharacters { field, .. }
             | Repr::TooManyBytes { field, .. }
@@ -56,7 +56,7 @@ impl DraftError {
     #[must_use]
     pub fn suggestion(&self) -> Option<&str> {
         match &self.0 {
-            Repr::Name { nearest, .. } => nearest.as_deref(),
+            Repr::Name(violation) => violation.nearest.as_deref(),
             _ => None,
         }
     }
@@ -102,11 +102,8 @@ impl DraftErrorKind {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Repr {
-    #[error("`name` {rule}{}", hint(nearest.as_deref()))]
-    Name {
-        rule: NameRule,
-        nearest: Option<String>,
-    },
+    #[error("`name` {}{}", .0.rule, hint(.0.nearest.as_deref()))]
+    Name(NameViolation),
     #[error("{} is blank; {}", part(field), remedy(field))]
     Blank { field: &'static str },
     #[error("a key of `metadata` is blank; name the value")]

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use super::error::{DraftError, Repr};
 use crate::invisible::escape_invisible;
 
 const MAX_CHARACTERS: usize = 64;
@@ -18,16 +17,22 @@ pub(super) enum NameRule {
     Hyphens,
 }
 
+/// A violation of a rule, with a valid name that is close, if there is an obvious one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NameViolation {
+    pub(super) rule: NameRule,
+    pub(super) nearest: Option<String>,
+}
+
 /// Checks that a name has at most 64 lowercase ASCII letters, digits and single inner hyphens, and
 /// starts with a letter.
-pub(super) fn check_name(name: &str) -> Result<(), DraftError> {
+pub(super) fn check_name(name: &str) -> Result<(), NameViolation> {
     match violated_rule(name) {
         None => Ok(()),
-        Some(rule) => Err(Repr::Name {
+        Some(rule) => Err(NameViolation {
             rule,
             nearest: suggest_name(name),
-        }
-        .into()),
+        }),
     }
 }
 

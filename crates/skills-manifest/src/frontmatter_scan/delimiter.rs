@@ -3,10 +3,11 @@
 //! Only two `---` lines are standard; all other forms occur in published skills and are accepted
 //! with a warning.
 
-use super::{FrontmatterEnd, InputExtent, Line, Lines, line_warning};
+use super::lines::{FrontmatterEnd, InputExtent, Line, Lines};
 use crate::MAX_FRONTMATTER_BYTES;
 use crate::error::{ManifestError, Repr};
-use crate::field_reader::is_spelling_of;
+use crate::field_names::{REQUIRED_FIELDS, is_spelling_of};
+use crate::position::Position;
 use crate::warning::{Warning, WarningKind};
 
 /// Length from which an unterminated first line can no longer become a delimiter or field, in
@@ -260,5 +261,14 @@ fn is_required_field(line: &[u8]) -> bool {
         .next()
         .filter(|key| key.len() < line.len());
     let key = key.and_then(|key| std::str::from_utf8(key).ok());
-    key.is_some_and(|key| is_spelling_of(key, "name") || is_spelling_of(key, "description"))
+    key.is_some_and(|key| {
+        REQUIRED_FIELDS
+            .iter()
+            .any(|field| is_spelling_of(key, field))
+    })
+}
+
+/// Returns a warning about a whole line.
+pub(super) fn line_warning(kind: WarningKind, line: usize) -> Warning {
+    Warning::new(kind, Some(Position { line, column: 1 }))
 }

@@ -1,7 +1,7 @@
 //! Recovers `name` and `description` from their lines, the last resort for broken YAML.
 
-use crate::field_reader::{has_visible_text, is_spelling_of};
-use crate::manifest::RESTRICTION_FIELDS;
+use crate::field_names::{RESTRICTION_FIELDS, is_spelling_of};
+use crate::invisible::has_visible_text;
 
 /// The fields that were recovered.
 pub(super) struct RecoveredFields {
@@ -116,14 +116,12 @@ fn strip_field_prefix<'a>(line: &'a str, field: &str) -> Option<&'a str> {
 
 /// Returns whether a line starts a field.
 fn starts_any_field(line: &str) -> bool {
-    let Some((key, rest)) = line.split_once(':') else {
-        return false;
-    };
-    let is_word = !key.is_empty()
-        && key
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
-    is_word && (rest.is_empty() || rest.starts_with(' '))
+    line.split_once(':').is_some_and(|(key, rest)| {
+        let is_word_byte = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
+        !key.is_empty()
+            && key.bytes().all(is_word_byte)
+            && (rest.is_empty() || rest.starts_with(' '))
+    })
 }
 
 /// Removes quotes only in pairs, since an apostrophe at one end belongs to the text.

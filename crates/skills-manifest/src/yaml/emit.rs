@@ -3,6 +3,8 @@
 //!
 //! Each value is on one line. It is unquoted only if it is text in every version of YAML.
 
+use super::brackets::find_excess_brackets;
+
 /// Maximum length of a key before its colon, in bytes.
 ///
 /// YAML limits such keys to 1,024 characters; a longer key is written after `? `.
@@ -29,7 +31,7 @@ pub(crate) fn write_fields(fields: &[(&str, Field<'_>)]) -> String {
     let text = write_mapping(fields, BracketStyle::Plain);
     // The parser of this crate counts brackets in quotes too and rejects too many of them. Escapes
     // are the exception, since they make plain text hard to read.
-    if super::find_excess_brackets(&text).is_some() {
+    if find_excess_brackets(&text).is_some() {
         write_mapping(fields, BracketStyle::Escaped)
     } else {
         text

@@ -1,6 +1,7 @@
 //! Runs the checks of the fuzz targets on their seeds, and on prefixes of each seed.
 
-use skills_manifest::{Client, Document, FrontmatterScan, Manifest, OpenAiMetadata, strict};
+use skills_manifest::{Document, FrontmatterScan, Manifest, OpenAiMetadata};
+use skills_ref_compat::Client;
 
 fn check(bytes: &[u8]) {
     if let Ok(document) = Document::parse(bytes) {
@@ -22,8 +23,8 @@ fn check(bytes: &[u8]) {
             assert_eq!(prefix.yaml(), frontmatter.yaml());
         }
     }
-    let _ = strict::validate(bytes, "directory");
-    let _ = strict::read_properties(bytes).map(|properties| properties.to_json());
+    let _ = skills_ref_compat::validate(bytes, "directory");
+    let _ = skills_ref_compat::read_properties(bytes).map(|properties| properties.to_json());
     let _ = OpenAiMetadata::parse(bytes, Some("skills/a"));
 }
 

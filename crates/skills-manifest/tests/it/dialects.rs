@@ -1,7 +1,7 @@
 //! The fields that clients added, `agents/openai.yaml`, and the rules of clients.
 
 use insta::{assert_debug_snapshot, assert_snapshot};
-use skills_manifest::{Client, Document, Extensions, Hook, HookAction, OpenAiMetadata};
+use skills_manifest::{Document, Extensions, Hook, HookAction, OpenAiMetadata};
 
 fn extensions(fields: &str) -> Extensions {
     Document::parse(format!("---\nname: a\ndescription: d\n{fields}\n---\n").as_bytes())
@@ -205,31 +205,6 @@ fn icons_of_a_plugin() {
         Some("assets/i.png")
     );
     assert_eq!(icon("/assets/i.png", plugin), None);
-}
-
-#[test]
-fn clients_differ() {
-    let text = format!(
-        "---\nname: My_Skill\ndescription: Uses <b> {}\nversion: 1\ncontext: fork\n---\n",
-        "x".repeat(1600)
-    );
-    let document = Document::parse(text.as_bytes()).unwrap();
-    let mut out = String::new();
-    for client in Client::ALL {
-        out.push_str(&format!("{client}\n"));
-        for diagnostic in client.lint(&document, "other") {
-            out.push_str(&format!(
-                "  {} {}: {diagnostic}\n",
-                diagnostic.severity.as_str(),
-                diagnostic.code
-            ));
-        }
-    }
-    assert_snapshot!(out);
-    let good = Document::parse(b"---\nname: good\ndescription: Good.\n---\n").unwrap();
-    for client in Client::ALL {
-        assert_eq!(client.lint(&good, "good"), [], "{client}");
-    }
 }
 
 fn hooks(yaml: &str) -> String {

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
-use skills_manifest::{Document, Draft, DraftError, DraftErrorKind, is_invisible, strict};
+use skills_manifest::{Document, Draft, DraftError, DraftErrorKind, is_invisible};
 
 /// Texts that YAML parses as something else if they are not quoted.
 const AMBIGUOUS_TEXTS: [&str; 36] = [
@@ -86,7 +86,7 @@ fn check(
         document.warnings(),
         text
     );
-    let errors = strict::validate(text.as_bytes(), draft.name());
+    let errors = skills_ref_compat::validate(text.as_bytes(), draft.name());
     prop_assert!(errors.is_empty(), "{:?}\n{}", errors, text);
     check_strict(&text, description, license, metadata)
 }
@@ -98,7 +98,7 @@ fn check_strict(
     license: Option<&str>,
     metadata: &[(String, String)],
 ) -> Result<(), TestCaseError> {
-    let properties = strict::read_properties(text.as_bytes())
+    let properties = skills_ref_compat::read_properties(text.as_bytes())
         .map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
     let json: serde_json::Value = serde_json::from_str(&properties.to_json()).unwrap();
     prop_assert_eq!(json["description"].as_str(), Some(description.trim()));
@@ -166,7 +166,7 @@ proptest! {
         let document = Document::parse(text.as_bytes()).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
         prop_assert_eq!(document.manifest().description(), &description);
         prop_assert_eq!(document.body().trim(), body.trim());
-        prop_assert!(document.warnings().is_empty() && strict::validate(text.as_bytes(), &name).is_empty(), "{}", text);
+        prop_assert!(document.warnings().is_empty() && skills_ref_compat::validate(text.as_bytes(), &name).is_empty(), "{}", text);
     }
 
     /// A suggested name is valid.
@@ -406,4 +406,28 @@ fn a_second_call_replaces_the_first() {
             .render(),
         "---\nname: a\ndescription: d\nmetadata:\n  l: '2'\n---\n\ny\n"
     );
+}
+
+#[test]
+fn a_draft_suggests_a_name_if_one_is_obvious() {
+    let longest = "a_".repeat(64);
+    let at_limit = format!("{}{}", "a".repeat(64), "_".repeat(64));
+    for (name, suggestion) in [
+        ("Code-Reviewer", Some("code-reviewer")),
+        ("dataAnalyzer", Some("data-analyzer")),
+        ("My Tool v1.2", Some("my-tool-v1-2")),
+        ("..", None),
+        ("a/b", None),
+        ("\u{e9}", None),
+        (longest.as_str(), None),
+        (at_limit.as_str(), Some(&at_limit[..64])),
+        (&format!("{at_limit}_"), None),
+    ] {
+        assert_eq!(
+            Draft::new(name, "d").unwrap_err().suggestion(),
+            suggestion,
+            "{name}"
+        );
+    }
+    assert_eq!(Draft::new("a", "").unwrap_err().suggestion(), None);
 }

@@ -6,7 +6,6 @@
 )]
 
 mod bounds;
-mod clients;
 mod corpus;
 mod delimiters;
 mod dialects;
@@ -18,4 +17,3 @@ mod parse;
 mod property;
 mod repair;
 mod repair_rules;
-mod strict;

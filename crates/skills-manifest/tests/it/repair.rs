@@ -238,7 +238,7 @@ fn results_of_hostile_texts_are_bounded() {
             repeated("<!-- ", 200_000)
         ),
     ] {
-        let errors = skills_manifest::strict::validate(text.as_bytes(), "a");
+        let errors = skills_ref_compat::validate(text.as_bytes(), "a");
         let start = &text[..text.floor_char_boundary(60)];
         assert!(errors.len() <= 2, "{start}: {errors:?}");
         let Ok(document) = skills_manifest::Document::parse(text.as_bytes()) else {
@@ -295,5 +295,5 @@ fn results_of_hostile_texts_are_bounded() {
         keys("    "),
         keys("  ")
     );
-    assert!(skills_manifest::strict::validate(merged.as_bytes(), "a").is_empty());
+    assert!(skills_ref_compat::validate(merged.as_bytes(), "a").is_empty());
 }

@@ -6,7 +6,7 @@ use skills_runtime::discovery::{Generation, InactiveEntry, InactiveReason, Stamp
 use skills_runtime::{Catalog, Entry, SkillRuntime};
 
 use super::RegistryOptions;
-use crate::MissingEnv;
+use super::options::MissingEnv;
 use crate::overrides::ScriptId;
 use skills_script::{ScriptSet, assign_names, may_be_script, select_scripts, unmatched_specs};
 

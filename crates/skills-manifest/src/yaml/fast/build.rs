@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{EventSink, NestedKind, Scalar, parse_into};
+use super::parser::{EventSink, NestedKind, Scalar, parse_into};
 
 /// Parses `yaml`; `None` if only the YAML library can.
 pub(crate) fn parse_mapping(yaml: &str) -> Option<Map<String, Value>> {

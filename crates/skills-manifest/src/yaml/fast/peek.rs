@@ -1,7 +1,8 @@
 //! Finds the name and validates the rest, without building values.
 
-use super::{EventSink, NestedKind, Scalar, parse_into};
-use crate::field_reader::{has_visible_text, is_spelling_of};
+use super::parser::{EventSink, NestedKind, Scalar, parse_into};
+use crate::field_names::{REQUIRED_FIELDS, is_spelling_of};
+use crate::invisible::has_visible_text;
 
 /// Maximum number of top-level keys; frontmatter with more is left to the full parser.
 ///
@@ -45,7 +46,7 @@ struct NamePeeker<'a> {
 impl<'a> EventSink<'a> for NamePeeker<'a> {
     fn key(&mut self, key: &'a str) -> Option<()> {
         // Only the full parser resolves other spellings of these two.
-        let is_other_spelling = ["name", "description"]
+        let is_other_spelling = REQUIRED_FIELDS
             .iter()
             .any(|field| key != *field && is_spelling_of(key, field));
         if is_other_spelling || self.keys.get(..self.count)?.contains(&key) {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::parse_mapping;
 use super::peek::peek_name;
-use crate::field_reader::has_visible_text;
+use crate::invisible::has_visible_text;
 
 /// Parses a text with the library alone; an error if JSON cannot express the value.
 fn library(yaml: &str) -> Result<Value, String> {

@@ -1,7 +1,7 @@
 //! Compares the strict parser with recorded results of skills-ref 0.1.0 (`skills_ref.jsonl`).
 
 use serde_json::Value;
-use skills_manifest::strict::{read_properties, validate};
+use skills_ref_compat::{read_properties, validate};
 
 /// The key of a recorded crash of the reference validator; the strict parser must return an error.
 const CRASH: &str = "crash";

@@ -4,10 +4,12 @@ mod rules;
 
 use std::fmt;
 
-use crate::Document;
-use crate::invisible::escape_invisible;
-use crate::manifest::COMPATIBILITY_MAX_CHARACTERS;
+use skills_manifest::{Document, escape_invisible};
+
 use rules::{ClientRules, OverLimit};
+
+/// Maximum length of `compatibility` by the specification, in characters.
+const COMPATIBILITY_MAX_CHARACTERS: usize = 500;
 
 /// A client whose rules for skills are known.
 ///
@@ -124,7 +126,8 @@ impl Client {
     /// repeated. An empty list means that the client loads the skill as it is.
     ///
     /// ```
-    /// use skills_manifest::{Client, Document, Severity};
+    /// use skills_manifest::Document;
+    /// use skills_ref_compat::{Client, Severity};
     ///
     /// let file = b"---\nname: greet\ndescription: Says hello.\nmodel: inherit\n---\n";
     /// let document = Document::parse(file)?;

@@ -8,17 +8,6 @@
 //! (bytes that are not UTF-8, control characters, escapes that are not a character, very deep
 //! nesting, keys that are not text, merge keys), this module returns an error with a message of its
 //! own.
-//!
-//! ```
-//! use skills_manifest::strict;
-//!
-//! let file = b"---\nname: pdf\ndescription: Fills forms.\nmodel: inherit\n---\n";
-//! let errors = strict::validate(file, "pdf");
-//! assert!(errors[0].message().starts_with("Unexpected fields in frontmatter: model."));
-//! let properties = strict::read_properties(file)?;
-//! assert_eq!(properties.prompt_name(), Some("pdf"));
-//! # Ok::<(), strict::StrictError>(())
-//! ```
 
 mod compose;
 mod construct;
@@ -108,29 +97,6 @@ impl fmt::Display for StrictError {
 }
 
 impl std::error::Error for StrictError {}
-
-/// Returns the unquoted scalars of a YAML text, keys included, in their order.
-///
-/// Flow style, anchors and tags are allowed here, since only the scanner runs.
-///
-/// # Errors
-/// The message of the scanner and the line, counted from 1.
-pub(crate) fn plain_scalars(yaml: &str) -> Result<Vec<String>, (String, usize)> {
-    // The scanner ends at the first NUL, as PyYAML does.
-    let text: Vec<char> = yaml.chars().filter(|c| *c != '\0').chain(['\0']).collect();
-    let mut scanner = scanner::Scanner::new(&text);
-    let mut scalars = Vec::new();
-    loop {
-        let token = scanner
-            .next_token()
-            .map_err(|error| (error.problem, error.mark.line + 1))?;
-        match token.kind {
-            token::TokenKind::StreamEnd => return Ok(scalars),
-            token::TokenKind::Scalar { value, plain: true } => scalars.push(value),
-            _ => {}
-        }
-    }
-}
 
 /// Returns the errors that skills-ref reports for a `SKILL.md` in a directory called `directory`.
 ///

@@ -1,6 +1,8 @@
 //! The exact limits of each client.
 
-use skills_manifest::{Client, Document, Draft, Severity};
+use insta::assert_snapshot;
+use skills_manifest::Document;
+use skills_ref_compat::{Client, Severity};
 
 /// Returns the codes of a client's diagnostics for a skill in the directory `directory`.
 fn codes(client: Client, frontmatter: &str, directory: &str) -> Vec<&'static str> {
@@ -162,25 +164,26 @@ fn name_characters_follow_each_client() {
 }
 
 #[test]
-fn a_draft_suggests_a_name_if_one_is_obvious() {
-    let longest = "a_".repeat(64);
-    let at_limit = format!("{}{}", "a".repeat(64), "_".repeat(64));
-    for (name, suggestion) in [
-        ("Code-Reviewer", Some("code-reviewer")),
-        ("dataAnalyzer", Some("data-analyzer")),
-        ("My Tool v1.2", Some("my-tool-v1-2")),
-        ("..", None),
-        ("a/b", None),
-        ("\u{e9}", None),
-        (longest.as_str(), None),
-        (at_limit.as_str(), Some(&at_limit[..64])),
-        (&format!("{at_limit}_"), None),
-    ] {
-        assert_eq!(
-            Draft::new(name, "d").unwrap_err().suggestion(),
-            suggestion,
-            "{name}"
-        );
+fn clients_differ() {
+    let text = format!(
+        "---\nname: My_Skill\ndescription: Uses <b> {}\nversion: 1\ncontext: fork\n---\n",
+        "x".repeat(1600)
+    );
+    let document = Document::parse(text.as_bytes()).unwrap();
+    let mut out = String::new();
+    for client in Client::ALL {
+        out.push_str(&format!("{client}\n"));
+        for diagnostic in client.lint(&document, "other") {
+            out.push_str(&format!(
+                "  {} {}: {diagnostic}\n",
+                diagnostic.severity.as_str(),
+                diagnostic.code
+            ));
+        }
     }
-    assert_eq!(Draft::new("a", "").unwrap_err().suggestion(), None);
+    assert_snapshot!(out);
+    let good = Document::parse(b"---\nname: good\ndescription: Good.\n---\n").unwrap();
+    for client in Client::ALL {
+        assert_eq!(client.lint(&good, "good"), [], "{client}");
+    }
 }

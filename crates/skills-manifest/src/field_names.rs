@@ -1,0 +1,74 @@
+//! The names of the fields, and their spellings in published skills.
+
+/// Maximum length of a key that is compared with the spellings of a field, in bytes.
+const MAX_SPELLING_BYTES: usize = 64;
+
+/// The fields that the specification requires.
+pub(crate) const REQUIRED_FIELDS: [&str; 2] = ["name", "description"];
+/// The fields that restrict a skill.
+///
+/// If one is present but cannot be parsed, its restriction counts as the strictest one: the skill
+/// is not model-invocable and its scripts do not run.
+pub(crate) const RESTRICTION_FIELDS: [&str; 6] = [
+    "allowed-tools",
+    "disallowed-tools",
+    "disable-model-invocation",
+    "user-invocable",
+    "context",
+    "hooks",
+];
+/// The fields that this crate parses, in the spelling of the clients that introduced them.
+pub(crate) const KNOWN_FIELDS: [&str; 29] = [
+    "name",
+    "description",
+    "license",
+    "compatibility",
+    "metadata",
+    "allowed-tools",
+    "disallowed-tools",
+    "when_to_use",
+    "argument-hint",
+    "arguments",
+    "disable-model-invocation",
+    "user-invocable",
+    "model",
+    "effort",
+    "context",
+    "agent",
+    "background",
+    "hooks",
+    "paths",
+    "shell",
+    "homepage",
+    "version",
+    "command-dispatch",
+    "command-tool",
+    "command-arg-mode",
+    "scripts",
+    "emoji",
+    "tags",
+    "author",
+];
+
+/// Returns whether `raw` is a spelling of `field`.
+///
+/// Case, hyphens, underscores and surrounding white space do not matter; two misspellings that are
+/// common in published skills count too. A restriction that is only misspelled must not be lost.
+pub(crate) fn is_spelling_of(raw: &str, field: &str) -> bool {
+    // No field has so many letters, even with a separator after each of them. The bound keeps this
+    // function, which runs once for each field and key, from reading long keys.
+    if raw.len() > MAX_SPELLING_BYTES {
+        return false;
+    }
+    letters(raw).eq(letters(field))
+        || (field == "user-invocable" && letters(raw).eq(letters("userinvokable")))
+        || (field == "allowed-tools" && letters(raw).eq(letters("tools")))
+}
+
+/// The letters of a key that distinguish fields.
+fn letters(key: &str) -> impl Iterator<Item = u8> {
+    key.trim()
+        .bytes()
+        .filter(|byte| !matches!(byte, b'-' | b'_'))
+        .map(|byte| byte.to_ascii_lowercase())
+}
