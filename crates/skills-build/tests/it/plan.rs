@@ -57,14 +57,14 @@ fn plan_in(
         .iter()
         .map(|path| ((*path).to_owned(), b"text".to_vec()))
         .collect();
-    let places = BuildDirs {
+    let directories = BuildDirs {
         stage_dir: "/scratch/stage".into(),
         work_dir: "/scratch".into(),
         cargo_target: cargo_target.map(PathBuf::from),
         source: writes,
         cargo_home: "/home/.cargo".into(),
     };
-    Plan::new(&source, &sources, &found, &places).to_string()
+    Plan::new(&source, &sources, &found, &directories).to_string()
 }
 
 #[test]
