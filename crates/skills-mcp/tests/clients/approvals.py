@@ -122,7 +122,7 @@ async def concurrent_prompts_are_matched_to_their_calls(env, transport):
     env.script("work", "say.sh", 'echo "said $1"\n')
 
     async def user(context, params):
-        is_even = int(params.message.splitlines()[0].split()[-1]) % 2 == 0
+        is_even = int(params.message.splitlines()[0].removesuffix("?").split()[-1]) % 2 == 0
         return ElicitResult(action="accept", content={"decision": "allow_once" if is_even else "deny"})
 
     said = {}

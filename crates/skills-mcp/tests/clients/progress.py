@@ -19,4 +19,4 @@ async def progress_increases_during_a_call(env, transport):
         assert text(result) == "done", result
         steps = [progress for progress, _, _ in received]
         assert len(steps) >= 2 and steps == sorted(set(steps)), received
-        assert all(message.startswith("running, ") for _, _, message in received), received
+        assert all(message.startswith("running (") for _, _, message in received), received
