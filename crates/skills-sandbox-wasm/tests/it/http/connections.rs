@@ -11,63 +11,77 @@ use skills_sandbox::{Job, Program, Sandbox, Termination};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::lab::{Below, Generation, Lab, OK, PATIENCE, Script};
+use super::fixture::{Generation, HttpFixture, OK, Security, ServerBehavior, TIMEOUT};
 
 #[tokio::test]
 async fn each_request_has_a_connection_of_its_own() {
     for generation in Generation::ALL {
-        let lab = Lab::new(&["a.example"]);
+        let fixture = HttpFixture::new(&["a.example"]);
         let keeps = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\nhi";
-        lab.serve(80, Below::Nothing, Script::Begin(keeps.to_owned()))
+        fixture
+            .serve(
+                80,
+                Security::Plain,
+                ServerBehavior::RespondEarly(keeps.to_owned()),
+            )
             .await;
-        let said = lab
+        let result = fixture
             .fetch(*generation, &["http", "a.example", "/", "times=3"])
             .await;
-        assert_eq!(said.seen, "reached a.example (3)", "{generation:?}");
-        lab.until(3, 3).await;
-        let said = lab.fetch(*generation, &["http", "a.example", "/"]).await;
-        assert_eq!(said.seen, "reached a.example (1)", "{generation:?}");
-        lab.until(4, 4).await;
+        assert_eq!(result.network, "reached a.example (3)", "{generation:?}");
+        fixture.wait_for_connections(3, 3).await;
+        let result = fixture
+            .fetch(*generation, &["http", "a.example", "/"])
+            .await;
+        assert_eq!(result.network, "reached a.example (1)", "{generation:?}");
+        fixture.wait_for_connections(4, 4).await;
     }
 }
 
 /// Runs until a server has received a request, and then drops the run.
-async fn drop_midway(generation: Generation, below: Below, script: Script, arguments: &[&str]) {
-    let lab = Lab::new(&["a.example"]);
-    let port = if matches!(below, Below::Nothing) {
+async fn drop_midway(
+    generation: Generation,
+    security: Security,
+    behavior: ServerBehavior,
+    arguments: &[&str],
+) {
+    let fixture = HttpFixture::new(&["a.example"]);
+    let port = if matches!(security, Security::Plain) {
         80
     } else {
         443
     };
-    lab.serve(port, below, script).await;
+    fixture.serve(port, security, behavior).await;
     let scheme = if port == 80 { "http" } else { "https" };
-    let job = lab.job(
+    let job = fixture.job(
         generation,
         &[&[scheme, "a.example", "/"], arguments].concat(),
     );
     {
-        let mut run = Box::pin(lab.run(job));
+        let mut run = Box::pin(fixture.run(job));
         tokio::select! {
             outcome = &mut run => panic!("it ended: {outcome:?}"),
-            () = lab.until(1, 0) => {}
+            () = fixture.wait_for_connections(1, 0) => {}
         }
         // It continues for a while, so that there is work to stop.
         let _ = timeout(Duration::from_millis(200), &mut run).await;
     }
-    lab.until(1, 1).await;
+    fixture.wait_for_connections(1, 1).await;
 }
 
 #[tokio::test]
 async fn connections_end_with_a_run_that_is_dropped() {
     for generation in Generation::ALL {
-        let begin = Script::Begin("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi".to_owned());
-        drop_midway(*generation, Below::Nothing, Script::Silent, &[]).await;
-        drop_midway(*generation, Below::Nothing, begin.clone(), &[]).await;
-        drop_midway(*generation, Below::Nothing, begin.clone(), &["hang=1"]).await;
-        drop_midway(*generation, Below::Tls, begin, &["hang=1"]).await;
+        let begin = ServerBehavior::RespondEarly(
+            "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi".to_owned(),
+        );
+        drop_midway(*generation, Security::Plain, ServerBehavior::Silent, &[]).await;
+        drop_midway(*generation, Security::Plain, begin.clone(), &[]).await;
+        drop_midway(*generation, Security::Plain, begin.clone(), &["hang=1"]).await;
+        drop_midway(*generation, Security::Tls, begin, &["hang=1"]).await;
         // The response arrives while the request is still being sent.
-        let early = Script::Begin(OK.replace("Length: 2", "Length: 9"));
-        drop_midway(*generation, Below::Nothing, early, &["body=20000000"]).await;
+        let early = ServerBehavior::RespondEarly(OK.replace("Length: 2", "Length: 9"));
+        drop_midway(*generation, Security::Plain, early, &["body=20000000"]).await;
     }
 }
 
@@ -75,13 +89,15 @@ async fn connections_end_with_a_run_that_is_dropped() {
 async fn connections_end_with_the_time_of_a_run() {
     for generation in Generation::ALL {
         // Compiling takes time too, and is done once.
-        Lab::new(&["a.example"])
+        HttpFixture::new(&["a.example"])
             .fetch(*generation, &["http", "b.example", "/"])
             .await;
-        let lab = Lab::new(&["a.example"]).wall_time(Duration::from_millis(500));
-        lab.serve(80, Below::Nothing, Script::Silent).await;
-        let outcome = lab
-            .run(lab.job(*generation, &["http", "a.example", "/"]))
+        let fixture = HttpFixture::new(&["a.example"]).wall_time(Duration::from_millis(500));
+        fixture
+            .serve(80, Security::Plain, ServerBehavior::Silent)
+            .await;
+        let outcome = fixture
+            .run(fixture.job(*generation, &["http", "a.example", "/"]))
             .await
             .unwrap();
         assert_eq!(
@@ -89,20 +105,20 @@ async fn connections_end_with_the_time_of_a_run() {
             Termination::TimedOut { limit_ms: 500 },
             "{generation:?}"
         );
-        lab.until(1, 1).await;
+        fixture.wait_for_connections(1, 1).await;
     }
 }
 
 /// Granted hosts do not enable sockets.
 #[tokio::test]
 async fn sockets_stay_closed() {
-    let lab = Lab::new(&["*"]);
-    let job = lab.job(Generation::Two, &[]);
+    let fixture = HttpFixture::new(&["*"]);
+    let job = fixture.job(Generation::Two, &[]);
     let program = Program::Wasm(Arc::from(
         include_bytes!("../../guest/probe.wasm").as_slice(),
     ));
     let job = Job::new(job.grants().clone(), program).arg("connect");
-    let outcome = timeout(PATIENCE, lab.run(job)).await.unwrap().unwrap();
+    let outcome = timeout(TIMEOUT, fixture.run(job)).await.unwrap().unwrap();
     assert_eq!(outcome.stdout.text(), "refused: PermissionDenied\n");
 }
 
@@ -129,11 +145,11 @@ impl Connector for Fails {
 #[tokio::test]
 async fn case_41_a_panic_of_this_host_ends_its_run_alone() {
     for generation in Generation::ALL {
-        let lab = Lab::new(&["a.example"]);
-        let failing = lab.sandbox().connector(Arc::new(Fails));
+        let fixture = HttpFixture::new(&["a.example"]);
+        let failing = fixture.sandbox().connector(Arc::new(Fails));
         let outcome = timeout(
-            PATIENCE,
-            failing.run(lab.job(*generation, &["http", "a.example", "/"])),
+            TIMEOUT,
+            failing.run(fixture.job(*generation, &["http", "a.example", "/"])),
         )
         .await
         .unwrap()
@@ -142,11 +158,12 @@ async fn case_41_a_panic_of_this_host_ends_its_run_alone() {
             matches!(&outcome.termination, Termination::HostPanic { message } if message.contains("as asked")),
             "{generation:?}: {outcome:?}"
         );
-        lab.answers(OK).await;
+        fixture.respond_with(OK).await;
         assert_eq!(
-            lab.fetch(*generation, &["http", "a.example", "/"])
+            fixture
+                .fetch(*generation, &["http", "a.example", "/"])
                 .await
-                .seen,
+                .network,
             "reached a.example (1)"
         );
     }
