@@ -27,7 +27,7 @@ fn status(fixture: &Fixture, mode: BuildMode) -> Result<BuildStatus, BuildErrorK
 }
 
 #[test]
-fn a_skill_is_built_once_and_again_when_it_changed() {
+fn a_skill_is_rebuilt_only_when_its_source_changes() {
     let fixture = Fixture::new(&[("guest/main.c", "one\n"), ("guest/x.h", "")]);
     assert_eq!(
         status(&fixture, BuildMode::Check),
@@ -83,7 +83,7 @@ fn a_skill_is_built_once_and_again_when_it_changed() {
 }
 
 #[test]
-fn files_of_tools_are_not_source() {
+fn files_created_by_tools_are_not_source() {
     let fixture = Fixture::new(&[("guest/main.c", "one\n")]);
     assert_eq!(status(&fixture, BuildMode::IfStale), Ok(BuildStatus::Built));
     for path in [
@@ -105,7 +105,7 @@ fn files_of_tools_are_not_source() {
 }
 
 #[test]
-fn other_bytes_of_the_same_source_are_reported() {
+fn an_unreproducible_artifact_is_reported() {
     let fixture = Fixture::new(&[("guest/main.c", "one\n")]);
     assert_eq!(status(&fixture, BuildMode::IfStale), Ok(BuildStatus::Built));
     // As another compiler would have built them.
@@ -219,7 +219,7 @@ fn symlinks_and_special_files_are_rejected() {
 }
 
 #[test]
-fn a_source_has_limits() {
+fn source_size_and_file_count_are_limited() {
     let fixture = Fixture::new(&[("guest/main.c", "one\n"), ("guest/large.h", "")]);
     // A sparse file takes no disk space.
     fs::File::options()

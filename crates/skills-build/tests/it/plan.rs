@@ -167,7 +167,7 @@ fn python() {
 }
 
 #[test]
-fn names_of_files_are_only_arguments() {
+fn file_names_are_not_parsed_by_a_shell() {
     let plan = Plan::new(
         &Source {
             language: Language::C,

@@ -78,7 +78,7 @@ proptest! {
 
     /// The detected source is in the skill, and so are its entry files.
     #[test]
-    fn a_source_lies_in_its_skill(files in any_files(), language in proptest::sample::select(&Language::ALL[..])) {
+    fn the_source_directory_is_inside_the_skill(files in any_files(), language in proptest::sample::select(&Language::ALL[..])) {
         let fixture = Fixture::new(&[]);
         write(&fixture, &files);
         if let Ok(source) = Source::find(&fixture.skill(), Some(language)) {
@@ -112,7 +112,7 @@ proptest! {
     /// A package whose program name is a path is rejected: the artifact would be copied from
     /// elsewhere.
     #[test]
-    fn a_program_is_named_and_no_path(name in prop_oneof!["[a-z/.\\\\_-]{1,8}", Just("../../x".to_owned()), Just("/x".to_owned())]) {
+    fn the_artifact_stays_in_the_target_directory_for_any_package_name(name in prop_oneof!["[a-z/.\\\\_-]{1,8}", Just("../../x".to_owned()), Just("/x".to_owned())]) {
         let manifest = format!("[package]\nname = '{name}'\n");
         let fixture = Fixture::new(&[("guest/Cargo.toml", &manifest)]);
         let directories = BuildDirs {
@@ -130,7 +130,7 @@ proptest! {
 
     /// Parsing a lock file never panics, and a parsed one is written as it was read.
     #[test]
-    fn locks_are_written_as_they_are_read(text in "((language|sources|artifact|tool|x) ?(c|rust|[ -~\\r]{0,6})\n?){0,6}", any in ".{0,40}") {
+    fn parsed_lock_files_round_trip(text in "((language|sources|artifact|tool|x) ?(c|rust|[ -~\\r]{0,6})\n?){0,6}", any in ".{0,40}") {
         let _ = ArtifactLock::parse(&any);
         if let Some(lock) = ArtifactLock::parse(&text) {
             prop_assert_eq!(ArtifactLock::parse(&lock.to_text()), Some(lock));

@@ -86,7 +86,7 @@ fn typescript() {
 }
 
 #[test]
-fn c_makes_a_core_module() {
+fn c_builds_a_core_module() {
     assert!(header(Language::C).is_none_or(|header| header == CORE_MODULE));
 }
 

@@ -90,7 +90,7 @@ fn found_beside(file: &str, beside: LocalTools) -> (std::path::PathBuf, String) 
 
 #[cfg(unix)]
 #[test]
-fn packages_of_the_source_come_before_given_ones_and_never_in_checks() {
+fn local_python_packages_take_precedence_except_in_checks() {
     let given = |name: &str| crate::fixture::stub_tools().join(name);
     let (program, lines) = found_beside("guest/app.py", LocalTools::Allow);
     assert_eq!(

@@ -92,7 +92,7 @@ fn set_mode(path: &std::path::Path, mode: u32) {
 }
 
 #[test]
-fn what_is_stored_is_loaded() {
+fn stored_modules_are_loaded() {
     let place = Place::new();
     for length in [0, 1, 79, 80, 81, 256 << 10, (256 << 10) + 1, 3 << 20] {
         let (key, stored) = (key(&length.to_string()), vec![length as u8; length]);
@@ -112,7 +112,7 @@ fn nothing_is_created_before_a_module_is_stored() {
 }
 
 #[test]
-fn everything_belongs_to_this_user_alone() {
+fn cache_files_are_accessible_by_this_user_only() {
     let (place, key) = Place::filled();
     assert_eq!(mode(place.cache.directory()), 0o700);
     assert_eq!([mode(&place.file(&key)), mode(&place.seal())], [0o600; 2]);
@@ -154,7 +154,7 @@ fn relative_directories_are_rejected() {
 }
 
 #[test]
-fn the_user_s_key_is_not_shown() {
+fn debug_output_omits_the_key() {
     let (place, _) = Place::filled();
     let seal = fs::read(place.seal()).unwrap();
     let shown = format!("{:?}", place.cache);

@@ -150,7 +150,7 @@ fn the_file_of_another_key_is_rejected() {
 }
 
 #[test]
-fn files_of_another_user_s_key_are_rejected() {
+fn files_authenticated_with_another_key_are_rejected() {
     let (theirs, key) = Place::filled();
     let (ours, _) = Place::filled();
     fs::copy(theirs.file(&key), ours.file(&key)).unwrap();
@@ -168,7 +168,7 @@ fn files_of_another_user_s_key_are_rejected() {
 }
 
 #[test]
-fn without_the_user_s_key_nothing_is_trusted() {
+fn modules_are_rejected_after_the_key_is_removed() {
     let (place, key) = Place::filled();
     fs::remove_file(place.seal()).unwrap();
     assert!(matches!(

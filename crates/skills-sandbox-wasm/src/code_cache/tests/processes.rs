@@ -65,7 +65,7 @@ fn finish(mut child: Child, mut output: BufReader<ChildStdout>) {
 
 /// Holds the lock until its input ends.
 #[test]
-fn holder() {
+fn child_that_holds_the_lock() {
     let Some(directory) = started_with("hold-the-lock") else {
         return eprintln!("nothing to do: this test runs only in a child process");
     };
@@ -81,7 +81,12 @@ fn holder() {
 }
 
 fn held(place: &Place) -> (Child, BufReader<ChildStdout>) {
-    let mut child = again(&mut this_binary(), "holder", "hold-the-lock", place);
+    let mut child = again(
+        &mut this_binary(),
+        "child_that_holds_the_lock",
+        "hold-the-lock",
+        place,
+    );
     let output = wait_for("held", &mut child);
     (child, output)
 }
@@ -148,7 +153,7 @@ fn the_lock_of_a_killed_process_is_free() {
 
 /// Waits for the end of its input, so that all start at once, then stores.
 #[test]
-fn racer() {
+fn child_that_stores_concurrently() {
     let Some(directory) = started_with("race-to-store") else {
         return eprintln!("nothing to do: this test runs only in a child process");
     };
@@ -161,14 +166,21 @@ fn racer() {
 }
 
 fn racer_key(process: u32) -> CacheKey {
-    key(&format!("racer {process}"))
+    key(&format!("child_that_stores_concurrently {process}"))
 }
 
 #[test]
 fn concurrent_processes_create_one_key() {
     let place = Place::new();
     let mut children: Vec<_> = (0..4)
-        .map(|_| again(&mut this_binary(), "racer", "race-to-store", &place))
+        .map(|_| {
+            again(
+                &mut this_binary(),
+                "child_that_stores_concurrently",
+                "race-to-store",
+                &place,
+            )
+        })
         .collect();
     let outputs: Vec<_> = children
         .iter_mut()
@@ -187,7 +199,7 @@ fn concurrent_processes_create_one_key() {
 
 /// Stores more than fits.
 #[test]
-fn filler() {
+fn child_that_fills_the_disk() {
     let Some(directory) = started_with("fill-the-disk") else {
         return eprintln!("nothing to do: this test runs only in a child process");
     };
@@ -231,7 +243,7 @@ fn a_full_disk_is_an_error() {
     let mut program = small(&format!("{mount} && exec \"$@\""));
     let mut child = again(
         program.arg(std::env::current_exe().unwrap()),
-        "filler",
+        "child_that_fills_the_disk",
         "fill-the-disk",
         &place,
     );

@@ -29,7 +29,7 @@ impl Drop for Host {
 
 /// Does nothing unless the case started it: a run that extends a file forever.
 #[tokio::test]
-async fn a_host_of_its_own() {
+async fn a_host_process_to_kill() {
     let Some(root) = std::env::var_os(ROOT).map(PathBuf::from) else {
         return;
     };
@@ -55,7 +55,7 @@ pub(crate) async fn observe(observations: &mut Observations) {
     command
         .args([
             "--exact",
-            "conformance::killed_host::a_host_of_its_own",
+            "conformance::killed_host::a_host_process_to_kill",
             "--test-threads=1",
         ])
         .env(ROOT, fixture.path(""));

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::fixture::{Generation, HttpFixture, OK, Security, ServerBehavior, TIMEOUT};
 
 #[tokio::test]
-async fn each_request_has_a_connection_of_its_own() {
+async fn each_request_uses_its_own_connection() {
     for generation in Generation::ALL {
         let fixture = HttpFixture::new(&["a.example"]);
         let keeps = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\nhi";
@@ -70,7 +70,7 @@ async fn drop_midway(
 }
 
 #[tokio::test]
-async fn connections_end_with_a_run_that_is_dropped() {
+async fn dropping_a_run_closes_its_connections() {
     for generation in Generation::ALL {
         let begin = ServerBehavior::RespondEarly(
             "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi".to_owned(),
@@ -86,7 +86,7 @@ async fn connections_end_with_a_run_that_is_dropped() {
 }
 
 #[tokio::test]
-async fn connections_end_with_the_time_of_a_run() {
+async fn the_deadline_closes_the_connections_of_a_run() {
     for generation in Generation::ALL {
         // Compiling takes time too, and is done once.
         HttpFixture::new(&["a.example"])
@@ -111,7 +111,7 @@ async fn connections_end_with_the_time_of_a_run() {
 
 /// Granted hosts do not enable sockets.
 #[tokio::test]
-async fn sockets_stay_closed() {
+async fn raw_sockets_are_denied_despite_allowed_hosts() {
     let fixture = HttpFixture::new(&["*"]);
     let job = fixture.job(Generation::Two, &[]);
     let program = Program::Wasm(Arc::from(
@@ -143,7 +143,7 @@ impl Connector for Fails {
 }
 
 #[tokio::test]
-async fn case_41_a_panic_of_this_host_ends_its_run_alone() {
+async fn case_41_a_panic_of_the_connector_ends_only_its_run() {
     for generation in Generation::ALL {
         let fixture = HttpFixture::new(&["a.example"]);
         let failing = fixture.sandbox().connector(Arc::new(Fails));

@@ -57,7 +57,7 @@ fn chunked(body: &str) -> ServerBehavior {
 }
 
 #[tokio::test]
-async fn requests_are_counted() {
+async fn the_number_of_requests_is_limited() {
     let expected =
         "200 [content-length=2] 2 \"hi\"\n200 [content-length=2] 2 \"hi\"\nConnectionLimitReached";
     let seen = "reached a.example (2); stopped: too many requests (1)";
@@ -72,7 +72,7 @@ async fn requests_are_counted() {
 }
 
 #[tokio::test]
-async fn connections_at_a_time_are_counted() {
+async fn the_number_of_concurrent_connections_is_limited() {
     let fixture = HttpFixture::with_limits(&["a.example"], limits().max_connections(2));
     fixture.respond_with(OK).await;
     let result = fixture
@@ -103,7 +103,7 @@ async fn connections_at_a_time_are_counted() {
 }
 
 #[tokio::test]
-async fn heads_of_requests_are_short() {
+async fn request_heads_are_limited() {
     let behavior = || ServerBehavior::Respond(OK.to_owned());
     let limit = limits().max_head_bytes(1_000);
     let value = "x".repeat(1_000);
@@ -136,7 +136,7 @@ async fn heads_of_requests_are_short() {
 }
 
 #[tokio::test]
-async fn heads_of_answers_are_short() {
+async fn response_heads_are_limited() {
     for (limit, length) in [
         (1_000, 1_100),
         (1_000, 20_000),
@@ -160,7 +160,7 @@ async fn heads_of_answers_are_short() {
 }
 
 #[tokio::test]
-async fn bodies_of_requests_are_short() {
+async fn request_bodies_are_limited() {
     let seen = "reached a.example (1); stopped: too many bytes (1)";
     let ok = "200 [content-length=2] 2 \"hi\"";
     check(
@@ -199,7 +199,7 @@ async fn bodies_of_requests_are_short() {
 }
 
 #[tokio::test]
-async fn bodies_of_answers_are_short() {
+async fn response_bodies_are_limited() {
     let limit = limits().max_response_body_bytes(1_000);
     let seen = "reached a.example (1); stopped: too many bytes (1)";
     check(
@@ -241,7 +241,7 @@ async fn bodies_of_answers_are_short() {
 }
 
 #[tokio::test]
-async fn bytes_are_counted_over_all_connections_per_direction() {
+async fn bytes_per_direction_are_limited_across_connections() {
     let line = format!("200 [content-length=3000] 3000 {:?}", "y".repeat(80));
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n".len() as u64;
     let limit = limits().bytes_per_direction(2 * (3_000 + head));

@@ -3,7 +3,7 @@
 use super::fixture::{Generation, HttpFixture, OK};
 
 #[tokio::test]
-async fn case_17_the_first_line_never_names_a_host() {
+async fn case_17_the_request_line_never_contains_a_host() {
     let fixture = HttpFixture::new(&["a.example"]);
     fixture.respond_with(OK).await;
     for generation in Generation::ALL {

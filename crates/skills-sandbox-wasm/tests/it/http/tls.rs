@@ -3,7 +3,7 @@
 use super::fixture::{Generation, HttpFixture, OK, PUBLIC, Security, ServerBehavior};
 
 #[tokio::test]
-async fn a_host_with_a_valid_certificate_is_reached_without_being_asked_for_tls() {
+async fn https_hosts_with_a_valid_certificate_are_reached() {
     let fixture = HttpFixture::new(&["a.example"]);
     fixture
         .serve(443, Security::Tls, ServerBehavior::Respond(OK.to_owned()))

@@ -4,7 +4,7 @@ use super::*;
 use crate::files::list::ListLimits;
 
 #[test]
-fn texts_are_those_of_the_reference() {
+fn messages_match_the_reference() {
     let lab = Lab::new();
     assert_eq!(
         lab.ls(json!({})).unwrap().text,

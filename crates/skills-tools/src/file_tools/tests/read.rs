@@ -20,7 +20,7 @@ fn text_is_returned_unchanged() {
 }
 
 #[test]
-fn texts_of_errors_are_those_of_the_reference() {
+fn error_messages_match_the_reference() {
     let lab = Lab::new();
     lab.top.create_dir("work/src").unwrap();
     lab.top.write("work/x.png", b"\x89PNG\0\0").unwrap();

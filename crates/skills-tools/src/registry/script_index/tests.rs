@@ -48,7 +48,7 @@ fn new_scripts_are_seen_within_a_second_or_after_an_event() {
 }
 
 #[test]
-fn a_skill_whose_scripts_cannot_be_listed_does_not_spoil_the_others() {
+fn a_skill_whose_scripts_cannot_be_listed_does_not_affect_others() {
     let fixture = Fixture::new();
     fixture.skill("a");
     std::fs::create_dir(fixture.path().join("b")).unwrap();
