@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_seconds_mean_a_longer_tick() {
+    fn timestamps_in_whole_seconds_settle_after_a_longer_tick() {
         let (written, tick) = (100 * SECOND, 3 * SECOND);
         assert!(!is_settled(written, written, written + tick));
         assert!(is_settled(written, written, written + tick + 1));
@@ -257,7 +257,7 @@ mod tests {
 
     /// A program can set the time of modification to any value, but not the time of change.
     #[test]
-    fn the_time_of_change_decides_if_there_is_one() {
+    fn the_change_time_takes_precedence_over_the_modification_time() {
         let (old, new) = (100 * SECOND + 7, 200 * SECOND + 7);
         assert!(!is_settled(old, new, new));
         assert!(is_settled(new, old, new));

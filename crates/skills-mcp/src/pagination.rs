@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_follow_each_other() {
+    fn pages_are_consecutive() {
         let list: Vec<String> = (0..250)
             .map(|number| format!("skill-{number:03}"))
             .collect();

@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn parents_of_protected_names_may_lead_to_them() {
+    fn parents_of_protected_names_are_detected() {
         let leads =
             |path: &str, base: &str| may_lead_to_protected(Path::new(path), Path::new(base));
         assert!(leads("/w/.config", "/w") && leads("/w/a/.GitHub", "/w") && leads("/w/.git", "/w"));

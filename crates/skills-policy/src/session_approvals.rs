@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_total_limit_the_largest_session_loses_its_oldest() {
+    fn at_the_total_limit_the_oldest_approval_of_the_largest_session_is_evicted() {
         let approvals = SessionApprovals::default();
         add(&approvals, Some("quiet"), 0);
         for session in 0..MAX_TOTAL / MAX_PER_SESSION {

@@ -31,22 +31,22 @@ use crate::SeatbeltSandbox;
 const EXECUTE: &str = "exec \"$@\"";
 
 /// A skill, a stub with a behavior, and its recorded input.
-struct Bench {
+struct Fixture {
     top: TempDir,
 }
 
-impl Bench {
+impl Fixture {
     /// Creates a skill with a shell script, and a stub that runs the shell commands.
     fn new(script: &str, behavior: &str) -> Self {
-        let bench = Self {
+        let fixture = Self {
             top: tempfile::tempdir().unwrap(),
         };
         for directory in ["skill/scripts", "record", "profiles", "scratch"] {
-            fs::create_dir_all(bench.path(directory)).unwrap();
+            fs::create_dir_all(fixture.path(directory)).unwrap();
         }
-        fs::write(bench.path("skill/scripts/run.sh"), script).unwrap();
-        fs::write(bench.path("behavior"), behavior).unwrap();
-        bench
+        fs::write(fixture.path("skill/scripts/run.sh"), script).unwrap();
+        fs::write(fixture.path("behavior"), behavior).unwrap();
+        fixture
     }
 
     fn path(&self, below: &str) -> PathBuf {

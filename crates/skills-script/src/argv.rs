@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_words_of_their_own() {
+    fn values_are_separate_arguments() {
         let arguments = listed(
             "{name: city}, {name: day_s, type: integer}, {name: deep, type: object}, {name: at, type: number}",
         );
@@ -528,7 +528,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn words_reach_exactly_what_was_given(
+        fn option_values_are_read_back_unchanged(
             one in "(-{0,2}=?\\PC{0,8}|--two)",
             two in prop::collection::vec("-?\\PC{0,4}", 0..4),
             last in any::<bool>(),
@@ -549,7 +549,7 @@ mod tests {
         }
 
         #[test]
-        fn names_never_inject(name in "(-{0,2}[a-z= ]{0,4}|\\PC{0,4})", value in "\\PC{0,4}") {
+        fn argument_names_never_inject_options(name in "(-{0,2}[a-z= ]{0,4}|\\PC{0,4})", value in "\\PC{0,4}") {
             let specs = specs(&format!("  a:\n    args:\n      - {{name: {}, type: string}}", json!(name)));
             let (arguments, warnings) = Arguments::from_script(specs.first(), "", Language::Shell);
             let bare = name.trim_start_matches('-');
@@ -564,7 +564,7 @@ mod tests {
         }
 
         #[test]
-        fn positional_words_are_the_last(source in "\\PC{0,6}", more in prop::collection::vec("-?\\PC{0,4}", 0..4), n in any::<i64>()) {
+        fn positional_arguments_are_last_and_delimited(source in "\\PC{0,6}", more in prop::collection::vec("-?\\PC{0,4}", 0..4), n in any::<i64>()) {
             let arguments = derived(&["'source'", "'--n', type=int", "'more', nargs='*'"]);
             let given = json!({"more": more, "n": n, "source": source});
             let places: Vec<_> = std::iter::once(source).chain(more).collect();

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_weather_has_three_tools() {
+    fn the_weather_skill_has_three_scripts() {
         let document = Document::parse(WEATHER).unwrap();
         let specs = &document.manifest().extensions().scripts;
         let files: [(&str, &[u8]); 3] = [

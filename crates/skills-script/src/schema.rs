@@ -321,7 +321,7 @@ mod tests {
         let (schema, warnings) = read(
             "- {name: \"a=b\", type: string}
 - {name: \"a b\"}
-- {name: one, type: colour, pattern: '(', enum: [], default: \"x\\u202ey\"}
+- {name: one, type: color, pattern: '(', enum: [], default: \"x\\u202ey\"}
 - {name: one}
 - {name: two, type: number, minimum: low, multipleOf: 0}
 - {name: three, type: array, items: {type: {}}}
@@ -330,7 +330,7 @@ mod tests {
         insta::assert_snapshot!(warnings.join("\n"), @r#"
         argument `a=b` ignored: expected a name of a letter or `_`, then at most 63 letters, digits, `_` and `-`
         argument `a b` ignored: expected a name of a letter or `_`, then at most 63 letters, digits, `_` and `-`
-        unknown type `colour` of argument `one`; using `string`
+        unknown type `color` of argument `one`; using `string`
         invalid `default` of argument `one`; ignored
         invalid `enum` of argument `one`; ignored
         invalid `pattern` of argument `one`; ignored

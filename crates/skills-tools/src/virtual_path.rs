@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_have_one_meaning() {
+    fn equivalent_spellings_resolve_to_the_same_path() {
         for text in [
             "",
             ".",

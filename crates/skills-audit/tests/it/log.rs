@@ -117,7 +117,7 @@ fn files_are_rotated_and_the_chain_continues() {
 
 /// A writer that is killed between two renames leaves a gap.
 #[test]
-fn a_gap_in_the_numbers_hides_no_file() {
+fn a_gap_in_the_file_numbers_does_not_hide_older_files() {
     let (directory, log) = log();
     let log = log.rotation(Rotation {
         max_bytes: 700,

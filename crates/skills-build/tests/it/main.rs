@@ -8,8 +8,8 @@
 
 #[cfg(unix)]
 mod build;
+mod fixture;
 mod lock;
-mod place;
 mod plan;
 #[cfg(unix)]
 mod property;

@@ -57,14 +57,14 @@ fn plan_in(
         .iter()
         .map(|path| ((*path).to_owned(), b"text".to_vec()))
         .collect();
-    let places = BuildDirs {
+    let directories = BuildDirs {
         stage_dir: "/scratch/stage".into(),
         work_dir: "/scratch".into(),
         cargo_target: cargo_target.map(PathBuf::from),
         source: writes,
         cargo_home: "/home/.cargo".into(),
     };
-    Plan::new(&source, &sources, &found, &places).to_string()
+    Plan::new(&source, &sources, &found, &directories).to_string()
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn python() {
 }
 
 #[test]
-fn names_of_files_are_only_arguments() {
+fn file_names_are_not_parsed_by_a_shell() {
     let plan = Plan::new(
         &Source {
             language: Language::C,

@@ -9,7 +9,7 @@ use skills_build::{
     ToolFinder, Toolchain, build,
 };
 
-use crate::place::{Place, stand_ins};
+use crate::fixture::{Fixture, stub_tools};
 
 /// File names with a special meaning on some systems.
 fn any_name() -> impl Strategy<Value = String> {
@@ -35,12 +35,12 @@ fn any_files() -> impl Strategy<Value = Vec<Vec<String>>> {
 }
 
 /// Writes the files below `guest`, as far as possible.
-fn write(place: &Place, files: &[Vec<String>]) {
+fn write(fixture: &Fixture, files: &[Vec<String>]) {
     for parts in files
         .iter()
         .filter(|parts| parts.iter().all(|part| part != ".." && part != "."))
     {
-        let path = place.skill().join("guest").join(parts.join("/"));
+        let path = fixture.skill().join("guest").join(parts.join("/"));
         // A file may have the path of another file's directory.
         if std::fs::create_dir_all(path.parent().unwrap()).is_ok() && !path.exists() {
             std::fs::write(path, "text\n").unwrap();
@@ -78,11 +78,11 @@ proptest! {
 
     /// The detected source is in the skill, and so are its entry files.
     #[test]
-    fn a_source_lies_in_its_skill(files in any_files(), language in proptest::sample::select(&Language::ALL[..])) {
-        let place = Place::new(&[]);
-        write(&place, &files);
-        if let Ok(source) = Source::find(&place.skill(), Some(language)) {
-            prop_assert!(source.directory.starts_with(place.skill()));
+    fn the_source_directory_is_inside_the_skill(files in any_files(), language in proptest::sample::select(&Language::ALL[..])) {
+        let fixture = Fixture::new(&[]);
+        write(&fixture, &files);
+        if let Ok(source) = Source::find(&fixture.skill(), Some(language)) {
+            prop_assert!(source.directory.starts_with(fixture.skill()));
             prop_assert!(source.entries.iter().all(|entry| is_below(entry)), "{:?}", source.entries);
         }
     }
@@ -91,16 +91,16 @@ proptest! {
     /// else; names that are paths elsewhere are rejected.
     #[test]
     fn a_build_writes_below_the_skill_and_the_work_directory(files in any_files()) {
-        let place = Place::new(&[("guest/app.py", "text\n")]);
-        write(&place, &files);
-        let before = below(&place.path());
-        let work = place.path().join("deep/er/work");
-        let request = BuildRequest::new(place.skill(), ToolFinder::default().directory(stand_ins()), &work).language(Language::Python);
+        let fixture = Fixture::new(&[("guest/app.py", "text\n")]);
+        write(&fixture, &files);
+        let before = below(&fixture.path());
+        let work = fixture.path().join("deep/er/work");
+        let request = BuildRequest::new(fixture.skill(), ToolFinder::default().directory(stub_tools()), &work).language(Language::Python);
         let built = build(&request, BuildMode::Force, &mut |_| {});
-        let after = below(&place.path());
+        let after = below(&fixture.path());
         let is_expected = |path: &&String| {
             let path = Path::new(path);
-            path.starts_with(&work) || path == place.skill().join("wasm/skill.wasm") || path == place.skill().join("guest/artifact.lock")
+            path.starts_with(&work) || path == fixture.skill().join("wasm/skill.wasm") || path == fixture.skill().join("guest/artifact.lock")
         };
         let written: Vec<_> = after.iter().filter(|path| !before.contains(path)).filter(|path| !is_expected(path)).collect();
         prop_assert!(written.is_empty(), "{:?}", written);
@@ -112,25 +112,25 @@ proptest! {
     /// A package whose program name is a path is rejected: the artifact would be copied from
     /// elsewhere.
     #[test]
-    fn a_program_is_named_and_no_path(name in prop_oneof!["[a-z/.\\\\_-]{1,8}", Just("../../x".to_owned()), Just("/x".to_owned())]) {
+    fn the_artifact_stays_in_the_target_directory_for_any_package_name(name in prop_oneof!["[a-z/.\\\\_-]{1,8}", Just("../../x".to_owned()), Just("/x".to_owned())]) {
         let manifest = format!("[package]\nname = '{name}'\n");
-        let place = Place::new(&[("guest/Cargo.toml", &manifest)]);
-        let places = BuildDirs {
+        let fixture = Fixture::new(&[("guest/Cargo.toml", &manifest)]);
+        let directories = BuildDirs {
             stage_dir: "/scratch/stage".into(),
             work_dir: "/scratch".into(),
             cargo_target: Some("/target".into()),
             source: SourceWrites::None,
             cargo_home: "/cargo".into(),
         };
-        if let Ok(source) = Source::find(&place.skill(), None) {
-            let plan = Plan::new(&source, &[], &Toolchain::default(), &places);
+        if let Ok(source) = Source::find(&fixture.skill(), None) {
+            let plan = Plan::new(&source, &[], &Toolchain::default(), &directories);
             prop_assert_eq!(plan.artifact.parent(), Some(Path::new("/target/wasm32-wasip2/release")), "{}", name);
         }
     }
 
     /// Parsing a lock file never panics, and a parsed one is written as it was read.
     #[test]
-    fn locks_are_written_as_they_are_read(text in "((language|sources|artifact|tool|x) ?(c|rust|[ -~\\r]{0,6})\n?){0,6}", any in ".{0,40}") {
+    fn parsed_lock_files_round_trip(text in "((language|sources|artifact|tool|x) ?(c|rust|[ -~\\r]{0,6})\n?){0,6}", any in ".{0,40}") {
         let _ = ArtifactLock::parse(&any);
         if let Some(lock) = ArtifactLock::parse(&text) {
             prop_assert_eq!(ArtifactLock::parse(&lock.to_text()), Some(lock));

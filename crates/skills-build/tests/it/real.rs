@@ -9,7 +9,7 @@ use skills_build::{
 };
 use skills_test_support::skip;
 
-use crate::place::Place;
+use crate::fixture::Fixture;
 
 const COMPONENT: [u8; 8] = *b"\0asm\x0d\0\x01\0";
 const CORE_MODULE: [u8; 8] = *b"\0asm\x01\0\0\0";
@@ -20,9 +20,9 @@ fn header(language: Language) -> Option<[u8; 8]> {
         .iter()
         .map(|file| (file.path, file.text))
         .collect();
-    let place = Place::new(&files);
+    let fixture = Fixture::new(&files);
     if language == Language::Rust {
-        place.write("guest/.cargo/config.toml", "[net]\noffline = true\n");
+        fixture.write("guest/.cargo/config.toml", "[net]\noffline = true\n");
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut tools = ToolFinder::new(std::env::split_paths(&path));
@@ -32,7 +32,7 @@ fn header(language: Language) -> Option<[u8; 8]> {
     // Building zig's C library takes long, so its cache is kept.
     let work = Path::new(env!("CARGO_TARGET_TMPDIR")).join("build");
     let request =
-        BuildRequest::new(place.skill(), tools, work).cargo_target(place.path().join("target"));
+        BuildRequest::new(fixture.skill(), tools, work).cargo_target(fixture.path().join("target"));
     let built = match build(&request, BuildMode::IfStale, &mut |_| {}) {
         Ok(built) => built,
         Err(error) if error.kind() == BuildErrorKind::MissingTool => {
@@ -86,7 +86,7 @@ fn typescript() {
 }
 
 #[test]
-fn c_makes_a_core_module() {
+fn c_builds_a_core_module() {
     assert!(header(Language::C).is_none_or(|header| header == CORE_MODULE));
 }
 

@@ -2,17 +2,17 @@
 
 use skills_build::{BuildErrorKind, Language, Source};
 
-use crate::place::Place;
+use crate::fixture::Fixture;
 
 fn find(files: &[&str], chosen: Option<Language>) -> String {
     let files: Vec<_> = files.iter().map(|path| (*path, "")).collect();
-    let place = Place::new(&files);
-    match Source::find(&place.skill(), chosen) {
+    let fixture = Fixture::new(&files);
+    match Source::find(&fixture.skill(), chosen) {
         Ok(source) => {
-            assert!(source.directory.starts_with(place.skill()));
+            assert!(source.directory.starts_with(fixture.skill()));
             format!("{}: {}", source.language, source.entries.join(" "))
         }
-        Err(error) => format!("{}: {}", error.kind().code(), place.told(error)),
+        Err(error) => format!("{}: {}", error.kind().code(), fixture.redact(error)),
     }
 }
 
@@ -45,27 +45,27 @@ fn several_languages_are_named_and_one_can_be_chosen() {
         "guest/main.c",
         "guest/app.py",
     ];
-    let told = find(&files, None);
+    let error = find(&files, None);
     assert_eq!(
-        told,
-        "several-languages: `PLACE/skill` has source in several languages (js, ts, c, python); select one with `--lang`"
+        error,
+        "several-languages: `DIRECTORY/skill` has source in several languages (js, ts, c, python); select one with `--lang`"
     );
     assert_eq!(find(&files, Some(Language::TypeScript)), "ts: main.ts");
 }
 
 #[test]
 fn missing_source_is_reported_with_the_expected_files() {
-    insta::assert_snapshot!(find(&["SKILL.md", "guest/README.md"], None), @"no-source: cannot find source in `PLACE/skill` (searched for guest/Cargo.toml, guest/{main,index,skill}.{js,mjs,ts}, guest/*.c, guest/{app,main}.py)");
-    insta::assert_snapshot!(find(&["guest/main.c"], Some(Language::Rust)), @"no-source: cannot find source in `PLACE/skill` (searched for rust among guest/Cargo.toml, guest/{main,index,skill}.{js,mjs,ts}, guest/*.c, guest/{app,main}.py)");
+    insta::assert_snapshot!(find(&["SKILL.md", "guest/README.md"], None), @"no-source: cannot find source in `DIRECTORY/skill` (searched for guest/Cargo.toml, guest/{main,index,skill}.{js,mjs,ts}, guest/*.c, guest/{app,main}.py)");
+    insta::assert_snapshot!(find(&["guest/main.c"], Some(Language::Rust)), @"no-source: cannot find source in `DIRECTORY/skill` (searched for rust among guest/Cargo.toml, guest/{main,index,skill}.{js,mjs,ts}, guest/*.c, guest/{app,main}.py)");
 }
 
 #[test]
 fn a_package_names_its_program() {
     let program = |manifest: &str| {
-        let place = Place::new(&[("guest/Cargo.toml", manifest)]);
-        Source::find(&place.skill(), None)
+        let fixture = Fixture::new(&[("guest/Cargo.toml", manifest)]);
+        Source::find(&fixture.skill(), None)
             .map(|source| source.entries)
-            .map_err(|error| place.told(error))
+            .map_err(|error| fixture.redact(error))
     };
     assert_eq!(
         program("[package]\nname = \"a-b\""),
@@ -78,11 +78,11 @@ fn a_package_names_its_program() {
     let several = program("[package]\nname = \"a\"\n[[bin]]\nname = \"x\"\n[[bin]]\nname = \"y\"");
     assert_eq!(
         several.unwrap_err(),
-        "PLACE/skill/guest/Cargo.toml: the package has several programs, expected one"
+        "DIRECTORY/skill/guest/Cargo.toml: the package has several programs, expected one"
     );
     for name in ["../../x", "/x", "a/b", "", "..", "a\\\\b"] {
-        let told = program(&format!("[package]\nname = \"{name}\"")).unwrap_err();
-        assert!(told.ends_with("expected a file name"), "{name}: {told}");
+        let error = program(&format!("[package]\nname = \"{name}\"")).unwrap_err();
+        assert!(error.ends_with("expected a file name"), "{name}: {error}");
     }
     assert!(
         program("[workspace]")
@@ -92,19 +92,19 @@ fn a_package_names_its_program() {
     assert!(
         program("name = [")
             .unwrap_err()
-            .starts_with("PLACE/skill/guest/Cargo.toml: ")
+            .starts_with("DIRECTORY/skill/guest/Cargo.toml: ")
     );
 }
 
 #[test]
 fn a_missing_directory_is_an_error() {
-    let place = Place::new(&[]);
-    let error = Source::find(&place.path().join("absent"), None).unwrap_err();
+    let fixture = Fixture::new(&[]);
+    let error = Source::find(&fixture.path().join("absent"), None).unwrap_err();
     assert_eq!(
-        (error.kind(), place.told(&error)),
+        (error.kind(), fixture.redact(&error)),
         (
             BuildErrorKind::Io,
-            "cannot resolve `PLACE/absent`".to_owned()
+            "cannot resolve `DIRECTORY/absent`".to_owned()
         )
     );
 }

@@ -2,11 +2,11 @@
 
 use skills_build::{BuildErrorKind, LocalTools, Source, ToolFinder, install};
 
-use crate::place::Place;
+use crate::fixture::Fixture;
 
 fn missing(file: &str, text: &str) -> String {
-    let place = Place::new(&[(file, text)]);
-    let source = Source::find(&place.skill(), None).unwrap();
+    let fixture = Fixture::new(&[(file, text)]);
+    let source = Source::find(&fixture.skill(), None).unwrap();
     let error = ToolFinder::default()
         .find(&source, LocalTools::Allow, &mut |_| {})
         .unwrap_err();
@@ -35,21 +35,21 @@ fn missing_tools_are_named_with_their_install_command() {
 
 #[test]
 fn tools_that_cannot_be_installed_are_still_missing() {
-    let place = Place::new(&[("guest/main.c", "")]);
+    let fixture = Fixture::new(&[("guest/main.c", "")]);
     let tools = ToolFinder::default();
     let error = tools
         .find(
-            &Source::find(&place.skill(), None).unwrap(),
+            &Source::find(&fixture.skill(), None).unwrap(),
             LocalTools::Allow,
             &mut |_| {},
         )
         .unwrap_err();
     let mut started = Vec::new();
-    let into = place.path().join("tools");
+    let into = fixture.path().join("tools");
     let failed = install(
         error.missing(),
         &tools,
-        &place.skill(),
+        &fixture.skill(),
         &into,
         &mut |line| started.push(line.to_owned()),
     )
@@ -64,40 +64,40 @@ fn tools_that_cannot_be_installed_are_still_missing() {
 /// queried programs.
 #[cfg(unix)]
 fn found_beside(file: &str, beside: LocalTools) -> (std::path::PathBuf, String) {
-    let stand_ins = crate::place::stand_ins();
-    let place = Place::new(&[(file, "")]);
-    let source = Source::find(&place.skill(), None).unwrap();
+    let stub_tools = crate::fixture::stub_tools();
+    let fixture = Fixture::new(&[(file, "")]);
+    let source = Source::find(&fixture.skill(), None).unwrap();
     std::fs::create_dir(source.directory.join(".venv")).unwrap();
-    std::os::unix::fs::symlink(&stand_ins, source.directory.join(".venv/bin")).unwrap();
-    let mut told = Vec::new();
-    let found = ToolFinder::new([stand_ins.clone()])
-        .find(&source, beside, &mut |line| told.push(line.to_owned()))
+    std::os::unix::fs::symlink(&stub_tools, source.directory.join(".venv/bin")).unwrap();
+    let mut lines = Vec::new();
+    let found = ToolFinder::new([stub_tools.clone()])
+        .find(&source, beside, &mut |line| lines.push(line.to_owned()))
         .unwrap();
     assert_eq!(
-        found.search_path, stand_ins,
+        found.search_path, stub_tools,
         "the source does not choose what tools start by name"
     );
     let program = found.tools.values().next().unwrap().program.clone();
-    assert_eq!(told.len(), 1);
+    assert_eq!(lines.len(), 1);
     (
         program
             .strip_prefix(&source.directory)
             .map(std::path::Path::to_owned)
             .unwrap_or(program),
-        place.told(&told[0]),
+        fixture.redact(&lines[0]),
     )
 }
 
 #[cfg(unix)]
 #[test]
-fn packages_of_the_source_come_before_given_ones_and_never_in_checks() {
-    let given = |name: &str| crate::place::stand_ins().join(name);
-    let (program, told) = found_beside("guest/app.py", LocalTools::Allow);
+fn local_python_packages_take_precedence_except_in_checks() {
+    let given = |name: &str| crate::fixture::stub_tools().join(name);
+    let (program, lines) = found_beside("guest/app.py", LocalTools::Allow);
     assert_eq!(
-        (program, told.as_str()),
+        (program, lines.as_str()),
         (
             ".venv/bin/componentize-py".into(),
-            "$ PLACE/skill/guest/.venv/bin/componentize-py --version"
+            "$ DIRECTORY/skill/guest/.venv/bin/componentize-py --version"
         )
     );
     assert_eq!(
@@ -105,9 +105,9 @@ fn packages_of_the_source_come_before_given_ones_and_never_in_checks() {
         given("componentize-py")
     );
     for beside in [LocalTools::Allow, LocalTools::Ignore] {
-        let (program, told) = found_beside("guest/main.c", beside);
+        let (program, lines) = found_beside("guest/main.c", beside);
         assert_eq!(
-            (program, told),
+            (program, lines),
             (
                 given("zig"),
                 format!("$ {} version", given("zig").display())
@@ -119,30 +119,30 @@ fn packages_of_the_source_come_before_given_ones_and_never_in_checks() {
 #[cfg(unix)]
 #[test]
 fn python_packages_are_installed_without_building_them() {
-    let stand_ins = crate::place::stand_ins();
-    let place = Place::new(&[("guest/main.c", "")]);
+    let stub_tools = crate::fixture::stub_tools();
+    let fixture = Fixture::new(&[("guest/main.c", "")]);
     let missing = ToolFinder::default()
         .find(
-            &Source::find(&place.skill(), None).unwrap(),
+            &Source::find(&fixture.skill(), None).unwrap(),
             LocalTools::Allow,
             &mut |_| {},
         )
         .unwrap_err();
-    let tools = ToolFinder::new([stand_ins.clone(), "/usr/bin".into(), "/bin".into()]);
-    let mut told = Vec::new();
+    let tools = ToolFinder::new([stub_tools.clone(), "/usr/bin".into(), "/bin".into()]);
+    let mut lines = Vec::new();
     install(
         missing.missing(),
         &tools,
-        &place.skill(),
-        &place.path().join("tools"),
-        &mut |line| told.push(place.told(line)),
+        &fixture.skill(),
+        &fixture.path().join("tools"),
+        &mut |line| lines.push(fixture.redact(line)),
     )
     .unwrap();
-    let told = told
+    let lines = lines
         .join("\n")
-        .replace(stand_ins.to_str().unwrap(), "STAND-INS");
-    insta::assert_snapshot!(told, @"
-    $ STAND-INS/python3 -m venv PLACE/tools/python
-    $ PLACE/tools/python/bin/python3 -m pip install --quiet --disable-pip-version-check --only-binary :all: ziglang==0.17.1
+        .replace(stub_tools.to_str().unwrap(), "STUBS");
+    insta::assert_snapshot!(lines, @"
+    $ STUBS/python3 -m venv DIRECTORY/tools/python
+    $ DIRECTORY/tools/python/bin/python3 -m pip install --quiet --disable-pip-version-check --only-binary :all: ziglang==0.17.1
     ");
 }

@@ -8,7 +8,7 @@ use crate::skills::{skills, tree};
 const GLOBAL_OPTIONS: &str = "\nOptions of every command:\n";
 
 #[test]
-fn the_command_line_reference_is_what_help_prints() {
+fn the_command_line_reference_matches_help() {
     let mut page =
         "# Command-line reference\n\nGenerated from `--help`. The options of every command \
                     are shown once, with `skills`.\n"

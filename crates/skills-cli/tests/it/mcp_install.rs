@@ -117,7 +117,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn help_says_what_is_written() {
+fn help_describes_the_written_files() {
     assert_snapshot!(
         skills(&["mcp", "install", "--help"])
             .page()
@@ -128,7 +128,7 @@ fn help_says_what_is_written() {
 }
 
 #[test]
-fn each_client_gets_a_file_once() {
+fn each_client_has_its_own_configuration_file_written_once() {
     for (client, file) in [
         ("claude", ".claude.json"),
         ("codex", ".codex/config.toml"),
@@ -161,7 +161,7 @@ fn each_client_gets_a_file_once() {
 }
 
 #[test]
-fn a_change_is_shown_first() {
+fn a_change_is_shown_before_it_is_written() {
     let fixture = Fixture::new();
     let before = "{\n  // mine\n  \"mcpServers\": {\n    \"other\": {\"command\": \"x\"}\n  }\n}\n";
     fixture.write("home/.claude.json", before);

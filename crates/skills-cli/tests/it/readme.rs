@@ -3,7 +3,7 @@
 use crate::skills::{skills, tree};
 
 #[test]
-fn commands_of_the_readme_print_what_it_shows() {
+fn readme_commands_print_the_documented_output() {
     if skills_test_support::skip_without_sandbox() {
         return;
     }

@@ -17,7 +17,7 @@ const SKILLS: usize = 1_000;
 const MAX_BYTES: usize = 2 * 1024;
 
 #[test]
-fn a_skill_costs_at_most_2_kib_and_its_strings() {
+fn a_catalog_entry_uses_at_most_2_kib_plus_its_strings() {
     let tree = tempfile::tempdir().unwrap();
     for index in 0..SKILLS {
         let directory = tree.path().join(format!("skill-{index:05}"));

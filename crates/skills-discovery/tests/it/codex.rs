@@ -383,7 +383,7 @@ fn names_with_namespace_have_at_most_128_characters() {
 }
 
 #[test]
-fn openai_yaml_decides_who_may_invoke() {
+fn openai_yaml_controls_invocation() {
     let tree = Tree::new();
     tree.skill("plain", "plain")
         .skill("quiet", "quiet")

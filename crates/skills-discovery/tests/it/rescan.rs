@@ -103,7 +103,7 @@ fn another_text_of_the_same_length_is_a_change() {
 }
 
 #[test]
-fn openai_metadata_counts_once_it_was_read() {
+fn changes_of_openai_metadata_are_found() {
     let tree = Tree::new();
     let start = previous(&tree);
     assert!(

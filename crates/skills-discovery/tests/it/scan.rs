@@ -13,7 +13,7 @@ use skills_discovery::{DirSymlinks, Lookup, Root, ScanLimits, Scope, SkillFileSy
 use crate::tree::{Tree, without_privileges};
 
 #[test]
-fn skills_are_in_order_and_the_rest_is_reported() {
+fn skills_are_sorted_and_skipped_entries_reported() {
     let tree = Tree::new();
     tree.skill("zeta", "zeta")
         .skill("group/alpha", "alpha")
@@ -81,7 +81,7 @@ fn an_invalid_lowercase_skill_file_hides_no_skills_below() {
 }
 
 #[test]
-fn a_symlink_behind_a_symlink_may_stay_in_the_root() {
+fn chained_symlinks_within_the_root_are_followed() {
     let tree = Tree::new();
     tree.skill("root/store/pdf", "pdf")
         .file("root/links/readme", "");
@@ -96,7 +96,7 @@ fn a_symlink_behind_a_symlink_may_stay_in_the_root() {
 }
 
 #[test]
-fn a_missing_or_invalid_name_is_that_of_the_directory() {
+fn a_missing_or_invalid_name_falls_back_to_the_directory_name() {
     let tree = Tree::new();
     tree.file("plain/SKILL.md", "---\ndescription: no name\n---\n");
     tree.file(
@@ -509,7 +509,7 @@ fn a_symlink_to_an_unprintable_name_is_skipped() {
 
 /// The result must not depend on the order of the file system.
 #[test]
-fn of_a_directory_beyond_the_limit_the_first_by_name_stay() {
+fn a_directory_beyond_the_limit_keeps_its_first_entries_by_name() {
     let tree = Tree::new();
     for index in 0..30 {
         tree.skill(&format!("skills/s{index:02}"), &format!("s{index:02}"));
@@ -532,7 +532,7 @@ fn of_a_directory_beyond_the_limit_the_first_by_name_stay() {
 }
 
 #[test]
-fn an_absolute_symlink_may_stay_in_its_skill() {
+fn an_absolute_symlink_within_a_skill_is_followed() {
     let tree = Tree::new();
     tree.file(
         "skills/a/real.md",

@@ -18,13 +18,15 @@ use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use skills_mcp::Connection;
 
-use crate::changing::Changing;
-use crate::{asking, changing, content, prompts, requesting, resources, telling};
+use crate::list_changes::SkillGenerator;
+use crate::{
+    client_requests, content, input_required, list_changes, notifications, prompts, resources,
+};
 
 /// State that all connections share.
 pub(crate) struct Fixtures {
     pub(crate) seal: RequestStateCodec,
-    pub(crate) changing: Changing,
+    pub(crate) skills: SkillGenerator,
 }
 
 impl Fixtures {
@@ -34,7 +36,7 @@ impl Fixtures {
         getrandom::fill(&mut key)?;
         Ok(Self {
             seal: RequestStateCodec::try_new(key)?,
-            changing: Changing::new(skills),
+            skills: SkillGenerator::new(skills),
         })
     }
 }
@@ -70,10 +72,10 @@ pub(crate) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
 fn tools() -> impl Iterator<Item = Tool> {
     [
         content::tools(),
-        telling::tools(),
-        requesting::tools(),
-        asking::tools(),
-        changing::tools(),
+        notifications::tools(),
+        client_requests::tools(),
+        input_required::tools(),
+        list_changes::tools(),
     ]
     .into_iter()
     .flatten()
@@ -115,17 +117,17 @@ impl ServerHandler for WithFixtures {
         if let Some(result) = content::call(&request.name) {
             return Ok(result.into());
         }
-        if let Some(result) = telling::call(&request.name, self.level(), &context).await {
+        if let Some(result) = notifications::call(&request.name, self.level(), &context).await {
             return Ok(result.into());
         }
-        if let Some(result) = requesting::call(&request, &context).await {
+        if let Some(result) = client_requests::call(&request, &context).await {
             return Ok(result.into());
         }
-        if let Some(result) = changing::call(&request.name, &self.fixtures.changing) {
+        if let Some(result) = list_changes::call(&request.name, &self.fixtures.skills) {
             return Ok(result.into());
         }
-        match asking::talk(&request.name) {
-            Some(talk) => talk.call(&self.fixtures.seal, request, &context),
+        match input_required::exchange(&request.name) {
+            Some(exchange) => exchange.call(&self.fixtures.seal, request, &context),
             None => self.ours.call_tool(request, context).await,
         }
     }

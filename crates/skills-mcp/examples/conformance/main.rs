@@ -9,14 +9,14 @@
     reason = "the suite of 2025-11-25 requires logging and sampling, which are deprecated"
 )]
 
-mod asking;
-mod changing;
+mod client_requests;
 mod content;
 mod fixtures;
+mod input_required;
+mod list_changes;
+mod notifications;
 mod prompts;
-mod requesting;
 mod resources;
-mod telling;
 
 use std::error::Error;
 use std::io;

@@ -8,8 +8,8 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::json;
 
-use crate::asking::{PROMPT, Turn};
 use crate::content::PNG;
+use crate::input_required::{PROMPT, Progress};
 
 pub(crate) fn all() -> Vec<Prompt> {
     let prompt = |name: &str, description: &str, arguments: &[&str]| {
@@ -81,27 +81,28 @@ pub(crate) fn get(
                 text("Please analyze the image above."),
             ]
         }
-        name if name == PROMPT.name() => return Some(asked(request, seal, context)),
+        name if name == PROMPT.name() => return Some(with_user_input(request, seal, context)),
         _ => return None,
     };
     Some(Ok(GetPromptResult::new(messages).into()))
 }
 
-fn asked(
+fn with_user_input(
     request: &GetPromptRequestParams,
     seal: &RequestStateCodec,
     context: &RequestContext<RoleServer>,
 ) -> Result<GetPromptResponse, ErrorData> {
     Ok(
-        match PROMPT.turn(
+        match PROMPT.advance(
             seal,
             request.input_responses.clone(),
             request.request_state.clone(),
             context,
         )? {
-            Turn::Ask(question) => question.into(),
-            Turn::Done(answers) => {
-                GetPromptResult::new(vec![text(&format!("The context: {}", json!(answers)))]).into()
+            Progress::InputRequired(result) => result.into(),
+            Progress::Complete(responses) => {
+                GetPromptResult::new(vec![text(&format!("The context: {}", json!(responses)))])
+                    .into()
             }
         },
     )

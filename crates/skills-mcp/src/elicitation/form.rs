@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_offered_answer_allows() {
+    fn only_offered_responses_are_accepted() {
         let check = |action, content: Option<Value>, allowed: AllowedAnswers, expected| {
             let result = ElicitResult::new(action);
             let result = content.into_iter().fold(result, ElicitResult::with_content);

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn nesting_needs_no_memory() {
+    fn deep_nesting_does_not_overflow_the_stack() {
         let deep = format!(
             r#"{{"method":"ping","id":1,"params":{}{}}}"#,
             "[".repeat(1_000_000),

@@ -251,7 +251,7 @@ mod tests {
 
         /// No id is invented: responses and messages have the id of the line.
         #[test]
-        fn ids_are_those_of_the_line(message in any_message()) {
+        fn decoded_ids_match_the_line(message in any_message()) {
             if let Some(id) = id_of(&decode_line(message.to_string().as_bytes())) {
                 prop_assert_eq!(Some(&id), message.get("id"), "{}", message);
             }

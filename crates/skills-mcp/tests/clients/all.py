@@ -5,17 +5,17 @@ import sys
 import harness
 
 if sys.argv[1] == "fastmcp":
-    import fast  # noqa: F401
+    import fastmcp_client  # noqa: F401
 else:
+    import approvals  # noqa: F401
     import calls  # noqa: F401
-    import changes  # noqa: F401
-    import ends  # noqa: F401
-    import hostile  # noqa: F401
-    import leave  # noqa: F401
-    import meeting  # noqa: F401
+    import initialization  # noqa: F401
+    import list_changes  # noqa: F401
     import progress  # noqa: F401
     import prompts  # noqa: F401
+    import raw_messages  # noqa: F401
     import resources  # noqa: F401
+    import termination  # noqa: F401
     import tokens  # noqa: F401
 
 sys.exit(0 if harness.run(sys.argv[2:]) else 1)

@@ -6,15 +6,16 @@ import anyio
 import jsonschema
 from mcp import MCPError
 
-from clients import PROGRAMS, WAYS, code, connected, run, text
+from clients import PROGRAMS, code, connect, run, text
 from harness import test
+from transports import TRANSPORTS
 
 
-def work(world):
-    world.skill("work", PROGRAMS)
+def create_skill(env):
+    env.skill("work", PROGRAMS)
 
 
-async def checked(client, name, arguments):
+async def call_and_validate(client, name, arguments):
     """Calls a tool and validates its result against the output schema."""
     schemas = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
     result = await client.call_tool(name, arguments)
@@ -22,11 +23,11 @@ async def checked(client, name, arguments):
     return result
 
 
-@test(ways=WAYS)
-async def all_tools_answer_as_their_schemas_say(world, way):
-    work(world)
-    world.script("work", "hello.sh", "echo hello\n")
-    world.script("work", "object.py", "import json, sys\nprint(json.dumps({'got': json.loads(sys.argv[1])}))\n")
+@test(cases=TRANSPORTS)
+async def results_match_the_output_schemas(env, transport):
+    create_skill(env)
+    env.script("work", "hello.sh", "echo hello\n")
+    env.script("work", "object.py", "import json, sys\nprint(json.dumps({'got': json.loads(sys.argv[1])}))\n")
     good = [
         ("skills_ls", {}),
         ("skills_ls", {"path": "skills"}),
@@ -48,27 +49,27 @@ async def all_tools_answer_as_their_schemas_say(world, way):
         ("skills_read", {}, "invalid_arguments"),
         ("skills_read", {"path": 7}, "invalid_arguments"),
     ]
-    async with connected(world, way, "--allow", "spawn") as client:
+    async with connect(env, transport, "--allow", "spawn") as client:
         for name, arguments in good:
-            result = await checked(client, name, arguments)
+            result = await call_and_validate(client, name, arguments)
             assert not result.is_error, f"{name}: {text(result)}"
-            assert str(world.directory) not in result.model_dump_json(), result
+            assert str(env.directory) not in result.model_dump_json(), result
         for name, arguments, expected in bad:
-            result = await checked(client, name, arguments)
+            result = await call_and_validate(client, name, arguments)
             assert code(result) == expected, f"{name} {arguments}: {result}"
             assert text(result).startswith("Error: "), text(result)
-            assert str(world.directory) not in result.model_dump_json(), result
+            assert str(env.directory) not in result.model_dump_json(), result
         try:
             await client.call_tool("nothing_like_it", {})
         except MCPError as error:
             assert error.code == -32602, error
         else:
-            raise AssertionError("a tool that is none was called")
+            raise AssertionError("an unknown tool was called")
 
 
-@test(ways=WAYS)
-async def files_that_a_program_wrote_are_linked_and_can_be_read(world, way):
-    async with connected(world, way, "--allow", "spawn") as client:
+@test(cases=TRANSPORTS)
+async def output_files_are_linked_and_readable(env, transport):
+    async with connect(env, transport, "--allow", "spawn") as client:
         result = await client.call_tool("skills_bash", {"command": "echo 1,2 > out.csv; printf 'a\\377' > out.bin"})
         assert not result.is_error, text(result)
         links = {block.name: block.uri for block in result.content if block.type == "resource_link"}
@@ -77,12 +78,12 @@ async def files_that_a_program_wrote_are_linked_and_can_be_read(world, way):
         assert base64.b64decode((await client.read_resource(links["out.bin"])).contents[0].blob) == b"a\xff"
 
 
-@test(ways=WAYS, seconds=60)
-async def fifty_calls_at_once_get_their_own_answers(world, way):
-    work(world)
-    world.script("work", "say.sh", 'echo "said $1"\n')
+@test(cases=TRANSPORTS, seconds=60)
+async def concurrent_calls_get_their_own_results(env, transport):
+    create_skill(env)
+    env.script("work", "say.sh", 'echo "said $1"\n')
     answers = {}
-    async with connected(world, way, "--allow", "spawn") as client:
+    async with connect(env, transport, "--allow", "spawn") as client:
 
         async def call(number):
             command = f"sh scripts/say.sh {number}"
@@ -94,13 +95,13 @@ async def fifty_calls_at_once_get_their_own_answers(world, way):
     assert answers == {number: f"said {number}" for number in range(50)}, answers
 
 
-@test(ways=WAYS)
-async def what_a_script_prints_disturbs_no_message(world, way):
-    work(world)
+@test(cases=TRANSPORTS)
+async def script_output_does_not_corrupt_messages(env, transport):
+    create_skill(env)
     forged = '{"jsonrpc":"2.0","id":1,"result":{}}'
-    world.script("work", "noise.sh", f"printf '%s\\n' '{forged}'\nprintf '\\377\\000\\033[31m\\r\\n'\necho '{forged}' >&2\n")
-    world.script("work", "reads.sh", 'while read -r line; do echo "took $line"; done\necho "end of input"\n')
-    async with connected(world, way, "--allow", "spawn") as client:
+    env.script("work", "noise.sh", f"printf '%s\\n' '{forged}'\nprintf '\\377\\000\\033[31m\\r\\n'\necho '{forged}' >&2\n")
+    env.script("work", "reads.sh", 'while read -r line; do echo "took $line"; done\necho "end of input"\n')
+    async with connect(env, transport, "--allow", "spawn") as client:
         for _ in range(3):
             result = await client.call_tool("skills_run", run("noise.sh"))
             assert forged in text(result), text(result)
@@ -109,13 +110,13 @@ async def what_a_script_prints_disturbs_no_message(world, way):
         assert text(given) == "took a\ntook b\nend of input"
 
 
-@test(ways=WAYS)
-async def an_argument_of_five_megabytes_is_answered(world, way):
-    async with connected(world, way) as client:
+@test(cases=TRANSPORTS)
+async def an_argument_of_5_mib_is_rejected(env, transport):
+    async with connect(env, transport) as client:
         try:
             result = await client.call_tool("skills_write", {"path": "a.txt", "content": "y" * (5 << 20)})
             assert code(result) == "too_large", result
         except MCPError as error:
-            assert way[0] == "http", f"only bodies have a smaller bound: {error}"
+            assert transport.kind == "http", f"only HTTP bodies have a lower limit: {error}"
         assert not (await client.call_tool("skills_ls", {})).is_error
-    assert not (world.workspace / "a.txt").exists()
+    assert not (env.workspace / "a.txt").exists()

@@ -6,30 +6,28 @@ import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from world import COMMAND
+from environment import COMMAND
 
-WAYS = [("stdio", "modern"), ("stdio", "legacy"), ("http", "modern"), ("http", "legacy")]
-MODE = {"modern": "auto", "legacy": "legacy"}
+MODE = {"stateless": "auto", "legacy": "legacy"}
 # Programs that scripts of the tests start.
 PROGRAMS = "allowed-tools: Bash(sh:*) Bash(sleep:*)\n"
 
 
 @contextlib.asynccontextmanager
-async def connected(world, way, *more, **options):
+async def connect(env, transport, *more, **options):
     """Starts a server and connects a client to it."""
-    transport, lifecycle = way
-    if transport == "http":
-        target = world.http(*more).url
+    if transport.kind == "http":
+        target = env.start_http(*more).url
     else:
         target = StdioServerParameters(
-            command=COMMAND, args=world.arguments(*more), env=world.environment(), cwd=str(world.directory)
+            command=COMMAND, args=env.arguments(*more), env=env.variables(), cwd=str(env.directory)
         )
-    async with Client(target, mode=MODE[lifecycle], **options) as client:
+    async with Client(target, mode=MODE[transport.lifecycle], **options) as client:
         yield client
 
 
 @contextlib.asynccontextmanager
-async def holding(url, lifecycle, token, **options):
+async def connect_with_token(url, lifecycle, token, **options):
     """Connects a client with a token."""
     async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=30) as http:
         async with Client(streamable_http_client(url, http_client=http), mode=MODE[lifecycle], **options) as client:

@@ -9,29 +9,29 @@ import traceback
 
 import anyio
 
-from world import World
+from environment import Environment
 
 TESTS = []
 
 
-def test(seconds=30, ways=None):
-    """Registers a test. With `ways`, it runs once for each of them, as its second argument."""
+def test(seconds=30, cases=None):
+    """Registers a test. With `cases`, it runs once for each of them, passed as the second argument."""
 
-    def mark(function):
-        for way in ways or [None]:
-            TESTS.append((function, way, seconds))
+    def register(function):
+        for case in cases or [None]:
+            TESTS.append((function, case, seconds))
         return function
 
-    return mark
+    return register
 
 
-def name(function, way):
-    return function.__name__ + (f" [{' '.join(way)}]" if way else "")
+def name(function, case):
+    return function.__name__ + (f" [{case}]" if case else "")
 
 
-def once(function, way, seconds):
-    with World() as world:
-        call = functools.partial(function, world, *([way] if way else []))
+def run_case(function, case, seconds):
+    with Environment() as env:
+        call = functools.partial(function, env, *([case] if case else []))
         if not inspect.iscoroutinefunction(function):
             return call()
 
@@ -42,30 +42,30 @@ def once(function, way, seconds):
         anyio.run(bounded)
 
 
-def too_late(*_):
-    raise TimeoutError("the deadline of the test is over")
+def on_alarm(*_):
+    raise TimeoutError("the test timed out")
 
 
 def run(wanted):
     """Runs the tests whose names contain one of the words (all without words); returns whether all passed."""
-    signal.signal(signal.SIGALRM, too_late)
+    signal.signal(signal.SIGALRM, on_alarm)
     failed = []
-    for function, way, seconds in TESTS:
-        title = name(function, way)
+    for function, case, seconds in TESTS:
+        title = name(function, case)
         if wanted and not any(word in title for word in wanted):
             continue
-        begun = time.monotonic()
+        started = time.monotonic()
         # Later than the timeout after which a test can clean up.
         signal.alarm(seconds + 15)
         try:
-            once(function, way, seconds)
-            verdict = "ok"
+            run_case(function, case, seconds)
+            result = "ok"
         except Exception:
-            verdict = "FAILED"
+            result = "FAILED"
             failed.append(title)
             traceback.print_exc()
         signal.alarm(0)
-        print(f"{verdict} {title}, {time.monotonic() - begun:.1f} s", flush=True)
+        print(f"{result} {title}, {time.monotonic() - started:.1f} s", flush=True)
     for title in failed:
         print(f"failed: {title}", file=sys.stderr)
     return not failed

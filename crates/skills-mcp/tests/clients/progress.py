@@ -1,21 +1,22 @@
 """Progress notifications of long calls."""
 
-from clients import PROGRAMS, WAYS, connected, run, text
+from clients import PROGRAMS, connect, run, text
 from harness import test
+from transports import TRANSPORTS
 
 
-@test(ways=WAYS)
-async def progress_comes_and_rises(world, way):
-    world.skill("work", PROGRAMS)
-    world.script("work", "long.sh", "sleep 3.5\necho done\n")
-    heard = []
+@test(cases=TRANSPORTS)
+async def progress_increases_during_a_call(env, transport):
+    env.skill("work", PROGRAMS)
+    env.script("work", "long.sh", "sleep 3.5\necho done\n")
+    received = []
 
-    async def hear(progress, total, message):
-        heard.append((progress, total, message))
+    async def on_progress(progress, total, message):
+        received.append((progress, total, message))
 
-    async with connected(world, way, "--allow", "spawn") as client:
-        result = await client.call_tool("skills_run", run("long.sh"), progress_callback=hear)
+    async with connect(env, transport, "--allow", "spawn") as client:
+        result = await client.call_tool("skills_run", run("long.sh"), progress_callback=on_progress)
         assert text(result) == "done", result
-        steps = [progress for progress, _, _ in heard]
-        assert len(steps) >= 2 and steps == sorted(set(steps)), heard
-        assert all(message.startswith("running, ") for _, _, message in heard), heard
+        steps = [progress for progress, _, _ in received]
+        assert len(steps) >= 2 and steps == sorted(set(steps)), received
+        assert all(message.startswith("running (") for _, _, message in received), received

@@ -3,15 +3,16 @@
 from mcp import MCPError
 from mcp_types import PromptReference, ResourceTemplateReference
 
-from clients import WAYS, connected
+from clients import connect
 from harness import test
+from transports import TRANSPORTS
 
 
-@test(ways=WAYS)
-async def each_skill_that_users_may_call_is_a_prompt(world, way):
-    world.skill("work", body="Work on $ARGUMENTS now.")
-    world.skill("quiet", "user-invocable: false\n")
-    async with connected(world, way) as client:
+@test(cases=TRANSPORTS)
+async def user_invocable_skills_are_prompts(env, transport):
+    env.skill("work", body="Work on $ARGUMENTS now.")
+    env.skill("quiet", "user-invocable: false\n")
+    async with connect(env, transport) as client:
         names = [prompt.name for prompt in (await client.list_prompts()).prompts]
         assert "skill_guide" in names and "work" in names and "quiet" not in names, names
         guide = await client.get_prompt("skill_guide")
@@ -29,13 +30,13 @@ async def each_skill_that_users_may_call_is_a_prompt(world, way):
                 raise AssertionError(f"{name} {arguments}")
 
 
-@test(ways=WAYS)
-async def names_and_paths_are_completed(world, way):
-    world.skill("work")
-    world.skill("worship")
-    (world.skills / "work" / "table.md").write_text("x")
+@test(cases=TRANSPORTS)
+async def names_and_paths_are_completed(env, transport):
+    env.skill("work")
+    env.skill("worship")
+    (env.skills / "work" / "table.md").write_text("x")
     template = ResourceTemplateReference(uri="skill://{name}/{+path}")
-    async with connected(world, way) as client:
+    async with connect(env, transport) as client:
         names = await client.complete(template, {"name": "name", "value": "wor"})
         assert sorted(names.completion.values) == ["work", "worship"]
         paths = await client.complete(template, {"name": "path", "value": "ta"}, context_arguments={"name": "work"})

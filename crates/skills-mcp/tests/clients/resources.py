@@ -5,31 +5,32 @@ import hashlib
 
 from mcp import MCPError
 
-from clients import WAYS, connected
+from clients import connect
 from harness import test
+from transports import TRANSPORTS
 
 
-def skills(world):
-    directory = world.skill("work")
+def create_skills(env):
+    directory = env.skill("work")
     (directory / "references").mkdir()
     (directory / "references" / "a b#.md").write_text("Table.\n")
     (directory / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n\x00\xff")
     for number in range(150):
-        world.skill(f"many-{number:03}")
+        env.skill(f"many-{number:03}")
 
 
-async def refused(awaitable):
+async def error_code(awaitable):
     try:
         result = await awaitable
     except MCPError as error:
         return error.code
-    raise AssertionError(f"it was served: {result}")
+    raise AssertionError(f"expected an error, received {result}")
 
 
-@test(ways=WAYS)
-async def skills_are_listed_page_by_page_and_read(world, way):
-    skills(world)
-    async with connected(world, way) as client:
+@test(cases=TRANSPORTS)
+async def skills_are_paged_and_readable(env, transport):
+    create_skills(env)
+    async with connect(env, transport) as client:
         first = await client.list_resources()
         assert len(first.resources) == 100 and first.next_cursor
         second = await client.list_resources(cursor=first.next_cursor)
@@ -39,29 +40,29 @@ async def skills_are_listed_page_by_page_and_read(world, way):
         for resource in second.resources[-3:]:
             contents = (await client.read_resource(resource.uri)).contents[0]
             assert len(contents.text.encode()) == resource.size
-        assert await refused(client.list_resources(cursor="nonsense")) == -32602
+        assert await error_code(client.list_resources(cursor="nonsense")) == -32602
 
 
-@test(ways=WAYS)
-async def all_files_of_a_skill_can_be_read(world, way):
-    skills(world)
-    async with connected(world, way) as client:
+@test(cases=TRANSPORTS)
+async def all_files_of_a_skill_can_be_read(env, transport):
+    create_skills(env)
+    async with connect(env, transport) as client:
         templates = (await client.list_resource_templates()).resource_templates
         assert "skill://{name}/{+path}" in [template.uri_template for template in templates]
         table = (await client.read_resource("skill://work/references/a%20b%23.md")).contents[0]
         assert (table.text, table.mime_type) == ("Table.\n", "text/markdown")
         logo = (await client.read_resource("skill://work/logo.png")).contents[0]
-        assert base64.b64decode(logo.blob) == (world.skills / "work" / "logo.png").read_bytes()
+        assert base64.b64decode(logo.blob) == (env.skills / "work" / "logo.png").read_bytes()
         assert logo.mime_type == "image/png"
 
 
-@test(ways=WAYS)
-async def nothing_else_is_a_resource(world, way):
-    skills(world)
-    (world.directory / "secret").write_text("secret")
-    (world.workspace / "link").symlink_to(world.directory / "secret")
-    missing = -32602 if way[1] == "modern" else -32002
-    async with connected(world, way) as client:
+@test(cases=TRANSPORTS)
+async def other_paths_are_not_resources(env, transport):
+    create_skills(env)
+    (env.directory / "secret").write_text("secret")
+    (env.workspace / "link").symlink_to(env.directory / "secret")
+    missing = -32602 if transport.lifecycle == "stateless" else -32002
+    async with connect(env, transport) as client:
         for uri in [
             "skill://work/nothing",
             "skill://missing/SKILL.md",
@@ -75,12 +76,12 @@ async def nothing_else_is_a_resource(world, way):
             # Newer clients repeat it in a header.
             "skill://work/" + "a" * 8_000,
         ]:
-            assert await refused(client.read_resource(uri)) in (missing, -32602), uri
+            assert await error_code(client.read_resource(uri)) in (missing, -32602), uri
 
 
-@test(ways=WAYS)
-async def a_digest_is_that_of_what_is_read(world, way):
-    skills(world)
-    async with connected(world, way) as client:
+@test(cases=TRANSPORTS)
+async def the_content_of_a_resource_matches_the_file(env, transport):
+    create_skills(env)
+    async with connect(env, transport) as client:
         text = (await client.read_resource("skill://work/SKILL.md")).contents[0].text
-        assert hashlib.sha256(text.encode()).digest() == hashlib.sha256((world.skills / "work" / "SKILL.md").read_bytes()).digest()
+        assert hashlib.sha256(text.encode()).digest() == hashlib.sha256((env.skills / "work" / "SKILL.md").read_bytes()).digest()

@@ -7,13 +7,13 @@
     reason = "helpers of a test fail like the test"
 )]
 
+mod access;
+mod access_log;
+mod approval;
 mod bodies;
 mod client;
-mod gates;
 mod limits;
 mod probe;
-mod records;
-mod served;
 mod sessions;
 mod setup;
 mod stopping;

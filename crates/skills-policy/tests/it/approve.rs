@@ -177,7 +177,7 @@ fn strict_mode_asks_no_approver() {
 }
 
 #[test]
-fn each_response_lasts_as_long_as_its_name_says() {
+fn each_approval_response_has_its_documented_lifetime() {
     for (answer, asked_again, asked_by_next_host) in [
         (ApprovalResponse::AllowOnce, true, true),
         (ApprovalResponse::AllowSession, false, true),
@@ -362,7 +362,7 @@ fn a_permanent_approval_applies_to_all_sessions() {
 }
 
 #[test]
-fn without_a_digest_no_approval_lasts() {
+fn without_a_digest_approvals_cover_one_run() {
     let host = Host::new(ApprovalResponse::AllowAlways);
     let manager = PermissionManager::default().approver(host.clone());
     for _ in 0..2 {

@@ -82,7 +82,7 @@ fn describe(grants: &Grants) -> String {
 pub(crate) const LEAST: &str = "/skill=/skills/a:ro";
 
 #[test]
-fn the_default_grants_little() {
+fn the_default_policy_grants_only_the_skill_directory() {
     let rules = Policy::default();
     assert_eq!(decide(&rules, &request(&[])), LEAST);
     assert_eq!(
@@ -124,7 +124,7 @@ fn denials_of_privileged_tools_name_the_requester() {
 }
 
 #[test]
-fn deny_beats_ask_and_ask_beats_allow() {
+fn deny_overrides_ask_and_ask_overrides_allow() {
     use Effect::{Allow, Ask, Deny};
     use RuleSource::{Admin, Invocation, Project, User};
     let spawn = |texts: &[(Effect, RuleSource)]| {

@@ -70,7 +70,7 @@ fn granted(decision: &Authorization) -> Option<Vec<Act>> {
 
 /// The model has no order, so neither the order of rules nor that of entries decides anything.
 #[test]
-fn rules_decide_as_the_model_does() {
+fn decisions_match_the_reference_model() {
     check(any_case(), &["allowed", "asked", "denied"], |case| {
         let decision = case.rules().authorize(&case.request());
         let outcomes = decision.decisions().iter().map(|decision| {

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tops_and_homes_are_never_granted() {
+    fn top_level_and_home_directories_are_never_granted() {
         for never in [
             "/",
             "/opt",

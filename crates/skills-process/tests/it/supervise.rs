@@ -173,7 +173,7 @@ async fn a_program_that_does_not_exist_is_an_error() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_runs_at_once_do_not_mix() {
+async fn concurrent_runs_do_not_share_output() {
     let runs: Vec<_> = (0..16)
         .map(|number| {
             tokio::spawn(async move {

@@ -220,7 +220,7 @@ fn names_in_other_scripts_need_an_option() {
 }
 
 #[test]
-fn structured_input_comes_first_and_settles_its_name() {
+fn structured_input_takes_precedence_over_mentions_of_its_name() {
     let tree = tree();
     let index = MentionIndex::new(catalog(&tree));
     let path = |below: &str| tree.text(&format!("{below}/SKILL.md"));
@@ -262,7 +262,7 @@ fn structured_input_comes_first_and_settles_its_name() {
 
 /// Names that structured input or a link has settled are settled for phrases as well.
 #[test]
-fn phrases_do_not_override_settled_names() {
+fn phrases_do_not_override_resolved_names() {
     let tree = tree();
     let index = MentionIndex::new(catalog(&tree));
     let find = |inputs: &[UserInput<'_>]| {

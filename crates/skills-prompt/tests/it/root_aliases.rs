@@ -118,7 +118,7 @@ fn a_root_that_would_be_escaped_gets_no_alias() {
 }
 
 #[test]
-fn not_used_when_the_table_costs_more_than_it_saves() {
+fn aliases_are_not_used_if_their_table_costs_more_than_it_saves() {
     let skill_list = render(&below(LONG, 2), &[LONG], 250);
     assert_eq!(skill_list.report().root_aliases, 0);
     assert_eq!(render(&below(LONG, 2), &[LONG], 10).report().included, 0);

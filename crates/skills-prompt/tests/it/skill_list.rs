@@ -509,7 +509,7 @@ proptest! {
 
     /// A budget equal to the full cost truncates nothing, and a budget smaller by one does.
     #[test]
-    fn a_budget_is_exact(given in any_items(), options in any_options()) {
+    fn the_reported_cost_is_the_smallest_sufficient_budget(given in any_items(), options in any_options()) {
         let render = |limit| options.within(limit).renderer().render(&as_items(&given));
         let all = render(1_000_000);
         let full = all.report().cost;

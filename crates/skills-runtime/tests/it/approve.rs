@@ -14,7 +14,7 @@ use skills_runtime::{
 };
 use skills_sandbox::{Job, RunFuture, RunOutput, Sandbox};
 
-use crate::fixture::{Asleep, Fixture};
+use crate::fixture::{Fixture, UnresponsiveApprover};
 
 /// Approves permanently and records its requests.
 #[derive(Default)]
@@ -309,7 +309,7 @@ async fn an_approval_request_times_out() {
         .file("deploy/scripts/run.sh", "");
     let runtime = fixture
         .recording()
-        .approver(Arc::new(Asleep))
+        .approver(Arc::new(UnresponsiveApprover))
         .approval_timeout(Duration::from_secs(7))
         .build();
     let artifacts = runtime

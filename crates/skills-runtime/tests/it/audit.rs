@@ -10,7 +10,7 @@ use skills_runtime::{
     ApprovalResponse, Approver, ErrorKind, ExecutionOptions, Secrets, Termination,
 };
 
-use crate::fixture::{Asleep, Fixture};
+use crate::fixture::{Fixture, UnresponsiveApprover};
 
 #[derive(Default)]
 struct Memory(Mutex<Vec<Event>>);
@@ -39,7 +39,7 @@ async fn a_record_is_complete_and_has_no_secrets() {
         .file("deploy/scripts/run.sh", "");
     let sink = Arc::new(Memory::default());
     *fixture.sandbox.stdout.lock().unwrap() = b"the key is hunter2hunter2".to_vec();
-    *fixture.sandbox.ending.lock().unwrap() = Some(Termination::Trapped {
+    *fixture.sandbox.termination.lock().unwrap() = Some(Termination::Trapped {
         reason: "hunter2hunter2".to_owned(),
         frames: vec!["hunter2hunter2".to_owned()],
     });
@@ -109,7 +109,7 @@ async fn a_dropped_run_is_recorded() {
     let sink = Arc::new(Memory::default());
     let runtime = fixture
         .recording()
-        .approver(Arc::new(Asleep))
+        .approver(Arc::new(UnresponsiveApprover))
         .audit(sink.clone())
         .build();
     {

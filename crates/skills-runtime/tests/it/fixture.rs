@@ -57,9 +57,9 @@ impl Fixture {
 }
 
 /// An approver that never responds.
-pub(crate) struct Asleep;
+pub(crate) struct UnresponsiveApprover;
 
-impl Approver for Asleep {
+impl Approver for UnresponsiveApprover {
     fn request_approval<'a>(&'a self, _: &'a ApprovalRequest) -> ApprovalFuture<'a> {
         Box::pin(std::future::pending())
     }
@@ -75,7 +75,7 @@ pub(crate) struct Recorder {
     pub(crate) stderr: Mutex<Vec<u8>>,
     jobs: Mutex<Vec<Job>>,
     pub(crate) stdout: Mutex<Vec<u8>>,
-    pub(crate) ending: Mutex<Option<Termination>>,
+    pub(crate) termination: Mutex<Option<Termination>>,
 }
 
 impl Recorder {
@@ -98,14 +98,14 @@ impl Sandbox for Recorder {
         if let Some(act) = &*self.act.lock().unwrap() {
             act(self.jobs.lock().unwrap().last().unwrap());
         }
-        let ending = self
-            .ending
+        let termination = self
+            .termination
             .lock()
             .unwrap()
             .clone()
             .unwrap_or(Termination::Exited { code: 0 });
         let outcome = RunOutput::new(
-            ending,
+            termination,
             stdout,
             stderr,
             Duration::ZERO,

@@ -109,7 +109,7 @@ async fn hooks_use_the_decisions_of_claude_code() {
     let say = async |stdout: &str, stderr: &str, code: i32, event: &AgentEvent| {
         *fixture.sandbox.stdout.lock().unwrap() = stdout.as_bytes().to_vec();
         *fixture.sandbox.stderr.lock().unwrap() = stderr.as_bytes().to_vec();
-        *fixture.sandbox.ending.lock().unwrap() = Some(Termination::Exited { code });
+        *fixture.sandbox.termination.lock().unwrap() = Some(Termination::Exited { code });
         serde_json::to_string(&report(&runtime, event).await.decision).unwrap()
     };
     let edit = before("Edit");
@@ -153,7 +153,7 @@ async fn the_strictest_of_several_hooks_applies() {
     *fixture.sandbox.stdout.lock().unwrap() = br#"{"decision": "ask"}"#.to_vec();
     *fixture.sandbox.act.lock().unwrap() = Some(Box::new(move |job| {
         let is_second = format!("{:?}", job.program()).contains("block.sh");
-        *sandbox.ending.lock().unwrap() = Some(Termination::Exited {
+        *sandbox.termination.lock().unwrap() = Some(Termination::Exited {
             code: if is_second { 2 } else { 0 },
         });
     }));

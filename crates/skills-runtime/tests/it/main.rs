@@ -5,25 +5,25 @@
     reason = "tests make their own files and fail by panicking"
 )]
 
+mod approval_request;
 mod approve;
 mod audit;
 mod command;
 #[cfg(unix)]
-mod contents;
+mod content_changes;
 mod examples;
+mod execute;
 mod find;
 mod fixture;
-mod holes;
 mod hooks;
 #[cfg(target_os = "linux")]
 mod interpreters;
+mod mentions;
 mod mode;
-mod path;
 mod precompile;
-mod question;
 mod secrets;
 mod session;
-mod turn;
+mod vulnerabilities;
 #[cfg(feature = "watch")]
 mod watch;
 mod workflows;

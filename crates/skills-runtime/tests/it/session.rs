@@ -95,7 +95,7 @@ async fn a_stop_hook_can_require_the_agent_to_continue() {
     fixture
         .skill("review", "hooks:\n  Stop: [{command: scripts/done.sh}]\n")
         .file("review/scripts/done.sh", "");
-    *fixture.sandbox.ending.lock().unwrap() = Some(Termination::Exited { code: 2 });
+    *fixture.sandbox.termination.lock().unwrap() = Some(Termination::Exited { code: 2 });
     *fixture.sandbox.stderr.lock().unwrap() = b"run the tests first".to_vec();
     let mut session = fixture
         .recording()
@@ -109,7 +109,7 @@ async fn a_stop_hook_can_require_the_agent_to_continue() {
             reason: "run the tests first".to_owned()
         }
     );
-    *fixture.sandbox.ending.lock().unwrap() = None;
+    *fixture.sandbox.termination.lock().unwrap() = None;
     assert!(matches!(
         session.finish(json!("done")).await.unwrap(),
         SessionEnd::Finished(_)

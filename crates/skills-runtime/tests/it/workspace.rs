@@ -12,7 +12,7 @@ use skills_test_support::skip_without_sandbox;
 
 use crate::fixture::Fixture;
 
-fn list(artefacts: &OutputFiles) -> String {
+fn list(output_files: &OutputFiles) -> String {
     let line = |file: &skills_runtime::OutputFile| {
         let content = file
             .content
@@ -25,11 +25,16 @@ fn list(artefacts: &OutputFiles) -> String {
             if file.is_created { "new" } else { "changed" }
         )
     };
-    let left_out = artefacts
+    let left_out = output_files
         .omitted
         .iter()
         .map(|left_out| format!("left out: {left_out}\n"));
-    artefacts.files.iter().map(line).chain(left_out).collect()
+    output_files
+        .files
+        .iter()
+        .map(line)
+        .chain(left_out)
+        .collect()
 }
 
 #[tokio::test]

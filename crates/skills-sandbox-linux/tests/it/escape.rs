@@ -135,7 +135,7 @@ async fn no_socket_can_be_created() {
 }
 
 #[tokio::test]
-async fn no_second_process_without_a_grant() {
+async fn a_second_process_requires_a_grant() {
     if skip_without(IsolationMode::LandlockOnly) {
         return;
     }

@@ -5,35 +5,35 @@ use std::os::unix::fs::symlink;
 
 use skills_sandbox::SandboxErrorKind;
 
-use super::{Bench, EXECUTE};
+use super::{EXECUTE, Fixture};
 use crate::profile_file::ProfileFile;
 
 #[tokio::test]
 async fn a_planted_symlink_is_not_touched_and_another_name_is_used() {
-    let bench = Bench::new("", EXECUTE);
+    let fixture = Fixture::new("", EXECUTE);
     let name = |attempt: u32| {
-        bench.path(&format!(
+        fixture.path(&format!(
             "profiles/openskills-seatbelt-{}-{attempt}.sb",
             std::process::id()
         ))
     };
-    fs::write(bench.path("target"), "precious").unwrap();
-    symlink(bench.path("target"), name(0)).unwrap();
-    symlink(bench.path("nowhere"), name(1)).unwrap();
+    fs::write(fixture.path("target"), "precious").unwrap();
+    symlink(fixture.path("target"), name(0)).unwrap();
+    symlink(fixture.path("nowhere"), name(1)).unwrap();
     fs::write(name(2), "another's").unwrap();
-    let _ = bench.run().await.unwrap();
-    let arguments = bench.record("arguments");
+    let _ = fixture.run().await.unwrap();
+    let arguments = fixture.record("arguments");
     assert_eq!(
         arguments.lines().nth(1).unwrap(),
         name(3).display().to_string()
     );
     assert_eq!(
-        fs::read_to_string(bench.path("target")).unwrap(),
+        fs::read_to_string(fixture.path("target")).unwrap(),
         "precious"
     );
     assert_eq!(fs::read_to_string(name(2)).unwrap(), "another's");
     assert!(
-        !bench.path("nowhere").exists()
+        !fixture.path("nowhere").exists()
             && name(0).is_symlink()
             && name(1).is_symlink()
             && !name(3).exists()
@@ -55,12 +55,12 @@ fn if_all_names_exist_nothing_is_written() {
 
 #[tokio::test]
 async fn a_directory_that_is_missing_is_an_error() {
-    let bench = Bench::new("", EXECUTE);
-    fs::remove_dir(bench.path("profiles")).unwrap();
+    let fixture = Fixture::new("", EXECUTE);
+    fs::remove_dir(fixture.path("profiles")).unwrap();
     assert_eq!(
-        bench.run().await.unwrap_err().kind(),
+        fixture.run().await.unwrap_err().kind(),
         SandboxErrorKind::Setup
     );
-    fs::create_dir(bench.path("profiles")).unwrap();
-    bench.assert_clean(0);
+    fs::create_dir(fixture.path("profiles")).unwrap();
+    fixture.assert_clean(0);
 }

@@ -14,7 +14,7 @@ use skills_policy::{Authorization, Capability, HostPattern, Policy, Request, Rul
 use skills_sandbox::{Job, Program, RunOutput, Sandbox, ScriptType, Termination};
 use tokio::net::TcpStream;
 
-use super::{Bench, EXECUTE};
+use super::{EXECUTE, Fixture};
 
 /// The address that names resolve to; nothing is sent there.
 const PUBLIC: Ipv4Addr = Ipv4Addr::new(93, 184, 215, 14);
@@ -28,11 +28,11 @@ print(os.environ['HTTPS_PROXY'])
 ";
 
 /// A connector in which names have one public address, whose server is in this test.
-struct Made {
+struct FixedConnector {
     server: SocketAddr,
 }
 
-impl Connector for Made {
+impl Connector for FixedConnector {
     fn resolve<'a>(
         &'a self,
         host: &'a str,
@@ -69,10 +69,10 @@ fn server() -> SocketAddr {
 }
 
 /// Runs a script that may connect to two hosts.
-async fn run(bench: &Bench, name: &str, script: &str) -> RunOutput {
-    let path = bench.path("skill/scripts").join(name);
+async fn run(fixture: &Fixture, name: &str, script: &str) -> RunOutput {
+    let path = fixture.path("skill/scripts").join(name);
     std::fs::write(&path, script).unwrap();
-    let request = Request::new(bench.path("skill"))
+    let request = Request::new(fixture.path("skill"))
         .allowed_tool("WebFetch", Some("domain:listed.test"))
         .allowed_tool("WebFetch", Some("domain:inside.test"));
     let rules = Policy::default()
@@ -86,9 +86,9 @@ async fn run(bench: &Bench, name: &str, script: &str) -> RunOutput {
         Program::script(ScriptType::from_path(&path).unwrap(), path),
     )
     .env("http_proxy", "http://127.0.0.1:9");
-    let sandbox = bench
+    let sandbox = fixture
         .sandbox()
-        .connector(Arc::new(Made { server: server() }));
+        .connector(Arc::new(FixedConnector { server: server() }));
     assert!(sandbox.check_grants(job.grants()).is_ok());
     tokio::time::timeout(Duration::from_secs(120), sandbox.run(job))
         .await
@@ -97,8 +97,8 @@ async fn run(bench: &Bench, name: &str, script: &str) -> RunOutput {
 }
 
 /// Removes the port from text, so that it can be compared.
-fn without_port(bench: &Bench, text: &str) -> (String, u16) {
-    let profile = bench.record("profile");
+fn without_port(fixture: &Fixture, text: &str) -> (String, u16) {
+    let profile = fixture.record("profile");
     let (_, rest) = profile
         .split_once("(allow network-outbound (remote tcp \"localhost:")
         .unwrap();
@@ -111,13 +111,13 @@ async fn allowed_hosts_are_reached_through_the_proxy_and_others_are_rejected() {
     if !Path::new("/usr/bin/python3").is_file() {
         return skills_test_support::skip("no /usr/bin/python3");
     }
-    let bench = Bench::new("", EXECUTE);
-    let outcome = run(&bench, "run.py", FETCH).await;
+    let fixture = Fixture::new("", EXECUTE);
+    let outcome = run(&fixture, "run.py", FETCH).await;
     assert_eq!(
         (outcome.termination, outcome.stderr.text().as_str()),
         (Termination::Exited { code: 0 }, "")
     );
-    let (text, port) = without_port(&bench, &outcome.stdout.text());
+    let (text, port) = without_port(&fixture, &outcome.stdout.text());
     assert_snapshot!(text, @"
     listed.test hello
     other.test 403
@@ -132,14 +132,14 @@ async fn allowed_hosts_are_reached_through_the_proxy_and_others_are_rejected() {
         .iter()
         .find(|layer| layer.name() == "network")
         .unwrap();
-    assert_snapshot!(without_port(&bench, &network.to_string()).0, @"network enforced: only a proxy at local port [port]; reached listed.test (1); rejected other.test: host is not in the allowlist (1); rejected inside.test: host has no public address (1); rejected listed.test.other.test: host is not in the allowlist (1); rejected 127.0.0.1: host is not in the allowlist (1)");
+    assert_snapshot!(without_port(&fixture, &network.to_string()).0, @"network enforced: only a proxy at local port [port]; reached listed.test (1); rejected other.test: host is not in the allowlist (1); rejected inside.test: host has no public address (1); rejected listed.test.other.test: host is not in the allowlist (1); rejected 127.0.0.1: host is not in the allowlist (1)");
     assert!(
         TcpStream::connect((Ipv4Addr::LOCALHOST, port))
             .await
             .is_err(),
         "no process listens any more"
     );
-    bench.assert_clean(1);
+    fixture.assert_clean(1);
 }
 
 /// Connections and rejections are reported, even if the script imitates a failed launcher.
@@ -153,7 +153,7 @@ import urllib.error, urllib.request, sys
 try: urllib.request.urlopen('http://other.test/')
 except urllib.error.HTTPError: sys.exit('sandbox-exec: sandbox_apply: Operation not permitted')
 ";
-    let outcome = run(&Bench::new("", EXECUTE), "run.py", script).await;
+    let outcome = run(&Fixture::new("", EXECUTE), "run.py", script).await;
     assert_eq!(outcome.termination, Termination::Exited { code: 1 });
     let network = outcome
         .enforcement
@@ -169,9 +169,9 @@ except urllib.error.HTTPError: sys.exit('sandbox-exec: sandbox_apply: Operation 
 
 #[tokio::test]
 async fn unused_network_access_is_reported() {
-    let bench = Bench::new("", EXECUTE);
-    let outcome = run(&bench, "run.sh", "echo \"$http_proxy $HTTP_PROXY\"").await;
-    let (text, _) = without_port(&bench, &outcome.stdout.text());
+    let fixture = Fixture::new("", EXECUTE);
+    let outcome = run(&fixture, "run.sh", "echo \"$http_proxy $HTTP_PROXY\"").await;
+    let (text, _) = without_port(&fixture, &outcome.stdout.text());
     assert_snapshot!(text.trim_end(), @"http://127.0.0.1:[port] http://127.0.0.1:[port]");
     let network = outcome
         .enforcement
@@ -179,18 +179,18 @@ async fn unused_network_access_is_reported() {
         .iter()
         .find(|layer| layer.name() == "network")
         .unwrap();
-    assert_snapshot!(without_port(&bench, &network.to_string()).0, @"network enforced: only a proxy at local port [port]; no requests");
-    bench.assert_clean(1);
+    assert_snapshot!(without_port(&fixture, &network.to_string()).0, @"network enforced: only a proxy at local port [port]; no requests");
+    fixture.assert_clean(1);
 }
 
 #[tokio::test]
 async fn a_cancelled_run_closes_the_port() {
-    let bench = Bench::new("", "echo . >> \"$base/record/pulse\"; sleep 600");
+    let fixture = Fixture::new("", "echo . >> \"$base/record/pulse\"; sleep 600");
     let begun = async {
-        while bench.record("pulse").is_empty() {
+        while fixture.record("pulse").is_empty() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        let (_, port) = without_port(&bench, "");
+        let (_, port) = without_port(&fixture, "");
         assert!(
             TcpStream::connect((Ipv4Addr::LOCALHOST, port))
                 .await
@@ -199,7 +199,7 @@ async fn a_cancelled_run_closes_the_port() {
         port
     };
     let port = tokio::select! {
-        outcome = run(&bench, "run.sh", "") => panic!("{:?}", outcome.termination),
+        outcome = run(&fixture, "run.sh", "") => panic!("{:?}", outcome.termination),
         port = begun => port,
     };
     assert!(
@@ -208,5 +208,5 @@ async fn a_cancelled_run_closes_the_port() {
             .is_err(),
         "no process listens any more"
     );
-    bench.assert_clean(1);
+    fixture.assert_clean(1);
 }

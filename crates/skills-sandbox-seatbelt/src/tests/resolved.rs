@@ -7,13 +7,13 @@ use std::time::Duration;
 use skills_process::ProgramFinder;
 use skills_sandbox::{Sandbox, SandboxErrorKind, ScriptType};
 
-use super::{Bench, EXECUTE};
+use super::{EXECUTE, Fixture};
 
 /// Returns the arguments after the options, and the parameters of one kind.
-fn given(bench: &Bench, kind: &str) -> (Vec<String>, Vec<String>) {
-    let arguments = bench
+fn given(fixture: &Fixture, kind: &str) -> (Vec<String>, Vec<String>) {
+    let arguments = fixture
         .record("arguments")
-        .replace(&bench.path("").display().to_string(), "[top]/");
+        .replace(&fixture.path("").display().to_string(), "[top]/");
     let (options, command) = arguments.split_once("\n--\n").unwrap();
     let parameters = options
         .lines()
@@ -26,8 +26,8 @@ fn given(bench: &Bench, kind: &str) -> (Vec<String>, Vec<String>) {
 }
 
 /// Creates an interpreter. A script is not accepted as one, so it is a copy of the host's shell.
-fn interpreter(bench: &Bench, path: &str) {
-    let path = bench.path(path);
+fn interpreter(fixture: &Fixture, path: &str) {
+    let path = fixture.path(path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::copy("/bin/sh", &path).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
@@ -35,28 +35,28 @@ fn interpreter(bench: &Bench, path: &str) {
 
 #[tokio::test]
 async fn a_virtual_environment_is_called_by_its_own_name() {
-    let bench = Bench::new("echo ran", EXECUTE);
-    interpreter(&bench, "python/bin/python3.11");
+    let fixture = Fixture::new("echo ran", EXECUTE);
+    interpreter(&fixture, "python/bin/python3.11");
     for directory in ["python/lib/python3.11", "venv/bin", "venv/lib"] {
-        fs::create_dir_all(bench.path(directory)).unwrap();
+        fs::create_dir_all(fixture.path(directory)).unwrap();
     }
-    fs::write(bench.path("python/lib/python3.11/os.py"), "").unwrap();
+    fs::write(fixture.path("python/lib/python3.11/os.py"), "").unwrap();
     fs::write(
-        bench.path("venv/pyvenv.cfg"),
-        format!("home = {}\n", bench.path("python/bin").display()),
+        fixture.path("venv/pyvenv.cfg"),
+        format!("home = {}\n", fixture.path("python/bin").display()),
     )
     .unwrap();
     symlink(
-        bench.path("python/bin/python3.11"),
-        bench.path("venv/bin/python3"),
+        fixture.path("python/bin/python3.11"),
+        fixture.path("venv/bin/python3"),
     )
     .unwrap();
     let interpreters = ProgramFinder::default()
-        .override_interpreter(ScriptType::Shell, bench.path("venv/bin/python3"));
-    let outcome = bench
+        .override_interpreter(ScriptType::Shell, fixture.path("venv/bin/python3"));
+    let outcome = fixture
         .sandbox()
         .program_finder(interpreters)
-        .run(bench.job(Duration::from_secs(60)))
+        .run(fixture.job(Duration::from_secs(60)))
         .await
         .unwrap();
     assert_eq!(
@@ -66,38 +66,38 @@ async fn a_virtual_environment_is_called_by_its_own_name() {
         ),
         ("ran\n", "")
     );
-    let (command, canonical) = given(&bench, "INTERPRETER");
+    let (command, canonical) = given(&fixture, "INTERPRETER");
     assert_eq!(
         command,
         ["[top]/venv/bin/python3", "[top]/skill/scripts/run.sh"]
     );
     assert_eq!(canonical, ["[top]/python/bin/python3.11"]);
     assert_eq!(
-        given(&bench, "LIBRARIES_").1,
+        given(&fixture, "LIBRARIES_").1,
         ["[top]/python", "[top]/venv"]
     );
-    bench.assert_clean(1);
+    fixture.assert_clean(1);
 }
 
 #[tokio::test]
 async fn arguments_and_the_limit_of_the_heap_come_before_the_script() {
-    let bench = Bench::new("", "exit 0");
-    interpreter(&bench, "node/bin/node");
-    fs::write(bench.path("skill/scripts/run.js"), "").unwrap();
-    let job = bench.job(Duration::from_secs(60));
+    let fixture = Fixture::new("", "exit 0");
+    interpreter(&fixture, "node/bin/node");
+    fs::write(fixture.path("skill/scripts/run.js"), "").unwrap();
+    let job = fixture.job(Duration::from_secs(60));
     let job = skills_sandbox::Job::new(
         job.grants().clone(),
-        skills_sandbox::Program::script(ScriptType::Node, bench.path("skill/scripts/run.js")),
+        skills_sandbox::Program::script(ScriptType::Node, fixture.path("skill/scripts/run.js")),
     );
-    let sandbox = bench
+    let sandbox = fixture
         .sandbox()
         .program_finder(ProgramFinder::with_search_path([
-            bench.path("node/bin"),
+            fixture.path("node/bin"),
             "/usr/bin".into(),
             "/bin".into(),
         ]));
     let _ = sandbox.run(job.arg("last")).await.unwrap();
-    let (command, _) = given(&bench, "INTERPRETER");
+    let (command, _) = given(&fixture, "INTERPRETER");
     assert_eq!(
         command,
         [
@@ -108,21 +108,20 @@ async fn arguments_and_the_limit_of_the_heap_come_before_the_script() {
         ]
     );
     assert!(
-        bench
-            .record("environment")
-            .lines()
-            .any(|line| line == format!("PATH={}:/usr/bin:/bin", bench.path("node/bin").display()))
+        fixture.record("environment").lines().any(
+            |line| line == format!("PATH={}:/usr/bin:/bin", fixture.path("node/bin").display())
+        )
     );
 }
 
 #[tokio::test]
 async fn a_missing_interpreter_is_an_error() {
-    let bench = Bench::new("echo ran", EXECUTE);
-    let sandbox = bench
+    let fixture = Fixture::new("echo ran", EXECUTE);
+    let sandbox = fixture
         .sandbox()
         .program_finder(ProgramFinder::with_search_path(["/nowhere"]));
     let error = sandbox
-        .run(bench.job(Duration::from_secs(60)))
+        .run(fixture.job(Duration::from_secs(60)))
         .await
         .unwrap_err();
     assert_eq!(error.kind(), SandboxErrorKind::Unavailable);
@@ -130,5 +129,5 @@ async fn a_missing_interpreter_is_an_error() {
         error.to_string().contains("no `bash` or `sh` in /nowhere"),
         "{error}"
     );
-    bench.assert_clean(0);
+    fixture.assert_clean(0);
 }

@@ -90,7 +90,7 @@ fn check<'a>(rows: impl IntoIterator<Item = (u8, &'a str, Subject, &'a str)>) {
 }
 
 #[test]
-fn the_rows() {
+fn each_case_has_the_expected_decisions() {
     check(rows());
 }
 

@@ -102,7 +102,7 @@ fn evaluator(plan: &Plan) -> Evaluator {
 }
 
 #[test]
-fn known_tricks_change_nothing() {
+fn hostile_names_do_not_change_the_decisions() {
     let plain = decisions("plain", "plain");
     for hostile in [
         "a\") (allow default) (\"",

@@ -21,19 +21,19 @@ fn refusal(profile: Result<Profile, ProfileError>) -> String {
 }
 
 #[test]
-fn the_least() {
+fn the_minimal_profile() {
     assert_snapshot!(text(&profile_for(Path::new(SKILL), &[]).unwrap()));
 }
 
 #[test]
-fn with_files_and_processes() {
+fn a_profile_with_files_and_processes() {
     assert_snapshot!(text(
         &profile_for(Path::new(SKILL), &[("Write", None), ("Bash", None)]).unwrap()
     ));
 }
 
 #[test]
-fn the_order_is_that_of_the_flow() {
+fn rules_are_in_the_documented_order() {
     let profile = profile_for(Path::new(SKILL), &[("Read", None)])
         .unwrap()
         .to_string();
@@ -59,7 +59,7 @@ fn the_order_is_that_of_the_flow() {
 }
 
 #[test]
-fn no_path_of_a_caller_is_in_the_text() {
+fn paths_of_the_caller_are_passed_as_parameters() {
     let profile = profile_for(
         Path::new(SKILL),
         &[("Write", None), ("Bash", Some("git:*"))],

@@ -25,12 +25,12 @@ const NOW: Duration = Duration::ZERO;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A cache in a directory that does not exist yet.
-struct Place {
+struct Fixture {
     parent: TempDir,
     cache: CodeCache,
 }
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
         let parent = tempfile::tempdir().unwrap();
         let cache = CodeCache::open(parent.path().join("deep/cache")).unwrap();
@@ -39,10 +39,10 @@ impl Place {
 
     /// With one module.
     fn filled() -> (Self, CacheKey) {
-        let place = Self::new();
+        let fixture = Self::new();
         let key = key("one");
-        place.cache.store(&key, PAYLOAD).unwrap();
-        (place, key)
+        fixture.cache.store(&key, PAYLOAD).unwrap();
+        (fixture, key)
     }
 
     fn file(&self, key: &CacheKey) -> PathBuf {
@@ -92,32 +92,35 @@ fn set_mode(path: &std::path::Path, mode: u32) {
 }
 
 #[test]
-fn what_is_stored_is_loaded() {
-    let place = Place::new();
+fn stored_modules_are_loaded() {
+    let fixture = Fixture::new();
     for length in [0, 1, 79, 80, 81, 256 << 10, (256 << 10) + 1, 3 << 20] {
         let (key, stored) = (key(&length.to_string()), vec![length as u8; length]);
-        place.cache.store(&key, &stored).unwrap();
-        assert!(payload(place.cache.load(&key)) == stored, "{length}");
-        assert!(payload(place.another().load(&key)) == stored, "{length}");
+        fixture.cache.store(&key, &stored).unwrap();
+        assert!(payload(fixture.cache.load(&key)) == stored, "{length}");
+        assert!(payload(fixture.another().load(&key)) == stored, "{length}");
     }
 }
 
 #[test]
 fn nothing_is_created_before_a_module_is_stored() {
-    let place = Place::new();
-    assert!(matches!(place.cache.load(&key("one")), Ok(Lookup::Miss)));
-    assert_eq!(place.cache.usage().unwrap(), crate::CacheUsage::default());
-    assert_eq!(place.cache.clear().unwrap(), crate::CacheUsage::default());
-    assert_eq!(fs::read_dir(place.parent.path()).unwrap().count(), 0);
+    let fixture = Fixture::new();
+    assert!(matches!(fixture.cache.load(&key("one")), Ok(Lookup::Miss)));
+    assert_eq!(fixture.cache.usage().unwrap(), crate::CacheUsage::default());
+    assert_eq!(fixture.cache.clear().unwrap(), crate::CacheUsage::default());
+    assert_eq!(fs::read_dir(fixture.parent.path()).unwrap().count(), 0);
 }
 
 #[test]
-fn everything_belongs_to_this_user_alone() {
-    let (place, key) = Place::filled();
-    assert_eq!(mode(place.cache.directory()), 0o700);
-    assert_eq!([mode(&place.file(&key)), mode(&place.seal())], [0o600; 2]);
+fn cache_files_are_accessible_by_this_user_only() {
+    let (fixture, key) = Fixture::filled();
+    assert_eq!(mode(fixture.cache.directory()), 0o700);
     assert_eq!(
-        place.names(),
+        [mode(&fixture.file(&key)), mode(&fixture.seal())],
+        [0o600; 2]
+    );
+    assert_eq!(
+        fixture.names(),
         [format!("{key}.artifact"), "seal.key".into()]
     );
 }
@@ -154,10 +157,10 @@ fn relative_directories_are_rejected() {
 }
 
 #[test]
-fn the_user_s_key_is_not_shown() {
-    let (place, _) = Place::filled();
-    let seal = fs::read(place.seal()).unwrap();
-    let shown = format!("{:?}", place.cache);
+fn debug_output_omits_the_key() {
+    let (fixture, _) = Fixture::filled();
+    let seal = fs::read(fixture.seal()).unwrap();
+    let shown = format!("{:?}", fixture.cache);
     assert!(
         shown.contains("Seal") && !shown.contains(&format!("{seal:?}")),
         "{shown}"

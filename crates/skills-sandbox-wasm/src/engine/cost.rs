@@ -10,7 +10,7 @@
 //! compiler built for tests:
 //!
 //! ```text
-//! cargo test -p skills-sandbox-wasm --lib -- --nocapture the_worst_small_components
+//! cargo test -p skills-sandbox-wasm --lib -- --nocapture the_cost_of_expensive_small_components_is_measured
 //! ```
 
 use wasmparser::{
@@ -471,7 +471,7 @@ mod tests {
     /// head of this file.
     #[cfg(target_os = "linux")]
     #[test]
-    fn the_worst_small_components() {
+    fn the_cost_of_expensive_small_components_is_measured() {
         let engine =
             wasmtime::Engine::new(&engine_config(WasmProfile::Fast, Allocation::OnDemand)).unwrap();
         let wide = "i32 ".repeat(MAX_ARITY);

@@ -5,16 +5,16 @@ mod artifacts;
 mod cancellation;
 mod concurrency;
 mod determinism;
-mod endings;
 mod files;
 pub(crate) mod fixture;
 mod input;
-pub(crate) mod lab;
 mod limits;
 mod load;
 mod network;
 mod output;
+pub(crate) mod programs;
 mod special_files;
+mod terminations;
 mod time;
 
 /// How many cases there are; their numbers begin with 1.

@@ -12,8 +12,8 @@ use skills_sandbox::{
 };
 use skills_sandbox_wasm::{CodeCache, CompileCommand, WasmSandbox, compile_child};
 
-use crate::cases::fixture::{command, nothing};
-use crate::cases::lab::Generation;
+use crate::cases::fixture::Generation;
+use crate::cases::programs::{command, nothing};
 
 /// Acts as the child if started as one: reads the request, and writes the reply outside of the
 /// harness's output.
@@ -175,8 +175,8 @@ async fn without_a_command_only_small_components_are_compiled() {
     let sandbox = WasmSandbox::new(scratch.path());
     let error = sandbox.run(job(&calls(25_000))).await.unwrap_err();
     assert_eq!(error.kind(), SandboxErrorKind::InvalidProgram);
-    let said = error.to_string();
-    assert!(said.contains("configure a compile command"), "{said}");
+    let output = error.to_string();
+    assert!(output.contains("configure a compile command"), "{output}");
     assert!(
         sandbox
             .run(job(&nothing(Generation::P2)))

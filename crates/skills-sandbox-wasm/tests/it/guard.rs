@@ -3,12 +3,14 @@
 use std::os::unix::fs::symlink;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::cases::lab::{Generation, Lab};
+use crate::cases::fixture::{Fixture, Generation};
 
 /// A workspace with protected names in it, a directory that is granted for reading only, and
 /// symlinks to them.
-fn lab(generation: Generation) -> Lab {
-    let lab = Lab::new(generation).writing().fixed("workspace/fixed");
+fn fixture(generation: Generation) -> Fixture {
+    let fixture = Fixture::new(generation)
+        .writable()
+        .read_only("workspace/fixed");
     let directories = [
         ".git/hooks",
         ".vscode",
@@ -19,7 +21,7 @@ fn lab(generation: Generation) -> Lab {
     ];
     directories
         .iter()
-        .for_each(|name| std::fs::create_dir_all(lab.path("workspace").join(name)).unwrap());
+        .for_each(|name| std::fs::create_dir_all(fixture.path("workspace").join(name)).unwrap());
     let files = [
         ".git/config",
         ".git/hooks/pre-commit",
@@ -28,10 +30,10 @@ fn lab(generation: Generation) -> Lab {
         ".bashrc",
         "fixed/data.txt",
     ];
-    files
-        .iter()
-        .for_each(|name| std::fs::write(lab.path("workspace").join(name), "as it was").unwrap());
-    std::fs::write(lab.path("workspace/mine.txt"), "mine").unwrap();
+    files.iter().for_each(|name| {
+        std::fs::write(fixture.path("workspace").join(name), "as it was").unwrap()
+    });
+    std::fs::write(fixture.path("workspace/mine.txt"), "mine").unwrap();
     for (name, target) in [
         ("to-git", ".git"),
         ("to-config", ".git/config"),
@@ -39,9 +41,9 @@ fn lab(generation: Generation) -> Lab {
         ("to-nothing", ".claude"),
         ("here", "."),
     ] {
-        symlink(target, lab.path("workspace").join(name)).unwrap();
+        symlink(target, fixture.path("workspace").join(name)).unwrap();
     }
-    lab
+    fixture
 }
 
 /// Paths that must be unchanged afterwards.
@@ -66,29 +68,33 @@ const MISSING: [&str; 8] = [
 ];
 
 /// Makes the attempts in sequence; each must be rejected, and change nothing that is protected.
-async fn refuses(attempts: &[&[&str]]) {
+async fn rejects(attempts: &[&[&str]]) {
     for &generation in Generation::ALL {
-        let lab = lab(generation);
-        let seen = || PROTECTED.map(|name| lab.tree(&format!("workspace/{name}")));
+        let fixture = fixture(generation);
+        let seen = || PROTECTED.map(|name| fixture.tree(&format!("workspace/{name}")));
         let before = seen();
         for attempt in attempts {
-            let said = lab.attempt(attempt).await;
+            let output = fixture.attempt(attempt).await;
             assert!(
-                said.starts_with("refused: "),
-                "{generation:?}: {attempt:?}: {said}"
+                output.starts_with("refused: "),
+                "{generation:?}: {attempt:?}: {output}"
             );
-            assert_eq!(before, seen(), "{generation:?}: {attempt:?}: {said}");
-            let made = MISSING
-                .iter()
-                .find(|name| lab.path("workspace").join(name).symlink_metadata().is_ok());
-            assert_eq!(made, None, "{generation:?}: {attempt:?}: {said}");
+            assert_eq!(before, seen(), "{generation:?}: {attempt:?}: {output}");
+            let made = MISSING.iter().find(|name| {
+                fixture
+                    .path("workspace")
+                    .join(name)
+                    .symlink_metadata()
+                    .is_ok()
+            });
+            assert_eq!(made, None, "{generation:?}: {attempt:?}: {output}");
         }
     }
 }
 
 #[tokio::test]
 async fn protected_paths_are_not_modified_directly() {
-    refuses(&[
+    rejects(&[
         &["create", "/workspace/.git/config"],
         &["write", "/workspace/.git/config"],
         &["write", "/workspace/.git/new"],
@@ -120,7 +126,7 @@ async fn protected_paths_are_not_modified_directly() {
 
 #[tokio::test]
 async fn existing_symlinks_do_not_bypass_protection() {
-    refuses(&[
+    rejects(&[
         &["create", "/workspace/to-config"],
         &["write", "/workspace/to-config"],
         &["truncate", "/workspace/to-config"],
@@ -151,8 +157,8 @@ async fn existing_symlinks_do_not_bypass_protection() {
 #[tokio::test]
 async fn created_symlinks_do_not_bypass_protection() {
     for &generation in Generation::ALL {
-        let lab = lab(generation);
-        let before = PROTECTED.map(|name| lab.tree(&format!("workspace/{name}")));
+        let fixture = fixture(generation);
+        let before = PROTECTED.map(|name| fixture.tree(&format!("workspace/{name}")));
         for (target, name) in [
             (".git", "one"),
             (".git/config", "two"),
@@ -161,7 +167,8 @@ async fn created_symlinks_do_not_bypass_protection() {
             (".ssh", "five"),
         ] {
             assert_eq!(
-                lab.attempt(&["symlink", target, &format!("/workspace/{name}")])
+                fixture
+                    .attempt(&["symlink", target, &format!("/workspace/{name}")])
                     .await,
                 "ok: symlink",
                 "{generation:?}: {name}"
@@ -181,24 +188,24 @@ async fn created_symlinks_do_not_bypass_protection() {
             &["make-directory", "/workspace/five"],
         ];
         for attempt in attempts {
-            let said = lab.attempt(attempt).await;
+            let output = fixture.attempt(attempt).await;
             assert!(
-                said.starts_with("refused: "),
-                "{generation:?}: {attempt:?}: {said}"
+                output.starts_with("refused: "),
+                "{generation:?}: {attempt:?}: {output}"
             );
         }
         assert_eq!(
             before,
-            PROTECTED.map(|name| lab.tree(&format!("workspace/{name}"))),
+            PROTECTED.map(|name| fixture.tree(&format!("workspace/{name}"))),
             "{generation:?}"
         );
-        assert!(!lab.path("workspace/.ssh").exists());
+        assert!(!fixture.path("workspace/.ssh").exists());
     }
 }
 
 #[tokio::test]
 async fn parents_of_protected_paths_do_not_move() {
-    refuses(&[
+    rejects(&[
         &["rename", "/workspace/.git", "/workspace/stolen"],
         &["rename", "/workspace/.git/hooks", "/workspace/stolen"],
         &["rename", "/workspace/.config", "/workspace/stolen"],
@@ -217,7 +224,7 @@ async fn parents_of_protected_paths_do_not_move() {
 
 #[tokio::test]
 async fn no_hard_link_is_created() {
-    refuses(&[
+    rejects(&[
         &["link", "/workspace/.git/config", "/workspace/stolen"],
         &["link", "/workspace/to-git/config", "/workspace/stolen"],
         &["link", "/workspace/.bashrc", "/work/stolen"],
@@ -231,7 +238,7 @@ async fn no_hard_link_is_created() {
 
 #[tokio::test]
 async fn names_that_are_free_stay_free_in_any_letter_case() {
-    refuses(&[
+    rejects(&[
         &["create", "/workspace/.mcp.json"],
         &["write", "/workspace/.mcp.json"],
         &["make-directory", "/workspace/.claude"],
@@ -248,7 +255,7 @@ async fn names_that_are_free_stay_free_in_any_letter_case() {
 
 #[tokio::test]
 async fn unusual_paths_resolve_to_the_same_names() {
-    refuses(&[
+    rejects(&[
         &["create", "/workspace/plain/../.git/config"],
         &["truncate", "/workspace/plain/../.git/config"],
         &["truncate", "/workspace/.git/../.git/config"],
@@ -269,7 +276,7 @@ async fn unusual_paths_resolve_to_the_same_names() {
 
 #[tokio::test]
 async fn read_only_grants_hold_in_a_writable_directory() {
-    refuses(&[
+    rejects(&[
         &["create", "/workspace/fixed/data.txt"],
         &["write", "/workspace/fixed/data.txt"],
         &["write", "/workspace/fixed/new.txt"],
@@ -291,7 +298,7 @@ async fn read_only_grants_hold_in_a_writable_directory() {
 #[tokio::test]
 async fn unprotected_neighbors_can_be_modified() {
     for &generation in Generation::ALL {
-        let lab = lab(generation);
+        let fixture = fixture(generation);
         let attempts: &[&[&str]] = &[
             &["write", "/workspace/.gitignore"],
             &["write", "/workspace/.config/other"],
@@ -311,14 +318,15 @@ async fn unprotected_neighbors_can_be_modified() {
             &["raw-read", "/workspace/.git/config"],
         ];
         for attempt in attempts {
-            let said = lab.attempt(attempt).await;
+            let output = fixture.attempt(attempt).await;
             assert!(
-                said.starts_with("ok: "),
-                "{generation:?}: {attempt:?}: {said}"
+                output.starts_with("ok: "),
+                "{generation:?}: {attempt:?}: {output}"
             );
         }
         assert!(
-            lab.path("workspace/moved/config").exists() && lab.path("workspace/.hub/new").exists(),
+            fixture.path("workspace/moved/config").exists()
+                && fixture.path("workspace/.hub/new").exists(),
             "{generation:?}"
         );
     }
@@ -328,10 +336,10 @@ async fn unprotected_neighbors_can_be_modified() {
 #[tokio::test]
 async fn the_target_of_a_protected_symlink_is_protected() {
     for &generation in Generation::ALL {
-        let lab = lab(generation);
-        std::fs::create_dir_all(lab.path("workspace/dots/cursor")).unwrap();
-        std::fs::write(lab.path("workspace/dots/cursor/rules"), "as it was").unwrap();
-        symlink("dots/cursor", lab.path("workspace/.cursor")).unwrap();
+        let fixture = fixture(generation);
+        std::fs::create_dir_all(fixture.path("workspace/dots/cursor")).unwrap();
+        std::fs::write(fixture.path("workspace/dots/cursor/rules"), "as it was").unwrap();
+        symlink("dots/cursor", fixture.path("workspace/.cursor")).unwrap();
         for attempt in [
             &["write", "/workspace/.cursor/rules"][..],
             &["write", "/workspace/dots/cursor/rules"],
@@ -339,18 +347,18 @@ async fn the_target_of_a_protected_symlink_is_protected() {
             &["rename", "/workspace/dots", "/workspace/moved"],
             &["rename", "/workspace/dots/cursor", "/workspace/moved"],
         ] {
-            let said = lab.attempt(attempt).await;
+            let output = fixture.attempt(attempt).await;
             assert!(
-                said.starts_with("refused: "),
-                "{generation:?}: {attempt:?}: {said}"
+                output.starts_with("refused: "),
+                "{generation:?}: {attempt:?}: {output}"
             );
         }
         assert_eq!(
-            std::fs::read_to_string(lab.path("workspace/.cursor/rules")).unwrap(),
+            std::fs::read_to_string(fixture.path("workspace/.cursor/rules")).unwrap(),
             "as it was"
         );
         assert_eq!(
-            lab.attempt(&["write", "/workspace/dots/mine"]).await,
+            fixture.attempt(&["write", "/workspace/dots/mine"]).await,
             "ok: written"
         );
     }
@@ -360,12 +368,12 @@ async fn the_target_of_a_protected_symlink_is_protected() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_path_redirected_after_the_check_modifies_nothing() {
     for &generation in Generation::ALL {
-        let lab = lab(generation);
-        let (place, aside) = (lab.path("workspace/place"), lab.path("aside"));
+        let fixture = fixture(generation);
+        let (place, aside) = (fixture.path("workspace/place"), fixture.path("aside"));
         std::fs::create_dir(&place).unwrap();
-        symlink(".git", lab.path("link")).unwrap();
-        let before = lab.tree("workspace/.git");
-        let (link, is_over) = (lab.path("link"), AtomicBool::new(false));
+        symlink(".git", fixture.path("link")).unwrap();
+        let before = fixture.tree("workspace/.git");
+        let (link, is_over) = (fixture.path("link"), AtomicBool::new(false));
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 while !is_over.load(Ordering::Relaxed) {
@@ -379,16 +387,19 @@ async fn a_path_redirected_after_the_check_modifies_nothing() {
             tokio::task::block_in_place(|| {
                 executor.block_on(async {
                     for _ in 0..150 {
-                        lab.attempt(&["unlink", "/workspace/place/config"]).await;
-                        lab.attempt(&["rename", "/workspace/mine.txt", "/workspace/place/config"])
+                        fixture
+                            .attempt(&["unlink", "/workspace/place/config"])
                             .await;
-                        lab.attempt(&["create", "/workspace/place/new"]).await;
-                        lab.attempt(&["unlink", "/workspace/place/new"]).await;
+                        fixture
+                            .attempt(&["rename", "/workspace/mine.txt", "/workspace/place/config"])
+                            .await;
+                        fixture.attempt(&["create", "/workspace/place/new"]).await;
+                        fixture.attempt(&["unlink", "/workspace/place/new"]).await;
                     }
                 });
             });
             is_over.store(true, Ordering::Relaxed);
         });
-        assert_eq!(before, lab.tree("workspace/.git"), "{generation:?}");
+        assert_eq!(before, fixture.tree("workspace/.git"), "{generation:?}");
     }
 }

@@ -15,7 +15,7 @@ async fn load(bytes: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn other_content_is_named() {
+async fn other_content_is_rejected_with_its_type() {
     assert_snapshot!(load(b"").await, @"cannot load the program: file is empty");
     assert_snapshot!(load(b"(component)").await, @"cannot load the program: text, not WebAssembly");
     assert_snapshot!(load(b"\x7fELF\x02\x01").await, @"cannot load the program: compiled machine code; ship the WebAssembly component it was compiled from");

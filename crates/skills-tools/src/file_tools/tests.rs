@@ -24,13 +24,13 @@ const NOTE: &str = "---\nname: note\ndescription: A draft.\n---\n";
 
 /// A workspace, a mount of each kind, two skills (`pdf`, and `note` as a draft), and a file outside
 /// that must stay unchanged.
-struct Lab {
+struct Fixture {
     held: TempDir,
     top: Dir,
     tools: FileTools,
 }
 
-impl Lab {
+impl Fixture {
     fn new() -> Self {
         Self::with(|tools| tools)
     }
@@ -125,7 +125,7 @@ fn code(result: Result<ToolOutput, ToolError>) -> ToolErrorCode {
     result.expect_err("it is refused").code
 }
 
-const NOWHERE: [&str; 16] = [
+const INVALID_PATHS: [&str; 16] = [
     "skills/../../x",
     "./../x",
     "a/../../x",
@@ -146,12 +146,12 @@ const NOWHERE: [&str; 16] = [
 
 #[test]
 fn every_tool_rejects_paths_outside_of_mounts() {
-    let lab = Lab::new();
-    for path in NOWHERE {
+    let fixture = Fixture::new();
+    for path in INVALID_PATHS {
         let results = [
-            lab.ls(json!({"path": path})),
-            lab.read(json!({"path": path})),
-            lab.write(json!({"path": path, "content": "x"})),
+            fixture.ls(json!({"path": path})),
+            fixture.read(json!({"path": path})),
+            fixture.write(json!({"path": path, "content": "x"})),
         ];
         for result in results {
             let code = code(result);
@@ -164,13 +164,13 @@ fn every_tool_rejects_paths_outside_of_mounts() {
             );
         }
     }
-    assert!(lab.is_outside_untouched());
+    assert!(fixture.is_outside_untouched());
 }
 
 #[test]
 fn unknown_skills_are_rejected_with_suggestions() {
-    let lab = Lab::new();
-    let error = lab.ls(json!({"path": "skills/pfd"})).unwrap_err();
+    let fixture = Fixture::new();
+    let error = fixture.ls(json!({"path": "skills/pfd"})).unwrap_err();
     assert_eq!(
         (error.code, error.message.as_str(), error.hint.as_deref()),
         (
@@ -187,20 +187,27 @@ fn unknown_skills_are_rejected_with_suggestions() {
 
 #[test]
 fn a_mount_with_host_path_is_accessible_by_that_path() {
-    let lab = Lab::new();
-    let path = lab.held.path().canonicalize().unwrap().join("work/a.txt");
-    let written = lab.write(json!({"path": path, "content": "x"})).unwrap();
+    let fixture = Fixture::new();
+    let path = fixture
+        .held
+        .path()
+        .canonicalize()
+        .unwrap()
+        .join("work/a.txt");
+    let written = fixture
+        .write(json!({"path": path, "content": "x"}))
+        .unwrap();
     assert_eq!(
         written.text,
         "Successfully wrote 1 bytes to 'workspace/a.txt'"
     );
-    let data = lab
+    let data = fixture
         .held
         .path()
         .canonicalize()
         .unwrap()
         .join("data/facts.txt");
-    let error = lab
+    let error = fixture
         .tools
         .read(&serde_json::from_value(json!({"path": data})).unwrap())
         .unwrap_err();
@@ -209,22 +216,28 @@ fn a_mount_with_host_path_is_accessible_by_that_path() {
 
 #[test]
 fn definitions_are_valid_schemas_and_match_the_results() {
-    let lab = Lab::new();
+    let fixture = Fixture::new();
     let cases = [
-        (super::ls::definition(), lab.ls(json!({}))),
-        (super::ls::definition(), lab.ls(json!({"path": "skills"}))),
+        (super::ls::definition(), fixture.ls(json!({}))),
+        (
+            super::ls::definition(),
+            fixture.ls(json!({"path": "skills"})),
+        ),
         (
             super::read::definition(),
-            lab.read(json!({"path": "data/facts.txt"})),
+            fixture.read(json!({"path": "data/facts.txt"})),
         ),
         (
             super::write::definition(),
-            lab.write(json!({"path": "a", "content": "b"})),
+            fixture.write(json!({"path": "a", "content": "b"})),
         ),
-        (super::read::definition(), lab.read(json!({"path": "gone"}))),
+        (
+            super::read::definition(),
+            fixture.read(json!({"path": "gone"})),
+        ),
         (
             super::create::definition(),
-            lab.create(json!({"name": "new", "description": "New.", "instructions": ""})),
+            fixture.create(json!({"name": "new", "description": "New.", "instructions": ""})),
         ),
     ];
     for (definition, result) in cases {
@@ -243,9 +256,9 @@ fn definitions_are_valid_schemas_and_match_the_results() {
 
 #[test]
 fn resolved_paths_have_host_paths_for_programs() {
-    let lab = Lab::new();
-    lab.top.create_dir("work/src").unwrap();
-    let top = lab.held.path().canonicalize().unwrap();
+    let fixture = Fixture::new();
+    fixture.top.create_dir("work/src").unwrap();
+    let top = fixture.held.path().canonicalize().unwrap();
     let cases = [
         ("", "work", "workspace", Access::ReadWrite),
         ("src", "work/src", "workspace/src", Access::ReadWrite),
@@ -264,7 +277,7 @@ fn resolved_paths_have_host_paths_for_programs() {
         ),
     ];
     for (path, host, shown, access) in cases {
-        let resolved = lab
+        let resolved = fixture
             .tools
             .resolve(&VirtualPath::parse(path).unwrap())
             .unwrap();
@@ -279,7 +292,7 @@ fn resolved_paths_have_host_paths_for_programs() {
         assert!(resolved.open_directory().is_ok());
         assert_eq!(resolved.skill.is_some(), path.starts_with("skills"));
     }
-    let file = lab
+    let file = fixture
         .tools
         .resolve(&VirtualPath::parse("data/facts.txt").unwrap())
         .unwrap();
@@ -287,7 +300,7 @@ fn resolved_paths_have_host_paths_for_programs() {
         file.open_directory().unwrap_err().code,
         ToolErrorCode::NotADirectory
     );
-    let error = lab
+    let error = fixture
         .tools
         .resolve(&VirtualPath::parse("skills").unwrap())
         .map(|_| ())

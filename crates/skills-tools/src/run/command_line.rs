@@ -204,7 +204,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn quoted_words_come_back_as_they_are(words in prop::collection::vec("[^\0]{0,12}", 1..6)) {
+        fn quoted_words_round_trip(words in prop::collection::vec("[^\0]{0,12}", 1..6)) {
             let text = shlex::try_join(words.iter().map(String::as_str)).unwrap();
             match CommandLine::parse(&text).unwrap() {
                 CommandLine::Argv(read) => prop_assert_eq!(read, words),

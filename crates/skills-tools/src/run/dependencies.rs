@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_way_to_declare_is_read() {
+    fn each_dependency_declaration_is_parsed() {
         assert_eq!(
             parse_pyproject("[project]\nname='x'\ndependencies = ['pandas>=2', 'httpx']").unwrap(),
             ["pandas>=2", "httpx"]

@@ -53,7 +53,7 @@ fn answered(mut command: Command, answer: &str, meanwhile: impl FnOnce()) -> (i3
 }
 
 #[test]
-fn the_user_at_the_terminal_decides() {
+fn the_user_confirms_at_the_terminal() {
     let fixture = Fixture::new();
     let (code, shown) = answered(fixture.command(&["--client", "codex"]), "n", || {});
     assert!(

@@ -7,7 +7,7 @@ use crate::skill::Skill;
 
 /// An attempt with its value or error.
 #[derive(Debug)]
-pub(crate) struct Tried {
+pub(crate) struct AttemptOutput {
     pub(crate) case: u8,
     pub(crate) code: String,
     pub(crate) result: Result<String, String>,
@@ -55,7 +55,7 @@ pub(crate) async fn python<C: AsRef<str>>(
     skill: &Skill,
     prelude: &str,
     attempts: &[(u8, C)],
-) -> (Vec<Tried>, EnforcementReport) {
+) -> (Vec<AttemptOutput>, EnforcementReport) {
     python_in(&skill.sandbox(), skill, prelude, attempts).await
 }
 
@@ -65,7 +65,7 @@ pub(crate) async fn python_in<C: AsRef<str>>(
     skill: &Skill,
     prelude: &str,
     attempts: &[(u8, C)],
-) -> (Vec<Tried>, EnforcementReport) {
+) -> (Vec<AttemptOutput>, EnforcementReport) {
     let mut script = format!("{PYTHON}{prelude}\n");
     for (index, (_, code)) in attempts.iter().enumerate() {
         script.push_str(&format!("attempt({index}, {})\n", quoted(code.as_ref())));
@@ -77,7 +77,7 @@ pub(crate) async fn python_in<C: AsRef<str>>(
 }
 
 /// Runs Node expressions.
-pub(crate) async fn node<C: AsRef<str>>(skill: &Skill, attempts: &[(u8, C)]) -> Vec<Tried> {
+pub(crate) async fn node<C: AsRef<str>>(skill: &Skill, attempts: &[(u8, C)]) -> Vec<AttemptOutput> {
     let functions = attempts
         .iter()
         .map(|(_, code)| format!("attempts.push(() => {});\n", code.as_ref()))
@@ -92,7 +92,10 @@ pub(crate) async fn node<C: AsRef<str>>(skill: &Skill, attempts: &[(u8, C)]) -> 
 }
 
 /// Runs shell commands that start no program. Each must be valid as a condition of `if`.
-pub(crate) async fn shell<C: AsRef<str>>(skill: &Skill, attempts: &[(u8, C)]) -> Vec<Tried> {
+pub(crate) async fn shell<C: AsRef<str>>(
+    skill: &Skill,
+    attempts: &[(u8, C)],
+) -> Vec<AttemptOutput> {
     let mut script = String::new();
     for (index, (_, code)) in attempts.iter().enumerate() {
         script
@@ -104,7 +107,7 @@ pub(crate) async fn shell<C: AsRef<str>>(skill: &Skill, attempts: &[(u8, C)]) ->
 fn parse<C: AsRef<str>>(
     output: RunOutput,
     attempts: &[(u8, C)],
-) -> (Vec<Tried>, EnforcementReport) {
+) -> (Vec<AttemptOutput>, EnforcementReport) {
     let (text, errors) = (output.stdout.text(), output.stderr.text());
     assert!(
         output.termination.is_success(),
@@ -127,7 +130,7 @@ fn parse<C: AsRef<str>>(
         }
     }
     assert_eq!(found.len(), attempts.len(), "{text}\n{errors}");
-    let tried = found.into_iter().map(|(index, result)| Tried {
+    let tried = found.into_iter().map(|(index, result)| AttemptOutput {
         case: attempts[index].0,
         code: attempts[index].1.as_ref().to_owned(),
         result,

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 
 use skills_sandbox::conformance::AttemptResult;
 
-use super::attempts::{Tried, node, python, shell, with_case};
+use super::attempts::{AttemptOutput, node, python, shell, with_case};
 use super::observations::Observations;
 use super::scene::{create_scene, has_node, metadata_of_tree, python_paths};
 use crate::skill::Skill;
@@ -101,7 +101,7 @@ async fn reading(observations: &mut Observations) {
         (3, "os.listdir('/home')"),
     ];
     let (tried, _) = python(&skill, &python_paths(&skill), &listings).await;
-    for Tried { code, result, .. } in &tried {
+    for AttemptOutput { code, result, .. } in &tried {
         match result {
             // Only the directories that lead to granted paths are listed, and nothing next to them.
             Ok(listed) => {
@@ -382,7 +382,7 @@ async fn granted(observations: &mut Observations) {
         ],
     )
     .await;
-    let (made, devices): (Vec<Tried>, Vec<Tried>) =
+    let (made, devices): (Vec<AttemptOutput>, Vec<AttemptOutput>) =
         tried.into_iter().partition(|tried| tried.case == 11);
     let owner = fs::metadata(skill.path("workspace/made.txt"))
         .map(|file| file.uid())

@@ -7,7 +7,7 @@ use skills_sandbox::conformance::{AttemptResult, BackendVariant, CASES, Case, Sk
 use skills_sandbox::{EnforcementReport, EnforcementStatus};
 use skills_sandbox_linux::IsolationMode;
 
-use super::attempts::Tried;
+use super::attempts::AttemptOutput;
 
 pub(crate) struct Observations {
     column: BackendVariant,
@@ -92,8 +92,8 @@ impl Observations {
     }
 
     /// Records attempts of which each must have failed.
-    pub(crate) fn check_denied(&mut self, tried: &[Tried]) {
-        for Tried { case, code, result } in tried {
+    pub(crate) fn check_denied(&mut self, tried: &[AttemptOutput]) {
+        for AttemptOutput { case, code, result } in tried {
             match result {
                 Ok(value) => self.observe(
                     *case,
@@ -113,7 +113,7 @@ impl Observations {
     }
 
     /// Records attempts that changed nothing, as checked from outside: denied if each failed.
-    pub(crate) fn check_without_effect(&mut self, number: u8, tried: &[Tried]) {
+    pub(crate) fn check_without_effect(&mut self, number: u8, tried: &[AttemptOutput]) {
         let mut tried = tried.iter().filter(|tried| tried.case == number).peekable();
         assert!(tried.peek().is_some(), "case {number} was not tried");
         let result = if tried.all(|tried| tried.result.is_err()) {

@@ -213,7 +213,7 @@ fn names_that_lead_to_programs_are_readable_only() {
 /// All but one port of the host stays closed, for every protocol; with it come certificates, and no
 /// keys.
 #[test]
-fn hosts_allow_one_port_and_nothing_else() {
+fn granted_hosts_allow_only_the_proxy_port() {
     let granted = grants(Path::new(SKILL), PROJECT, &[("WebFetch", None)]);
     let script = Path::new(SKILL).join("run.py");
     let evaluator = evaluator(

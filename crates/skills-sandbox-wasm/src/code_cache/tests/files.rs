@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::super::error::TrustFault;
 use super::super::{CacheKey, CodeCache, CodeCacheErrorKind, Lookup, Rejection};
-use super::{PAYLOAD, Place, key, mode, payload, set_mode};
+use super::{Fixture, PAYLOAD, key, mode, payload, set_mode};
 
 /// An unused user id on common systems; root can give files to it.
 const OTHER_USER: u32 = 65_534;
@@ -15,18 +15,18 @@ const OTHER_USER: u32 = 65_534;
 /// Modifies the file of a module, then expects it to be rejected and deleted.
 #[track_caller]
 fn rejected(change: impl FnOnce(&Path)) -> Rejection {
-    let (place, key) = Place::filled();
-    change(&place.file(&key));
-    let Ok(Lookup::Rejected(rejection)) = place.another().load(&key) else {
+    let (fixture, key) = Fixture::filled();
+    change(&fixture.file(&key));
+    let Ok(Lookup::Rejected(rejection)) = fixture.another().load(&key) else {
         panic!("not rejected")
     };
     assert!(
-        fs::symlink_metadata(place.file(&key)).is_err(),
+        fs::symlink_metadata(fixture.file(&key)).is_err(),
         "it is still there after {rejection}"
     );
-    assert!(matches!(place.cache.load(&key), Ok(Lookup::Miss)));
-    place.cache.store(&key, PAYLOAD).unwrap();
-    assert_eq!(payload(place.cache.load(&key)), PAYLOAD);
+    assert!(matches!(fixture.cache.load(&key), Ok(Lookup::Miss)));
+    fixture.cache.store(&key, PAYLOAD).unwrap();
+    assert_eq!(payload(fixture.cache.load(&key)), PAYLOAD);
     rejection
 }
 
@@ -57,33 +57,33 @@ fn is_root() -> bool {
 /// reason.
 #[track_caller]
 fn rejected_bytes(
-    place: &Place,
+    fixture: &Fixture,
     key: &CacheKey,
     bytes: &[u8],
     reason: impl FnOnce(Rejection) -> bool,
 ) {
-    fs::write(place.file(key), bytes).unwrap();
-    set_mode(&place.file(key), 0o600);
-    let Ok(Lookup::Rejected(rejection)) = place.cache.load(key) else {
+    fs::write(fixture.file(key), bytes).unwrap();
+    set_mode(&fixture.file(key), 0o600);
+    let Ok(Lookup::Rejected(rejection)) = fixture.cache.load(key) else {
         panic!("not rejected")
     };
     assert!(reason(rejection), "{rejection}");
     assert!(
-        !place.file(key).exists(),
+        !fixture.file(key).exists(),
         "it is still there after {rejection}"
     );
 }
 
 #[test]
 fn every_flipped_byte_is_found() {
-    let (place, key) = Place::filled();
-    let whole = fs::read(place.file(&key)).unwrap();
+    let (fixture, key) = Fixture::filled();
+    let whole = fs::read(fixture.file(&key)).unwrap();
     assert_eq!(whole.len(), PAYLOAD.len() + 80);
     for index in 0..whole.len() {
         for flip in [0x01, 0x80, 0xff] {
             let mut bytes = whole.clone();
             bytes[index] ^= flip;
-            rejected_bytes(&place, &key, &bytes, |rejection| match index {
+            rejected_bytes(&fixture, &key, &bytes, |rejection| match index {
                 0..8 => rejection == Rejection::UnknownFormat,
                 8..16 => matches!(rejection, Rejection::LengthMismatch { .. }),
                 16..48 => rejection == Rejection::KeyMismatch,
@@ -91,20 +91,20 @@ fn every_flipped_byte_is_found() {
             });
         }
     }
-    fs::write(place.file(&key), whole).unwrap();
-    set_mode(&place.file(&key), 0o600);
-    assert_eq!(payload(place.cache.load(&key)), PAYLOAD);
+    fs::write(fixture.file(&key), whole).unwrap();
+    set_mode(&fixture.file(&key), 0o600);
+    assert_eq!(payload(fixture.cache.load(&key)), PAYLOAD);
 }
 
 #[test]
 fn every_other_length_is_found() {
-    let (place, key) = Place::filled();
-    let mut bytes = fs::read(place.file(&key)).unwrap();
+    let (fixture, key) = Fixture::filled();
+    let mut bytes = fs::read(fixture.file(&key)).unwrap();
     bytes.push(0);
     let whole = bytes.len() - 1;
     for length in (0..=bytes.len()).filter(|length| *length != whole) {
         let is_told = |rejection| matches!(rejection, Rejection::LengthMismatch { actual, .. } if actual == length as u64);
-        rejected_bytes(&place, &key, &bytes[..length], is_told);
+        rejected_bytes(&fixture, &key, &bytes[..length], is_told);
     }
 }
 
@@ -139,20 +139,20 @@ fn a_file_beyond_the_maximum_size_is_not_read() {
 
 #[test]
 fn the_file_of_another_key_is_rejected() {
-    let (place, one) = Place::filled();
+    let (fixture, one) = Fixture::filled();
     let other = key("other");
-    fs::rename(place.file(&one), place.file(&other)).unwrap();
+    fs::rename(fixture.file(&one), fixture.file(&other)).unwrap();
     assert!(matches!(
-        place.cache.load(&other),
+        fixture.cache.load(&other),
         Ok(Lookup::Rejected(Rejection::KeyMismatch))
     ));
-    assert!(!place.file(&other).exists());
+    assert!(!fixture.file(&other).exists());
 }
 
 #[test]
-fn files_of_another_user_s_key_are_rejected() {
-    let (theirs, key) = Place::filled();
-    let (ours, _) = Place::filled();
+fn files_authenticated_with_another_key_are_rejected() {
+    let (theirs, key) = Fixture::filled();
+    let (ours, _) = Fixture::filled();
     fs::copy(theirs.file(&key), ours.file(&key)).unwrap();
     assert!(matches!(
         ours.cache.load(&key),
@@ -168,14 +168,14 @@ fn files_of_another_user_s_key_are_rejected() {
 }
 
 #[test]
-fn without_the_user_s_key_nothing_is_trusted() {
-    let (place, key) = Place::filled();
-    fs::remove_file(place.seal()).unwrap();
+fn modules_are_rejected_after_the_key_is_removed() {
+    let (fixture, key) = Fixture::filled();
+    fs::remove_file(fixture.seal()).unwrap();
     assert!(matches!(
-        place.another().load(&key),
+        fixture.another().load(&key),
         Ok(Lookup::Rejected(Rejection::BadMac))
     ));
-    assert!(!place.file(&key).exists() && !place.seal().exists());
+    assert!(!fixture.file(&key).exists() && !fixture.seal().exists());
 }
 
 #[test]
@@ -187,15 +187,15 @@ fn symlinks_are_not_followed() {
     });
     assert_eq!(rejection, Rejection::Untrusted(TrustFault::Symlink));
 
-    let (place, _) = Place::filled();
-    let moved = place.parent.path().join("moved.key");
-    fs::rename(place.seal(), &moved).unwrap();
-    symlink(&moved, place.seal()).unwrap();
-    refused(&place.another(), "seal.key: is a symlink");
+    let (fixture, _) = Fixture::filled();
+    let moved = fixture.parent.path().join("moved.key");
+    fs::rename(fixture.seal(), &moved).unwrap();
+    symlink(&moved, fixture.seal()).unwrap();
+    refused(&fixture.another(), "seal.key: is a symlink");
 
-    let (place, _) = Place::filled();
-    let link = place.parent.path().join("link");
-    symlink(place.cache.directory(), &link).unwrap();
+    let (fixture, _) = Fixture::filled();
+    let link = fixture.parent.path().join("link");
+    symlink(fixture.cache.directory(), &link).unwrap();
     for path in [link.clone(), link.join(""), link.join(".")] {
         refused(
             &CodeCache::open(path).unwrap(),
@@ -212,10 +212,10 @@ fn opening_a_pipe_does_not_block() {
     });
     assert_eq!(rejection, Rejection::Untrusted(TrustFault::Kind));
 
-    let (place, _) = Place::filled();
-    fs::remove_file(place.seal()).unwrap();
-    pipe(&place.seal());
-    refused(&place.another(), "seal.key: unexpected file type");
+    let (fixture, _) = Fixture::filled();
+    fs::remove_file(fixture.seal()).unwrap();
+    pipe(&fixture.seal());
+    refused(&fixture.another(), "seal.key: unexpected file type");
 }
 
 fn pipe(path: &Path) {
@@ -235,23 +235,23 @@ fn modes_with_access_for_others_are_rejected() {
         Rejection::Untrusted(TrustFault::Mode { mode: 0o640 })
     );
     for wide in [0o710, 0o701, 0o750, 0o777] {
-        let (place, key) = Place::filled();
-        set_mode(place.cache.directory(), wide);
+        let (fixture, key) = Fixture::filled();
+        set_mode(fixture.cache.directory(), wide);
         refused(
-            &place.another(),
+            &fixture.another(),
             &format!("accessible to other users (mode {wide:o}); run `chmod go= "),
         );
         assert!(
-            place.file(&key).exists(),
+            fixture.file(&key).exists(),
             "a directory that is refused is left alone"
         );
-        set_mode(place.cache.directory(), 0o700);
-        assert_eq!(payload(place.another().load(&key)), PAYLOAD);
+        set_mode(fixture.cache.directory(), 0o700);
+        assert_eq!(payload(fixture.another().load(&key)), PAYLOAD);
     }
-    let (place, _) = Place::filled();
-    set_mode(&place.seal(), 0o604);
+    let (fixture, _) = Fixture::filled();
+    set_mode(&fixture.seal(), 0o604);
     refused(
-        &place.another(),
+        &fixture.another(),
         "seal.key: accessible to other users (mode 604)",
     );
 }
@@ -259,10 +259,10 @@ fn modes_with_access_for_others_are_rejected() {
 #[test]
 fn a_key_of_another_length_is_rejected() {
     for length in [0, 31, 33] {
-        let (place, _) = Place::filled();
-        fs::write(place.seal(), vec![7; length]).unwrap();
+        let (fixture, _) = Fixture::filled();
+        fs::write(fixture.seal(), vec![7; length]).unwrap();
         refused(
-            &place.another(),
+            &fixture.another(),
             &format!("key is {length} bytes, expected 32; remove it"),
         );
     }
@@ -281,16 +281,16 @@ fn files_of_other_users_are_rejected() {
         rejected(|file| chown(file, Some(OTHER_USER), None).unwrap()),
         Rejection::Untrusted(fault)
     );
-    let (place, _) = Place::filled();
-    chown(place.seal(), Some(OTHER_USER), None).unwrap();
+    let (fixture, _) = Fixture::filled();
+    chown(fixture.seal(), Some(OTHER_USER), None).unwrap();
     refused(
-        &place.another(),
+        &fixture.another(),
         "seal.key: owned by user 65534, expected 0",
     );
-    let (place, _) = Place::filled();
-    chown(place.cache.directory(), Some(OTHER_USER), None).unwrap();
+    let (fixture, _) = Fixture::filled();
+    chown(fixture.cache.directory(), Some(OTHER_USER), None).unwrap();
     refused(
-        &place.another(),
+        &fixture.another(),
         "owned by user 65534, expected 0; pass a directory that you own",
     );
 }
@@ -313,15 +313,15 @@ fn a_file_in_place_of_the_directory_is_rejected() {
 
 #[test]
 fn a_read_only_directory_still_serves_its_modules() {
-    let (place, one) = Place::filled();
-    set_mode(place.cache.directory(), 0o500);
-    assert_eq!(payload(place.another().load(&one)), PAYLOAD);
+    let (fixture, one) = Fixture::filled();
+    set_mode(fixture.cache.directory(), 0o500);
+    assert_eq!(payload(fixture.another().load(&one)), PAYLOAD);
     if rustix::process::geteuid().is_root() {
         skip_part("writing", "root may write everywhere");
     } else {
         for error in [
-            place.another().store(&key("two"), PAYLOAD).unwrap_err(),
-            place
+            fixture.another().store(&key("two"), PAYLOAD).unwrap_err(),
+            fixture
                 .another()
                 .lock(&one, super::NOW, &|| false)
                 .unwrap_err(),
@@ -329,29 +329,29 @@ fn a_read_only_directory_still_serves_its_modules() {
             assert_eq!(error.kind(), CodeCacheErrorKind::Io, "{error}");
         }
     }
-    set_mode(place.cache.directory(), 0o700);
-    assert_eq!(place.names().len(), 2);
+    set_mode(fixture.cache.directory(), 0o700);
+    assert_eq!(fixture.names().len(), 2);
 }
 
 #[test]
 fn a_deleted_directory_is_recreated() {
-    let (place, one) = Place::filled();
-    let seal = fs::read(place.seal()).unwrap();
-    fs::remove_dir_all(place.cache.directory()).unwrap();
-    assert!(matches!(place.cache.load(&one), Ok(Lookup::Miss)));
+    let (fixture, one) = Fixture::filled();
+    let seal = fs::read(fixture.seal()).unwrap();
+    fs::remove_dir_all(fixture.cache.directory()).unwrap();
+    assert!(matches!(fixture.cache.load(&one), Ok(Lookup::Miss)));
     drop(
-        place
+        fixture
             .cache
             .lock(&one, super::NOW, &|| false)
             .unwrap()
             .expect("the lock is free"),
     );
-    place.cache.store(&one, PAYLOAD).unwrap();
-    assert_eq!(payload(place.cache.load(&one)), PAYLOAD);
-    assert_eq!(payload(place.another().load(&one)), PAYLOAD);
-    assert_eq!(mode(place.cache.directory()), 0o700);
+    fixture.cache.store(&one, PAYLOAD).unwrap();
+    assert_eq!(payload(fixture.cache.load(&one)), PAYLOAD);
+    assert_eq!(payload(fixture.another().load(&one)), PAYLOAD);
+    assert_eq!(mode(fixture.cache.directory()), 0o700);
     assert_ne!(
-        fs::read(place.seal()).unwrap(),
+        fs::read(fixture.seal()).unwrap(),
         seal,
         "the key is a new one"
     );
@@ -359,12 +359,15 @@ fn a_deleted_directory_is_recreated() {
 
 #[test]
 fn a_module_is_replaced_and_never_modified() {
-    let (place, one) = Place::filled();
-    let open = fs::File::open(place.file(&one)).unwrap();
+    let (fixture, one) = Fixture::filled();
+    let open = fs::File::open(fixture.file(&one)).unwrap();
     let before = open.metadata().unwrap();
-    place.cache.store(&one, b"newer").unwrap();
-    assert_eq!(payload(place.cache.load(&one)), b"newer");
-    assert_ne!(fs::metadata(place.file(&one)).unwrap().ino(), before.ino());
+    fixture.cache.store(&one, b"newer").unwrap();
+    assert_eq!(payload(fixture.cache.load(&one)), b"newer");
+    assert_ne!(
+        fs::metadata(fixture.file(&one)).unwrap().ino(),
+        before.ino()
+    );
     let after = open.metadata().unwrap();
     assert_eq!(
         (after.len(), after.mtime(), after.nlink()),

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use super::super::{CacheKey, CodeCache};
-use super::{NOW, PATIENCE, PAYLOAD, Place, key, payload};
+use super::{Fixture, NOW, PATIENCE, PAYLOAD, key, payload};
 
 const RELEASED: &str = "released";
 /// More than the small file system can hold.
@@ -15,8 +15,8 @@ const LARGE_BYTES: usize = 8 << 20;
 
 /// This binary, asked to run only the test `name`; the additional argument is a filter that matches
 /// no test.
-fn again(program: &mut Command, name: &str, word: &str, place: &Place) -> Child {
-    let directory = place.cache.directory();
+fn again(program: &mut Command, name: &str, word: &str, fixture: &Fixture) -> Child {
+    let directory = fixture.cache.directory();
     program.args([
         "--exact",
         "--nocapture",
@@ -65,7 +65,7 @@ fn finish(mut child: Child, mut output: BufReader<ChildStdout>) {
 
 /// Holds the lock until its input ends.
 #[test]
-fn holder() {
+fn child_that_holds_the_lock() {
     let Some(directory) = started_with("hold-the-lock") else {
         return eprintln!("nothing to do: this test runs only in a child process");
     };
@@ -80,25 +80,30 @@ fn holder() {
     drop(lock);
 }
 
-fn held(place: &Place) -> (Child, BufReader<ChildStdout>) {
-    let mut child = again(&mut this_binary(), "holder", "hold-the-lock", place);
+fn held(fixture: &Fixture) -> (Child, BufReader<ChildStdout>) {
+    let mut child = again(
+        &mut this_binary(),
+        "child_that_holds_the_lock",
+        "hold-the-lock",
+        fixture,
+    );
     let output = wait_for("held", &mut child);
     (child, output)
 }
 
 #[test]
 fn another_process_waits_for_the_lock() {
-    let place = Place::new();
-    let (child, output) = held(&place);
+    let fixture = Fixture::new();
+    let (child, output) = held(&fixture);
     assert!(
-        place
+        fixture
             .cache
             .lock(&key("one"), NOW, &|| false)
             .unwrap()
             .is_none()
     );
     assert!(
-        place
+        fixture
             .cache
             .lock(&key("two"), NOW, &|| false)
             .unwrap()
@@ -106,12 +111,12 @@ fn another_process_waits_for_the_lock() {
     );
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| {
-            let lock = place
+            let lock = fixture
                 .cache
                 .lock(&key("one"), PATIENCE, &|| false)
                 .unwrap()
                 .expect("the lock is released");
-            let released = place.cache.directory().join(RELEASED).exists();
+            let released = fixture.cache.directory().join(RELEASED).exists();
             drop(lock);
             released
         });
@@ -125,10 +130,10 @@ fn another_process_waits_for_the_lock() {
 
 #[test]
 fn the_lock_of_a_killed_process_is_free() {
-    let place = Place::new();
-    let (mut child, _output) = held(&place);
+    let fixture = Fixture::new();
+    let (mut child, _output) = held(&fixture);
     assert!(
-        place
+        fixture
             .cache
             .lock(&key("one"), NOW, &|| false)
             .unwrap()
@@ -137,18 +142,18 @@ fn the_lock_of_a_killed_process_is_free() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(
-        place
+        fixture
             .cache
             .lock(&key("one"), NOW, &|| false)
             .unwrap()
             .is_some()
     );
-    assert_eq!(place.names(), [""; 0]);
+    assert_eq!(fixture.names(), [""; 0]);
 }
 
 /// Waits for the end of its input, so that all start at once, then stores.
 #[test]
-fn racer() {
+fn child_that_stores_concurrently() {
     let Some(directory) = started_with("race-to-store") else {
         return eprintln!("nothing to do: this test runs only in a child process");
     };
@@ -161,14 +166,21 @@ fn racer() {
 }
 
 fn racer_key(process: u32) -> CacheKey {
-    key(&format!("racer {process}"))
+    key(&format!("child_that_stores_concurrently {process}"))
 }
 
 #[test]
 fn concurrent_processes_create_one_key() {
-    let place = Place::new();
+    let fixture = Fixture::new();
     let mut children: Vec<_> = (0..4)
-        .map(|_| again(&mut this_binary(), "racer", "race-to-store", &place))
+        .map(|_| {
+            again(
+                &mut this_binary(),
+                "child_that_stores_concurrently",
+                "race-to-store",
+                &fixture,
+            )
+        })
         .collect();
     let outputs: Vec<_> = children
         .iter_mut()
@@ -180,14 +192,14 @@ fn concurrent_processes_create_one_key() {
     for (child, output) in children.into_iter().zip(outputs) {
         let key = racer_key(child.id());
         finish(child, output);
-        assert_eq!(payload(place.another().load(&key)), PAYLOAD);
+        assert_eq!(payload(fixture.another().load(&key)), PAYLOAD);
     }
-    assert_eq!(place.names().len(), 5);
+    assert_eq!(fixture.names().len(), 5);
 }
 
 /// Stores more than fits.
 #[test]
-fn filler() {
+fn child_that_fills_the_disk() {
     let Some(directory) = started_with("fill-the-disk") else {
         return eprintln!("nothing to do: this test runs only in a child process");
     };
@@ -211,7 +223,7 @@ fn filler() {
 
 #[test]
 fn a_full_disk_is_an_error() {
-    let place = Place::new();
+    let fixture = Fixture::new();
     // A file system for that process only, which needs no privileges if users may create
     // namespaces.
     let mount = "mkdir -p \"$0\" && mount -t tmpfs -o size=256k,mode=700 none \"$0\"";
@@ -219,7 +231,7 @@ fn a_full_disk_is_an_error() {
         let mut program = Command::new("unshare");
         program
             .args(["-rm", "sh", "-c", script])
-            .arg(place.cache.directory());
+            .arg(fixture.cache.directory());
         program
     };
     if !small(mount)
@@ -231,9 +243,9 @@ fn a_full_disk_is_an_error() {
     let mut program = small(&format!("{mount} && exec \"$@\""));
     let mut child = again(
         program.arg(std::env::current_exe().unwrap()),
-        "filler",
+        "child_that_fills_the_disk",
         "fill-the-disk",
-        &place,
+        &fixture,
     );
     let output = wait_for("filled", &mut child);
     finish(child, output);

@@ -9,13 +9,13 @@ use std::time::{Duration, SystemTime};
 use super::super::directory::Directory;
 use super::super::store::TempFile;
 use super::super::{CacheKey, CodeCache, CodeCacheErrorKind, Lookup};
-use super::{NOW, PATIENCE, PAYLOAD, Place, key, payload};
+use super::{Fixture, NOW, PATIENCE, PAYLOAD, key, payload};
 
 const THREADS: usize = 8;
 
-fn stored(place: &Place, name: &str, bytes: usize) -> CacheKey {
+fn stored(fixture: &Fixture, name: &str, bytes: usize) -> CacheKey {
     let key = key(name);
-    place
+    fixture
         .cache
         .clone()
         .max_bytes(u64::MAX)
@@ -25,14 +25,14 @@ fn stored(place: &Place, name: &str, bytes: usize) -> CacheKey {
 }
 
 /// Sets the last use of a module to this long ago.
-fn set_age(place: &Place, key: &CacheKey, age: Duration) {
-    let file = File::options().write(true).open(place.file(key)).unwrap();
+fn set_age(fixture: &Fixture, key: &CacheKey, age: Duration) {
+    let file = File::options().write(true).open(fixture.file(key)).unwrap();
     file.set_times(FileTimes::new().set_modified(SystemTime::now() - age))
         .unwrap();
 }
 
-fn age(place: &Place, key: &CacheKey) -> Duration {
-    fs::metadata(place.file(key))
+fn age(fixture: &Fixture, key: &CacheKey) -> Duration {
+    fs::metadata(fixture.file(key))
         .unwrap()
         .modified()
         .unwrap()
@@ -44,62 +44,62 @@ const HOUR: Duration = Duration::from_secs(3_600);
 
 #[test]
 fn the_least_recently_used_module_is_evicted_first() {
-    let place = Place::new();
+    let fixture = Fixture::new();
     let keys: Vec<_> = (0..4)
-        .map(|index| stored(&place, &format!("old {index}"), 1_000))
+        .map(|index| stored(&fixture, &format!("old {index}"), 1_000))
         .collect();
     for (key, hours) in keys.iter().zip([5, 9, 7, 3]) {
-        set_age(&place, key, HOUR * hours);
+        set_age(&fixture, key, HOUR * hours);
     }
     // The second is the oldest, but it is used now.
-    assert_eq!(payload(place.cache.load(&keys[1])).len(), 1_000);
+    assert_eq!(payload(fixture.cache.load(&keys[1])).len(), 1_000);
     let newest = key("new");
-    place
+    fixture
         .cache
         .clone()
         .max_bytes(3_500)
         .store(&newest, &[2; 1_000])
         .unwrap();
-    let left: Vec<_> = keys.iter().map(|key| place.file(key).exists()).collect();
+    let left: Vec<_> = keys.iter().map(|key| fixture.file(key).exists()).collect();
     assert_eq!(left, [false, true, false, true]);
-    assert_eq!(payload(place.cache.load(&newest)), [2; 1_000]);
-    let usage = place.cache.usage().unwrap();
+    assert_eq!(payload(fixture.cache.load(&newest)), [2; 1_000]);
+    let usage = fixture.cache.usage().unwrap();
     assert_eq!((usage.modules(), usage.bytes()), (3, 3 * 1_080));
 }
 
 #[test]
 fn a_module_larger_than_the_cache_is_not_stored() {
-    let (place, one) = Place::filled();
-    let small = place.cache.clone().max_bytes(100);
+    let (fixture, one) = Fixture::filled();
+    let small = fixture.cache.clone().max_bytes(100);
     let error = small.store(&key("large"), &[0; 101]).unwrap_err();
     assert_eq!(error.kind(), CodeCacheErrorKind::TooLarge);
-    assert!(place.file(&one).exists());
+    assert!(fixture.file(&one).exists());
     // All others are evicted, but not the module that was just stored.
     small.store(&key("fits"), &[0; 100]).unwrap();
-    assert!(!place.file(&one).exists() && place.file(&key("fits")).exists());
+    assert!(!fixture.file(&one).exists() && fixture.file(&key("fits")).exists());
 }
 
 #[test]
 fn last_use_is_updated_only_if_it_is_old() {
-    let (place, one) = Place::filled();
-    set_age(&place, &one, HOUR / 2);
-    assert_eq!(payload(place.cache.load(&one)), PAYLOAD);
-    assert!(age(&place, &one) > HOUR / 4);
-    set_age(&place, &one, HOUR * 2);
-    assert_eq!(payload(place.cache.load(&one)), PAYLOAD);
-    assert!(age(&place, &one) < HOUR / 2);
+    let (fixture, one) = Fixture::filled();
+    set_age(&fixture, &one, HOUR / 2);
+    assert_eq!(payload(fixture.cache.load(&one)), PAYLOAD);
+    assert!(age(&fixture, &one) > HOUR / 4);
+    set_age(&fixture, &one, HOUR * 2);
+    assert_eq!(payload(fixture.cache.load(&one)), PAYLOAD);
+    assert!(age(&fixture, &one) < HOUR / 2);
 }
 
 #[test]
 fn a_rejected_file_does_not_count_as_used() {
-    let (place, one) = Place::filled();
-    set_age(&place, &one, HOUR * 2);
-    let held = File::open(place.file(&one)).unwrap();
-    let mut bytes = fs::read(place.file(&one)).unwrap();
+    let (fixture, one) = Fixture::filled();
+    set_age(&fixture, &one, HOUR * 2);
+    let held = File::open(fixture.file(&one)).unwrap();
+    let mut bytes = fs::read(fixture.file(&one)).unwrap();
     bytes.truncate(90);
-    fs::write(place.file(&one), bytes).unwrap();
-    set_age(&place, &one, HOUR * 2);
-    assert!(matches!(place.cache.load(&one), Ok(Lookup::Rejected(_))));
+    fs::write(fixture.file(&one), bytes).unwrap();
+    set_age(&fixture, &one, HOUR * 2);
+    assert!(matches!(fixture.cache.load(&one), Ok(Lookup::Rejected(_))));
     assert!(
         held.metadata()
             .unwrap()
@@ -113,23 +113,23 @@ fn a_rejected_file_does_not_count_as_used() {
 
 #[test]
 fn only_leftovers_of_dead_processes_are_removed() {
-    let (place, one) = Place::filled();
+    let (fixture, one) = Fixture::filled();
     let (part, lock) = ("0123456789abcdef.part", format!("{}.lock", key("dead")));
     for name in [part, &lock, "notes.txt", "Cargo.lock"] {
-        let path = place.cache.directory().join(name);
+        let path = fixture.cache.directory().join(name);
         fs::write(&path, "").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     }
     // Two that are in use: a lock that is held, and a file that is being written, which its writer
     // has locked.
-    let held = place
+    let held = fixture
         .cache
         .lock(&key("held"), NOW, &|| false)
         .unwrap()
         .expect("the lock is free");
-    let directory = Directory::open(place.cache.directory()).unwrap().unwrap();
+    let directory = Directory::open(fixture.cache.directory()).unwrap().unwrap();
     let writing = TempFile::new(&directory).unwrap();
-    place.another().store(&key("two"), PAYLOAD).unwrap();
+    fixture.another().store(&key("two"), PAYLOAD).unwrap();
     let mut expected = vec![
         format!("{one}.artifact"),
         format!("{}.artifact", key("two")),
@@ -142,40 +142,40 @@ fn only_leftovers_of_dead_processes_are_removed() {
         "seal.key".into(),
     ]);
     expected.sort_unstable();
-    assert_eq!(place.names(), expected);
+    assert_eq!(fixture.names(), expected);
     drop((writing, held));
-    let cleared = place.cache.clear().unwrap();
+    let cleared = fixture.cache.clear().unwrap();
     assert_eq!(
         (cleared.modules(), cleared.bytes()),
         (2, 2 * (PAYLOAD.len() as u64 + 80))
     );
-    assert_eq!(place.names(), ["Cargo.lock", "notes.txt", "seal.key"]);
+    assert_eq!(fixture.names(), ["Cargo.lock", "notes.txt", "seal.key"]);
 }
 
 #[test]
 fn a_released_lock_leaves_no_file() {
-    let place = Place::new();
-    let lock = place
+    let fixture = Fixture::new();
+    let lock = fixture
         .cache
         .lock(&key("one"), NOW, &|| false)
         .unwrap()
         .expect("the lock is free");
     assert!(
-        place
+        fixture
             .another()
             .lock(&key("one"), NOW, &|| false)
             .unwrap()
             .is_none()
     );
     assert!(
-        place
+        fixture
             .cache
             .lock(&key("one"), Duration::from_millis(20), &|| false)
             .unwrap()
             .is_none()
     );
     assert!(
-        place
+        fixture
             .cache
             .lock(&key("other"), NOW, &|| false)
             .unwrap()
@@ -183,23 +183,23 @@ fn a_released_lock_leaves_no_file() {
     );
     drop(lock);
     assert!(
-        place
+        fixture
             .another()
             .lock(&key("one"), NOW, &|| false)
             .unwrap()
             .is_some()
     );
-    assert_eq!(place.names(), [""; 0]);
+    assert_eq!(fixture.names(), [""; 0]);
 }
 
 #[test]
 fn one_thread_at_a_time_has_the_lock() {
-    let (place, inside, turns) = (Place::new(), AtomicUsize::new(0), AtomicUsize::new(0));
+    let (fixture, inside, turns) = (Fixture::new(), AtomicUsize::new(0), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {
                 for _ in 0..25 {
-                    let lock = place
+                    let lock = fixture
                         .another()
                         .lock(&key("one"), PATIENCE, &|| false)
                         .unwrap()
@@ -223,12 +223,12 @@ fn one_thread_at_a_time_has_the_lock() {
 #[test]
 fn concurrent_threads_create_one_key() {
     for _ in 0..20 {
-        let (place, barrier) = (Place::new(), Barrier::new(THREADS));
+        let (fixture, barrier) = (Fixture::new(), Barrier::new(THREADS));
         std::thread::scope(|scope| {
             for index in 0..THREADS {
-                let (place, barrier) = (&place, &barrier);
+                let (fixture, barrier) = (&fixture, &barrier);
                 scope.spawn(move || {
-                    let cache = place.another();
+                    let cache = fixture.another();
                     barrier.wait();
                     cache.store(&key(&index.to_string()), PAYLOAD).unwrap();
                 });
@@ -236,11 +236,11 @@ fn concurrent_threads_create_one_key() {
         });
         for index in 0..THREADS {
             assert_eq!(
-                payload(place.another().load(&key(&index.to_string()))),
+                payload(fixture.another().load(&key(&index.to_string()))),
                 PAYLOAD
             );
         }
-        assert_eq!(place.names().len(), THREADS + 1);
+        assert_eq!(fixture.names().len(), THREADS + 1);
     }
 }
 
@@ -248,17 +248,17 @@ fn concurrent_threads_create_one_key() {
 /// visible.
 #[test]
 fn readers_see_complete_modules_during_writes() {
-    let (place, one) = Place::filled();
+    let (fixture, one) = Fixture::filled();
     let read = |cache: &CodeCache| match cache.load(&one).unwrap() {
         Lookup::Hit(payload) => payload,
         other => panic!("{other:?}"),
     };
     std::thread::scope(|scope| {
         for writer in 0..3_u8 {
-            let place = &place;
+            let fixture = &fixture;
             scope.spawn(move || {
                 for round in 0..30_usize {
-                    place
+                    fixture
                         .cache
                         .store(&one, &vec![writer; 1_000 + round * 10_000])
                         .unwrap();
@@ -268,11 +268,11 @@ fn readers_see_complete_modules_during_writes() {
         for _ in 0..3 {
             scope.spawn(|| {
                 for _ in 0..200 {
-                    let payload = read(&place.another());
+                    let payload = read(&fixture.another());
                     assert!(payload == PAYLOAD || payload.iter().all(|byte| *byte == payload[0]));
                 }
             });
         }
     });
-    assert_eq!(place.names().len(), 2);
+    assert_eq!(fixture.names().len(), 2);
 }

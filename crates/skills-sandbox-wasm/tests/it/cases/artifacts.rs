@@ -10,30 +10,30 @@ use skills_sandbox::{Job, Program, RunOutput, Sandbox, SandboxErrorKind, Termina
 use skills_sandbox_wasm::{CodeCache, WasmProfile, WasmSandbox};
 use tempfile::TempDir;
 
-use super::fixture;
-use super::lab::Generation;
+use super::fixture::Generation;
+use super::programs;
 
 const CACHED: &str = "from the cache";
 
 /// A cache with one program in it.
-struct Shelf {
+struct CacheFixture {
     directory: TempDir,
     program: Arc<[u8]>,
 }
 
-impl Shelf {
+impl CacheFixture {
     async fn filled(generation: Generation) -> Self {
-        let shelf = Self {
+        let cached = Self {
             directory: tempfile::tempdir().unwrap(),
-            program: fixture::nothing(generation).into(),
+            program: programs::nothing(generation).into(),
         };
         assert!(
-            shelf
+            cached
                 .code(WasmProfile::Fast)
                 .await
                 .starts_with("compiled in ")
         );
-        shelf
+        cached
     }
 
     fn cache(&self) -> PathBuf {
@@ -117,9 +117,9 @@ fn origin(outcome: &RunOutput) -> String {
 #[tokio::test]
 async fn case_32_damaged_code_is_compiled_again() {
     for &generation in Generation::ALL {
-        let shelf = Shelf::filled(generation).await;
-        assert_eq!(shelf.code(WasmProfile::Fast).await, CACHED);
-        let good = std::fs::read(shelf.artifact()).unwrap();
+        let cached = CacheFixture::filled(generation).await;
+        assert_eq!(cached.code(WasmProfile::Fast).await, CACHED);
+        let good = std::fs::read(cached.artifact()).unwrap();
         let noise: Vec<u8> = (0..good.len()).map(|at| (at * 31 % 251) as u8).collect();
         let longer = [good.as_slice(), b"more"].concat();
         for (what, bytes) in [
@@ -129,26 +129,26 @@ async fn case_32_damaged_code_is_compiled_again() {
             ("noise", &noise),
             ("more", &longer),
         ] {
-            std::fs::write(shelf.artifact(), bytes).unwrap();
-            shelf.recovers(what).await;
+            std::fs::write(cached.artifact(), bytes).unwrap();
+            cached.recovers(what).await;
         }
-        std::fs::remove_file(shelf.artifact()).unwrap();
-        shelf.recovers("removed").await;
+        std::fs::remove_file(cached.artifact()).unwrap();
+        cached.recovers("removed").await;
     }
 }
 
 #[tokio::test]
 async fn case_33_code_with_one_changed_bit_never_runs() {
-    let shelf = Shelf::filled(Generation::P2).await;
-    let good = std::fs::read(shelf.artifact()).unwrap();
+    let cached = CacheFixture::filled(Generation::P2).await;
+    let good = std::fs::read(cached.artifact()).unwrap();
     for at in (0..good.len())
         .step_by(good.len() / 60)
         .chain([good.len() - 1])
     {
         let mut changed = good.clone();
         changed[at] ^= 1 << (at % 8);
-        std::fs::write(shelf.artifact(), changed).unwrap();
-        let code = shelf.code(WasmProfile::Fast).await;
+        std::fs::write(cached.artifact(), changed).unwrap();
+        let code = cached.code(WasmProfile::Fast).await;
         assert!(code.starts_with("compiled in "), "byte {at}: {code}");
     }
 }
@@ -156,36 +156,36 @@ async fn case_33_code_with_one_changed_bit_never_runs() {
 /// Code with a valid MAC for another key.
 #[tokio::test]
 async fn case_34_code_for_another_engine_is_not_used() {
-    let shelf = Shelf::filled(Generation::P2).await;
+    let cached = CacheFixture::filled(Generation::P2).await;
     let counted = WasmProfile::Deterministic { seed: 1 };
-    assert!(shelf.code(counted).await.starts_with("compiled in "));
-    let [one, two]: [PathBuf; 2] = shelf.artifacts().try_into().unwrap();
+    assert!(cached.code(counted).await.starts_with("compiled in "));
+    let [one, two]: [PathBuf; 2] = cached.artifacts().try_into().unwrap();
     let (first, second) = (std::fs::read(&one).unwrap(), std::fs::read(&two).unwrap());
     std::fs::write(&one, second).unwrap();
     std::fs::write(&two, first).unwrap();
     for profile in [WasmProfile::Fast, counted] {
-        let code = shelf.code(profile).await;
+        let code = cached.code(profile).await;
         assert!(code.starts_with("compiled in "), "{profile:?}: {code}");
-        assert_eq!(shelf.code(profile).await, CACHED, "{profile:?}");
+        assert_eq!(cached.code(profile).await, CACHED, "{profile:?}");
     }
 }
 
 #[tokio::test]
 async fn case_35_truncating_a_file_does_not_affect_running_code() {
-    let mut shelf = Shelf::filled(Generation::P2).await;
-    shelf.program = fixture::endless(Generation::P2).into();
+    let mut cached = CacheFixture::filled(Generation::P2).await;
+    cached.program = programs::endless(Generation::P2).into();
     let mut limits = ResourceLimits::default();
     limits.wall_time = Duration::from_secs(3);
     let job = || {
         Job::new(
-            grants(&shelf.directory.path().join("skill"), None, &limits),
-            Program::Wasm(Arc::clone(&shelf.program)),
+            grants(&cached.directory.path().join("skill"), None, &limits),
+            Program::Wasm(Arc::clone(&cached.program)),
         )
     };
-    std::fs::create_dir(shelf.directory.path().join("skill")).unwrap();
+    std::fs::create_dir(cached.directory.path().join("skill")).unwrap();
     // Stores it in the cache; a second sandbox loads it from there.
     assert_eq!(
-        shelf
+        cached
             .sandbox(WasmProfile::Fast)
             .run(job())
             .await
@@ -193,11 +193,11 @@ async fn case_35_truncating_a_file_does_not_affect_running_code() {
             .termination,
         Termination::TimedOut { limit_ms: 3_000 }
     );
-    let sandbox = shelf.sandbox(WasmProfile::Fast);
+    let sandbox = cached.sandbox(WasmProfile::Fast);
     let nothing = || {
         Job::new(
             Grants::none(),
-            Program::Wasm(fixture::nothing(Generation::P2).into()),
+            Program::Wasm(programs::nothing(Generation::P2).into()),
         )
     };
     let cut = async {
@@ -210,7 +210,7 @@ async fn case_35_truncating_a_file_does_not_affect_running_code() {
                 .termination
                 .is_success()
         );
-        for artifact in shelf.artifacts() {
+        for artifact in cached.artifacts() {
             std::fs::write(artifact, b"cut").unwrap();
         }
         assert!(
@@ -245,13 +245,13 @@ fn grants(skill: &Path, workspace: Option<&Path>, limits: &ResourceLimits) -> Gr
 
 #[tokio::test]
 async fn case_35_no_program_is_granted_the_cache() {
-    let shelf = Shelf::filled(Generation::P2).await;
+    let cached = CacheFixture::filled(Generation::P2).await;
     let skill = tempfile::tempdir().unwrap();
-    for workspace in [shelf.cache(), shelf.directory.path().to_owned()] {
+    for workspace in [cached.cache(), cached.directory.path().to_owned()] {
         let grants = grants(skill.path(), Some(&workspace), &ResourceLimits::default());
-        let refused = shelf
+        let refused = cached
             .sandbox(WasmProfile::Fast)
-            .run(Job::new(grants, Program::Wasm(Arc::clone(&shelf.program))))
+            .run(Job::new(grants, Program::Wasm(Arc::clone(&cached.program))))
             .await;
         assert_eq!(
             refused.unwrap_err().kind(),
@@ -280,18 +280,18 @@ fn case_43_several_processes_compile_a_program_once() {
         command.stdout(Stdio::piped()).spawn().unwrap()
     };
     let processes: Vec<_> = (0..PROCESSES).map(|_| start()).collect();
-    let said: Vec<String> = processes
+    let output: Vec<String> = processes
         .into_iter()
         .map(|process| String::from_utf8(process.wait_with_output().unwrap().stdout).unwrap())
         .collect();
-    let having = |word: &str| said.iter().filter(|text| text.contains(word)).count();
+    let having = |word: &str| output.iter().filter(|text| text.contains(word)).count();
     assert_eq!(
         (
             having("code: compiled in "),
             having(&format!("code: {CACHED}"))
         ),
         (1, PROCESSES - 1),
-        "{said:#?}"
+        "{output:#?}"
     );
 }
 

@@ -2,17 +2,17 @@
 
 use skills_sandbox::{CancellationToken, Termination};
 
-use super::fixture;
-use super::lab::{Generation, Lab};
+use super::fixture::{Fixture, Generation};
+use super::programs;
 
 #[tokio::test]
 async fn case_41_a_run_cancelled_before_its_start_does_not_run() {
     for &generation in Generation::ALL {
-        let lab = Lab::new(generation);
+        let fixture = Fixture::new(generation);
         let cancellation = CancellationToken::new();
         cancellation.cancel();
-        let outcome = lab
-            .run_job(lab.job(&["echo"]).cancellation(cancellation))
+        let outcome = fixture
+            .run_job(fixture.job(&["echo"]).cancellation(cancellation))
             .await
             .unwrap();
         assert_eq!(
@@ -26,16 +26,17 @@ async fn case_41_a_run_cancelled_before_its_start_does_not_run() {
 #[tokio::test]
 async fn case_41_a_cancelled_run_ends_and_does_not_affect_others() {
     for &generation in Generation::ALL {
-        let lab = Lab::new(generation);
+        let fixture = Fixture::new(generation);
         for action in ["spin", "sleep", "fill"] {
             let cancellation = CancellationToken::new();
-            let run = lab.run_job(
-                lab.job(&[action, "1000000"])
+            let run = fixture.run_job(
+                fixture
+                    .job(&[action, "1000000"])
                     .cancellation(cancellation.clone()),
             );
             let cancel = async {
                 // The other one is running when this one got a slot.
-                lab.still_works().await;
+                fixture.still_works().await;
                 cancellation.cancel();
             };
             let (outcome, ()) = tokio::join!(run, cancel);
@@ -45,7 +46,7 @@ async fn case_41_a_cancelled_run_ends_and_does_not_affect_others() {
                 "{generation:?}: {action}"
             );
         }
-        lab.still_works().await;
+        fixture.still_works().await;
     }
 }
 
@@ -53,14 +54,14 @@ async fn case_41_a_cancelled_run_ends_and_does_not_affect_others() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn case_41_another_thread_may_cancel() {
     for &generation in Generation::ALL {
-        let lab = Lab::new(generation);
+        let fixture = Fixture::new(generation);
         let cancellation = CancellationToken::new();
-        let job = lab
-            .job_of(fixture::endless(generation))
+        let job = fixture
+            .job_of(programs::endless(generation))
             .cancellation(cancellation.clone());
         let cancel = std::thread::spawn(move || cancellation.cancel());
         assert_eq!(
-            lab.run_job(job).await.unwrap().termination,
+            fixture.run_job(job).await.unwrap().termination,
             Termination::Cancelled,
             "{generation:?}"
         );

@@ -8,8 +8,8 @@ use skills_sandbox::{Job, Program, Sandbox, Termination};
 use skills_sandbox_wasm::WasmSandbox;
 use tempfile::TempDir;
 
-use super::fixture;
-use super::lab::{Generation, Lab};
+use super::fixture::{Fixture, Generation};
+use super::programs;
 
 /// More than there are instance slots.
 const RUNS: usize = 1_000;
@@ -31,7 +31,7 @@ fn entries(directory: &Path) -> usize {
 async fn case_40_a_thousand_concurrent_runs_all_get_a_slot() {
     for &generation in Generation::ALL {
         let (sandbox, scratch) = sandbox();
-        let bytes: Arc<[u8]> = Arc::from(fixture::nothing(generation));
+        let bytes: Arc<[u8]> = Arc::from(programs::nothing(generation));
         let mut tasks = Vec::new();
         for _ in 0..RUNS {
             let (sandbox, job) = (sandbox.clone(), job(&bytes));
@@ -59,8 +59,8 @@ async fn case_41_a_dropped_run_releases_everything() {
     for &generation in Generation::ALL {
         let (sandbox, scratch) = sandbox();
         let (endless, nothing): (Arc<[u8]>, Arc<[u8]>) = (
-            fixture::endless(generation).into(),
-            fixture::nothing(generation).into(),
+            programs::endless(generation).into(),
+            programs::nothing(generation).into(),
         );
         // More often than there are instance slots.
         for _ in 0..200 {
@@ -106,7 +106,7 @@ async fn case_41_a_run_dropped_during_compilation_does_not_affect_others() {
     for &generation in Generation::ALL {
         let (sandbox, scratch) = sandbox();
         let input = || job(&generation.guest()).arg("input");
-        let nothing: Arc<[u8]> = fixture::nothing(generation).into();
+        let nothing: Arc<[u8]> = programs::nothing(generation).into();
         tokio::select! {
             biased;
             _ = sandbox.run(input()) => skills_test_support::skip_part(format!("{generation:?}"), "compiled before the run could be dropped"),
@@ -119,6 +119,6 @@ async fn case_41_a_run_dropped_during_compilation_does_not_affect_others() {
             0,
             "{generation:?}: scratch directories are gone"
         );
-        Lab::new(generation).still_works().await;
+        Fixture::new(generation).still_works().await;
     }
 }

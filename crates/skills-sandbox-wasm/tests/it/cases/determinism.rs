@@ -8,8 +8,8 @@ use skills_sandbox::{Job, Program, RunOutput, Sandbox, Termination};
 use skills_sandbox_wasm::{WasmProfile, WasmSandbox};
 use tempfile::TempDir;
 
-use super::fixture;
-use super::lab::Generation;
+use super::fixture::Generation;
+use super::programs;
 
 /// A sandbox per profile, so that each guest is compiled once for each.
 static REPEATABLE: LazyLock<(WasmSandbox, TempDir)> =
@@ -118,7 +118,7 @@ async fn case_42_nan_is_canonical() {
                 r#"(func $form (param $zero f32) (result i32) (i32.reinterpret_f32 {probe}))
                    (func (export "run") (result i32) (i32.ne (call $form (f32.const 0)) (i32.const 0x7fc00000)))"#
             );
-            let bytes = fixture::command(generation, &core).into();
+            let bytes = programs::command(generation, &core).into();
             assert_eq!(
                 run(&REPEATABLE.0, bytes, &[]).await.termination,
                 Termination::Exited { code: 0 },
@@ -132,16 +132,17 @@ async fn case_42_nan_is_canonical() {
 #[tokio::test]
 async fn case_42_an_endless_loop_is_stopped() {
     for &generation in Generation::ALL {
-        let running = run(&REPEATABLE.0, fixture::endless(generation).into(), &[]);
+        let running = run(&REPEATABLE.0, programs::endless(generation).into(), &[]);
         tokio::select! {
             biased;
             outcome = running => panic!("{generation:?}: it never ends by itself: {}", outcome.termination),
-            outcome = run(&REPEATABLE.0, fixture::nothing(generation).into(), &[]) => assert!(outcome.termination.is_success()),
+            outcome = run(&REPEATABLE.0, programs::nothing(generation).into(), &[]) => assert!(outcome.termination.is_success()),
         }
-        let lab = super::lab::Lab::in_time(generation, Duration::from_secs(1)).await;
+        let fixture =
+            super::fixture::Fixture::with_wall_time(generation, Duration::from_secs(1)).await;
         let outcome = REPEATABLE
             .0
-            .run(lab.job_of(fixture::endless(generation)))
+            .run(fixture.job_of(programs::endless(generation)))
             .await
             .unwrap();
         assert_eq!(

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::lab::{Generation, Lab};
+use super::fixture::{Fixture, Generation};
 
 const NOT_PERMITTED: &[&str] = &["PermissionDenied"];
 const NOT_FOUND: &[&str] = &["NotFound"];
@@ -13,8 +13,8 @@ const NOT_FOUND: &[&str] = &["NotFound"];
 #[tokio::test]
 async fn case_09_absolute_paths_are_rejected() {
     for &generation in Generation::ALL {
-        let lab = Lab::new(generation);
-        let secret = lab.path("secret.txt");
+        let fixture = Fixture::new(generation);
+        let secret = fixture.path("secret.txt");
         let elsewhere = [
             "/etc/passwd",
             "/proc/self/environ",
@@ -23,17 +23,19 @@ async fn case_09_absolute_paths_are_rejected() {
             secret.to_str().unwrap(),
         ];
         for path in elsewhere {
-            lab.refuses(&[&["read", path], &["raw-read", path]], NOT_FOUND)
+            fixture
+                .rejects(&[&["read", path], &["raw-read", path]], NOT_FOUND)
                 .await;
             // Resolved in a granted directory, an absolute path is rejected as well.
-            lab.refuses(
-                &[&["open-in", "/skill", path], &["open-in", "/work", path]],
-                NOT_PERMITTED,
-            )
-            .await;
+            fixture
+                .rejects(
+                    &[&["open-in", "/skill", path], &["open-in", "/work", path]],
+                    NOT_PERMITTED,
+                )
+                .await;
         }
         assert_eq!(
-            lab.attempt(&["open-in", "/skill", "data.txt"]).await,
+            fixture.attempt(&["open-in", "/skill", "data.txt"]).await,
             "ok: data"
         );
     }
@@ -42,7 +44,7 @@ async fn case_09_absolute_paths_are_rejected() {
 #[tokio::test]
 async fn case_10_parents_of_a_granted_directory_are_inaccessible() {
     for &generation in Generation::ALL {
-        let lab = Lab::new(generation);
+        let fixture = Fixture::new(generation);
         let paths = [
             "/skill/../secret.txt",
             "/skill/../../../../../../etc/passwd",
@@ -52,19 +54,23 @@ async fn case_10_parents_of_a_granted_directory_are_inaccessible() {
             "/work/../secret.txt",
         ];
         for path in paths {
-            lab.refuses(&[&["read", path], &["raw-read", path]], NOT_PERMITTED)
+            fixture
+                .rejects(&[&["read", path], &["raw-read", path]], NOT_PERMITTED)
                 .await;
         }
-        lab.refuses(
-            &[
-                &["open-in", "/skill", ".."],
-                &["open-in", "/skill", "../secret.txt"],
-            ],
-            NOT_PERMITTED,
-        )
-        .await;
+        fixture
+            .rejects(
+                &[
+                    &["open-in", "/skill", ".."],
+                    &["open-in", "/skill", "../secret.txt"],
+                ],
+                NOT_PERMITTED,
+            )
+            .await;
         assert_eq!(
-            lab.attempt(&["raw-read", "/skill/sub/../data.txt"]).await,
+            fixture
+                .attempt(&["raw-read", "/skill/sub/../data.txt"])
+                .await,
             "ok: data"
         );
     }
@@ -73,8 +79,8 @@ async fn case_10_parents_of_a_granted_directory_are_inaccessible() {
 #[tokio::test]
 async fn case_11_symlinks_end_at_the_granted_directory() {
     for &generation in Generation::ALL {
-        let lab = Lab::new(generation);
-        let secret = lab.path("secret.txt");
+        let fixture = Fixture::new(generation);
+        let secret = fixture.path("secret.txt");
         let links = [
             ("passwd", "/etc/passwd"),
             ("etc", "/etc"),
@@ -83,11 +89,11 @@ async fn case_11_symlinks_end_at_the_granted_directory() {
             ("chain", "relative"),
         ];
         for (name, target) in links {
-            symlink(target, lab.path("skill").join(name)).unwrap();
+            symlink(target, fixture.path("skill").join(name)).unwrap();
         }
-        symlink(&secret, lab.path("skill/absolute")).unwrap();
-        symlink("data.txt", lab.path("skill/inside")).unwrap();
-        symlink("../data.txt", lab.path("skill/sub/inside")).unwrap();
+        symlink(&secret, fixture.path("skill/absolute")).unwrap();
+        symlink("data.txt", fixture.path("skill/inside")).unwrap();
+        symlink("../data.txt", fixture.path("skill/sub/inside")).unwrap();
         for path in [
             "passwd",
             "etc/passwd",
@@ -98,19 +104,21 @@ async fn case_11_symlinks_end_at_the_granted_directory() {
             "sub/../up/outside/data.txt",
         ] {
             let path = format!("/skill/{path}");
-            lab.refuses(&[&["read", &path], &["raw-read", &path]], NOT_PERMITTED)
+            fixture
+                .rejects(&[&["read", &path], &["raw-read", &path]], NOT_PERMITTED)
                 .await;
         }
         for path in ["/skill/inside", "/skill/sub/inside"] {
             assert_eq!(
-                lab.attempt(&["raw-read", path]).await,
+                fixture.attempt(&["raw-read", path]).await,
                 "ok: data",
                 "{generation:?}: {path}"
             );
         }
-        symlink("circle", lab.path("skill/circle")).unwrap();
+        symlink("circle", fixture.path("skill/circle")).unwrap();
         assert!(
-            lab.attempt(&["raw-read", "/skill/circle"])
+            fixture
+                .attempt(&["raw-read", "/skill/circle"])
                 .await
                 .starts_with("refused")
         );
@@ -120,22 +128,22 @@ async fn case_11_symlinks_end_at_the_granted_directory() {
 #[tokio::test]
 async fn case_12_a_trailing_slash_does_not_follow_a_symlink_out() {
     for &generation in Generation::ALL {
-        let lab = Lab::new(generation).writing();
+        let fixture = Fixture::new(generation).writable();
         for (name, target) in [
             ("out", "../outside"),
             ("file", "../secret.txt"),
             ("etc", "/etc"),
         ] {
             for directory in ["skill", "workspace"] {
-                symlink(target, lab.path(directory).join(name)).unwrap();
+                symlink(target, fixture.path(directory).join(name)).unwrap();
             }
         }
-        std::fs::create_dir(lab.path("workspace/mine")).unwrap();
-        std::fs::write(lab.path("workspace/mine/data.txt"), "mine").unwrap();
+        std::fs::create_dir(fixture.path("workspace/mine")).unwrap();
+        std::fs::write(fixture.path("workspace/mine/data.txt"), "mine").unwrap();
         let before = (
-            lab.tree("outside"),
-            lab.tree("skill"),
-            std::fs::read_to_string(lab.path("secret.txt")).unwrap(),
+            fixture.tree("outside"),
+            fixture.tree("skill"),
+            std::fs::read_to_string(fixture.path("secret.txt")).unwrap(),
         );
         let attempts: &[&[&str]] = &[
             &["raw-read", "/skill/out/"],
@@ -163,28 +171,28 @@ async fn case_12_a_trailing_slash_does_not_follow_a_symlink_out() {
             &["truncate", "/workspace/file/"],
         ];
         for attempt in attempts {
-            let said = lab.attempt(attempt).await;
+            let output = fixture.attempt(attempt).await;
             assert!(
-                said.starts_with("refused: "),
-                "{generation:?}: {attempt:?}: {said}"
+                output.starts_with("refused: "),
+                "{generation:?}: {attempt:?}: {output}"
             );
         }
         let after = (
-            lab.tree("outside"),
-            lab.tree("skill"),
-            std::fs::read_to_string(lab.path("secret.txt")).unwrap(),
+            fixture.tree("outside"),
+            fixture.tree("skill"),
+            std::fs::read_to_string(fixture.path("secret.txt")).unwrap(),
         );
         assert_eq!(before, after, "{generation:?}");
-        assert!(!lab.path("workspace/stolen").exists());
+        assert!(!fixture.path("workspace/stolen").exists());
     }
 }
 
 #[tokio::test]
 async fn case_13_a_skill_cannot_change_itself() {
     for &generation in Generation::ALL {
-        let lab = Lab::new(generation).writing();
-        std::fs::write(lab.path("workspace/mine.txt"), "mine").unwrap();
-        let before = lab.tree("skill");
+        let fixture = Fixture::new(generation).writable();
+        std::fs::write(fixture.path("workspace/mine.txt"), "mine").unwrap();
+        let before = fixture.tree("skill");
         let attempts: &[&[&str]] = &[
             &["write", "/skill/data.txt"],
             &["write", "/skill/new.txt"],
@@ -206,13 +214,13 @@ async fn case_13_a_skill_cannot_change_itself() {
             &["link", "/workspace/mine.txt", "/skill/link"],
         ];
         for attempt in attempts {
-            let said = lab.attempt(attempt).await;
+            let output = fixture.attempt(attempt).await;
             assert!(
-                said.starts_with("refused: "),
-                "{generation:?}: {attempt:?}: {said}"
+                output.starts_with("refused: "),
+                "{generation:?}: {attempt:?}: {output}"
             );
         }
-        assert_eq!(before, lab.tree("skill"), "{generation:?}");
+        assert_eq!(before, fixture.tree("skill"), "{generation:?}");
     }
 }
 
@@ -221,8 +229,8 @@ async fn case_13_a_skill_cannot_change_itself() {
 #[tokio::test]
 async fn case_13_a_granted_directory_can_be_changed() {
     for &generation in Generation::ALL {
-        let lab = Lab::new(generation).writing();
-        std::fs::write(lab.path("workspace/mine.txt"), "mine").unwrap();
+        let fixture = Fixture::new(generation).writable();
+        std::fs::write(fixture.path("workspace/mine.txt"), "mine").unwrap();
         let attempts: &[&[&str]] = &[
             &["create", "/workspace/new.txt"],
             &["write", "/workspace/new.txt"],
@@ -237,14 +245,14 @@ async fn case_13_a_granted_directory_can_be_changed() {
             &["remove-directory", "/workspace/sub"],
         ];
         for attempt in attempts {
-            let said = lab.attempt(attempt).await;
+            let output = fixture.attempt(attempt).await;
             assert!(
-                said.starts_with("ok: "),
-                "{generation:?}: {attempt:?}: {said}"
+                output.starts_with("ok: "),
+                "{generation:?}: {attempt:?}: {output}"
             );
         }
         assert_eq!(
-            std::fs::read_to_string(lab.path("workspace/symlink")).unwrap(),
+            std::fs::read_to_string(fixture.path("workspace/symlink")).unwrap(),
             "mine"
         );
     }
@@ -294,23 +302,25 @@ impl Drop for Swapper {
 #[tokio::test]
 async fn case_14_a_racing_symlink_is_never_followed_out() {
     for &generation in Generation::ALL {
-        let lab = Lab::new(generation);
-        std::fs::create_dir(lab.path("skill/directory")).unwrap();
-        std::fs::write(lab.path("skill/directory/data.txt"), "inside").unwrap();
-        symlink("../outside", lab.path("skill/link")).unwrap();
+        let fixture = Fixture::new(generation);
+        std::fs::create_dir(fixture.path("skill/directory")).unwrap();
+        std::fs::write(fixture.path("skill/directory/data.txt"), "inside").unwrap();
+        symlink("../outside", fixture.path("skill/link")).unwrap();
         let swapper = Swapper::start(
-            lab.path("skill/place"),
-            lab.path("skill/directory"),
-            lab.path("skill/link"),
+            fixture.path("skill/place"),
+            fixture.path("skill/directory"),
+            fixture.path("skill/link"),
         );
         let mut found = 0;
         for _ in 0..LOOKS {
-            let said = lab.attempt(&["raw-read", "/skill/place/data.txt"]).await;
+            let output = fixture
+                .attempt(&["raw-read", "/skill/place/data.txt"])
+                .await;
             assert!(
-                said == "ok: inside" || said.starts_with("refused: "),
-                "{generation:?}: {said}"
+                output == "ok: inside" || output.starts_with("refused: "),
+                "{generation:?}: {output}"
             );
-            found += usize::from(said == "ok: inside");
+            found += usize::from(output == "ok: inside");
         }
         assert!(
             found > 0 && found < LOOKS,

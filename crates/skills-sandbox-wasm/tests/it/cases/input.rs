@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::lab::{Generation, Lab};
+use super::fixture::{Fixture, Generation};
 
 #[tokio::test]
 async fn case_18_nothing_of_the_host_is_in_the_environment() {
@@ -11,12 +11,12 @@ async fn case_18_nothing_of_the_host_is_in_the_environment() {
         "the host has an environment"
     );
     for &generation in Generation::ALL {
-        let lab = Lab::new(generation);
-        assert_eq!(lab.attempt(&["environment"]).await, "");
-        assert_eq!(lab.attempt(&["echo"]).await, "[]");
-        let job = lab.job(&["environment"]).env("SKILL_ID", "pdf");
+        let fixture = Fixture::new(generation);
+        assert_eq!(fixture.attempt(&["environment"]).await, "");
+        assert_eq!(fixture.attempt(&["echo"]).await, "[]");
+        let job = fixture.job(&["environment"]).env("SKILL_ID", "pdf");
         assert_eq!(
-            lab.run_job(job).await.unwrap().stdout.text(),
+            fixture.run_job(job).await.unwrap().stdout.text(),
             "SKILL_ID=pdf\n"
         );
     }
@@ -25,16 +25,16 @@ async fn case_18_nothing_of_the_host_is_in_the_environment() {
 #[tokio::test]
 async fn case_21_input_ends() {
     for &generation in Generation::ALL {
-        let lab = Lab::in_time(generation, Duration::from_secs(10)).await;
-        assert_eq!(lab.attempt(&["input"]).await, "ok: 0 bytes");
-        let not_text = lab.job(&["input"]).stdin(vec![0xff, 0, 0xfe]);
+        let fixture = Fixture::with_wall_time(generation, Duration::from_secs(10)).await;
+        assert_eq!(fixture.attempt(&["input"]).await, "ok: 0 bytes");
+        let not_text = fixture.job(&["input"]).stdin(vec![0xff, 0, 0xfe]);
         assert_eq!(
-            lab.run_job(not_text).await.unwrap().stdout.text(),
+            fixture.run_job(not_text).await.unwrap().stdout.text(),
             "ok: 3 bytes\n"
         );
-        let large = lab.job(&["input"]).stdin(vec![b'x'; 3 << 20]);
+        let large = fixture.job(&["input"]).stdin(vec![b'x'; 3 << 20]);
         assert_eq!(
-            lab.run_job(large).await.unwrap().stdout.text(),
+            fixture.run_job(large).await.unwrap().stdout.text(),
             "ok: 3145728 bytes\n"
         );
     }
@@ -43,13 +43,13 @@ async fn case_21_input_ends() {
 #[tokio::test]
 async fn case_39_a_name_has_one_value() {
     for &generation in Generation::ALL {
-        let lab = Lab::new(generation);
-        let job = lab
+        let fixture = Fixture::new(generation);
+        let job = fixture
             .job(&["environment"])
             .env("SKILL_INPUT", "first")
             .env("SKILL_INPUT", "second");
         assert_eq!(
-            lab.run_job(job).await.unwrap().stdout.text(),
+            fixture.run_job(job).await.unwrap().stdout.text(),
             "SKILL_INPUT=second\n"
         );
     }
@@ -58,12 +58,12 @@ async fn case_39_a_name_has_one_value() {
 #[tokio::test]
 async fn case_39_a_large_value_arrives_completely_or_not_at_all() {
     for &generation in Generation::ALL {
-        let mut lab = Lab::new(generation);
-        lab.limits.captured_bytes = 4 << 20;
+        let mut fixture = Fixture::new(generation);
+        fixture.limits.captured_bytes = 4 << 20;
         let value = "x".repeat(1 << 20);
         // A rejection happens before anything runs.
-        if let Ok(outcome) = lab
-            .run_job(lab.job(&["environment"]).env("SKILL_INPUT", &value))
+        if let Ok(outcome) = fixture
+            .run_job(fixture.job(&["environment"]).env("SKILL_INPUT", &value))
             .await
         {
             assert_eq!(
@@ -78,9 +78,9 @@ async fn case_39_a_large_value_arrives_completely_or_not_at_all() {
 #[tokio::test]
 async fn case_39_a_value_with_a_zero_byte_is_rejected_before_the_run() {
     for &generation in Generation::ALL {
-        let lab = Lab::new(generation);
-        let ran = lab
-            .run_job(lab.job(&["environment"]).env("SKILL_INPUT", "a\0b"))
+        let fixture = Fixture::new(generation);
+        let ran = fixture
+            .run_job(fixture.job(&["environment"]).env("SKILL_INPUT", "a\0b"))
             .await;
         assert!(
             ran.is_err(),

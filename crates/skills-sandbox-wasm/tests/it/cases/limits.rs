@@ -2,24 +2,24 @@
 
 use skills_sandbox::Termination;
 
-use super::fixture;
-use super::lab::{Generation, Lab, kind};
+use super::fixture::{Fixture, Generation, kind};
+use super::programs;
 
 const MEMORY_BYTES: u64 = 32 << 20;
 const MEMORY_LIMIT: Termination = Termination::MemoryLimit {
     limit_bytes: MEMORY_BYTES,
 };
 
-fn lab(generation: Generation) -> Lab {
-    let mut lab = Lab::new(generation);
-    lab.limits.memory_bytes = MEMORY_BYTES;
-    lab
+fn fixture(generation: Generation) -> Fixture {
+    let mut fixture = Fixture::new(generation);
+    fixture.limits.memory_bytes = MEMORY_BYTES;
+    fixture
 }
 
 /// Runs a core module's fields and returns how it ended.
 async fn ending(generation: Generation, core: &str) -> Termination {
-    lab(generation)
-        .run_bytes(&fixture::command(generation, core))
+    fixture(generation)
+        .run_bytes(&programs::command(generation, core))
         .await
         .unwrap()
         .termination
@@ -28,13 +28,13 @@ async fn ending(generation: Generation, core: &str) -> Termination {
 #[tokio::test]
 async fn case_03_memory_is_bounded() {
     for &generation in Generation::ALL {
-        let lab = lab(generation);
+        let fixture = fixture(generation);
         assert_eq!(
-            lab.run(&["allocate"]).await.termination,
+            fixture.run(&["allocate"]).await.termination,
             MEMORY_LIMIT,
             "{generation:?}"
         );
-        lab.still_works().await;
+        fixture.still_works().await;
     }
 }
 
@@ -54,8 +54,8 @@ async fn case_04_a_small_file_that_wants_all_memory_at_once_does_not_start() {
 async fn case_05_a_huge_table_does_not_start() {
     for &generation in Generation::ALL {
         let core = r#"(table 10000000 funcref) (func (export "run") (result i32) i32.const 0)"#;
-        let ran = lab(generation)
-            .run_bytes(&fixture::command(generation, core))
+        let ran = fixture(generation)
+            .run_bytes(&programs::command(generation, core))
             .await;
         assert!(
             !ran.is_ok_and(|outcome| outcome.termination.is_success()),
@@ -109,9 +109,9 @@ async fn case_06_several_memories_are_counted_together() {
 #[tokio::test]
 async fn case_22_handles_are_bounded() {
     for &generation in Generation::ALL {
-        let lab = lab(generation);
+        let fixture = fixture(generation);
         for attempt in [["open", "/skill/data.txt"], ["wait-many", ""]] {
-            let outcome = lab.run(&attempt).await;
+            let outcome = fixture.run(&attempt).await;
             assert_eq!(
                 kind(&outcome.termination),
                 "handle-limit",
@@ -119,12 +119,12 @@ async fn case_22_handles_are_bounded() {
                 outcome.termination
             );
         }
-        lab.still_works().await;
+        fixture.still_works().await;
     }
 }
 
 #[tokio::test]
-async fn case_36_many_and_overlapping_segments_do_no_harm() {
+async fn case_36_many_and_overlapping_segments_are_loaded_or_trap() {
     for &generation in Generation::ALL {
         let run = r#"(func (export "run") (result i32) i32.const 0)"#;
         let many = "(data (i32.const 65528) \"12345678\")".repeat(32 << 10);
@@ -159,10 +159,13 @@ async fn case_36_many_and_overlapping_segments_do_no_harm() {
 #[tokio::test]
 async fn case_38_one_call_gets_a_bounded_number_of_random_bytes() {
     for &generation in Generation::ALL {
-        let lab = lab(generation);
-        assert_eq!(lab.attempt(&["random", "65536"]).await, "ok: 65536 bytes");
+        let fixture = fixture(generation);
+        assert_eq!(
+            fixture.attempt(&["random", "65536"]).await,
+            "ok: 65536 bytes"
+        );
         for bytes in ["65537", "18446744073709551615"] {
-            let outcome = lab.run(&["random", bytes]).await;
+            let outcome = fixture.run(&["random", bytes]).await;
             let cut = outcome.stdout.text() == "ok: 65536 bytes\n";
             assert!(
                 cut || kind(&outcome.termination) == "trapped",
@@ -176,17 +179,18 @@ async fn case_38_one_call_gets_a_bounded_number_of_random_bytes() {
 #[tokio::test]
 async fn case_38_one_call_takes_a_bounded_text() {
     for &generation in Generation::ALL {
-        let mut lab = lab(generation);
-        lab.limits.memory_bytes = 256 << 20;
-        lab.refuses(&[&["long-path", "1000000"]], &["nametoolong"])
+        let mut fixture = fixture(generation);
+        fixture.limits.memory_bytes = 256 << 20;
+        fixture
+            .rejects(&[&["long-path", "1000000"]], &["nametoolong"])
             .await;
-        let outcome = lab.run(&["long-path", "50000000"]).await;
+        let outcome = fixture.run(&["long-path", "50000000"]).await;
         assert_eq!(
             kind(&outcome.termination),
             "trapped",
             "{generation:?}: {}",
             outcome.termination
         );
-        lab.still_works().await;
+        fixture.still_works().await;
     }
 }

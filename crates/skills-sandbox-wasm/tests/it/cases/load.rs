@@ -7,14 +7,14 @@ use std::time::Duration;
 use skills_sandbox::{SandboxErrorKind, Termination};
 use skills_sandbox_wasm::MAX_COMPONENT_BYTES;
 
-use super::fixture;
-use super::lab::{Generation, Lab};
+use super::fixture::{Fixture, Generation};
+use super::programs;
 
 const RUN: &str = r#"(func (export "run") (result i32) i32.const 0)"#;
 
 /// Returns why `bytes` are not loaded.
 async fn refusal(bytes: &[u8]) -> String {
-    let error = match Lab::new(Generation::P2).run_bytes(bytes).await {
+    let error = match Fixture::new(Generation::P2).run_bytes(bytes).await {
         Ok(outcome) => panic!("it ran: {}", outcome.termination),
         Err(error) => error,
     };
@@ -63,17 +63,17 @@ async fn case_26_a_truncated_program_is_rejected() {
 #[tokio::test]
 async fn case_26_compiled_code_is_rejected() {
     let compiled = wasmtime::Engine::default()
-        .precompile_component(&fixture::nothing(Generation::P2))
+        .precompile_component(&programs::nothing(Generation::P2))
         .unwrap();
     refusal(&compiled).await;
     let module = wasmtime::Engine::default()
-        .precompile_module(&fixture::compile("(module)"))
+        .precompile_module(&programs::compile("(module)"))
         .unwrap();
     refusal(&module).await;
 }
 
 fn preview1(fields: &str) -> Vec<u8> {
-    fixture::compile(&format!(
+    programs::compile(&format!(
         r#"(module
             (import "wasi_snapshot_preview1" "fd_write" (func $fd_write (param i32 i32 i32 i32) (result i32)))
             (import "wasi_snapshot_preview1" "proc_exit" (func $proc_exit (param i32)))
@@ -88,7 +88,10 @@ async fn case_27_a_module_for_preview_1_runs() {
         r#"(data (i32.const 8) "\10\00\00\00\06\00\00\00") (data (i32.const 16) "hello\n")
            (func (export "_start") (drop (call $fd_write (i32.const 1) (i32.const 8) (i32.const 1) (i32.const 32))))"#,
     );
-    let outcome = Lab::new(Generation::P2).run_bytes(&hello).await.unwrap();
+    let outcome = Fixture::new(Generation::P2)
+        .run_bytes(&hello)
+        .await
+        .unwrap();
     assert_eq!(
         (outcome.termination, outcome.stdout.text().as_str()),
         (Termination::Exited { code: 0 }, "hello\n")
@@ -102,7 +105,7 @@ async fn case_27_a_module_for_preview_1_may_fail() {
         let exit = preview1(&format!(
             r#"(func (export "_start") (call $proc_exit (i32.const {code})))"#
         ));
-        let ending = Lab::new(Generation::P2)
+        let ending = Fixture::new(Generation::P2)
             .run_bytes(&exit)
             .await
             .unwrap()
@@ -113,7 +116,7 @@ async fn case_27_a_module_for_preview_1_may_fail() {
 
 #[tokio::test]
 async fn case_27_a_module_with_other_imports_is_rejected_with_their_names() {
-    let module = fixture::compile(
+    let module = programs::compile(
         r#"(module (import "env" "evil" (func)) (memory (export "memory") 1) (func (export "_start")))"#,
     );
     let reason = refusal(&module).await;
@@ -127,7 +130,7 @@ async fn case_27_a_module_with_other_imports_is_rejected_with_their_names() {
 async fn case_28_an_unknown_import_is_rejected_with_its_name() {
     for &generation in Generation::ALL {
         let import = r#"(import "evil:host/do" (instance (export "anything" (func))))"#;
-        let reason = refusal(&fixture::component(generation, import, RUN)).await;
+        let reason = refusal(&programs::component(generation, import, RUN)).await;
         assert!(reason.contains("evil:host/do"), "{generation:?}: {reason}");
     }
 }
@@ -135,11 +138,11 @@ async fn case_28_an_unknown_import_is_rejected_with_its_name() {
 #[tokio::test]
 async fn case_29_a_component_without_entry_point_is_rejected() {
     assert!(
-        refusal(&fixture::compile("(component)"))
+        refusal(&programs::compile("(component)"))
             .await
             .contains("`run`")
     );
-    let other = fixture::compile(
+    let other = programs::compile(
         r#"(component (instance $empty) (export "wasi:cli/other@0.2.0" (instance $empty)))"#,
     );
     assert!(refusal(&other).await.contains("`run`"));
@@ -149,7 +152,7 @@ async fn case_29_a_component_without_entry_point_is_rejected() {
 async fn case_30_too_many_instances_are_rejected() {
     for &generation in Generation::ALL {
         let many = "(core instance (instantiate $empty))".repeat(20_000);
-        let bytes = fixture::component(generation, &format!("(core module $empty) {many}"), RUN);
+        let bytes = programs::component(generation, &format!("(core module $empty) {many}"), RUN);
         refusal(&bytes).await;
     }
 }
@@ -164,7 +167,7 @@ fn bomb() -> Vec<u8> {
         }
         functions.push_str("(local.get 1))");
     }
-    fixture::command(Generation::P2, &format!("{functions} {RUN}"))
+    programs::command(Generation::P2, &format!("{functions} {RUN}"))
 }
 
 /// A compiler ends with the run that waits for it, and others run meanwhile.
@@ -173,15 +176,15 @@ async fn case_31_compiling_counts_against_the_deadline() {
     if cfg!(not(unix)) {
         return skills_test_support::skip("the compile command of these tests needs a shell");
     }
-    let lab = Lab::in_time(Generation::P2, Duration::from_millis(20)).await;
-    let outcome = lab.run_bytes(&bomb()).await.unwrap();
+    let fixture = Fixture::with_wall_time(Generation::P2, Duration::from_millis(20)).await;
+    let outcome = fixture.run_bytes(&bomb()).await.unwrap();
     assert_eq!(outcome.termination, Termination::TimedOut { limit_ms: 20 });
-    lab.still_works().await;
+    fixture.still_works().await;
     let again = Arc::new(bomb());
     let tasks: Vec<_> = (0..8)
         .map(|_| tokio::spawn(wait_for(Arc::clone(&again))))
         .collect();
-    lab.still_works().await;
+    fixture.still_works().await;
     for task in tasks {
         let ending = task.await.unwrap();
         assert!(
@@ -195,7 +198,7 @@ async fn case_31_compiling_counts_against_the_deadline() {
 }
 
 async fn wait_for(bytes: Arc<Vec<u8>>) -> Termination {
-    Lab::new(Generation::P2)
+    Fixture::new(Generation::P2)
         .run_bytes(&bytes)
         .await
         .unwrap()

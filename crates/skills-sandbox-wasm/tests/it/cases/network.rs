@@ -2,24 +2,25 @@
 
 use std::net::{TcpListener, UdpSocket};
 
-use super::fixture;
-use super::lab::{Generation, Lab};
+use super::fixture::{Fixture, Generation};
+use super::programs;
 
 #[tokio::test]
 async fn case_15_there_are_no_sockets() {
     for &generation in Generation::ALL {
-        let lab = Lab::new(generation);
+        let fixture = Fixture::new(generation);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
         let (stream, datagram) = (
             listener.local_addr().unwrap().port().to_string(),
             receiver.local_addr().unwrap().port().to_string(),
         );
-        lab.refuses(
-            &[&["connect", &stream], &["listen"], &["datagram", &datagram]],
-            &["PermissionDenied"],
-        )
-        .await;
+        fixture
+            .rejects(
+                &[&["connect", &stream], &["listen"], &["datagram", &datagram]],
+                &["PermissionDenied"],
+            )
+            .await;
         listener.set_nonblocking(true).unwrap();
         receiver.set_nonblocking(true).unwrap();
         assert!(
@@ -36,12 +37,13 @@ async fn case_15_there_are_no_sockets() {
 #[tokio::test]
 async fn case_16_no_name_is_resolved() {
     for &generation in Generation::ALL {
-        let lab = Lab::new(generation);
-        lab.refuses(
-            &[&["resolve", "localhost"], &["resolve", "127.0.0.1"]],
-            &["not resolved"],
-        )
-        .await;
+        let fixture = Fixture::new(generation);
+        fixture
+            .rejects(
+                &[&["resolve", "localhost"], &["resolve", "127.0.0.1"]],
+                &["not resolved"],
+            )
+            .await;
     }
 }
 
@@ -57,12 +59,12 @@ async fn case_17_http_without_granted_hosts_is_rejected_by_name() {
         .filter(|(generation, _)| Generation::ALL.contains(generation))
     {
         let import = format!(r#"(import "{interface}" (instance (export "handle" (func))))"#);
-        let bytes = fixture::component(
+        let bytes = programs::component(
             generation,
             &import,
             r#"(func (export "run") (result i32) i32.const 0)"#,
         );
-        let error = Lab::new(generation)
+        let error = Fixture::new(generation)
             .run_bytes(&bytes)
             .await
             .unwrap_err()

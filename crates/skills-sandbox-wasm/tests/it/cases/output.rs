@@ -2,15 +2,18 @@
 
 use skills_sandbox::{CapturedOutput, Termination};
 
-use super::lab::{Generation, Lab};
+use super::fixture::{Fixture, Generation};
 
 const FLOOD_BYTES: u64 = 2 << 20;
 const KEPT_BYTES: usize = 1_000;
 
-fn lab(generation: Generation) -> Lab {
-    let mut lab = Lab::new(generation);
-    (lab.limits.output_limit_bytes, lab.limits.captured_bytes) = (FLOOD_BYTES, KEPT_BYTES);
-    lab
+fn fixture(generation: Generation) -> Fixture {
+    let mut fixture = Fixture::new(generation);
+    (
+        fixture.limits.output_limit_bytes,
+        fixture.limits.captured_bytes,
+    ) = (FLOOD_BYTES, KEPT_BYTES);
+    fixture
 }
 
 fn is_cut(captured: &CapturedOutput) {
@@ -27,7 +30,7 @@ fn is_cut(captured: &CapturedOutput) {
 #[tokio::test]
 async fn case_07_excessive_output_is_stopped_and_both_ends_are_kept() {
     for &generation in Generation::ALL {
-        let outcome = lab(generation).run(&["flood"]).await;
+        let outcome = fixture(generation).run(&["flood"]).await;
         assert_eq!(
             outcome.termination,
             Termination::OutputLimit {
@@ -44,9 +47,9 @@ async fn case_07_excessive_output_is_stopped_and_both_ends_are_kept() {
 #[tokio::test]
 async fn case_07_a_writer_that_ignores_errors_is_stopped() {
     for &generation in Generation::ALL {
-        let mut lab = lab(generation);
-        lab.limits.wall_time = std::time::Duration::from_secs(10);
-        let outcome = lab.run(&["flood-on"]).await;
+        let mut fixture = fixture(generation);
+        fixture.limits.wall_time = std::time::Duration::from_secs(10);
+        let outcome = fixture.run(&["flood-on"]).await;
         assert_eq!(
             outcome.termination,
             Termination::OutputLimit {
@@ -61,7 +64,7 @@ async fn case_07_a_writer_that_ignores_errors_is_stopped() {
 #[tokio::test]
 async fn case_08_excessive_error_output_has_its_own_limit() {
     for &generation in Generation::ALL {
-        let outcome = lab(generation).run(&["flood-stderr"]).await;
+        let outcome = fixture(generation).run(&["flood-stderr"]).await;
         assert_eq!(
             outcome.termination,
             Termination::OutputLimit {

@@ -6,65 +6,68 @@ use std::path::PathBuf;
 
 use skills_sandbox::conformance::AttemptResult;
 
-use super::answers::Answers;
-use super::scene::{asked_for, everywhere, planted, words};
-use crate::cases::lab::Generation;
+use super::layout::{asked_for, create_layout, everywhere, words};
+use super::observations::Observations;
+use crate::cases::fixture::Generation;
 
-pub(crate) async fn answer(answers: &mut Answers) {
+pub(crate) async fn observe(observations: &mut Observations) {
     for &generation in Generation::ALL {
-        reading(answers, generation).await;
-        changing(answers, generation).await;
-        metadata(answers, generation).await;
-        granted(answers, generation).await;
-        devices(answers, generation).await;
-        temporary(answers, generation).await;
+        reading(observations, generation).await;
+        changing(observations, generation).await;
+        metadata(observations, generation).await;
+        granted(observations, generation).await;
+        devices(observations, generation).await;
+        temporary(observations, generation).await;
     }
 }
 
-async fn reading(answers: &mut Answers, generation: Generation) {
-    let lab = planted(generation).writing();
+async fn reading(observations: &mut Observations, generation: Generation) {
+    let fixture = create_layout(generation).writable();
     let read =
         |paths: &[PathBuf]| [everywhere(&["read", "raw-read"], paths), asked_for(paths)].concat();
-    answers
-        .denied(
+    observations
+        .check_denied(
             1,
-            &lab,
-            &read(&["/etc/shadow".into(), lab.path("outside/home/.ssh/id_rsa")]),
-        )
-        .await;
-    answers
-        .denied(
-            2,
-            &lab,
+            &fixture,
             &read(&[
-                "/etc/passwd".into(),
-                "/etc/hosts".into(),
-                lab.path("outside/data.txt"),
+                "/etc/shadow".into(),
+                fixture.path("outside/home/.ssh/id_rsa"),
             ]),
         )
         .await;
-    answers
-        .denied(
+    observations
+        .check_denied(
+            2,
+            &fixture,
+            &read(&[
+                "/etc/passwd".into(),
+                "/etc/hosts".into(),
+                fixture.path("outside/data.txt"),
+            ]),
+        )
+        .await;
+    observations
+        .check_denied(
             3,
-            &lab,
+            &fixture,
             &everywhere(
                 &["list"],
                 &[
                     "/".into(),
                     "/root".into(),
-                    lab.path(""),
-                    lab.path("outside/home"),
+                    fixture.path(""),
+                    fixture.path("outside/home"),
                 ],
             ),
         )
         .await;
-    answers
-        .denied(4, &lab, &read(&[lab.path("sibling/SKILL.md")]))
+    observations
+        .check_denied(4, &fixture, &read(&[fixture.path("sibling/SKILL.md")]))
         .await;
-    answers
-        .denied(
+    observations
+        .check_denied(
             4,
-            &lab,
+            &fixture,
             &words(&[
                 &["raw-read", "/skill/../sibling/SKILL.md"],
                 &["list", "/skill/../sibling"],
@@ -79,11 +82,11 @@ async fn reading(answers: &mut Answers, generation: Generation) {
         "/skill/directory/..",
     ];
     let climbs = up.map(|up| vec!["raw-read".to_owned(), format!("{up}/secret.txt")]);
-    answers.denied(14, &lab, &climbs).await;
-    answers
-        .denied(
+    observations.check_denied(14, &fixture, &climbs).await;
+    observations
+        .check_denied(
             14,
-            &lab,
+            &fixture,
             &words(&[
                 &["open-in", "/skill", ".."],
                 &["open-in", "/skill", "../secret.txt"],
@@ -93,9 +96,9 @@ async fn reading(answers: &mut Answers, generation: Generation) {
         .await;
 }
 
-async fn changing(answers: &mut Answers, generation: Generation) {
-    let lab = planted(generation).writing();
-    let before = (lab.tree("skill"), lab.tree("outside"));
+async fn changing(observations: &mut Observations, generation: Generation) {
+    let fixture = create_layout(generation).writable();
+    let before = (fixture.tree("skill"), fixture.tree("outside"));
     let attempts = words(&[
         &["write", "/skill/data.txt"],
         &["write", "/skill/new.txt"],
@@ -108,90 +111,90 @@ async fn changing(answers: &mut Answers, generation: Generation) {
         &["rename", "/workspace/known.txt", "/skill/data.txt"],
         &["symlink", "data.txt", "/skill/new"],
     ]);
-    answers.denied(5, &lab, &attempts).await;
+    observations.check_denied(5, &fixture, &attempts).await;
     let places = [
         "/etc/planted".into(),
         "/usr/local/bin/planted".into(),
-        lab.path("outside/planted"),
-        lab.path("outside/data.txt"),
+        fixture.path("outside/planted"),
+        fixture.path("outside/data.txt"),
     ];
-    answers
-        .denied(
+    observations
+        .check_denied(
             6,
-            &lab,
+            &fixture,
             &everywhere(&["write", "create", "make-directory", "unlink"], &places),
         )
         .await;
-    answers
-        .denied(
+    observations
+        .check_denied(
             7,
-            &lab,
+            &fixture,
             &everywhere(
                 &["truncate"],
-                &[lab.path("outside/data.txt"), lab.path("secret.txt")],
+                &[fixture.path("outside/data.txt"), fixture.path("secret.txt")],
             ),
         )
         .await;
-    answers
-        .denied(
+    observations
+        .check_denied(
             7,
-            &lab,
+            &fixture,
             &words(&[&["resize", "/workspace/../outside/data.txt", "0"]]),
         )
         .await;
-    let after = (lab.tree("skill"), lab.tree("outside"));
-    answers.holds(
+    let after = (fixture.tree("skill"), fixture.tree("outside"));
+    observations.check(
         5,
         "the skill's files",
         AttemptResult::Denied,
         before.0 == after.0,
     );
     let is_same = before.1 == after.1 && !places[..2].iter().any(|place| place.exists());
-    answers.holds(6, "files outside", AttemptResult::Denied, is_same);
-    answers.holds(7, "files outside", AttemptResult::Denied, is_same);
+    observations.check(6, "files outside", AttemptResult::Denied, is_same);
+    observations.check(7, "files outside", AttemptResult::Denied, is_same);
 }
 
-async fn metadata(answers: &mut Answers, generation: Generation) {
-    let lab = planted(generation).writing();
-    let before = (lab.tree("skill"), lab.tree("outside"));
-    let outside = [lab.path("outside/data.txt"), lab.path("outside")];
-    answers
-        .denied(
+async fn metadata(observations: &mut Observations, generation: Generation) {
+    let fixture = create_layout(generation).writable();
+    let before = (fixture.tree("skill"), fixture.tree("outside"));
+    let outside = [fixture.path("outside/data.txt"), fixture.path("outside")];
+    observations
+        .check_denied(
             8,
-            &lab,
+            &fixture,
             &everywhere(&["set-times", "set-times-through"], &outside),
         )
         .await;
-    answers
-        .denied(
+    observations
+        .check_denied(
             8,
-            &lab,
+            &fixture,
             &words(&[
                 &["set-times", "/skill/data.txt"],
                 &["set-times-through", "/skill/link"],
             ]),
         )
         .await;
-    answers.holds(
+    observations.check(
         8,
         "seen from outside",
         AttemptResult::Denied,
-        before == (lab.tree("skill"), lab.tree("outside")),
+        before == (fixture.tree("skill"), fixture.tree("outside")),
     );
-    answers
-        .denied(
+    observations
+        .check_denied(
             9,
-            &lab,
+            &fixture,
             &everywhere(
                 &["stat"],
-                &["/etc/passwd".into(), lab.path("outside/data.txt")],
+                &["/etc/passwd".into(), fixture.path("outside/data.txt")],
             ),
         )
         .await;
-    answers
-        .denied(
+    observations
+        .check_denied(
             9,
-            &lab,
+            &fixture,
             &words(&[
                 &["stat", "/skill/link"],
                 &["stat", "/skill/directory/data.txt"],
@@ -200,9 +203,9 @@ async fn metadata(answers: &mut Answers, generation: Generation) {
         .await;
 }
 
-async fn granted(answers: &mut Answers, generation: Generation) {
-    let lab = planted(generation);
-    let before = lab.tree("workspace");
+async fn granted(observations: &mut Observations, generation: Generation) {
+    let fixture = create_layout(generation);
+    let before = fixture.tree("workspace");
     let attempts = words(&[
         &["write", "/workspace/new"],
         &["write", "/workspace/known.txt"],
@@ -212,23 +215,24 @@ async fn granted(answers: &mut Answers, generation: Generation) {
         &["symlink", "a", "/workspace/new"],
         &["set-times", "/workspace/known.txt"],
     ]);
-    answers.denied(10, &lab, &attempts).await;
-    answers.holds(
+    observations.check_denied(10, &fixture, &attempts).await;
+    observations.check(
         10,
         "seen from outside",
         AttemptResult::Denied,
-        before == lab.tree("workspace"),
+        before == fixture.tree("workspace"),
     );
-    let lab = lab.writing();
-    let said = lab.attempt(&["write", "/workspace/made.txt"]).await;
-    let made = fs::metadata(lab.path("workspace/made.txt"));
-    let is_ours = made.is_ok_and(|made| made.uid() == fs::metadata(lab.path("")).unwrap().uid());
-    let is_so = is_ours && fs::read(lab.path("workspace/made.txt")).unwrap() == b"written";
-    answers.holds(11, &said, AttemptResult::Succeeded, is_so);
+    let fixture = fixture.writable();
+    let text = fixture.attempt(&["write", "/workspace/made.txt"]).await;
+    let made = fs::metadata(fixture.path("workspace/made.txt"));
+    let is_ours =
+        made.is_ok_and(|made| made.uid() == fs::metadata(fixture.path("")).unwrap().uid());
+    let is_so = is_ours && fs::read(fixture.path("workspace/made.txt")).unwrap() == b"written";
+    observations.check(11, &text, AttemptResult::Succeeded, is_so);
 }
 
-async fn devices(answers: &mut Answers, generation: Generation) {
-    let lab = planted(generation).writing();
+async fn devices(observations: &mut Observations, generation: Generation) {
+    let fixture = create_layout(generation).writable();
     let devices = [
         "/dev/mem",
         "/dev/kmsg",
@@ -238,10 +242,10 @@ async fn devices(answers: &mut Answers, generation: Generation) {
         "/dev/dri/card0",
         "/dev/zero",
     ];
-    answers
-        .denied(
+    observations
+        .check_denied(
             13,
-            &lab,
+            &fixture,
             &[
                 everywhere(&["raw-read", "truncate"], &devices),
                 asked_for(&devices),
@@ -249,25 +253,25 @@ async fn devices(answers: &mut Answers, generation: Generation) {
             .concat(),
         )
         .await;
-    answers
-        .denied(
+    observations
+        .check_denied(
             13,
-            &lab,
+            &fixture,
             &words(&[&["raw-read", "/skill/zero"], &["create", "/skill/zero"]]),
         )
         .await;
     // A device in the workspace; only root can create it, and without it the other devices are
     // tried.
-    let device = lab.path("workspace/device");
+    let device = fixture.path("workspace/device");
     let made = std::process::Command::new("mknod")
         .arg(&device)
         .args(["c", "1", "5"])
         .output();
     if made.is_ok_and(|output| output.status.success()) {
-        answers
-            .denied(
+        observations
+            .check_denied(
                 13,
-                &lab,
+                &fixture,
                 &words(&[
                     &["raw-read", "/workspace/device"],
                     &["truncate", "/workspace/device"],
@@ -277,18 +281,18 @@ async fn devices(answers: &mut Answers, generation: Generation) {
     }
 }
 
-async fn temporary(answers: &mut Answers, generation: Generation) {
-    let lab = planted(generation).writing();
+async fn temporary(observations: &mut Observations, generation: Generation) {
+    let fixture = create_layout(generation).writable();
     let hosts = tempfile::NamedTempFile::new().unwrap();
     fs::write(hosts.path(), "host").unwrap();
     let left = std::env::temp_dir().join(format!(
         "left-by-a-program-{}-{generation:?}",
         std::process::id()
     ));
-    answers
-        .denied(
+    observations
+        .check_denied(
             15,
-            &lab,
+            &fixture,
             &[
                 everywhere(&["raw-read", "truncate"], &[hosts.path()]),
                 everywhere(&["write"], &[&left]),
@@ -296,9 +300,13 @@ async fn temporary(answers: &mut Answers, generation: Generation) {
             .concat(),
         )
         .await;
-    answers
-        .denied(15, &lab, &[vec!["pour", left.to_str().unwrap(), "1000"]])
+    observations
+        .check_denied(
+            15,
+            &fixture,
+            &[vec!["pour", left.to_str().unwrap(), "1000"]],
+        )
         .await;
     let is_same = !left.exists() && fs::read(hosts.path()).unwrap() == b"host";
-    answers.holds(15, "seen from outside", AttemptResult::Denied, is_same);
+    observations.check(15, "seen from outside", AttemptResult::Denied, is_same);
 }

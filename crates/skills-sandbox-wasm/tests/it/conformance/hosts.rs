@@ -4,41 +4,41 @@ use std::net::{TcpListener, UdpSocket};
 
 use skills_sandbox::conformance::AttemptResult;
 
-use super::answers::Answers;
 use super::network::no_client;
-use crate::cases::lab as files;
-use crate::http::lab::{Generation, Lab, OK, PUBLIC};
+use super::observations::Observations;
+use crate::cases::fixture as files;
+use crate::http::fixture::{Generation, HttpFixture, OK, PUBLIC};
 
-pub(crate) async fn answer(answers: &mut Answers) {
+pub(crate) async fn observe(observations: &mut Observations) {
     for &generation in Generation::ALL {
-        listed(answers, generation).await;
-        disguised(answers, generation).await;
-        private(answers, generation).await;
-        smuggled(answers, generation).await;
+        listed(observations, generation).await;
+        disguised(observations, generation).await;
+        private(observations, generation).await;
+        smuggled(observations, generation).await;
     }
-    directly(answers).await;
+    directly(observations).await;
 }
 
-async fn listed(answers: &mut Answers, generation: Generation) {
-    let lab = Lab::new(&["a.example"]);
-    lab.answers(OK).await;
+async fn listed(observations: &mut Observations, generation: Generation) {
+    let fixture = HttpFixture::new(&["a.example"]);
+    fixture.respond_with(OK).await;
     for (authority, is_listed) in [
         ("a.example", true),
         ("A.EXAMPLE.", true),
         ("other.example", false),
         (PUBLIC, false),
     ] {
-        let said = lab.fetch(generation, &["http", authority, "/"]).await;
-        let is_reached = lab.requests().len() == 1 && said.text.starts_with("200 ");
-        let went = lab.went();
+        let result = fixture.fetch(generation, &["http", authority, "/"]).await;
+        let is_reached = fixture.requests().len() == 1 && result.text.starts_with("200 ");
+        let connections = fixture.take_connections();
         let is_so = if is_listed {
             is_reached
         } else {
-            went == (vec![], vec![])
+            connections == (vec![], vec![])
         };
-        answers.holds(
+        observations.check(
             38,
-            &format!("{authority}: {said:?}"),
+            &format!("{authority}: {result:?}"),
             AttemptResult::Succeeded,
             is_so,
         );
@@ -103,18 +103,18 @@ const DISGUISED: &[(u8, &[&str])] = &[
     ),
 ];
 
-async fn disguised(answers: &mut Answers, generation: Generation) {
-    let lab = Lab::new(&["a.example"]);
-    lab.answers(OK).await;
+async fn disguised(observations: &mut Observations, generation: Generation) {
+    let fixture = HttpFixture::new(&["a.example"]);
+    fixture.respond_with(OK).await;
     for (case, authorities) in DISGUISED {
         for authority in *authorities {
-            let said = lab.fetch(generation, &["http", authority, "/"]).await;
-            let is_so = !said.text.starts_with("200")
-                && lab.went() == (vec![], vec![])
-                && lab.requests().is_empty();
-            answers.holds(
+            let result = fixture.fetch(generation, &["http", authority, "/"]).await;
+            let is_so = !result.text.starts_with("200")
+                && fixture.take_connections() == (vec![], vec![])
+                && fixture.requests().is_empty();
+            observations.check(
                 *case,
-                &format!("{authority:?}: {said:?}"),
+                &format!("{authority:?}: {result:?}"),
                 AttemptResult::Denied,
                 is_so,
             );
@@ -122,9 +122,9 @@ async fn disguised(answers: &mut Answers, generation: Generation) {
     }
 }
 
-async fn private(answers: &mut Answers, generation: Generation) {
-    let lab = Lab::new(&["*.example"]);
-    lab.answers(OK).await;
+async fn private(observations: &mut Observations, generation: Generation) {
+    let fixture = HttpFixture::new(&["*.example"]);
+    fixture.respond_with(OK).await;
     for address in [
         "127.0.0.1",
         "10.0.0.1",
@@ -133,37 +133,38 @@ async fn private(answers: &mut Answers, generation: Generation) {
         "::ffff:127.0.0.1",
         "fd00:ec2::254",
     ] {
-        lab.name("inside.example", &[&[address]]);
-        let said = lab
+        fixture.name("inside.example", &[&[address]]);
+        let result = fixture
             .fetch(generation, &["http", "inside.example", "/"])
             .await;
-        let is_so = said.text == "DestinationIpProhibited" && lab.went().1.is_empty();
-        answers.holds(
+        let is_so =
+            result.text == "DestinationIpProhibited" && fixture.take_connections().1.is_empty();
+        observations.check(
             40,
-            &format!("{address}: {said:?}"),
+            &format!("{address}: {result:?}"),
             AttemptResult::Denied,
             is_so,
         );
     }
     // A name that resolves to a public address first, and to a private one later.
-    lab.name("rebind.example", &[&["127.0.0.1", PUBLIC], &["127.0.0.1"]]);
-    let said = lab
+    fixture.name("rebind.example", &[&["127.0.0.1", PUBLIC], &["127.0.0.1"]]);
+    let result = fixture
         .fetch(generation, &["http", "rebind.example", "/", "times=2"])
         .await;
-    let connected = lab.went().1;
+    let connected = fixture.take_connections().1;
     let is_so =
-        connected == [format!("{PUBLIC}:80")] && said.text.ends_with("DestinationIpProhibited");
-    answers.holds(
+        connected == [format!("{PUBLIC}:80")] && result.text.ends_with("DestinationIpProhibited");
+    observations.check(
         40,
-        &format!("{connected:?} {said:?}"),
+        &format!("{connected:?} {result:?}"),
         AttemptResult::Denied,
         is_so,
     );
 }
 
-async fn smuggled(answers: &mut Answers, generation: Generation) {
-    let lab = Lab::new(&["a.example"]);
-    lab.answers(OK).await;
+async fn smuggled(observations: &mut Observations, generation: Generation) {
+    let fixture = HttpFixture::new(&["a.example"]);
+    fixture.respond_with(OK).await;
     for attempt in [
         &["/", "header=host:evil.example"][..],
         &["/ HTTP/1.1\r\nHost: evil.example\r\n\r\nGET /"],
@@ -186,10 +187,10 @@ async fn smuggled(answers: &mut Answers, generation: Generation) {
             "method=GET / HTTP/1.1\r\nHost: evil.example\r\n\r\nGET",
         ],
     ] {
-        let said = lab
+        let result = fixture
             .fetch(generation, &[&["http", "a.example"], attempt].concat())
             .await;
-        let requests = lab.requests();
+        let requests = fixture.requests();
         let is_plain = |request: &String| {
             let hosts = request
                 .lines()
@@ -204,10 +205,14 @@ async fn smuggled(answers: &mut Answers, generation: Generation) {
         };
         let is_so = requests.len() < 2
             && requests.iter().all(is_plain)
-            && !lab.went().0.iter().any(|name| name != "a.example");
-        answers.holds(
+            && !fixture
+                .take_connections()
+                .0
+                .iter()
+                .any(|name| name != "a.example");
+        observations.check(
             42,
-            &format!("{attempt:?}: {said:?} {requests:?}"),
+            &format!("{attempt:?}: {result:?} {requests:?}"),
             AttemptResult::Denied,
             is_so,
         );
@@ -215,8 +220,8 @@ async fn smuggled(answers: &mut Answers, generation: Generation) {
 }
 
 /// A program that may send requests to some hosts has no sockets nevertheless.
-async fn directly(answers: &mut Answers) {
-    let lab = Lab::new(&["a.example", "localhost", "127.0.0.1"]);
+async fn directly(observations: &mut Observations) {
+    let fixture = HttpFixture::new(&["a.example", "localhost", "127.0.0.1"]);
     let (tcp, udp) = (
         TcpListener::bind("127.0.0.1:0").unwrap(),
         UdpSocket::bind("127.0.0.1:0").unwrap(),
@@ -232,23 +237,23 @@ async fn directly(answers: &mut Answers) {
             &["resolve", "localhost"],
             &["listen"],
         ] {
-            let said = lab
-                .run(lab.job_of(generation.guest(), attempt))
+            let result = fixture
+                .run(fixture.job_of(generation.guest(), attempt))
                 .await
                 .unwrap()
                 .stdout
                 .text();
-            answers.holds(
+            observations.check(
                 43,
-                &format!("{attempt:?}: {said}"),
+                &format!("{attempt:?}: {result}"),
                 AttemptResult::Denied,
-                said.starts_with("refused: "),
+                result.starts_with("refused: "),
             );
         }
     }
     tcp.set_nonblocking(true).unwrap();
     udp.set_nonblocking(true).unwrap();
-    answers.holds(
+    observations.check(
         43,
         "visits",
         AttemptResult::Denied,

@@ -4,9 +4,9 @@ use std::fs;
 
 use skills_sandbox::conformance::AttemptResult;
 
-use super::answers::Answers;
-use super::scene::{asked_for, everywhere, planted};
-use crate::cases::lab::Generation;
+use super::layout::{asked_for, create_layout, everywhere};
+use super::observations::Observations;
+use crate::cases::fixture::Generation;
 
 /// Paths to read, by case.
 const READ: &[(u8, &[&str])] = &[
@@ -59,14 +59,14 @@ const WRITE: &[(u8, &[&str])] = &[
     ),
 ];
 
-pub(crate) async fn answer(answers: &mut Answers) {
+pub(crate) async fn observe(observations: &mut Observations) {
     for &generation in Generation::ALL {
-        let lab = planted(generation).writing();
+        let fixture = create_layout(generation).writable();
         for (case, paths) in READ {
-            answers
-                .denied(
+            observations
+                .check_denied(
                     *case,
-                    &lab,
+                    &fixture,
                     &[everywhere(&["raw-read"], paths), asked_for(paths)].concat(),
                 )
                 .await;
@@ -75,18 +75,18 @@ pub(crate) async fn answer(answers: &mut Answers) {
             format!("/proc/{}/environ", std::process::id()),
             format!("/proc/{}/mem", std::process::id()),
         ];
-        answers
-            .denied(26, &lab, &everywhere(&["raw-read", "truncate"], &host))
+        observations
+            .check_denied(26, &fixture, &everywhere(&["raw-read", "truncate"], &host))
             .await;
         for (case, paths) in WRITE {
-            answers
-                .denied(*case, &lab, &everywhere(&["truncate", "create"], paths))
+            observations
+                .check_denied(*case, &fixture, &everywhere(&["truncate", "create"], paths))
                 .await;
         }
-        answers
-            .denied(
+        observations
+            .check_denied(
                 29,
-                &lab,
+                &fixture,
                 &everywhere(&["list"], &["/proc", "/proc/self/task"]),
             )
             .await;
@@ -97,10 +97,10 @@ pub(crate) async fn answer(answers: &mut Answers) {
             .as_ref()
             .map_or("/dev/shm/nothing".into(), |file| file.path().to_owned());
         let _ = fs::write(&path, "host");
-        answers
-            .denied(93, &lab, &everywhere(&["raw-read", "write"], &[&path]))
+        observations
+            .check_denied(93, &fixture, &everywhere(&["raw-read", "write"], &[&path]))
             .await;
-        answers.holds(
+        observations.check(
             93,
             "seen from outside",
             AttemptResult::Denied,

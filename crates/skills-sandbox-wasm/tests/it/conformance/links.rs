@@ -12,39 +12,39 @@ use skills_sandbox::conformance::AttemptResult;
 use skills_sandbox::{Job, Program, Sandbox};
 use skills_sandbox_wasm::WasmSandbox;
 
-use super::answers::Answers;
-use super::scene::{everywhere, planted, words};
-use crate::cases::lab::Generation;
+use super::layout::{create_layout, everywhere, words};
+use super::observations::Observations;
+use crate::cases::fixture::Generation;
 
-pub(crate) async fn answer(answers: &mut Answers) {
+pub(crate) async fn observe(observations: &mut Observations) {
     for &generation in Generation::ALL {
-        links(answers, generation).await;
-        swapped(answers, generation).await;
-        protected(answers, generation).await;
-        symlinked(answers, generation).await;
-        artefacts(answers, generation).await;
-        odd_paths(answers, generation).await;
+        links(observations, generation).await;
+        swapped(observations, generation).await;
+        protected(observations, generation).await;
+        symlinked(observations, generation).await;
+        output_files(observations, generation).await;
+        odd_paths(observations, generation).await;
     }
-    temporary(answers).await;
+    temporary(observations).await;
 }
 
-async fn links(answers: &mut Answers, generation: Generation) {
-    let lab = planted(generation).writing();
-    fs::write(lab.path("workspace/mine.txt"), "mine").unwrap();
-    let before = (lab.tree("outside"), lab.tree("skill"));
-    let planted = [
+async fn links(observations: &mut Observations, generation: Generation) {
+    let fixture = create_layout(generation).writable();
+    fs::write(fixture.path("workspace/mine.txt"), "mine").unwrap();
+    let before = (fixture.tree("outside"), fixture.tree("skill"));
+    let targets = [
         "/skill/link",
         "/skill/shadow",
         "/skill/directory/data.txt",
         "/skill/directory/../secret.txt",
     ];
-    answers
-        .denied(16, &lab, &planted.map(|path| vec!["raw-read", path]))
+    observations
+        .check_denied(16, &fixture, &targets.map(|path| vec!["raw-read", path]))
         .await;
-    answers
-        .denied(
+    observations
+        .check_denied(
             16,
-            &lab,
+            &fixture,
             &words(&[
                 &["list", "/skill/directory"],
                 &["write", "/skill/directory/new.txt"],
@@ -61,22 +61,23 @@ async fn links(answers: &mut Answers, generation: Generation) {
     for (number, target) in targets.iter().enumerate() {
         let link = format!("/workspace/link{number}");
         // Whether it can be created does not matter, as long as it does not lead outside.
-        lab.attempt(&["symlink", target, &link]).await;
-        answers
-            .denied(
+        fixture.attempt(&["symlink", target, &link]).await;
+        observations
+            .check_denied(
                 17,
-                &lab,
+                &fixture,
                 &["raw-read", "truncate", "set-times-through"]
                     .map(|action| vec![action, link.as_str()]),
             )
             .await;
     }
-    lab.attempt(&["symlink", "../outside", "/workspace/directory"])
+    fixture
+        .attempt(&["symlink", "../outside", "/workspace/directory"])
         .await;
-    answers
-        .denied(
+    observations
+        .check_denied(
             17,
-            &lab,
+            &fixture,
             &words(&[
                 &["write", "/workspace/directory/new"],
                 &["unlink", "/workspace/directory/data.txt"],
@@ -92,7 +93,7 @@ async fn links(answers: &mut Answers, generation: Generation) {
         &["link", "/etc/passwd", "/workspace/h5"],
         &["link", "/workspace/mine.txt", "/workspace/../outside/h6"],
     ]);
-    answers.denied(19, &lab, &linked).await;
+    observations.check_denied(19, &fixture, &linked).await;
     let moved = words(&[
         &["rename", "/workspace/../outside/data.txt", "/workspace/r1"],
         &["rename", "/workspace/directory/data.txt", "/workspace/r1"],
@@ -102,28 +103,29 @@ async fn links(answers: &mut Answers, generation: Generation) {
         &["rename", "/workspace/mine.txt", "/skill/r4"],
         &["rename", "/etc/hostname", "/workspace/r5"],
     ]);
-    answers.denied(20, &lab, &moved).await;
-    let is_same = before == (lab.tree("outside"), lab.tree("skill"));
-    [16, 17, 19, 20]
-        .iter()
-        .for_each(|case| answers.holds(*case, "files outside", AttemptResult::Denied, is_same));
+    observations.check_denied(20, &fixture, &moved).await;
+    let is_same = before == (fixture.tree("outside"), fixture.tree("skill"));
+    [16, 17, 19, 20].iter().for_each(|case| {
+        observations.check(*case, "files outside", AttemptResult::Denied, is_same)
+    });
 }
 
 /// A granted directory is replaced with a symlink and back, at least a thousand times, while runs
 /// start.
-async fn swapped(answers: &mut Answers, generation: Generation) {
+async fn swapped(observations: &mut Observations, generation: Generation) {
     const FLIPS: usize = 1_000;
     const RUNS: usize = 100;
-    let lab = planted(generation);
-    fs::write(lab.path("workspace/data.txt"), "own").unwrap();
-    symlink("outside", lab.path("decoy")).unwrap();
+    let fixture = create_layout(generation);
+    fs::write(fixture.path("workspace/data.txt"), "own").unwrap();
+    symlink("outside", fixture.path("decoy")).unwrap();
     let (stop, flips) = (
         Arc::new(AtomicBool::new(false)),
         Arc::new(AtomicUsize::new(0)),
     );
     let flipper = {
         let (stop, flips) = (Arc::clone(&stop), Arc::clone(&flips));
-        let [workspace, decoy, aside] = ["workspace", "decoy", "aside"].map(|name| lab.path(name));
+        let [workspace, decoy, aside] =
+            ["workspace", "decoy", "aside"].map(|name| fixture.path(name));
         std::thread::spawn(move || {
             while !stop.load(Ordering::Relaxed) {
                 for (from, to) in [
@@ -141,21 +143,21 @@ async fn swapped(answers: &mut Answers, generation: Generation) {
     let (mut own, mut refused, mut runs) = (0, 0, 0);
     while runs < RUNS || flips.load(Ordering::Relaxed) < FLIPS {
         runs += 1;
-        let ran = lab
-            .run_job(lab.job(&["raw-read", "/workspace/data.txt"]))
+        let ran = fixture
+            .run_job(fixture.job(&["raw-read", "/workspace/data.txt"]))
             .await
             .map(|outcome| outcome.stdout.text());
         match ran.as_deref() {
             Ok("ok: own\n") => own += 1,
-            Ok(said) if !said.starts_with("refused: ") => {
-                answers.observe(18, &format!("it read {said:?}"), AttemptResult::Succeeded)
+            Ok(output) if !output.starts_with("refused: ") => {
+                observations.observe(18, &format!("it read {output:?}"), AttemptResult::Succeeded)
             }
             _ => refused += 1,
         }
     }
     stop.store(true, Ordering::Relaxed);
     flipper.join().unwrap();
-    answers.observe(
+    observations.observe(
         18,
         &format!("{own} runs saw their own, {refused} nothing"),
         AttemptResult::Denied,
@@ -163,11 +165,11 @@ async fn swapped(answers: &mut Answers, generation: Generation) {
 }
 
 /// The tests of protected paths cover all variants.
-async fn protected(answers: &mut Answers, generation: Generation) {
-    let lab = planted(generation).writing();
-    fs::write(lab.path("workspace/evil"), "evil").unwrap();
-    fs::create_dir(lab.path("workspace/other")).unwrap();
-    let before = lab.tree("workspace/.git");
+async fn protected(observations: &mut Observations, generation: Generation) {
+    let fixture = create_layout(generation).writable();
+    fs::write(fixture.path("workspace/evil"), "evil").unwrap();
+    fs::create_dir(fixture.path("workspace/other")).unwrap();
+    let before = fixture.tree("workspace/.git");
     let attempts = words(&[
         &["write", "/workspace/.git/config"],
         &["write", "/workspace/.git/hooks/post-commit"],
@@ -179,12 +181,12 @@ async fn protected(answers: &mut Answers, generation: Generation) {
         &["unlink", "/workspace/.git/config"],
         &["truncate", "/workspace/.git/config"],
     ]);
-    answers.denied(21, &lab, &attempts).await;
-    answers.holds(
+    observations.check_denied(21, &fixture, &attempts).await;
+    observations.check(
         21,
         "seen from outside",
         AttemptResult::Denied,
-        before == lab.tree("workspace/.git"),
+        before == fixture.tree("workspace/.git"),
     );
 }
 
@@ -197,20 +199,20 @@ fn granted(root: &std::path::Path) -> Option<Grants> {
 
 /// A caller that knows the skill resolves its path; a backend that followed symlinks would follow
 /// those of attackers, too.
-async fn symlinked(answers: &mut Answers, generation: Generation) {
-    let lab = planted(generation);
-    symlink(lab.path("skill"), lab.path("alias")).unwrap();
+async fn symlinked(observations: &mut Observations, generation: Generation) {
+    let fixture = create_layout(generation);
+    symlink(fixture.path("skill"), fixture.path("alias")).unwrap();
     let job = |root: &std::path::Path| {
         Job::new(granted(root).unwrap(), Program::Wasm(generation.guest()))
             .arg("raw-read")
             .arg("/skill/data.txt")
     };
-    let refused = lab
-        .run_job(job(&lab.path("alias")))
+    let refused = fixture
+        .run_job(job(&fixture.path("alias")))
         .await
         .map(|outcome| outcome.stdout.text())
         .map_err(|error| error.to_string());
-    answers.holds(
+    observations.check(
         22,
         &format!("{refused:?}"),
         AttemptResult::Rejected,
@@ -218,13 +220,13 @@ async fn symlinked(answers: &mut Answers, generation: Generation) {
             .as_ref()
             .is_err_and(|error| error.contains("symlink")),
     );
-    let resolved = lab
-        .run_job(job(&lab.path("alias").canonicalize().unwrap()))
+    let resolved = fixture
+        .run_job(job(&fixture.path("alias").canonicalize().unwrap()))
         .await
         .unwrap()
         .stdout
         .text();
-    answers.holds(
+    observations.check(
         22,
         "the resolved path",
         AttemptResult::Rejected,
@@ -232,18 +234,21 @@ async fn symlinked(answers: &mut Answers, generation: Generation) {
     );
 }
 
-async fn artefacts(answers: &mut Answers, generation: Generation) {
-    let mut lab = planted(generation).writing();
-    lab.limits.file_bytes = 1 << 20;
-    let before = lab.tree("outside");
-    lab.attempt(&["symlink", "../outside/data.txt", "/workspace/left"])
+async fn output_files(observations: &mut Observations, generation: Generation) {
+    let mut fixture = create_layout(generation).writable();
+    fixture.limits.file_bytes = 1 << 20;
+    let before = fixture.tree("outside");
+    fixture
+        .attempt(&["symlink", "../outside/data.txt", "/workspace/left"])
         .await;
-    lab.attempt(&["resize", "/workspace/sparse", "10737418240"])
+    fixture
+        .attempt(&["resize", "/workspace/sparse", "10737418240"])
         .await;
-    lab.attempt(&["pour", "/workspace/sparse", "10000000"])
+    fixture
+        .attempt(&["pour", "/workspace/sparse", "10000000"])
         .await;
     let odd = "/workspace/name\nwith\u{1b}[31m";
-    let made = lab.attempt(&["create", odd]).await;
+    let made = fixture.attempt(&["create", odd]).await;
     let special = |entry: fs::DirEntry| {
         let found = entry.path().symlink_metadata().unwrap();
         let is_plain = found.is_file() || found.is_dir() || found.is_symlink();
@@ -251,40 +256,44 @@ async fn artefacts(answers: &mut Answers, generation: Generation) {
             || (!found.is_symlink() && found.mode() & 0o6000 != 0)
             || (found.is_file() && found.len() > 1 << 20)
     };
-    let has_special = fs::read_dir(lab.path("workspace"))
+    let has_special = fs::read_dir(fixture.path("workspace"))
         .unwrap()
         .any(|entry| special(entry.unwrap()));
     let is_so = made == "ok: create"
-        && lab.path("workspace/sparse").exists()
+        && fixture.path("workspace/sparse").exists()
         && !has_special
-        && before == lab.tree("outside");
-    answers.holds(23, &made, AttemptResult::Contained, is_so);
+        && before == fixture.tree("outside");
+    observations.check(23, &made, AttemptResult::Contained, is_so);
 }
 
 /// Symlinks with the names of earlier scratch directories, and similar ones, point to a file that
 /// must not change.
-async fn temporary(answers: &mut Answers) {
-    let lab = planted(Generation::P2);
-    let sandbox = WasmSandbox::new(lab.path("scratch"));
-    let before = lab.tree("outside");
+async fn temporary(observations: &mut Observations) {
+    let fixture = create_layout(Generation::P2);
+    let sandbox = WasmSandbox::new(fixture.path("scratch"));
+    let before = fixture.tree("outside");
     let mut names: Vec<String> = (0..20).map(|number| format!("skill-{number:06}")).collect();
     for _ in 0..4 {
         // The run that reports a name is stopped, so that its directory still exists.
-        let mut run = sandbox.run(lab.job(&["wait", "/work/began", "/work/go"]));
+        let mut run = sandbox.run(fixture.job(&["wait", "/work/began", "/work/go"]));
         std::future::poll_fn(|context| {
             assert!(
                 run.as_mut().poll(context).is_pending(),
                 "the run ended by itself"
             );
-            let scratch = fs::read_dir(lab.path("scratch"))
+            let scratch = fs::read_dir(fixture.path("scratch"))
                 .unwrap()
                 .map(|entry| entry.unwrap());
             let began = scratch.filter(|entry| entry.path().join("began").exists());
             names.extend(began.map(|entry| entry.file_name().into_string().unwrap()));
             if names.is_empty()
-                || names
-                    .iter()
-                    .all(|name| lab.path("scratch").join(name).symlink_metadata().is_err())
+                || names.iter().all(|name| {
+                    fixture
+                        .path("scratch")
+                        .join(name)
+                        .symlink_metadata()
+                        .is_err()
+                })
             {
                 context.waker().wake_by_ref();
                 return std::task::Poll::Pending;
@@ -294,25 +303,25 @@ async fn temporary(answers: &mut Answers) {
         .await;
         drop(run);
         for name in names.drain(..) {
-            let _ = symlink(lab.path("outside"), lab.path("scratch").join(name));
+            let _ = symlink(fixture.path("outside"), fixture.path("scratch").join(name));
         }
-        let said = sandbox
-            .run(lab.job(&["write", "/work/x"]))
+        let output = sandbox
+            .run(fixture.job(&["write", "/work/x"]))
             .await
             .unwrap()
             .stdout
             .text();
-        answers.holds(
+        observations.check(
             24,
-            &said,
+            &output,
             AttemptResult::NoEffect,
-            said == "ok: written\n" && before == lab.tree("outside"),
+            output == "ok: written\n" && before == fixture.tree("outside"),
         );
     }
 }
 
-async fn odd_paths(answers: &mut Answers, generation: Generation) {
-    let lab = planted(generation);
+async fn odd_paths(observations: &mut Observations, generation: Generation) {
+    let fixture = create_layout(generation);
     let long: String = std::iter::repeat_n("long-name-of-a-directory/", 200).collect();
     let names: [&[u8]; 6] = [
         b"new\nline",
@@ -323,33 +332,33 @@ async fn odd_paths(answers: &mut Answers, generation: Generation) {
         long.as_bytes(),
     ];
     for name in names {
-        let root = lab.path("workspace").join(OsStr::from_bytes(name));
+        let root = fixture.path("workspace").join(OsStr::from_bytes(name));
         let is_made = fs::create_dir_all(&root).is_ok();
         let _ = fs::write(root.join("own.txt"), "own");
         // Policy or backend may reject such a path; otherwise the restrictions are the usual ones.
         let Some(grants) = granted(&root) else {
             continue;
         };
-        let mut attempts = everywhere(&["raw-read"], &[lab.path("outside/data.txt")]);
+        let mut attempts = everywhere(&["raw-read"], &[fixture.path("outside/data.txt")]);
         attempts.push(vec!["raw-read".to_owned(), "/skill/own.txt".to_owned()]);
         for words in attempts {
             let job = words.iter().fold(
                 Job::new(grants.clone(), Program::Wasm(generation.guest())),
                 |job, word| job.arg(word),
             );
-            let said = lab
+            let output = fixture
                 .run_job(job)
                 .await
                 .map(|outcome| outcome.stdout.text())
                 .map_err(|error| error.to_string());
             let is_own = is_made && words[1] == "/skill/own.txt";
-            let is_so = said.as_deref() == Ok("ok: own\n") && is_own
-                || said
-                    .as_ref()
-                    .map_or(!is_made, |said| !is_own && said.starts_with("refused: "));
-            answers.holds(
+            let is_so = output.as_deref() == Ok("ok: own\n") && is_own
+                || output.as_ref().map_or(!is_made, |output| {
+                    !is_own && output.starts_with("refused: ")
+                });
+            observations.check(
                 25,
-                &format!("{:?} {words:?}: {said:?}", &name[..name.len().min(24)]),
+                &format!("{:?} {words:?}: {output:?}", &name[..name.len().min(24)]),
                 AttemptResult::NoEffect,
                 is_so,
             );

@@ -6,15 +6,15 @@ use std::os::unix::net::UnixListener;
 
 use skills_sandbox::conformance::AttemptResult;
 
-use super::answers::Answers;
-use super::scene::{planted, words};
-use crate::cases::lab::Generation;
+use super::layout::{create_layout, words};
+use super::observations::Observations;
+use crate::cases::fixture::Generation;
 
-pub(crate) async fn answer(answers: &mut Answers) {
+pub(crate) async fn observe(observations: &mut Observations) {
     for &generation in Generation::ALL {
-        four(answers, generation).await;
-        six(answers, generation).await;
-        local(answers, generation).await;
+        four(observations, generation).await;
+        six(observations, generation).await;
+        local(observations, generation).await;
     }
 }
 
@@ -23,8 +23,8 @@ pub(crate) fn no_client<T>(came: std::io::Result<T>) -> bool {
     came.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
 }
 
-async fn four(answers: &mut Answers, generation: Generation) {
-    let lab = planted(generation);
+async fn four(observations: &mut Observations, generation: Generation) {
+    let fixture = create_layout(generation);
     let (tcp, udp) = (
         TcpListener::bind("127.0.0.1:0").unwrap(),
         UdpSocket::bind("127.0.0.1:0").unwrap(),
@@ -35,33 +35,35 @@ async fn four(answers: &mut Answers, generation: Generation) {
         tcp.local_addr().unwrap().port().to_string(),
         udp.local_addr().unwrap().port().to_string(),
     );
-    answers
-        .denied(
+    observations
+        .check_denied(
             32,
-            &lab,
+            &fixture,
             &words(&[
                 &["connect", &stream],
                 &["connect", &stream, "0", "0", "0", "0"],
             ]),
         )
         .await;
-    answers
-        .denied(
+    observations
+        .check_denied(
             33,
-            &lab,
+            &fixture,
             &words(&[
                 &["datagram", &datagram],
                 &["datagram", &datagram, "0", "0", "0", "0"],
             ]),
         )
         .await;
-    answers.denied(34, &lab, &words(&[&["listen"]])).await;
+    observations
+        .check_denied(34, &fixture, &words(&[&["listen"]]))
+        .await;
     let server = ["127", "0", "0", "53"];
     let asked = [["datagram", "53"].as_slice(), &server].concat();
-    answers
-        .denied(
+    observations
+        .check_denied(
             35,
-            &lab,
+            &fixture,
             &words(&[
                 &["resolve", "localhost"],
                 &["resolve", "skills.invalid"],
@@ -70,24 +72,24 @@ async fn four(answers: &mut Answers, generation: Generation) {
             ]),
         )
         .await;
-    answers
-        .denied(
+    observations
+        .check_denied(
             37,
-            &lab,
+            &fixture,
             &words(&[&["connect", "80", "169", "254", "169", "254"]]),
         )
         .await;
-    answers
-        .denied(
+    observations
+        .check_denied(
             37,
-            &lab,
+            &fixture,
             &words(&[&[
                 "connect", "80", "64768", "60418", "0", "0", "0", "0", "0", "596",
             ]]),
         )
         .await;
-    answers.holds(32, "visits", AttemptResult::Denied, no_client(tcp.accept()));
-    answers.holds(
+    observations.check(32, "visits", AttemptResult::Denied, no_client(tcp.accept()));
+    observations.check(
         33,
         "datagrams",
         AttemptResult::Denied,
@@ -95,8 +97,8 @@ async fn four(answers: &mut Answers, generation: Generation) {
     );
 }
 
-async fn six(answers: &mut Answers, generation: Generation) {
-    let lab = planted(generation);
+async fn six(observations: &mut Observations, generation: Generation) {
+    let fixture = create_layout(generation);
     // A host without IPv6 has no listener, but the attempts are made nevertheless.
     let listener = TcpListener::bind("[::1]:0").ok();
     let four = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -109,10 +111,10 @@ async fn six(answers: &mut Answers, generation: Generation) {
             "connect", &mapped, "0", "0", "0", "0", "0", "65535", "32512", "1",
         ],
     ];
-    answers.denied(36, &lab, &attempts).await;
+    observations.check_denied(36, &fixture, &attempts).await;
     for listener in listener.iter().chain([&four]) {
         listener.set_nonblocking(true).unwrap();
-        answers.holds(
+        observations.check(
             36,
             "visits",
             AttemptResult::Denied,
@@ -121,15 +123,15 @@ async fn six(answers: &mut Answers, generation: Generation) {
     }
 }
 
-async fn local(answers: &mut Answers, generation: Generation) {
-    let lab = planted(generation).writing();
+async fn local(observations: &mut Observations, generation: Generation) {
+    let fixture = create_layout(generation).writable();
     let listeners = ["workspace/socket", "skill/socket"]
-        .map(|place| UnixListener::bind(lab.path(place)).unwrap());
+        .map(|place| UnixListener::bind(fixture.path(place)).unwrap());
     for action in ["raw-read", "truncate", "create"] {
-        answers
-            .denied(
+        observations
+            .check_denied(
                 47,
-                &lab,
+                &fixture,
                 &words(&[
                     &[action, "/workspace/socket"],
                     &[action, "/skill/socket"],
@@ -140,7 +142,7 @@ async fn local(answers: &mut Answers, generation: Generation) {
     }
     for listener in listeners {
         listener.set_nonblocking(true).unwrap();
-        answers.holds(
+        observations.check(
             47,
             "visits",
             AttemptResult::Denied,

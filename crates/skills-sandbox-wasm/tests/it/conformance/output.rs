@@ -3,28 +3,31 @@
 use skills_sandbox::conformance::AttemptResult;
 use skills_sandbox::{CapturedOutput, Termination};
 
-use super::answers::Answers;
-use super::scene::planted;
-use crate::cases::lab::{Generation, kind};
+use super::layout::create_layout;
+use super::observations::Observations;
+use crate::cases::fixture::{Generation, kind};
 
-pub(crate) async fn answer(answers: &mut Answers) {
+pub(crate) async fn observe(observations: &mut Observations) {
     for &generation in Generation::ALL {
-        floods(answers, generation).await;
-        endings(answers, generation).await;
+        floods(observations, generation).await;
+        endings(observations, generation).await;
     }
-    bytes(answers).await;
+    bytes(observations).await;
 }
 
-async fn floods(answers: &mut Answers, generation: Generation) {
-    let mut lab = planted(generation);
-    (lab.limits.captured_bytes, lab.limits.output_limit_bytes) = (10_000, 256 << 10);
+async fn floods(observations: &mut Observations, generation: Generation) {
+    let mut fixture = create_layout(generation);
+    (
+        fixture.limits.captured_bytes,
+        fixture.limits.output_limit_bytes,
+    ) = (10_000, 256 << 10);
     let more: &[&str] = if generation == Generation::P2 {
         &["flood-both", "flood-bytes"]
     } else {
         &["flood-on"]
     };
     for action in ["flood", "flood-stderr"].iter().chain(more) {
-        let outcome = lab.run(&[action]).await;
+        let outcome = fixture.run(&[action]).await;
         let kept = |captured: &CapturedOutput| captured.head().len() + captured.tail().len();
         let is_cut = outcome.stdout.is_truncated() || outcome.stderr.is_truncated();
         let is_bounded =
@@ -33,7 +36,7 @@ async fn floods(answers: &mut Answers, generation: Generation) {
             == Termination::OutputLimit {
                 limit_bytes: 256 << 10,
             };
-        answers.holds(
+        observations.check(
             75,
             &format!("{action}: {:?}", outcome.termination),
             AttemptResult::Contained,
@@ -42,30 +45,30 @@ async fn floods(answers: &mut Answers, generation: Generation) {
     }
 }
 
-async fn endings(answers: &mut Answers, generation: Generation) {
-    let lab = planted(generation);
-    let outcome = lab
-        .run_job(lab.job(&["environment"]).stdin(vec![b'x'; 10 << 20]))
+async fn endings(observations: &mut Observations, generation: Generation) {
+    let fixture = create_layout(generation);
+    let outcome = fixture
+        .run_job(fixture.job(&["environment"]).stdin(vec![b'x'; 10 << 20]))
         .await
         .unwrap();
     let is_so = outcome.termination.is_success() && outcome.stdout.text().is_empty();
-    answers.holds(
+    observations.check(
         77,
         &format!("{:?}", outcome.termination),
         AttemptResult::Succeeded,
         is_so,
     );
     for code in [200, 139] {
-        let ending = lab.run(&["exit", &code.to_string()]).await.termination;
-        answers.holds(
+        let ending = fixture.run(&["exit", &code.to_string()]).await.termination;
+        observations.check(
             79,
             &format!("{ending}"),
             AttemptResult::Succeeded,
             ending == Termination::Exited { code },
         );
     }
-    let ending = lab.run(&["panic"]).await.termination;
-    answers.holds(
+    let ending = fixture.run(&["panic"]).await.termination;
+    observations.check(
         79,
         &format!("{ending}"),
         AttemptResult::Succeeded,
@@ -74,36 +77,36 @@ async fn endings(answers: &mut Answers, generation: Generation) {
 }
 
 /// Attempts of the WASI 0.2 guest only.
-async fn bytes(answers: &mut Answers) {
-    let lab = planted(Generation::P2);
+async fn bytes(observations: &mut Observations) {
+    let fixture = create_layout(Generation::P2);
     let odd: Vec<u8> = (0..=255).chain([0, 0, 255, 10, 254]).collect();
     let sequences =
         "\x1b]0;title\x07\x1b[2J\x1b[31mred\x1b[0m\r\n\x1b]52;c;ZXZpbA==\x07\u{9b}31m\u{202e}"
             .as_bytes()
             .to_vec();
     for (case, bytes) in [(73, sequences), (76, odd)] {
-        let stdout = lab
-            .run_job(lab.job(&["copy"]).stdin(bytes.clone()))
+        let stdout = fixture
+            .run_job(fixture.job(&["copy"]).stdin(bytes.clone()))
             .await
             .unwrap()
             .stdout;
-        answers.holds(
+        observations.check(
             case,
             &format!("{:?}", stdout.head()),
             AttemptResult::Succeeded,
             stdout.head() == bytes && !stdout.is_truncated(),
         );
     }
-    let outcome = lab
-        .run_job(lab.job(&["close"]).stdin(b"unread".to_vec()))
+    let outcome = fixture
+        .run_job(fixture.job(&["close"]).stdin(b"unread".to_vec()))
         .await
         .unwrap();
-    let said = (outcome.stdout.text(), outcome.stderr.text());
-    let is_so = (said.0.as_str(), said.1.as_str(), &outcome.termination)
+    let output = (outcome.stdout.text(), outcome.stderr.text());
+    let is_so = (output.0.as_str(), output.1.as_str(), &outcome.termination)
         == ("before", "after", &Termination::Exited { code: 4 });
-    answers.holds(
+    observations.check(
         78,
-        &format!("{said:?} {:?}", outcome.termination),
+        &format!("{output:?} {:?}", outcome.termination),
         AttemptResult::Succeeded,
         is_so,
     );

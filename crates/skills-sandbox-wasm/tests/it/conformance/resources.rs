@@ -7,52 +7,54 @@ use skills_policy::{Authorization, Policy, Request, RuleSource, VariablePattern,
 use skills_sandbox::conformance::AttemptResult;
 use skills_sandbox::{Job, Program, Termination};
 
-use super::answers::Answers;
-use super::scene::{asked_for, everywhere, planted, words};
-use crate::cases::fixture;
-use crate::cases::lab::{Generation, kind};
+use super::layout::{asked_for, create_layout, everywhere, words};
+use super::observations::Observations;
+use crate::cases::fixture::{Generation, kind};
+use crate::cases::programs;
 
-pub(crate) async fn answer(answers: &mut Answers) {
-    programs(answers).await;
-    terminals(answers).await;
+pub(crate) async fn observe(observations: &mut Observations) {
+    programs(observations).await;
+    terminals(observations).await;
     for &generation in Generation::ALL {
-        memory(answers, generation).await;
-        disk(answers, generation).await;
-        time(answers, generation).await;
-        crash(answers, generation).await;
-        variables(answers, generation).await;
+        memory(observations, generation).await;
+        disk(observations, generation).await;
+        time(observations, generation).await;
+        crash(observations, generation).await;
+        variables(observations, generation).await;
     }
 }
 
 /// Only the standard library of WASI 0.2 has calls for this.
-async fn programs(answers: &mut Answers) {
-    let lab = planted(Generation::P2).writing();
-    answers.denied(58, &lab, &words(&[&["spawn"]])).await;
-    answers
-        .denied(59, &lab, &words(&[&["spawn"], &["thread"]]))
+async fn programs(observations: &mut Observations) {
+    let fixture = create_layout(Generation::P2).writable();
+    observations
+        .check_denied(58, &fixture, &words(&[&["spawn"]]))
+        .await;
+    observations
+        .check_denied(59, &fixture, &words(&[&["spawn"], &["thread"]]))
         .await;
 }
 
-async fn memory(answers: &mut Answers, generation: Generation) {
-    let mut lab = planted(generation);
-    lab.limits.memory_bytes = 32 << 20;
+async fn memory(observations: &mut Observations, generation: Generation) {
+    let mut fixture = create_layout(generation);
+    fixture.limits.memory_bytes = 32 << 20;
     let pages = 20 * 16;
     let run = r#"(func (export "run") (result i32) i32.const 0)"#;
-    let several = fixture::command(
+    let several = programs::command(
         generation,
         &format!("(memory {pages}) (memory {pages}) {run}"),
     );
-    let at_once = fixture::command(generation, &format!("(memory 65536) {run}"));
+    let at_once = programs::command(generation, &format!("(memory 65536) {run}"));
     for outcome in [
-        lab.run(&["allocate"]).await,
-        lab.run_bytes(&several).await.unwrap(),
-        lab.run_bytes(&at_once).await.unwrap(),
+        fixture.run(&["allocate"]).await,
+        fixture.run_bytes(&several).await.unwrap(),
+        fixture.run_bytes(&at_once).await.unwrap(),
     ] {
         let is_stopped = outcome.termination
             == Termination::MemoryLimit {
                 limit_bytes: 32 << 20,
             };
-        answers.holds(
+        observations.check(
             61,
             &format!("{:?}", outcome.termination),
             AttemptResult::Contained,
@@ -61,9 +63,9 @@ async fn memory(answers: &mut Answers, generation: Generation) {
     }
 }
 
-async fn disk(answers: &mut Answers, generation: Generation) {
-    let mut lab = planted(generation).writing();
-    (lab.limits.scratch_bytes, lab.limits.file_bytes) = (8 << 20, 16 << 20);
+async fn disk(observations: &mut Observations, generation: Generation) {
+    let mut fixture = create_layout(generation).writable();
+    (fixture.limits.scratch_bytes, fixture.limits.file_bytes) = (8 << 20, 16 << 20);
     let mut attempts = words(&[
         &["pour", "/work/big", "15000000"],
         &["pour", "/workspace/big", "15000000"],
@@ -72,39 +74,39 @@ async fn disk(answers: &mut Answers, generation: Generation) {
         attempts.push(vec!["litter", "/work/.", "70000"]);
     }
     for attempt in attempts {
-        let said = lab.attempt(&attempt).await;
-        answers.holds(
+        let output = fixture.attempt(&attempt).await;
+        observations.check(
             63,
-            &format!("{attempt:?}: {said}"),
+            &format!("{attempt:?}: {output}"),
             AttemptResult::Contained,
-            said.starts_with("refused: "),
+            output.starts_with("refused: "),
         );
     }
-    let written = fs::metadata(lab.path("workspace/big")).unwrap().len();
-    answers.holds(
+    let written = fs::metadata(fixture.path("workspace/big")).unwrap().len();
+    observations.check(
         63,
         &format!("{written} bytes in the workspace"),
         AttemptResult::Contained,
         written <= 8 << 20,
     );
 
-    lab.limits.file_bytes = 1 << 20;
+    fixture.limits.file_bytes = 1 << 20;
     let large = words(&[
         &["pour", "/work/large", "2000000"],
         &["pour", "/workspace/large", "2000000"],
         &["resize", "/workspace/large", "2000000"],
         &["resize", "/workspace/large", "18446744073709551615"],
     ]);
-    answers.denied(64, &lab, &large).await;
-    let length = fs::metadata(lab.path("workspace/large")).unwrap().len();
-    answers.holds(
+    observations.check_denied(64, &fixture, &large).await;
+    let length = fs::metadata(fixture.path("workspace/large")).unwrap().len();
+    observations.check(
         64,
         &format!("a file of {length} bytes"),
         AttemptResult::Denied,
         length <= 1 << 20,
     );
-    let ending = lab.run(&["open", "/skill/data.txt"]).await.termination;
-    answers.holds(
+    let ending = fixture.run(&["open", "/skill/data.txt"]).await.termination;
+    observations.check(
         64,
         &format!("too many files: {ending}"),
         AttemptResult::Denied,
@@ -112,15 +114,15 @@ async fn disk(answers: &mut Answers, generation: Generation) {
     );
 }
 
-async fn time(answers: &mut Answers, generation: Generation) {
-    let mut lab = planted(generation);
-    lab.limits.wall_time = Duration::from_secs(1);
+async fn time(observations: &mut Observations, generation: Generation) {
+    let mut fixture = create_layout(generation);
+    fixture.limits.wall_time = Duration::from_secs(1);
     for (case, action) in [(65, "spin"), (66, "sleep")] {
-        let outcome = lab.run(&[action]).await;
+        let outcome = fixture.run(&[action]).await;
         let is_late = outcome.termination == Termination::TimedOut { limit_ms: 1_000 };
         let is_timely = outcome.duration >= Duration::from_secs(1)
             && outcome.duration < Duration::from_secs(60);
-        answers.holds(
+        observations.check(
             case,
             &format!("{:?} after {:?}", outcome.termination, outcome.duration),
             AttemptResult::Contained,
@@ -129,26 +131,26 @@ async fn time(answers: &mut Answers, generation: Generation) {
     }
 }
 
-async fn crash(answers: &mut Answers, generation: Generation) {
-    let lab = planted(generation).writing();
-    let before = lab.tree("");
-    let ending = lab.run(&["panic"]).await.termination;
-    answers.holds(
+async fn crash(observations: &mut Observations, generation: Generation) {
+    let fixture = create_layout(generation).writable();
+    let before = fixture.tree("");
+    let ending = fixture.run(&["panic"]).await.termination;
+    observations.check(
         67,
         &format!("{ending}"),
         AttemptResult::NoEffect,
-        kind(&ending) == "trapped" && before == lab.tree(""),
+        kind(&ending) == "trapped" && before == fixture.tree(""),
     );
 }
 
-async fn variables(answers: &mut Answers, generation: Generation) {
-    let lab = planted(generation);
+async fn variables(observations: &mut Observations, generation: Generation) {
+    let fixture = create_layout(generation);
     assert!(
         std::env::vars_os().next().is_some(),
         "the host has an environment"
     );
-    let said = lab.attempt(&["environment"]).await;
-    answers.holds(68, &said, AttemptResult::Denied, said.is_empty());
+    let output = fixture.attempt(&["environment"]).await;
+    observations.check(68, &output, AttemptResult::Denied, output.is_empty());
     let all: VariablePattern = "*".parse().unwrap();
     for name in [
         "LD_PRELOAD",
@@ -160,30 +162,30 @@ async fn variables(answers: &mut Answers, generation: Generation) {
         "BASH_ENV",
         "IFS",
     ] {
-        let request = Request::new(lab.path("skill")).variable(name, VariableSource::Secret);
+        let request = Request::new(fixture.path("skill")).variable(name, VariableSource::Secret);
         // Even if rules allow all variables, none of these can be set by a skill.
         let Authorization::Granted(grants) = Policy::default()
             .allow(RuleSource::User, all.clone())
             .authorize(&request)
         else {
-            answers.observe(69, name, AttemptResult::Denied);
+            observations.observe(69, name, AttemptResult::Denied);
             continue;
         };
         let job = Job::new(grants, Program::Wasm(generation.guest())).secret_env(name, "/evil");
-        answers.holds(69, name, AttemptResult::Denied, job.is_err());
+        observations.check(69, name, AttemptResult::Denied, job.is_err());
     }
 }
 
 /// Attempts of the WASI 0.2 guest only.
-async fn terminals(answers: &mut Answers) {
-    let lab = planted(Generation::P2);
-    let open = File::open(lab.path("secret.txt")).unwrap();
-    let said = lab.attempt(&["directories"]).await;
-    answers.holds(
+async fn terminals(observations: &mut Observations) {
+    let fixture = create_layout(Generation::P2);
+    let open = File::open(fixture.path("secret.txt")).unwrap();
+    let output = fixture.attempt(&["directories"]).await;
+    observations.check(
         70,
-        &said,
+        &output,
         AttemptResult::Denied,
-        said == "ok: /skill /workspace /work",
+        output == "ok: /skill /workspace /work",
     );
     let numbers = (0..32)
         .flat_map(|number| {
@@ -193,14 +195,16 @@ async fn terminals(answers: &mut Answers) {
             ]
         })
         .collect::<Vec<_>>();
-    answers.denied(70, &lab, &asked_for(&numbers)).await;
+    observations
+        .check_denied(70, &fixture, &asked_for(&numbers))
+        .await;
     drop(open);
-    let said = lab.attempt(&["terminals"]).await;
-    answers.holds(71, &said, AttemptResult::Denied, said == "0 of 3");
-    answers
-        .denied(
+    let output = fixture.attempt(&["terminals"]).await;
+    observations.check(71, &output, AttemptResult::Denied, output == "0 of 3");
+    observations
+        .check_denied(
             71,
-            &lab,
+            &fixture,
             &everywhere(&["raw-read"], &["/dev/tty", "/dev/console", "/dev/pts/0"]),
         )
         .await;

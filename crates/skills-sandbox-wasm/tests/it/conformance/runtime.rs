@@ -11,43 +11,43 @@ use skills_sandbox_wasm::WasmSandbox;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::answers::Answers;
-use super::scene::planted;
-use crate::cases::lab::Generation;
+use super::layout::create_layout;
+use super::observations::Observations;
+use crate::cases::fixture::Generation;
 
-pub(crate) async fn answer(answers: &mut Answers) {
+pub(crate) async fn observe(observations: &mut Observations) {
     for &generation in Generation::ALL {
-        failing(answers, generation).await;
+        failing(observations, generation).await;
     }
-    many(answers).await;
-    thread_ends(answers).await;
-    honest(answers).await;
+    many(observations).await;
+    thread_ends(observations).await;
+    honest(observations).await;
 }
 
 /// A part that a run requires is missing or replaced; then nothing runs.
-async fn failing(answers: &mut Answers, generation: Generation) {
-    type Break = fn(&crate::cases::lab::Lab);
+async fn failing(observations: &mut Observations, generation: Generation) {
+    type Break = fn(&crate::cases::fixture::Fixture);
     let breaks: [(&str, Break); 4] = [
-        ("no skill", |lab| {
-            fs::remove_dir_all(lab.path("skill")).unwrap()
+        ("no skill", |fixture| {
+            fs::remove_dir_all(fixture.path("skill")).unwrap()
         }),
-        ("no workspace", |lab| {
-            fs::remove_dir_all(lab.path("workspace")).unwrap()
+        ("no workspace", |fixture| {
+            fs::remove_dir_all(fixture.path("workspace")).unwrap()
         }),
-        ("a file for a directory", |lab| {
-            fs::remove_dir_all(lab.path("workspace")).unwrap();
-            fs::write(lab.path("workspace"), "file").unwrap();
+        ("a file for a directory", |fixture| {
+            fs::remove_dir_all(fixture.path("workspace")).unwrap();
+            fs::write(fixture.path("workspace"), "file").unwrap();
         }),
-        ("another directory", |lab| {
-            fs::rename(lab.path("workspace"), lab.path("moved")).unwrap();
-            std::os::unix::fs::symlink("moved", lab.path("workspace")).unwrap();
+        ("another directory", |fixture| {
+            fs::rename(fixture.path("workspace"), fixture.path("moved")).unwrap();
+            std::os::unix::fs::symlink("moved", fixture.path("workspace")).unwrap();
         }),
     ];
     for (what, make) in breaks {
-        let lab = planted(generation).writing();
-        make(&lab);
-        let failed = lab.run_job(lab.job(&["list", "/skill"])).await;
-        answers.holds(
+        let fixture = create_layout(generation).writable();
+        make(&fixture);
+        let failed = fixture.run_job(fixture.job(&["list", "/skill"])).await;
+        observations.check(
             95,
             &format!("{what}: {failed:?}"),
             AttemptResult::Rejected,
@@ -56,47 +56,49 @@ async fn failing(answers: &mut Answers, generation: Generation) {
     }
     // The scratch directory cannot be created: writing to it fails, and no other directory is used
     // instead.
-    let lab = planted(generation);
-    fs::write(lab.path("nowhere"), "file").unwrap();
-    let ran = WasmSandbox::new(lab.path("nowhere"))
-        .run(lab.job(&["write", "/work/x"]))
+    let fixture = create_layout(generation);
+    fs::write(fixture.path("nowhere"), "file").unwrap();
+    let ran = WasmSandbox::new(fixture.path("nowhere"))
+        .run(fixture.job(&["write", "/work/x"]))
         .await
         .map(|outcome| outcome.stdout.text());
-    answers.holds(
+    observations.check(
         95,
         &format!("no scratch: {ran:?}"),
         AttemptResult::Rejected,
-        !ran.is_ok_and(|said| said.starts_with("ok: ")),
+        !ran.is_ok_and(|output| output.starts_with("ok: ")),
     );
 }
 
-async fn many(answers: &mut Answers) {
-    let lab = Arc::new({
-        let mut lab = planted(Generation::P2);
-        lab.limits.wall_time = Duration::from_secs(300);
-        lab
+async fn many(observations: &mut Observations) {
+    let fixture = Arc::new({
+        let mut fixture = create_layout(Generation::P2);
+        fixture.limits.wall_time = Duration::from_secs(300);
+        fixture
     });
     let (sandbox, places) = (
-        WasmSandbox::new(lab.path("scratch")),
+        WasmSandbox::new(fixture.path("scratch")),
         Arc::new(Semaphore::new(64)),
     );
     let mut runs = JoinSet::new();
     for number in 0..1_000 {
-        let (lab, sandbox, places) = (Arc::clone(&lab), sandbox.clone(), Arc::clone(&places));
+        let (fixture, sandbox, places) =
+            (Arc::clone(&fixture), sandbox.clone(), Arc::clone(&places));
         runs.spawn(async move {
             let _place = places.acquire_owned().await.unwrap();
             let own = number.to_string();
             let job = if number % 2 == 0 {
-                lab.job(&["echo", &own]).stdin(own.clone().into_bytes())
+                fixture.job(&["echo", &own]).stdin(own.clone().into_bytes())
             } else {
-                lab.job(&["write", "/work/x"])
+                fixture.job(&["write", "/work/x"])
             };
-            let said = sandbox.run(job).await.unwrap().stdout.text();
-            said == if number % 2 == 0 {
-                format!("{own} [{own:?}]\n")
-            } else {
-                "ok: written\n".to_owned()
-            }
+            let output = sandbox.run(job).await.unwrap().stdout.text();
+            output
+                == if number % 2 == 0 {
+                    format!("{own} [{own:?}]\n")
+                } else {
+                    "ok: written\n".to_owned()
+                }
         });
     }
     let right = runs
@@ -105,8 +107,8 @@ async fn many(answers: &mut Answers) {
         .into_iter()
         .filter(|is_right| *is_right)
         .count();
-    let left = fs::read_dir(lab.path("scratch")).unwrap().count();
-    answers.holds(
+    let left = fs::read_dir(fixture.path("scratch")).unwrap().count();
+    observations.check(
         96,
         &format!("{right} right, {left} left"),
         AttemptResult::Succeeded,
@@ -115,10 +117,10 @@ async fn many(answers: &mut Answers) {
 }
 
 /// A run is started on a thread that ends while the program still runs.
-async fn thread_ends(answers: &mut Answers) {
-    let lab = planted(Generation::P2).writing();
-    let sandbox = WasmSandbox::new(lab.path("scratch"));
-    let job = lab.job(&["wait", "/workspace/began", "/workspace/go"]);
+async fn thread_ends(observations: &mut Observations) {
+    let fixture = create_layout(Generation::P2).writable();
+    let sandbox = WasmSandbox::new(fixture.path("scratch"));
+    let job = fixture.job(&["wait", "/workspace/began", "/workspace/go"]);
     let runtime = tokio::runtime::Handle::current();
     let begun = tokio::task::block_in_place(|| {
         std::thread::scope(|scope| {
@@ -127,7 +129,9 @@ async fn thread_ends(answers: &mut Answers) {
                     let mut run = sandbox.run(job);
                     std::future::poll_fn(|context| match run.as_mut().poll(context) {
                         Poll::Ready(outcome) => panic!("it waits for us: {outcome:?}"),
-                        Poll::Pending if lab.path("workspace/began").exists() => Poll::Ready(()),
+                        Poll::Pending if fixture.path("workspace/began").exists() => {
+                            Poll::Ready(())
+                        }
                         Poll::Pending => {
                             context.waker().wake_by_ref();
                             Poll::Pending
@@ -140,10 +144,10 @@ async fn thread_ends(answers: &mut Answers) {
             scope.spawn(begin).join().unwrap()
         })
     });
-    fs::write(lab.path("workspace/go"), "").unwrap();
+    fs::write(fixture.path("workspace/go"), "").unwrap();
     let outcome = begun.unwrap().await.unwrap();
     let is_so = outcome.stdout.text() == "went on\n" && outcome.termination.is_success();
-    answers.holds(
+    observations.check(
         97,
         &format!("{:?}", outcome.termination),
         AttemptResult::Succeeded,
@@ -166,10 +170,10 @@ const PROVOKED: [(&str, &[u8]); 7] = [
 ];
 
 /// Every restriction that a report calls enforced must have been attacked above, and have held.
-async fn honest(answers: &mut Answers) {
+async fn honest(observations: &mut Observations) {
     for &generation in Generation::ALL {
-        let report = planted(generation)
-            .writing()
+        let report = create_layout(generation)
+            .writable()
             .run(&["list", "/skill"])
             .await
             .enforcement;
@@ -182,10 +186,12 @@ async fn honest(answers: &mut Answers) {
                 .iter()
                 .find(|(name, _)| *name == layer.name())
                 .map_or(&[][..], |(_, cases)| cases);
-            let held = cases
-                .iter()
-                .all(|case| answers.of(*case).is_some_and(AttemptResult::is_blocked));
-            answers.holds(
+            let held = cases.iter().all(|case| {
+                observations
+                    .result_of(*case)
+                    .is_some_and(AttemptResult::is_blocked)
+            });
+            observations.check(
                 98,
                 &format!("{layer}, provoked by {cases:?}"),
                 AttemptResult::Succeeded,

@@ -1,47 +1,53 @@
 //! Case 17: which hosts are allowed.
 
-use super::lab::{Generation, Lab, OK, PUBLIC};
+use super::fixture::{Generation, HttpFixture, OK, PUBLIC};
 
 #[tokio::test]
-async fn case_17_a_listed_host_is_reached_and_another_is_refused() {
+async fn case_17_only_listed_hosts_are_reached() {
     for generation in Generation::ALL {
-        let lab = Lab::new(&["a.example"]);
-        lab.answers(OK).await;
-        let said = lab
+        let fixture = HttpFixture::new(&["a.example"]);
+        fixture.respond_with(OK).await;
+        let result = fixture
             .fetch(*generation, &["http", "a.example", "/x?y=1"])
             .await;
         assert_eq!(
-            said.text, "200 [content-length=2] 2 \"hi\"",
+            result.text, "200 [content-length=2] 2 \"hi\"",
             "{generation:?}"
         );
         assert_eq!(
-            lab.requests(),
+            fixture.requests(),
             ["GET /x?y=1 HTTP/1.1\r\nhost: a.example\r\nconnection: close\r\n\r\n"]
         );
         assert_eq!(
-            lab.went(),
+            fixture.take_connections(),
             (
                 vec!["a.example".to_owned()],
                 vec!["93.184.216.34:80".to_owned()]
             )
         );
-        assert_eq!(said.seen, "reached a.example (1)");
-        let said = lab.fetch(*generation, &["http", "b.example", "/"]).await;
+        assert_eq!(result.network, "reached a.example (1)");
+        let result = fixture
+            .fetch(*generation, &["http", "b.example", "/"])
+            .await;
         assert_eq!(
-            (said.text.as_str(), said.seen.as_str()),
+            (result.text.as_str(), result.network.as_str()),
             (
                 "HttpRequestDenied",
                 "rejected b.example: host is not in the allowlist (1)"
             )
         );
-        assert_eq!(lab.went(), (vec![], vec![]), "{generation:?}");
+        assert_eq!(
+            fixture.take_connections(),
+            (vec![], vec![]),
+            "{generation:?}"
+        );
     }
 }
 
 #[tokio::test]
-async fn case_17_names_that_only_look_listed_are_refused() {
-    let lab = Lab::new(&["a.example", "*.b.example", "!evil.b.example"]);
-    lab.answers(OK).await;
+async fn case_17_names_that_resemble_listed_ones_are_rejected() {
+    let fixture = HttpFixture::new(&["a.example", "*.b.example", "!evil.b.example"]);
+    fixture.respond_with(OK).await;
     for generation in Generation::ALL {
         for authority in [
             "evil.example",
@@ -75,17 +81,17 @@ async fn case_17_names_that_only_look_listed_are_refused() {
             "",
             ".",
         ] {
-            let said = lab.fetch(*generation, &["http", authority, "/"]).await;
+            let result = fixture.fetch(*generation, &["http", authority, "/"]).await;
             let is_refused = [
                 "authority",
                 "HttpRequestDenied",
                 "HttpRequestUriInvalid",
                 "HttpProtocolError",
             ]
-            .contains(&said.text.as_str());
-            assert!(is_refused, "{generation:?} {authority:?}: {said:?}");
+            .contains(&result.text.as_str());
+            assert!(is_refused, "{generation:?} {authority:?}: {result:?}");
             assert_eq!(
-                (lab.went(), lab.requests()),
+                (fixture.take_connections(), fixture.requests()),
                 ((vec![], vec![]), vec![]),
                 "{generation:?} {authority:?}"
             );
@@ -95,9 +101,9 @@ async fn case_17_names_that_only_look_listed_are_refused() {
 
 #[tokio::test]
 async fn case_17_names_are_normalized_before_connecting() {
-    let lab = Lab::new(&["a.example", "xn--bcher-kva.example"]);
-    lab.name("xn--bcher-kva.example", &[&[PUBLIC]]);
-    lab.answers(OK).await;
+    let fixture = HttpFixture::new(&["a.example", "xn--bcher-kva.example"]);
+    fixture.name("xn--bcher-kva.example", &[&[PUBLIC]]);
+    fixture.respond_with(OK).await;
     for generation in Generation::ALL {
         for (authority, host) in [
             ("A.EXAMPLE", "a.example"),
@@ -105,15 +111,15 @@ async fn case_17_names_are_normalized_before_connecting() {
             ("a.example:80", "a.example"),
             ("XN--Bcher-KVA.example.", "xn--bcher-kva.example"),
         ] {
-            let said = lab.fetch(*generation, &["http", authority, "/"]).await;
+            let result = fixture.fetch(*generation, &["http", authority, "/"]).await;
             assert!(
-                said.text.starts_with("200 "),
-                "{generation:?} {authority}: {said:?}"
+                result.text.starts_with("200 "),
+                "{generation:?} {authority}: {result:?}"
             );
-            assert_eq!(said.seen, format!("reached {host} (1)"));
-            assert_eq!(lab.went().0, [host]);
+            assert_eq!(result.network, format!("reached {host} (1)"));
+            assert_eq!(fixture.take_connections().0, [host]);
             assert_eq!(
-                lab.requests(),
+                fixture.requests(),
                 [format!(
                     "GET / HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n"
                 )]
@@ -124,7 +130,7 @@ async fn case_17_names_are_normalized_before_connecting() {
 
 #[tokio::test]
 async fn case_17_names_that_lead_to_private_addresses_are_refused() {
-    let lab = Lab::new(&["*.example", "localhost"]);
+    let fixture = HttpFixture::new(&["*.example", "localhost"]);
     for generation in Generation::ALL {
         for (name, answer) in [
             ("localhost", "127.0.0.1"),
@@ -137,52 +143,63 @@ async fn case_17_names_that_lead_to_private_addresses_are_refused() {
             ("any.example", "0.0.0.0"),
             ("nat64.example", "64:ff9b::7f00:1"),
         ] {
-            lab.name(name, &[&[answer]]);
+            fixture.name(name, &[&[answer]]);
             for scheme in ["http", "https"] {
-                let said = lab.fetch(*generation, &[scheme, name, "/"]).await;
+                let result = fixture.fetch(*generation, &[scheme, name, "/"]).await;
                 assert_eq!(
-                    said.text, "DestinationIpProhibited",
+                    result.text, "DestinationIpProhibited",
                     "{generation:?} {name}"
                 );
                 assert_eq!(
-                    said.seen,
+                    result.network,
                     format!("rejected {name}: host has no public address (1)")
                 );
             }
-            assert_eq!(lab.went().1, Vec::<String>::new(), "{generation:?} {name}");
+            assert_eq!(
+                fixture.take_connections().1,
+                Vec::<String>::new(),
+                "{generation:?} {name}"
+            );
         }
-        let said = lab
+        let result = fixture
             .fetch(*generation, &["http", "unknown.example", "/"])
             .await;
-        assert!(said.text.starts_with("DnsError"), "{said:?}");
-        assert_eq!(said.seen, "rejected unknown.example: host not found (1)");
+        assert!(result.text.starts_with("DnsError"), "{result:?}");
+        assert_eq!(
+            result.network,
+            "rejected unknown.example: host not found (1)"
+        );
     }
 }
 
 #[tokio::test]
-async fn case_17_a_name_that_changes_is_resolved_once_and_only_public_answers_are_connected_to() {
+async fn case_17_a_name_is_resolved_once_and_only_public_addresses_are_connected() {
     for generation in Generation::ALL {
-        let lab = Lab::new(&["*.example"]);
-        lab.answers(OK).await;
-        lab.name("rebind.example", &[&["127.0.0.1", PUBLIC], &["127.0.0.1"]]);
-        let said = lab
+        let fixture = HttpFixture::new(&["*.example"]);
+        fixture.respond_with(OK).await;
+        fixture.name("rebind.example", &[&["127.0.0.1", PUBLIC], &["127.0.0.1"]]);
+        let result = fixture
             .fetch(*generation, &["http", "rebind.example", "/", "times=2"])
             .await;
         assert_eq!(
-            said.text,
+            result.text,
             "200 [content-length=2] 2 \"hi\"\nDestinationIpProhibited"
         );
-        assert_eq!(lab.went().1, ["93.184.216.34:80"], "{generation:?}");
+        assert_eq!(
+            fixture.take_connections().1,
+            ["93.184.216.34:80"],
+            "{generation:?}"
+        );
     }
 }
 
 #[tokio::test]
-async fn case_17_addresses_in_any_writing_are_refused() {
+async fn case_17_addresses_in_any_notation_are_rejected() {
     for patterns in [
         &["*"][..],
         &["*", "127.0.0.1", "10.0.0.1", "169.254.169.254"],
     ] {
-        let lab = Lab::new(patterns);
+        let fixture = HttpFixture::new(patterns);
         for generation in Generation::ALL {
             for authority in [
                 "127.0.0.1",
@@ -205,12 +222,16 @@ async fn case_17_addresses_in_any_writing_are_refused() {
                 "[::1",
                 "::1",
             ] {
-                let said = lab.fetch(*generation, &["http", authority, "/"]).await;
+                let result = fixture.fetch(*generation, &["http", authority, "/"]).await;
                 assert!(
-                    !said.text.starts_with("200") && !said.seen.starts_with("reached"),
-                    "{generation:?} {authority}: {said:?}"
+                    !result.text.starts_with("200") && !result.network.starts_with("reached"),
+                    "{generation:?} {authority}: {result:?}"
                 );
-                assert_eq!(lab.went(), (vec![], vec![]), "{generation:?} {authority}");
+                assert_eq!(
+                    fixture.take_connections(),
+                    (vec![], vec![]),
+                    "{generation:?} {authority}"
+                );
             }
         }
     }
@@ -218,18 +239,21 @@ async fn case_17_addresses_in_any_writing_are_refused() {
 
 #[tokio::test]
 async fn case_17_a_listed_public_address_is_reached_without_a_resolver() {
-    let lab = Lab::new(&[PUBLIC]);
-    lab.answers(OK).await;
+    let fixture = HttpFixture::new(&[PUBLIC]);
+    fixture.respond_with(OK).await;
     for generation in Generation::ALL {
-        let said = lab.fetch(*generation, &["http", PUBLIC, "/"]).await;
-        assert!(said.text.starts_with("200 "), "{said:?}");
-        assert_eq!(lab.went(), (vec![], vec!["93.184.216.34:80".to_owned()]));
+        let result = fixture.fetch(*generation, &["http", PUBLIC, "/"]).await;
+        assert!(result.text.starts_with("200 "), "{result:?}");
+        assert_eq!(
+            fixture.take_connections(),
+            (vec![], vec!["93.184.216.34:80".to_owned()])
+        );
     }
 }
 
 #[tokio::test]
-async fn case_17_ports_other_than_those_of_the_web_are_closed() {
-    let lab = Lab::new(&["a.example"]);
+async fn case_17_ports_other_than_80_and_443_are_rejected() {
+    let fixture = HttpFixture::new(&["a.example"]);
     for generation in Generation::ALL {
         for (scheme, port) in [
             ("http", "443"),
@@ -239,35 +263,35 @@ async fn case_17_ports_other_than_those_of_the_web_are_closed() {
             ("http", "22"),
             ("http", "6379"),
         ] {
-            let said = lab
+            let result = fixture
                 .fetch(*generation, &[scheme, &format!("a.example:{port}"), "/"])
                 .await;
             assert_eq!(
-                said.text, "HttpRequestDenied",
+                result.text, "HttpRequestDenied",
                 "{generation:?} {scheme} {port}"
             );
             assert_eq!(
-                said.seen,
+                result.network,
                 format!("rejected a.example:{port}: port {port} is not allowed (1)")
             );
         }
         for port in ["0", "080", "65616", "-80", "+80", "80x", "80:80"] {
-            let said = lab
+            let result = fixture
                 .fetch(*generation, &["http", &format!("a.example:{port}"), "/"])
                 .await;
             assert!(
                 ["authority", "HttpRequestUriInvalid", "HttpProtocolError"]
-                    .contains(&said.text.as_str()),
-                "{generation:?} {port}: {said:?}"
+                    .contains(&result.text.as_str()),
+                "{generation:?} {port}: {result:?}"
             );
         }
-        assert_eq!(lab.went(), (vec![], vec![]));
+        assert_eq!(fixture.take_connections(), (vec![], vec![]));
     }
 }
 
 #[tokio::test]
 async fn case_17_redirects_are_not_followed() {
-    let lab = Lab::new(&["*.example"]);
+    let fixture = HttpFixture::new(&["*.example"]);
     for status in [
         "301 Moved",
         "302 Found",
@@ -275,19 +299,21 @@ async fn case_17_redirects_are_not_followed() {
         "307 Temporary",
         "308 Permanent",
     ] {
-        lab.answers(format!(
+        fixture.respond_with(format!(
             "HTTP/1.1 {status}\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n"
         ))
         .await;
         for generation in Generation::ALL {
-            let said = lab.fetch(*generation, &["http", "a.example", "/"]).await;
+            let result = fixture
+                .fetch(*generation, &["http", "a.example", "/"])
+                .await;
             assert!(
-                said.text.starts_with(&status[..3])
-                    && said.text.contains("location=http://169.254.169.254/"),
-                "{said:?}"
+                result.text.starts_with(&status[..3])
+                    && result.text.contains("location=http://169.254.169.254/"),
+                "{result:?}"
             );
             assert_eq!(
-                lab.went(),
+                fixture.take_connections(),
                 (
                     vec!["a.example".to_owned()],
                     vec!["93.184.216.34:80".to_owned()]
@@ -300,10 +326,10 @@ async fn case_17_redirects_are_not_followed() {
 /// Without a grant, a program that imports HTTP requests does not start.
 #[tokio::test]
 async fn a_program_that_needs_http_does_not_run_without_hosts() {
-    let lab = Lab::new(&[]);
+    let fixture = HttpFixture::new(&[]);
     for generation in Generation::ALL {
-        let refused = lab
-            .run(lab.job(*generation, &["http", "a.example", "/"]))
+        let refused = fixture
+            .run(fixture.job(*generation, &["http", "a.example", "/"]))
             .await
             .unwrap_err();
         assert!(
@@ -311,5 +337,5 @@ async fn a_program_that_needs_http_does_not_run_without_hosts() {
             "{refused}"
         );
     }
-    assert_eq!(lab.went(), (vec![], vec![]));
+    assert_eq!(fixture.take_connections(), (vec![], vec![]));
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use skills_sandbox_wasm::HttpLimits;
 
-use super::lab::{Below, Generation, Lab, OK, Script};
+use super::fixture::{Generation, HttpFixture, OK, Security, ServerBehavior};
 
 const SHORT: Duration = Duration::from_millis(100);
 
@@ -13,51 +13,57 @@ fn limits() -> HttpLimits {
 }
 
 /// Runs the guest against one server in each version.
-async fn check(limits: HttpLimits, script: Script, arguments: &[&str], expected: &str, seen: &str) {
+async fn check(
+    limits: HttpLimits,
+    behavior: ServerBehavior,
+    arguments: &[&str],
+    expected: &str,
+    seen: &str,
+) {
     for generation in Generation::ALL {
-        let lab = Lab::limited(&["a.example"], limits);
-        lab.serve(80, Below::Nothing, script.clone()).await;
+        let fixture = HttpFixture::with_limits(&["a.example"], limits);
+        fixture.serve(80, Security::Plain, behavior.clone()).await;
         let arguments = [&["http", "a.example", "/"], arguments].concat();
-        let said = lab.fetch(*generation, &arguments).await;
+        let result = fixture.fetch(*generation, &arguments).await;
         assert_eq!(
-            (said.text.as_str(), said.seen.as_str()),
+            (result.text.as_str(), result.network.as_str()),
             (expected, seen),
             "{generation:?} {arguments:?}"
         );
         // Aborted connections are closed.
-        let opened = usize::from(said.seen.starts_with("reached"));
+        let opened = usize::from(result.network.starts_with("reached"));
         if opened == 1
             && !arguments
                 .iter()
                 .any(|argument| argument.starts_with("times"))
         {
-            lab.until(1, 1).await;
+            fixture.wait_for_connections(1, 1).await;
         }
     }
 }
 
-fn answer(body: &str) -> Script {
-    Script::Answer(format!(
+fn answer(body: &str) -> ServerBehavior {
+    ServerBehavior::Respond(format!(
         "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     ))
 }
 
-fn chunked(body: &str) -> Script {
-    Script::Answer(format!(
+fn chunked(body: &str) -> ServerBehavior {
+    ServerBehavior::Respond(format!(
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{body}\r\n0\r\n\r\n",
         body.len()
     ))
 }
 
 #[tokio::test]
-async fn requests_are_counted() {
+async fn the_number_of_requests_is_limited() {
     let expected =
         "200 [content-length=2] 2 \"hi\"\n200 [content-length=2] 2 \"hi\"\nConnectionLimitReached";
     let seen = "reached a.example (2); stopped: too many requests (1)";
     check(
         limits().max_requests(2),
-        Script::Answer(OK.to_owned()),
+        ServerBehavior::Respond(OK.to_owned()),
         &["times=3"],
         expected,
         seen,
@@ -66,16 +72,16 @@ async fn requests_are_counted() {
 }
 
 #[tokio::test]
-async fn connections_at_a_time_are_counted() {
-    let lab = Lab::limited(&["a.example"], limits().max_connections(2));
-    lab.answers(OK).await;
-    let said = lab
+async fn the_number_of_concurrent_connections_is_limited() {
+    let fixture = HttpFixture::with_limits(&["a.example"], limits().max_connections(2));
+    fixture.respond_with(OK).await;
+    let result = fixture
         .fetch(
             Generation::Two,
             &["http", "a.example", "/", "together=3", "times=2"],
         )
         .await;
-    let mut lines: Vec<_> = said.text.lines().collect();
+    let mut lines: Vec<_> = result.text.lines().collect();
     lines.sort_unstable();
     let ok = "200 [content-length=2] 2 \"hi\"";
     // When responses were read, connections are available again.
@@ -91,19 +97,19 @@ async fn connections_at_a_time_are_counted() {
         ]
     );
     assert_eq!(
-        said.seen,
+        result.network,
         "reached a.example (4); stopped: too many connections (2)"
     );
 }
 
 #[tokio::test]
-async fn heads_of_requests_are_short() {
-    let script = || Script::Answer(OK.to_owned());
+async fn request_heads_are_limited() {
+    let behavior = || ServerBehavior::Respond(OK.to_owned());
     let limit = limits().max_head_bytes(1_000);
     let value = "x".repeat(1_000);
     check(
         limit,
-        script(),
+        behavior(),
         &[&format!("header=x-a:{value}")],
         "HttpRequestHeaderSectionSize(Some(1000))",
         "stopped: head is too long (1)",
@@ -111,40 +117,40 @@ async fn heads_of_requests_are_short() {
     .await;
     check(
         limit,
-        script(),
+        behavior(),
         &[&format!("header=x-a:{}", &value[..800])],
         "200 [content-length=2] 2 \"hi\"",
         "reached a.example (1)",
     )
     .await;
-    let lab = Lab::limited(&["a.example"], limit);
+    let fixture = HttpFixture::with_limits(&["a.example"], limit);
     for generation in Generation::ALL {
-        let said = lab
+        let result = fixture
             .fetch(*generation, &["http", "a.example", &format!("/{value}")])
             .await;
         assert_eq!(
-            (said.text.as_str(), said.seen.as_str()),
+            (result.text.as_str(), result.network.as_str()),
             ("HttpRequestUriTooLong", "stopped: head is too long (1)")
         );
     }
 }
 
 #[tokio::test]
-async fn heads_of_answers_are_short() {
+async fn response_heads_are_limited() {
     for (limit, length) in [
         (1_000, 1_100),
         (1_000, 20_000),
         (16 * 1_024, 17_000),
         (16 * 1_024, 1_000_000),
     ] {
-        let script = Script::Answer(format!(
+        let behavior = ServerBehavior::Respond(format!(
             "HTTP/1.1 200 OK\r\nX-A: {}\r\nContent-Length: 0\r\n\r\n",
             "x".repeat(length)
         ));
         let expected = format!("HttpResponseHeaderSectionSize(Some({limit}))");
         check(
             limits().max_head_bytes(limit),
-            script,
+            behavior,
             &[],
             &expected,
             "reached a.example (1); stopped: head is too long (1)",
@@ -154,12 +160,12 @@ async fn heads_of_answers_are_short() {
 }
 
 #[tokio::test]
-async fn bodies_of_requests_are_short() {
+async fn request_bodies_are_limited() {
     let seen = "reached a.example (1); stopped: too many bytes (1)";
     let ok = "200 [content-length=2] 2 \"hi\"";
     check(
         limits().max_request_body_bytes(10_000),
-        Script::Answer(OK.to_owned()),
+        ServerBehavior::Respond(OK.to_owned()),
         &["body=10000"],
         ok,
         "reached a.example (1)",
@@ -167,7 +173,7 @@ async fn bodies_of_requests_are_short() {
     .await;
     check(
         limits().max_request_body_bytes(10_000),
-        Script::Answer(OK.to_owned()),
+        ServerBehavior::Respond(OK.to_owned()),
         &["body=10001"],
         "HttpRequestBodySize(Some(10000))",
         seen,
@@ -175,7 +181,7 @@ async fn bodies_of_requests_are_short() {
     .await;
     check(
         limits().max_request_body_bytes(10_000),
-        Script::Answer(OK.to_owned()),
+        ServerBehavior::Respond(OK.to_owned()),
         &["body=500000"],
         "HttpRequestBodySize(Some(10000))",
         seen,
@@ -184,7 +190,7 @@ async fn bodies_of_requests_are_short() {
     let announced = &["body=20000", "header=Content-Length:20000"];
     check(
         limits().max_request_body_bytes(10_000),
-        Script::Silent,
+        ServerBehavior::Silent,
         announced,
         "HttpRequestBodySize(Some(10000))",
         "stopped: too many bytes (1)",
@@ -193,7 +199,7 @@ async fn bodies_of_requests_are_short() {
 }
 
 #[tokio::test]
-async fn bodies_of_answers_are_short() {
+async fn response_bodies_are_limited() {
     let limit = limits().max_response_body_bytes(1_000);
     let seen = "reached a.example (1); stopped: too many bytes (1)";
     check(
@@ -222,7 +228,8 @@ async fn bodies_of_answers_are_short() {
     )
     .await;
     // The length of a body that is not sent.
-    let head = Script::Answer("HTTP/1.1 200 OK\r\nContent-Length: 1001\r\n\r\n".to_owned());
+    let head =
+        ServerBehavior::Respond("HTTP/1.1 200 OK\r\nContent-Length: 1001\r\n\r\n".to_owned());
     check(
         limit,
         head,
@@ -234,32 +241,33 @@ async fn bodies_of_answers_are_short() {
 }
 
 #[tokio::test]
-async fn bytes_are_counted_over_all_connections_per_direction() {
+async fn bytes_per_direction_are_limited_across_connections() {
     let line = format!("200 [content-length=3000] 3000 {:?}", "y".repeat(80));
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n".len() as u64;
     let limit = limits().bytes_per_direction(2 * (3_000 + head));
     for generation in Generation::ALL {
-        let lab = Lab::limited(&["a.example"], limit);
-        lab.serve(80, Below::Nothing, answer(&"y".repeat(3_000)))
+        let fixture = HttpFixture::with_limits(&["a.example"], limit);
+        fixture
+            .serve(80, Security::Plain, answer(&"y".repeat(3_000)))
             .await;
-        let said = lab
+        let result = fixture
             .fetch(*generation, &["http", "a.example", "/", "times=3"])
             .await;
         let most = 2 * (3_000 + head);
         assert_eq!(
-            said.text,
+            result.text,
             format!("{line}\n{line}\nHttpResponseBodySize(Some({most}))"),
             "{generation:?}"
         );
         assert_eq!(
-            said.seen,
+            result.network,
             "reached a.example (3); stopped: too many bytes (1)"
         );
     }
     let seen = "reached a.example (1); stopped: too many bytes (1)";
     check(
         limits().bytes_per_direction(9_000),
-        Script::Silent,
+        ServerBehavior::Silent,
         &["body=100000"],
         "HttpRequestBodySize(Some(9000))",
         seen,
@@ -270,54 +278,62 @@ async fn bytes_are_counted_over_all_connections_per_direction() {
 #[tokio::test]
 async fn unresponsive_resolvers_and_hosts_time_out() {
     for generation in Generation::ALL {
-        let lab = Lab::limited(&["*.example"], limits().connect_timeout(SHORT));
-        lab.name("slow.example", &[]);
-        let said = lab.fetch(*generation, &["http", "slow.example", "/"]).await;
+        let fixture = HttpFixture::with_limits(&["*.example"], limits().connect_timeout(SHORT));
+        fixture.name("slow.example", &[]);
+        let result = fixture
+            .fetch(*generation, &["http", "slow.example", "/"])
+            .await;
         assert_eq!(
-            (said.text.as_str(), said.seen.as_str()),
+            (result.text.as_str(), result.network.as_str()),
             ("ConnectionTimeout", "stopped: connecting took too long (1)"),
             "{generation:?}"
         );
         // The program may set shorter timeouts, not longer ones.
-        let patient = Lab::new(&["*.example"]);
+        let patient = HttpFixture::new(&["*.example"]);
         patient.name("slow.example", &[]);
-        let said = patient
+        let result = patient
             .fetch(*generation, &["http", "slow.example", "/", "connect=100"])
             .await;
         assert_eq!(
-            (said.text.as_str(), said.seen.as_str()),
+            (result.text.as_str(), result.network.as_str()),
             ("ConnectionTimeout", "no requests"),
             "{generation:?}"
         );
-        let said = lab
+        let result = fixture
             .fetch(
                 *generation,
                 &["http", "slow.example", "/", "connect=99999999"],
             )
             .await;
         assert_eq!(
-            (said.text.as_str(), said.seen.as_str()),
+            (result.text.as_str(), result.network.as_str()),
             ("ConnectionTimeout", "stopped: connecting took too long (1)"),
             "{generation:?}"
         );
-        lab.serve(443, Below::Nothing, Script::Silent).await;
-        let said = lab.fetch(*generation, &["https", "a.example", "/"]).await;
-        assert_eq!(said.text, "ConnectionTimeout", "{generation:?}");
+        fixture
+            .serve(443, Security::Plain, ServerBehavior::Silent)
+            .await;
+        let result = fixture
+            .fetch(*generation, &["https", "a.example", "/"])
+            .await;
+        assert_eq!(result.text, "ConnectionTimeout", "{generation:?}");
         assert_eq!(
-            said.seen,
+            result.network,
             "reached a.example (1); stopped: connecting took too long (1)"
         );
-        lab.until(1, 1).await;
+        fixture.wait_for_connections(1, 1).await;
     }
 }
 
 #[tokio::test]
 async fn idle_hosts_time_out() {
     let seen = "reached a.example (1); stopped: idle for too long (1)";
-    let begin = || Script::Begin("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi".to_owned());
+    let begin = || {
+        ServerBehavior::RespondEarly("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi".to_owned())
+    };
     check(
         limits().idle_timeout(SHORT),
-        Script::Silent,
+        ServerBehavior::Silent,
         &[],
         "ConnectionReadTimeout",
         seen,
@@ -335,7 +351,7 @@ async fn idle_hosts_time_out() {
     let own = "reached a.example (1)";
     check(
         limits(),
-        Script::Silent,
+        ServerBehavior::Silent,
         &["first=100"],
         "ConnectionReadTimeout",
         own,
@@ -351,7 +367,7 @@ async fn idle_hosts_time_out() {
     .await;
     check(
         limits().idle_timeout(SHORT),
-        Script::Silent,
+        ServerBehavior::Silent,
         &["first=99999999"],
         "ConnectionReadTimeout",
         seen,

@@ -1,11 +1,11 @@
 //! Requests and responses.
 
-use super::lab::{Generation, Lab, OK};
+use super::fixture::{Generation, HttpFixture, OK};
 
 #[tokio::test]
-async fn case_17_the_first_line_never_names_a_host() {
-    let lab = Lab::new(&["a.example"]);
-    lab.answers(OK).await;
+async fn case_17_the_request_line_never_contains_a_host() {
+    let fixture = HttpFixture::new(&["a.example"]);
+    fixture.respond_with(OK).await;
     for generation in Generation::ALL {
         for path in [
             "http://evil.example/",
@@ -16,13 +16,15 @@ async fn case_17_the_first_line_never_names_a_host() {
             "/ HTTP/1.1\r\nHost: evil.example\r\n",
             "/\u{e9}",
         ] {
-            let said = lab.fetch(*generation, &["http", "a.example", path]).await;
+            let result = fixture
+                .fetch(*generation, &["http", "a.example", path])
+                .await;
             assert!(
-                ["path", "HttpRequestUriInvalid"].contains(&said.text.as_str()),
-                "{generation:?} {path:?}: {said:?}"
+                ["path", "HttpRequestUriInvalid"].contains(&result.text.as_str()),
+                "{generation:?} {path:?}: {result:?}"
             );
             assert_eq!(
-                lab.requests(),
+                fixture.requests(),
                 Vec::<String>::new(),
                 "{generation:?} {path:?}"
             );
@@ -33,13 +35,15 @@ async fn case_17_the_first_line_never_names_a_host() {
             ("?x", "/?x"),
             ("/a/../b", "/a/../b"),
         ] {
-            let said = lab.fetch(*generation, &["http", "a.example", path]).await;
+            let result = fixture
+                .fetch(*generation, &["http", "a.example", path])
+                .await;
             assert!(
-                said.text.starts_with("200 "),
-                "{generation:?} {path:?}: {said:?}"
+                result.text.starts_with("200 "),
+                "{generation:?} {path:?}: {result:?}"
             );
             assert_eq!(
-                lab.requests(),
+                fixture.requests(),
                 [format!(
                     "GET {line} HTTP/1.1\r\nhost: a.example\r\nconnection: close\r\n\r\n"
                 )],
@@ -51,8 +55,8 @@ async fn case_17_the_first_line_never_names_a_host() {
 
 #[tokio::test]
 async fn case_17_fields_of_connections_and_proxies_cannot_be_set() {
-    let lab = Lab::new(&["a.example"]);
-    lab.answers(OK).await;
+    let fixture = HttpFixture::new(&["a.example"]);
+    fixture.respond_with(OK).await;
     for generation in Generation::ALL {
         for name in [
             "Host",
@@ -69,7 +73,7 @@ async fn case_17_fields_of_connections_and_proxies_cannot_be_set() {
             "Upgrade",
             "HTTP2-Settings",
         ] {
-            let said = lab
+            let result = fixture
                 .fetch(
                     *generation,
                     &[
@@ -81,8 +85,8 @@ async fn case_17_fields_of_connections_and_proxies_cannot_be_set() {
                 )
                 .await;
             assert!(
-                said.text.starts_with("field: ") && said.text.contains("Forbidden"),
-                "{generation:?} {name}: {said:?}"
+                result.text.starts_with("field: ") && result.text.contains("Forbidden"),
+                "{generation:?} {name}: {result:?}"
             );
         }
         for field in [
@@ -90,19 +94,19 @@ async fn case_17_fields_of_connections_and_proxies_cannot_be_set() {
             "x a:1",
             "x-a\r\nhost:evil.example",
         ] {
-            let said = lab
+            let result = fixture
                 .fetch(
                     *generation,
                     &["http", "a.example", "/", &format!("header={field}")],
                 )
                 .await;
             assert!(
-                said.text.starts_with("field: "),
-                "{generation:?} {field}: {said:?}"
+                result.text.starts_with("field: "),
+                "{generation:?} {field}: {result:?}"
             );
         }
-        assert_eq!(lab.requests(), Vec::<String>::new());
-        let said = lab
+        assert_eq!(fixture.requests(), Vec::<String>::new());
+        let result = fixture
             .fetch(
                 *generation,
                 &[
@@ -114,8 +118,8 @@ async fn case_17_fields_of_connections_and_proxies_cannot_be_set() {
                 ],
             )
             .await;
-        assert!(said.text.starts_with("200 "), "{said:?}");
-        let [request] = &lab.requests()[..] else {
+        assert!(result.text.starts_with("200 "), "{result:?}");
+        let [request] = &fixture.requests()[..] else {
             panic!("one request")
         };
         assert!(
@@ -128,51 +132,55 @@ async fn case_17_fields_of_connections_and_proxies_cannot_be_set() {
 
 #[tokio::test]
 async fn other_methods_and_schemes_are_refused() {
-    let lab = Lab::new(&["a.example"]);
+    let fixture = HttpFixture::new(&["a.example"]);
     for generation in Generation::ALL {
         for method in ["CONNECT", "TRACE", "connect", "tRACE"] {
-            let said = lab
+            let result = fixture
                 .fetch(
                     *generation,
                     &["http", "a.example", "/", &format!("method={method}")],
                 )
                 .await;
             assert_eq!(
-                said.text, "HttpRequestMethodInvalid",
+                result.text, "HttpRequestMethodInvalid",
                 "{generation:?} {method}"
             );
             assert_eq!(
-                said.seen,
+                result.network,
                 "rejected a.example: malformed: method is not allowed (1)"
             );
         }
         for scheme in ["ftp", "file", "ws", "unix", "gopher"] {
-            let said = lab.fetch(*generation, &[scheme, "a.example", "/"]).await;
-            assert_eq!(said.text, "HttpProtocolError", "{generation:?} {scheme}");
+            let result = fixture
+                .fetch(*generation, &[scheme, "a.example", "/"])
+                .await;
+            assert_eq!(result.text, "HttpProtocolError", "{generation:?} {scheme}");
         }
     }
-    assert_eq!(lab.went(), (vec![], vec![]));
+    assert_eq!(fixture.take_connections(), (vec![], vec![]));
 }
 
 #[tokio::test]
 async fn bodies_are_sent_in_both_directions() {
-    let lab = Lab::new(&["a.example"]);
+    let fixture = HttpFixture::new(&["a.example"]);
     let answer = "0123456789abcdef".repeat(40_000);
-    lab.answers(format!(
-        "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{answer}",
-        answer.len()
-    ))
-    .await;
+    fixture
+        .respond_with(format!(
+            "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{answer}",
+            answer.len()
+        ))
+        .await;
     for generation in Generation::ALL {
-        let said = lab
+        let result = fixture
             .fetch(*generation, &["http", "a.example", "/", "body=300000"])
             .await;
         assert!(
-            said.text
+            result
+                .text
                 .starts_with("200 [content-length=640000] 640000 \"0123"),
-            "{generation:?}: {said:?}"
+            "{generation:?}: {result:?}"
         );
-        let [request] = &lab.requests()[..] else {
+        let [request] = &fixture.requests()[..] else {
             panic!("one request")
         };
         // One is in the name of the host.
@@ -204,14 +212,16 @@ async fn responses_that_violate_the_protocol_are_errors() {
         ("HTTP/1.1 200 OK", "HttpResponseIncomplete"),
         ("", "HttpResponseIncomplete"),
     ] {
-        let lab = Lab::new(&["a.example"]);
-        lab.answers(answer).await;
+        let fixture = HttpFixture::new(&["a.example"]);
+        fixture.respond_with(answer).await;
         for generation in Generation::ALL {
-            let said = lab.fetch(*generation, &["http", "a.example", "/"]).await;
+            let result = fixture
+                .fetch(*generation, &["http", "a.example", "/"])
+                .await;
             assert_eq!(
-                said.text, expected,
+                result.text, expected,
                 "{generation:?} {answer:?}: {}",
-                said.seen
+                result.network
             );
         }
     }
@@ -220,11 +230,12 @@ async fn responses_that_violate_the_protocol_are_errors() {
 /// Hop-by-hop fields of a response are not passed to the program.
 #[tokio::test]
 async fn hop_by_hop_fields_are_not_returned() {
-    let lab = Lab::new(&["a.example"]);
-    lab.answers("HTTP/1.1 200 OK\r\nKeep-Alive: timeout=5\r\nProxy-Connection: x\r\nTransfer-Encoding: chunked\r\nX-A: 1\r\n\r\n2\r\nhi\r\n0\r\n\r\n").await;
+    let fixture = HttpFixture::new(&["a.example"]);
+    fixture.respond_with("HTTP/1.1 200 OK\r\nKeep-Alive: timeout=5\r\nProxy-Connection: x\r\nTransfer-Encoding: chunked\r\nX-A: 1\r\n\r\n2\r\nhi\r\n0\r\n\r\n").await;
     for generation in Generation::ALL {
         assert_eq!(
-            lab.fetch(*generation, &["http", "a.example", "/"])
+            fixture
+                .fetch(*generation, &["http", "a.example", "/"])
                 .await
                 .text,
             "200 [x-a=1] 2 \"hi\""

@@ -6,12 +6,12 @@ use super::*;
 
 #[test]
 fn a_new_skill_is_a_draft_that_is_listed_read_and_written() {
-    let lab = Lab::new();
+    let fixture = Fixture::new();
     let arguments = json!({
         "name": "my-tool", "description": "Does: things.", "instructions": "# My Tool\n", "license": "MIT", "metadata": {"version": "1.10"},
         "scripts": {"main": "print(1)\n", "setup.sh": "#!/bin/sh\n"},
     });
-    let outcome = lab.create(arguments.clone()).unwrap();
+    let outcome = fixture.create(arguments.clone()).unwrap();
     let expected = json!({"status": "created", "name": "my-tool", "path": "skills/my-tool", "uri": "skill://my-tool/SKILL.md"});
     assert_eq!(
         (
@@ -30,24 +30,30 @@ fn a_new_skill_is_a_draft_that_is_listed_read_and_written() {
     );
     let text = "---\nname: my-tool\ndescription: 'Does: things.'\nlicense: MIT\nmetadata:\n  version: '1.10'\n---\n\n# My Tool\n";
     assert_eq!(
-        lab.read(json!({"path": "skills/my-tool"})).unwrap().text,
+        fixture
+            .read(json!({"path": "skills/my-tool"}))
+            .unwrap()
+            .text,
         text
     );
-    let listed = lab.ls(json!({"path": "skills"})).unwrap().text;
+    let listed = fixture.ls(json!({"path": "skills"})).unwrap().text;
     assert!(
         listed.contains("\n  my-tool/  - Does: things.  [draft, not accepted]"),
         "{listed}"
     );
-    done(lab.write(json!({"path": "skills/my-tool/scripts/main.py", "content": "print(2)\n"})));
-    assert_eq!(lab.text("drafts/my-tool/scripts/main.py"), "print(2)\n");
+    done(fixture.write(json!({"path": "skills/my-tool/scripts/main.py", "content": "print(2)\n"})));
+    assert_eq!(fixture.text("drafts/my-tool/scripts/main.py"), "print(2)\n");
     assert!(
-        lab.tools.runtime.get_skill("my-tool").is_err(),
+        fixture.tools.runtime.get_skill("my-tool").is_err(),
         "nothing of it runs"
     );
-    assert_eq!(code(lab.create(arguments)), ToolErrorCode::AlreadyExists);
-    assert_eq!(lab.text("drafts/my-tool/scripts/main.py"), "print(2)\n");
     assert_eq!(
-        lab.top.read_dir("drafts").unwrap().count(),
+        code(fixture.create(arguments)),
+        ToolErrorCode::AlreadyExists
+    );
+    assert_eq!(fixture.text("drafts/my-tool/scripts/main.py"), "print(2)\n");
+    assert_eq!(
+        fixture.top.read_dir("drafts").unwrap().count(),
         2,
         "nothing of the builder is left"
     );
@@ -55,7 +61,7 @@ fn a_new_skill_is_a_draft_that_is_listed_read_and_written() {
 
 #[test]
 fn invalid_names_are_rejected_with_the_rule() {
-    let lab = Lab::new();
+    let fixture = Fixture::new();
     let long = "a".repeat(65);
     let names = [
         "..",
@@ -76,12 +82,12 @@ fn invalid_names_are_rejected_with_the_rule() {
     ];
     for name in names {
         assert_eq!(
-            code(lab.create(json!({"name": name, "description": "x", "instructions": ""}))),
+            code(fixture.create(json!({"name": name, "description": "x", "instructions": ""}))),
             ToolErrorCode::InvalidName,
             "{name:?}"
         );
     }
-    let error = lab
+    let error = fixture
         .create(json!({"name": "Code-Reviewer", "description": "x", "instructions": ""}))
         .unwrap_err();
     assert!(
@@ -89,7 +95,7 @@ fn invalid_names_are_rejected_with_the_rule() {
         "{error}"
     );
     assert_eq!(
-        lab.top.read_dir("drafts").unwrap().count(),
+        fixture.top.read_dir("drafts").unwrap().count(),
         1,
         "nothing was made"
     );
@@ -97,16 +103,16 @@ fn invalid_names_are_rejected_with_the_rule() {
         .into_iter()
         .enumerate()
     {
-        done(lab.create(json!({"name": name, "description": "x", "instructions": ""})));
-        assert_eq!(lab.top.read_dir("drafts").unwrap().count(), number + 2);
+        done(fixture.create(json!({"name": name, "description": "x", "instructions": ""})));
+        assert_eq!(fixture.top.read_dir("drafts").unwrap().count(), number + 2);
     }
 }
 
 #[test]
 fn a_description_cannot_add_fields() {
-    let lab = Lab::new();
+    let fixture = Fixture::new();
     let create = |description: &str| {
-        lab.create(json!({"name": "x", "description": description, "instructions": "Body"}))
+        fixture.create(json!({"name": "x", "description": description, "instructions": "Body"}))
     };
     for description in [
         "",
@@ -125,7 +131,7 @@ fn a_description_cannot_add_fields() {
     assert_eq!(code(create(&"x".repeat(1025))), ToolErrorCode::TooLarge);
     let description = "a: b # 'c' \"d\" --- - {e} [f] *g &h !i |j >k %l @m `n` ~ null";
     done(create(description));
-    let document = Document::parse(lab.text("drafts/x/SKILL.md").as_bytes()).unwrap();
+    let document = Document::parse(fixture.text("drafts/x/SKILL.md").as_bytes()).unwrap();
     assert_eq!(
         (document.manifest().description(), document.body().trim()),
         (description, "Body")
@@ -134,7 +140,7 @@ fn a_description_cannot_add_fields() {
 
 #[test]
 fn invalid_arguments_create_nothing() {
-    let lab = Lab::new();
+    let fixture = Fixture::new();
     let base = json!({"name": "new", "description": "x", "instructions": "Body"});
     let cases = [
         (
@@ -191,38 +197,38 @@ fn invalid_arguments_create_nothing() {
         let mut arguments = base.clone();
         arguments[field] = value;
         assert_eq!(
-            code(lab.create(arguments.clone())),
+            code(fixture.create(arguments.clone())),
             expected,
             "{field}: {:.80}",
             arguments[field].to_string()
         );
     }
-    assert_eq!(lab.top.read_dir("drafts").unwrap().count(), 1);
+    assert_eq!(fixture.top.read_dir("drafts").unwrap().count(), 1);
 }
 
 #[test]
 fn existing_files_with_the_name_are_kept() {
-    let lab = Lab::new();
-    lab.top.create_dir("drafts/directory").unwrap();
-    lab.top.write("drafts/file", "mine").unwrap();
+    let fixture = Fixture::new();
+    fixture.top.create_dir("drafts/directory").unwrap();
+    fixture.top.write("drafts/file", "mine").unwrap();
     for name in ["directory", "file"] {
         assert_eq!(
-            code(lab.create(json!({"name": name, "description": "x", "instructions": ""}))),
+            code(fixture.create(json!({"name": name, "description": "x", "instructions": ""}))),
             ToolErrorCode::AlreadyExists
         );
     }
-    assert_eq!(lab.text("drafts/file"), "mine");
+    assert_eq!(fixture.text("drafts/file"), "mine");
 }
 
 #[test]
 fn the_host_controls_whether_skills_are_created() {
     let arguments = json!({"name": "new", "description": "x", "instructions": ""});
     assert_eq!(
-        code(Lab::with(|tools| tools.drafts_dir(None)).create(arguments.clone())),
+        code(Fixture::with(|tools| tools.drafts_dir(None)).create(arguments.clone())),
         ToolErrorCode::ReadOnly
     );
     assert_eq!(
-        code(Lab::with(|tools| tools.skill_writes(SkillWrites::Never)).create(arguments)),
+        code(Fixture::with(|tools| tools.skill_writes(SkillWrites::Never)).create(arguments)),
         ToolErrorCode::ReadOnly
     );
 }

@@ -4,25 +4,25 @@ use super::*;
 use crate::files::list::ListLimits;
 
 #[test]
-fn texts_are_those_of_the_reference() {
-    let lab = Lab::new();
+fn messages_match_the_reference() {
+    let fixture = Fixture::new();
     assert_eq!(
-        lab.ls(json!({})).unwrap().text,
+        fixture.ls(json!({})).unwrap().text,
         "Directory 'workspace' is empty"
     );
-    lab.top.create_dir("work/src").unwrap();
-    lab.top.write("work/b.txt", "12345").unwrap();
-    lab.top.write("work/.hidden", "").unwrap();
+    fixture.top.create_dir("work/src").unwrap();
+    fixture.top.write("work/b.txt", "12345").unwrap();
+    fixture.top.write("work/.hidden", "").unwrap();
     for path in ["", ".", "workspace", "/workspace/"] {
         let expected = "Contents of 'workspace' (2 items):\n  b.txt  (5 bytes)\n  src/";
-        assert_eq!(lab.ls(json!({"path": path})).unwrap().text, expected);
+        assert_eq!(fixture.ls(json!({"path": path})).unwrap().text, expected);
     }
     let skills =
         "Skills (2):\n  pdf/  - Reads PDF files.\n  note/  - A draft.  [draft, not accepted]";
-    assert_eq!(lab.ls(json!({"path": "skills"})).unwrap().text, skills);
+    assert_eq!(fixture.ls(json!({"path": "skills"})).unwrap().text, skills);
     let pdf = "Contents of 'skills/pdf' (2 items):\n  SKILL.md  (54 bytes)\n  scripts/";
-    assert_eq!(lab.ls(json!({"path": "skills/pdf"})).unwrap().text, pdf);
-    let error = lab.ls(json!({"path": "b.txt"})).unwrap_err();
+    assert_eq!(fixture.ls(json!({"path": "skills/pdf"})).unwrap().text, pdf);
+    let error = fixture.ls(json!({"path": "b.txt"})).unwrap_err();
     assert_eq!(
         (error.code, error.message.as_str()),
         (
@@ -30,7 +30,7 @@ fn texts_are_those_of_the_reference() {
             "'workspace/b.txt' is not a directory"
         )
     );
-    let error = lab.ls(json!({"path": "nope"})).unwrap_err();
+    let error = fixture.ls(json!({"path": "nope"})).unwrap_err();
     assert_eq!(
         (error.code, error.message.as_str()),
         (ToolErrorCode::NotFound, "path 'workspace/nope' not found")
@@ -56,8 +56,8 @@ fn without_a_workspace_the_skills_are_the_root() {
 
 #[test]
 fn the_skill_list_shows_inactive_skills() {
-    let lab = Lab::new();
-    let data = lab.ls(json!({"path": "skills"})).unwrap().structured;
+    let fixture = Fixture::new();
+    let data = fixture.ls(json!({"path": "skills"})).unwrap().structured;
     let expected = json!({"name": "pdf", "path": "skills/pdf", "type": "directory", "description": "Reads PDF files.", "source": "repo",
         "enabled": true, "warnings": []});
     assert_eq!(data["entries"][0], expected);
@@ -68,11 +68,11 @@ fn the_skill_list_shows_inactive_skills() {
         ),
         (&json!(false), &json!("untrusted"))
     );
-    let first = lab
+    let first = fixture
         .ls(json!({"path": "skills", "limit": 1}))
         .unwrap()
         .structured;
-    let second = lab
+    let second = fixture
         .ls(json!({"path": "skills", "limit": 1, "cursor": first["next_cursor"]}))
         .unwrap()
         .structured;
@@ -84,24 +84,24 @@ fn the_skill_list_shows_inactive_skills() {
 
 #[test]
 fn text_of_untrusted_skills_is_not_shown() {
-    let lab = Lab::with(|tools| tools.drafts_dir(None));
-    let listed = lab.ls(json!({"path": "skills"})).unwrap();
+    let fixture = Fixture::with(|tools| tools.drafts_dir(None));
+    let listed = fixture.ls(json!({"path": "skills"})).unwrap();
     assert_eq!(
         listed.text,
         "Skills (2):\n  pdf/  - Reads PDF files.\n  note/  [inactive: untrusted]"
     );
     assert!(!listed.structured.to_string().contains("A draft."));
     assert_eq!(
-        code(lab.read(json!({"path": "skills/note/SKILL.md"}))),
+        code(fixture.read(json!({"path": "skills/note/SKILL.md"}))),
         ToolErrorCode::SkillNotFound
     );
 }
 
 /// Reads all pages and returns the paths in them.
-fn pages(lab: &Lab, mut arguments: Value) -> Vec<String> {
+fn pages(fixture: &Fixture, mut arguments: Value) -> Vec<String> {
     let mut all = Vec::new();
     loop {
-        let data = lab.ls(arguments.clone()).unwrap().structured;
+        let data = fixture.ls(arguments.clone()).unwrap().structured;
         let entries = data["entries"].as_array().unwrap();
         assert!(entries.len() <= arguments["limit"].as_u64().unwrap() as usize);
         all.extend(
@@ -118,27 +118,30 @@ fn pages(lab: &Lab, mut arguments: Value) -> Vec<String> {
 
 #[test]
 fn large_directories_are_paged_without_gaps() {
-    let lab = Lab::new();
+    let fixture = Fixture::new();
     let expected: Vec<String> = (0..5000)
         .map(|number| format!("workspace/{number:05}"))
         .collect();
     for path in &expected {
-        lab.top.create(path.replace("workspace", "work")).unwrap();
+        fixture
+            .top
+            .create(path.replace("workspace", "work"))
+            .unwrap();
     }
-    assert_eq!(pages(&lab, json!({"limit": 999})), expected);
+    assert_eq!(pages(&fixture, json!({"limit": 999})), expected);
     assert_eq!(
-        pages(&lab, json!({"limit": 1000, "recursive": true})),
+        pages(&fixture, json!({"limit": 1000, "recursive": true})),
         expected
     );
-    let error = Lab {
+    let error = Fixture {
         tools: FileTools {
             list_limits: ListLimits {
                 max_entries: 4999,
                 max_visited: 10,
             },
-            ..lab.tools
+            ..fixture.tools
         },
-        ..lab
+        ..fixture
     }
     .ls(json!({}))
     .unwrap_err();
@@ -147,19 +150,19 @@ fn large_directories_are_paged_without_gaps() {
 
 #[test]
 fn recursion_is_limited_and_reported() {
-    let lab = Lab::with(|tools| FileTools {
+    let fixture = Fixture::with(|tools| FileTools {
         list_limits: ListLimits {
             max_entries: 100,
             max_visited: 4,
         },
         ..tools
     });
-    lab.top.create_dir_all("work/a/b").unwrap();
-    lab.top.write("work/a/x", "").unwrap();
-    lab.top.write("work/c", "").unwrap();
-    let listed = lab.ls(json!({"recursive": true})).unwrap();
+    fixture.top.create_dir_all("work/a/b").unwrap();
+    fixture.top.write("work/a/x", "").unwrap();
+    fixture.top.write("work/c", "").unwrap();
+    let listed = fixture.ls(json!({"recursive": true})).unwrap();
     assert_eq!(
-        pages(&lab, json!({"recursive": true, "limit": 1})),
+        pages(&fixture, json!({"recursive": true, "limit": 1})),
         [
             "workspace/a",
             "workspace/a/b",
@@ -169,24 +172,24 @@ fn recursion_is_limited_and_reported() {
     );
     assert_eq!(listed.structured["truncated"], json!(false));
     assert_eq!(
-        pages(&lab, json!({"recursive": true, "limit": 9, "depth": 1})),
+        pages(&fixture, json!({"recursive": true, "limit": 9, "depth": 1})),
         ["workspace/a", "workspace/c"]
     );
-    lab.top.write("work/a/b/y", "").unwrap();
+    fixture.top.write("work/a/b/y", "").unwrap();
     assert_eq!(
-        lab.ls(json!({"recursive": true})).unwrap().structured["truncated"],
+        fixture.ls(json!({"recursive": true})).unwrap().structured["truncated"],
         json!(true)
     );
     assert_eq!(
-        code(lab.ls(json!({"depth": 9}))),
+        code(fixture.ls(json!({"depth": 9}))),
         ToolErrorCode::InvalidArguments
     );
     assert_eq!(
-        code(lab.ls(json!({"limit": 1001}))),
+        code(fixture.ls(json!({"limit": 1001}))),
         ToolErrorCode::InvalidArguments
     );
     assert_eq!(
-        code(lab.ls(json!({"cursor": "!"}))),
+        code(fixture.ls(json!({"cursor": "!"}))),
         ToolErrorCode::InvalidArguments
     );
 }
@@ -195,7 +198,7 @@ fn recursion_is_limited_and_reported() {
 #[test]
 fn deceptive_names_are_escaped() {
     use std::os::unix::ffi::OsStrExt;
-    let lab = Lab::new();
+    let fixture = Fixture::new();
     let names: [&[u8]; 5] = [
         "a\u{202e}txt.exe".as_bytes(),
         b"line\nbreak",
@@ -204,10 +207,10 @@ fn deceptive_names_are_escaped() {
         b"back\\slash",
     ];
     for name in names {
-        if let Err(error) = lab.top.create("work/x").and_then(|_| {
-            lab.top.rename(
+        if let Err(error) = fixture.top.create("work/x").and_then(|_| {
+            fixture.top.rename(
                 "work/x",
-                &lab.top.open_dir("work").unwrap(),
+                &fixture.top.open_dir("work").unwrap(),
                 std::ffi::OsStr::from_bytes(name),
             )
         }) {
@@ -216,7 +219,7 @@ fn deceptive_names_are_escaped() {
             ));
         }
     }
-    let listed = lab.ls(json!({})).unwrap();
+    let listed = fixture.ls(json!({})).unwrap();
     let expected = "Contents of 'workspace' (5 items):\n  a\\u{202e}txt.exe  (0 bytes)\n  back\\\\slash  (0 bytes)\n  \
                     line\\nbreak  (0 bytes)\n  zero\\u{200b}  (0 bytes)\n  \\xff\\xfe  (0 bytes)";
     assert_eq!(listed.text, expected);
@@ -227,47 +230,53 @@ fn deceptive_names_are_escaped() {
             .iter()
             .all(|entry| entry["unreadable_name"] == json!(true))
     );
-    assert_eq!(pages(&lab, json!({"limit": 1})).len(), 5);
+    assert_eq!(pages(&fixture, json!({"limit": 1})).len(), 5);
 }
 
 #[cfg(unix)]
 #[test]
 fn symlinks_are_listed_and_not_followed_outside() {
-    let lab = Lab::new();
-    lab.top.symlink_contents("../outside", "work/away").unwrap();
-    lab.top.symlink_contents("/", "work/root").unwrap();
-    lab.top.create_dir("work/real").unwrap();
-    lab.top.symlink("real", "work/inner").unwrap();
+    let fixture = Fixture::new();
+    fixture
+        .top
+        .symlink_contents("../outside", "work/away")
+        .unwrap();
+    fixture.top.symlink_contents("/", "work/root").unwrap();
+    fixture.top.create_dir("work/real").unwrap();
+    fixture.top.symlink("real", "work/inner").unwrap();
     let expected = "Contents of 'workspace' (4 items):\n  away  (symlink without an accessible target)\n  inner/\n  \
                     real/\n  root  (symlink without an accessible target)";
-    assert_eq!(lab.ls(json!({})).unwrap().text, expected);
+    assert_eq!(fixture.ls(json!({})).unwrap().text, expected);
     assert_eq!(
-        lab.ls(json!({"path": "inner"})).unwrap().text,
+        fixture.ls(json!({"path": "inner"})).unwrap().text,
         "Directory 'workspace/inner' is empty"
     );
-    lab.top
+    fixture
+        .top
         .symlink_contents("../inner", "work/real/up")
         .unwrap();
     for arguments in [json!({"path": "real"}), json!({"path": "inner"})] {
         assert!(
-            lab.ls(arguments)
+            fixture
+                .ls(arguments)
                 .unwrap()
                 .text
                 .ends_with("(1 items):\n  up/")
         );
     }
     assert!(
-        lab.ls(json!({"recursive": true}))
+        fixture
+            .ls(json!({"recursive": true}))
             .unwrap()
             .text
             .contains("\n  real/\n  real/up/\n  root  ")
     );
     assert_eq!(
-        code(lab.ls(json!({"path": "away"}))),
+        code(fixture.ls(json!({"path": "away"}))),
         ToolErrorCode::PermissionDenied
     );
     assert_eq!(
-        code(lab.ls(json!({"path": "root/etc"}))),
+        code(fixture.ls(json!({"path": "root/etc"}))),
         ToolErrorCode::PermissionDenied
     );
 }

@@ -21,8 +21,8 @@ fn swap(top: &Dir, path: &str, target: &str, stop: &AtomicBool) -> usize {
     swaps
 }
 
-fn while_swapping(lab: &Lab, path: &str, target: &str, call: impl Fn()) {
-    let (stop, top) = (AtomicBool::new(false), lab.top.try_clone().unwrap());
+fn while_swapping(fixture: &Fixture, path: &str, target: &str, call: impl Fn()) {
+    let (stop, top) = (AtomicBool::new(false), fixture.top.try_clone().unwrap());
     std::thread::scope(|scope| {
         let swapper = scope.spawn(|| swap(&top, path, target, &stop));
         for _ in 0..CALLS {
@@ -35,10 +35,10 @@ fn while_swapping(lab: &Lab, path: &str, target: &str, call: impl Fn()) {
 
 /// Writes in both modes while `at` is swapped. Each write may fail, but some must succeed and some
 /// must fail.
-fn write_while_swapping(lab: &Lab, at: &str, target: &str, path: &str) {
+fn write_while_swapping(fixture: &Fixture, at: &str, target: &str, path: &str) {
     let (written, refused) = (Cell::new(0), Cell::new(0));
     let write = |mode: &str| {
-        let result = lab.tools.write(
+        let result = fixture.tools.write(
             &serde_json::from_value(json!({"path": path, "content": "dead", "mode": mode}))
                 .unwrap(),
         );
@@ -47,7 +47,7 @@ fn write_while_swapping(lab: &Lab, at: &str, target: &str, path: &str) {
     };
     // On a busy machine, one side may not run for some time.
     for _ in 0..20 {
-        while_swapping(lab, at, target, || {
+        while_swapping(fixture, at, target, || {
             ["overwrite", "append"].into_iter().for_each(write)
         });
         if written.get() > 0 && refused.get() > 0 {
@@ -63,33 +63,33 @@ fn write_while_swapping(lab: &Lab, at: &str, target: &str, path: &str) {
 
 #[test]
 fn writing_never_follows_a_parent_that_became_a_link() {
-    let lab = Lab::new();
-    lab.top.create_dir("work/d").unwrap();
-    write_while_swapping(&lab, "work/d", "../outside", "d/canary");
-    assert!(lab.is_outside_untouched());
+    let fixture = Fixture::new();
+    fixture.top.create_dir("work/d").unwrap();
+    write_while_swapping(&fixture, "work/d", "../outside", "d/canary");
+    assert!(fixture.is_outside_untouched());
 }
 
 #[test]
 fn writing_never_follows_a_file_that_became_a_link() {
-    let lab = Lab::new();
-    lab.top.write("work/f", "inside").unwrap();
-    write_while_swapping(&lab, "work/f", "../outside/canary", "f");
-    assert!(lab.is_outside_untouched());
+    let fixture = Fixture::new();
+    fixture.top.write("work/f", "inside").unwrap();
+    write_while_swapping(&fixture, "work/f", "../outside/canary", "f");
+    assert!(fixture.is_outside_untouched());
 }
 
 #[test]
 fn reading_never_follows_what_became_a_link() {
-    let lab = Lab::new();
-    lab.top.create_dir("work/d").unwrap();
-    lab.top.write("work/d/canary", "inside").unwrap();
-    while_swapping(&lab, "work/d", "../outside", || {
-        if let Ok(outcome) = lab
+    let fixture = Fixture::new();
+    fixture.top.create_dir("work/d").unwrap();
+    fixture.top.write("work/d/canary", "inside").unwrap();
+    while_swapping(&fixture, "work/d", "../outside", || {
+        if let Ok(outcome) = fixture
             .tools
             .read(&serde_json::from_value(json!({"path": "d/canary"})).unwrap())
         {
             assert_eq!(outcome.text, "inside");
         }
-        if let Ok(outcome) = lab
+        if let Ok(outcome) = fixture
             .tools
             .ls(&serde_json::from_value(json!({"path": "d"})).unwrap())
         {
@@ -100,9 +100,9 @@ fn reading_never_follows_what_became_a_link() {
 
 #[test]
 fn concurrent_creation_of_a_skill_succeeds_once() {
-    let lab = Lab::new();
+    let fixture = Fixture::new();
     let create = || {
-        lab.tools.create(
+        fixture.tools.create(
             &serde_json::from_value(json!({"name": "new", "description": "x", "instructions": ""}))
                 .unwrap(),
         )

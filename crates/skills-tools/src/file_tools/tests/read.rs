@@ -7,24 +7,27 @@ use crate::file_tools::KeyFileAccess;
 
 #[test]
 fn text_is_returned_unchanged() {
-    let lab = Lab::new();
-    let outcome = lab.read(json!({"path": "data/facts.txt"})).unwrap();
+    let fixture = Fixture::new();
+    let outcome = fixture.read(json!({"path": "data/facts.txt"})).unwrap();
     assert_eq!(outcome.text, "facts");
     let expected = json!({"path": "data/facts.txt", "content": "facts", "encoding": "utf-8", "mime_type": "text/plain", "size": 5,
         "sha256": crate::files::read::sha256(b"facts"), "offset": 0, "next_offset": null, "truncated": false});
     assert_eq!(outcome.structured, expected);
     for path in ["skills/pdf", "skills/pdf/SKILL.md", "/skills/pdf/SKILL.md"] {
-        assert_eq!(lab.read(json!({"path": path})).unwrap().text, PDF);
+        assert_eq!(fixture.read(json!({"path": path})).unwrap().text, PDF);
     }
-    assert_eq!(lab.read(json!({"path": "skills/note"})).unwrap().text, NOTE);
+    assert_eq!(
+        fixture.read(json!({"path": "skills/note"})).unwrap().text,
+        NOTE
+    );
 }
 
 #[test]
-fn texts_of_errors_are_those_of_the_reference() {
-    let lab = Lab::new();
-    lab.top.create_dir("work/src").unwrap();
-    lab.top.write("work/x.png", b"\x89PNG\0\0").unwrap();
-    let message = |path: &str| lab.read(json!({"path": path})).unwrap_err().message;
+fn error_messages_match_the_reference() {
+    let fixture = Fixture::new();
+    fixture.top.create_dir("work/src").unwrap();
+    fixture.top.write("work/x.png", b"\x89PNG\0\0").unwrap();
+    let message = |path: &str| fixture.read(json!({"path": path})).unwrap_err().message;
     assert_eq!(
         message("src"),
         "'workspace/src' is a directory, use skills_ls() instead"
@@ -34,7 +37,7 @@ fn texts_of_errors_are_those_of_the_reference() {
         message("x.png"),
         "'workspace/x.png' is not a text file (binary file): image/png, 6 bytes"
     );
-    let outcome = lab
+    let outcome = fixture
         .read(json!({"path": "x.png", "encoding": "base64"}))
         .unwrap();
     assert_eq!(
@@ -45,7 +48,7 @@ fn texts_of_errors_are_those_of_the_reference() {
 
 #[test]
 fn concatenated_parts_equal_the_file() {
-    let lab = Lab::new();
+    let fixture = Fixture::new();
     let text = "äöü漢字🦀abc\n".repeat(20);
     let wide = |unit: fn(u16) -> [u8; 2]| {
         "\u{FEFF}"
@@ -63,11 +66,11 @@ fn concatenated_parts_equal_the_file() {
         ("utf-16be", wide(u16::to_be_bytes)),
     ];
     for (coding, bytes) in codings {
-        lab.top.write("work/t.ts", bytes).unwrap();
+        fixture.top.write("work/t.ts", bytes).unwrap();
         for (unit, limit) in [("bytes", 1), ("bytes", 7), ("bytes", 4096), ("lines", 3)] {
             let (mut together, mut offset) = (String::new(), json!(0));
             while !offset.is_null() {
-                let part = lab
+                let part = fixture
                     .read(json!({"path": "t.ts", "offset": offset, "limit": limit, "unit": unit}))
                     .unwrap();
                 assert_eq!(
@@ -89,25 +92,28 @@ fn concatenated_parts_equal_the_file() {
 
 #[test]
 fn an_offset_inside_a_character_starts_after_it() {
-    let lab = Lab::new();
-    lab.top.write("work/a", "é1").unwrap();
-    let part = lab.read(json!({"path": "a", "offset": 1})).unwrap();
+    let fixture = Fixture::new();
+    fixture.top.write("work/a", "é1").unwrap();
+    let part = fixture.read(json!({"path": "a", "offset": 1})).unwrap();
     assert_eq!(
         (part.text.as_str(), &part.structured["offset"]),
         ("1", &json!(2))
     );
     assert_eq!(
-        lab.read(json!({"path": "a", "offset": 99})).unwrap().text,
+        fixture
+            .read(json!({"path": "a", "offset": 99}))
+            .unwrap()
+            .text,
         ""
     );
-    lab.top.write("work/wide", b"\xff\xfea\0b\0").unwrap();
+    fixture.top.write("work/wide", b"\xff\xfea\0b\0").unwrap();
     for (path, unit) in [
         ("a", "bytes"),
         ("a", "lines"),
         ("wide", "bytes"),
         ("wide", "lines"),
     ] {
-        let part = lab
+        let part = fixture
             .read(json!({"path": path, "unit": unit, "offset": u64::MAX}))
             .unwrap();
         assert_eq!(
@@ -117,44 +123,44 @@ fn an_offset_inside_a_character_starts_after_it() {
         );
     }
     assert_eq!(
-        code(lab.read(json!({"path": "a", "limit": 0}))),
+        code(fixture.read(json!({"path": "a", "limit": 0}))),
         ToolErrorCode::InvalidArguments
     );
     assert_eq!(
-        code(lab.read(json!({"path": "a", "limit": 4194305}))),
+        code(fixture.read(json!({"path": "a", "limit": 4194305}))),
         ToolErrorCode::InvalidArguments
     );
 }
 
 #[test]
 fn large_files_are_returned_in_parts() {
-    let lab = Lab::new();
-    lab.top.write("work/long", "x".repeat(300_000)).unwrap();
-    let part = lab.read(json!({"path": "long"})).unwrap();
+    let fixture = Fixture::new();
+    fixture.top.write("work/long", "x".repeat(300_000)).unwrap();
+    let part = fixture.read(json!({"path": "long"})).unwrap();
     assert_eq!(
         (part.text.len(), &part.structured["next_offset"]),
         (262_144, &json!(262_144))
     );
-    let sparse = lab.top.create("work/sparse").unwrap();
+    let sparse = fixture.top.create("work/sparse").unwrap();
     if let Err(error) = sparse.set_len(10 << 30) {
         return skills_test_support::skip(format!("no sparse files: {error}"));
     }
     assert_eq!(
-        code(lab.read(json!({"path": "sparse"}))),
+        code(fixture.read(json!({"path": "sparse"}))),
         ToolErrorCode::BinaryFile
     );
     assert_eq!(
-        code(lab.read(json!({"path": "sparse", "unit": "lines"}))),
+        code(fixture.read(json!({"path": "sparse", "unit": "lines"}))),
         ToolErrorCode::TooLarge
     );
-    let part = lab
+    let part = fixture
         .read(json!({"path": "sparse", "encoding": "base64", "limit": 3, "offset": 5_u64 << 30}))
         .unwrap();
     assert_eq!(
         (part.text.as_str(), &part.structured["sha256"]),
         ("AAAA", &Value::Null)
     );
-    let part = lab
+    let part = fixture
         .read(json!({"path": "sparse", "encoding": "base64", "offset": u64::MAX}))
         .unwrap();
     assert_eq!(
@@ -165,48 +171,59 @@ fn large_files_are_returned_in_parts() {
 
 #[test]
 fn key_files_are_readable_only_if_the_host_allows_it() {
-    let lab = Lab::new();
+    let fixture = Fixture::new();
     for name in [".env", "id_rsa", "server.PEM", ".npmrc"] {
-        lab.top.write(format!("work/{name}"), "secret").unwrap();
+        fixture.top.write(format!("work/{name}"), "secret").unwrap();
         assert_eq!(
-            code(lab.read(json!({"path": name}))),
+            code(fixture.read(json!({"path": name}))),
             ToolErrorCode::PermissionDenied,
             "{name}"
         );
     }
-    let lab = Lab::with(|tools| tools.key_file_access(KeyFileAccess::Allow));
-    lab.top.write("work/.env", "secret").unwrap();
-    assert_eq!(lab.read(json!({"path": ".env"})).unwrap().text, "secret");
+    let fixture = Fixture::with(|tools| tools.key_file_access(KeyFileAccess::Allow));
+    fixture.top.write("work/.env", "secret").unwrap();
+    assert_eq!(
+        fixture.read(json!({"path": ".env"})).unwrap().text,
+        "secret"
+    );
 }
 
 #[cfg(unix)]
 #[test]
 fn symlinks_do_not_leave_the_mount() {
-    let lab = Lab::new();
-    lab.top.write("work/.env", "secret").unwrap();
-    lab.top.write("work/real", "inside").unwrap();
-    lab.top.symlink("real", "work/inner").unwrap();
-    lab.top.symlink(".env", "work/harmless").unwrap();
-    assert_eq!(lab.read(json!({"path": "inner"})).unwrap().text, "inside");
+    let fixture = Fixture::new();
+    fixture.top.write("work/.env", "secret").unwrap();
+    fixture.top.write("work/real", "inside").unwrap();
+    fixture.top.symlink("real", "work/inner").unwrap();
+    fixture.top.symlink(".env", "work/harmless").unwrap();
     assert_eq!(
-        code(lab.read(json!({"path": "harmless"}))),
+        fixture.read(json!({"path": "inner"})).unwrap().text,
+        "inside"
+    );
+    assert_eq!(
+        code(fixture.read(json!({"path": "harmless"}))),
         ToolErrorCode::PermissionDenied
     );
-    lab.top
+    fixture
+        .top
         .symlink_contents("../outside/canary", "work/file")
         .unwrap();
-    lab.top
+    fixture
+        .top
         .symlink_contents("../outside", "work/directory")
         .unwrap();
-    lab.top.symlink_contents("file", "work/chain").unwrap();
-    lab.top
+    fixture.top.symlink_contents("file", "work/chain").unwrap();
+    fixture
+        .top
         .symlink_contents("/proc/self/root", "work/magic")
         .unwrap();
-    lab.top
-        .symlink_contents(lab.held.path().join("outside/canary"), "work/absolute")
+    fixture
+        .top
+        .symlink_contents(fixture.held.path().join("outside/canary"), "work/absolute")
         .unwrap();
-    lab.top.symlink_contents("loop", "work/loop").unwrap();
-    lab.top
+    fixture.top.symlink_contents("loop", "work/loop").unwrap();
+    fixture
+        .top
         .symlink_contents("../../../outside/canary", "skills/pdf/scripts/leak")
         .unwrap();
     for path in [
@@ -219,7 +236,7 @@ fn symlinks_do_not_leave_the_mount() {
         "skills/pdf/scripts/leak",
     ] {
         assert_eq!(
-            code(lab.read(json!({"path": path}))),
+            code(fixture.read(json!({"path": path}))),
             ToolErrorCode::PermissionDenied,
             "{path}"
         );
@@ -229,23 +246,23 @@ fn symlinks_do_not_leave_the_mount() {
 #[cfg(unix)]
 #[test]
 fn pipes_and_sockets_do_not_block() {
-    let lab = Lab::new();
-    let path = lab.held.path().join("work");
+    let fixture = Fixture::new();
+    let path = fixture.held.path().join("work");
     nix::unistd::mkfifo(&path.join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(path.join("socket")).unwrap();
     for name in ["pipe", "socket"] {
         assert_eq!(
-            code(lab.read(json!({"path": name}))),
+            code(fixture.read(json!({"path": name}))),
             ToolErrorCode::PermissionDenied,
             "{name}"
         );
         assert_eq!(
-            code(lab.write(json!({"path": name, "content": "x"}))),
+            code(fixture.write(json!({"path": name, "content": "x"}))),
             ToolErrorCode::PermissionDenied,
             "{name}"
         );
         assert_eq!(
-            code(lab.write(json!({"path": name, "content": "x", "mode": "append"}))),
+            code(fixture.write(json!({"path": name, "content": "x", "mode": "append"}))),
             ToolErrorCode::PermissionDenied,
             "{name}"
         );
@@ -255,15 +272,17 @@ fn pipes_and_sockets_do_not_block() {
 #[cfg(unix)]
 #[test]
 fn only_a_linked_manifest_may_be_outside_of_a_skill() {
-    let lab = Lab::new();
-    let path = lab.held.path().canonicalize().unwrap();
+    let fixture = Fixture::new();
+    let path = fixture.held.path().canonicalize().unwrap();
     let text = "---\nname: linked\ndescription: Elsewhere.\n---\n";
-    lab.top.write("outside/linked.md", text).unwrap();
-    lab.top.create_dir_all("links/linked").unwrap();
-    lab.top
+    fixture.top.write("outside/linked.md", text).unwrap();
+    fixture.top.create_dir_all("links/linked").unwrap();
+    fixture
+        .top
         .symlink_contents("../../outside/linked.md", "links/linked/SKILL.md")
         .unwrap();
-    lab.top
+    fixture
+        .top
         .symlink_contents("../../outside/canary", "links/linked/other.md")
         .unwrap();
     let root =

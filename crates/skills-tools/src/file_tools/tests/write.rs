@@ -5,8 +5,8 @@ use crate::files::read::sha256;
 
 #[test]
 fn a_write_creates_directories_and_reports_the_result() {
-    let lab = Lab::new();
-    let outcome = lab
+    let fixture = Fixture::new();
+    let outcome = fixture
         .write(json!({"path": "output/deep/result.txt", "content": "héllo"}))
         .unwrap();
     assert_eq!(
@@ -16,13 +16,16 @@ fn a_write_creates_directories_and_reports_the_result() {
     assert_eq!(outcome.files, ["workspace/output/deep/result.txt"]);
     let expected = json!({"path": "workspace/output/deep/result.txt", "bytes_written": 6, "sha256": sha256("héllo".as_bytes()), "created": true});
     assert_eq!(outcome.structured, expected);
-    let again = lab
+    let again = fixture
         .write(json!({"path": "output/deep/result.txt", "content": "AAE=", "encoding": "base64"}))
         .unwrap();
     assert_eq!(again.structured["created"], json!(false));
-    assert_eq!(lab.top.read("work/output/deep/result.txt").unwrap(), [0, 1]);
     assert_eq!(
-        lab.top.read_dir("work/output/deep").unwrap().count(),
+        fixture.top.read("work/output/deep/result.txt").unwrap(),
+        [0, 1]
+    );
+    assert_eq!(
+        fixture.top.read_dir("work/output/deep").unwrap().count(),
         1,
         "no file of the writer is left"
     );
@@ -30,8 +33,8 @@ fn a_write_creates_directories_and_reports_the_result() {
 
 #[test]
 fn write_modes_treat_existing_files_as_documented() {
-    let lab = Lab::new();
-    let write = |mode: &str| lab.write(json!({"path": "a", "content": "x", "mode": mode}));
+    let fixture = Fixture::new();
+    let write = |mode: &str| fixture.write(json!({"path": "a", "content": "x", "mode": mode}));
     assert_eq!(write("create").unwrap().structured["created"], json!(true));
     assert_eq!(code(write("create")), ToolErrorCode::AlreadyExists);
     let appended = write("append").unwrap().structured;
@@ -39,16 +42,16 @@ fn write_modes_treat_existing_files_as_documented() {
         (&appended["sha256"], &appended["created"]),
         (&json!(sha256(b"xx")), &json!(false))
     );
-    assert_eq!(lab.text("work/a"), "xx");
-    done(lab.write(json!({"path": "new", "content": "y", "mode": "append"})));
-    assert_eq!(lab.text("work/new"), "y");
+    assert_eq!(fixture.text("work/a"), "xx");
+    done(fixture.write(json!({"path": "new", "content": "y", "mode": "append"})));
+    assert_eq!(fixture.text("work/new"), "y");
 }
 
 #[test]
 fn rejected_writes_keep_the_old_file() {
-    let lab = Lab::new();
-    lab.top.write("work/a", "old").unwrap();
-    lab.top.create_dir("work/d").unwrap();
+    let fixture = Fixture::new();
+    fixture.top.write("work/a", "old").unwrap();
+    fixture.top.create_dir("work/d").unwrap();
     let cases = [
         (
             json!({"path": "a", "content": "x".repeat((1 << 20) + 1)}),
@@ -125,53 +128,53 @@ fn rejected_writes_keep_the_old_file() {
     ];
     for (arguments, expected) in cases {
         let path = arguments["path"].to_string();
-        assert_eq!(code(lab.write(arguments)), expected, "{path}");
+        assert_eq!(code(fixture.write(arguments)), expected, "{path}");
     }
     assert_eq!(
         (
-            lab.text("work/a"),
-            lab.text("data/facts.txt"),
-            lab.text("skills/pdf/SKILL.md")
+            fixture.text("work/a"),
+            fixture.text("data/facts.txt"),
+            fixture.text("skills/pdf/SKILL.md")
         ),
         ("old".into(), "facts".into(), PDF.into())
     );
     assert_eq!(
-        lab.top.read_dir("work").unwrap().count(),
+        fixture.top.read_dir("work").unwrap().count(),
         2,
         "nothing else was made"
     );
     done(
-        lab.write(
+        fixture.write(
             json!({"path": "a", "content": "new", "if_match": sha256(b"old").to_uppercase()}),
         ),
     );
-    assert_eq!(lab.text("work/a"), "new");
+    assert_eq!(fixture.text("work/a"), "new");
 }
 
 #[test]
 fn a_write_quota_is_enforced() {
-    let lab = Lab::new();
-    done(lab.write(json!({"path": "out/a", "content": "123456"})));
+    let fixture = Fixture::new();
+    done(fixture.write(json!({"path": "out/a", "content": "123456"})));
     assert_eq!(
-        code(lab.write(json!({"path": "out/a", "content": "12345"}))),
+        code(fixture.write(json!({"path": "out/a", "content": "12345"}))),
         ToolErrorCode::TooLarge
     );
     assert_eq!(
-        code(lab.write(json!({"path": "out/a/b", "content": "1234"}))),
+        code(fixture.write(json!({"path": "out/a/b", "content": "1234"}))),
         ToolErrorCode::NotADirectory
     );
-    done(lab.write(json!({"path": "out/b", "content": "1234"})));
+    done(fixture.write(json!({"path": "out/b", "content": "1234"})));
     assert_eq!(
-        (lab.text("out/a"), lab.text("out/b")),
+        (fixture.text("out/a"), fixture.text("out/b")),
         ("123456".into(), "1234".into())
     );
 }
 
 #[test]
 fn a_draft_remains_valid_and_keeps_its_name() {
-    let lab = Lab::new();
+    let fixture = Fixture::new();
     let write = |path: &str, content: &str| {
-        lab.write(json!({"path": format!("skills/note/{path}"), "content": content}))
+        fixture.write(json!({"path": format!("skills/note/{path}"), "content": content}))
     };
     for content in [
         "",
@@ -193,52 +196,55 @@ fn a_draft_remains_valid_and_keeps_its_name() {
             "{spelling}"
         );
     }
-    assert_eq!(lab.text("drafts/note/SKILL.md"), NOTE);
+    assert_eq!(fixture.text("drafts/note/SKILL.md"), NOTE);
     done(write(
         "SKILL.md",
         "---\nname: note\ndescription: Better.\n---\n",
     ));
-    let listed = lab.ls(json!({"path": "skills"})).unwrap().text;
+    let listed = fixture.ls(json!({"path": "skills"})).unwrap().text;
     assert!(listed.contains("note/  - Better."), "{listed}");
-    let appended = lab
+    let appended = fixture
         .write(json!({"path": "skills/note/SKILL.md", "content": "Body\n", "mode": "append"}))
         .unwrap();
     assert_eq!(appended.structured["bytes_written"], json!(5));
     assert_eq!(
-        lab.text("drafts/note/SKILL.md"),
+        fixture.text("drafts/note/SKILL.md"),
         "---\nname: note\ndescription: Better.\n---\nBody\n"
     );
     done(write("scripts/run.py", "print(1)"));
-    assert_eq!(lab.text("drafts/note/scripts/run.py"), "print(1)");
+    assert_eq!(fixture.text("drafts/note/scripts/run.py"), "print(1)");
 }
 
 #[test]
 fn the_host_controls_which_skills_are_writable() {
-    let lab = Lab::with(|tools| tools.skill_writes(SkillWrites::Never));
+    let fixture = Fixture::with(|tools| tools.skill_writes(SkillWrites::Never));
     assert_eq!(
-        code(lab.write(json!({"path": "skills/note/a", "content": "x"}))),
+        code(fixture.write(json!({"path": "skills/note/a", "content": "x"}))),
         ToolErrorCode::ReadOnly
     );
-    let lab = Lab::with(|tools| tools.skill_writes(SkillWrites::All));
-    done(lab.write(json!({"path": "skills/pdf/a", "content": "x"})));
-    assert_eq!(lab.text("skills/pdf/a"), "x");
+    let fixture = Fixture::with(|tools| tools.skill_writes(SkillWrites::All));
+    done(fixture.write(json!({"path": "skills/pdf/a", "content": "x"})));
+    assert_eq!(fixture.text("skills/pdf/a"), "x");
 }
 
 #[cfg(unix)]
 #[test]
 fn the_mode_is_kept_without_set_id_bits() {
     use cap_std::fs::{Permissions, PermissionsExt};
-    let lab = Lab::new();
-    lab.top.write("work/a", "old").unwrap();
-    lab.top
+    let fixture = Fixture::new();
+    fixture.top.write("work/a", "old").unwrap();
+    fixture
+        .top
         .set_permissions("work/a", Permissions::from_mode(0o4640))
         .unwrap();
-    let mode = || lab.top.metadata("work/a").unwrap().permissions().mode() & 0o7777;
-    done(lab.write(json!({"path": "a", "content": "x"})));
+    let mode = || fixture.top.metadata("work/a").unwrap().permissions().mode() & 0o7777;
+    done(fixture.write(json!({"path": "a", "content": "x"})));
     assert_eq!(mode(), 0o640);
-    done(lab.write(json!({"path": "a", "content": "x", "executable": true})));
+    done(fixture.write(json!({"path": "a", "content": "x", "executable": true})));
     assert_eq!(mode(), 0o750);
-    done(lab.write(json!({"path": "a", "content": "x", "mode": "append", "executable": false})));
+    done(
+        fixture.write(json!({"path": "a", "content": "x", "mode": "append", "executable": false})),
+    );
     assert_eq!(mode(), 0o640);
 }
 
@@ -246,15 +252,16 @@ fn the_mode_is_kept_without_set_id_bits() {
 #[test]
 fn appending_to_an_unreadable_file_succeeds() {
     use cap_std::fs::{Permissions, PermissionsExt};
-    let lab = Lab::new();
-    lab.top.write("work/log", "old").unwrap();
-    lab.top
+    let fixture = Fixture::new();
+    fixture.top.write("work/log", "old").unwrap();
+    fixture
+        .top
         .set_permissions("work/log", Permissions::from_mode(0o200))
         .unwrap();
-    if lab.top.open("work/log").is_ok() {
+    if fixture.top.open("work/log").is_ok() {
         return skills_test_support::skip("root reads every file");
     }
-    let written = lab
+    let written = fixture
         .write(json!({"path": "log", "content": "new", "mode": "append"}))
         .unwrap()
         .structured;
@@ -262,30 +269,38 @@ fn appending_to_an_unreadable_file_succeeds() {
         (&written["sha256"], &written["bytes_written"]),
         (&Value::Null, &json!(3))
     );
-    lab.top
+    fixture
+        .top
         .set_permissions("work/log", Permissions::from_mode(0o600))
         .unwrap();
-    assert_eq!(lab.text("work/log"), "oldnew");
+    assert_eq!(fixture.text("work/log"), "oldnew");
 }
 
 #[cfg(unix)]
 #[test]
 fn writes_do_not_follow_symlinks() {
-    let lab = Lab::new();
-    lab.top
+    let fixture = Fixture::new();
+    fixture
+        .top
         .symlink_contents("../outside/canary", "work/file")
         .unwrap();
-    lab.top
+    fixture
+        .top
         .symlink_contents("../outside", "work/directory")
         .unwrap();
-    lab.top
+    fixture
+        .top
         .symlink_contents("../outside/new", "work/dangling")
         .unwrap();
-    lab.top.symlink_contents("directory", "work/chain").unwrap();
-    lab.top.create_dir("work/real").unwrap();
-    lab.top.symlink("real", "work/inner").unwrap();
-    lab.top
-        .hard_link("outside/canary", &lab.top, "work/hard")
+    fixture
+        .top
+        .symlink_contents("directory", "work/chain")
+        .unwrap();
+    fixture.top.create_dir("work/real").unwrap();
+    fixture.top.symlink("real", "work/inner").unwrap();
+    fixture
+        .top
+        .hard_link("outside/canary", &fixture.top, "work/hard")
         .unwrap();
     for path in [
         "file",
@@ -298,7 +313,7 @@ fn writes_do_not_follow_symlinks() {
         "hard",
     ] {
         for mode in ["overwrite", "append"] {
-            let error = lab
+            let error = fixture
                 .write(json!({"path": path, "content": "x", "mode": mode}))
                 .unwrap_err();
             assert_eq!(
@@ -308,5 +323,5 @@ fn writes_do_not_follow_symlinks() {
             );
         }
     }
-    assert!(lab.is_outside_untouched());
+    assert!(fixture.is_outside_untouched());
 }

@@ -85,7 +85,7 @@ fn scripts_are_compared_once_in_a_generation() {
 }
 
 #[test]
-fn a_skill_whose_scripts_cannot_be_listed_does_not_spoil_the_others() {
+fn a_skill_whose_scripts_cannot_be_listed_does_not_affect_others() {
     let fixture = Fixture::new();
     fixture.skill("a");
     fixture.file("a/scripts/a.py", "print(1)\n");

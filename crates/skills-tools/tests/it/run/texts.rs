@@ -133,7 +133,7 @@ async fn unknown_names_get_suggestions() {
 }
 
 #[tokio::test]
-async fn a_denial_tells_whether_an_approval_could_allow_the_run() {
+async fn a_denial_reports_whether_an_approval_could_allow_the_run() {
     let host = kit(&[("show.py", SHOW)]);
     let tools = host.tools();
     let text = |outcome: ToolOutput| {

@@ -48,7 +48,7 @@ async fn there_is_no_fallback_after_a_failure() {
     );
     let runtime = fixture.recording().build();
     for (index, code) in [1, 134, 136, 139].into_iter().enumerate() {
-        *fixture.sandbox.ending.lock().unwrap() = Some(Termination::Exited { code });
+        *fixture.sandbox.termination.lock().unwrap() = Some(Termination::Exited { code });
         let _ = runtime
             .execute_skill("a", ExecutionOptions::default())
             .await

@@ -10,9 +10,9 @@ use skills_sandbox::conformance::AttemptResult;
 use skills_sandbox::{Job, Program, Sandbox};
 use skills_sandbox_wasm::WasmSandbox;
 
-use super::answers::Answers;
-use super::scene::planted;
-use crate::cases::lab::Generation;
+use super::layout::create_layout;
+use super::observations::Observations;
+use crate::cases::fixture::Generation;
 
 /// Passes the path of the skill to that host.
 const ROOT: &str = "SKILLS_TEST_ROOT";
@@ -29,7 +29,7 @@ impl Drop for Host {
 
 /// Does nothing unless the case started it: a run that extends a file forever.
 #[tokio::test]
-async fn a_host_of_its_own() {
+async fn a_host_process_to_kill() {
     let Some(root) = std::env::var_os(ROOT).map(PathBuf::from) else {
         return;
     };
@@ -49,16 +49,16 @@ async fn a_host_of_its_own() {
     panic!("it ended: {outcome:?}");
 }
 
-pub(crate) async fn answer(answers: &mut Answers) {
-    let lab = planted(Generation::P2);
+pub(crate) async fn observe(observations: &mut Observations) {
+    let fixture = create_layout(Generation::P2);
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
         .args([
             "--exact",
-            "conformance::killed::a_host_of_its_own",
+            "conformance::killed_host::a_host_process_to_kill",
             "--test-threads=1",
         ])
-        .env(ROOT, lab.path(""));
+        .env(ROOT, fixture.path(""));
     let mut host = Host(
         command
             .stdout(Stdio::null())
@@ -66,7 +66,7 @@ pub(crate) async fn answer(answers: &mut Answers) {
             .spawn()
             .unwrap(),
     );
-    let beats = || fs::metadata(lab.path("workspace/heart")).map_or(0, |heart| heart.len());
+    let beats = || fs::metadata(fixture.path("workspace/heart")).map_or(0, |heart| heart.len());
     let started = Instant::now();
     while beats() < 3 {
         assert!(
@@ -80,5 +80,5 @@ pub(crate) async fn answer(answers: &mut Answers) {
     let last = beats();
     // Thirty times the interval between two writes.
     tokio::time::sleep(Duration::from_millis(300)).await;
-    answers.holds(55, "its heart", AttemptResult::Contained, beats() == last);
+    observations.check(55, "its heart", AttemptResult::Contained, beats() == last);
 }

@@ -184,9 +184,7 @@ async fn terminations_become_statuses() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "").file("pdf/scripts/run.py", "");
     let runtime = fixture.recording().build();
-    let failed = |ending: Termination| ExecutionStatus::Failed {
-        termination: ending,
-    };
+    let failed = |termination: Termination| ExecutionStatus::Failed { termination };
     let (code, memory) = (
         Termination::Exited { code: 3 },
         Termination::MemoryLimit { limit_bytes: 1 },
@@ -195,12 +193,12 @@ async fn terminations_become_statuses() {
         Termination::TimedOut { limit_ms: 5 },
         ExecutionStatus::Timeout { limit_ms: 5 },
     );
-    for (ending, status) in [
+    for (termination, status) in [
         (code.clone(), failed(code)),
         (memory.clone(), failed(memory)),
         timeout,
     ] {
-        *fixture.sandbox.ending.lock().unwrap() = Some(ending);
+        *fixture.sandbox.termination.lock().unwrap() = Some(termination);
         assert_eq!(
             runtime
                 .execute_skill("pdf", ExecutionOptions::default())

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use skills_sandbox::conformance::{AttemptResult, BackendVariant, CASES, SkippedCase};
 
-use crate::cases::lab::Lab;
+use crate::cases::fixture::Fixture;
 
 #[derive(Default)]
-pub(crate) struct Answers(BTreeMap<u8, AttemptResult>);
+pub(crate) struct Observations(BTreeMap<u8, AttemptResult>);
 
 fn expected(number: u8) -> &'static [AttemptResult] {
     CASES
@@ -17,54 +17,54 @@ fn expected(number: u8) -> &'static [AttemptResult] {
         .expected(BackendVariant::Wasm)
 }
 
-impl Answers {
+impl Observations {
     /// Records an observation. A case may be observed in several ways, and one that differs from
     /// the table decides.
-    pub(crate) fn observe(&mut self, number: u8, what: &str, answer: AttemptResult) {
-        let is_right = expected(number).contains(&answer);
+    pub(crate) fn observe(&mut self, number: u8, what: &str, result: AttemptResult) {
+        let is_right = expected(number).contains(&result);
         if !is_right {
-            eprintln!("case {number}: {answer}: {what}");
+            eprintln!("case {number}: {result}: {what}");
         }
         if !is_right || !self.0.contains_key(&number) {
-            self.0.insert(number, answer);
+            self.0.insert(number, result);
         }
     }
 
     /// Records an observation that matches the table if `is_so`, otherwise a successful escape.
-    pub(crate) fn holds(&mut self, number: u8, what: &str, answer: AttemptResult, is_so: bool) {
-        let otherwise = if answer == AttemptResult::Succeeded {
+    pub(crate) fn check(&mut self, number: u8, what: &str, result: AttemptResult, is_so: bool) {
+        let otherwise = if result == AttemptResult::Succeeded {
             AttemptResult::Denied
         } else {
             AttemptResult::Succeeded
         };
-        self.observe(number, what, if is_so { answer } else { otherwise });
+        self.observe(number, what, if is_so { result } else { otherwise });
     }
 
     /// Runs attempts that must each be rejected.
-    pub(crate) async fn denied<W: AsRef<str>>(
+    pub(crate) async fn check_denied<W: AsRef<str>>(
         &mut self,
         number: u8,
-        lab: &Lab,
+        fixture: &Fixture,
         attempts: &[Vec<W>],
     ) {
         for attempt in attempts {
             let words: Vec<&str> = attempt.iter().map(AsRef::as_ref).collect();
-            let said = lab.attempt(&words).await;
-            self.holds(
+            let output = fixture.attempt(&words).await;
+            self.check(
                 number,
-                &format!("{words:?}: {said}"),
+                &format!("{words:?}: {output}"),
                 AttemptResult::Denied,
-                said.starts_with("refused: "),
+                output.starts_with("refused: "),
             );
         }
     }
 
     /// Returns the result of a case so far.
-    pub(crate) fn of(&self, number: u8) -> Option<AttemptResult> {
+    pub(crate) fn result_of(&self, number: u8) -> Option<AttemptResult> {
         self.0.get(&number).copied()
     }
 
-    /// Adds the cases that cannot be tried.
+    /// Adds the cases that do not apply.
     pub(crate) fn finish(self) -> BTreeMap<u8, Result<AttemptResult, SkippedCase>> {
         let absent = CASES
             .iter()
@@ -72,7 +72,7 @@ impl Answers {
             .map(|case| (case.number, AttemptResult::NotApplicable));
         absent
             .chain(self.0)
-            .map(|(number, answer)| (number, Ok(answer)))
+            .map(|(number, result)| (number, Ok(result)))
             .collect()
     }
 }

@@ -5,28 +5,28 @@ import pathlib
 import time
 
 from clients import PROGRAMS
+from environment import find_processes, new_marker, wait_until
 from harness import test
-from raw import META, Raw
-from world import mark, marked, until
+from raw_client import META, RawClient
 
 
-def client(world, *more, capabilities=None):
-    raw = Raw(world.pipes(*more))
-    raw.begin(capabilities)
+def client(env, *more, capabilities=None):
+    raw = RawClient(env.start_stdio(*more))
+    raw.initialize(capabilities)
     return raw
 
 
 @test()
-def what_is_no_message_ends_nothing(world):
-    raw = client(world)
+def invalid_lines_do_not_close_the_connection(env):
+    raw = client(env)
     for line in [b"", b"{", b"\xff\xfe", b"null", b"[]", b'{"jsonrpc":"2.0","id":1}', b"Content-Length: 3\r\n\r", b"[" * 100_000]:
         raw.write(line + b"\n")
     assert raw.call("ping")["result"] == {}
 
 
 @test()
-def answers_to_nothing_count_for_nothing(world):
-    raw = client(world, capabilities={"elicitation": {}})
+def unsolicited_responses_are_ignored(env):
+    raw = client(env, capabilities={"elicitation": {}})
     for id in (0, 1, "0", -1, 99):
         raw.send({"jsonrpc": "2.0", "id": id, "result": {"action": "accept", "content": {"decision": "allow_always"}}})
         raw.send({"jsonrpc": "2.0", "id": id, "error": {"code": 1, "message": "no"}})
@@ -34,35 +34,35 @@ def answers_to_nothing_count_for_nothing(world):
 
 
 @test()
-def cancelling_what_is_not_there_changes_nothing(world):
-    raw = client(world)
+def cancellations_of_unknown_requests_are_ignored(env):
+    raw = client(env)
     for id in (0, 99, "raw-99", "raw-1"):
         raw.notify("notifications/cancelled", {"requestId": id})
     assert raw.call("ping")["result"] == {}
 
 
 @test()
-def the_end_of_input_ends_the_server(world):
-    raw = client(world)
+def the_server_exits_at_the_end_of_input(env):
+    raw = client(env)
     raw.write(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"skills_')
     raw.process.stdin.close()
-    assert until(lambda: raw.process.poll() == 0, 5)
+    assert wait_until(lambda: raw.process.poll() == 0, 5)
 
 
 @test()
-def requests_stand_for_themselves_before_any_handshake(world):
-    raw = Raw(world.pipes())
-    assert raw.call("tools/list")["error"]["code"] == -32602, "it names no revision"
+def stateless_requests_need_no_initialization(env):
+    raw = RawClient(env.start_stdio())
+    assert raw.call("tools/list")["error"]["code"] == -32602, "the request names no protocol version"
     unknown = {**META, "io.modelcontextprotocol/protocolVersion": "2099-01-01"}
     assert raw.call("tools/list", {"_meta": unknown})["error"]["code"] == -32022
-    assert "tools" in raw.modern("tools/list")["result"]
+    assert "tools" in raw.stateless_call("tools/list")["result"]
 
 
 @test(seconds=60)
-def a_thousand_lists_at_once_are_all_answered(world):
+def a_thousand_pipelined_requests_are_all_answered(env):
     for number in range(20):
-        world.skill(f"skill-{number}")
-    raw = client(world)
+        env.skill(f"skill-{number}")
+    raw = client(env)
     begun = time.monotonic()
     ids = {raw.request("tools/list") for _ in range(1_000)}
     while ids:
@@ -73,8 +73,8 @@ def a_thousand_lists_at_once_are_all_answered(world):
 
 
 @test(seconds=60)
-def whoever_asks_gets_an_answer(world):
-    raw = client(world)
+def invalid_requests_get_error_responses(env):
+    raw = client(env)
     call = b'{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"skills_ls","arguments":{"path":%s}}}'
     deep, half, long = b"[" * 200 + b"]" * 200, rb'"\ud800"', b'"' + b"x" * (17 << 20) + b'"'
     unanswered = []
@@ -89,8 +89,8 @@ def whoever_asks_gets_an_answer(world):
 
 
 @test()
-def wrong_parameters_are_not_an_unknown_method(world):
-    raw = client(world)
+def invalid_parameters_are_reported_as_such(env):
+    raw = client(env)
     for method, parameters in [
         ("tools/call", {}),
         ("tools/call", {"name": 7}),
@@ -101,50 +101,50 @@ def wrong_parameters_are_not_an_unknown_method(world):
         ("skills/get", {}),
     ]:
         assert raw.call(method, parameters)["error"]["code"] == -32602, method
-        assert raw.modern(method, parameters)["error"]["code"] == -32602, method
+        assert raw.stateless_call(method, parameters)["error"]["code"] == -32602, method
     assert raw.call("nothing/like/it")["error"]["code"] == -32601
 
 
 @test()
-def one_id_for_two_requests_loses_neither(world):
-    word = mark()
-    world.skill("work", PROGRAMS)
-    world.script("work", "long.sh", f"sh -c 'while :; do sleep 1; done' {word}\n")
-    raw = client(world, "--allow", "spawn")
+def a_duplicate_id_does_not_affect_the_first_request(env):
+    marker = new_marker()
+    env.skill("work", PROGRAMS)
+    env.script("work", "long.sh", f"sh -c 'while :; do sleep 1; done' {marker}\n")
+    raw = client(env, "--allow", "spawn")
     call = {"name": "skills_run", "arguments": {"name": "work", "command": "sh scripts/long.sh"}}
     raw.request("tools/call", call, id=7)
-    assert until(lambda: marked(word))
+    assert wait_until(lambda: find_processes(marker))
     raw.request("ping", id=7)
     # Without an id, since the id belongs to the other request.
     assert "id" not in raw.receive(5)
     raw.notify("notifications/cancelled", {"requestId": 7})
-    assert until(lambda: not marked(word), 3), "the call cannot be cancelled any more"
+    assert wait_until(lambda: not find_processes(marker), 3), "the call cannot be cancelled any more"
 
 
 @test()
-def a_message_before_the_handshake_ends_nothing(world):
+def messages_before_initialization_are_ignored(env):
     for message in [
         {"method": "notifications/cancelled", "params": {"requestId": 1}},
         {"method": "notifications/initialized"},
         {"id": 1, "result": {}},
     ]:
-        raw = Raw(world.pipes())
+        raw = RawClient(env.start_stdio())
         raw.send({"jsonrpc": "2.0", **message})
-        assert raw.begin()["result"]["serverInfo"]["name"] == "skills", message
+        assert raw.initialize()["result"]["serverInfo"]["name"] == "skills", message
 
 
 @test()
-def a_handshake_that_is_repeated_repeats_no_news(world):
-    world.skill("work")
-    raw = client(world)
+def repeated_initialized_notifications_do_not_repeat_list_changes(env):
+    env.skill("work")
+    raw = client(env)
     for _ in range(100):
         raw.notify("notifications/initialized")
     raw.call("tools/list")
-    world.skill("other")
-    heard = []
+    env.skill("other")
+    received = []
     while message := raw.receive(3):
-        heard.append(message["method"])
-    assert heard == ["notifications/tools/list_changed"], len(heard)
+        received.append(message["method"])
+    assert received == ["notifications/tools/list_changed"], len(received)
 
 
 def megabytes(process):
@@ -165,19 +165,19 @@ def flood(raw, messages, seconds):
 
 
 @test()
-def a_client_that_never_reads_costs_no_end_of_memory(world):
+def memory_is_bounded_for_a_client_that_never_reads(env):
     for number in range(20):
-        world.skill(f"skill-{number}")
+        env.skill(f"skill-{number}")
     for method in (b"ping", b"tools/list", b"resources/list", b"server/discover"):
-        raw = client(world)
+        raw = client(env)
         flood(raw, [b'{"jsonrpc":"2.0","id":1,"method":"%s","params":{}}\n' % method], 4)
         assert megabytes(raw.process) < 300, f"{method}: {megabytes(raw.process)} MiB"
         raw.process.kill()
 
 
 @test()
-def what_a_client_sends_is_not_sent_back_at_length(world):
-    raw = client(world)
+def error_messages_truncate_long_input(env):
+    raw = client(env)
     long = "x" * (1 << 20)
     for method, parameters in [
         ("tools/call", {"name": long}),
@@ -186,5 +186,5 @@ def what_a_client_sends_is_not_sent_back_at_length(world):
         ("prompts/get", {"name": long}),
         ("resources/directory/read", {"uri": f"skill://{long}"}),
     ]:
-        answer = raw.call(method, parameters)
-        assert len(str(answer["error"])) < 10_000, f"{method}: {len(str(answer['error']))}"
+        response = raw.call(method, parameters)
+        assert len(str(response["error"])) < 10_000, f"{method}: {len(str(response['error']))}"

@@ -6,19 +6,20 @@ import signal
 import anyio
 from mcp_types import PromptListChangedNotification, ResourceListChangedNotification, ToolListChangedNotification
 
-from clients import connected
+from clients import connect
+from environment import find_processes
 from harness import test
-from world import marked
+from transports import LEGACY, STATELESS
 
 KINDS = {
     ToolListChangedNotification: "tools",
     PromptListChangedNotification: "prompts",
     ResourceListChangedNotification: "resources",
 }
-ALL = {"tools", "prompts", "resources"}
+ALL_KINDS = {"tools", "prompts", "resources"}
 
 
-async def told(client):
+async def request_all_lists(client):
     """Requests every list once, since changes are reported for served lists only."""
     await client.list_tools(cache_mode="refresh")
     await client.list_prompts(cache_mode="refresh")
@@ -32,46 +33,46 @@ async def within(seconds, condition):
     return condition()
 
 
-def add(world):
-    world.skill("second", "user-invocable: true\n")
-    world.script("second", "hello.sh", "echo hello\n")
+def add_skill(env):
+    env.skill("second", "user-invocable: true\n")
+    env.script("second", "hello.sh", "echo hello\n")
 
 
-async def heard_of_changes(world, client, heard):
-    await told(client)
+async def check_notifications(env, client, received):
+    await request_all_lists(client)
     await anyio.sleep(1)
-    heard.clear()
+    received.clear()
     # The lists are unchanged.
-    os.utime(world.skills / "first" / "SKILL.md")
-    (world.workspace / "file").write_text("x")
+    os.utime(env.skills / "first" / "SKILL.md")
+    (env.workspace / "file").write_text("x")
     await anyio.sleep(2)
-    assert heard == [], heard
-    add(world)
-    assert await within(8, lambda: set(heard) == ALL), heard
-    await told(client)
+    assert received == [], received
+    add_skill(env)
+    assert await within(8, lambda: set(received) == ALL_KINDS), received
+    await request_all_lists(client)
     names = [tool.name for tool in (await client.list_tools(cache_mode="refresh")).tools]
     assert "skill__second__hello" in names, names
 
 
-@test(ways=[("stdio", "legacy"), ("http", "legacy")])
-async def older_clients_are_notified(world, way):
-    world.skill("first")
-    heard = []
+@test(cases=LEGACY)
+async def legacy_clients_are_notified(env, transport):
+    env.skill("first")
+    received = []
 
-    async def hear(message):
+    async def on_message(message):
         if type(message) in KINDS:
-            heard.append(KINDS[type(message)])
+            received.append(KINDS[type(message)])
 
-    async with connected(world, way, message_handler=hear) as client:
-        await heard_of_changes(world, client, heard)
+    async with connect(env, transport, message_handler=on_message) as client:
+        await check_notifications(env, client, received)
 
 
-@test(ways=[("stdio", "modern"), ("http", "modern")])
-async def newer_clients_hear_what_they_listen_to(world, way):
-    world.skill("first")
-    heard, tools = [], []
+@test(cases=STATELESS)
+async def stateless_clients_receive_the_notifications_of_their_subscriptions(env, transport):
+    env.skill("first")
+    received, tools = [], []
 
-    async with connected(world, way) as client, anyio.create_task_group() as group:
+    async with connect(env, transport) as client, anyio.create_task_group() as group:
 
         async def listen(into, **wanted):
             async with client.listen(**wanted) as events:
@@ -79,18 +80,18 @@ async def newer_clients_hear_what_they_listen_to(world, way):
                     into.append(type(event).__name__.removesuffix("ListChanged").lower())
 
         everything = {"tools_list_changed": True, "prompts_list_changed": True, "resources_list_changed": True}
-        group.start_soon(lambda: listen(heard, **everything))
+        group.start_soon(lambda: listen(received, **everything))
         group.start_soon(lambda: listen(tools, tools_list_changed=True))
-        await heard_of_changes(world, client, heard)
+        await check_notifications(env, client, received)
         assert set(tools) == {"tools"}, tools
         group.cancel_scope.cancel()
 
 
-@test(ways=[("stdio", "modern"), ("http", "modern")])
-async def a_subscription_ends_as_the_protocol_says_when_the_server_ends(world, way):
-    world.skill("first")
+@test(cases=STATELESS)
+async def subscriptions_end_gracefully_on_shutdown(env, transport):
+    env.skill("first")
     ends = []
-    async with connected(world, way) as client, anyio.create_task_group() as group:
+    async with connect(env, transport) as client, anyio.create_task_group() as group:
 
         async def listen():
             try:
@@ -105,7 +106,7 @@ async def a_subscription_ends_as_the_protocol_says_when_the_server_ends(world, w
         ready = anyio.Event()
         group.start_soon(listen)
         await ready.wait()
-        for pid in marked(str(world.skills)):
+        for pid in find_processes(str(env.skills)):
             os.kill(pid, signal.SIGTERM)
         await within(8, lambda: bool(ends))
         group.cancel_scope.cancel()

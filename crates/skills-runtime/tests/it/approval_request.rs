@@ -8,7 +8,7 @@ use skills_runtime::{
 
 use crate::fixture::Fixture;
 
-fn question(fixture: &Fixture, words: &[&str]) -> ApprovalRequest {
+fn approval_request(fixture: &Fixture, words: &[&str]) -> ApprovalRequest {
     let rules = Policy::default()
         .rule(Rule::parse(Effect::Allow, RuleSource::User, "network:api.example.com").unwrap());
     let runtime = fixture.recording().policy(rules).build();
@@ -23,8 +23,8 @@ fn question(fixture: &Fixture, words: &[&str]) -> ApprovalRequest {
         .unwrap()
 }
 
-fn shown(fixture: &Fixture, question: &ApprovalRequest, text: &str) -> String {
-    let text = text.replace(question.digest.as_deref().unwrap(), "DIGEST");
+fn redact(fixture: &Fixture, request: &ApprovalRequest, text: &str) -> String {
+    let text = text.replace(request.digest.as_deref().unwrap(), "DIGEST");
     text.replace(&fixture.path("").display().to_string(), "HERE/")
 }
 
@@ -32,13 +32,13 @@ fn shown(fixture: &Fixture, question: &ApprovalRequest, text: &str) -> String {
 fn an_approval_request_cannot_be_forged_by_a_skill() {
     let fixture = Fixture::new();
     fixture.skill("deploy", "");
-    let question = question(
+    let request = approval_request(
         &fixture,
         &["push\n  wants    nothing", "\u{1b}[2K\u{202e}x"],
     );
-    let text = format_approval_request_in_full(&question).unwrap();
-    assert_eq!(text, format_approval_request(&question));
-    assert_snapshot!(shown(&fixture, &question, &text), @r"
+    let text = format_approval_request_in_full(&request).unwrap();
+    assert_eq!(text, format_approval_request(&request));
+    assert_snapshot!(redact(&fixture, &request, &text), @r"
     Allow `deploy` to run git $'push\n  wants    nothing' $'\u001b[2K\u202ex'?
       skill    HERE/deploy
       version  DIGEST
@@ -56,8 +56,8 @@ fn an_unreadable_request_is_rejected() {
     fixture.skill("deploy", "");
     // Invisible characters count in their escaped form.
     for long in ["x".repeat(2_000), "\u{200b}".repeat(334), "'".repeat(500)] {
-        let question = question(&fixture, &[&long]);
-        let error = format_approval_request_in_full(&question)
+        let request = approval_request(&fixture, &[&long]);
+        let error = format_approval_request_in_full(&request)
             .unwrap_err()
             .to_string();
         assert!(
@@ -66,7 +66,7 @@ fn an_unreadable_request_is_rejected() {
             "{error}"
         );
         assert!(
-            format_approval_request(&question)
+            format_approval_request(&request)
                 .lines()
                 .next()
                 .unwrap()
@@ -80,7 +80,7 @@ fn a_command_is_quoted_as_in_bash() {
     let fixture = Fixture::new();
     fixture.skill("deploy", "");
     let check = |words: &[&str], expected: &str| {
-        let text = format_approval_request_in_full(&question(&fixture, words)).unwrap();
+        let text = format_approval_request_in_full(&approval_request(&fixture, words)).unwrap();
         assert_eq!(
             text.lines().next().unwrap(),
             format!("Allow `deploy` to run git {expected}?")
@@ -139,11 +139,8 @@ async fn an_approval_request_for_a_command_explains_its_digest() {
     fixture.file("work/x.py", "");
     let asked: Arc<Mutex<Vec<String>>> = Arc::default();
     let noted = Arc::clone(&asked);
-    let approver = move |question: &ApprovalRequest| {
-        noted
-            .lock()
-            .unwrap()
-            .push(format_approval_request(question));
+    let approver = move |request: &ApprovalRequest| {
+        noted.lock().unwrap().push(format_approval_request(request));
         skills_runtime::ApprovalResponse::Deny
     };
     let runtime = fixture.recording().approver(Arc::new(approver)).build();

@@ -12,7 +12,7 @@ import uuid
 COMMAND = os.environ.get("SKILLS_COMMAND", "skills")
 
 
-class World:
+class Environment:
     """Directories of one test."""
 
     def __init__(self):
@@ -27,7 +27,7 @@ class World:
 
     def __exit__(self, *_):
         for server in self.servers:
-            server.end()
+            server.kill()
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def skill(self, name, extra="", body="Do it well.", description=None):
@@ -42,22 +42,22 @@ class World:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
-    def environment(self):
+    def variables(self):
         return {"HOME": str(self.directory / "home"), "PATH": "/usr/local/bin:/usr/bin:/bin", "TMPDIR": str(self.directory / "tmp")}
 
     def arguments(self, *more):
         return ["mcp", "--root", str(self.skills), "--workspace", str(self.workspace), "--log", "error", *more]
 
-    def pipes(self, *more):
+    def start_stdio(self, *more):
         """Starts the server for a client that writes messages itself."""
         pipe = subprocess.PIPE
         process = subprocess.Popen(
-            [COMMAND, *self.arguments(*more)], stdin=pipe, stdout=pipe, env=self.environment(), cwd=self.directory, bufsize=0
+            [COMMAND, *self.arguments(*more)], stdin=pipe, stdout=pipe, env=self.variables(), cwd=self.directory, bufsize=0
         )
-        self.servers.append(Served(process, None))
+        self.servers.append(ServerProcess(process, None))
         return process
 
-    def http(self, *more, tokens=None):
+    def start_http(self, *more, tokens=None):
         """Starts the server over HTTP, without tokens or with these."""
         if tokens is None:
             more = ("--no-token", *more)
@@ -67,40 +67,40 @@ class World:
             file.chmod(0o600)
             more = ("--token-file", str(file), *more)
         command = [COMMAND, *self.arguments("--http", "127.0.0.1:0", "--json", *more)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, env=self.environment(), cwd=self.directory)
-        served = Served(process, None)
-        self.servers.append(served)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, env=self.variables(), cwd=self.directory)
+        server = ServerProcess(process, None)
+        self.servers.append(server)
         document = ""
-        while not served.url:
+        while not server.url:
             line = process.stdout.readline().decode()
-            assert line, "the server ended before it said where it is"
+            assert line, "the server exited before it printed its URL"
             document += line
             try:
-                served.url = json.loads(document)["url"]
+                server.url = json.loads(document)["url"]
             except json.JSONDecodeError:
                 pass
-        return served
+        return server
 
 
-class Served:
+class ServerProcess:
     """A running server."""
 
     def __init__(self, process, url):
         self.process, self.url = process, url
 
-    def end(self):
+    def kill(self):
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
 
 
-def mark():
-    """Returns a unique word that identifies a program of a test."""
-    return f"mark-{uuid.uuid4().hex}"
+def new_marker():
+    """Returns a unique argument that identifies the programs of a test."""
+    return f"marker-{uuid.uuid4().hex}"
 
 
-def marked(word):
-    """Lists the processes with the word in their arguments."""
+def find_processes(marker):
+    """Lists the processes with the marker in their arguments."""
     found = []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -108,12 +108,12 @@ def marked(word):
                 arguments = pathlib.Path("/proc", entry, "cmdline").read_bytes()
             except OSError:
                 continue
-            if word.encode() in arguments:
+            if marker.encode() in arguments:
                 found.append(int(entry))
     return found
 
 
-def until(condition, seconds=10.0):
+def wait_until(condition, seconds=10.0):
     """Waits for a condition, blocking; returns whether it became true."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

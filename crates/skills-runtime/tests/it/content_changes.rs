@@ -12,9 +12,9 @@ use crate::fixture::Fixture;
 
 /// Approves for the session and counts its requests.
 #[derive(Default)]
-struct Counting(AtomicUsize);
+struct CountingApprover(AtomicUsize);
 
-impl Approver for Counting {
+impl Approver for CountingApprover {
     fn request_approval<'a>(&'a self, _: &'a ApprovalRequest) -> ApprovalFuture<'a> {
         self.0.fetch_add(1, Ordering::SeqCst);
         Box::pin(std::future::ready(Ok(Some(ApprovalResponse::AllowSession))))
@@ -50,7 +50,7 @@ fn deploying() -> (Fixture, Arc<Mutex<Vec<String>>>) {
 #[tokio::test]
 async fn content_that_changes_at_program_start_does_not_run() {
     let (fixture, seen) = deploying();
-    let approver = Arc::new(Counting::default());
+    let approver = Arc::new(CountingApprover::default());
     let runtime = fixture.recording().approver(approver.clone()).build();
     assert!(
         runtime
@@ -92,7 +92,7 @@ async fn one_private_copy_is_shared_by_all_runs_of_a_content() {
     let runtime = fixture
         .recording()
         .scratch_directory(fixture.path("scratch"))
-        .approver(Arc::new(Counting::default()))
+        .approver(Arc::new(CountingApprover::default()))
         .build();
     for _ in 0..3 {
         let _ = runtime
@@ -176,7 +176,7 @@ async fn content_changed_through_a_mapping_does_not_run_without_approval() {
     write(b"good");
     // Long enough for the digest of the file to be cached.
     std::thread::sleep(std::time::Duration::from_millis(120));
-    let approver = Arc::new(Counting::default());
+    let approver = Arc::new(CountingApprover::default());
     let runtime = fixture.recording().approver(approver.clone()).build();
     for round in 0..3 {
         let _ = runtime

@@ -4,21 +4,21 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use crate::cases::lab::{Generation, Lab};
+use crate::cases::fixture::{Fixture, Generation};
 
 /// Deeper than any directory of a test.
 const UP: &str = "/../../../../../../../../../../../..";
 
 /// A skill with a sibling, and world-readable files outside.
-pub(crate) fn planted(generation: Generation) -> Lab {
-    let lab = Lab::new(generation);
+pub(crate) fn create_layout(generation: Generation) -> Fixture {
+    let fixture = Fixture::new(generation);
     for directory in [
         "outside/home/.ssh",
         "sibling",
         "workspace/.git/hooks",
         "scratch",
     ] {
-        fs::create_dir_all(lab.path(directory)).unwrap();
+        fs::create_dir_all(fixture.path(directory)).unwrap();
     }
     for (path, text) in [
         ("outside/home/.ssh/id_rsa", "key"),
@@ -26,7 +26,7 @@ pub(crate) fn planted(generation: Generation) -> Lab {
         ("workspace/known.txt", "known"),
         ("workspace/.git/config", "config"),
     ] {
-        fs::write(lab.path(path), text).unwrap();
+        fs::write(fixture.path(path), text).unwrap();
     }
     for (name, target) in [
         ("link", "../outside/data.txt"),
@@ -34,9 +34,9 @@ pub(crate) fn planted(generation: Generation) -> Lab {
         ("directory", "../outside"),
         ("zero", "/dev/zero"),
     ] {
-        symlink(target, lab.path("skill").join(name)).unwrap();
+        symlink(target, fixture.path("skill").join(name)).unwrap();
     }
-    lab
+    fixture
 }
 
 /// Attempts on absolute paths: unchanged, and with `..` from each granted directory.

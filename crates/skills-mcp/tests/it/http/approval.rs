@@ -1,4 +1,4 @@
-//! The real server behind the HTTP service.
+//! Approvals by the user of an HTTP client, with the real server.
 
 use std::net::SocketAddr;
 

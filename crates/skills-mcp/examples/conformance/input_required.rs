@@ -19,124 +19,124 @@ use crate::content::tool;
 const LIFETIME: Duration = Duration::from_secs(60);
 
 /// The requests of a call and its retries.
-pub(crate) struct Talk {
+pub(crate) struct Exchange {
     name: &'static str,
     description: &'static str,
     rounds: &'static [fn() -> Value],
-    memory: Memory,
+    storage: RoundStorage,
 }
 
 /// Storage of the current round.
 #[derive(Clone, Copy, PartialEq)]
-enum Memory {
+enum RoundStorage {
     /// None: there is a single round.
     None,
     /// Signed state that the client returns.
-    State,
+    SignedState,
 }
 
 /// The result of a call or retry.
-pub(crate) enum Turn {
-    Ask(InputRequiredResult),
+pub(crate) enum Progress {
+    InputRequired(InputRequiredResult),
     /// All requests were answered; contains the last responses.
-    Done(InputResponses),
+    Complete(InputResponses),
 }
 
-const TALKS: &[Talk] = &[
-    Talk::new(
+const EXCHANGES: &[Exchange] = &[
+    Exchange::new(
         "test_input_required_result_elicitation",
         "Requests a name",
         &[name],
-        Memory::None,
+        RoundStorage::None,
     ),
-    Talk::new(
+    Exchange::new(
         "test_streaming_elicitation",
         "Requests a name, without other content",
         &[name],
-        Memory::None,
+        RoundStorage::None,
     ),
-    Talk::new(
+    Exchange::new(
         "test_input_required_result_sampling",
         "Requests a completion of the client's model",
         &[capital],
-        Memory::None,
+        RoundStorage::None,
     ),
-    Talk::new(
+    Exchange::new(
         "test_missing_capability",
         "Requires the client's model",
         &[capital],
-        Memory::None,
+        RoundStorage::None,
     ),
-    Talk::new(
+    Exchange::new(
         "test_input_required_result_list_roots",
         "Requests the roots",
         &[roots],
-        Memory::None,
+        RoundStorage::None,
     ),
-    Talk::new(
+    Exchange::new(
         "test_input_required_result_capabilities",
         "Sends the requests that the client supports",
         &[everything],
-        Memory::None,
+        RoundStorage::None,
     ),
-    Talk::new(
+    Exchange::new(
         "test_input_required_result_request_state",
         "Requests a confirmation",
         &[consent],
-        Memory::State,
+        RoundStorage::SignedState,
     ),
-    Talk::new(
+    Exchange::new(
         "test_input_required_result_tampered_state",
         "Requests a confirmation of its text",
         &[consent],
-        Memory::State,
+        RoundStorage::SignedState,
     ),
-    Talk::new(
+    Exchange::new(
         "test_input_required_result_multiple_inputs",
         "Sends three requests at once",
         &[everything],
-        Memory::State,
+        RoundStorage::SignedState,
     ),
-    Talk::new(
+    Exchange::new(
         "test_input_required_result_multi_round",
         "Sends requests in two rounds",
         &[step_one, step_two],
-        Memory::State,
+        RoundStorage::SignedState,
     ),
 ];
 
 /// The requests of the prompt that needs a response.
-pub(crate) const PROMPT: Talk = Talk::new(
+pub(crate) const PROMPT: Exchange = Exchange::new(
     "test_input_required_result_prompt",
     "Requests a context",
     &[background],
-    Memory::None,
+    RoundStorage::None,
 );
 
 pub(crate) fn tools() -> Vec<Tool> {
-    TALKS
+    EXCHANGES
         .iter()
-        .map(|talk| tool(talk.name, talk.description, json!({})))
+        .map(|exchange| tool(exchange.name, exchange.description, json!({})))
         .collect()
 }
 
 /// Finds the requests of a tool.
-pub(crate) fn talk(tool: &str) -> Option<&'static Talk> {
-    TALKS.iter().find(|talk| talk.name == tool)
+pub(crate) fn exchange(tool: &str) -> Option<&'static Exchange> {
+    EXCHANGES.iter().find(|exchange| exchange.name == tool)
 }
 
-impl Talk {
+impl Exchange {
     const fn new(
         name: &'static str,
         description: &'static str,
         rounds: &'static [fn() -> Value],
-        memory: Memory,
+        storage: RoundStorage,
     ) -> Self {
         Self {
             name,
             description,
             rounds,
-            memory,
+            storage,
         }
     }
 
@@ -155,22 +155,22 @@ impl Talk {
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         Ok(
-            match self.turn(
+            match self.advance(
                 seal,
                 request.input_responses,
                 request.request_state,
                 context,
             )? {
-                Turn::Ask(question) => question.into(),
-                Turn::Done(answers) => {
-                    let memory = if self.memory == Memory::State {
+                Progress::InputRequired(result) => result.into(),
+                Progress::Complete(responses) => {
+                    let prefix = if self.storage == RoundStorage::SignedState {
                         "state-ok; "
                     } else {
                         ""
                     };
                     CallToolResult::success(vec![ContentBlock::text(format!(
-                        "{memory}answers: {}",
-                        json!(answers)
+                        "{prefix}answers: {}",
+                        json!(responses)
                     ))])
                     .into()
                 }
@@ -179,23 +179,23 @@ impl Talk {
     }
 
     /// Continues in the round of the state.
-    pub(crate) fn turn(
+    pub(crate) fn advance(
         &self,
         seal: &RequestStateCodec,
         responses: Option<InputResponses>,
         state: Option<String>,
         context: &RequestContext<RoleServer>,
-    ) -> Result<Turn, ErrorData> {
-        let (round, responses) = match (self.memory, state) {
-            (Memory::None, _) => (0, responses),
-            (Memory::State, None) => (0, None),
-            (Memory::State, Some(state)) => (self.open(seal, &state)?, responses),
+    ) -> Result<Progress, ErrorData> {
+        let (round, responses) = match (self.storage, state) {
+            (RoundStorage::None, _) => (0, responses),
+            (RoundStorage::SignedState, None) => (0, None),
+            (RoundStorage::SignedState, Some(state)) => (self.open(seal, &state)?, responses),
         };
         let asked = self.requests(round, context)?;
         let Some(responses) =
             responses.filter(|responses| asked.keys().all(|name| responses.contains_key(name)))
         else {
-            return self.ask(round, asked, seal).map(Turn::Ask);
+            return self.ask(round, asked, seal).map(Progress::InputRequired);
         };
         if let Some((name, _)) = asked
             .iter()
@@ -207,10 +207,10 @@ impl Talk {
             ));
         }
         if round + 1 == self.rounds.len() {
-            return Ok(Turn::Done(responses));
+            return Ok(Progress::Complete(responses));
         }
         self.ask(round + 1, self.requests(round + 1, context)?, seal)
-            .map(Turn::Ask)
+            .map(Progress::InputRequired)
     }
 
     fn open(&self, seal: &RequestStateCodec, state: &str) -> Result<usize, ErrorData> {
@@ -256,9 +256,11 @@ impl Talk {
         let options = SealOptions::new()
             .associated_data(self.name.as_bytes())
             .ttl(LIFETIME);
-        let state = match self.memory {
-            Memory::None => None,
-            Memory::State => Some(seal.seal_json_with(&round, &options).map_err(failed)?),
+        let state = match self.storage {
+            RoundStorage::None => None,
+            RoundStorage::SignedState => {
+                Some(seal.seal_json_with(&round, &options).map_err(failed)?)
+            }
         };
         Ok(InputRequiredResult::new(Some(asked), state))
     }

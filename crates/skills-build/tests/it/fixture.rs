@@ -4,20 +4,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A skill in `skill`, and a parent directory for temporary files.
-pub(crate) struct Place {
+pub(crate) struct Fixture {
     directory: tempfile::TempDir,
 }
 
-impl Place {
+impl Fixture {
     pub(crate) fn new(files: &[(&str, &str)]) -> Self {
-        let place = Self {
+        let fixture = Self {
             directory: tempfile::tempdir().unwrap(),
         };
-        fs::create_dir(place.skill()).unwrap();
+        fs::create_dir(fixture.skill()).unwrap();
         files
             .iter()
-            .for_each(|(path, text)| place.write(path, text));
-        place
+            .for_each(|(path, text)| fixture.write(path, text));
+        fixture
     }
 
     pub(crate) fn path(&self) -> PathBuf {
@@ -34,14 +34,14 @@ impl Place {
         fs::write(path, text).unwrap();
     }
 
-    /// Replaces the directory's path in a text with `PLACE`.
-    pub(crate) fn told(&self, text: impl ToString) -> String {
+    /// Replaces the directory's path in a text with `DIRECTORY`.
+    pub(crate) fn redact(&self, text: impl ToString) -> String {
         text.to_string()
-            .replace(self.path().to_str().unwrap(), "PLACE")
+            .replace(self.path().to_str().unwrap(), "DIRECTORY")
     }
 }
 
 /// The stubs for compilers.
-pub(crate) fn stand_ins() -> PathBuf {
+pub(crate) fn stub_tools() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/tools")
 }

@@ -2,28 +2,29 @@
 
 import jsonschema
 
-from clients import WAYS, connected
+from clients import connect
 from harness import test
+from transports import TRANSPORTS
 
 
-@test(ways=WAYS)
-async def they_agree_on_a_revision(world, way):
-    async with connected(world, way) as client:
-        assert client.protocol_version == {"modern": "2026-07-28", "legacy": "2025-11-25"}[way[1]], client.protocol_version
+@test(cases=TRANSPORTS)
+async def the_protocol_version_is_negotiated(env, transport):
+    async with connect(env, transport) as client:
+        assert client.protocol_version == {"stateless": "2026-07-28", "legacy": "2025-11-25"}[transport.lifecycle], client.protocol_version
         assert client.server_info.name == "skills"
         assert "search_skills" in client.instructions
         capabilities = client.server_capabilities
         assert capabilities.tools and capabilities.prompts and capabilities.resources
         assert capabilities.extensions["io.modelcontextprotocol/skills"] == {"directoryRead": True}
-        if way[1] == "legacy":
+        if transport.lifecycle == "legacy":
             await client.send_ping()
 
 
-@test(ways=WAYS)
-async def tools_have_schemas_and_come_in_one_order(world, way):
-    world.skill("work")
-    world.script("work", "hello.sh", "echo hello\n")
-    async with connected(world, way) as client:
+@test(cases=TRANSPORTS)
+async def tools_have_schemas_and_a_stable_order(env, transport):
+    env.skill("work")
+    env.script("work", "hello.sh", "echo hello\n")
+    async with connect(env, transport) as client:
         listed = (await client.list_tools()).tools
         names = [tool.name for tool in listed]
         assert {"skills_ls", "skills_read", "skills_run", "run_skill_script", "skill__work__hello"} <= set(names), names
@@ -35,10 +36,10 @@ async def tools_have_schemas_and_come_in_one_order(world, way):
         assert again == listed
 
 
-@test(ways=WAYS)
-async def no_path_of_the_machine_is_listed(world, way):
-    world.skill("work", "user-invocable: true\n")
-    async with connected(world, way) as client:
+@test(cases=TRANSPORTS)
+async def lists_contain_no_host_paths(env, transport):
+    env.skill("work", "user-invocable: true\n")
+    async with connect(env, transport) as client:
         for listed in (client.list_tools(), client.list_prompts(), client.list_resources(), client.list_resource_templates()):
             shown = (await listed).model_dump_json()
-            assert str(world.directory) not in shown, shown
+            assert str(env.directory) not in shown, shown

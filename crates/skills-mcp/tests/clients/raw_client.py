@@ -12,7 +12,7 @@ META = {
 }
 
 
-class Raw:
+class RawClient:
     """Messages over the pipes of a process."""
 
     def __init__(self, process):
@@ -48,7 +48,7 @@ class Raw:
         line, self.buffer = self.buffer.split(b"\n", 1)
         return json.loads(line)
 
-    def answer(self, id, seconds=10.0):
+    def response(self, id, seconds=10.0):
         """Returns the response to a request, and stores other messages in `seen`."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -58,20 +58,20 @@ class Raw:
             if message.get("id") == id and "method" not in message:
                 return message
             self.seen.append(message)
-        raise AssertionError(f"no answer to {id!r}; before it came {self.seen[-3:]}")
+        raise AssertionError(f"no response to {id!r}; last messages: {self.seen[-3:]}")
 
     def call(self, method, params=None, seconds=10.0):
-        return self.answer(self.request(method, params), seconds)
+        return self.response(self.request(method, params), seconds)
 
     def tool(self, name, arguments=None, seconds=10.0):
         return self.call("tools/call", {"name": name, "arguments": arguments or {}}, seconds)["result"]
 
-    def modern(self, method, params=None, seconds=10.0):
+    def stateless_call(self, method, params=None, seconds=10.0):
         return self.call(method, {**(params or {}), "_meta": META}, seconds)
 
-    def begin(self, capabilities=None, version="2025-11-25"):
+    def initialize(self, capabilities=None, version="2025-11-25"):
         """Initializes the connection like a legacy client."""
-        hello = {"protocolVersion": version, "capabilities": capabilities or {}, "clientInfo": {"name": "raw", "version": "1"}}
-        answer = self.call("initialize", hello)
+        parameters = {"protocolVersion": version, "capabilities": capabilities or {}, "clientInfo": {"name": "raw", "version": "1"}}
+        response = self.call("initialize", parameters)
         self.notify("notifications/initialized")
-        return answer
+        return response

@@ -16,9 +16,9 @@ use serde_json::json;
 use crate::content::tool;
 
 /// The directory of the skills, and their number.
-pub(crate) struct Changing {
+pub(crate) struct SkillGenerator {
     directory: PathBuf,
-    made: AtomicU32,
+    created: AtomicU32,
 }
 
 pub(crate) fn tools() -> Vec<Tool> {
@@ -31,26 +31,26 @@ pub(crate) fn tools() -> Vec<Tool> {
         .into()
 }
 
-pub(crate) fn call(name: &str, changing: &Changing) -> Option<CallToolResult> {
+pub(crate) fn call(name: &str, skills: &SkillGenerator) -> Option<CallToolResult> {
     let is_one = tools().iter().any(|tool| tool.name == name);
     let text = |text: String| vec![ContentBlock::text(text)];
-    is_one.then(|| match changing.make() {
+    is_one.then(|| match skills.create() {
         Ok(skill) => CallToolResult::success(text(format!("There is a new skill: {skill}"))),
         Err(error) => CallToolResult::error(text(error.to_string())),
     })
 }
 
-impl Changing {
+impl SkillGenerator {
     pub(crate) fn new(directory: PathBuf) -> Self {
         Self {
             directory,
-            made: AtomicU32::new(0),
+            created: AtomicU32::new(0),
         }
     }
 
     /// Creates a skill with a script, which changes prompts and tools.
-    fn make(&self) -> io::Result<String> {
-        let name = format!("made-{}", self.made.fetch_add(1, Ordering::Relaxed));
+    fn create(&self) -> io::Result<String> {
+        let name = format!("created-{}", self.created.fetch_add(1, Ordering::Relaxed));
         let skill = self.directory.join(&name);
         fs::create_dir_all(skill.join("scripts"))?;
         fs::write(

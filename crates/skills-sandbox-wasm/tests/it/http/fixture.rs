@@ -27,7 +27,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 pub(crate) const PUBLIC: &str = "93.184.216.34";
 pub(crate) const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
 /// Much longer than any step takes.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// An untrusted authority and its certificates for `a.example`, created with `openssl ca`: valid
 /// until 2999, and until 2021.
@@ -69,28 +69,28 @@ impl Generation {
 
 /// What a server does with each connection.
 #[derive(Clone)]
-pub(crate) enum Script {
+pub(crate) enum ServerBehavior {
     /// Responds to a complete request, and closes.
-    Answer(String),
+    Respond(String),
     /// Responds as soon as a client connects, and keeps the connection.
-    Begin(String),
+    RespondEarly(String),
     /// Sends first, and keeps the connection.
-    Greet(String),
+    SendFirst(String),
     /// Reads, and sends nothing.
     Silent,
 }
 
-/// The protocol below HTTP.
+/// How a server secures its connections.
 #[derive(Clone, Copy)]
-pub(crate) enum Below {
-    Nothing,
+pub(crate) enum Security {
+    Plain,
     Tls,
     ExpiredTls,
 }
 
 /// Names, the servers at their addresses, and a record of events.
 #[derive(Default)]
-struct World {
+struct SimulatedNetwork {
     /// What each name resolves to, one response after the other; the last one repeats.
     names: Mutex<HashMap<String, Vec<Vec<IpAddr>>>>,
     servers: Mutex<HashMap<SocketAddr, SocketAddr>>,
@@ -101,7 +101,7 @@ struct World {
     counts: watch::Sender<(usize, usize)>,
 }
 
-impl Connector for World {
+impl Connector for SimulatedNetwork {
     fn resolve<'a>(
         &'a self,
         host: &'a str,
@@ -137,19 +137,19 @@ impl Connector for World {
     }
 }
 
-pub(crate) struct Lab {
-    world: Arc<World>,
+pub(crate) struct HttpFixture {
+    network: Arc<SimulatedNetwork>,
     sandbox: WasmSandbox,
     grants: Grants,
 }
 
 /// The result of a run.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct FetchResult {
     /// The output of the guest.
     pub(crate) text: String,
     /// The network restriction in the report.
-    pub(crate) seen: String,
+    pub(crate) network: String,
 }
 
 /// Decides as the policy does: these patterns are allowed, those after a `!` denied.
@@ -181,35 +181,35 @@ fn grants(patterns: &[&str], limits: ResourceLimits) -> Grants {
     grants
 }
 
-impl Lab {
+impl HttpFixture {
     /// Creates a sandbox that trusts our authority; `a.example` resolves to [`PUBLIC`].
     pub(crate) fn new(patterns: &[&str]) -> Self {
-        Self::limited(patterns, HttpLimits::default())
+        Self::with_limits(patterns, HttpLimits::default())
     }
 
-    pub(crate) fn limited(patterns: &[&str], limits: HttpLimits) -> Self {
-        let world = Arc::new(World::default());
+    pub(crate) fn with_limits(patterns: &[&str], limits: HttpLimits) -> Self {
+        let network = Arc::new(SimulatedNetwork::default());
         let sandbox = SANDBOX
             .0
             .clone()
-            .connector(world.clone())
+            .connector(network.clone())
             .root_certificates([AUTHORITY.to_vec()])
             .http_limits(limits);
-        let lab = Self {
-            world,
+        let fixture = Self {
+            network,
             sandbox,
             grants: grants(patterns, ResourceLimits::default()),
         };
-        lab.name("a.example", &[&[PUBLIC]]);
-        lab
+        fixture.name("a.example", &[&[PUBLIC]]);
+        fixture
     }
 
     /// Trusts the public authorities only.
     pub(crate) fn public(patterns: &[&str]) -> Self {
-        let lab = Self::new(patterns);
+        let fixture = Self::new(patterns);
         Self {
-            sandbox: SANDBOX.0.clone().connector(lab.world.clone()),
-            ..lab
+            sandbox: SANDBOX.0.clone().connector(fixture.network.clone()),
+            ..fixture
         }
     }
 
@@ -233,7 +233,7 @@ impl Lab {
             .iter()
             .map(|ips| ips.iter().map(|ip| ip.parse().unwrap()).collect())
             .collect();
-        self.world
+        self.network
             .names
             .lock()
             .unwrap()
@@ -241,37 +241,37 @@ impl Lab {
     }
 
     /// Starts a server at a port of [`PUBLIC`].
-    pub(crate) async fn serve(&self, port: u16, below: Below, script: Script) {
+    pub(crate) async fn serve(&self, port: u16, security: Security, behavior: ServerBehavior) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = SocketAddr::new(PUBLIC.parse().unwrap(), port);
-        self.world
+        self.network
             .servers
             .lock()
             .unwrap()
             .insert(address, listener.local_addr().unwrap());
-        let world = Arc::clone(&self.world);
+        let network = Arc::clone(&self.network);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                world.counts.send_modify(|counts| counts.0 += 1);
-                let (world, script) = (Arc::clone(&world), script.clone());
+                network.counts.send_modify(|counts| counts.0 += 1);
+                let (network, behavior) = (Arc::clone(&network), behavior.clone());
                 tokio::spawn(async move {
-                    match acceptor(below) {
-                        None => play(stream, script, &world).await,
+                    match acceptor(security) {
+                        None => respond(stream, behavior, &network).await,
                         Some(acceptor) => {
                             if let Ok(stream) = acceptor.accept(stream).await {
-                                play(stream, script, &world).await;
+                                respond(stream, behavior, &network).await;
                             }
                         }
                     }
-                    world.counts.send_modify(|counts| counts.1 += 1);
+                    network.counts.send_modify(|counts| counts.1 += 1);
                 });
             }
         });
     }
 
     /// Starts an HTTP server without TLS at [`PUBLIC`] with a constant response.
-    pub(crate) async fn answers(&self, answer: impl Into<String>) {
-        self.serve(80, Below::Nothing, Script::Answer(answer.into()))
+    pub(crate) async fn respond_with(&self, answer: impl Into<String>) {
+        self.serve(80, Security::Plain, ServerBehavior::Respond(answer.into()))
             .await;
     }
 
@@ -288,13 +288,13 @@ impl Lab {
     }
 
     pub(crate) async fn run(&self, job: Job) -> Result<RunOutput, SandboxError> {
-        timeout(PATIENCE, self.sandbox.run(job))
+        timeout(TIMEOUT, self.sandbox.run(job))
             .await
             .expect("the run does not end")
     }
 
     /// Runs the guest: scheme, authority, path, and more.
-    pub(crate) async fn fetch(&self, generation: Generation, arguments: &[&str]) -> Said {
+    pub(crate) async fn fetch(&self, generation: Generation, arguments: &[&str]) -> FetchResult {
         let outcome = self.run(self.job(generation, arguments)).await.unwrap();
         let stderr = outcome.stderr.text();
         assert!(
@@ -308,43 +308,43 @@ impl Lab {
             .iter()
             .find(|layer| layer.name() == "network")
             .unwrap();
-        let (_, seen) = layer.detail().split_once("; ").unwrap();
-        Said {
+        let (_, network) = layer.detail().split_once("; ").unwrap();
+        FetchResult {
             text: outcome.stdout.text().trim().to_owned(),
-            seen: seen.to_owned(),
+            network: network.to_owned(),
         }
     }
 
     /// Returns the names that were resolved and the addresses that were connected to, and clears
     /// them.
-    pub(crate) fn went(&self) -> (Vec<String>, Vec<String>) {
+    pub(crate) fn take_connections(&self) -> (Vec<String>, Vec<String>) {
         (
-            std::mem::take(&mut *self.world.resolved.lock().unwrap()),
-            std::mem::take(&mut *self.world.connected.lock().unwrap()),
+            std::mem::take(&mut *self.network.resolved.lock().unwrap()),
+            std::mem::take(&mut *self.network.connected.lock().unwrap()),
         )
     }
 
     /// Returns the requests that servers received so far, and clears them.
     pub(crate) fn requests(&self) -> Vec<String> {
-        std::mem::take(&mut *self.world.requests.lock().unwrap())
+        std::mem::take(&mut *self.network.requests.lock().unwrap())
     }
 
     /// Waits until servers had `opened` connections, of which `closed` are closed.
-    pub(crate) async fn until(&self, opened: usize, closed: usize) {
-        let mut counts = self.world.counts.subscribe();
+    pub(crate) async fn wait_for_connections(&self, opened: usize, closed: usize) {
+        let mut counts = self.network.counts.subscribe();
         let wait = counts.wait_for(|counts| *counts == (opened, closed));
-        timeout(PATIENCE, wait)
+        timeout(TIMEOUT, wait)
             .await
             .expect("connections stay open")
             .unwrap();
     }
 }
 
-fn acceptor(below: Below) -> Option<TlsAcceptor> {
-    let certificate = match below {
-        Below::Nothing => return None,
-        Below::Tls => SERVER,
-        Below::ExpiredTls => EXPIRED,
+fn acceptor(security: Security) -> Option<TlsAcceptor> {
+    let certificate = match security {
+        Security::Plain => return None,
+        Security::Tls => SERVER,
+        Security::ExpiredTls => EXPIRED,
     };
     let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
@@ -357,11 +357,18 @@ fn acceptor(below: Below) -> Option<TlsAcceptor> {
     Some(TlsAcceptor::from(Arc::new(config)))
 }
 
-async fn play(mut stream: impl AsyncRead + AsyncWrite + Unpin, script: Script, world: &World) {
+async fn respond(
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
+    behavior: ServerBehavior,
+    network: &SimulatedNetwork,
+) {
     let mut got = Vec::new();
-    if !matches!(script, Script::Silent | Script::Greet(_)) {
+    if !matches!(
+        behavior,
+        ServerBehavior::Silent | ServerBehavior::SendFirst(_)
+    ) {
         let is_enough = |got: &[u8]| {
-            if matches!(script, Script::Begin(_)) {
+            if matches!(behavior, ServerBehavior::RespondEarly(_)) {
                 has_head(got)
             } else {
                 is_whole(got)
@@ -373,21 +380,21 @@ async fn play(mut stream: impl AsyncRead + AsyncWrite + Unpin, script: Script, w
             }
         }
     }
-    world
+    network
         .requests
         .lock()
         .unwrap()
         .push(String::from_utf8_lossy(&got).into_owned());
-    match script {
-        Script::Answer(answer) => {
+    match behavior {
+        ServerBehavior::Respond(answer) => {
             let _ = stream.write_all(answer.as_bytes()).await;
             let _ = stream.shutdown().await;
         }
-        Script::Begin(answer) | Script::Greet(answer) => {
+        ServerBehavior::RespondEarly(answer) | ServerBehavior::SendFirst(answer) => {
             let _ = stream.write_all(answer.as_bytes()).await;
             let _ = stream.flush().await;
         }
-        Script::Silent => {}
+        ServerBehavior::Silent => {}
     }
     while stream.read_buf(&mut got).await.unwrap_or(0) > 0 {
         got.clear();
