@@ -1,5 +1,6 @@
 //! `skills mcp`: serves until the client disconnects or a signal arrives.
 
+use std::error::Error;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -7,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use serde_json::json;
-use skills_mcp::{BearerToken, DirectoryReplayCache, HttpServer, Server};
+use skills_mcp::{BearerToken, DirectoryReplayCache, HttpError, HttpErrorKind, HttpServer, Server};
 use skills_runtime::Builder;
 use skills_runtime::discovery::Trust;
 use tokio::runtime::Runtime;
@@ -94,7 +95,7 @@ fn serve_http(
         let bound = http
             .bind()
             .await
-            .map_err(|error| InputError::new(error.to_string()))?;
+            .map_err(|error| explain_bind_error(&error))?;
         let url = format!("http://{}/mcp", bound.address());
         if output.is_json() {
             // Standard output is free over HTTP, and the URL has the port that was chosen for port
@@ -211,6 +212,37 @@ fn http_config(arguments: &Serve, address: SocketAddr, tokens: Vec<BearerToken>)
         http.max_sessions(0)
     } else {
         http
+    }
+}
+
+/// Converts an error of the configuration to one of the options, with a hint that names them.
+fn explain_bind_error(error: &HttpError) -> InputError {
+    let hint = match error.kind() {
+        HttpErrorKind::RemoteNotAllowed => {
+            "listen on 127.0.0.1, or pass `--allow-remote` and `--allow-host HOST`"
+        }
+        HttpErrorKind::NoToken => {
+            "generate a token, for example with `openssl rand -hex 32`, and pass it with `--token-file FILE`"
+        }
+        HttpErrorKind::NoHost => {
+            "pass the name that clients connect to, for example `--allow-host tools.example`"
+        }
+        HttpErrorKind::InvalidHost => {
+            "pass a host without scheme and path: `--allow-host tools.example` for any port, `--allow-host tools.example:8443` for one"
+        }
+        HttpErrorKind::InvalidOrigin => {
+            "pass a scheme and a host without path, for example `--allow-origin https://tools.example`"
+        }
+        _ => return InputError::new(message(error)),
+    };
+    InputError::new(message(error)).with_help(hint)
+}
+
+/// Returns the message of an error, with that of its source if there is one.
+fn message(error: &HttpError) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
     }
 }
 

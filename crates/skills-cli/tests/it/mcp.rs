@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use crate::skills::{EXAMPLES, command_with_state, skills, skills_with};
@@ -331,7 +332,7 @@ fn insecure_http_options_are_rejected() {
         (vec!["--http", "0.0.0.0:0"], "remote access is not enabled"),
         (
             vec!["--http", "0.0.0.0:0", "--allow-remote"],
-            "name the hosts",
+            "no host name is configured",
         ),
         (
             vec!["--http", "127.0.0.1:0", "--token-file", &readable],
@@ -357,4 +358,51 @@ fn insecure_http_options_are_rejected() {
         );
         assert!(!done.stderr.contains(&"a".repeat(43)), "{}", done.page());
     }
+}
+
+#[test]
+fn options_for_remote_clients_have_a_hint() {
+    let serve = |arguments: &[&str]| {
+        let done = skills(&[&["mcp", "--http", "127.0.0.1:0", "--no-token"], arguments].concat());
+        done.page()
+    };
+    assert_snapshot!(serve(&["--allow-host", "https://tools.example/"]), @"
+    exit 2
+    -- stderr
+    error: invalid host `https://tools.example/`: expected NAME or NAME:PORT
+    help: pass a host without scheme and path: `--allow-host tools.example` for any port, `--allow-host tools.example:8443` for one
+    ");
+    assert_snapshot!(serve(&["--allow-host", "tools.example:99999"]), @"
+    exit 2
+    -- stderr
+    error: invalid host `tools.example:99999`: expected NAME or NAME:PORT
+    help: pass a host without scheme and path: `--allow-host tools.example` for any port, `--allow-host tools.example:8443` for one
+    ");
+    assert_snapshot!(serve(&["--allow-origin", "tools.example"]), @"
+    exit 2
+    -- stderr
+    error: invalid origin `tools.example`: expected SCHEME://HOST, optionally with :PORT or :*
+    help: pass a scheme and a host without path, for example `--allow-origin https://tools.example`
+    ");
+    let remote = |arguments: &[&str]| {
+        let done = skills(&[&["mcp", "--http", "0.0.0.0:0"], arguments].concat());
+        // The first line names the token file in a temporary directory.
+        let (_, error) = done.stderr.split_once('\n').unwrap();
+        format!("exit {}\n{error}", done.code)
+    };
+    assert_snapshot!(remote(&[]), @"
+    exit 2
+    error: cannot listen on 0.0.0.0:0: remote access is not enabled
+    help: listen on 127.0.0.1, or pass `--allow-remote` and `--allow-host HOST`
+    ");
+    assert_snapshot!(remote(&["--allow-remote"]), @"
+    exit 2
+    error: cannot listen on 0.0.0.0:0: no host name is configured
+    help: pass the name that clients connect to, for example `--allow-host tools.example`
+    ");
+    assert_snapshot!(remote(&["--allow-remote", "--allow-host", "*"]), @"
+    exit 2
+    error: invalid host `*`: expected NAME or NAME:PORT
+    help: pass a host without scheme and path: `--allow-host tools.example` for any port, `--allow-host tools.example:8443` for one
+    ");
 }

@@ -23,9 +23,8 @@ impl HttpError {
             Repr::DuplicateTokenName { .. } | Repr::DuplicateTokenSecret { .. } => {
                 HttpErrorKind::DuplicateToken
             }
-            Repr::InvalidHost { .. } | Repr::InvalidOrigin { .. } => {
-                HttpErrorKind::InvalidHostOrOrigin
-            }
+            Repr::InvalidHost { .. } => HttpErrorKind::InvalidHost,
+            Repr::InvalidOrigin { .. } => HttpErrorKind::InvalidOrigin,
             Repr::Bind { .. } | Repr::Accept { .. } => HttpErrorKind::Io,
         }
     }
@@ -46,25 +45,21 @@ pub enum HttpErrorKind {
     NoHost,
     /// Two tokens have the same name or secret.
     DuplicateToken,
-    /// A host or an origin is invalid.
-    InvalidHostOrOrigin,
+    /// A host is invalid, or has a scheme or a path.
+    InvalidHost,
+    /// An origin is invalid, or has no scheme.
+    InvalidOrigin,
     /// The address cannot be bound, or connections cannot be accepted.
     Io,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Repr {
-    #[error(
-        "cannot listen on {address}: remote access is not enabled; enable it, or listen on 127.0.0.1"
-    )]
+    #[error("cannot listen on {address}: remote access is not enabled")]
     RemoteNotAllowed { address: SocketAddr },
-    #[error(
-        "cannot listen on {address}: no token is configured; generate one of at least 32 characters, for example with `openssl rand -hex 32`"
-    )]
+    #[error("cannot listen on {address}: no token is configured")]
     NoToken { address: SocketAddr },
-    #[error(
-        "cannot listen on {address}: no host name is configured; name the hosts that clients use"
-    )]
+    #[error("cannot listen on {address}: no host name is configured")]
     NoHost { address: SocketAddr },
     #[error("duplicate token name `{name}`")]
     DuplicateTokenName { name: String },

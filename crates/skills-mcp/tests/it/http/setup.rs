@@ -47,13 +47,13 @@ async fn invalid_hosts_and_origins_and_duplicate_tokens_are_rejected() {
     check(
         |http| http.allow_host("*"),
         "127.0.0.1:0",
-        HttpErrorKind::InvalidHostOrOrigin,
+        HttpErrorKind::InvalidHost,
     )
     .await;
     check(
         |http| http.allow_origin("null"),
         "127.0.0.1:0",
-        HttpErrorKind::InvalidHostOrOrigin,
+        HttpErrorKind::InvalidOrigin,
     )
     .await;
     check(
