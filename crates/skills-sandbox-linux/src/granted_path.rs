@@ -11,7 +11,7 @@ use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, open, openat2};
 use nix::sys::stat::{Mode, SFlag, fstat};
 use skills_sandbox::SandboxError;
 
-use crate::plan::{PathAccess, PathRule, SymlinkPolicy};
+use crate::path_rule::{PathAccess, PathRule, SymlinkPolicy};
 
 /// A path with its access, and an open descriptor (`O_PATH`) of the file.
 pub(crate) struct OpenedPath {

@@ -12,7 +12,7 @@ use skills_sandbox::SandboxError;
 
 use crate::granted_path::OpenedPath;
 use crate::landlock_abi::LandlockAbi;
-use crate::plan::PathAccess;
+use crate::path_rule::PathAccess;
 use crate::rootfs::path_c_string;
 use crate::rootfs_plan::RootFsPlan;
 

@@ -77,6 +77,7 @@ mod host_support;
 mod isolation;
 mod landlock_abi;
 mod landlock_ruleset;
+mod path_rule;
 mod plan;
 #[cfg(test)]
 mod properties;
@@ -96,7 +97,8 @@ mod user_ids;
 mod watchdog;
 
 pub use isolation::{IsolationLevel, IsolationMode};
-pub use plan::{PathAccess, PathRule, Plan, PlanContext, SymlinkPolicy};
+pub use path_rule::{PathAccess, PathRule, PlanContext, SymlinkPolicy};
+pub use plan::Plan;
 pub use rootfs_plan::RootFsPlan;
 pub use sandbox::LinuxSandbox;
 #[cfg(feature = "fault-injection")]

@@ -16,8 +16,10 @@ use tempfile::TempDir;
 
 use crate::granted_path::open_all;
 use crate::isolation::IsolationLevel;
-use crate::plan::{PathRule, Plan, PlanContext, SymlinkPolicy};
-use crate::rootfs::{MountAttrs, MountOp, MountPoint, RootFs};
+use crate::path_rule::{PathRule, PlanContext, SymlinkPolicy};
+use crate::plan::Plan;
+use crate::rootfs::{MountOp, MountPoint, RootFs};
+use crate::rootfs_plan::MountAttrs;
 use crate::rootfs_plan::{RootFsPlan, choose_scratch_path};
 use crate::user_ids::UserIds;
 

@@ -12,7 +12,7 @@ use nix::fcntl::readlink;
 use skills_sandbox::SandboxError;
 
 use crate::granted_path::{Kind, OpenedPath};
-use crate::rootfs_plan::{RootFsEntry, RootFsPlan};
+use crate::rootfs_plan::{MountAttrs, RootFsEntry, RootFsPlan};
 
 /// Names and values of mount options.
 pub(crate) type MountOptions = [(CString, CString)];
@@ -68,25 +68,6 @@ pub(crate) enum MountPoint {
     File,
     /// Nothing, since the path is in a directory of the host that is mounted already.
     Existing,
-}
-
-/// Attributes of a mount: `MOUNT_ATTR_*` of the kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct MountAttrs(u32);
-
-impl MountAttrs {
-    pub(crate) const READ_ONLY: Self = Self(1);
-    pub(crate) const NOSUID: Self = Self(2);
-    pub(crate) const NODEV: Self = Self(4);
-    pub(crate) const NOEXEC: Self = Self(8);
-
-    pub(crate) const fn union(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    pub(crate) const fn bits(self) -> u32 {
-        self.0
-    }
 }
 
 impl MountOp {

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use skills_policy::{Grants, ResourceLimits};
 
-use crate::plan::{PathAccess, PathRule, PlanContext, SymlinkPolicy};
-use crate::rootfs::MountAttrs;
+use crate::path_rule::{PathAccess, PathRule, PlanContext, SymlinkPolicy};
 use crate::user_ids::UserIds;
 
 /// The default path of the scratch space and of `TMPDIR`; `HOME` is a directory in it.
@@ -15,6 +14,25 @@ const SCRATCH_PATH: &str = "/tmp";
 const SHARED_MEMORY_PATH: &str = "/dev/shm";
 /// Maximum files in the scratch space.
 const SCRATCH_FILES: u64 = 65_536;
+
+/// Attributes of a mount: `MOUNT_ATTR_*` of the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MountAttrs(u32);
+
+impl MountAttrs {
+    pub(crate) const READ_ONLY: Self = Self(1);
+    pub(crate) const NOSUID: Self = Self(2);
+    pub(crate) const NODEV: Self = Self(4);
+    pub(crate) const NOEXEC: Self = Self(8);
+
+    pub(crate) const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(crate) const fn bits(self) -> u32 {
+        self.0
+    }
+}
 
 /// The plan of a root file system: its entries in the order in which they are created.
 ///

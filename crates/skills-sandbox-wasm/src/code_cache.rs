@@ -41,6 +41,8 @@ mod lock;
 mod mac;
 #[cfg(unix)]
 mod store;
+#[cfg(unix)]
+mod temp_file;
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;

@@ -17,32 +17,17 @@ mod preopens;
 mod protected;
 mod quota;
 mod resolve;
+mod view;
 mod writer;
 
-use std::sync::Arc;
-
-use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
-use wasmtime_wasi::filesystem::{Descriptor, Dir, WasiFilesystemCtx, WasiFilesystemCtxView};
+use wasmtime::component::Linker;
 
 pub(crate) use preopens::{Preopens, SCRATCH_PATH};
 pub(crate) use quota::StoredBytes;
+pub(crate) use view::{FsView, HasFsView};
 
 use crate::component_info::WasiVersion;
 use crate::store_state::StoreState;
-
-/// The file system state of a run, as the interfaces see it.
-pub(crate) struct FsView<'a> {
-    pub(crate) table: &'a mut ResourceTable,
-    pub(crate) wasi: &'a mut WasiFilesystemCtx,
-    pub(crate) preopens: &'a mut Preopens,
-}
-
-/// Represents [`FsView`] where a type without a lifetime is needed.
-pub(crate) struct HasFsView;
-
-impl HasData for HasFsView {
-    type Data<'a> = FsView<'a>;
-}
 
 /// Adds the file system interfaces of a version, and of earlier ones.
 pub(crate) fn add_to_linker(
@@ -59,26 +44,4 @@ pub(crate) fn add_to_linker(
         // Such a component was rejected when its exports were read.
         WasiVersion::P3 => Ok(()),
     }
-}
-
-impl FsView<'_> {
-    /// Returns the implementation of `wasmtime-wasi`.
-    fn inner(&mut self) -> WasiFilesystemCtxView<'_> {
-        WasiFilesystemCtxView {
-            ctx: self.wasi,
-            table: self.table,
-        }
-    }
-
-    fn list_preopens(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
-        let listed = self.preopens.list();
-        listed
-            .map(|(dir, name)| Ok((self.table.push(Descriptor::Dir(dir))?, name)))
-            .collect()
-    }
-}
-
-/// Returns true if two handles refer to the same directory.
-fn is_same_directory(one: &Dir, other: &Dir) -> bool {
-    Arc::ptr_eq(&one.dir, &other.dir)
 }

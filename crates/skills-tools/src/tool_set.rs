@@ -204,7 +204,11 @@ impl ToolSet {
         if runs_program && self.inner.files.may_overlap_skills() {
             let files = Arc::clone(&self.inner.files);
             // If the task panics, the next call fails with the reason.
-            let _ = run_blocking(move || Ok(files.rescan_after_write())).await;
+            let _ = run_blocking(move || {
+                files.rescan_after_write();
+                Ok(())
+            })
+            .await;
         }
         Ok(output.unwrap_or_else(ToolOutput::from))
     }

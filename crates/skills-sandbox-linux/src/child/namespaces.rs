@@ -12,7 +12,8 @@ use super::syscall::{
     Descriptor, check_descriptor, check_result, errno, fail, identity, open, open_no_symlinks,
     write,
 };
-use crate::rootfs::{MountAttrs, MountOp, MountOptions, MountPoint, RootFs};
+use crate::rootfs::{MountOp, MountOptions, MountPoint, RootFs};
+use crate::rootfs_plan::MountAttrs;
 use crate::setup_step::SetupStep;
 
 const FSOPEN_CLOEXEC: c_uint = 1;

@@ -5,20 +5,8 @@ use rustix::fs::FileType;
 use super::CacheUsage;
 use super::directory::Directory;
 use super::error::CodeCacheError;
-use super::key::CacheKey;
+use super::key::{CacheKey, LOCK_SUFFIX, MODULE_SUFFIX, TEMPORARY_SUFFIX, module_file_name};
 use super::lock::remove_unless_locked;
-
-const MODULE_SUFFIX: &str = ".artifact";
-const LOCK_SUFFIX: &str = ".lock";
-pub(super) const TEMPORARY_SUFFIX: &str = ".part";
-
-pub(super) fn module_file_name(key: &CacheKey) -> String {
-    format!("{key}{MODULE_SUFFIX}")
-}
-
-pub(super) fn lock_file_name(key: &CacheKey) -> String {
-    format!("{key}{LOCK_SUFFIX}")
-}
 
 /// A file named like a module, ordered by eviction: least recently used first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

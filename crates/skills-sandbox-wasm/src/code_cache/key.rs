@@ -49,3 +49,20 @@ impl fmt::Debug for CacheKey {
         write!(f, "Key({self})")
     }
 }
+
+#[cfg(unix)]
+pub(super) const MODULE_SUFFIX: &str = ".artifact";
+#[cfg(unix)]
+pub(super) const LOCK_SUFFIX: &str = ".lock";
+#[cfg(unix)]
+pub(super) const TEMPORARY_SUFFIX: &str = ".part";
+
+#[cfg(unix)]
+pub(super) fn module_file_name(key: &CacheKey) -> String {
+    format!("{key}{MODULE_SUFFIX}")
+}
+
+#[cfg(unix)]
+pub(super) fn lock_file_name(key: &CacheKey) -> String {
+    format!("{key}{LOCK_SUFFIX}")
+}

@@ -10,8 +10,7 @@ use rustix::fs::{Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
 use super::directory::DirectoryEntry;
 use super::disk::OpenStore;
 use super::error::{CodeCacheError, Rejection};
-use super::eviction::module_file_name;
-use super::key::CacheKey;
+use super::key::{CacheKey, module_file_name};
 use super::mac::{Header, MacKey};
 use super::{Lookup, MAX_MODULE_BYTES};
 

@@ -10,8 +10,7 @@ use rustix::io::Errno;
 use super::directory::{Directory, DirectoryEntry};
 use super::disk::OpenStore;
 use super::error::CodeCacheError;
-use super::eviction::lock_file_name;
-use super::key::CacheKey;
+use super::key::{CacheKey, lock_file_name};
 
 const MIN_RETRY_DELAY: Duration = Duration::from_millis(1);
 const MAX_RETRY_DELAY: Duration = Duration::from_millis(25);

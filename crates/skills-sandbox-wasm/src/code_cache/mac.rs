@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use super::directory::{Directory, DirectoryEntry};
 use super::error::{CodeCacheError, Repr, TrustFault};
 use super::key::CacheKey;
-use super::store::TempFile;
+use super::temp_file::TempFile;
 
 /// The name of the file with the user's key.
 pub(super) const MAC_KEY_FILE: &str = "seal.key";

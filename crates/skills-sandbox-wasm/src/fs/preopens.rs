@@ -13,7 +13,6 @@ use skills_sandbox::SandboxError;
 use wasmtime_wasi::filesystem::Dir;
 use wasmtime_wasi::{FsPerms, OpenMode};
 
-use super::is_same_directory;
 use super::protected::{ProtectedPaths, real_path};
 use super::quota::{StoredBytes, WriteQuota};
 
@@ -156,4 +155,9 @@ fn create_placeholder(parent: &Path) -> io::Result<Dir> {
     );
     scratch.remove()?;
     Ok(REMOVED.get_or_init(|| dir).clone())
+}
+
+/// Returns true if two handles refer to the same directory.
+fn is_same_directory(one: &Dir, other: &Dir) -> bool {
+    Arc::ptr_eq(&one.dir, &other.dir)
 }

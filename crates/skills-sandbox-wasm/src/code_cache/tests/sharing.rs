@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use super::super::directory::Directory;
-use super::super::store::TempFile;
+use super::super::temp_file::TempFile;
 use super::super::{CacheKey, CodeCache, CodeCacheErrorKind, Lookup};
 use super::{Fixture, NOW, PATIENCE, PAYLOAD, key, payload};
 

@@ -34,6 +34,7 @@ impl Fixture {
     }
 
     /// Writes a file, and the directories that it needs.
+    #[expect(clippy::disallowed_methods, reason = "tests make their own files")]
     fn file(&self, path: &str, content: &str) {
         let path = self.path(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

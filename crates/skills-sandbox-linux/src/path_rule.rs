@@ -1,0 +1,83 @@
+//! Paths that a program can access, and the facts about the host that they depend on.
+
+use std::path::PathBuf;
+
+use crate::isolation::IsolationLevel;
+
+/// Host facts that a plan depends on: the isolation level and where the scratch space is. A test
+/// can set them to plan a run for a host other than its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanContext {
+    /// The isolation level of the run.
+    pub isolation: IsolationLevel,
+    /// The scratch directory: a directory of the host or, with [`IsolationLevel::Namespaces`], a
+    /// path in the root file system of the run, where a file system in memory is mounted.
+    pub scratch_path: PathBuf,
+    /// Whether the run gets a `/proc` with its own processes; only used with
+    /// [`IsolationLevel::Namespaces`].
+    pub mount_proc: bool,
+}
+
+/// A path, and the access of the program to it and to everything below it. Paths that do not exist
+/// when the run starts are skipped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathRule {
+    /// The path.
+    pub path: PathBuf,
+    /// The access to it.
+    pub access: PathAccess,
+    /// Whether symlinks in the path are followed when it is opened.
+    pub symlinks: SymlinkPolicy,
+}
+
+impl PathRule {
+    /// Creates a rule for a path that the policy granted, protected or hid. It was decided for this
+    /// path, so a symlink must not lead it elsewhere later.
+    pub(crate) fn granted(path: impl Into<PathBuf>, access: PathAccess) -> Self {
+        Self {
+            path: path.into(),
+            access,
+            symlinks: SymlinkPolicy::Reject,
+        }
+    }
+
+    /// Creates a rule for a path of the system, where symlinks such as `/bin` are normal.
+    pub(crate) fn system(path: impl Into<PathBuf>, access: PathAccess) -> Self {
+        Self {
+            path: path.into(),
+            access,
+            symlinks: SymlinkPolicy::Follow,
+        }
+    }
+}
+
+/// Whether symlinks in a path are followed when it is opened. Paths that the policy decided on use
+/// [`Reject`](Self::Reject), so that the decision cannot be redirected afterwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SymlinkPolicy {
+    /// Follows symlinks, as for paths of the system.
+    Follow,
+    /// Rejects the run if any component of the path is a symlink.
+    Reject,
+}
+
+/// The access of a program to a path and to everything below it. With several rules for nested
+/// paths access adds up, except for [`Protected`](Self::Protected) and [`Hidden`](Self::Hidden).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PathAccess {
+    /// Read files and list directories.
+    Read,
+    /// Read a file and execute it.
+    Execute,
+    /// Read and write a device.
+    Device,
+    /// Read a device.
+    ReadDevice,
+    /// Everything except executing files and creating devices.
+    Write,
+    /// Read-only inside a writable directory. Grants nothing by itself.
+    Protected,
+    /// Neither readable nor writable inside a granted directory: an empty directory is mounted over
+    /// it.
+    Hidden,
+}
