@@ -132,7 +132,7 @@ impl ErrorKind {
             Self::UnknownSkill => "unknown-skill",
             Self::AmbiguousSkill => "ambiguous-skill",
             Self::InactiveSkill => "inactive-skill",
-            Self::NotModelInvocable => "not-offered",
+            Self::NotModelInvocable => "not-model-invocable",
             Self::NothingToRun => "no-program",
             Self::UnknownProgram => "unknown-program",
             Self::AmbiguousScript => "ambiguous-script",
