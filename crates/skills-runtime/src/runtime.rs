@@ -189,7 +189,8 @@ impl SkillRuntime {
             .is_some_and(|value| !value.expose_secret().is_empty())
     }
 
-    /// Returns the directories that are hidden from programs ([`Builder::hide`]), as configured.
+    /// Returns the directories that are hidden from programs
+    /// ([`Builder::hide`](crate::Builder::hide)), as configured.
     #[must_use]
     pub fn hidden_directories(&self) -> &[PathBuf] {
         &self.shared.hidden_directories
