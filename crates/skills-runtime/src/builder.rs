@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use skills_audit::AuditSink;
-use skills_discovery::{ConfigRule, Discovery, Precedence, Root, ScanLimits};
+use skills_discovery::{Discovery, Precedence, Root};
 use skills_policy::{ApprovalStore, Approver, PermissionManager, Policy};
 use skills_prompt::ListingModes;
 use skills_sandbox::Sandbox;
@@ -100,22 +100,10 @@ impl Builder {
         self
     }
 
-    /// Sets the discovery configuration. Its roots come after those added with
+    /// Sets the discovery configuration: limits, rules, and roots, which come after those added with
     /// [`root`](Self::root).
     pub fn discovery(mut self, discovery: Discovery) -> Self {
         self.discovery = discovery;
-        self
-    }
-
-    /// Sets the limits of a scan of the roots.
-    pub fn discovery_limits(mut self, limits: ScanLimits) -> Self {
-        self.discovery = self.discovery.limits(limits);
-        self
-    }
-
-    /// Adds rules that enable and disable skills; later rules take precedence.
-    pub fn skill_rules(mut self, rules: impl IntoIterator<Item = ConfigRule>) -> Self {
-        self.discovery = self.discovery.rules(rules);
         self
     }
 

@@ -179,12 +179,6 @@ impl PublishedContent {
         &self.content
     }
 
-    /// Returns the content by value.
-    #[must_use]
-    pub fn into_content(self) -> Vec<u8> {
-        self.content
-    }
-
     /// Returns the content as text without changes, or `None` if it is not text.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
