@@ -40,6 +40,8 @@ mod lock;
 #[cfg(unix)]
 mod mac;
 #[cfg(unix)]
+mod open_store;
+#[cfg(unix)]
 mod store;
 #[cfg(unix)]
 mod temp_file;

@@ -13,18 +13,17 @@ mod open;
 mod p2;
 #[cfg(feature = "wasi-p3")]
 mod p3;
-mod preopens;
+pub(crate) mod preopens;
 mod protected;
-mod quota;
+pub(crate) mod quota;
 mod resolve;
-mod view;
+pub(crate) mod view;
 mod writer;
 
 use wasmtime::component::Linker;
 
-pub(crate) use preopens::{Preopens, SCRATCH_PATH};
+pub(crate) use preopens::SCRATCH_PATH;
 pub(crate) use quota::StoredBytes;
-pub(crate) use view::{FsView, HasFsView};
 
 use crate::component_info::WasiVersion;
 use crate::store_state::StoreState;

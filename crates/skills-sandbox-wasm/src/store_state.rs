@@ -13,7 +13,9 @@ use wasmtime::component::ResourceTable;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
-use crate::fs::{FsView, Preopens, StoredBytes};
+use crate::fs::preopens::Preopens;
+use crate::fs::quota::StoredBytes;
+use crate::fs::view::FsView;
 #[cfg(feature = "http")]
 use crate::http::{HttpConfig, HttpContext};
 use crate::limiter::Limiter;

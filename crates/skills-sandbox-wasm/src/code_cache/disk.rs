@@ -1,27 +1,20 @@
 //! The cache on Unix: the open directory with the user's key, opened on demand.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::directory::Directory;
 use super::error::{CodeCacheError, Repr};
 use super::key::CacheKey;
 pub(crate) use super::lock::CompileLock;
-use super::mac::MacKey;
+use super::open_store::OpenStore;
 use super::{CacheUsage, Lookup, eviction, load, store};
 
 #[derive(Debug)]
 pub(super) struct DiskStore {
     path: PathBuf,
     opened: Mutex<Option<Arc<OpenStore>>>,
-}
-
-/// The open directory and its key.
-#[derive(Debug)]
-pub(super) struct OpenStore {
-    pub(super) directory: Directory,
-    mac_key: OnceLock<MacKey>,
 }
 
 impl DiskStore {
@@ -118,35 +111,5 @@ impl DiskStore {
 
     fn lock_opened(&self) -> MutexGuard<'_, Option<Arc<OpenStore>>> {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl OpenStore {
-    fn new(directory: Directory) -> Arc<Self> {
-        Arc::new(Self {
-            directory,
-            mac_key: OnceLock::new(),
-        })
-    }
-
-    /// Returns the user's key; `None` if there is none yet.
-    pub(super) fn mac_key(&self) -> Result<Option<&MacKey>, CodeCacheError> {
-        if self.mac_key.get().is_none() {
-            // A missing key is not remembered, since another process may create it at any time.
-            let Some(seal) = MacKey::read(&self.directory)? else {
-                return Ok(None);
-            };
-            return Ok(Some(self.mac_key.get_or_init(|| seal)));
-        }
-        Ok(self.mac_key.get())
-    }
-
-    /// Returns the user's key, creating it if there is none.
-    pub(super) fn create_mac_key(&self) -> Result<&MacKey, CodeCacheError> {
-        if let Some(seal) = self.mac_key.get() {
-            return Ok(seal);
-        }
-        let seal = MacKey::create(&self.directory)?;
-        Ok(self.mac_key.get_or_init(|| seal))
     }
 }

@@ -8,10 +8,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::fs::{Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
 
 use super::directory::DirectoryEntry;
-use super::disk::OpenStore;
 use super::error::{CodeCacheError, Rejection};
 use super::key::{CacheKey, module_file_name};
 use super::mac::{Header, MacKey};
+use super::open_store::OpenStore;
 use super::{Lookup, MAX_MODULE_BYTES};
 
 /// Bytes read before they are hashed: few enough to still be in the CPU cache.

@@ -8,9 +8,9 @@ use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
 use super::directory::{Directory, DirectoryEntry};
-use super::disk::OpenStore;
 use super::error::CodeCacheError;
 use super::key::{CacheKey, lock_file_name};
+use super::open_store::OpenStore;
 
 const MIN_RETRY_DELAY: Duration = Duration::from_millis(1);
 const MAX_RETRY_DELAY: Duration = Duration::from_millis(25);

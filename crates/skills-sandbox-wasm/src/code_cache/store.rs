@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use super::disk::OpenStore;
 use super::error::CodeCacheError;
 use super::key::{CacheKey, module_file_name};
 use super::mac::Header;
+use super::open_store::OpenStore;
 use super::temp_file::TempFile;
 
 pub(super) fn store(

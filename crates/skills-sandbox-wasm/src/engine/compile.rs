@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use wasmtime::component::Component;
 
-use super::components::LoadFailure;
 use super::config::Allocation;
 use super::cost::is_small;
 use super::{EngineLinkers, SharedEngine};
@@ -31,6 +30,20 @@ const VERSION: &[u8] = env!("CARGO_PKG_VERSION").as_bytes();
 
 /// The caller of a [job](skills_sandbox::Job::caller); jobs without a caller share one.
 pub(crate) type Caller = Option<Arc<str>>;
+
+/// Why there is no component.
+#[derive(Clone)]
+pub(super) enum LoadFailure {
+    Load(LoadError),
+    /// No run waits for it any more.
+    Abandoned,
+}
+
+impl From<LoadError> for LoadFailure {
+    fn from(error: LoadError) -> Self {
+        Self::Load(error)
+    }
+}
 
 /// Until when a result is needed, and by which caller.
 pub(super) struct CompileDemand<'a> {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 use super::SharedEngine;
-use super::compile::{Caller, CompileDemand};
+use super::compile::{Caller, CompileDemand, LoadFailure};
 use crate::LoadError;
 use crate::compiler::{AbandonCause, AbandonSignal};
 use crate::prepared_component::{CacheDiagnostics, SharedComponent};
@@ -47,14 +47,6 @@ struct Slot {
     /// Modified only while [`ComponentCache::lock_entries`] is locked.
     waiters: AtomicUsize,
     abandon_signal: AbandonSignal,
-}
-
-/// Why there is no component.
-#[derive(Clone)]
-pub(super) enum LoadFailure {
-    Load(LoadError),
-    /// No run waits for it any more.
-    Abandoned,
 }
 
 /// A run that waits for a slot. When the last one is dropped before there is a result, the work is
@@ -240,12 +232,6 @@ fn panic_failure() -> LoadFailure {
         reason: "panicked".to_owned(),
     }
     .into()
-}
-
-impl From<LoadError> for LoadFailure {
-    fn from(error: LoadError) -> Self {
-        Self::Load(error)
-    }
 }
 
 /// Evicts least recently used entries; running instances keep their `Arc`.

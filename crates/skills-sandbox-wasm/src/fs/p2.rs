@@ -14,8 +14,8 @@ use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 
 use super::open::{Create, OpenRequest, open, translate_flags};
 use super::resolve::{AccessError, ResolvedEntry};
+use super::view::{FsView, HasFsView};
 use super::writer::{Position, QuotaWriter, write_at};
-use super::{FsView, HasFsView};
 use crate::store_state::StoreState;
 
 type Fd = Resource<Descriptor>;

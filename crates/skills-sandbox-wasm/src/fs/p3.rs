@@ -22,8 +22,8 @@ use wasmtime_wasi::p3::filesystem::{FilesystemError, FilesystemResult};
 
 use super::open::{Create, OpenRequest, open, translate_flags};
 use super::resolve::{AccessError, ResolvedEntry};
+use super::view::{FsView, HasFsView};
 use super::writer::{Position, QuotaWriter};
-use super::{FsView, HasFsView};
 use crate::store_state::StoreState;
 
 type Fd = Resource<Descriptor>;

@@ -9,8 +9,8 @@ use wasmtime::component::{Resource, ResourceTableError};
 use wasmtime_wasi::FsPerms;
 use wasmtime_wasi::filesystem::{Descriptor, Dir};
 
-use super::FsView;
 use super::error_code::FsErrorCode;
+use super::view::FsView;
 
 /// Error of a file system call: an errno for the guest, or a trap.
 pub(super) enum AccessError {
@@ -168,7 +168,8 @@ mod tests {
     use wasmtime_wasi::filesystem::WasiFilesystemCtx;
 
     use super::*;
-    use crate::fs::{Preopens, StoredBytes};
+    use crate::fs::StoredBytes;
+    use crate::fs::preopens::Preopens;
 
     #[tokio::test]
     async fn a_rejected_pair_leaks_no_handle() {
