@@ -27,7 +27,8 @@ fn answered(mut command: Command, answer: &str, meanwhile: impl FnOnce()) -> (i3
     let (asked, was_asked) = channel();
     let reader = std::thread::spawn(move || {
         let (mut shown, mut part) = (String::new(), [0; 1024]);
-        while !shown.ends_with(END) {
+        // The echo of typed input can follow the end.
+        while !shown.contains(END) {
             let count = screen.read(&mut part).unwrap();
             shown.push_str(&String::from_utf8_lossy(&part[..count]));
             if shown.contains("Apply this change?") {
