@@ -12,7 +12,7 @@ use crate::close_reason::{CloseReason, ExceededLimit, RejectReason};
 use crate::connector::Connector;
 use crate::host::Host;
 use crate::is_public;
-use crate::limits::ProxyLimits;
+use crate::limits::EgressLimits;
 use crate::proxy_log::ProxyLog;
 
 /// The port of TLS.
@@ -28,7 +28,7 @@ const MAX_ADDRESSES: usize = 8;
 pub struct HostConnector {
     hosts: Arc<HostFilter>,
     network: Arc<dyn Connector>,
-    pub(crate) limits: ProxyLimits,
+    pub(crate) limits: EgressLimits,
     pub(crate) log: ProxyLog,
 }
 
@@ -62,14 +62,14 @@ impl HostConnector {
         Self {
             hosts: Arc::new(hosts),
             network,
-            limits: ProxyLimits::default(),
+            limits: EgressLimits::default(),
             log: ProxyLog::default(),
         }
     }
 
     /// Sets the limits.
     #[must_use]
-    pub fn limits(self, limits: ProxyLimits) -> Self {
+    pub fn limits(self, limits: EgressLimits) -> Self {
         Self { limits, ..self }
     }
 

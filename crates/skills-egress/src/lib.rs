@@ -86,6 +86,6 @@ pub use close_reason::{CloseReason, ExceededLimit, RejectReason};
 pub use connector::{Connector, SystemConnector};
 pub use host::{Authority, Host};
 pub use host_connector::{Destination, HTTP_PORT, HostConnector, TLS_PORT};
-pub use limits::ProxyLimits;
+pub use limits::EgressLimits;
 pub use proxy::{Proxy, proxy_env};
 pub use proxy_log::{Direction, LimitHit, ProxyLog, ProxySummary, ReachedHost, RejectedRequest};

@@ -9,18 +9,18 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::buffered::{BufferedStream, CHUNK_BYTES};
 use crate::close_reason::{CloseReason, ExceededLimit};
-use crate::limits::ProxyLimits;
+use crate::limits::EgressLimits;
 use crate::proxy_log::{Direction, ProxyLog};
 
 /// Counts the traffic of one connection against the limits.
 pub(crate) struct TrafficMeter<'a> {
     log: &'a ProxyLog,
-    limits: &'a ProxyLimits,
+    limits: &'a EgressLimits,
     last_write: Mutex<Instant>,
 }
 
 impl<'a> TrafficMeter<'a> {
-    pub(crate) fn new(log: &'a ProxyLog, limits: &'a ProxyLimits) -> Self {
+    pub(crate) fn new(log: &'a ProxyLog, limits: &'a EgressLimits) -> Self {
         Self {
             log,
             limits,

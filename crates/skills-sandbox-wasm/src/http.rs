@@ -73,7 +73,12 @@ impl HttpContext {
         limits: HttpLimits,
     ) -> Self {
         let mut context = WasiHttpCtx::new();
-        context.set_field_size_limit(limits.max_head_bytes.saturating_mul(FIELDS_PER_HEAD));
+        context.set_field_size_limit(
+            limits
+                .connections
+                .max_head_bytes
+                .saturating_mul(FIELDS_PER_HEAD),
+        );
         let client = Arc::new(Client::new(hosts.clone(), outside, trust.clone(), limits));
         Self {
             ctx: context,

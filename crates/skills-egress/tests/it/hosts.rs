@@ -3,16 +3,16 @@
 use insta::assert_snapshot;
 use skills_egress::{RejectReason, proxy_env};
 
-use super::lab::{Lab, PUBLIC, SOCKS_GRANTED, SOCKS_REFUSED, hello, socks};
+use super::fixture::{PUBLIC, ProxyFixture, SOCKS_GRANTED, SOCKS_REJECTED, client_hello, socks};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
 
 /// Case 38.
 #[tokio::test]
-async fn case_38_a_listed_host_is_reached_and_another_is_refused() {
-    let lab = Lab::new(&["a.example"]).await;
-    let server = lab.server("93.184.216.34:80", "\r\n\r\n", OK).await;
-    let answer = lab.get("http://a.example/x?y=1", "a.example").await;
+async fn case_38_only_a_listed_host_is_reached() {
+    let fixture = ProxyFixture::new(&["a.example"]).await;
+    let server = fixture.server("93.184.216.34:80", "\r\n\r\n", OK).await;
+    let answer = fixture.get("http://a.example/x?y=1", "a.example").await;
     assert_eq!(
         answer,
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi"
@@ -21,7 +21,7 @@ async fn case_38_a_listed_host_is_reached_and_another_is_refused() {
         server.await.unwrap(),
         "GET /x?y=1 HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n"
     );
-    assert_snapshot!(lab.get("http://b.example/", "b.example").await, @"
+    assert_snapshot!(fixture.get("http://b.example/", "b.example").await, @"
     HTTP/1.1 403 Forbidden
     Content-Type: text/plain
     Content-Length: 58
@@ -29,44 +29,47 @@ async fn case_38_a_listed_host_is_reached_and_another_is_refused() {
 
     cannot connect to b.example: host is not in the allowlist
     ");
-    let refused = lab
-        .talk("CONNECT b.example:443 HTTP/1.1\r\nHost: b.example:443\r\n\r\n")
+    let refused = fixture
+        .exchange("CONNECT b.example:443 HTTP/1.1\r\nHost: b.example:443\r\n\r\n")
         .await;
     assert!(
         refused.starts_with("HTTP/1.1 403 Forbidden\r\n"),
         "{refused}"
     );
-    assert_eq!(lab.talk(socks(b"b.example", 443)).await, SOCKS_REFUSED);
     assert_eq!(
-        lab.went(),
+        fixture.exchange(socks(b"b.example", 443)).await,
+        SOCKS_REJECTED
+    );
+    assert_eq!(
+        fixture.connections(),
         (
             vec!["a.example".to_owned()],
             vec!["93.184.216.34:80".to_owned()]
         )
     );
-    assert_snapshot!(lab.summary(), @"reached a.example (1); rejected b.example: host is not in the allowlist (3)");
+    assert_snapshot!(fixture.summary(), @"reached a.example (1); rejected b.example: host is not in the allowlist (3)");
 }
 
 #[tokio::test]
 async fn case_38_tunnels_of_both_kinds_pass_tls_through() {
-    let lab = Lab::new(&["*.example"]).await;
+    let fixture = ProxyFixture::new(&["*.example"]).await;
     let opened = "HTTP/1.1 200 Connection established\r\n\r\n".to_owned();
     let ways = [
         (b"CONNECT A.example.:443 HTTP/1.1\r\n\r\n".to_vec(), opened),
         (socks(b"A.example.", 443), SOCKS_GRANTED.to_owned()),
     ];
     for (request, granted) in ways {
-        let server = lab.server("93.184.216.34:443", "hello", "server").await;
-        let mut client = lab.connect().await;
-        client.say(request).await;
-        client.say(hello(Some("a.EXAMPLE"), 7)).await;
+        let server = fixture.server("93.184.216.34:443", "hello", "server").await;
+        let mut client = fixture.connect().await;
+        client.send(request).await;
+        client.send(client_hello(Some("a.EXAMPLE"), 7)).await;
         assert_eq!(client.rest().await, format!("{granted}server"));
         assert_eq!(
             server.await.unwrap().as_bytes(),
-            String::from_utf8_lossy(&hello(Some("a.EXAMPLE"), 7)).as_bytes()
+            String::from_utf8_lossy(&client_hello(Some("a.EXAMPLE"), 7)).as_bytes()
         );
     }
-    assert_snapshot!(lab.summary(), @"reached a.example (2)");
+    assert_snapshot!(fixture.summary(), @"reached a.example (2)");
 }
 
 /// Names that resemble `a.example` or `*.b.example` but are not listed.
@@ -112,8 +115,8 @@ const LOOK_LISTED: [&str; 37] = [
 
 /// Case 39.
 #[tokio::test]
-async fn case_39_names_that_only_look_listed_are_refused() {
-    let lab = Lab::new(&["a.example", "*.b.example", "!evil.b.example"]).await;
+async fn case_39_names_that_only_look_listed_are_rejected() {
+    let fixture = ProxyFixture::new(&["a.example", "*.b.example", "!evil.b.example"]).await;
     let long = format!("{}.b.example", "x".repeat(64));
     let longer = ["x."; 125].concat() + "b.example";
     for host in LOOK_LISTED
@@ -131,18 +134,18 @@ async fn case_39_names_that_only_look_listed_are_refused() {
             ),
             ("socks", socks(&host.as_bytes()[..host.len().min(255)], 443)),
         ] {
-            let answer = lab.talk(request).await;
+            let answer = fixture.exchange(request).await;
             let refused = match way {
-                "socks" => answer == SOCKS_REFUSED,
+                "socks" => answer == SOCKS_REJECTED,
                 _ => answer.starts_with("HTTP/1.1 403 ") || answer.starts_with("HTTP/1.1 400 "),
             };
             // A path is not part of the host: the request is for `evil.example`, which is not
             // listed.
             assert!(refused, "{way} {host:?}: {answer:?}");
         }
-        lab.assert_nothing_left(host);
+        fixture.assert_no_connections(host);
     }
-    let summary = lab.summary();
+    let summary = fixture.summary();
     assert_eq!((summary.reached().len(), summary.rejected().len()), (0, 16));
     assert!(
         summary
@@ -155,8 +158,8 @@ async fn case_39_names_that_only_look_listed_are_refused() {
 
 /// Case 40.
 #[tokio::test]
-async fn case_40_names_that_lead_to_private_addresses_are_refused() {
-    let lab = Lab::new(&["*.example", "localhost"]).await;
+async fn case_40_names_that_resolve_to_private_addresses_are_rejected() {
+    let fixture = ProxyFixture::new(&["*.example", "localhost"]).await;
     for (name, answer) in [
         ("localhost", "127.0.0.1"),
         ("loopback.example", "127.0.0.2"),
@@ -170,8 +173,8 @@ async fn case_40_names_that_lead_to_private_addresses_are_refused() {
         ("nat64.example", "64:ff9b::7f00:1"),
         ("sixtofour.example", "2002:7f00:1::"),
     ] {
-        lab.name(name, &[&[answer]]);
-        let page = lab.get(&format!("http://{name}/"), name).await;
+        fixture.name(name, &[&[answer]]);
+        let page = fixture.get(&format!("http://{name}/"), name).await;
         assert!(
             page.ends_with(&format!(
                 "cannot connect to {name}: host has no public address\n"
@@ -179,65 +182,73 @@ async fn case_40_names_that_lead_to_private_addresses_are_refused() {
             "{page}"
         );
         assert!(!page.contains(answer), "{page}");
-        assert_eq!(lab.talk(socks(name.as_bytes(), 443)).await, SOCKS_REFUSED);
+        assert_eq!(
+            fixture.exchange(socks(name.as_bytes(), 443)).await,
+            SOCKS_REJECTED
+        );
         assert!(
-            lab.talk(format!("CONNECT {name}:443 HTTP/1.1\r\n\r\n"))
+            fixture
+                .exchange(format!("CONNECT {name}:443 HTTP/1.1\r\n\r\n"))
                 .await
                 .starts_with("HTTP/1.1 403 ")
         );
     }
-    assert_eq!(lab.went().1, Vec::<String>::new());
+    assert_eq!(fixture.connections().1, Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn case_40_a_name_that_changes_is_resolved_once() {
-    let lab = Lab::new(&["*.example"]).await;
-    lab.name("rebind.example", &[&[PUBLIC], &["127.0.0.1"]]);
-    let server = lab.server("93.184.216.34:80", "\r\n\r\n", OK).await;
+    let fixture = ProxyFixture::new(&["*.example"]).await;
+    fixture.name("rebind.example", &[&[PUBLIC], &["127.0.0.1"]]);
+    let server = fixture.server("93.184.216.34:80", "\r\n\r\n", OK).await;
     assert!(
-        lab.get("http://rebind.example/", "rebind.example")
+        fixture
+            .get("http://rebind.example/", "rebind.example")
             .await
             .ends_with("hi")
     );
     server.await.unwrap();
     assert_eq!(
-        lab.went(),
+        fixture.connections(),
         (
             vec!["rebind.example".to_owned()],
             vec!["93.184.216.34:80".to_owned()]
         )
     );
     assert!(
-        lab.get("http://rebind.example/", "rebind.example")
+        fixture
+            .get("http://rebind.example/", "rebind.example")
             .await
             .starts_with("HTTP/1.1 403 ")
     );
-    assert_eq!(lab.went().1.len(), 1);
+    assert_eq!(fixture.connections().1.len(), 1);
 }
 
 #[tokio::test]
-async fn case_40_of_mixed_answers_only_public_ones_are_connected_to() {
-    let lab = Lab::new(&["*.example", "!8.8.8.8"]).await;
-    lab.name(
+async fn case_40_of_mixed_addresses_only_public_ones_are_connected() {
+    let fixture = ProxyFixture::new(&["*.example", "!8.8.8.8"]).await;
+    fixture.name(
         "mixed.example",
         &[&["127.0.0.1", "8.8.8.8", "1.1.1.1", "::1", PUBLIC, "10.0.0.1"]],
     );
-    let server = lab.server("93.184.216.34:80", "\r\n\r\n", OK).await;
+    let server = fixture.server("93.184.216.34:80", "\r\n\r\n", OK).await;
     assert!(
-        lab.get("http://mixed.example/", "mixed.example")
+        fixture
+            .get("http://mixed.example/", "mixed.example")
             .await
             .ends_with("hi")
     );
     server.await.unwrap();
     // The first public address does not respond, and the denied one is not tried.
-    assert_eq!(lab.went().1, ["1.1.1.1:80", "93.184.216.34:80"]);
+    assert_eq!(fixture.connections().1, ["1.1.1.1:80", "93.184.216.34:80"]);
 }
 
 /// Case 41.
 #[tokio::test]
-async fn case_41_addresses_in_any_writing_are_refused() {
-    let everything = Lab::new(&["*"]).await;
-    let listed = Lab::new(&["*", "127.0.0.1", "10.0.0.1", "169.254.169.254", "*.0.0.1"]).await;
+async fn case_41_addresses_in_any_notation_are_rejected() {
+    let everything = ProxyFixture::new(&["*"]).await;
+    let listed =
+        ProxyFixture::new(&["*", "127.0.0.1", "10.0.0.1", "169.254.169.254", "*.0.0.1"]).await;
     for host in [
         "127.0.0.1",
         "127.0.0.1.",
@@ -276,10 +287,10 @@ async fn case_41_addresses_in_any_writing_are_refused() {
         "::1]",
         "::1",
     ] {
-        for lab in [&everything, &listed] {
+        for fixture in [&everything, &listed] {
             assert_eq!(
-                lab.talk(socks(host.as_bytes(), 80)).await,
-                SOCKS_REFUSED,
+                fixture.exchange(socks(host.as_bytes(), 80)).await,
+                SOCKS_REJECTED,
                 "{host}"
             );
             for request in [
@@ -287,20 +298,20 @@ async fn case_41_addresses_in_any_writing_are_refused() {
                 format!("GET http://{host}/ HTTP/1.1\r\nHost: {host}\r\n\r\n"),
                 format!("GET http://{host}:80/ HTTP/1.1\r\nHost: {host}:80\r\n\r\n"),
             ] {
-                let answer = lab.talk(&request).await;
+                let answer = fixture.exchange(&request).await;
                 assert!(
                     answer.starts_with("HTTP/1.1 403 ") || answer.starts_with("HTTP/1.1 400 "),
                     "{request:?}: {answer:?}"
                 );
             }
-            lab.assert_nothing_left(host);
+            fixture.assert_no_connections(host);
         }
     }
 }
 
 #[tokio::test]
-async fn case_41_addresses_of_socks_are_no_way_around() {
-    let lab = Lab::new(&["*"]).await;
+async fn case_41_socks_addresses_are_checked_too() {
+    let fixture = ProxyFixture::new(&["*"]).await;
     let four = |ip: [u8; 4]| [&[5, 1, 0, 5, 1, 0, 1], ip.as_slice(), &[0, 80]].concat();
     let six = |ip: &str| {
         [
@@ -321,48 +332,56 @@ async fn case_41_addresses_of_socks_are_no_way_around() {
         six("::ffff:8.8.8.8"),
         six("2606:4700::1111"),
     ] {
-        assert_eq!(lab.talk(&request).await, SOCKS_REFUSED, "{request:?}");
+        assert_eq!(
+            fixture.exchange(&request).await,
+            SOCKS_REJECTED,
+            "{request:?}"
+        );
     }
-    lab.assert_nothing_left("socks");
+    fixture.assert_no_connections("socks");
 }
 
 #[tokio::test]
 async fn case_41_a_listed_public_address_is_reached_without_a_resolver() {
-    let lab = Lab::new(&[PUBLIC]).await;
-    let server = lab.server("93.184.216.34:80", "\r\n\r\n", OK).await;
+    let fixture = ProxyFixture::new(&[PUBLIC]).await;
+    let server = fixture.server("93.184.216.34:80", "\r\n\r\n", OK).await;
     assert!(
-        lab.get("http://93.184.216.34/", PUBLIC)
+        fixture
+            .get("http://93.184.216.34/", PUBLIC)
             .await
             .ends_with("hi")
     );
     server.await.unwrap();
-    let server = lab.server("93.184.216.34:443", "hello", "server").await;
+    let server = fixture.server("93.184.216.34:443", "hello", "server").await;
     let request = [
         &[5, 1, 0, 5, 1, 0, 1, 93, 184, 216, 34, 1, 187],
-        hello(None, 999).as_slice(),
+        client_hello(None, 999).as_slice(),
     ]
     .concat();
-    assert_eq!(lab.talk(request).await, format!("{SOCKS_GRANTED}server"));
+    assert_eq!(
+        fixture.exchange(request).await,
+        format!("{SOCKS_GRANTED}server")
+    );
     server.await.unwrap();
-    assert_eq!(lab.went().0, Vec::<String>::new());
+    assert_eq!(fixture.connections().0, Vec::<String>::new());
 }
 
 /// Case 42 for ports; the checks of the transferred data are in other files.
 #[tokio::test]
-async fn case_42_ports_other_than_those_of_the_web_are_closed() {
-    let lab = Lab::new(&["a.example"]).await;
+async fn case_42_ports_other_than_80_and_443_are_rejected() {
+    let fixture = ProxyFixture::new(&["a.example"]).await;
     for port in [
         0_u16, 1, 21, 22, 25, 53, 79, 81, 442, 444, 3306, 6379, 8080, 8443, 65535,
     ] {
         assert_eq!(
-            lab.talk(socks(b"a.example", port)).await,
-            SOCKS_REFUSED,
+            fixture.exchange(socks(b"a.example", port)).await,
+            SOCKS_REJECTED,
             "{port}"
         );
-        let tunnel = lab
-            .talk(format!("CONNECT a.example:{port} HTTP/1.1\r\n\r\n"))
+        let tunnel = fixture
+            .exchange(format!("CONNECT a.example:{port} HTTP/1.1\r\n\r\n"))
             .await;
-        let page = lab
+        let page = fixture
             .get(
                 &format!("http://a.example:{port}/"),
                 &format!("a.example:{port}"),
@@ -377,15 +396,15 @@ async fn case_42_ports_other_than_those_of_the_web_are_closed() {
         }
     }
     for host in ["a.example", "a.example:443"] {
-        let plain_to_tls = lab.get("http://a.example:443/", host).await;
+        let plain_to_tls = fixture.get("http://a.example:443/", host).await;
         assert!(
             plain_to_tls.ends_with("port 443 is not allowed\n"),
             "{plain_to_tls}"
         );
     }
-    lab.assert_nothing_left("ports");
+    fixture.assert_no_connections("ports");
     assert_eq!(
-        lab.summary().rejected()[1].reason,
+        fixture.summary().rejected()[1].reason,
         RejectReason::InvalidHost
     );
 }
@@ -393,7 +412,7 @@ async fn case_42_ports_other_than_those_of_the_web_are_closed() {
 /// Case 43: the backend ensures that there is no way around the proxy; no variable names one
 /// either.
 #[test]
-fn case_43_the_environment_makes_no_exception() {
+fn case_43_the_proxy_variables_have_no_exceptions() {
     let lines: Vec<String> = proxy_env(3128)
         .into_iter()
         .map(|(name, value)| format!("{name}={value}"))
@@ -414,18 +433,18 @@ fn case_43_the_environment_makes_no_exception() {
 /// A name may resolve to a denied address, or to one that embeds it.
 #[tokio::test]
 async fn a_denied_address_is_denied_in_every_form() {
-    let lab = Lab::new(&["*.example", "!93.184.216.34"]).await;
+    let fixture = ProxyFixture::new(&["*.example", "!93.184.216.34"]).await;
     for (name, answer) in [
         ("plain.example", PUBLIC),
         ("nat64.example", "64:ff9b::5db8:d822"),
         ("mapped.example", "::ffff:93.184.216.34"),
     ] {
-        lab.name(name, &[&[answer]]);
-        let page = lab.get(&format!("http://{name}/"), name).await;
+        fixture.name(name, &[&[answer]]);
+        let page = fixture.get(&format!("http://{name}/"), name).await;
         assert!(page.starts_with("HTTP/1.1 403 "), "{page}");
     }
-    assert_eq!(lab.went().1, Vec::<String>::new());
-    lab.name("other.example", &[&["64:ff9b::808:808"]]);
-    let _ = lab.get("http://other.example/", "other.example").await;
-    assert_eq!(lab.went().1, ["[64:ff9b::808:808]:80"]);
+    assert_eq!(fixture.connections().1, Vec::<String>::new());
+    fixture.name("other.example", &[&["64:ff9b::808:808"]]);
+    let _ = fixture.get("http://other.example/", "other.example").await;
+    assert_eq!(fixture.connections().1, ["[64:ff9b::808:808]:80"]);
 }

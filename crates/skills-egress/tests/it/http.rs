@@ -2,25 +2,25 @@
 
 use insta::assert_snapshot;
 
-use super::lab::{Lab, SOCKS_GRANTED, socks};
+use super::fixture::{ProxyFixture, SOCKS_GRANTED, socks};
 
 const AT: &str = "93.184.216.34:80";
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
 
 /// Sends a request that must be rejected with this status, and must not reach a server.
-async fn refused(lab: &Lab, status: u16, request: &str) {
-    let answer = lab.talk(request).await;
+async fn check_rejected(fixture: &ProxyFixture, status: u16, request: &str) {
+    let answer = fixture.exchange(request).await;
     assert!(
         answer.starts_with(&format!("HTTP/1.1 {status} ")),
         "{request:?}: {answer:?}"
     );
-    assert_eq!(lab.went().1, Vec::<String>::new(), "{request:?}");
+    assert_eq!(fixture.connections().1, Vec::<String>::new(), "{request:?}");
 }
 
 /// Case 42.
 #[tokio::test]
-async fn case_42_another_host_in_the_field_is_refused() {
-    let lab = Lab::new(&["a.example", "b.example"]).await;
+async fn case_42_another_host_in_the_field_is_rejected() {
+    let fixture = ProxyFixture::new(&["a.example", "b.example"]).await;
     for fields in [
         "Host: b.example\r\n",
         "Host: evil.example\r\n",
@@ -31,33 +31,33 @@ async fn case_42_another_host_in_the_field_is_refused() {
         "Host: \r\n",
         "X: y\r\n",
     ] {
-        refused(
-            &lab,
+        check_rejected(
+            &fixture,
             403,
             &format!("GET http://a.example/ HTTP/1.1\r\n{fields}\r\n"),
         )
         .await;
     }
-    refused(
-        &lab,
+    check_rejected(
+        &fixture,
         400,
         "GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\nhost: b.example\r\n\r\n",
     )
     .await;
-    refused(
-        &lab,
+    check_rejected(
+        &fixture,
         400,
         "GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\nHost: a.example\r\n\r\n",
     )
     .await;
-    refused(
-        &lab,
+    check_rejected(
+        &fixture,
         400,
         "GET http://a.example/ HTTP/1.1\r\nHost : a.example\r\n\r\n",
     )
     .await;
-    refused(
-        &lab,
+    check_rejected(
+        &fixture,
         400,
         "GET http://a.example/ HTTP/1.1\r\nX: y\r\n Host: a.example\r\n\r\n",
     )
@@ -65,63 +65,68 @@ async fn case_42_another_host_in_the_field_is_refused() {
 }
 
 #[tokio::test]
-async fn case_42_an_absolute_target_to_another_host_is_refused() {
-    let lab = Lab::new(&["a.example"]).await;
-    refused(
-        &lab,
+async fn case_42_an_absolute_target_to_another_host_is_rejected() {
+    let fixture = ProxyFixture::new(&["a.example"]).await;
+    check_rejected(
+        &fixture,
         403,
         "GET http://evil.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
     )
     .await;
-    refused(
-        &lab,
+    check_rejected(
+        &fixture,
         400,
         "GET http://a.example@evil.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
     )
     .await;
-    refused(
-        &lab,
+    check_rejected(
+        &fixture,
         400,
         "GET http://evil.example#a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
     )
     .await;
-    refused(
-        &lab,
+    check_rejected(
+        &fixture,
         403,
         "GET http://evil.example?a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
     )
     .await;
-    refused(
-        &lab,
+    check_rejected(
+        &fixture,
         400,
         "GET http://evil.example\\a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
     )
     .await;
-    refused(
-        &lab,
+    check_rejected(
+        &fixture,
         400,
         "GET https://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
     )
     .await;
-    refused(
-        &lab,
+    check_rejected(
+        &fixture,
         400,
         "GET ftp://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
     )
     .await;
-    refused(&lab, 400, "GET / HTTP/1.1\r\nHost: a.example\r\n\r\n").await;
-    refused(
-        &lab,
+    check_rejected(&fixture, 400, "GET / HTTP/1.1\r\nHost: a.example\r\n\r\n").await;
+    check_rejected(
+        &fixture,
         400,
         "GET //a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
     )
     .await;
-    refused(&lab, 400, "OPTIONS * HTTP/1.1\r\nHost: a.example\r\n\r\n").await;
+    check_rejected(
+        &fixture,
+        400,
+        "OPTIONS * HTTP/1.1\r\nHost: a.example\r\n\r\n",
+    )
+    .await;
 }
 
 #[tokio::test]
-async fn case_42_smuggling_is_refused() {
-    let lab = Lab::new(&["a.example"]).await;
+async fn case_42_request_smuggling_is_rejected() {
+    let fixture = ProxyFixture::new(&["a.example"]).await;
     for fields in [
         "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n",
         "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n",
@@ -142,8 +147,8 @@ async fn case_42_smuggling_is_refused() {
         "X y: z\r\n",
         "X\r\n",
     ] {
-        refused(
-            &lab,
+        check_rejected(
+            &fixture,
             400,
             &format!("POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\n{fields}\r\n0\r\n\r\n"),
         )
@@ -155,15 +160,20 @@ async fn case_42_smuggling_is_refused() {
         "GET http://a.example/",
         "G(T http://a.example/ HTTP/1.1",
     ] {
-        refused(&lab, 400, &format!("{first}\r\nHost: a.example\r\n\r\n")).await;
+        check_rejected(
+            &fixture,
+            400,
+            &format!("{first}\r\nHost: a.example\r\n\r\n"),
+        )
+        .await;
     }
     let old = "POST http://a.example/ HTTP/1.0\r\nHost: a.example\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
-    refused(&lab, 400, old).await;
+    check_rejected(&fixture, 400, old).await;
 }
 
 #[tokio::test]
-async fn case_42_nothing_behind_a_request_is_sent_on() {
-    let lab = Lab::new(&["a.example"]).await;
+async fn case_42_bytes_after_a_request_are_not_forwarded() {
+    let fixture = ProxyFixture::new(&["a.example"]).await;
     let more = "GET /secret HTTP/1.1\r\nHost: b.example\r\n\r\n";
     for (fields, body) in [
         ("", ""),
@@ -175,11 +185,11 @@ async fn case_42_nothing_behind_a_request_is_sent_on() {
         ),
     ] {
         let until = if body.is_empty() { "\r\n\r\n" } else { body };
-        let server = lab.server(AT, until, OK).await;
+        let server = fixture.server(AT, until, OK).await;
         let request = format!(
             "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\n{fields}\r\n{body}{more}"
         );
-        let answer = lab.talk(request).await;
+        let answer = fixture.exchange(request).await;
         assert!(answer.ends_with("Connection: close\r\n\r\nhi"), "{answer}");
         let got = server.await.unwrap();
         assert!(
@@ -200,24 +210,24 @@ async fn case_42_nothing_behind_a_request_is_sent_on() {
 }
 
 #[tokio::test]
-async fn case_42_a_body_that_goes_wrong_ends_the_connection() {
-    let lab = Lab::new(&["a.example"]).await;
-    let server = lab.server(AT, "never", OK).await;
+async fn case_42_an_invalid_body_closes_the_connection() {
+    let fixture = ProxyFixture::new(&["a.example"]).await;
+    let server = fixture.server(AT, "never", OK).await;
     let request = "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\nTransfer-Encoding: chunked\r\n\r\n4;x=y\r\nbody\r\n0\r\n\r\n";
-    assert_eq!(lab.talk(request).await, "");
+    assert_eq!(fixture.exchange(request).await, "");
     assert!(server.await.unwrap().ends_with("Connection: close\r\n\r\n"));
-    assert_snapshot!(lab.summary(), @"reached a.example (1); rejected a.example: malformed: invalid chunk (1)");
+    assert_snapshot!(fixture.summary(), @"reached a.example (1); rejected a.example: malformed: invalid chunk (1)");
 }
 
 #[tokio::test]
 async fn fields_for_the_proxy_are_not_forwarded() {
-    let lab = Lab::new(&["a.example"]).await;
+    let fixture = ProxyFixture::new(&["a.example"]).await;
     let server =
-        lab.server(AT, "\r\n\r\n", "HTTP/1.1 200 OK\r\nConnection: keep-alive, X-Hop\r\nX-Hop: 1\r\nKeep-Alive: 5\r\nA: b\r\n\r\nhi").await;
+        fixture.server(AT, "\r\n\r\n", "HTTP/1.1 200 OK\r\nConnection: keep-alive, X-Hop\r\nX-Hop: 1\r\nKeep-Alive: 5\r\nA: b\r\n\r\nhi").await;
     let fields = "Proxy-Authorization: Basic eA==\r\nProxy-Connection: keep-alive\r\nConnection: keep-alive, x-mine\r\nX-Mine: 1\r\nKeep-Alive: 5\r\n\
         TE: trailers\r\nTrailer: x\r\nUpgrade: websocket\r\nAccept: */*\r\nCookie: \u{e9}\r\n";
-    let answer = lab
-        .talk(format!(
+    let answer = fixture
+        .exchange(format!(
             "GET HTTP://A.EXAMPLE.:80?q HTTP/1.1\r\nHost: a.example\r\n{fields}\r\n"
         ))
         .await;
@@ -233,7 +243,7 @@ async fn fields_for_the_proxy_are_not_forwarded() {
 
 #[tokio::test]
 async fn responses_end_at_their_declared_length() {
-    let lab = Lab::new(&["a.example"]).await;
+    let fixture = ProxyFixture::new(&["a.example"]).await;
     for (method, answer, passed) in [
         (
             "GET",
@@ -266,9 +276,9 @@ async fn responses_end_at_their_declared_length() {
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n2;x\r\nhi\r\n0\r\nT: x\r\n\r\n",
         ),
     ] {
-        let server = lab.server(AT, "\r\n\r\n", answer).await;
-        let got = lab
-            .talk(format!(
+        let server = fixture.server(AT, "\r\n\r\n", answer).await;
+        let got = fixture
+            .exchange(format!(
                 "{method} http://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n"
             ))
             .await;
@@ -279,7 +289,7 @@ async fn responses_end_at_their_declared_length() {
 
 #[tokio::test]
 async fn an_invalid_response_is_reported() {
-    let lab = Lab::new(&["a.example"]).await;
+    let fixture = ProxyFixture::new(&["a.example"]).await;
     for answer in [
         "",
         "HTTP/1.1 101 Switching Protocols\r\n\r\n",
@@ -287,8 +297,8 @@ async fn an_invalid_response_is_reported() {
         "HTTP/1.1 200 OK\r\nX: \0\r\n\r\n",
         "HTTP/1.1 200 OK\r\n",
     ] {
-        let server = lab.server(AT, "\r\n\r\n", answer).await;
-        let got = lab.get("http://a.example/", "a.example").await;
+        let server = fixture.server(AT, "\r\n\r\n", answer).await;
+        let got = fixture.get("http://a.example/", "a.example").await;
         assert!(
             got.starts_with("HTTP/1.1 502 ")
                 && got.ends_with("cannot connect to a.example: host did not respond\n"),
@@ -296,14 +306,16 @@ async fn an_invalid_response_is_reported() {
         );
         server.await.unwrap();
     }
-    let lab = Lab::new(&["*.example"]).await;
+    let fixture = ProxyFixture::new(&["*.example"]).await;
     assert!(
-        lab.get("http://nowhere.example/", "nowhere.example")
+        fixture
+            .get("http://nowhere.example/", "nowhere.example")
             .await
             .ends_with("nowhere.example: host not found\n")
     );
     assert!(
-        lab.get("http://a.example/", "a.example")
+        fixture
+            .get("http://a.example/", "a.example")
             .await
             .ends_with("a.example: host did not respond\n")
     );
@@ -311,15 +323,15 @@ async fn an_invalid_response_is_reported() {
 
 #[tokio::test]
 async fn tunnels_to_port_80_carry_one_request() {
-    let lab = Lab::new(&["a.example", "b.example"]).await;
+    let fixture = ProxyFixture::new(&["a.example", "b.example"]).await;
     let opened = "HTTP/1.1 200 Connection established\r\n\r\n".to_owned();
     for (request, granted) in [
         (b"CONNECT a.example:80 HTTP/1.1\r\n\r\n".to_vec(), opened),
         (socks(b"a.example", 80), SOCKS_GRANTED.to_owned()),
     ] {
-        let server = lab.server(AT, "\r\n\r\n", OK).await;
+        let server = fixture.server(AT, "\r\n\r\n", OK).await;
         let page = b"GET /x HTTP/1.1\r\nHost: a.example\r\nConnection: keep-alive\r\n\r\nGET /y HTTP/1.1\r\nHost: b.example\r\n\r\n";
-        let got = lab.talk([request.as_slice(), page].concat()).await;
+        let got = fixture.exchange([request.as_slice(), page].concat()).await;
         assert_eq!(
             got,
             format!("{granted}HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi")
@@ -328,7 +340,7 @@ async fn tunnels_to_port_80_carry_one_request() {
             server.await.unwrap(),
             "GET /x HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n"
         );
-        let connections = lab.went().1.len();
+        let connections = fixture.connections().1.len();
         for (page, status) in [
             (
                 "GET /x HTTP/1.1\r\nHost: b.example\r\n\r\n",
@@ -345,8 +357,8 @@ async fn tunnels_to_port_80_carry_one_request() {
             ("SSH-2.0-OpenSSH\r\n\r\n", "HTTP/1.1 400 "),
             ("\x16\x03\x01", "HTTP/1.1 400 "),
         ] {
-            let got = lab
-                .talk([request.as_slice(), page.as_bytes()].concat())
+            let got = fixture
+                .exchange([request.as_slice(), page.as_bytes()].concat())
                 .await;
             assert!(
                 got.strip_prefix(granted.as_str())
@@ -354,6 +366,6 @@ async fn tunnels_to_port_80_carry_one_request() {
                 "{page:?}: {got:?}"
             );
         }
-        assert_eq!(lab.went().1.len(), connections);
+        assert_eq!(fixture.connections().1.len(), connections);
     }
 }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use skills_egress::{ExceededLimit, ProxyLimits, ProxySummary};
+use skills_egress::{EgressLimits, ExceededLimit, ProxySummary};
 
-use super::lab::{Lab, hello, socks};
+use super::fixture::{ProxyFixture, client_hello, socks};
 
 const SHORT: Duration = Duration::from_millis(50);
 const AT: &str = "93.184.216.34:443";
@@ -22,29 +22,46 @@ fn limits(summary: &ProxySummary) -> Vec<(ExceededLimit, u64)> {
 fn tunnel() -> Vec<u8> {
     [
         b"CONNECT a.example:443 HTTP/1.1\r\n\r\n".as_slice(),
-        &hello(Some("a.example"), 999),
+        &client_hello(Some("a.example"), 999),
     ]
     .concat()
 }
 
 #[tokio::test]
 async fn more_connections_than_allowed_are_closed() {
-    let lab = Lab::limited(&["a.example"], ProxyLimits::default().max_connections(1)).await;
-    let mut first = lab.connect().await;
-    first.say([5, 1, 0]).await;
-    assert_eq!(first.hear().await, [5, 0]);
-    assert_eq!(lab.talk(socks(b"a.example", 443)).await, "");
-    assert_eq!(limits(&lab.summary()), [(ExceededLimit::Connections, 1)]);
+    let fixture = ProxyFixture::limited(
+        &["a.example"],
+        EgressLimits {
+            max_connections: 1,
+            ..EgressLimits::default()
+        },
+    )
+    .await;
+    let mut first = fixture.connect().await;
+    first.send([5, 1, 0]).await;
+    assert_eq!(first.receive().await, [5, 0]);
+    assert_eq!(fixture.exchange(socks(b"a.example", 443)).await, "");
+    assert_eq!(
+        limits(&fixture.summary()),
+        [(ExceededLimit::Connections, 1)]
+    );
     drop(first);
     // When it has disconnected, its permit is free again.
-    while lab.talk(socks(b"b.example", 443)).await.is_empty() {}
+    while fixture.exchange(socks(b"b.example", 443)).await.is_empty() {}
 }
 
 #[tokio::test]
 async fn heads_that_are_too_long_are_rejected() {
-    let lab = Lab::limited(&["a.example"], ProxyLimits::default().max_head_bytes(200)).await;
-    let long = lab
-        .talk(format!(
+    let fixture = ProxyFixture::limited(
+        &["a.example"],
+        EgressLimits {
+            max_head_bytes: 200,
+            ..EgressLimits::default()
+        },
+    )
+    .await;
+    let long = fixture
+        .exchange(format!(
             "GET http://a.example/{} HTTP/1.1\r\n",
             "x".repeat(4000)
         ))
@@ -56,26 +73,34 @@ async fn heads_that_are_too_long_are_rejected() {
     let name = "x".repeat(220) + ".example";
     let long_hello = [
         b"CONNECT a.example:443 HTTP/1.1\r\n\r\n".as_slice(),
-        &hello(Some(&name), 999),
+        &client_hello(Some(&name), 999),
     ]
     .concat();
-    assert!(lab.talk(long_hello).await.ends_with("established\r\n\r\n"));
-    assert_eq!(limits(&lab.summary()), [(ExceededLimit::HeadBytes, 2)]);
-    assert_eq!(lab.went().1, Vec::<String>::new());
+    assert!(
+        fixture
+            .exchange(long_hello)
+            .await
+            .ends_with("established\r\n\r\n")
+    );
+    assert_eq!(limits(&fixture.summary()), [(ExceededLimit::HeadBytes, 2)]);
+    assert_eq!(fixture.connections().1, Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn heads_that_are_too_slow_are_rejected() {
-    let lab = Lab::limited(
+    let fixture = ProxyFixture::limited(
         &["a.example"],
-        ProxyLimits::default().head_timeout(Duration::from_secs(1)),
+        EgressLimits {
+            head_timeout: Duration::from_secs(1),
+            ..EgressLimits::default()
+        },
     )
     .await;
     let (page, nothing, socks, hello) = tokio::join!(
-        lab.talk("GET http://a.example/ HTTP/1.1\r\n"),
-        lab.talk(""),
-        lab.talk([5, 1]),
-        lab.talk("CONNECT a.example:443 HTTP/1.1\r\n\r\n\x16\x03"),
+        fixture.exchange("GET http://a.example/ HTTP/1.1\r\n"),
+        fixture.exchange(""),
+        fixture.exchange([5, 1]),
+        fixture.exchange("CONNECT a.example:443 HTTP/1.1\r\n\r\n\x16\x03"),
     );
     assert!(
         page.starts_with("HTTP/1.1 503 ") && page.ends_with("head was not complete in time\n"),
@@ -83,36 +108,57 @@ async fn heads_that_are_too_slow_are_rejected() {
     );
     assert_eq!((nothing.as_str(), socks.as_str()), ("", ""));
     assert!(hello.ends_with("established\r\n\r\n"), "{hello}");
-    assert_eq!(limits(&lab.summary()), [(ExceededLimit::HeadTimeout, 4)]);
-    assert_eq!(lab.went().1, Vec::<String>::new());
+    assert_eq!(
+        limits(&fixture.summary()),
+        [(ExceededLimit::HeadTimeout, 4)]
+    );
+    assert_eq!(fixture.connections().1, Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn idle_connections_are_closed() {
-    let lab = Lab::limited(&["a.example"], ProxyLimits::default().idle_timeout(SHORT)).await;
-    let server = lab.server(AT, "never", "").await;
-    assert!(lab.talk(tunnel()).await.ends_with("established\r\n\r\n"));
+    let fixture = ProxyFixture::limited(
+        &["a.example"],
+        EgressLimits {
+            idle_timeout: SHORT,
+            ..EgressLimits::default()
+        },
+    )
+    .await;
+    let server = fixture.server(AT, "never", "").await;
+    assert!(
+        fixture
+            .exchange(tunnel())
+            .await
+            .ends_with("established\r\n\r\n")
+    );
     server.await.unwrap();
-    let server = lab.server("93.184.216.34:80", "never", "").await;
-    lab.get("http://a.example/", "a.example").await;
+    let server = fixture.server("93.184.216.34:80", "never", "").await;
+    fixture.get("http://a.example/", "a.example").await;
     server.await.unwrap();
-    assert_eq!(limits(&lab.summary()), [(ExceededLimit::IdleTimeout, 2)]);
+    assert_eq!(
+        limits(&fixture.summary()),
+        [(ExceededLimit::IdleTimeout, 2)]
+    );
 }
 
 #[tokio::test]
-async fn bytes_are_counted_over_all_connections_per_direction() {
-    let hello_bytes = hello(Some("a.example"), 999).len() as u64;
-    let lab = Lab::limited(
+async fn bytes_are_counted_per_direction_over_all_connections() {
+    let hello_bytes = client_hello(Some("a.example"), 999).len() as u64;
+    let fixture = ProxyFixture::limited(
         &["a.example"],
-        ProxyLimits::default().bytes_per_direction(hello_bytes * 2),
+        EgressLimits {
+            bytes_per_direction: hello_bytes * 2,
+            ..EgressLimits::default()
+        },
     )
     .await;
     for (answer, passed) in [("server", true), ("server", true), ("server", false)] {
-        let server = lab.server(AT, "hello", answer).await;
-        assert_eq!(lab.talk(tunnel()).await.ends_with(answer), passed);
+        let server = fixture.server(AT, "hello", answer).await;
+        assert_eq!(fixture.exchange(tunnel()).await.ends_with(answer), passed);
         server.await.unwrap();
     }
-    let summary = lab.summary();
+    let summary = fixture.summary();
     assert_eq!(limits(&summary), [(ExceededLimit::Bytes, 1)]);
     assert_eq!(
         (summary.sent_bytes(), summary.received_bytes()),
@@ -122,7 +168,7 @@ async fn bytes_are_counted_over_all_connections_per_direction() {
 
 #[tokio::test]
 async fn large_streams_are_relayed_unchanged() {
-    let lab = Lab::new(&["a.example"]).await;
+    let fixture = ProxyFixture::new(&["a.example"]).await;
     let body: &'static str = Box::leak("0123456789abcdef".repeat(40_000).into_boxed_str());
     let answer: &'static str = Box::leak(
         format!(
@@ -131,18 +177,19 @@ async fn large_streams_are_relayed_unchanged() {
         )
         .into_boxed_str(),
     );
-    let server = lab
+    let server = fixture
         .server("93.184.216.34:80", &body[body.len() - 16..], "")
         .await;
     let upload = format!(
         "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     );
-    lab.talk(upload).await;
+    fixture.exchange(upload).await;
     assert!(server.await.unwrap().len() > 16);
-    let server = lab.server("93.184.216.34:80", "\r\n\r\n", answer).await;
+    let server = fixture.server("93.184.216.34:80", "\r\n\r\n", answer).await;
     assert!(
-        lab.get("http://a.example/", "a.example")
+        fixture
+            .get("http://a.example/", "a.example")
             .await
             .ends_with(&format!("\r\n\r\n{body}"))
     );
@@ -151,29 +198,33 @@ async fn large_streams_are_relayed_unchanged() {
 
 #[tokio::test]
 async fn stopping_the_proxy_closes_every_connection() {
-    let mut lab = Lab::new(&["a.example"]).await;
-    let server = lab.server(AT, "never", "").await;
-    let mut client = lab.connect().await;
-    client.say(tunnel()).await;
+    let mut fixture = ProxyFixture::new(&["a.example"]).await;
+    let server = fixture.server(AT, "never", "").await;
+    let mut client = fixture.connect().await;
+    client.send(tunnel()).await;
     client.head().await;
-    while lab.summary().reached().is_empty() {
+    while fixture.summary().reached().is_empty() {
         tokio::task::yield_now().await;
     }
-    lab.stop().await;
+    fixture.stop().await;
     assert_eq!(client.rest().await, "");
     server.await.unwrap();
-    assert_snapshot!(lab.summary(), @"reached a.example (1)");
+    assert_snapshot!(fixture.summary(), @"reached a.example (1)");
 }
 
 #[tokio::test]
 async fn the_summary_is_bounded_and_escaped() {
-    let lab = Lab::new(&["*.example"]).await;
-    lab.talk(socks(b"\x1b]0;x\x07\xe2\x80\xae", 443)).await;
-    lab.talk(socks(&[b'y'; 255], 443)).await;
+    let fixture = ProxyFixture::new(&["*.example"]).await;
+    fixture
+        .exchange(socks(b"\x1b]0;x\x07\xe2\x80\xae", 443))
+        .await;
+    fixture.exchange(socks(&[b'y'; 255], 443)).await;
     for number in 0..20 {
-        lab.talk(socks(format!("x{number}").as_bytes(), 443)).await;
+        fixture
+            .exchange(socks(format!("x{number}").as_bytes(), 443))
+            .await;
     }
-    let summary = lab.summary();
+    let summary = fixture.summary();
     assert_eq!((summary.rejected().len(), summary.omitted()), (16, (0, 6)));
     assert_eq!(summary.rejected()[0].host.as_deref(), Some("?]0;x????"));
     assert_eq!(
@@ -190,13 +241,21 @@ async fn the_summary_is_bounded_and_escaped() {
 
 #[tokio::test]
 async fn limits_are_part_of_the_summary() {
-    let lab = Lab::limited(&["a.example"], ProxyLimits::default().max_head_bytes(200)).await;
-    lab.talk(format!(
-        "GET http://a.example/{} HTTP/1.1\r\n",
-        "x".repeat(4000)
-    ))
+    let fixture = ProxyFixture::limited(
+        &["a.example"],
+        EgressLimits {
+            max_head_bytes: 200,
+            ..EgressLimits::default()
+        },
+    )
     .await;
-    let written = serde_json::to_value(lab.summary()).unwrap();
+    fixture
+        .exchange(format!(
+            "GET http://a.example/{} HTTP/1.1\r\n",
+            "x".repeat(4000)
+        ))
+        .await;
+    let written = serde_json::to_value(fixture.summary()).unwrap();
     assert_eq!(written["limit_hits"][0]["count"], 1, "{written}");
     assert!(written["limit_hits"][0]["limit"].is_string(), "{written}");
 }

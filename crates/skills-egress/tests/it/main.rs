@@ -2,15 +2,15 @@
 //! these connect to servers on loopback.
 
 mod address;
-mod hosts;
-mod http;
 #[expect(
     clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,
     reason = "the helpers of tests fail as tests do"
 )]
-mod lab;
+mod fixture;
+mod hosts;
+mod http;
 mod limits;
 mod socks;
 mod tls;

@@ -1,14 +1,19 @@
 //! SOCKS, and unknown protocols.
 
-use super::lab::{Lab, SOCKS_GRANTED, hello, socks};
+use super::fixture::{ProxyFixture, SOCKS_GRANTED, client_hello, socks};
 
 #[tokio::test]
-async fn socks_may_come_byte_by_byte() {
-    let lab = Lab::new(&["a.example"]).await;
-    let server = lab.server("93.184.216.34:443", "hello", "server").await;
-    let mut client = lab.connect().await;
-    for byte in [socks(b"a.example", 443), hello(Some("a.example"), 999)].concat() {
-        client.say([byte]).await;
+async fn socks_requests_may_arrive_byte_by_byte() {
+    let fixture = ProxyFixture::new(&["a.example"]).await;
+    let server = fixture.server("93.184.216.34:443", "hello", "server").await;
+    let mut client = fixture.connect().await;
+    for byte in [
+        socks(b"a.example", 443),
+        client_hello(Some("a.example"), 999),
+    ]
+    .concat()
+    {
+        client.send([byte]).await;
         tokio::task::yield_now().await;
     }
     assert_eq!(client.rest().await, format!("{SOCKS_GRANTED}server"));
@@ -17,7 +22,7 @@ async fn socks_may_come_byte_by_byte() {
 
 #[tokio::test]
 async fn other_versions_methods_and_commands_are_rejected() {
-    let lab = Lab::new(&["a.example"]).await;
+    let fixture = ProxyFixture::new(&["a.example"]).await;
     for (request, answer) in [
         // SOCKS 4, with an address and with a name.
         (
@@ -50,30 +55,30 @@ async fn other_versions_methods_and_commands_are_rejected() {
         ),
     ] {
         assert_eq!(
-            lab.talk(request).await,
+            fixture.exchange(request).await,
             String::from_utf8_lossy(answer),
             "{request:?}"
         );
     }
-    lab.assert_nothing_left("socks");
+    fixture.assert_no_connections("socks");
 }
 
 #[tokio::test]
 async fn other_protocols_are_rejected() {
-    let lab = Lab::new(&["a.example"]).await;
+    let fixture = ProxyFixture::new(&["a.example"]).await;
     for request in [
         b"\0".as_slice(),
-        &hello(Some("a.example"), 999),
+        &client_hello(Some("a.example"), 999),
         b"EHLO x\r\n\r\n",
         b"\xff\xff\r\n\r\n",
         b"\n",
         b"\r\n\r\n",
     ] {
-        let answer = lab.talk(request).await;
+        let answer = fixture.exchange(request).await;
         assert!(
             answer.starts_with("HTTP/1.1 400 "),
             "{request:?}: {answer:?}"
         );
     }
-    lab.assert_nothing_left("neither");
+    fixture.assert_no_connections("neither");
 }

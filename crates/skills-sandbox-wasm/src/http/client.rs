@@ -43,10 +43,13 @@ impl Client {
         limits: HttpLimits,
     ) -> Self {
         let connections = Arc::new(Semaphore::new(
-            limits.max_connections.min(Semaphore::MAX_PERMITS),
+            limits
+                .connections
+                .max_connections
+                .min(Semaphore::MAX_PERMITS),
         ));
         Self {
-            connector: HostConnector::new(hosts, network).limits(limits.proxy_limits()),
+            connector: HostConnector::new(hosts, network).limits(limits.connections),
             tls_config: trust,
             limits,
             requests: AtomicU64::new(0),
@@ -107,7 +110,12 @@ impl Client {
             connecting,
         )
         .await?;
-        let exchanging = exchange(wire, request, self.limits.max_head_bytes, &abort);
+        let exchanging = exchange(
+            wire,
+            request,
+            self.limits.connections.max_head_bytes,
+            &abort,
+        );
         let (response, driving) = with_timeout(
             options.first_byte_timeout,
             Error::ConnectionReadTimeout,

@@ -45,7 +45,7 @@ pub(super) async fn connect(
     let name = name
         .map_err(|_| HttpFailure::new(Error::HttpRequestUriInvalid, RejectReason::InvalidHost))?;
     match timeout(
-        limits.connect_timeout,
+        limits.connections.connect_timeout,
         trust.connector().connect(name, stream),
     )
     .await

@@ -41,8 +41,8 @@ impl<S> MeteredStream<S> {
         Self {
             stream,
             abort,
-            max_bytes: limits.bytes_per_direction,
-            idle_timeout: limits.idle_timeout,
+            max_bytes: limits.connections.bytes_per_direction,
+            idle_timeout: limits.connections.idle_timeout,
             timer: None,
             counted_bytes: 0,
             _permit: permit,

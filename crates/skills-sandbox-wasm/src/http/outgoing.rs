@@ -42,14 +42,14 @@ pub(super) fn forwarded_request(
         // A connection carries one request.
         .insert(CONNECTION, HeaderValue::from_static("close"));
     let line_bytes = parts.method.as_str().len() + target.path.as_str().len() + LINE_OVERHEAD_BYTES;
-    if line_bytes > limits.max_head_bytes {
+    if line_bytes > limits.connections.max_head_bytes {
         return Err(HttpFailure::new(
             Error::HttpRequestUriTooLong,
             ExceededLimit::HeadBytes,
         ));
     }
-    if line_bytes + header_bytes(&parts.headers) > limits.max_head_bytes {
-        let limit = u32::try_from(limits.max_head_bytes).ok();
+    if line_bytes + header_bytes(&parts.headers) > limits.connections.max_head_bytes {
+        let limit = u32::try_from(limits.connections.max_head_bytes).ok();
         return Err(HttpFailure::new(
             Error::HttpRequestHeaderSectionSize(limit),
             ExceededLimit::HeadBytes,

@@ -2,14 +2,18 @@
 
 use std::time::Duration;
 
+use skills_egress::EgressLimits;
 use skills_sandbox_wasm::HttpLimits;
 
 use super::fixture::{Generation, HttpFixture, OK, Security, ServerBehavior};
 
 const SHORT: Duration = Duration::from_millis(100);
 
-fn limits() -> HttpLimits {
-    HttpLimits::default()
+fn connection_limits(connections: EgressLimits) -> HttpLimits {
+    HttpLimits {
+        connections,
+        ..HttpLimits::default()
+    }
 }
 
 /// Runs the guest against one server in each version.
@@ -62,7 +66,10 @@ async fn the_number_of_requests_is_limited() {
         "200 [content-length=2] 2 \"hi\"\n200 [content-length=2] 2 \"hi\"\nConnectionLimitReached";
     let seen = "reached a.example (2); stopped: too many requests (1)";
     check(
-        limits().max_requests(2),
+        HttpLimits {
+            max_requests: 2,
+            ..HttpLimits::default()
+        },
         ServerBehavior::Respond(OK.to_owned()),
         &["times=3"],
         expected,
@@ -73,7 +80,13 @@ async fn the_number_of_requests_is_limited() {
 
 #[tokio::test]
 async fn the_number_of_concurrent_connections_is_limited() {
-    let fixture = HttpFixture::with_limits(&["a.example"], limits().max_connections(2));
+    let fixture = HttpFixture::with_limits(
+        &["a.example"],
+        connection_limits(EgressLimits {
+            max_connections: 2,
+            ..EgressLimits::default()
+        }),
+    );
     fixture.respond_with(OK).await;
     let result = fixture
         .fetch(
@@ -105,7 +118,10 @@ async fn the_number_of_concurrent_connections_is_limited() {
 #[tokio::test]
 async fn request_heads_are_limited() {
     let behavior = || ServerBehavior::Respond(OK.to_owned());
-    let limit = limits().max_head_bytes(1_000);
+    let limit = connection_limits(EgressLimits {
+        max_head_bytes: 1_000,
+        ..EgressLimits::default()
+    });
     let value = "x".repeat(1_000);
     check(
         limit,
@@ -149,7 +165,10 @@ async fn response_heads_are_limited() {
         ));
         let expected = format!("HttpResponseHeaderSectionSize(Some({limit}))");
         check(
-            limits().max_head_bytes(limit),
+            connection_limits(EgressLimits {
+                max_head_bytes: limit,
+                ..EgressLimits::default()
+            }),
             behavior,
             &[],
             &expected,
@@ -164,7 +183,10 @@ async fn request_bodies_are_limited() {
     let seen = "reached a.example (1); stopped: too many bytes (1)";
     let ok = "200 [content-length=2] 2 \"hi\"";
     check(
-        limits().max_request_body_bytes(10_000),
+        HttpLimits {
+            max_request_body_bytes: 10_000,
+            ..HttpLimits::default()
+        },
         ServerBehavior::Respond(OK.to_owned()),
         &["body=10000"],
         ok,
@@ -172,7 +194,10 @@ async fn request_bodies_are_limited() {
     )
     .await;
     check(
-        limits().max_request_body_bytes(10_000),
+        HttpLimits {
+            max_request_body_bytes: 10_000,
+            ..HttpLimits::default()
+        },
         ServerBehavior::Respond(OK.to_owned()),
         &["body=10001"],
         "HttpRequestBodySize(Some(10000))",
@@ -180,7 +205,10 @@ async fn request_bodies_are_limited() {
     )
     .await;
     check(
-        limits().max_request_body_bytes(10_000),
+        HttpLimits {
+            max_request_body_bytes: 10_000,
+            ..HttpLimits::default()
+        },
         ServerBehavior::Respond(OK.to_owned()),
         &["body=500000"],
         "HttpRequestBodySize(Some(10000))",
@@ -189,7 +217,10 @@ async fn request_bodies_are_limited() {
     .await;
     let announced = &["body=20000", "header=Content-Length:20000"];
     check(
-        limits().max_request_body_bytes(10_000),
+        HttpLimits {
+            max_request_body_bytes: 10_000,
+            ..HttpLimits::default()
+        },
         ServerBehavior::Silent,
         announced,
         "HttpRequestBodySize(Some(10000))",
@@ -200,7 +231,10 @@ async fn request_bodies_are_limited() {
 
 #[tokio::test]
 async fn response_bodies_are_limited() {
-    let limit = limits().max_response_body_bytes(1_000);
+    let limit = HttpLimits {
+        max_response_body_bytes: 1_000,
+        ..HttpLimits::default()
+    };
     let seen = "reached a.example (1); stopped: too many bytes (1)";
     check(
         limit,
@@ -244,7 +278,10 @@ async fn response_bodies_are_limited() {
 async fn bytes_per_direction_are_limited_across_connections() {
     let line = format!("200 [content-length=3000] 3000 {:?}", "y".repeat(80));
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n".len() as u64;
-    let limit = limits().bytes_per_direction(2 * (3_000 + head));
+    let limit = connection_limits(EgressLimits {
+        bytes_per_direction: 2 * (3_000 + head),
+        ..EgressLimits::default()
+    });
     for generation in Generation::ALL {
         let fixture = HttpFixture::with_limits(&["a.example"], limit);
         fixture
@@ -266,7 +303,10 @@ async fn bytes_per_direction_are_limited_across_connections() {
     }
     let seen = "reached a.example (1); stopped: too many bytes (1)";
     check(
-        limits().bytes_per_direction(9_000),
+        connection_limits(EgressLimits {
+            bytes_per_direction: 9_000,
+            ..EgressLimits::default()
+        }),
         ServerBehavior::Silent,
         &["body=100000"],
         "HttpRequestBodySize(Some(9000))",
@@ -278,7 +318,13 @@ async fn bytes_per_direction_are_limited_across_connections() {
 #[tokio::test]
 async fn unresponsive_resolvers_and_hosts_time_out() {
     for generation in Generation::ALL {
-        let fixture = HttpFixture::with_limits(&["*.example"], limits().connect_timeout(SHORT));
+        let fixture = HttpFixture::with_limits(
+            &["*.example"],
+            connection_limits(EgressLimits {
+                connect_timeout: SHORT,
+                ..EgressLimits::default()
+            }),
+        );
         fixture.name("slow.example", &[]);
         let result = fixture
             .fetch(*generation, &["http", "slow.example", "/"])
@@ -332,7 +378,10 @@ async fn idle_hosts_time_out() {
         ServerBehavior::RespondEarly("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi".to_owned())
     };
     check(
-        limits().idle_timeout(SHORT),
+        connection_limits(EgressLimits {
+            idle_timeout: SHORT,
+            ..EgressLimits::default()
+        }),
         ServerBehavior::Silent,
         &[],
         "ConnectionReadTimeout",
@@ -340,7 +389,10 @@ async fn idle_hosts_time_out() {
     )
     .await;
     check(
-        limits().idle_timeout(SHORT),
+        connection_limits(EgressLimits {
+            idle_timeout: SHORT,
+            ..EgressLimits::default()
+        }),
         begin(),
         &[],
         "after 2 bytes: ConnectionReadTimeout",
@@ -350,7 +402,7 @@ async fn idle_hosts_time_out() {
     // The program may set shorter timeouts, not longer ones.
     let own = "reached a.example (1)";
     check(
-        limits(),
+        HttpLimits::default(),
         ServerBehavior::Silent,
         &["first=100"],
         "ConnectionReadTimeout",
@@ -358,7 +410,7 @@ async fn idle_hosts_time_out() {
     )
     .await;
     check(
-        limits(),
+        HttpLimits::default(),
         begin(),
         &["between=100"],
         "after 2 bytes: ConnectionReadTimeout",
@@ -366,7 +418,10 @@ async fn idle_hosts_time_out() {
     )
     .await;
     check(
-        limits().idle_timeout(SHORT),
+        connection_limits(EgressLimits {
+            idle_timeout: SHORT,
+            ..EgressLimits::default()
+        }),
         ServerBehavior::Silent,
         &["first=99999999"],
         "ConnectionReadTimeout",
@@ -374,7 +429,10 @@ async fn idle_hosts_time_out() {
     )
     .await;
     check(
-        limits().idle_timeout(SHORT),
+        connection_limits(EgressLimits {
+            idle_timeout: SHORT,
+            ..EgressLimits::default()
+        }),
         begin(),
         &["between=99999999"],
         "after 2 bytes: ConnectionReadTimeout",

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use skills_egress::{Connector, HostConnector, Proxy, ProxyLimits, ProxyLog, ProxySummary};
+use skills_egress::{Connector, EgressLimits, HostConnector, Proxy, ProxyLog, ProxySummary};
 use skills_policy::{
     Authorization, Effect, HostFilter, NetworkGrant, Policy, Request, Rule, RuleSource,
 };
@@ -23,7 +23,7 @@ const STEP_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Names with their addresses, and addresses with their servers.
 #[derive(Default)]
-struct World {
+struct SimulatedNetwork {
     /// What each name resolves to, one response after the other; the last one repeats.
     names: Mutex<HashMap<String, Vec<Vec<IpAddr>>>>,
     servers: Mutex<HashMap<SocketAddr, SocketAddr>>,
@@ -31,7 +31,7 @@ struct World {
     connected: Mutex<Vec<String>>,
 }
 
-impl Connector for World {
+impl Connector for SimulatedNetwork {
     fn resolve<'a>(
         &'a self,
         host: &'a str,
@@ -65,8 +65,8 @@ impl Connector for World {
     }
 }
 
-pub(crate) struct Lab {
-    world: Arc<World>,
+pub(crate) struct ProxyFixture {
+    network: Arc<SimulatedNetwork>,
     log: ProxyLog,
     address: SocketAddr,
     serving: JoinHandle<()>,
@@ -100,29 +100,29 @@ pub(crate) fn list(patterns: &[&str]) -> HostFilter {
     list.clone()
 }
 
-impl Lab {
+impl ProxyFixture {
     /// Starts a proxy for these hosts; `a.example` resolves to [`PUBLIC`].
     pub(crate) async fn new(patterns: &[&str]) -> Self {
-        Self::limited(patterns, ProxyLimits::default()).await
+        Self::limited(patterns, EgressLimits::default()).await
     }
 
-    pub(crate) async fn limited(patterns: &[&str], limits: ProxyLimits) -> Self {
-        let world = Arc::new(World::default());
-        let outside: Arc<dyn Connector> = world.clone();
+    pub(crate) async fn limited(patterns: &[&str], limits: EgressLimits) -> Self {
+        let network = Arc::new(SimulatedNetwork::default());
+        let outside: Arc<dyn Connector> = network.clone();
         let connector = HostConnector::new(list(patterns), outside).limits(limits);
         let log = connector.log();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let proxy = Proxy::new(connector);
         let serving = tokio::spawn(async move { match proxy.serve(listener).await {} });
-        let lab = Self {
-            world,
+        let fixture = Self {
+            network,
             log,
             address,
             serving,
         };
-        lab.name("a.example", &[&[PUBLIC]]);
-        lab
+        fixture.name("a.example", &[&[PUBLIC]]);
+        fixture
     }
 
     /// Makes a name resolve to each of the answers, one after the other.
@@ -131,7 +131,7 @@ impl Lab {
             .iter()
             .map(|ips| ips.iter().map(|ip| ip.parse().unwrap()).collect())
             .collect();
-        self.world
+        self.network
             .names
             .lock()
             .unwrap()
@@ -147,7 +147,7 @@ impl Lab {
         answer: &'static str,
     ) -> JoinHandle<String> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        self.world
+        self.network
             .servers
             .lock()
             .unwrap()
@@ -173,27 +173,27 @@ impl Lab {
     }
 
     /// Sends bytes on a new connection and returns the whole response.
-    pub(crate) async fn talk(&self, bytes: impl AsRef<[u8]>) -> String {
+    pub(crate) async fn exchange(&self, bytes: impl AsRef<[u8]>) -> String {
         let mut client = self.connect().await;
-        client.say(bytes).await;
+        client.send(bytes).await;
         client.rest().await
     }
 
     pub(crate) async fn get(&self, url: &str, host: &str) -> String {
-        self.talk(format!("GET {url} HTTP/1.1\r\nHost: {host}\r\n\r\n"))
+        self.exchange(format!("GET {url} HTTP/1.1\r\nHost: {host}\r\n\r\n"))
             .await
     }
 
     /// Returns the names that were resolved and the addresses that were connected to.
-    pub(crate) fn went(&self) -> (Vec<String>, Vec<String>) {
+    pub(crate) fn connections(&self) -> (Vec<String>, Vec<String>) {
         (
-            self.world.resolved.lock().unwrap().clone(),
-            self.world.connected.lock().unwrap().clone(),
+            self.network.resolved.lock().unwrap().clone(),
+            self.network.connected.lock().unwrap().clone(),
         )
     }
 
-    pub(crate) fn assert_nothing_left(&self, what: impl std::fmt::Debug) {
-        assert_eq!(self.went(), (vec![], vec![]), "{what:?}");
+    pub(crate) fn assert_no_connections(&self, what: impl std::fmt::Debug) {
+        assert_eq!(self.connections(), (vec![], vec![]), "{what:?}");
     }
 
     pub(crate) fn summary(&self) -> ProxySummary {
@@ -207,7 +207,7 @@ impl Lab {
     }
 }
 
-impl Drop for Lab {
+impl Drop for ProxyFixture {
     fn drop(&mut self) {
         self.serving.abort();
     }
@@ -216,13 +216,13 @@ impl Drop for Lab {
 pub(crate) struct Client(TcpStream);
 
 impl Client {
-    pub(crate) async fn say(&mut self, bytes: impl AsRef<[u8]>) {
+    pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         // The proxy may have closed the connection already.
         let _ = self.0.write_all(bytes.as_ref()).await;
     }
 
     /// Returns the next `N` bytes.
-    pub(crate) async fn hear<const N: usize>(&mut self) -> [u8; N] {
+    pub(crate) async fn receive<const N: usize>(&mut self) -> [u8; N] {
         let mut bytes = [0; N];
         timeout(STEP_TIMEOUT, self.0.read_exact(&mut bytes))
             .await
@@ -235,7 +235,7 @@ impl Client {
     pub(crate) async fn head(&mut self) -> String {
         let mut got = Vec::new();
         while !got.ends_with(b"\r\n\r\n") {
-            got.extend(self.hear::<1>().await);
+            got.extend(self.receive::<1>().await);
         }
         String::from_utf8(got).unwrap()
     }
@@ -261,11 +261,11 @@ pub(crate) fn socks(host: &[u8], port: u16) -> Vec<u8> {
 }
 
 /// The SOCKS response to a tunnel that the allowlist rejects, after that to the greeting.
-pub(crate) const SOCKS_REFUSED: &str = "\u{5}\0\u{5}\u{2}\0\u{1}\0\0\0\0\0\0";
+pub(crate) const SOCKS_REJECTED: &str = "\u{5}\0\u{5}\u{2}\0\u{1}\0\0\0\0\0\0";
 pub(crate) const SOCKS_GRANTED: &str = "\u{5}\0\u{5}\0\0\u{1}\0\0\0\0\0\0";
 
 /// A `ClientHello` for a host, in records of `size` bytes.
-pub(crate) fn hello(name: Option<&str>, size: usize) -> Vec<u8> {
+pub(crate) fn client_hello(name: Option<&str>, size: usize) -> Vec<u8> {
     let length = |length: usize| u16::try_from(length).unwrap().to_be_bytes();
     let name = name.map_or(Vec::new(), |name| {
         let name = name.as_bytes();
