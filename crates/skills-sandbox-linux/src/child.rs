@@ -8,14 +8,16 @@
     reason = "system calls between clone and exec have no safe form"
 )]
 
+mod channel;
 mod namespaces;
 mod network;
 mod syscall;
 
-use libc::{AT_FDCWD, c_int, c_ulong, c_void, sock_filter};
+use libc::{AT_FDCWD, c_int, c_long, c_ulong, c_void, sock_filter};
 
 use crate::child_setup::{ChildSetup, Ruleset};
 use crate::setup_step::{Message, READY, SetupStep};
+pub(crate) use channel::{FILTER_LISTENER, NETWORK_LISTENER};
 pub(crate) use network::Listener;
 use syscall::{check_result, errno, open, write};
 
@@ -77,7 +79,7 @@ fn set_up_and_execute(setup: &ChildSetup, op_index: &mut i32) -> Result<(), Setu
     begin_step(setup, SetupStep::Landlock)?;
     setup.ruleset.as_ref().map_or(Ok(()), restrict_self)?;
     begin_step(setup, SetupStep::Seccomp)?;
-    install_filter(&setup.filter)?;
+    install_filter(setup)?;
     begin_step(setup, SetupStep::Signals)?;
     reset_signals()?;
     begin_step(setup, SetupStep::Ready)?;
@@ -304,26 +306,48 @@ fn restrict_self(ruleset: &Ruleset) -> Result<(), SetupStep> {
     .map(drop)
 }
 
-/// Installs the seccomp filter, unless it is empty because sandboxing is disabled.
-fn install_filter(filter: &[sock_filter]) -> Result<(), SetupStep> {
-    if filter.is_empty() {
+/// Installs the seccomp filter, unless it is empty because sandboxing is disabled. A filter that
+/// notifies the host process is preferred; it is refused where the run is already below one with a
+/// listener, as in some containers.
+fn install_filter(setup: &ChildSetup) -> Result<(), SetupStep> {
+    if setup.filter.is_empty() {
         return Ok(());
     }
+    if let Some(observed) = &setup.observed {
+        let listens = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
+        // Without the second flag (Linux 5.19) a signal restarts a call that waits for its answer.
+        let killable = listens | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+        for flags in [killable, listens] {
+            let listener = set_filter(&observed.filter, flags);
+            if listener >= 0 {
+                return channel::send_descriptor(
+                    listener as c_int,
+                    FILTER_LISTENER,
+                    observed.channel,
+                    SetupStep::Seccomp,
+                );
+            }
+        }
+    }
+    check_result(set_filter(&setup.filter, 0), SetupStep::Seccomp).map(drop)
+}
+
+/// Returns the listener of the filter if the flags ask for one, otherwise 0.
+fn set_filter(filter: &[sock_filter], flags: c_ulong) -> c_long {
     let program = libc::sock_fprog {
         len: filter.len() as u16,
         filter: filter.as_ptr().cast_mut(),
     };
     // SAFETY: the kernel copies the program, whose length is that of the slice; both types have the
     // kernel's layout.
-    let result = unsafe {
+    unsafe {
         libc::syscall(
             libc::SYS_seccomp,
             libc::SECCOMP_SET_MODE_FILTER,
-            0u32,
+            flags,
             &raw const program,
         )
-    };
-    check_result(result, SetupStep::Seccomp).map(drop)
+    }
 }
 
 /// Sets all signals to their default action and unblocks them. `execve` keeps ignored and blocked
@@ -361,13 +385,17 @@ fn execute(setup: &ChildSetup) -> Result<(), SetupStep> {
     let Some(program) = &setup.exec_target else {
         return Ok(());
     };
+    // Not `execve`, of which the host process is notified: it waits for this call to end before it
+    // answers notifications.
     // SAFETY: `setup` owns the strings and the arrays of pointers to them, which end with null.
     unsafe {
         libc::syscall(
-            libc::SYS_execve,
+            libc::SYS_execveat,
+            AT_FDCWD,
             program.executable.as_ptr(),
             program.args.as_ptr(),
             program.env.as_ptr(),
+            0,
         );
     }
     Err(SetupStep::Execute)

@@ -27,7 +27,8 @@ use crate::plan::Plan;
 use crate::rlimits::{Rlimits, rlimits};
 use crate::rootfs::{RootFs, nul_error};
 use crate::seccomp::{
-    AllocationPolicy, FilterConfig, ProcessPolicy, SharedMemoryPolicy, SocketPolicy, build_filter,
+    AllocationPolicy, FilterConfig, Observation, ProcessPolicy, SharedMemoryPolicy, SocketPolicy,
+    build_filter,
 };
 use crate::setup_step::SetupStep;
 use crate::user_ids::UserIds;
@@ -44,6 +45,8 @@ pub(crate) struct ChildSetup {
     pub(crate) directory: CString,
     pub(crate) limits: Rlimits,
     pub(crate) filter: Arc<[sock_filter]>,
+    /// The same filter with notifications of the host process, where the kernel allows them.
+    pub(crate) observed: Option<ObservedFilter>,
     pub(crate) ruleset: Option<Ruleset>,
     pub(crate) namespaces: Option<Namespaces>,
     pub(crate) streams: Streams,
@@ -59,6 +62,13 @@ pub(crate) struct ChildSetup {
     pub(crate) fault: Option<SetupStep>,
     /// Keeps the descriptors above open.
     owned: Vec<OwnedFd>,
+}
+
+/// A filter that notifies the host process, and the socket through which the child sends the
+/// listener.
+pub(crate) struct ObservedFilter {
+    pub(crate) filter: Arc<[sock_filter]>,
+    pub(crate) channel: RawFd,
 }
 
 pub(crate) struct ExecTarget {
@@ -99,8 +109,8 @@ pub(crate) struct ParentEnds {
     pub(crate) stdout: OwnedFd,
     pub(crate) stderr: OwnedFd,
     pub(crate) status: OwnedFd,
-    /// The socket through which the child sends its listener.
-    pub(crate) channel: Option<OwnedFd>,
+    /// The socket through which the child sends the listeners of its network and of its filter.
+    pub(crate) channel: OwnedFd,
 }
 
 /// Options of a child that are not part of its plan.
@@ -171,7 +181,12 @@ impl ChildSetup {
         let mut descriptors = Descriptors::default();
         let ruleset = Ruleset::new(plan, options.landlock, &sources, &mut descriptors)?;
         let pipes = Pipes::new().map_err(pipe_error)?;
-        let (listener, channel) = listener_channel(plan, &mut descriptors)?;
+        let (child_channel, channel) = socket_pair().map_err(pipe_error)?;
+        let child_channel = descriptors.keep(child_channel);
+        let listener = plan.listener.map(|port| Listener {
+            port,
+            channel: child_channel,
+        });
         // Copies, since the cgroup of a cancelled run is dropped while its child waits in the queue
         // of the spawner thread; the numbers must not be reused for other files until then.
         let mut cgroup_procs_files = Vec::new();
@@ -195,11 +210,11 @@ impl ChildSetup {
             },
             directory: c_string(plan.current_dir.as_os_str().as_bytes())?,
             limits: rlimits(plan),
-            filter: if plan.isolation == IsolationLevel::None {
-                Arc::default()
-            } else {
-                build_filter(filter_config(plan))
-            },
+            filter: filter(plan, Observation::Disabled),
+            observed: is_observed(plan).then(|| ObservedFilter {
+                filter: filter(plan, Observation::Enabled),
+                channel: child_channel,
+            }),
             ruleset,
             namespaces,
             streams: [
@@ -308,21 +323,19 @@ fn id_map(sandboxed: u32, host: u32) -> Result<CString, SandboxError> {
     c_string(format!("{sandboxed} {host} 1").as_bytes())
 }
 
-/// Returns the listener for the proxy and the parent's end of the socket through which the child
-/// sends it, if hosts are granted.
-fn listener_channel(
-    plan: &Plan,
-    descriptors: &mut Descriptors,
-) -> Result<(Option<Listener>, Option<OwnedFd>), SandboxError> {
-    let Some(port) = plan.listener else {
-        return Ok((None, None));
-    };
-    let (child_end, parent_end) = socket_pair().map_err(pipe_error)?;
-    let channel = descriptors.keep(child_end);
-    Ok((Some(Listener { port, channel }), Some(parent_end)))
+/// Returns whether the host process is told what the filter refuses. A probe refuses nothing.
+fn is_observed(plan: &Plan) -> bool {
+    plan.isolation != IsolationLevel::None && plan.executable.is_some()
 }
 
-fn filter_config(plan: &Plan) -> FilterConfig {
+fn filter(plan: &Plan, observation: Observation) -> Arc<[sock_filter]> {
+    if plan.isolation == IsolationLevel::None {
+        return Arc::default();
+    }
+    build_filter(filter_config(plan, observation))
+}
+
+fn filter_config(plan: &Plan, observation: Observation) -> FilterConfig {
     FilterConfig {
         isolation: plan.isolation,
         processes: if plan.spawn == SpawnGrant::None {
@@ -345,6 +358,7 @@ fn filter_config(plan: &Plan) -> FilterConfig {
         } else {
             SharedMemoryPolicy::Allow
         },
+        observation,
     }
 }
 

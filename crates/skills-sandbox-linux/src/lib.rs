@@ -77,6 +77,7 @@ mod host_support;
 mod isolation;
 mod landlock_abi;
 mod landlock_ruleset;
+mod observer;
 mod path_rule;
 mod plan;
 #[cfg(test)]

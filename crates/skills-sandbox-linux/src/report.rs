@@ -31,6 +31,8 @@ pub(crate) struct ReportInput<'a> {
     pub(crate) has_watchdog: bool,
     /// Whether the resident memory of each process is monitored.
     pub(crate) has_resident_limit: bool,
+    /// Whether the host process was notified of refusals.
+    pub(crate) is_observed: bool,
 }
 
 impl ReportInput<'_> {
@@ -235,7 +237,12 @@ impl ReportInput<'_> {
         } else {
             EnforcementStatus::Partial
         };
-        report.restriction("processes", status, format!("{allowed}; {count}"))
+        let observed = if self.is_observed {
+            ""
+        } else {
+            "; refusals are not observed on this kernel"
+        };
+        report.restriction("processes", status, format!("{allowed}; {count}{observed}"))
     }
 }
 

@@ -5,16 +5,20 @@ use std::io;
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
 
-use skills_egress::{Connector, HostConnector, Proxy, ProxyLog, SystemConnector};
+use skills_egress::{
+    Connector, HostConnector, Proxy, ProxyLog, RejectReason, RejectedRequest, SystemConnector,
+};
 use skills_policy::{Access, Grants, NetworkGrant, SpawnGrant};
 use skills_process::ProgramFinder;
 use skills_process::{Bounds, PidfdChild, SupervisedOutput, supervise};
 use skills_process::{QuotaMonitor, ScratchDir};
 use skills_sandbox::{
-    EnforcementReport, Job, RunFuture, RunOutput, Sandbox, SandboxError, Termination,
+    EnforcementReport, Evidence, Job, Refusal, Refusals, RefusedOperation, RunFuture, RunOutput,
+    Sandbox, SandboxError, Termination,
 };
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -27,6 +31,7 @@ use crate::child_setup::{ChildOptions, ChildSetup};
 use crate::host_support::unsupported;
 use crate::host_support::{HostSupport, host_support, probe_network};
 use crate::isolation::{IsolationLevel, IsolationMode};
+use crate::observer::Observer;
 use crate::path_rule::PlanContext;
 use crate::plan::Plan;
 use crate::report::{ReportInput, probe_report};
@@ -175,13 +180,19 @@ impl LinuxSandbox {
         } = self.start(&plan, host_support).await?;
         // Kept until the run has ended: dropping the group unregisters it from the watchdog.
         let watched_group = child.watched_group.take();
+        let observer = child
+            .listeners
+            .filter
+            .take()
+            .map(|listener| Observer::new(listener, &plan))
+            .transpose()?;
         // A cgroup counts all memory of the run, so that no process has to be measured.
         let counts_memory = cgroup.as_ref().is_some_and(|cgroup| cgroup.counts_memory);
         let resident_monitor = (!counts_memory)
             .then(|| ResidentMonitor::new(&child, &plan))
             .flatten();
         let (result, has_exceeded) = run_monitored(
-            self.supervise_run(child, &job, &bounds),
+            observed(self.supervise_run(child, &job, &bounds), observer.as_ref()),
             resident_monitor.as_ref(),
         )
         .await;
@@ -194,6 +205,7 @@ impl LinuxSandbox {
             log: log.as_ref(),
             has_watchdog: !needs_watchdog || watched_group.is_some_and(WatchedGroup::release),
             has_resident_limit: resident_monitor.is_some(),
+            is_observed: observer.is_some(),
         }
         .report();
         let ran_out_of_memory =
@@ -211,7 +223,8 @@ impl LinuxSandbox {
             started_at.elapsed(),
             report,
         )
-        .notes(plan.protected.changes(job.grants())))
+        .notes(plan.protected.changes(job.grants()))
+        .refusals(refusals(observer, log.as_ref())))
     }
 
     /// Creates the scratch directory of a run, unless the run has a file system in memory for it.
@@ -302,7 +315,8 @@ impl LinuxSandbox {
         };
         // Until the child is supervised, an error here kills it, since `SpawnedChild` is dropped.
         let listener = child
-            .listener
+            .listeners
+            .network
             .take()
             .ok_or_else(|| supervise_error(io::Error::other("the child sent no listener")))?;
         let listener = TcpListener::from(listener);
@@ -319,6 +333,35 @@ impl LinuxSandbox {
             never = proxy.serve(listener) => match never {},
         }
     }
+}
+
+/// Awaits a run, while its notifications are answered.
+async fn observed<T>(run: impl Future<Output = T>, observer: Option<&Observer>) -> T {
+    let mut run = pin!(run);
+    if let Some(observer) = observer {
+        tokio::select! {
+            biased;
+            result = &mut run => return result,
+            // The last process has ended, and its output is still read.
+            () = observer.observe() => {}
+        }
+    }
+    run.await
+}
+
+/// Returns what the filter and the proxy refused.
+fn refusals(observer: Option<Observer>, log: Option<&ProxyLog>) -> Refusals {
+    let mut refusals = observer.map(Observer::into_refusals).unwrap_or_default();
+    let summary = log.map(ProxyLog::summary).unwrap_or_default();
+    let not_listed = |request: &&RejectedRequest| request.reason == RejectReason::NotListed;
+    for rejected in summary.rejected().iter().filter(not_listed) {
+        let operation = RefusedOperation::Connect {
+            host: rejected.host.clone(),
+        };
+        let count = u32::try_from(rejected.count).unwrap_or(u32::MAX);
+        refusals.add(Refusal::new(operation, Evidence::Observed).count(count));
+    }
+    refusals
 }
 
 /// Removes what a run created outside of its namespaces, and adds to the report what could not be

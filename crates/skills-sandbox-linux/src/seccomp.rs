@@ -28,6 +28,18 @@ pub(crate) struct FilterConfig {
     pub(crate) sockets: SocketPolicy,
     pub(crate) shared_memory: SharedMemoryPolicy,
     pub(crate) allocation: AllocationPolicy,
+    pub(crate) observation: Observation,
+}
+
+/// Whether the host process is notified of refusals that a user may want to allow. It cannot change
+/// them: it only answers with the error that the filter would have returned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Observation {
+    /// It is not; the kernel returns the error.
+    Disabled,
+    /// It is notified of new processes and Internet sockets that are refused, and of programs to
+    /// start, which Landlock decides about.
+    Enabled,
 }
 
 /// The processes that a program may create.
@@ -65,6 +77,23 @@ pub(crate) enum AllocationPolicy {
     /// By writing only, in runs with a quota: a gigabyte that is allocated in one call exceeds the
     /// quota before it is measured.
     WriteOnly,
+}
+
+impl FilterConfig {
+    /// Returns whether the host process is notified of each program that is started.
+    fn observes_programs(&self) -> bool {
+        self.observation == Observation::Enabled && self.processes == ProcessPolicy::MultiProcess
+    }
+}
+
+impl Observation {
+    /// Returns the action for a call that is refused.
+    fn refusal(self) -> Action {
+        match self {
+            Self::Disabled => FAIL_EPERM,
+            Self::Enabled => Action::Notify,
+        }
+    }
 }
 
 /// `FICLONE` and `FICLONERANGE`.
@@ -132,7 +161,10 @@ fn build_table(config: FilterConfig) -> Table {
     // Contexts of asynchronous I/O are counted for the whole host (`fs.aio-max-nr`). Programs fall
     // back to plain reads and writes.
     add(&mut table, libc::SYS_io_setup, FAIL_ENOSYS, &[]);
-    add_clone_rules(&mut table, config.processes);
+    add_clone_rules(&mut table, config.processes, config.observation);
+    if config.observes_programs() {
+        add(&mut table, libc::SYS_execve, Action::Notify, &[]);
+    }
     add_mapping_rules(&mut table, config.shared_memory);
     add_ioctl_rules(&mut table, config.allocation);
     if config.isolation == IsolationLevel::Landlock {
@@ -143,7 +175,7 @@ fn build_table(config: FilterConfig) -> Table {
         add_time_rules(&mut table);
     }
     add_mode_rules(&mut table);
-    add_socket_rules(&mut table, config.sockets);
+    add_socket_rules(&mut table, config.sockets, config.observation);
     add_process_rules(&mut table);
     table
 }
@@ -226,7 +258,7 @@ fn add_process_rules(table: &mut Table) {
     );
 }
 
-fn add_clone_rules(table: &mut Table, processes: ProcessPolicy) {
+fn add_clone_rules(table: &mut Table, processes: ProcessPolicy, observation: Observation) {
     // With CLONE_PARENT the new process would be a child of the host process, which does not know
     // it and would not reap it.
     for flag in NEW_NAMESPACES
@@ -242,16 +274,17 @@ fn add_clone_rules(table: &mut Table, processes: ProcessPolicy) {
         );
     }
     if processes == ProcessPolicy::SingleProcess {
+        let action = observation.refusal();
         add(
             table,
             libc::SYS_clone,
-            FAIL_EPERM,
+            action,
             &[condition(
                 0,
                 ArgCmp::MaskedEq(libc::CLONE_THREAD.unsigned_abs(), 0),
             )],
         );
-        add_all(table, &[FORKS], FAIL_EPERM);
+        add_all(table, &[FORKS], action);
     }
 }
 
@@ -329,9 +362,17 @@ fn add_mode_rules(table: &mut Table) {
     }
 }
 
-fn add_socket_rules(table: &mut Table, sockets: SocketPolicy) {
+fn add_socket_rules(table: &mut Table, sockets: SocketPolicy, observation: Observation) {
     match sockets {
-        SocketPolicy::None => add(table, libc::SYS_socket, FAIL_EPERM, &[]),
+        SocketPolicy::None => {
+            // Other families are tried by libraries that do not need them: the C library connects
+            // to a cache of names before each lookup.
+            for family in [libc::AF_INET, libc::AF_INET6] {
+                let is_family = condition(0, ArgCmp::Eq(family.unsigned_abs()));
+                add(table, libc::SYS_socket, observation.refusal(), &[is_family]);
+            }
+            add(table, libc::SYS_socket, FAIL_EPERM, &[]);
+        }
         SocketPolicy::Streams => {
             add(
                 table,

@@ -10,7 +10,7 @@ use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use skills_sandbox::SandboxError;
 
-use crate::child;
+use crate::child::{self, FILTER_LISTENER, NETWORK_LISTENER};
 use crate::child_setup::{ChildSetup, Namespaces, ParentEnds};
 use crate::setup_step::{Message, READY, SetupStep, StepFailure};
 use crate::stack::Stack;
@@ -21,9 +21,18 @@ use crate::watchdog::{self, WatchedGroup};
 pub(crate) struct SpawnedChild {
     pid: i32,
     handles: Option<(OwnedFd, Streams)>,
-    pub(crate) listener: Option<OwnedFd>,
+    pub(crate) listeners: Listeners,
     /// Dropped after the child was killed, since fields are dropped after `Drop::drop`.
     pub(crate) watched_group: Option<WatchedGroup>,
+}
+
+/// What the child sent before it executed its program.
+#[derive(Default)]
+pub(crate) struct Listeners {
+    /// The socket of the proxy, if hosts are granted.
+    pub(crate) network: Option<OwnedFd>,
+    /// The listener of the seccomp filter, if the kernel allows one.
+    pub(crate) filter: Option<OwnedFd>,
 }
 
 /// The parent's ends of the standard streams.
@@ -118,7 +127,7 @@ pub(crate) fn spawn(
             .watchdog
             .map(|(_, watchdog_pid)| watchdog::watch_group(pid, watchdog_pid));
         setup.close();
-        let listener = channel.and_then(|channel| receive_listener(&channel));
+        let listeners = receive_listeners(&channel);
         return Ok(SpawnedChild {
             pid,
             handles: Some((
@@ -129,7 +138,7 @@ pub(crate) fn spawn(
                     stderr,
                 },
             )),
-            listener,
+            listeners,
             watched_group,
         });
     }
@@ -165,12 +174,25 @@ fn read_messages(status: OwnedFd) -> Vec<Message> {
         .collect()
 }
 
-/// Receives the listener that the child sent before it executed its program.
+/// Receives the listeners that the child sent before it executed its program.
+fn receive_listeners(channel: &OwnedFd) -> Listeners {
+    let mut listeners = Listeners::default();
+    // The socket does not block, so the first missing message ends the loop.
+    while let Some((purpose, listener)) = receive_descriptor(channel) {
+        match purpose {
+            NETWORK_LISTENER => listeners.network = Some(listener),
+            FILTER_LISTENER => listeners.filter = Some(listener),
+            _ => {}
+        }
+    }
+    listeners
+}
+
 #[expect(
     unsafe_code,
     reason = "the wrapper returns received descriptors as bare numbers"
 )]
-fn receive_listener(channel: &OwnedFd) -> Option<OwnedFd> {
+fn receive_descriptor(channel: &OwnedFd) -> Option<(u8, OwnedFd)> {
     let mut byte = [0; 1];
     let mut parts = [IoSliceMut::new(&mut byte)];
     let mut space = nix::cmsg_space!([RawFd; 1]);
@@ -181,13 +203,14 @@ fn receive_listener(channel: &OwnedFd) -> Option<OwnedFd> {
         MsgFlags::MSG_CMSG_CLOEXEC,
     )
     .ok()?;
-    message.cmsgs().ok()?.find_map(|control| match control {
+    let descriptor = message.cmsgs().ok()?.find_map(|control| match control {
         // SAFETY: the kernel created these descriptors for this message, so nothing else owns them.
         ControlMessageOwned::ScmRights(numbers) => numbers
             .first()
             .map(|number| unsafe { OwnedFd::from_raw_fd(*number) }),
         _ => None,
-    })
+    })?;
+    Some((byte[0], descriptor))
 }
 
 /// Returns whether the kernel reaps children by itself. Their PIDs could then be reused before

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::{CapturedOutput, EnforcementReport, QuotaExceeded};
+use crate::{CapturedOutput, EnforcementReport, QuotaExceeded, Refusals};
 
 /// The result of a run that started. A failing program is not an error: it has an output with a
 /// [`Termination`] like any other.
@@ -42,6 +42,8 @@ pub struct RunOutput {
     /// Notes for the caller, such as protected paths that the program created or changed. One line
     /// each.
     pub notes: Vec<String>,
+    /// What restrictions stopped, as far as the backend observed it.
+    pub refusals: Refusals,
 }
 
 impl RunOutput {
@@ -60,7 +62,14 @@ impl RunOutput {
             duration,
             enforcement,
             notes: Vec::new(),
+            refusals: Refusals::default(),
         }
+    }
+
+    /// Sets what restrictions stopped. Default: nothing.
+    pub fn refusals(mut self, refusals: Refusals) -> Self {
+        self.refusals = refusals;
+        self
     }
 
     /// Adds notes for the caller.

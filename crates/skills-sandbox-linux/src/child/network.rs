@@ -8,8 +8,9 @@
     reason = "system calls between clone and exec have no safe form"
 )]
 
-use libc::{c_int, c_uint};
+use libc::c_int;
 
+use super::channel::{self, NETWORK_LISTENER};
 use super::syscall::{check_descriptor, check_result};
 use crate::setup_step::SetupStep;
 
@@ -46,7 +47,12 @@ pub(super) fn set_up_network(listener: Listener) -> Result<(), SetupStep> {
             libc::syscall(libc::SYS_listen, socket.number(), BACKLOG),
             SetupStep::Network,
         )?;
-        send_descriptor(socket.number(), listener.channel)
+        channel::send_descriptor(
+            socket.number(),
+            NETWORK_LISTENER,
+            listener.channel,
+            SetupStep::Network,
+        )
     }
 }
 
@@ -68,48 +74,6 @@ fn bring_up_loopback() -> Result<(), SetupStep> {
                 socket.number(),
                 libc::SIOCSIFFLAGS,
                 &raw const request,
-            ),
-            SetupStep::Network,
-        )
-        .map(drop)
-    }
-}
-
-/// A buffer for one control message with one descriptor, aligned for `cmsghdr`.
-#[repr(C, align(8))]
-struct ControlMessage([u8; 32]);
-
-fn send_descriptor(socket: c_int, channel: c_int) -> Result<(), SetupStep> {
-    let mut byte = [0u8; 1];
-    let mut control = ControlMessage([0; 32]);
-    // SAFETY: the message points to local buffers that live until the call returns; the control
-    // buffer is large enough for one descriptor.
-    unsafe {
-        let mut part = libc::iovec {
-            iov_base: byte.as_mut_ptr().cast(),
-            iov_len: byte.len(),
-        };
-        let mut message: libc::msghdr = std::mem::zeroed();
-        message.msg_iov = &raw mut part;
-        message.msg_iovlen = 1;
-        message.msg_control = control.0.as_mut_ptr().cast();
-        message.msg_controllen = libc::CMSG_SPACE(size_of::<c_int>() as c_uint) as _;
-        let header = libc::CMSG_FIRSTHDR(&raw const message);
-        if header.is_null() {
-            return Err(SetupStep::Network);
-        }
-        (*header).cmsg_level = libc::SOL_SOCKET;
-        (*header).cmsg_type = libc::SCM_RIGHTS;
-        (*header).cmsg_len = libc::CMSG_LEN(size_of::<c_int>() as c_uint) as _;
-        libc::CMSG_DATA(header)
-            .cast::<c_int>()
-            .write_unaligned(socket);
-        check_result(
-            libc::syscall(
-                libc::SYS_sendmsg,
-                channel,
-                &raw const message,
-                libc::MSG_NOSIGNAL,
             ),
             SetupStep::Network,
         )

@@ -12,6 +12,8 @@ use libc::sock_filter;
 pub(super) enum Action {
     Allow,
     Error(u16),
+    /// The host process is notified and answers. Without a listener the call fails with `ENOSYS`.
+    Notify,
 }
 
 /// The rule for a call: the action of the first case that matches; otherwise the call is allowed.
@@ -78,6 +80,7 @@ fn return_action(action: Action) -> sock_filter {
     let value = match action {
         Action::Allow => libc::SECCOMP_RET_ALLOW,
         Action::Error(error) => libc::SECCOMP_RET_ERRNO | u32::from(error),
+        Action::Notify => libc::SECCOMP_RET_USER_NOTIF,
     };
     instruction(BPF_RETURN, 0, 0, value)
 }
@@ -278,8 +281,8 @@ mod tests {
     #[test]
     fn a_program_returns_the_actions_of_its_table() {
         use super::super::{
-            AllocationPolicy, FilterConfig, ProcessPolicy, SharedMemoryPolicy, SocketPolicy,
-            build_table,
+            AllocationPolicy, FilterConfig, Observation, ProcessPolicy, SharedMemoryPolicy,
+            SocketPolicy, build_table,
         };
         use crate::isolation::IsolationLevel;
         let values = [
@@ -305,13 +308,14 @@ mod tests {
             1 << 32,
             1 << 63,
         ];
-        for (isolation, processes, sockets, shared, allocation) in [
+        for (isolation, processes, sockets, shared, allocation, observation) in [
             (
                 IsolationLevel::Namespaces,
                 ProcessPolicy::SingleProcess,
                 SocketPolicy::None,
                 SharedMemoryPolicy::Deny,
                 AllocationPolicy::Any,
+                Observation::Enabled,
             ),
             (
                 IsolationLevel::Namespaces,
@@ -319,6 +323,7 @@ mod tests {
                 SocketPolicy::Streams,
                 SharedMemoryPolicy::Allow,
                 AllocationPolicy::WriteOnly,
+                Observation::Enabled,
             ),
             (
                 IsolationLevel::Landlock,
@@ -326,6 +331,7 @@ mod tests {
                 SocketPolicy::None,
                 SharedMemoryPolicy::Allow,
                 AllocationPolicy::WriteOnly,
+                Observation::Disabled,
             ),
             (
                 IsolationLevel::Landlock,
@@ -333,6 +339,7 @@ mod tests {
                 SocketPolicy::None,
                 SharedMemoryPolicy::Deny,
                 AllocationPolicy::Any,
+                Observation::Disabled,
             ),
         ] {
             let table = build_table(FilterConfig {
@@ -341,6 +348,7 @@ mod tests {
                 sockets,
                 shared_memory: shared,
                 allocation,
+                observation,
             });
             let program = compile(&table);
             for number in (0..600).chain([0x4000_0000, 0x4000_0027, u32::MAX]) {

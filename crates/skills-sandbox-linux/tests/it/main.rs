@@ -18,5 +18,6 @@ mod network;
 mod plan;
 mod protected;
 mod quota;
+mod refusals;
 mod run;
 mod skill;

@@ -1,0 +1,216 @@
+//! Operations that a restriction stopped during a run.
+
+use std::fmt;
+
+use skills_policy::Target;
+
+/// One operation that a restriction stopped while a program ran, so that a user can be told what to
+/// allow. Nothing depends on it: it explains the output, it decides nothing.
+///
+/// The name of a program, a host or a path comes from the program that tried it. Escape it before
+/// showing it.
+///
+/// ```
+/// use skills_sandbox::{Evidence, Refusal, RefusedOperation};
+///
+/// let git = RefusedOperation::StartProgram { name: "git".to_owned() };
+/// let refusal = Refusal::new(git, Evidence::Observed);
+/// assert_eq!(refusal.operation.to_string(), "start program `git`");
+/// assert_eq!(refusal.operation.target().unwrap().to_string(), "spawn:git");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct Refusal {
+    /// What was tried.
+    #[serde(flatten)]
+    pub operation: RefusedOperation,
+    /// How the backend knows.
+    pub evidence: Evidence,
+    /// How often it was tried; at least 1.
+    pub count: u32,
+}
+
+/// An operation that a restriction stopped. Serialized with its name in kebab-case as `operation`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(tag = "operation", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum RefusedOperation {
+    /// Create a process, for a program that is not known yet.
+    StartProcess,
+    /// Start the program of this name.
+    StartProgram {
+        /// The name, without its directory.
+        name: String,
+    },
+    /// Open a network connection.
+    Connect {
+        /// The host name or address, if it is known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        host: Option<String>,
+    },
+    /// Read a file or directory.
+    Read {
+        /// The path, as the program wrote it.
+        path: String,
+    },
+    /// Write a file or directory.
+    Write {
+        /// The path, as the program wrote it.
+        path: String,
+    },
+}
+
+/// How the host knows about a refusal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Evidence {
+    /// The restriction itself reported it.
+    Observed,
+    /// The program's output says so, which it can say without having tried.
+    ProgramOutput,
+}
+
+impl Refusal {
+    /// Creates a refusal that happened once.
+    #[must_use]
+    pub fn new(operation: RefusedOperation, evidence: Evidence) -> Self {
+        Self {
+            operation,
+            evidence,
+            count: 1,
+        }
+    }
+
+    /// Sets how often it was tried. Default: once.
+    #[must_use]
+    pub fn count(self, count: u32) -> Self {
+        Self { count, ..self }
+    }
+}
+
+impl RefusedOperation {
+    /// Returns the narrowest target of a rule that allows the operation. `None` if its host is not
+    /// known, or if no rule can name it.
+    #[must_use]
+    pub fn target(&self) -> Option<Target> {
+        match self {
+            Self::StartProcess => Some(skills_policy::Capability::Spawn.into()),
+            Self::StartProgram { name } => Target::program(name.as_str()).ok(),
+            Self::Connect { host } => format!("network:{}", host.as_ref()?).parse().ok(),
+            Self::Read { path } => Target::read(path).ok(),
+            Self::Write { path } => Target::write(path).ok(),
+        }
+    }
+}
+
+impl fmt::Display for RefusedOperation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::StartProcess => f.write_str("start another program"),
+            Self::StartProgram { name } => write!(f, "start program `{name}`"),
+            Self::Connect { host: Some(host) } => write!(f, "connect to `{host}`"),
+            Self::Connect { host: None } => f.write_str("open a network connection"),
+            Self::Read { path } => write!(f, "read `{path}`"),
+            Self::Write { path } => write!(f, "write `{path}`"),
+        }
+    }
+}
+
+/// The refusals of a run, each operation once, in the order in which they were first tried.
+///
+/// At most [`Refusals::MAX`] are kept; further ones are counted only.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Refusals {
+    list: Vec<Refusal>,
+    omitted: u32,
+}
+
+impl Refusals {
+    /// The maximum number of different refusals of a run.
+    pub const MAX: usize = 8;
+
+    /// Adds a refusal. One that was [observed](Evidence::Observed) replaces the claim of a program
+    /// about the same operation.
+    pub fn add(&mut self, refusal: Refusal) {
+        let is_full = self.list.len() >= Self::MAX;
+        let known = self
+            .list
+            .iter_mut()
+            .find(|known| known.operation == refusal.operation);
+        match known {
+            Some(known) => {
+                known.count = known.count.saturating_add(refusal.count);
+                if refusal.evidence == Evidence::Observed {
+                    known.evidence = Evidence::Observed;
+                }
+            }
+            None if is_full => self.omitted = self.omitted.saturating_add(1),
+            None => self.list.push(refusal),
+        }
+    }
+
+    /// Returns the refusals, the first one first.
+    #[must_use]
+    pub fn list(&self) -> &[Refusal] {
+        &self.list
+    }
+
+    /// Returns how many refusals are not in the list.
+    #[must_use]
+    pub fn omitted(&self) -> u32 {
+        self.omitted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn connect(host: &str) -> Refusal {
+        let host = Some(host.to_owned());
+        Refusal::new(RefusedOperation::Connect { host }, Evidence::ProgramOutput)
+    }
+
+    #[test]
+    fn refusals_are_counted_once_each_and_bounded() {
+        let mut refusals = Refusals::default();
+        for index in 0..20 {
+            refusals.add(connect(&format!("h{index}.example")));
+            refusals.add(connect("h0.example"));
+        }
+        assert_eq!(refusals.list().len(), Refusals::MAX);
+        assert_eq!(refusals.list()[0].count, 21);
+        assert_eq!(refusals.omitted(), 12);
+    }
+
+    #[test]
+    fn an_observation_replaces_what_a_program_says() {
+        let mut refusals = Refusals::default();
+        refusals.add(connect("a.example"));
+        refusals.add(Refusal {
+            evidence: Evidence::Observed,
+            ..connect("a.example")
+        });
+        assert_eq!(refusals.list()[0].evidence, Evidence::Observed);
+        assert_eq!(refusals.list()[0].count, 2);
+    }
+
+    #[test]
+    fn a_name_that_no_rule_can_contain_has_no_target() {
+        let program = |name: &str| RefusedOperation::StartProgram {
+            name: name.to_owned(),
+        };
+        assert_eq!(program("a b\n").target(), None);
+        assert_eq!(program("git").target().unwrap().to_string(), "spawn:git");
+        let path = |path: &str| RefusedOperation::Read {
+            path: path.to_owned(),
+        };
+        assert_eq!(path("../x").target(), None);
+        assert_eq!(RefusedOperation::Connect { host: None }.target(), None);
+        assert_eq!(
+            RefusedOperation::StartProcess.target().unwrap().to_string(),
+            "spawn"
+        );
+    }
+}
