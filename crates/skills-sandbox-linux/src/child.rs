@@ -194,7 +194,7 @@ fn install_streams(setup: &ChildSetup) -> Result<(), SetupStep> {
             libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, CLOSE_RANGE_CLOEXEC),
             SetupStep::Descriptors,
         )?;
-        libc::syscall(libc::SYS_umask, 0o077);
+        libc::syscall(libc::SYS_umask, setup.umask);
         begin_step(setup, SetupStep::Directory)?;
         check_result(
             libc::syscall(libc::SYS_chdir, setup.directory.as_ptr()),

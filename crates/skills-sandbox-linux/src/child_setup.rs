@@ -2,8 +2,13 @@
 //!
 //! Between `clone` and `execve` the child must not allocate, so its strings, descriptors, ruleset
 //! and filter are created here, in the parent.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the kernel reports the file mode mask in a file"
+)]
 
 use std::ffi::{CStr, CString};
+use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
@@ -24,7 +29,7 @@ use crate::isolation::IsolationLevel;
 use crate::landlock_abi::LandlockAbi;
 use crate::landlock_ruleset::{DeferredRule, build_ruleset, deferred_rules};
 use crate::plan::Plan;
-use crate::rlimits::{Rlimits, rlimits};
+use crate::rlimits::{MemoryCounting, Rlimits, rlimits};
 use crate::rootfs::{RootFs, nul_error};
 use crate::seccomp::{
     AllocationPolicy, FilterConfig, Observation, ProcessPolicy, SharedMemoryPolicy, SocketPolicy,
@@ -44,6 +49,7 @@ pub(crate) struct ChildSetup {
     pub(crate) exec_target: Option<ExecTarget>,
     pub(crate) directory: CString,
     pub(crate) limits: Rlimits,
+    pub(crate) umask: libc::mode_t,
     pub(crate) filter: Arc<[sock_filter]>,
     /// The same filter with notifications of the host process, where the kernel allows them.
     pub(crate) observed: Option<ObservedFilter>,
@@ -119,6 +125,7 @@ pub(crate) struct ChildOptions<'a> {
     pub(crate) landlock: Option<LandlockAbi>,
     pub(crate) cgroup_procs_files: &'a [OwnedFd],
     pub(crate) announcement: Option<Announcement>,
+    pub(crate) memory: MemoryCounting,
     pub(crate) fault: Option<SetupStep>,
 }
 
@@ -209,10 +216,11 @@ impl ChildSetup {
                 None => None,
             },
             directory: c_string(plan.current_dir.as_os_str().as_bytes())?,
-            limits: rlimits(plan),
-            filter: filter(plan, Observation::Disabled),
+            limits: rlimits(plan, options.memory),
+            umask: host_umask(),
+            filter: filter(plan, options.memory, Observation::Disabled),
             observed: is_observed(plan).then(|| ObservedFilter {
-                filter: filter(plan, Observation::Enabled),
+                filter: filter(plan, options.memory, Observation::Enabled),
                 channel: child_channel,
             }),
             ruleset,
@@ -328,14 +336,27 @@ fn is_observed(plan: &Plan) -> bool {
     plan.isolation != IsolationLevel::None && plan.executable.is_some()
 }
 
-fn filter(plan: &Plan, observation: Observation) -> Arc<[sock_filter]> {
+fn filter(plan: &Plan, memory: MemoryCounting, observation: Observation) -> Arc<[sock_filter]> {
     if plan.isolation == IsolationLevel::None {
         return Arc::default();
     }
-    build_filter(filter_config(plan, observation))
+    build_filter(filter_config(plan, memory, observation))
 }
 
-fn filter_config(plan: &Plan, observation: Observation) -> FilterConfig {
+/// Returns the mode bits that new files of the host process do not have, which is what its user
+/// chose: files in a granted directory get the same.
+fn host_umask() -> libc::mode_t {
+    const DEFAULT: libc::mode_t = 0o022;
+    // The system call only returns the mask while it changes it, for all threads.
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("Umask:"))
+        .and_then(|mask| libc::mode_t::from_str_radix(mask.trim(), 8).ok())
+        .unwrap_or(DEFAULT)
+}
+
+fn filter_config(plan: &Plan, memory: MemoryCounting, observation: Observation) -> FilterConfig {
     FilterConfig {
         isolation: plan.isolation,
         processes: if plan.spawn == SpawnGrant::None {
@@ -353,7 +374,7 @@ fn filter_config(plan: &Plan, observation: Observation) -> FilterConfig {
         } else {
             SocketPolicy::None
         },
-        shared_memory: if plan.memory == MemoryRlimit::Data {
+        shared_memory: if memory.rlimit(plan) == Some(MemoryRlimit::Data) {
             SharedMemoryPolicy::Deny
         } else {
             SharedMemoryPolicy::Allow

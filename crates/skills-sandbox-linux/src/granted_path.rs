@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, open, openat2};
-use nix::sys::stat::{Mode, SFlag, fstat};
+use nix::sys::stat::{FileStat, Mode, SFlag, fstat};
 use skills_sandbox::SandboxError;
 
 use crate::path_rule::{PathAccess, PathRule, SymlinkPolicy};
@@ -57,6 +57,11 @@ pub(crate) fn open_all(
         }
     }
     Ok(opened)
+}
+
+/// Returns whether a file belongs to root and every user of the host may read it.
+fn is_public(stat: &FileStat) -> bool {
+    stat.st_uid == 0 && Mode::from_bits_truncate(stat.st_mode).contains(Mode::S_IROTH)
 }
 
 fn find_location(path: &Path, relocated: &[(PathBuf, PathBuf)]) -> PathBuf {
@@ -108,6 +113,9 @@ impl OpenedPath {
             opened => (opened?, false),
         };
         let stat = fstat(&file)?;
+        if rule.access == PathAccess::ReadPublic && !is_public(&stat) {
+            return Err(Errno::EACCES);
+        }
         let is_directory =
             SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT == SFlag::S_IFDIR;
         let kind = match (is_link, is_directory) {

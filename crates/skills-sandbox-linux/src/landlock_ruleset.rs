@@ -117,7 +117,7 @@ fn setup_error(error: &dyn std::fmt::Display) -> SandboxError {
 
 fn access_rights(access: PathAccess, abi: ABI) -> BitFlags<AccessFs> {
     match access {
-        PathAccess::Read => AccessFs::ReadFile | AccessFs::ReadDir,
+        PathAccess::Read | PathAccess::ReadPublic => AccessFs::ReadFile | AccessFs::ReadDir,
         PathAccess::Execute => AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute,
         PathAccess::Device => AccessFs::ReadFile | AccessFs::WriteFile,
         PathAccess::Protected | PathAccess::Hidden => BitFlags::empty(),

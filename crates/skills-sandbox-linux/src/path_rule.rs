@@ -67,6 +67,9 @@ pub enum SymlinkPolicy {
 pub enum PathAccess {
     /// Read files and list directories.
     Read,
+    /// The same, for settings of the system: skipped unless the path belongs to root and every user
+    /// of the host may read it.
+    ReadPublic,
     /// Read a file and execute it.
     Execute,
     /// Read and write a device.

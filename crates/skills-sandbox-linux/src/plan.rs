@@ -42,6 +42,34 @@ const CERTIFICATES: [&str; 4] = [
     "/etc/pki/tls/certs",
     "/etc/pki/ca-trust/extracted",
 ];
+/// Settings that programs of the system read: fonts, types of files, the time zone. `/etc` as a
+/// whole contains keys and passwords.
+const SYSTEM_SETTINGS: [&str; 22] = [
+    "/etc/chromium.d",
+    "/etc/fonts",
+    "/etc/host.conf",
+    "/etc/ImageMagick-6",
+    "/etc/ImageMagick-7",
+    "/etc/java-11-openjdk",
+    "/etc/java-17-openjdk",
+    "/etc/java-21-openjdk",
+    "/etc/libreoffice",
+    "/etc/magic",
+    "/etc/magic.mime",
+    "/etc/matplotlibrc",
+    "/etc/mime.types",
+    "/etc/os-release",
+    "/etc/papersize",
+    "/etc/perl",
+    "/etc/php",
+    "/etc/python3",
+    "/etc/R",
+    "/etc/ssl/certs",
+    "/etc/terminfo",
+    "/etc/timezone",
+];
+/// The directory of links to programs, in the root file system of a run.
+const LINK_DIR: &str = "/run/skill/bin";
 /// The port of the proxy in the network namespace of a run.
 pub(crate) const PROXY_PORT: u16 = 3_128;
 /// Harmless devices. A writable `/dev/zero` can be mapped as shared memory, which `RLIMIT_DATA`
@@ -103,6 +131,8 @@ pub struct Plan {
     pub(crate) current_dir: PathBuf,
     pub(crate) isolation: IsolationLevel,
     pub(crate) paths: Vec<PathRule>,
+    /// A symlink named `python`, on hosts that have only `python3`, and its target.
+    pub(crate) python_link: Option<(PathBuf, PathBuf)>,
     /// Granted paths whose files are at another location of the host.
     pub(crate) relocated: Vec<(PathBuf, PathBuf)>,
     /// The protected paths that exist in writable directories.
@@ -142,13 +172,22 @@ impl Plan {
         if has_namespaces {
             paths.extend(exception_rules(grants, &protected));
         }
+        let python_link = find_python_link(grants, program_finder, context);
         let rootfs = has_namespaces.then(|| {
             RootFsPlan::new(&paths, grants.limits(), context, UserIds::sandboxed())
                 .with_aliases(job.path_aliases())
+                .with_aliases(python_link.as_slice())
         });
         Ok(Self {
             args: build_args(job, &program, rootfs.as_ref())?,
-            env: build_environment(job, &program, program_finder, context, listener),
+            env: build_environment(
+                job,
+                &program,
+                context,
+                &search_path(program_finder, python_link.as_ref()),
+                listener,
+            ),
+            python_link,
             current_dir,
             isolation: context.isolation,
             rootfs,
@@ -156,8 +195,8 @@ impl Plan {
             paths,
             relocated: relocated_paths(grants),
             protected,
+            memory: memory_rlimit(grants, &program),
             executable: Some(program.executable),
-            memory: program.memory,
             spawn: grants.spawn().clone(),
             limits: grants.limits().clone(),
             quotas: job.quotas().to_vec(),
@@ -186,6 +225,7 @@ impl Plan {
             rootfs,
             listener,
             paths,
+            python_link: None,
             relocated: Vec::new(),
             protected: ProtectedEntries::default(),
             spawn: SpawnGrant::None,
@@ -269,6 +309,15 @@ fn exception_rules(grants: &Grants, protected: &ProtectedEntries) -> Vec<PathRul
     protected.chain(hidden).collect()
 }
 
+/// Returns the resource limit for memory. A program that starts others may start one that reserves
+/// far more addresses than it uses, such as Node or Java.
+fn memory_rlimit(grants: &Grants, program: &ResolvedProgram) -> MemoryRlimit {
+    match grants.spawn() {
+        SpawnGrant::None => program.memory,
+        SpawnGrant::Programs(_) | SpawnGrant::Any => MemoryRlimit::Data,
+    }
+}
+
 fn relocated_paths(grants: &Grants) -> Vec<(PathBuf, PathBuf)> {
     grants
         .files()
@@ -278,11 +327,37 @@ fn relocated_paths(grants: &Grants) -> Vec<(PathBuf, PathBuf)> {
         .collect()
 }
 
+/// Returns a symlink from `python` to the Python of the run, where the host has no program of that
+/// name, for runs that may start programs.
+fn find_python_link(
+    grants: &Grants,
+    program_finder: &ProgramFinder,
+    context: &PlanContext,
+) -> Option<(PathBuf, PathBuf)> {
+    if *grants.spawn() == SpawnGrant::None {
+        return None;
+    }
+    let directory = match context.isolation {
+        IsolationLevel::Namespaces => PathBuf::from(LINK_DIR),
+        IsolationLevel::Landlock | IsolationLevel::None => context.scratch_path.join(".bin"),
+    };
+    Some((directory.join("python"), program_finder.missing_python()?))
+}
+
+/// Returns the value of `PATH`, with the directory of the link last.
+fn search_path(program_finder: &ProgramFinder, link: Option<&(PathBuf, PathBuf)>) -> String {
+    let path = program_finder.path_env();
+    match link.and_then(|(link, _)| link.parent()) {
+        Some(directory) => format!("{path}:{}", directory.display()),
+        None => path,
+    }
+}
+
 fn build_environment(
     job: &Job,
     program: &ResolvedProgram,
-    program_finder: &ProgramFinder,
     context: &PlanContext,
+    search_path: &str,
     listener: Option<u16>,
 ) -> Environment {
     let scratch = &context.scratch_path;
@@ -293,7 +368,7 @@ fn build_environment(
     let mut fixed: Vec<(String, String)> = [
         ("HOME", home.to_string_lossy().as_ref()),
         ("LANG", "C.UTF-8"),
-        ("PATH", program_finder.path_env().as_str()),
+        ("PATH", search_path),
         // Python would try to write byte code next to the script, and load packages from HOME.
         ("PYTHONDONTWRITEBYTECODE", "1"),
         ("PYTHONNOUSERSITE", "1"),
@@ -319,6 +394,7 @@ fn build_path_rules(
         rules.push(PathRule::system(&context.scratch_path, PathAccess::Write));
     }
     rules.extend(system_rules(&SYSTEM_DIRS, PathAccess::Read));
+    rules.extend(system_rules(&SYSTEM_SETTINGS, PathAccess::ReadPublic));
     if *grants.network() != NetworkGrant::None {
         rules.extend(system_rules(&CERTIFICATES, PathAccess::Read));
     }

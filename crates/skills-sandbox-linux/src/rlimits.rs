@@ -21,9 +21,30 @@ const STACK_BYTES: u64 = 8 << 20;
 /// processes of the user, so one run must not use up the limit of others.
 const PENDING_SIGNALS: u64 = 1_024;
 
+/// How the memory of a run is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum MemoryCounting {
+    /// By resource limits, for each process.
+    #[default]
+    PerProcess,
+    /// By a cgroup, for all processes together.
+    Cgroup,
+}
+
+impl MemoryCounting {
+    /// Returns the resource limit that bounds memory, if there is one. With a cgroup there is none,
+    /// since many programs reserve far more addresses than they use.
+    pub(crate) fn rlimit(self, plan: &Plan) -> Option<MemoryRlimit> {
+        match self {
+            Self::PerProcess => Some(plan.memory),
+            Self::Cgroup => None,
+        }
+    }
+}
+
 /// Returns the limits of a plan. A lower hard limit of the host process is kept: only root could
 /// raise it.
-pub(crate) fn rlimits(plan: &Plan) -> Rlimits {
+pub(crate) fn rlimits(plan: &Plan, memory: MemoryCounting) -> Rlimits {
     let limits = &plan.limits;
     let cpu_seconds = limits.wall_time.as_secs().saturating_add(1);
     // Quotas are measured at intervals, which is too late for a file that grows in one call.
@@ -32,17 +53,7 @@ pub(crate) fn rlimits(plan: &Plan) -> Rlimits {
         .iter()
         .map(Quota::max_bytes)
         .fold(limits.file_bytes, u64::min);
-    let mut rlimits = match plan.memory {
-        MemoryRlimit::Data => vec![
-            (resource_number(libc::RLIMIT_DATA), limits.memory_bytes),
-            (
-                resource_number(libc::RLIMIT_AS),
-                ADDRESS_SPACE_BYTES.max(limits.memory_bytes),
-            ),
-            (resource_number(libc::RLIMIT_STACK), STACK_BYTES),
-        ],
-        _ => vec![(resource_number(libc::RLIMIT_AS), limits.memory_bytes)],
-    };
+    let mut rlimits = memory_rlimits(plan, memory);
     rlimits.extend([
         (resource_number(libc::RLIMIT_FSIZE), file_bytes),
         (resource_number(libc::RLIMIT_NOFILE), limits.open_files),
@@ -66,6 +77,22 @@ pub(crate) fn rlimits(plan: &Plan) -> Rlimits {
         .into_iter()
         .map(|(resource, value)| (resource, value.min(hard_limit(resource))))
         .collect()
+}
+
+fn memory_rlimits(plan: &Plan, memory: MemoryCounting) -> Rlimits {
+    let memory_bytes = plan.limits.memory_bytes;
+    let address_space = resource_number(libc::RLIMIT_AS);
+    if memory.rlimit(plan) == Some(MemoryRlimit::AddressSpace) {
+        return vec![(address_space, memory_bytes)];
+    }
+    let mut rlimits = vec![
+        (address_space, ADDRESS_SPACE_BYTES.max(memory_bytes)),
+        (resource_number(libc::RLIMIT_STACK), STACK_BYTES),
+    ];
+    if memory.rlimit(plan) == Some(MemoryRlimit::Data) {
+        rlimits.push((resource_number(libc::RLIMIT_DATA), memory_bytes));
+    }
+    rlimits
 }
 
 /// Converts the number of a resource, whose type differs between C libraries.

@@ -315,9 +315,11 @@ fn bind_writable_parents(bound: &mut BTreeMap<PathBuf, MountAttrs>, paths: &[Pat
 fn mount_attrs(access: PathAccess) -> MountAttrs {
     let base = MountAttrs::NOSUID;
     match access {
-        PathAccess::Read | PathAccess::Execute | PathAccess::Protected | PathAccess::Hidden => {
-            base.union(MountAttrs::NODEV).union(MountAttrs::READ_ONLY)
-        }
+        PathAccess::Read
+        | PathAccess::ReadPublic
+        | PathAccess::Execute
+        | PathAccess::Protected
+        | PathAccess::Hidden => base.union(MountAttrs::NODEV).union(MountAttrs::READ_ONLY),
         PathAccess::Write => base.union(MountAttrs::NODEV),
         // A read-only mount allows writing to a device on it, but not changing the mode of the
         // device file.

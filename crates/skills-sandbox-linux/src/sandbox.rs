@@ -36,6 +36,7 @@ use crate::path_rule::PlanContext;
 use crate::plan::Plan;
 use crate::report::{ReportInput, probe_report};
 use crate::resident_monitor::{ResidentMonitor, run_monitored};
+use crate::rlimits::MemoryCounting;
 use crate::rootfs_plan::choose_scratch_path;
 use crate::setup_step::SetupStep;
 use crate::spawn::{SpawnedChild, Streams, kill};
@@ -166,6 +167,9 @@ impl LinuxSandbox {
         };
         let scratch = self.create_scratch(isolation)?;
         let plan = self.plan(&job, host_support, isolation, scratch.as_ref())?;
+        if scratch.is_some() {
+            create_python_link(&plan)?;
+        }
         let quotas = QuotaMonitor::open(&plan.measured_quotas())
             .map_err(|error| SandboxError::setup("opening a directory with a quota", error))?;
         let bounds = Bounds {
@@ -287,6 +291,10 @@ impl LinuxSandbox {
                 landlock: host_support.landlock.clone().ok(),
                 cgroup_procs_files: cgroup.as_ref().map_or(&[][..], Cgroup::procs_files),
                 announcement,
+                memory: match &cgroup {
+                    Some(cgroup) if cgroup.counts_memory => MemoryCounting::Cgroup,
+                    _ => MemoryCounting::PerProcess,
+                },
                 fault: self.fault,
             },
         )?;
@@ -333,6 +341,18 @@ impl LinuxSandbox {
             never = proxy.serve(listener) => match never {},
         }
     }
+}
+
+/// Creates the link to Python in the scratch directory; with namespaces it is in the root file
+/// system.
+fn create_python_link(plan: &Plan) -> Result<(), SandboxError> {
+    let Some((link, target)) = &plan.python_link else {
+        return Ok(());
+    };
+    link.parent()
+        .map_or(Ok(()), std::fs::create_dir)
+        .and_then(|()| std::os::unix::fs::symlink(target, link))
+        .map_err(|error| SandboxError::setup("linking `python`", error))
 }
 
 /// Awaits a run, while its notifications are answered.

@@ -15,9 +15,31 @@ pub struct Environment {
     secrets: BTreeSet<String>,
 }
 
+/// Variables that programs expect, without which many ask questions, page their output or lose it.
+///
+/// A job can set others: they are defaults, not restrictions.
+const DEFAULTS: [(&str, &str); 13] = [
+    ("DEBIAN_FRONTEND", "noninteractive"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("LOGNAME", "skill"),
+    // Libraries start a thread for each processor, and each takes memory of the limit.
+    ("OMP_NUM_THREADS", "4"),
+    ("OPENBLAS_NUM_THREADS", "4"),
+    ("PAGER", "cat"),
+    ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
+    ("PIP_NO_INPUT", "1"),
+    // Output that is buffered is lost when a deadline ends the run.
+    ("PYTHONUNBUFFERED", "1"),
+    ("SHELL", "/bin/sh"),
+    ("TERM", "dumb"),
+    ("USER", "skill"),
+];
+
 impl Environment {
     /// Merges the job's variables with the backend's; the backend wins, so no job can set `PATH` or
-    /// loader variables.
+    /// loader variables. Variables that programs expect, such as `TERM`, `USER` and `PAGER`, follow
+    /// where neither sets them.
     #[must_use]
     pub fn new(job: &Job, fixed: Vec<(String, String)>) -> Self {
         let is_fixed = |name: &str| fixed.iter().any(|(fixed, _)| *fixed == name);
@@ -29,6 +51,13 @@ impl Environment {
             .map(|(name, value)| (name.to_owned(), value.to_owned()));
         let mut variables: Vec<(String, String)> = jobs.collect();
         variables.extend(fixed);
+        let is_set = |name: &str| variables.iter().any(|(known, _)| known == name);
+        let defaults: Vec<(String, String)> = DEFAULTS
+            .iter()
+            .filter(|(name, _)| !is_set(name))
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        variables.extend(defaults);
         Self {
             variables,
             secrets: job.grants().variables().clone(),
@@ -88,11 +117,37 @@ mod tests {
             .secret_env("API_KEY", "hidden")
             .unwrap();
         let environment = Environment::new(&job, vec![("PATH".to_owned(), "/usr/bin".to_owned())]);
-        insta::assert_snapshot!(format!("{environment:?}"), @r#"[("SKILL_ID", "pdf"), ("API_KEY", "…"), ("PATH", "/usr/bin")]"#);
+        let shown = format!("{environment:?}");
+        let expected = r#"[("SKILL_ID", "pdf"), ("API_KEY", "…"), ("PATH", "/usr/bin"), "#;
+        assert!(shown.starts_with(expected), "{shown}");
         assert!(
             environment
                 .variables()
                 .contains(&("API_KEY".to_owned(), "hidden".to_owned()))
+        );
+    }
+
+    #[test]
+    fn defaults_give_way_to_variables_of_the_job() {
+        let Authorization::Granted(grants) =
+            Policy::default().authorize(&Request::new("/skills/pdf"))
+        else {
+            panic!("granted")
+        };
+        let script = Program::script(ScriptType::Shell, "/skills/pdf/run.sh");
+        let job = Job::new(grants, script).env("TERM", "xterm");
+        let environment = Environment::new(&job, Vec::new());
+        let values = |name: &str| {
+            let variables = environment.variables().iter();
+            let values: Vec<&str> = variables
+                .filter(|(known, _)| known == name)
+                .map(|(_, value)| value.as_str())
+                .collect();
+            values.join(",")
+        };
+        assert_eq!(
+            (values("TERM"), values("PAGER")),
+            ("xterm".to_owned(), "cat".to_owned())
         );
     }
 }

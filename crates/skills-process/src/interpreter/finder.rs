@@ -11,6 +11,8 @@ use skills_sandbox::{Job, Program, SandboxError, ScriptType};
 
 /// The directories that are searched if the caller names none.
 const DEFAULT_SEARCH_PATH: [&str; 3] = ["/usr/bin", "/bin", "/usr/local/bin"];
+/// The name by which many scripts call Python, and the one that systems install.
+const PYTHON: (&str, &str) = ("python", "python3");
 /// The maximum number of rejected candidates in an error.
 const MAX_REPORTED: usize = 8;
 
@@ -102,20 +104,37 @@ impl ProgramFinder {
         Err(self.interpreter_not_found(kind, &passed))
     }
 
-    /// Finds a program by its bare name; `None` if there is none, or if the name is a path.
+    /// Finds a program by its bare name; `None` if there is none, or if the name is a path. `python`
+    /// finds `python3` where there is no `python`.
     #[must_use]
     pub fn find_program(&self, name: &str) -> Option<ResolvedProgram> {
         // A path would bypass the search path and the rules for names.
         if name.contains('/') {
             return None;
         }
-        let program = candidate_paths(&self.search_path, name)
-            .find_map(|path| self.cache.resolve(&path)?.ok())?;
+        let program = self.resolve(name).or_else(|| {
+            let is_python = name == PYTHON.0;
+            is_python.then(|| self.resolve(PYTHON.1))?
+        })?;
         Some(ResolvedProgram {
             kind: None,
             memory: MemoryRlimit::for_program(name),
             ..into_program(program)
         })
+    }
+
+    /// Returns the path of `python3` if the search path has no `python`, for a backend that provides
+    /// it by that name.
+    #[must_use]
+    pub fn missing_python(&self) -> Option<PathBuf> {
+        match self.resolve(PYTHON.0) {
+            Some(_) => None,
+            None => self.resolve(PYTHON.1).map(|program| program.argv0),
+        }
+    }
+
+    fn resolve(&self, name: &str) -> Option<ResolvedPath> {
+        candidate_paths(&self.search_path, name).find_map(|path| self.cache.resolve(&path)?.ok())
     }
 
     /// Finds the executable of a job: the interpreter of a script, or the program of a command.

@@ -79,7 +79,12 @@ threads = [threading.Thread(target=work) for _ in range(8)]
 [t.join() for t in threads]
 print(len(errors), set(errors))";
         let output = Skill::new(mode).python(script).await;
-        assert_eq!(output.stdout.text(), "1000 {1}\n", "{}", output.stderr.text());
+        assert_eq!(
+            output.stdout.text(),
+            "1000 {1}\n",
+            "{}",
+            output.stderr.text()
+        );
         assert_eq!(lines(&output), ["start another program (1000): spawn"]);
     }
 }

@@ -49,13 +49,26 @@ const CANARIES: [&str; 22] = [
     "XDG_RUNTIME_DIR",
 ];
 /// The documented variables, and those that shells set themselves.
-const DOCUMENTED: [&str; 10] = [
+const DOCUMENTED: [&str; 23] = [
+    "DEBIAN_FRONTEND",
+    "GIT_PAGER",
+    "GIT_TERMINAL_PROMPT",
     "HOME",
     "LANG",
+    "LOGNAME",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "PAGER",
     "PATH",
+    "PIP_DISABLE_PIP_VERSION_CHECK",
+    "PIP_NO_INPUT",
     "PYTHONDONTWRITEBYTECODE",
     "PYTHONNOUSERSITE",
+    "PYTHONUNBUFFERED",
+    "SHELL",
+    "TERM",
     "TMPDIR",
+    "USER",
     "PWD",
     "OLDPWD",
     "SHLVL",
