@@ -79,6 +79,7 @@ mod request;
 mod rule;
 mod rule_evaluation;
 mod rule_matching;
+mod rule_requests;
 mod session_approvals;
 mod target;
 mod variable;

@@ -171,13 +171,16 @@ impl PermissionManager {
             return self.decided(request, evaluation);
         }
         let approvals = self.load_approvals(request);
-        // Either basis is sufficient: the content was approved, or this command on this content.
-        let requires_content_approval = self
-            .requires_content_approval(&evaluation, &approvals.for_content)
-            && self.requires_content_approval(&evaluation, &approvals.for_command);
-        approvals.apply(request, &mut evaluation);
+        let requires_content_approval = self.is_content_unapproved(&evaluation, &approvals);
+        approvals.apply(request, &self.policy, &mut evaluation);
         if !requires_content_approval && !evaluation.is_pending() {
             return self.decided(request, evaluation);
+        }
+        // A standing rule was written for other content: it adds nothing to what an unapproved
+        // skill asks for, so that a rule for one skill causes no question about all others.
+        let narrower = evaluation.without_standing_requests();
+        if !narrower.is_pending() && !self.is_content_unapproved(&narrower, &approvals) {
+            return self.decided(request, narrower);
         }
         let mut approval_request = self.build_request(request, &evaluation, &approvals);
         approval_request.requires_content_approval = requires_content_approval;
@@ -268,6 +271,17 @@ impl PermissionManager {
                 .any(|decision| is_standing_privilege(decision) && !was_shown(decision)),
             NewContentPolicy::Allow => false,
         }
+    }
+
+    /// Returns true if neither the content nor this command on this content is approved, and one of
+    /// them has to be.
+    fn is_content_unapproved(
+        &self,
+        evaluation: &RuleEvaluation,
+        approvals: &ApplicableApprovals,
+    ) -> bool {
+        self.requires_content_approval(evaluation, &approvals.for_content)
+            && self.requires_content_approval(evaluation, &approvals.for_command)
     }
 
     fn load_approvals(&self, request: &Request) -> ApplicableApprovals {

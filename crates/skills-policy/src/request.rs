@@ -77,8 +77,10 @@ const CALLER_NAME: &str = "the caller";
 const HOOKS_NAME: &str = "its hooks";
 /// The requester of declared variables.
 const REQUIREMENTS_NAME: &str = "its requirements";
+/// The requester of permissions that rules or approvals allow without a request of the skill.
+pub(crate) const RULES_NAME: &str = "the policy";
 /// Requesters that are not entries of `allowed-tools`.
-pub(crate) const ROLES: [&str; 3] = [CALLER_NAME, HOOKS_NAME, REQUIREMENTS_NAME];
+pub(crate) const ROLES: [&str; 4] = [CALLER_NAME, HOOKS_NAME, REQUIREMENTS_NAME, RULES_NAME];
 
 impl Request {
     /// Creates the smallest request: to read the skill directory, with the default
@@ -369,7 +371,7 @@ impl Request {
         all.retain(|requested| {
             // Without the permission of a hook, an excluded capability would let it run unapproved.
             matches!(requested.permission, Permission::Hook(_))
-                || !self.dropped.contains(&requested.permission.capability())
+                || !self.is_dropped(requested.permission.capability())
         });
         // Decisions, prompts and records have one order, whatever the order of the declaration.
         all.sort_by(|a, b| a.permission.cmp(&b.permission));
@@ -414,9 +416,23 @@ impl Request {
             .map(|(permission, requester, basis)| (permission, requester.to_owned(), basis))
     }
 
+    /// Returns reading of the workspace, which the caller chose for this run.
+    pub(crate) fn workspace_permission(&self) -> Option<Permission> {
+        self.workspace.clone().map(Permission::Read)
+    }
+
+    /// Returns true if the skill declares tools, and not all of this capability.
+    pub(crate) fn declares_less_than(&self, capability: Capability) -> bool {
+        self.basis_for(capability) == Basis::ExceedsDeclaration
+    }
+
+    pub(crate) fn is_dropped(&self, capability: Capability) -> bool {
+        self.dropped.contains(&capability)
+    }
+
     /// Converts writing at or below a protected path to [`Permission::WriteProtected`]. Components
     /// of the workspace itself are exempt; other paths are checked as a whole.
-    fn classify(&self, permission: Permission) -> Permission {
+    pub(crate) fn classify(&self, permission: Permission) -> Permission {
         let Permission::Write(path) = permission else {
             return permission;
         };

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Decision, DecisionReason, HostPattern, PermissionDecision};
+use crate::request::RULES_NAME;
+use crate::{Decision, DecisionReason, HostPattern, PermissionDecision, RuleSource};
 
 /// The decisions by rules alone; some may still need approval.
 #[derive(Debug)]
@@ -25,6 +26,46 @@ impl RuleEvaluation {
             .filter(|decision| decision.decision == expected)
             .cloned()
             .collect()
+    }
+
+    /// Adds an allowed permission, in the order of permissions. It replaces a decision that the
+    /// caller may not exceed what a skill declares, since the operator may.
+    pub(crate) fn add(&mut self, allowed: PermissionDecision) {
+        let known = self
+            .decisions
+            .iter()
+            .position(|known| known.permission == allowed.permission);
+        match known {
+            Some(index) if self.decisions[index].decision == Decision::Allow => {}
+            Some(index) => {
+                let requesters = std::mem::take(&mut self.decisions[index].requested_by);
+                self.decisions[index] = PermissionDecision {
+                    requested_by: requesters.into_iter().chain(allowed.requested_by).collect(),
+                    ..allowed
+                };
+            }
+            None => {
+                let index = self
+                    .decisions
+                    .partition_point(|known| known.permission < allowed.permission);
+                self.decisions.insert(index, allowed);
+            }
+        }
+    }
+
+    /// Returns the decisions without those that only standing rules request.
+    pub(crate) fn without_standing_requests(&self) -> Self {
+        let is_kept = |decision: &&PermissionDecision| {
+            let is_standing = matches!(
+                decision.reason,
+                DecisionReason::Rule { source, .. } if source != RuleSource::Invocation
+            );
+            !(is_standing && decision.requested_by == [RULES_NAME])
+        };
+        Self {
+            decisions: self.decisions.iter().filter(is_kept).cloned().collect(),
+            denied_hosts: self.denied_hosts.clone(),
+        }
     }
 
     /// Decides all permissions that need approval.

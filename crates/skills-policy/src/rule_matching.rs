@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::path::{is_comparable, is_program_name};
-use crate::request::{Basis, RequestedPermission};
+use crate::request::{Basis, RULES_NAME, RequestedPermission};
 use crate::rule_evaluation::RuleEvaluation;
 use crate::target::Kind;
 use crate::{
@@ -13,16 +13,59 @@ use crate::{
 };
 
 impl Policy {
-    /// Applies the rules to each requested permission.
+    /// Applies the rules to each requested permission, and adds those that rules request and
+    /// allow.
     pub(crate) fn evaluate(&self, request: &Request) -> RuleEvaluation {
         let listed_hosts = self.hosts_of_rules(request, Effect::Allow);
         let requested = expand_listed_hosts(request.requested_permissions(), &listed_hosts);
-        RuleEvaluation {
+        let mut evaluation = RuleEvaluation {
             decisions: requested
                 .into_iter()
                 .map(|requested| self.decide_permission(request, requested))
                 .collect(),
             denied_hosts: self.hosts_of_rules(request, Effect::Deny),
+        };
+        for requested in self.requested_by_rules(request) {
+            self.add_allowed(request, requested, &mut evaluation);
+        }
+        evaluation
+    }
+
+    /// Adds a permission that the operator requests, if the rules allow it. Otherwise nothing
+    /// changes: neither the skill nor the caller asked for it.
+    fn add_allowed(
+        &self,
+        request: &Request,
+        requested: RequestedPermission,
+        evaluation: &mut RuleEvaluation,
+    ) {
+        let decision = self.decide_permission(request, requested);
+        if decision.decision == Decision::Allow {
+            evaluation.add(decision);
+        }
+    }
+
+    /// Adds a permission that a user approved for the content, unless a rule denies it.
+    pub(crate) fn add_approved(
+        &self,
+        request: &Request,
+        permission: &Permission,
+        evaluation: &mut RuleEvaluation,
+    ) {
+        if request.is_dropped(permission.capability()) {
+            return;
+        }
+        let requested = RequestedPermission {
+            permission: permission.clone(),
+            requested_by: vec![RULES_NAME.to_owned()],
+            basis: Basis::ByRule,
+        };
+        let mut decision = self.decide_permission(request, requested);
+        if decision.decision == Decision::Ask {
+            decision.resolve(Decision::Allow, DecisionReason::PreviouslyApproved);
+        }
+        if decision.decision == Decision::Allow {
+            evaluation.add(decision);
         }
     }
 
@@ -129,7 +172,7 @@ impl Policy {
         found
     }
 
-    fn may_allow(&self, rule: &Rule) -> bool {
+    pub(crate) fn may_allow(&self, rule: &Rule) -> bool {
         // A project's rules come with its repository, possibly from the author of the skill.
         rule.source != RuleSource::Project || self.is_project_trusted
     }

@@ -6,7 +6,7 @@ use super::PendingApproval;
 use crate::rule_evaluation::RuleEvaluation;
 use crate::{
     Approval, ContentStatus, Decision, DecisionReason, HostPattern, Permission, PermissionDecision,
-    Request,
+    Policy, Request,
 };
 
 /// The approvals that apply to a request.
@@ -22,8 +22,14 @@ pub(super) struct ApplicableApprovals {
 }
 
 impl ApplicableApprovals {
-    /// Allows the pending permissions that are approved.
-    pub(super) fn apply(&self, request: &Request, evaluation: &mut RuleEvaluation) {
+    /// Allows the pending permissions that are approved, and adds approved programs and hosts that
+    /// the skill does not ask for.
+    pub(super) fn apply(
+        &self,
+        request: &Request,
+        policy: &Policy,
+        evaluation: &mut RuleEvaluation,
+    ) {
         for decision in evaluation
             .decisions
             .iter_mut()
@@ -42,6 +48,27 @@ impl ApplicableApprovals {
             {
                 decision.resolve(Decision::Allow, DecisionReason::PreviouslyApproved);
             }
+        }
+        if request.ad_hoc_digest.is_none() {
+            self.add_requests(request, policy, evaluation);
+        }
+    }
+
+    /// Adds what a user approved for this content although the skill does not ask for it. Paths and
+    /// variables are not added: they belong to the workspace and the caller of that time.
+    fn add_requests(&self, request: &Request, policy: &Policy, evaluation: &mut RuleEvaluation) {
+        let approved = self
+            .for_content
+            .iter()
+            .flat_map(|approval| &approval.permissions)
+            .filter(|permission| {
+                matches!(
+                    permission,
+                    Permission::Program(_) | Permission::AnyProgram | Permission::Host(_)
+                )
+            });
+        for permission in approved {
+            policy.add_approved(request, permission, evaluation);
         }
     }
 }

@@ -21,6 +21,8 @@ pub(crate) enum Basis {
     Undeclared,
     /// The caller requests it; the skill declares what it needs, and this is not included.
     ExceedsDeclaration,
+    /// An `allow` rule or an approval requests it for the operator.
+    ByRule,
 }
 
 impl RequestedPermission {

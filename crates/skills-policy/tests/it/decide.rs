@@ -280,32 +280,96 @@ fn a_capability_can_be_dropped() {
 
 #[test]
 fn patterns_narrow_what_is_granted() {
-    let rules = allow(&["spawn", "network:a.example", "network:*.b.example"]);
-    let got = |tools: &[(&str, Option<&str>)]| {
-        decide(&rules, &request(tools)).replace("/skill=/skills/a:ro ", "")
-    };
+    let trusted = Policy::default().with_mode(ApprovalMode::Trusted);
+    for rules in [allow(&["spawn"]), trusted.clone()] {
+        let got = |tools: &[(&str, Option<&str>)]| {
+            decide(&rules, &request(tools)).replace("/skill=/skills/a:ro ", "")
+        };
+        assert_eq!(
+            got(&[("Bash", Some("git:*")), ("Bash", Some("npm run build"))]),
+            "program git program npm"
+        );
+        assert_eq!(
+            got(&[("Bash", Some("git:*")), ("Bash", None)]),
+            "any program"
+        );
+        assert_eq!(got(&[("Bash", Some("*"))]), "any program");
+    }
+    let fetch = |host: &str| request(&[("WebFetch", Some(host))]);
     assert_eq!(
-        got(&[("Bash", Some("git:*")), ("Bash", Some("npm run build"))]),
-        "program git program npm"
+        decide(&trusted, &fetch("domain:x.b.example")),
+        format!("{LEAST} host x.b.example")
     );
+    let listed = allow(&["network:a.example", "network:*.b.example"]);
     assert_eq!(
-        got(&[("Bash", Some("git:*")), ("Bash", None)]),
-        "any program"
+        decide(&listed, &request(&[("WebSearch", None)])),
+        format!("{LEAST} host a.example host *.b.example")
     );
-    assert_eq!(got(&[("Bash", Some("*"))]), "any program");
+    assert!(decide(&listed, &fetch("domain:evil.example")).starts_with("permission denied: "));
+}
+
+/// What the operator allows needs no declaration, since few skills declare anything.
+#[test]
+fn what_rules_allow_by_name_is_also_requested() {
+    let named = ["spawn:git", "network:a.example", "read:/data", "write:/out"];
+    let expected = format!("{LEAST} /data=/data:ro /out=/out:rw host a.example program git");
+    assert_eq!(decide(&allow(&named), &request(&[])), expected);
+    // Also if the skill declares something else.
+    let declared = request(&[("Bash", Some("ls:*"))]).drop_capability(Capability::Write);
     assert_eq!(
-        got(&[("WebFetch", Some("domain:a.example"))]),
-        "host a.example"
+        decide(&allow(&[&named[..], &["spawn:ls"]].concat()), &declared),
+        format!("{LEAST} /data=/data:ro host a.example program git program ls")
     );
+    // Variables are secrets, so they have to be declared, and `write` alone names no directory.
+    assert_eq!(decide(&allow(&["env:KEY", "write"]), &request(&[])), LEAST);
+    // A rule that is restricted or overruled adds nothing, and denies nothing either.
+    let overruled = rules(&[
+        (Effect::Allow, RuleSource::User, "spawn"),
+        (Effect::Deny, RuleSource::Admin, "spawn:curl"),
+        (Effect::Allow, RuleSource::Project, "spawn:make"),
+        (Effect::Allow, RuleSource::User, "network:b.example"),
+        (Effect::Ask, RuleSource::User, "network"),
+        (Effect::Allow, RuleSource::User, "write:/skills/a/scripts"),
+    ]);
+    assert_eq!(decide(&overruled, &request(&[])), LEAST);
+}
+
+/// A rule about everything, written for no skill in particular, does not widen a skill that says
+/// which programs it needs; one of this run, or for its directory, does.
+#[test]
+fn standing_rules_for_all_programs_respect_a_declaration() {
+    let declared = request(&[("Bash", Some("git:*"))]);
+    let narrow = format!("{LEAST} program git");
+    assert_eq!(decide(&allow(&["spawn", "network:*"]), &declared), narrow);
+    let invocation = rules(&[(Effect::Allow, RuleSource::Invocation, "spawn")]);
     assert_eq!(
-        got(&[("WebFetch", Some("domain:x.b.example"))]),
-        "host x.b.example"
+        decide(&invocation, &declared),
+        format!("{LEAST} any program")
     );
+    let rule = Rule::parse(Effect::Allow, RuleSource::User, "spawn").unwrap();
+    let within = Policy::default().rule(rule.within("/skills/a"));
+    assert_eq!(decide(&within, &declared), format!("{LEAST} any program"));
+}
+
+#[test]
+fn unused_rules_of_the_invocation_are_named() {
+    let rules = rules(&[
+        (Effect::Allow, RuleSource::Invocation, "spawn:git"),
+        (Effect::Allow, RuleSource::Invocation, "env:KEY"),
+        (Effect::Allow, RuleSource::Invocation, "spawn:rm"),
+        (Effect::Deny, RuleSource::Admin, "spawn:rm"),
+        (Effect::Allow, RuleSource::User, "env:OTHER"),
+    ]);
+    let authorization = rules.authorize(&request(&[]));
+    let unused: Vec<String> = rules
+        .unused_invocation_rules(authorization.decisions())
+        .into_iter()
+        .map(ToString::to_string)
+        .collect();
     assert_eq!(
-        got(&[("WebSearch", None)]),
-        "host a.example host *.b.example"
+        unused,
+        ["allow env:KEY (session)", "allow spawn:rm (session)"]
     );
-    assert!(got(&[("WebFetch", Some("domain:evil.example"))]).starts_with("permission denied: "));
 }
 
 #[test]
@@ -328,10 +392,12 @@ fn invalid_patterns_are_denied() {
 
 #[test]
 fn file_patterns_name_directories_or_nothing() {
-    let rules = allow(&["write"]);
+    // The workspace itself is readable; what patterns add is granted in this mode.
+    let rules = Policy::default().with_mode(ApprovalMode::Trusted);
     let got = |tool, pattern| {
         decide(&rules, &request(&[(tool, Some(pattern))]).workspace("/w"))
             .replace("/skill=/skills/a:ro", "")
+            .replace(" /workspace=/w:ro", "")
     };
     assert_eq!(got("Read", "src/**"), " /workspace/src=/w/src:ro");
     assert_eq!(got("Write", "./out/"), " /workspace/out=/w/out:rw");
@@ -353,9 +419,10 @@ fn file_patterns_name_directories_or_nothing() {
 fn file_patterns_with_ambiguous_characters_name_no_directory() {
     let got = |pattern: &str| {
         decide(
-            &allow(&["write"]),
+            &Policy::default().with_mode(ApprovalMode::Trusted),
             &request(&[("Write", Some(pattern))]).workspace("/w"),
         )
+        .replace(" /workspace=/w:ro", "")
     };
     assert_eq!(
         got("my out/**"),
@@ -449,11 +516,11 @@ fn denied_hosts_are_subtracted_and_denied_paths_deny_the_request() {
             "write:/w/secret",
             &request(&[("Read", None)]).workspace("/w")
         ),
-        "/workspace=/w:ro"
+        "/workspace=/w:ro host *.example"
     );
     assert_eq!(
         got("write:/wide", &request(&[("Write", None)]).workspace("/w")),
-        "/workspace=/w:rw"
+        "/workspace=/w:rw host *.example"
     );
 }
 
@@ -535,13 +602,14 @@ fn requesters_are_merged_and_a_declaration_counts() {
     .workspace("/w")
     .write("/w/out");
     let decision = trusted.authorize(&both);
+    let write = decision.decisions().last().unwrap();
     assert_eq!(
-        decision.decisions()[0].requested_by(),
+        write.requested_by(),
         ["Write(out/**)", "Write(out/*)", "the caller"]
     );
     assert_eq!(
         decide(&trusted, &both),
-        "/skill=/skills/a:ro /workspace/out=/w/out:rw"
+        "/skill=/skills/a:ro /workspace=/w:ro /workspace/out=/w/out:rw"
     );
     let variable = |origins: [VariableSource; 2]| {
         origins.into_iter().fold(request(&[]), |request, origin| {
@@ -674,19 +742,25 @@ fn allow_rules_name_hosts_and_variables() {
 }
 
 #[test]
-fn a_workspace_is_read_or_written_as_requested() {
-    let rules = allow(&["write"]);
-    let with =
-        |tools: &[(&str, Option<&str>)]| decide(&rules, &request(tools).workspace("/work/project"));
-    assert_eq!(with(&[]), LEAST);
+fn a_workspace_is_read_and_written_as_rules_allow() {
+    for tools in [
+        &[][..],
+        &[("Read", None)],
+        &[("Write", None), ("Read", None)],
+    ] {
+        let request = request(tools).workspace("/work/project");
+        assert_eq!(
+            decide(&allow(&["write"]), &request),
+            "/skill=/skills/a:ro /workspace=/work/project:rw"
+        );
+    }
+    let request_without_tools = request(&[]).workspace("/work/project");
     assert_eq!(
-        with(&[("Read", None)]),
+        decide(&Policy::default(), &request_without_tools),
         "/skill=/skills/a:ro /workspace=/work/project:ro"
     );
-    assert_eq!(
-        with(&[("Write", None), ("Read", None)]),
-        "/skill=/skills/a:ro /workspace=/work/project:rw"
-    );
+    let deny_reading = rules(&[(Effect::Deny, RuleSource::User, "read:/work")]);
+    assert_eq!(decide(&deny_reading, &request_without_tools), LEAST);
     let private = request(&[]).private_workspace("/tmp/run-1");
     assert_eq!(
         decide(&Policy::default(), &private),
@@ -700,17 +774,17 @@ fn requests_of_the_caller_do_not_exceed_the_declared_tools() {
     let silent = request(&[]).read("/in/a.pdf").write("/out/b");
     assert_eq!(
         decide(&rules, &silent),
-        "/skill=/skills/a:ro /in/a.pdf=/in/a.pdf:ro /out/b=/out/b:rw"
+        "/skill=/skills/a:ro /in/a.pdf=/in/a.pdf:ro /out=/out:rw /out/b=/out/b:rw"
     );
     assert_snapshot!(decide(&rules, &request(&[]).write("/elsewhere")), @"permission denied: write `/elsewhere` (requested by the caller): no rule allows it and no approver is available");
     assert_snapshot!(decide(&rules, &request(&[("Bash", Some("git:*"))]).drop_capability(Capability::Spawn).read("/in")), @"permission denied: read `/in` (requested by the caller): the `allowed-tools` of the skill do not include it");
     assert_eq!(
         decide(&rules, &request(&[("Read", None)]).read("/in")),
-        "/skill=/skills/a:ro /in=/in:ro"
+        "/skill=/skills/a:ro /in=/in:ro /out=/out:rw"
     );
     assert_eq!(
         decide(&rules, &request(&[("*", None)]).read("/in")),
-        "/skill=/skills/a:ro /in=/in:ro"
+        "/skill=/skills/a:ro /in=/in:ro /out=/out:rw"
     );
     // Patterns are relative to the workspace: trusted mode grants nothing outside.
     let trusted = Policy::default().with_mode(ApprovalMode::Trusted);

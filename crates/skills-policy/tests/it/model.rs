@@ -90,6 +90,9 @@ const TARGETS: &[(&str, &[Act])] = &[
     ("env:KEY", &[See("KEY")]),
 ];
 
+const WORKSPACE_READS: [Act; 2] = [Read("/w/a"), Read("/w/sub/b")];
+const WORKSPACE_WRITES: [Act; 2] = [Write("/w/a"), Write("/w/sub/b")];
+
 /// A part of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Entry {
@@ -293,6 +296,12 @@ impl RuleSpec {
             && (self.about.contains(&act) || is_about_reading)
     }
 
+    /// Returns true if the rule is about exactly this path.
+    pub(crate) fn names_path(&self, path: &std::path::Path) -> bool {
+        let named = self.target.split_once(':').map(|(_, value)| value);
+        named.is_some_and(|named| std::path::Path::new(named) == path)
+    }
+
     fn allows_all(&self, acts: &[Act], is_project_trusted: bool) -> bool {
         acts.iter().all(|act| self.allows(*act, is_project_trusted))
     }
@@ -366,10 +375,16 @@ impl Case {
 
     /// Decides on each permission; the key is its text.
     pub(crate) fn outcomes(&self) -> BTreeMap<String, Outcome> {
-        self.wants()
+        let wanted = self
+            .wants()
             .into_iter()
-            .map(|(text, acts, support)| (text, self.outcome(acts, support)))
-            .collect()
+            .map(|(text, acts, support)| (text, self.outcome(acts, support)));
+        let added = self
+            .added()
+            .into_iter()
+            .map(|(text, _)| (text, Outcome::Allowed));
+        // What the operator allows is allowed, also if the caller may not ask for it.
+        wanted.chain(added).collect()
     }
 
     /// Returns the outcome of the whole request: that of the worst of its parts.
@@ -386,7 +401,9 @@ impl Case {
         let requested: Vec<Act> = self
             .wants()
             .into_iter()
-            .flat_map(|(_, acts, _)| acts)
+            .map(|(_, acts, _)| acts)
+            .chain(self.added().into_iter().map(|(_, acts)| acts))
+            .flatten()
             .flat_map(|act| with_reading(*act))
             .collect();
         let is_possible = |act: &&Act| {
@@ -441,6 +458,53 @@ impl Case {
             );
         }
         wants
+    }
+
+    /// Lists what rules allow by name, although nothing asks for it: the text and the acts. The
+    /// workspace is read without a rule.
+    fn added(&self) -> Vec<(String, &'static [Act])> {
+        let is_for_skill = |rule: &&RuleSpec| {
+            rule.effect == Effect::Allow
+                && rule.applies()
+                && (rule.source != RuleSource::Project || self.is_project_trusted)
+                && !self.declares_less_than(rule)
+        };
+        let mut added: Vec<(String, &'static [Act])> = self
+            .rules
+            .iter()
+            .filter(is_for_skill)
+            .filter_map(|rule| {
+                let text = match rule.target.split_once(':') {
+                    None if rule.target == "spawn" => "spawn any program".to_owned(),
+                    None if rule.target == "write" => "write `/w`".to_owned(),
+                    None | Some(("env", _)) => return None,
+                    Some(("network", pattern)) => reached(pattern),
+                    Some((verb, value)) => format!("{verb} `{value}`"),
+                };
+                // In the workspace, not everywhere.
+                let about = if rule.target == "write" {
+                    &WORKSPACE_WRITES
+                } else {
+                    rule.about
+                };
+                Some((text, about))
+            })
+            .collect();
+        added.push(("read `/w`".to_owned(), &WORKSPACE_READS));
+        added.retain(|(_, acts)| self.outcome(acts, Support::Nothing) == Outcome::Allowed);
+        added
+    }
+
+    /// Returns true for a standing rule about all programs or hosts of a skill that names some.
+    fn declares_less_than(&self, rule: &RuleSpec) -> bool {
+        let (entry, text) = match rule.target {
+            "spawn" => (Entry::StartAny, "spawn any program"),
+            "network:*" => (Entry::Reach("*"), "connect to any host"),
+            _ => return false,
+        };
+        rule.source != RuleSource::Invocation
+            && rule.within.is_none()
+            && self.support(entry, text) == Support::Refused
     }
 
     fn listed_hosts(&self) -> Vec<(String, &'static [Act])> {

@@ -267,7 +267,9 @@ fn no_request_text_gets_more_than_rules_allow() {
             grants
                 .files()
                 .iter()
-                .all(|file| file.path().starts_with("/w") || file.path() == Path::new("/skills/s"))
+                .all(|file| file.path().starts_with("/w")
+                    || file.path() == Path::new("/skills/s")
+                    || rules.iter().any(|rule| rule.names_path(file.path())))
         );
         prop_assert!(
             grants

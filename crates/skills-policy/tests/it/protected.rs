@@ -81,7 +81,10 @@ fn no_pattern_and_no_wider_rule_makes_a_protected_path_writable() {
             }
             if path != "/h/x" {
                 let granted = decide(&allow(&[&format!("write:{path}")]), &request);
-                assert_eq!(granted, format!("{LEAST} /workspace/{name}={path}:rw"));
+                assert_eq!(
+                    granted,
+                    format!("{LEAST} /workspace=/w:ro /workspace/{name}={path}:rw")
+                );
             }
         }
     }

@@ -1,0 +1,80 @@
+//! What `allow` rules add to the request of a run.
+//!
+//! Few skills declare what their programs need. So what an operator allows is also requested, for
+//! every skill that the rule applies to: a rule that allows something nobody asks for would have no
+//! effect, and a program would fail although its user allowed what it does.
+//!
+//! One exception: a standing rule for all programs or hosts, which names no skill either, adds
+//! nothing to a skill that says which ones it needs.
+
+use crate::request::{Basis, RULES_NAME, RequestedPermission};
+use crate::target::Kind;
+use crate::{Capability, Effect, HostPattern, Permission, Policy, Request, Rule, RuleSource};
+
+impl Policy {
+    /// Returns the permissions that rules allow by name, and those for the workspace of the caller.
+    ///
+    /// Variables are not among them: their values are secrets, so a skill has to declare them or the
+    /// caller has to pass them.
+    pub(crate) fn requested_by_rules(&self, request: &Request) -> Vec<RequestedPermission> {
+        self.rules
+            .iter()
+            .filter(|rule| rule.effect == Effect::Allow && rule.source != RuleSource::BuiltIn)
+            .filter(|rule| rule.applies_to(&request.directory) && self.may_allow(rule))
+            .filter(|rule| !is_narrowed_by_declaration(rule, request))
+            .flat_map(|rule| permissions(rule, request))
+            .chain(request.workspace_permission())
+            .filter(|permission| !request.is_dropped(permission.capability()))
+            .map(|permission| RequestedPermission {
+                permission: request.classify(permission),
+                requested_by: vec![RULES_NAME.to_owned()],
+                basis: Basis::ByRule,
+            })
+            .collect()
+    }
+
+    /// Returns the `allow` rules of the invocation that allowed nothing of these decisions, such as
+    /// a variable without a value, or a path that another rule denies.
+    #[must_use]
+    pub fn unused_invocation_rules<'a>(
+        &'a self,
+        decisions: &[crate::PermissionDecision],
+    ) -> Vec<&'a Rule> {
+        let is_used = |rule: &Rule| {
+            decisions.iter().any(|decision| {
+                decision.decision() == crate::Decision::Allow
+                    && rule.target.overlaps(decision.permission())
+            })
+        };
+        self.rules
+            .iter()
+            .filter(|rule| rule.effect == Effect::Allow && rule.source == RuleSource::Invocation)
+            .filter(|rule| !is_used(rule))
+            .collect()
+    }
+}
+
+/// Returns true for a standing rule that is about everything, if the skill declares less.
+fn is_narrowed_by_declaration(rule: &Rule, request: &Request) -> bool {
+    let is_specific = rule.source == RuleSource::Invocation || rule.within.is_some();
+    let capability = match &rule.target.0 {
+        Kind::All(Capability::Spawn) => Capability::Spawn,
+        Kind::Host(pattern) if *pattern == HostPattern::ANY => Capability::Network,
+        _ => return false,
+    };
+    !is_specific && request.declares_less_than(capability)
+}
+
+/// Returns what a rule allows by name. A whole capability names no path, host or variable; for
+/// writing it stands for the workspace.
+fn permissions(rule: &Rule, request: &Request) -> Option<Permission> {
+    match &rule.target.0 {
+        Kind::All(Capability::Spawn) => Some(Permission::AnyProgram),
+        Kind::All(Capability::Write) => request.workspace.clone().map(Permission::Write),
+        Kind::All(_) | Kind::Variable(_) => None,
+        Kind::Read(path) => Some(Permission::Read(path.clone())),
+        Kind::Write(path) => Some(Permission::Write(path.clone())),
+        Kind::Host(pattern) => Some(Permission::Host(pattern.clone())),
+        Kind::Program(name) => Some(Permission::Program(name.clone())),
+    }
+}
