@@ -1,9 +1,14 @@
 //! Runs the benchmarks and compares each with the floor of the same run.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
-use crate::command::{cargo, output};
+use crate::command::{build_executable, cargo, output};
 
 /// The benchmarks: crate and target. In each of them `floor` is the minimum that the host needs for
 /// the same work.
@@ -19,6 +24,11 @@ const BENCHES: [(&str, &str); 9] = [
     ("skills-mcp", "serve"),
 ];
 const FLOOR: &str = "floor";
+/// The crate whose command is measured as a whole process.
+const COMMAND_PACKAGE: &str = "skills-cli";
+/// Starts of the command per measurement, each beside a start of its floor.
+const STARTS: usize = 41;
+const LISTED_SKILLS: usize = 1_000;
 /// Rounds per benchmark. The round with the median ratio is reported, which cancels drift on shared
 /// machines.
 const ROUNDS: usize = 5;
@@ -43,9 +53,10 @@ pub(crate) fn bench(only: Option<&str>, format: Format) -> Result<()> {
         .into_iter()
         .filter(|(package, _)| only.is_none_or(|only| only == *package))
         .collect();
+    let measures_command = only.is_none_or(|only| only == COMMAND_PACKAGE);
     ensure!(
-        !selected.is_empty(),
-        "no benchmarks in `{}`; available: {}",
+        !selected.is_empty() || measures_command,
+        "no benchmarks in `{}`; available: {}, {COMMAND_PACKAGE}",
         only.unwrap_or_default(),
         BENCHES.map(|(package, _)| package).join(", ")
     );
@@ -67,6 +78,10 @@ pub(crate) fn bench(only: Option<&str>, format: Format) -> Result<()> {
         }
         rows.extend(median_rounds(rounds));
     }
+    if measures_command {
+        eprintln!("{COMMAND_PACKAGE} start");
+        rows.extend(measure_command()?);
+    }
     if format == Format::Json {
         println!("{}", serde_json::to_string_pretty(&rows)?);
         return Ok(());
@@ -85,6 +100,93 @@ pub(crate) fn bench(only: Option<&str>, format: Format) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Measures whole processes of the release command, each beside a plain program that does the part
+/// of the work that cannot be avoided.
+fn measure_command() -> Result<Vec<Row>> {
+    let skills = build_executable(&["--release", "--package", COMMAND_PACKAGE])?;
+    let directory = tempfile::tempdir()?;
+    let home = directory.path().join("home");
+    let single = directory.path().join("single");
+    let many = directory.path().join("many");
+    fs::create_dir(&home)?;
+    let script = write_skill(&single, "hello")?.join("scripts/main.py");
+    fs::create_dir(script.parent().context("a script has a directory")?)?;
+    fs::write(&script, "print('hello')\n")?;
+    let mut manifests = Vec::new();
+    for index in 0..LISTED_SKILLS {
+        manifests.push(write_skill(&many, &format!("skill-{index}"))?.join("SKILL.md"));
+    }
+    // In an empty home directory, so that neither settings nor skills of the user count.
+    let start = |program: &Path, arguments: &[&str]| {
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(&home);
+        command.env("HOME", &home).env("PATH", "/usr/bin:/bin");
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        command
+    };
+    let mut python = start(Path::new("python3"), &[]);
+    let mut cat = start(Path::new("cat"), &[]);
+    python.arg(&script);
+    cat.args(manifests);
+    let mut list = start(&skills, &["list", "--root"]);
+    let mut run_script = start(&skills, &["run", "hello", "--root"]);
+    list.arg(&many);
+    run_script.arg(&single);
+    Ok(vec![
+        compare_starts(
+            "--version, beside `true`",
+            &mut start(&skills, &["--version"]),
+            &mut start(Path::new("true"), &[]),
+        )?,
+        compare_starts("run, beside `python3`", &mut run_script, &mut python)?,
+        compare_starts("list of 1000, beside `cat`", &mut list, &mut cat)?,
+    ])
+}
+
+/// Creates a skill and returns its directory.
+fn write_skill(root: &Path, name: &str) -> Result<PathBuf> {
+    let directory = root.join(name);
+    fs::create_dir_all(&directory)?;
+    fs::write(
+        directory.join("SKILL.md"),
+        format!("---\nname: {name}\ndescription: Prints a greeting when asked to.\n---\nRun it.\n"),
+    )?;
+    Ok(directory)
+}
+
+/// Starts the command and its floor alternately, which cancels drift on shared machines.
+fn compare_starts(name: &str, command: &mut Command, floor: &mut Command) -> Result<Row> {
+    // The first start fills the caches of the system.
+    time_start(command)?;
+    time_start(floor)?;
+    let mut measured = Vec::new();
+    let mut floors = Vec::new();
+    for _ in 0..STARTS {
+        floors.push(time_start(floor)?);
+        measured.push(time_start(command)?);
+    }
+    let (median_ns, floor_ns) = (median_ns(measured), median_ns(floors));
+    Ok(Row {
+        bench: format!("{COMMAND_PACKAGE} {name}"),
+        median_ns,
+        floor_ns,
+        ratio: median_ns / floor_ns,
+    })
+}
+
+fn time_start(command: &mut Command) -> Result<Duration> {
+    let started = Instant::now();
+    let status = command.status()?;
+    let elapsed = started.elapsed();
+    ensure!(status.success(), "{command:?} ended with {status}");
+    Ok(elapsed)
+}
+
+fn median_ns(mut times: Vec<Duration>) -> f64 {
+    times.sort();
+    times[times.len() / 2].as_nanos() as f64
 }
 
 /// Selects for each bench the round with the median ratio.

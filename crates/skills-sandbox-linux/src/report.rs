@@ -8,7 +8,7 @@ use skills_sandbox::{EnforcementReport, EnforcementStatus, Quota, ScriptType};
 
 use crate::cgroup::{self, Cgroup};
 use crate::hints;
-use crate::host_support::{HostSupport, probe_network};
+use crate::host_support::HostSupport;
 use crate::isolation::{IsolationLevel, IsolationMode};
 use crate::plan::Plan;
 use crate::rlimits::has_own_process_count;
@@ -316,7 +316,7 @@ fn add_probed_restrictions(
             EnforcementStatus::Enforced,
             format!(
                 "none without a grant; granted hosts are {}",
-                granted_hosts_detail(isolation)
+                granted_hosts_detail(host_support, isolation)
             ),
         )
 }
@@ -326,11 +326,11 @@ fn denied_calls_detail() -> String {
 }
 
 /// Returns what happens to granted hosts, to follow "granted hosts are".
-fn granted_hosts_detail(isolation: IsolationLevel) -> String {
+fn granted_hosts_detail(host_support: &HostSupport, isolation: IsolationLevel) -> String {
     if isolation != IsolationLevel::Namespaces {
         return "rejected: they need a network namespace, which needs user namespaces".to_owned();
     }
-    match probe_network() {
+    match host_support.network() {
         Ok(Ok(())) => "reached through a proxy".to_owned(),
         Ok(Err(failure)) => format!("rejected: {failure}"),
         Err(error) => format!("rejected: {error}"),
@@ -391,20 +391,25 @@ fn weaknesses(
         return vec![("sandboxing disabled by the embedding host".to_owned(), None)];
     }
     let mut weaknesses = Vec::new();
-    match (isolation, mode, &host_support.namespaces) {
-        (IsolationLevel::Landlock, IsolationMode::LandlockOnly, _) => weaknesses.push((
+    if isolation == IsolationLevel::Namespaces {
+        weaknesses.extend(host_support.missing_proc().map(|failure| {
+            (
+                format!("programs have no /proc: {failure}"),
+                Some(hints::PROC_MOUNT_HINT),
+            )
+        }));
+    } else if mode == IsolationMode::LandlockOnly {
+        weaknesses.push((
             "the embedding host requested this isolation level".to_owned(),
             None,
-        )),
-        (IsolationLevel::Landlock, _, Err(failure)) => weaknesses.push((
-            format!("user namespaces are unavailable: {failure}"),
-            Some(hints::namespaces_hint(failure)),
-        )),
-        (IsolationLevel::Namespaces, _, Ok(Err(failure))) => weaknesses.push((
-            format!("programs have no /proc: {failure}"),
-            Some(hints::PROC_MOUNT_HINT),
-        )),
-        _ => {}
+        ));
+    } else {
+        weaknesses.extend(host_support.missing_namespaces().map(|failure| {
+            (
+                format!("user namespaces are unavailable: {failure}"),
+                Some(hints::namespaces_hint(failure)),
+            )
+        }));
     }
     match &host_support.landlock {
         Err(_) => weaknesses.push((

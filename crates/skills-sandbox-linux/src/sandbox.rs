@@ -1,5 +1,6 @@
 //! The sandbox backend: selects the isolation level, plans a run, starts and supervises it.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::net::TcpListener;
@@ -29,7 +30,7 @@ use crate::cgroup::Cgroup;
 use crate::child_setup::{ChildOptions, ChildSetup};
 #[cfg(feature = "fault-injection")]
 use crate::host_support::unsupported;
-use crate::host_support::{HostSupport, host_support, probe_network};
+use crate::host_support::{HostSupport, host_support};
 use crate::isolation::{IsolationLevel, IsolationMode};
 use crate::observer::Observer;
 use crate::path_rule::PlanContext;
@@ -38,17 +39,20 @@ use crate::report::{ReportInput, probe_report};
 use crate::resident_monitor::{ResidentMonitor, run_monitored};
 use crate::rlimits::MemoryCounting;
 use crate::rootfs_plan::choose_scratch_path;
-use crate::setup_step::SetupStep;
+use crate::setup_step::{SetupStep, StepFailure};
 use crate::spawn::{SpawnedChild, Streams, kill};
 use crate::spawner;
 use crate::watchdog::{self, WatchedGroup};
 
 /// A sandbox backend for scripts and host programs on Linux.
 ///
-/// What the host supports is detected once per process, by a child process that goes through all
-/// setup steps. Each run then creates its own namespaces, cgroup and scratch directory, and removes
-/// them when it ends or its future is dropped; dropping the future kills all processes of the run.
-/// Clones are cheap and share nothing that a run changes.
+/// What the host supports is found once per process. The first run starts at the strongest level;
+/// if its setup fails before anything of the program ran, a child process tries all setup steps, and
+/// the run starts again at the level that the host supports, if the [`IsolationMode`] allows it.
+///
+/// Each run creates its own namespaces, cgroup and scratch directory, and removes them when it ends
+/// or its future is dropped; dropping the future kills all processes of the run. Clones are cheap
+/// and share nothing that a run changes.
 ///
 /// [`run`](Sandbox::run) needs a Tokio runtime with I/O and time enabled. The child is created on a
 /// thread of this crate, so the thread that polls the future may end before the run.
@@ -83,16 +87,51 @@ pub struct LinuxSandbox {
     isolation_mode: IsolationMode,
     connector: Arc<dyn Connector>,
     fault: Option<SetupStep>,
-    /// Replaces the detected support, for tests of hosts without any.
-    host_support: Option<&'static HostSupport>,
+    host_support: &'static HostSupport,
 }
 
 /// A child that executes its program, with what has to outlive it.
-struct StartedRun {
+struct StartedRun<'a> {
+    /// The job with the paths that the program uses.
+    job: Cow<'a, Job>,
+    plan: Plan,
+    quotas: Arc<QuotaMonitor>,
     child: SpawnedChild,
+    scratch: Option<ScratchDir>,
     cgroup: Option<Cgroup>,
     /// Whether processes of the run could survive a killed host process without the watchdog.
     needs_watchdog: bool,
+}
+
+/// Why a program was not started.
+enum StartError {
+    /// The deadline passed during the setup.
+    TimedOut,
+    /// Any other error. It may mean that the host does not support the assumed isolation level.
+    Failed(SandboxError),
+}
+
+impl From<SandboxError> for StartError {
+    fn from(error: SandboxError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<Elapsed> for StartError {
+    fn from(_: Elapsed) -> Self {
+        Self::TimedOut
+    }
+}
+
+impl From<StartError> for SandboxError {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::TimedOut => {
+                Self::setup("creating the process", io::ErrorKind::TimedOut.into())
+            }
+            StartError::Failed(error) => error,
+        }
+    }
 }
 
 impl LinuxSandbox {
@@ -109,7 +148,7 @@ impl LinuxSandbox {
             isolation_mode: IsolationMode::default(),
             connector: Arc::new(SystemConnector),
             fault: None,
-            host_support: None,
+            host_support: host_support(),
         }
     }
 
@@ -147,41 +186,26 @@ impl LinuxSandbox {
     #[cfg(feature = "fault-injection")]
     #[must_use]
     pub fn without_restrictions(mut self) -> Self {
-        self.host_support = Some(unsupported());
+        self.host_support = unsupported();
         self
-    }
-
-    fn host_support(&self) -> Result<&'static HostSupport, SandboxError> {
-        self.host_support.map_or_else(host_support, Ok)
     }
 
     async fn run_job(&self, job: Job) -> Result<RunOutput, SandboxError> {
         let started_at = Instant::now();
-        let host_support = self.host_support()?;
-        let isolation = host_support.isolation_level(self.isolation_mode)?;
-        check_grants(job.grants(), isolation)?;
-        let job = match isolation {
-            IsolationLevel::Namespaces => job,
-            // Without mounts a program finds files only at their real paths.
-            IsolationLevel::Landlock | IsolationLevel::None => job.with_real_paths(),
-        };
-        let scratch = self.create_scratch(isolation)?;
-        let plan = self.plan(&job, host_support, isolation, scratch.as_ref())?;
-        if scratch.is_some() {
-            create_python_link(&plan)?;
-        }
-        let quotas = QuotaMonitor::open(&plan.measured_quotas())
-            .map_err(|error| SandboxError::setup("opening a directory with a quota", error))?;
-        let bounds = Bounds {
-            limits: &plan.limits,
-            quotas: Arc::new(quotas),
-            cancellation: job.cancellation_token(),
-        };
         let StartedRun {
+            job,
+            plan,
+            quotas,
             mut child,
+            scratch,
             cgroup,
             needs_watchdog,
-        } = self.start(&plan, host_support).await?;
+        } = self.start_at_supported_level(&job).await?;
+        let bounds = Bounds {
+            limits: &plan.limits,
+            quotas,
+            cancellation: job.cancellation_token(),
+        };
         // Kept until the run has ended: dropping the group unregisters it from the watchdog.
         let watched_group = child.watched_group.take();
         let observer = child
@@ -203,7 +227,7 @@ impl LinuxSandbox {
         let (supervised, log) = result?;
         let report = ReportInput {
             plan: &plan,
-            host_support,
+            host_support: self.host_support,
             cgroup: cgroup.as_ref(),
             isolation_mode: self.isolation_mode,
             log: log.as_ref(),
@@ -231,6 +255,117 @@ impl LinuxSandbox {
         .refusals(refusals(observer, log.as_ref())))
     }
 
+    /// Starts the program at the strongest level that the mode allows and the host supports.
+    ///
+    /// A failed setup is first explained by a probe: if the host does not support what the attempt
+    /// assumed, the next attempt assumes less or is rejected. Each repetition has learned a fact, so
+    /// there are at most three attempts.
+    async fn start_at_supported_level<'a>(
+        &self,
+        job: &'a Job,
+    ) -> Result<StartedRun<'a>, SandboxError> {
+        let mut assumed = self.assumed_context(job)?;
+        loop {
+            let error = match self.start(job, assumed).await {
+                Ok(started) => {
+                    self.host_support.confirm(&started.plan);
+                    return Ok(started);
+                }
+                Err(error @ StartError::TimedOut) => return Err(error.into()),
+                Err(StartError::Failed(error)) => error,
+            };
+            let (isolation, _) = assumed;
+            self.host_support.probe_level(isolation)?;
+            if has_hosts(job.grants()) && self.host_support.missing_namespaces().is_none() {
+                self.host_support.network().map(drop)?;
+            }
+            let known = self.assumed_context(job)?;
+            if known == assumed {
+                return Err(error);
+            }
+            assumed = known;
+        }
+    }
+
+    /// Returns the isolation level of the next attempt and whether `/proc` is mounted, without
+    /// probing anything.
+    fn assumed_context(&self, job: &Job) -> Result<(IsolationLevel, bool), SandboxError> {
+        let isolation = self.host_support.assumed_level(self.isolation_mode)?;
+        check_grants(job.grants(), isolation)?;
+        match self.host_support.missing_network() {
+            Some(failure) if has_hosts(job.grants()) => Err(network_error(failure)),
+            _ => Ok((isolation, self.host_support.mounts_proc())),
+        }
+    }
+
+    /// Starts the program at an isolation level. Waiting for a permit and for the setup is bounded
+    /// by the deadline of the run: a granted path on a file system that does not respond blocks the
+    /// spawner thread.
+    async fn start<'a>(
+        &self,
+        job: &'a Job,
+        (isolation, mount_proc): (IsolationLevel, bool),
+    ) -> Result<StartedRun<'a>, StartError> {
+        let job = match isolation {
+            IsolationLevel::Namespaces => Cow::Borrowed(job),
+            // Without mounts a program finds files only at their real paths.
+            IsolationLevel::Landlock | IsolationLevel::None => {
+                Cow::Owned(job.clone().with_real_paths())
+            }
+        };
+        let scratch = self.create_scratch(isolation)?;
+        let context = PlanContext {
+            isolation,
+            scratch_path: scratch.as_ref().map_or_else(
+                || choose_scratch_path(job.grants()),
+                |scratch| scratch.path().to_owned(),
+            ),
+            mount_proc,
+        };
+        let plan = Plan::new(&job, &self.program_finder, &context)?;
+        if scratch.is_some() {
+            create_python_link(&plan)?;
+        }
+        let quotas = QuotaMonitor::open(&plan.measured_quotas())
+            .map_err(|error| SandboxError::setup("opening a directory with a quota", error))?;
+        // The permit limits descriptors, not running programs, so it is dropped after the setup.
+        let permit = timeout(plan.limits.wall_time, spawner::spawn_permit()).await??;
+        let cgroup = Cgroup::new(&plan.limits);
+        // A process namespace ends with its first process. Without one, other processes of the run
+        // would survive a killed host process.
+        let needs_watchdog =
+            isolation != IsolationLevel::Namespaces && plan.spawn != SpawnGrant::None;
+        let announcement = if needs_watchdog {
+            watchdog::start_early()
+        } else {
+            None
+        };
+        let (setup, parent_ends) = ChildSetup::new(
+            &plan,
+            ChildOptions {
+                landlock: self.host_support.landlock.as_ref().ok().copied(),
+                cgroup_procs_files: cgroup.as_ref().map_or(&[][..], Cgroup::procs_files),
+                announcement,
+                memory: match &cgroup {
+                    Some(cgroup) if cgroup.counts_memory => MemoryCounting::Cgroup,
+                    _ => MemoryCounting::PerProcess,
+                },
+                fault: self.fault,
+            },
+        )?;
+        let spawned = timeout(plan.limits.wall_time, spawner::spawn(setup, parent_ends)).await;
+        drop(permit);
+        Ok(StartedRun {
+            child: spawned??,
+            job,
+            plan,
+            quotas: Arc::new(quotas),
+            scratch,
+            cgroup,
+            needs_watchdog,
+        })
+    }
+
     /// Creates the scratch directory of a run, unless the run has a file system in memory for it.
     fn create_scratch(
         &self,
@@ -244,67 +379,6 @@ impl LinuxSandbox {
                     .map_err(|error| SandboxError::setup("creating a scratch directory", error))
             }
         }
-    }
-
-    fn plan(
-        &self,
-        job: &Job,
-        host_support: &HostSupport,
-        isolation: IsolationLevel,
-        scratch: Option<&ScratchDir>,
-    ) -> Result<Plan, SandboxError> {
-        let context = PlanContext {
-            isolation,
-            scratch_path: scratch.map_or_else(
-                || choose_scratch_path(job.grants()),
-                |scratch| scratch.path().to_owned(),
-            ),
-            mount_proc: matches!(host_support.namespaces, Ok(Ok(()))),
-        };
-        Plan::new(job, &self.program_finder, &context)
-    }
-
-    /// Starts the program. Waiting for a permit and for the setup is bounded by the deadline of the
-    /// run: a granted path on a file system that does not respond blocks the spawner thread.
-    async fn start(
-        &self,
-        plan: &Plan,
-        host_support: &HostSupport,
-    ) -> Result<StartedRun, SandboxError> {
-        // The permit limits descriptors, not running programs, so it is dropped after the setup.
-        let permit = timeout(plan.limits.wall_time, spawner::spawn_permit())
-            .await
-            .map_err(spawn_timed_out)??;
-        let cgroup = Cgroup::new(&plan.limits);
-        // A process namespace ends with its first process. Without one, other processes of the run
-        // would survive a killed host process.
-        let needs_watchdog =
-            plan.isolation != IsolationLevel::Namespaces && plan.spawn != SpawnGrant::None;
-        let announcement = if needs_watchdog {
-            watchdog::start_early()
-        } else {
-            None
-        };
-        let (setup, parent_ends) = ChildSetup::new(
-            plan,
-            ChildOptions {
-                landlock: host_support.landlock.clone().ok(),
-                cgroup_procs_files: cgroup.as_ref().map_or(&[][..], Cgroup::procs_files),
-                announcement,
-                memory: match &cgroup {
-                    Some(cgroup) if cgroup.counts_memory => MemoryCounting::Cgroup,
-                    _ => MemoryCounting::PerProcess,
-                },
-                fault: self.fault,
-            },
-        )?;
-        let spawned = timeout(plan.limits.wall_time, spawner::spawn(setup, parent_ends)).await;
-        drop(permit);
-        Ok(StartedRun {
-            child: spawned.map_err(spawn_timed_out)??,
-            cgroup,
-            needs_watchdog,
-        })
     }
 
     /// Supervises a child until it ends. If hosts are granted, serves the proxy during that time
@@ -407,10 +481,6 @@ fn memory_limit(plan: &Plan) -> Termination {
     }
 }
 
-fn spawn_timed_out(_: Elapsed) -> SandboxError {
-    SandboxError::setup("creating the process", io::ErrorKind::TimedOut.into())
-}
-
 fn supervise_error(error: io::Error) -> SandboxError {
     SandboxError::setup("supervising the process", error)
 }
@@ -428,21 +498,24 @@ impl fmt::Debug for LinuxSandbox {
 /// Rejects grants that cannot be enforced at an isolation level.
 fn check_grants(grants: &Grants, isolation: IsolationLevel) -> Result<(), SandboxError> {
     check_hidden_paths(grants, isolation)?;
-    if *grants.network() == NetworkGrant::None {
-        return Ok(());
-    }
     // Landlock restricts ports, not addresses, so it cannot enforce a list of hosts.
-    if isolation != IsolationLevel::Namespaces {
+    if has_hosts(grants) && isolation != IsolationLevel::Namespaces {
         let reason = "granted hosts need a network namespace, which needs user namespaces";
         return Err(SandboxError::rejected("linux", reason));
     }
-    probe_network()?.map_err(|failure| {
-        SandboxError::unavailable(
-            "a network namespace",
-            failure.to_string(),
-            "let the container create network namespaces",
-        )
-    })
+    Ok(())
+}
+
+fn has_hosts(grants: &Grants) -> bool {
+    *grants.network() != NetworkGrant::None
+}
+
+fn network_error(failure: &StepFailure) -> SandboxError {
+    SandboxError::unavailable(
+        "a network namespace",
+        failure.to_string(),
+        "let the container create network namespaces",
+    )
 }
 
 /// Rejects grants that contain a hidden path which cannot be hidden: one that exists needs a mount
@@ -481,20 +554,22 @@ impl Sandbox for LinuxSandbox {
     }
 
     fn probe(&self) -> Result<EnforcementReport, SandboxError> {
-        let host_support = self.host_support()?;
         Ok(probe_report(
-            host_support,
-            host_support.isolation_level(self.isolation_mode)?,
+            self.host_support,
+            self.host_support.isolation_level(self.isolation_mode)?,
             self.isolation_mode,
             &self.program_finder,
         ))
     }
 
     fn check_grants(&self, grants: &Grants) -> Result<(), SandboxError> {
-        check_grants(
-            grants,
-            self.host_support()?.isolation_level(self.isolation_mode)?,
-        )
+        let isolation = self.host_support.isolation_level(self.isolation_mode)?;
+        check_grants(grants, isolation)?;
+        if has_hosts(grants) {
+            let network = self.host_support.network()?;
+            network.as_ref().map_err(network_error)?;
+        }
+        Ok(())
     }
 
     fn run(&self, job: Job) -> RunFuture<'_> {
