@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use skills_policy::{Authorization, Capability, Policy, Request, RuleSource};
+use skills_policy::{Authorization, Capability, Permission, Policy, Request, RuleSource, Target};
 use skills_sandbox::{Job, Program, Sandbox, Termination};
 use skills_sandbox_linux::IsolationMode;
 
@@ -17,9 +17,18 @@ fn job(skill: &Skill, name: &str, request_spawn: impl FnOnce(Request) -> Request
             .write(&workspace)
             .limits(skill.limits.clone()),
     );
-    let rules = Policy::default()
-        .allow(RuleSource::Invocation, Capability::Spawn)
-        .allow(RuleSource::Invocation, Capability::Write);
+    // Rules for exactly what is requested: what a rule allows is also requested.
+    let allow_requested = |rules: Policy, permission: &Permission| match permission {
+        Permission::Program(name) => {
+            rules.allow(RuleSource::Invocation, Target::program(name).unwrap())
+        }
+        Permission::AnyProgram => rules.allow(RuleSource::Invocation, Capability::Spawn),
+        _ => rules,
+    };
+    let rules = request.permissions().iter().fold(
+        Policy::default().allow(RuleSource::Invocation, Capability::Write),
+        allow_requested,
+    );
     let Authorization::Granted(grants) = rules.authorize(&request) else {
         panic!("allowed")
     };

@@ -4,9 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use skills_policy::{
-    Authorization, Capability, Grants, HostPattern, Policy, Request, ResourceLimits, RuleSource,
-};
+use skills_policy::{ApprovalMode, Authorization, Grants, Policy, Request, ResourceLimits};
 use skills_sandbox::{Job, Program, RunOutput, Sandbox, ScriptType};
 use skills_sandbox_linux::{IsolationMode, LinuxSandbox};
 use skills_test_support::{host, skip_part};
@@ -58,9 +56,16 @@ impl Skill {
     /// Returns grants for everything that the tools request: these tests are about restrictions,
     /// not about rules.
     pub(crate) fn grants(&self) -> Grants {
-        let request = Request::new(self.path("skill"))
-            .workspace(self.path("workspace"))
-            .limits(self.limits.clone());
+        let request = Request::new(self.path("skill")).limits(self.limits.clone());
+        // A workspace is readable without a tool.
+        let uses_files = |tool: &&str| {
+            ["Read", "Write", "Edit"].contains(&tool.split('(').next().unwrap_or(tool))
+        };
+        let request = if self.tools.iter().any(uses_files) {
+            request.workspace(self.path("workspace"))
+        } else {
+            request
+        };
         let request = self
             .tools
             .iter()
@@ -68,13 +73,8 @@ impl Skill {
                 Some((tool, pattern)) => request.allowed_tool(tool, pattern.strip_suffix(')')),
                 None => request.allowed_tool(tool, None),
             });
-        let rules = Capability::ALL
-            .into_iter()
-            .fold(Policy::default(), |rules, capability| {
-                rules.allow(RuleSource::Invocation, capability)
-            });
-        match rules
-            .allow(RuleSource::Invocation, HostPattern::ANY)
+        match Policy::default()
+            .with_mode(ApprovalMode::Trusted)
             .authorize(&request)
         {
             Authorization::Granted(grants) => grants,

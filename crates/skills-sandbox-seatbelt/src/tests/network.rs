@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use skills_egress::Connector;
-use skills_policy::{Authorization, Capability, HostPattern, Policy, Request, RuleSource};
+use skills_policy::{ApprovalMode, Authorization, Policy, Request};
 use skills_sandbox::{Job, Program, RunOutput, Sandbox, ScriptType, Termination};
 use tokio::net::TcpStream;
 
@@ -75,9 +75,7 @@ async fn run(fixture: &Fixture, name: &str, script: &str) -> RunOutput {
     let request = Request::new(fixture.path("skill"))
         .allowed_tool("WebFetch", Some("domain:listed.test"))
         .allowed_tool("WebFetch", Some("domain:inside.test"));
-    let rules = Policy::default()
-        .allow(RuleSource::Invocation, Capability::Network)
-        .allow(RuleSource::Invocation, HostPattern::ANY);
+    let rules = Policy::default().with_mode(ApprovalMode::Trusted);
     let Authorization::Granted(grants) = rules.authorize(&request) else {
         panic!("granted")
     };

@@ -15,7 +15,7 @@ mod profile;
 use std::path::Path;
 
 use evaluator::Evaluator;
-use skills_policy::{Authorization, Capability, Grants, HostPattern, Policy, Request, RuleSource};
+use skills_policy::{ApprovalMode, Authorization, Grants, Policy, Request};
 use skills_sandbox_seatbelt::{ExecutableSet, Profile, ProfileError, ProfileInput, ProxyAccess};
 
 const SKILL: &str = "/Users/me/project/.claude/skills/pdf";
@@ -28,18 +28,17 @@ const SCRATCH: &str = "/private/var/folders/ab/T/skill-x1";
 fn grants(directory: &Path, workspace: &str, tools: &[(&str, Option<&str>)]) -> Grants {
     let request = match tools.iter().any(|(tool, _)| *tool == "Write") {
         true => Request::new(directory).private_workspace(workspace),
-        false => Request::new(directory).workspace(workspace),
+        // A workspace is readable without a tool.
+        false if tools.iter().any(|(tool, _)| *tool == "Read") => {
+            Request::new(directory).workspace(workspace)
+        }
+        false => Request::new(directory),
     };
     let request = tools.iter().fold(request, |request, (tool, pattern)| {
         request.allowed_tool(tool, *pattern)
     });
-    let rules = Capability::ALL
-        .into_iter()
-        .fold(Policy::default(), |rules, capability| {
-            rules.allow(RuleSource::Invocation, capability)
-        });
-    match rules
-        .allow(RuleSource::Invocation, HostPattern::ANY)
+    match Policy::default()
+        .with_mode(ApprovalMode::Trusted)
         .authorize(&request)
     {
         Authorization::Granted(grants) => grants,

@@ -3,9 +3,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
-use skills_policy::{
-    Authorization, Capability, HostPattern, Policy, Request, ResourceLimits, RuleSource,
-};
+use skills_policy::{ApprovalMode, Authorization, Policy, Request, ResourceLimits};
 use skills_sandbox::{Job, Program, RunOutput, Sandbox, Termination};
 use skills_sandbox_wasm::WasmSandbox;
 use tempfile::TempDir;
@@ -46,9 +44,7 @@ impl Skill {
             .workspace(self.path("workspace"))
             .limits(self.limits.clone())
             .allowed_tool(self.tool, None);
-        let rules = Policy::default()
-            .allow(RuleSource::User, Capability::Write)
-            .allow(RuleSource::User, HostPattern::ANY);
+        let rules = Policy::default().with_mode(ApprovalMode::Trusted);
         let Authorization::Granted(grants) = rules.authorize(&request) else {
             panic!("granted")
         };

@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use skills_policy::{
-    Authorization, Capability, Grants, Policy, Request, ResourceLimits, RuleSource,
-};
+use skills_policy::{ApprovalMode, Authorization, Grants, Policy, Request, ResourceLimits};
 use skills_sandbox::{Job, Program, RunOutput, Sandbox, SandboxError, Termination};
 use skills_sandbox_wasm::WasmSandbox;
 use tempfile::TempDir;
@@ -114,7 +112,7 @@ impl Fixture {
             None => request,
         };
         let Authorization::Granted(grants) = Policy::default()
-            .allow(RuleSource::User, Capability::Write)
+            .with_mode(ApprovalMode::Trusted)
             .authorize(&request)
         else {
             panic!("granted")
