@@ -21,8 +21,6 @@ pub(crate) enum Repr {
     HostsUnsupported,
     #[error("proxy port given, but the grants allow no host")]
     UnusedProxy,
-    #[error("granted program {0:?} not found; a seatbelt profile names programs by path")]
-    ProgramNotFound(String),
     #[error("script {0:?} is not in a directory that the grants make readable")]
     ScriptNotReadable(PathBuf),
     #[error("the grants do not make any directory readable")]

@@ -89,8 +89,8 @@ impl Profile {
     ///
     /// # Errors
     /// Fails if a path is not absolute and canonical, not UTF-8 or contains a control character; if
-    /// hosts are granted without a proxy port, or the reverse; if a granted program was not found;
-    /// if the script is outside of the readable paths.
+    /// hosts are granted without a proxy port, or the reverse; if the script is outside of the
+    /// readable paths.
     pub fn new(input: &ProfileInput<'_>) -> Result<Self, ProfileError> {
         let ProfileInput {
             grants,
@@ -118,7 +118,7 @@ impl Profile {
                 .chain(system::temporary_rules()),
         );
         builder.add_files();
-        let programs = granted_programs(grants.spawn(), executables)?;
+        let programs = granted_programs(grants.spawn(), executables);
         builder.add_code(executables.interpreter(), &programs, directory)?;
         builder.rules.extend(system::interpreter_rules());
         builder.add_ancestors(executables, grants.spawn(), &programs)?;
@@ -533,21 +533,16 @@ impl<'a> ProfileBuilder<'a> {
     }
 }
 
-/// Finds the programs that the grants name.
-fn granted_programs<'a>(
-    spawn: &SpawnGrant,
-    executables: &'a ExecutableSet,
-) -> Result<Vec<&'a Executable>, ProfileError> {
-    let SpawnGrant::Programs(names) = spawn else {
-        return Ok(Vec::new());
-    };
-    // A grant that cannot be enforced is an error, not a smaller grant.
-    let found = |name: &String| {
-        executables
-            .get(name)
-            .ok_or_else(|| Repr::ProgramNotFound(name.clone()).into())
-    };
-    names.iter().map(found).collect()
+/// Returns the programs that the grants name and the host has. One that is missing cannot start
+/// anyway: a rule may name programs for skills of other hosts.
+fn granted_programs<'a>(spawn: &SpawnGrant, executables: &'a ExecutableSet) -> Vec<&'a Executable> {
+    match spawn {
+        SpawnGrant::Programs(names) => names
+            .iter()
+            .filter_map(|name| executables.get(name))
+            .collect(),
+        SpawnGrant::None | SpawnGrant::Any => Vec::new(),
+    }
 }
 
 /// Returns the paths by which interpreter and programs are called if these are not the system's:

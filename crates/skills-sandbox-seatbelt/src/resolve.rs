@@ -6,7 +6,7 @@ use skills_sandbox::{Job, SandboxError};
 
 use crate::executable_set::{Executable, ExecutableSet};
 
-/// Finds what a job needs. A missing granted program is omitted here, and the plan is rejected.
+/// Finds what a job needs. A granted program that the host does not have is omitted.
 pub(crate) fn resolve_executables(
     job: &Job,
     interpreters: &ProgramFinder,

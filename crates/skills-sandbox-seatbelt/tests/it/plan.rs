@@ -77,7 +77,7 @@ fn backend_variables_take_precedence() {
         "{plan:?}"
     );
     let names: Vec<&str> = plan.env().iter().map(|(name, _)| name.as_str()).collect();
-    assert_snapshot!(names.join(" "), @"SKILL_ID TIMEOUT_MS API_KEY HOME LANG PATH PYTHONDONTWRITEBYTECODE PYTHONNOUSERSITE TMPDIR");
+    assert_snapshot!(names.join(" "), @"SKILL_ID TIMEOUT_MS API_KEY HOME LANG PATH PYTHONDONTWRITEBYTECODE PYTHONNOUSERSITE TMPDIR DEBIAN_FRONTEND GIT_PAGER GIT_TERMINAL_PROMPT LOGNAME OMP_NUM_THREADS OPENBLAS_NUM_THREADS PAGER PIP_DISABLE_PIP_VERSION_CHECK PIP_NO_INPUT PYTHONUNBUFFERED SHELL TERM USER");
 }
 
 #[test]
