@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 use skills_sandbox::SandboxError;
 
 use crate::child;
-use crate::child_setup::{ChildSetup, Namespaces, ParentEnds};
+use crate::child_setup::{ChildSetup, Namespaces, ParentEnds, ParentStreams};
 use crate::setup_step::{Message, READY, SetupStep, StepFailure};
 use crate::stack::Stack;
 use crate::watchdog::{self, WatchedGroup};
@@ -20,17 +20,10 @@ use crate::watchdog::{self, WatchedGroup};
 /// child: the result of a spawn is dropped on its way between threads if the run was cancelled.
 pub(crate) struct SpawnedChild {
     pid: i32,
-    handles: Option<(OwnedFd, Streams)>,
+    handles: Option<(OwnedFd, ParentStreams)>,
     pub(crate) listener: Option<OwnedFd>,
     /// Dropped after the child was killed, since fields are dropped after `Drop::drop`.
     pub(crate) watched_group: Option<WatchedGroup>,
-}
-
-/// The parent's ends of the standard streams.
-pub(crate) struct Streams {
-    pub(crate) stdin: OwnedFd,
-    pub(crate) stdout: OwnedFd,
-    pub(crate) stderr: OwnedFd,
 }
 
 impl SpawnedChild {
@@ -47,7 +40,7 @@ impl SpawnedChild {
     }
 
     /// Returns the PID, the pidfd and the streams. The caller then has to kill and reap the child.
-    pub(crate) fn into_parts(mut self) -> Option<(i32, OwnedFd, Streams)> {
+    pub(crate) fn into_parts(mut self) -> Option<(i32, OwnedFd, ParentStreams)> {
         self.handles
             .take()
             .map(|(pidfd, streams)| (self.pid, pidfd, streams))
@@ -104,31 +97,19 @@ pub(crate) fn spawn(
     }
     let (pidfd, pid) = clone_child(&setup)
         .map_err(|error| SpawnError::Failed(StepFailure::from_clone_error(&error)))?;
-    let ParentEnds {
-        stdin,
-        stdout,
-        stderr,
-        status,
-        channel,
-    } = parent_ends;
-    let messages = read_messages(status);
+    let messages = read_messages(parent_ends.status);
     // Only this one message means that the program runs: a failed `execve` sends a second one.
     if messages.as_slice() == [READY] {
         let watched_group = setup
             .watchdog
             .map(|(_, watchdog_pid)| watchdog::watch_group(pid, watchdog_pid));
         setup.close();
-        let listener = channel.and_then(|channel| receive_listener(&channel));
+        let listener = parent_ends
+            .channel
+            .and_then(|channel| receive_listener(&channel));
         return Ok(SpawnedChild {
             pid,
-            handles: Some((
-                pidfd,
-                Streams {
-                    stdin,
-                    stdout,
-                    stderr,
-                },
-            )),
+            handles: Some((pidfd, parent_ends.streams)),
             listener,
             watched_group,
         });
