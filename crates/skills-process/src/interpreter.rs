@@ -26,7 +26,7 @@
 //! assert_eq!(finder.find_program("../bin/git"), None);
 //! ```
 
-mod cache;
+mod bounded_read;
 mod finder;
 mod grantable;
 mod prefix;
@@ -35,7 +35,7 @@ mod resolved_program;
 mod runtimes;
 mod shim;
 mod symlinks;
-mod tracked_fs;
+
 mod venv;
 mod version;
 

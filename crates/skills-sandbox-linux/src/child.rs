@@ -18,7 +18,6 @@ use libc::{AT_FDCWD, c_int, c_long, c_ulong, c_void, sock_filter};
 use crate::child_setup::{ChildSetup, Ruleset};
 use crate::setup_step::{Message, READY, SetupStep};
 pub(crate) use channel::{FILTER_LISTENER, NETWORK_LISTENER};
-pub(crate) use network::Listener;
 use syscall::{check_result, errno, open, write};
 
 /// The child's entry point; `argument` is a [`ChildSetup`].

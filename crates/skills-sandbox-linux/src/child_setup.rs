@@ -23,7 +23,6 @@ use skills_policy::SpawnGrant;
 use skills_process::MemoryRlimit;
 use skills_sandbox::SandboxError;
 
-use crate::child::Listener;
 use crate::granted_path::{OpenedPath, open_all};
 use crate::isolation::IsolationLevel;
 use crate::landlock_abi::LandlockAbi;
@@ -109,11 +108,23 @@ impl Namespaces {
     }
 }
 
-/// The parent's ends of pipes and sockets to the child.
-pub(crate) struct ParentEnds {
+/// The port of the listener for the proxy, and the socket through which the child sends it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Listener {
+    pub(crate) port: u16,
+    pub(crate) channel: RawFd,
+}
+
+/// The parent's ends of the standard streams.
+pub(crate) struct ParentStreams {
     pub(crate) stdin: OwnedFd,
     pub(crate) stdout: OwnedFd,
     pub(crate) stderr: OwnedFd,
+}
+
+/// The parent's ends of pipes and sockets to the child.
+pub(crate) struct ParentEnds {
+    pub(crate) streams: ParentStreams,
     pub(crate) status: OwnedFd,
     /// The socket through which the child sends the listeners of its network and of its filter.
     pub(crate) channel: OwnedFd,
@@ -127,40 +138,6 @@ pub(crate) struct ChildOptions<'a> {
     pub(crate) announcement: Option<Announcement>,
     pub(crate) memory: MemoryCounting,
     pub(crate) fault: Option<SetupStep>,
-}
-
-/// Both ends of the pipes between parent and child.
-struct Pipes {
-    child_stdin: OwnedFd,
-    child_stdout: OwnedFd,
-    child_stderr: OwnedFd,
-    child_status: OwnedFd,
-    parent_stdin: OwnedFd,
-    parent_stdout: OwnedFd,
-    parent_stderr: OwnedFd,
-    parent_status: OwnedFd,
-}
-
-impl Pipes {
-    fn new() -> io::Result<Self> {
-        let (child_stdin, parent_stdin) = pipe()?;
-        let (parent_stdout, child_stdout) = pipe()?;
-        let (parent_stderr, child_stderr) = pipe()?;
-        let (parent_status, child_status) = pipe()?;
-        // The parent reads this pipe while it still holds a copy of the writing end, so a blocking
-        // read of an empty pipe would never return.
-        fcntl(&parent_status, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
-        Ok(Self {
-            child_stdin,
-            child_stdout,
-            child_stderr,
-            child_status,
-            parent_stdin,
-            parent_stdout,
-            parent_stderr,
-            parent_status,
-        })
-    }
 }
 
 /// Owns descriptors whose numbers the child uses.
@@ -187,8 +164,14 @@ impl ChildSetup {
         let sources = open_all(plan.paths(), &plan.relocated)?;
         let mut descriptors = Descriptors::default();
         let ruleset = Ruleset::new(plan, options.landlock, &sources, &mut descriptors)?;
-        let pipes = Pipes::new().map_err(pipe_error)?;
-        let (child_channel, channel) = socket_pair().map_err(pipe_error)?;
+        let (child_stdin, stdin) = pipe()?;
+        let (stdout, child_stdout) = pipe()?;
+        let (stderr, child_stderr) = pipe()?;
+        let (status, child_status) = pipe()?;
+        // The parent reads this pipe while it still holds a copy of the writing end, so a blocking
+        // read of an empty pipe would never return.
+        fcntl(&status, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).map_err(pipe_error)?;
+        let (child_channel, channel) = socket_pair()?;
         let child_channel = descriptors.keep(child_channel);
         let listener = plan.listener.map(|port| Listener {
             port,
@@ -226,22 +209,24 @@ impl ChildSetup {
             ruleset,
             namespaces,
             streams: [
-                descriptors.keep(pipes.child_stdin),
-                descriptors.keep(pipes.child_stdout),
-                descriptors.keep(pipes.child_stderr),
+                descriptors.keep(child_stdin),
+                descriptors.keep(child_stdout),
+                descriptors.keep(child_stderr),
             ],
-            status: descriptors.keep(pipes.child_status),
-            status_reader: pipes.parent_status.as_raw_fd(),
+            status: descriptors.keep(child_status),
+            status_reader: status.as_raw_fd(),
             cgroup_procs_files,
             watchdog,
             fault: options.fault,
             owned: descriptors.0,
         };
         let parent_ends = ParentEnds {
-            stdin: pipes.parent_stdin,
-            stdout: pipes.parent_stdout,
-            stderr: pipes.parent_stderr,
-            status: pipes.parent_status,
+            streams: ParentStreams {
+                stdin,
+                stdout,
+                stderr,
+            },
+            status,
             channel,
         };
         Ok((setup, parent_ends))
@@ -301,7 +286,7 @@ impl Ruleset {
             (_, Some(abi)) => abi,
         };
         let ruleset = build_ruleset(sources, plan.listener, abi)?;
-        let descriptor = descriptors.keep(above_standard(ruleset).map_err(pipe_error)?);
+        let descriptor = descriptors.keep(above_standard(ruleset)?);
         let deferred_rules = match &plan.rootfs {
             Some(rootfs) => deferred_rules(abi, rootfs)?,
             None => Vec::new(),
@@ -418,15 +403,16 @@ unsafe impl Send for CStringArray {}
 /// Creates a pipe whose ends close on exec and are above the three standard descriptors, even in a
 /// host that closed those: the child moves its streams to 0, 1 and 2, and must not overwrite a
 /// descriptor that it still needs.
-fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
-    let (reader, writer) = pipe2(OFlag::O_CLOEXEC)?;
+fn pipe() -> Result<(OwnedFd, OwnedFd), SandboxError> {
+    let (reader, writer) = pipe2(OFlag::O_CLOEXEC).map_err(pipe_error)?;
     Ok((above_standard(reader)?, above_standard(writer)?))
 }
 
 /// Creates a pair of sockets and returns the child's end and the parent's.
-fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+fn socket_pair() -> Result<(OwnedFd, OwnedFd), SandboxError> {
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-    let (child_end, parent_end) = socketpair(AddressFamily::Unix, SockType::Datagram, None, flags)?;
+    let (child_end, parent_end) =
+        socketpair(AddressFamily::Unix, SockType::Datagram, None, flags).map_err(pipe_error)?;
     Ok((above_standard(child_end)?, above_standard(parent_end)?))
 }
 
@@ -434,11 +420,11 @@ fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
     unsafe_code,
     reason = "the wrapper returns the new descriptor as a bare number"
 )]
-fn above_standard(descriptor: OwnedFd) -> io::Result<OwnedFd> {
+fn above_standard(descriptor: OwnedFd) -> Result<OwnedFd, SandboxError> {
     if descriptor.as_raw_fd() > 2 {
         return Ok(descriptor);
     }
-    let copy = fcntl(&descriptor, FcntlArg::F_DUPFD_CLOEXEC(3))?;
+    let copy = fcntl(&descriptor, FcntlArg::F_DUPFD_CLOEXEC(3)).map_err(pipe_error)?;
     // SAFETY: the descriptor was just created, so nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(copy) })
 }

@@ -4,7 +4,7 @@ use nix::sys::utsname::uname;
 use skills_egress::ProxyLog;
 use skills_policy::SpawnGrant;
 use skills_process::{MemoryRlimit, ProgramFinder};
-use skills_sandbox::{EnforcementReport, EnforcementStatus, Quota, ScriptType};
+use skills_sandbox::{EnforcementReport, Quota, ScriptType};
 
 use crate::cgroup::{self, Cgroup};
 use crate::hints;
@@ -44,27 +44,18 @@ impl ReportInput<'_> {
             self.isolation_mode,
         ));
         if plan.isolation == IsolationLevel::None {
-            return report.restriction("all", EnforcementStatus::Unavailable, NO_RESTRICTIONS);
+            return report.unavailable("all", NO_RESTRICTIONS);
         }
         let report = add_file_restrictions(report, self.host_support, plan.isolation);
         let report = self.add_network(report);
         let report = self.add_processes(report);
         let report = add_protected(report, plan)
-            .restriction(
-                "privileges",
-                EnforcementStatus::Enforced,
-                "no_new_privs, all capabilities dropped",
-            )
-            .restriction(
-                "system-calls",
-                EnforcementStatus::Enforced,
-                denied_calls_detail(),
-            );
+            .enforced("privileges", "no_new_privs, all capabilities dropped")
+            .enforced("system-calls", denied_calls_detail());
         let report = self.add_memory(report);
         let report = self.add_space(report);
-        self.add_lifetime(report).restriction(
+        self.add_lifetime(report).enforced(
             "environment",
-            EnforcementStatus::Enforced,
             "declared variables only, no inherited descriptors, no terminal",
         )
     }
@@ -105,23 +96,18 @@ impl ReportInput<'_> {
                 )
             }
         };
-        report.restriction("network", EnforcementStatus::Enforced, detail)
+        report.enforced("network", detail)
     }
 
     fn add_memory(&self, report: EnforcementReport) -> EnforcementReport {
         if self.counts_memory() {
             let memory_mib = self.plan.limits.memory_bytes >> 20;
-            return report.restriction(
+            return report.enforced(
                 "memory",
-                EnforcementStatus::Enforced,
                 format!("{memory_mib} MiB for all processes together (cgroup)"),
             );
         }
-        report.restriction(
-            "memory",
-            EnforcementStatus::Partial,
-            self.per_process_memory_detail(),
-        )
+        report.partial("memory", self.per_process_memory_detail())
     }
 
     fn counts_memory(&self) -> bool {
@@ -156,16 +142,13 @@ impl ReportInput<'_> {
     fn add_space(&self, report: EnforcementReport) -> EnforcementReport {
         let scratch_bytes = self.plan.limits.scratch_bytes;
         let report = match self.plan.isolation {
-            IsolationLevel::Namespaces => report.restriction(
-                "scratch",
-                EnforcementStatus::Enforced,
-                format!("{} MiB in memory", scratch_bytes >> 20),
-            ),
+            IsolationLevel::Namespaces => {
+                report.enforced("scratch", format!("{} MiB in memory", scratch_bytes >> 20))
+            }
             // A directory on a disk is measured at intervals, so a run can exceed the limit before
             // it is killed.
-            IsolationLevel::Landlock | IsolationLevel::None => report.restriction(
+            IsolationLevel::Landlock | IsolationLevel::None => report.partial(
                 "scratch",
-                EnforcementStatus::Partial,
                 format!(
                     "private directory, at most {}",
                     Quota::describe_limit(scratch_bytes)
@@ -173,9 +156,8 @@ impl ReportInput<'_> {
             ),
         };
         self.plan.quotas.iter().fold(report, |report, quota| {
-            report.restriction(
+            report.partial(
                 "workspace",
-                EnforcementStatus::Partial,
                 format!(
                     "private, at most {}",
                     Quota::describe_limit(quota.max_bytes())
@@ -190,21 +172,12 @@ impl ReportInput<'_> {
             IsolationLevel::Landlock | IsolationLevel::None => "the process group is killed",
         };
         let time_ms = self.plan.limits.wall_time.as_millis();
-        let report = report.restriction(
-            "time",
-            EnforcementStatus::Enforced,
-            format!("{time_ms} ms, then {killed}"),
-        );
+        let report = report.enforced("time", format!("{time_ms} ms, then {killed}"));
         if self.has_watchdog {
-            report.restriction(
-                "host-death",
-                EnforcementStatus::Enforced,
-                format!("{killed} if the host process dies"),
-            )
+            report.enforced("host-death", format!("{killed} if the host process dies"))
         } else {
-            report.restriction(
+            report.partial(
                 "host-death",
-                EnforcementStatus::Partial,
                 "processes that the script started survive if the host process dies",
             )
         }
@@ -232,17 +205,17 @@ impl ReportInput<'_> {
         };
         // An allowlist of programs is no boundary, since a program can load any code it can read.
         let is_allowlist = matches!(self.plan.spawn, SpawnGrant::Programs(_));
-        let status = if is_counted && !is_allowlist {
-            EnforcementStatus::Enforced
-        } else {
-            EnforcementStatus::Partial
-        };
         let observed = if self.is_observed {
             ""
         } else {
             "; refusals are not observed on this kernel"
         };
-        report.restriction("processes", status, format!("{allowed}; {count}{observed}"))
+        let detail = format!("{allowed}; {count}{observed}");
+        if is_counted && !is_allowlist {
+            report.enforced("processes", detail)
+        } else {
+            report.partial("processes", detail)
+        }
     }
 }
 
@@ -255,22 +228,17 @@ pub(crate) fn probe_report(
 ) -> EnforcementReport {
     let report = host_fields(host_support, isolation, mode);
     let report = if isolation == IsolationLevel::None {
-        report.restriction("all", EnforcementStatus::Unavailable, NO_RESTRICTIONS)
+        report.unavailable("all", NO_RESTRICTIONS)
     } else {
         add_probed_restrictions(report, host_support, isolation)
     };
     ScriptType::ALL.into_iter().fold(report, |report, kind| {
         match program_finder.find_interpreter(kind) {
-            Ok(program) => report.restriction(
+            Ok(program) => report.enforced(
                 kind.as_str(),
-                EnforcementStatus::Enforced,
                 format!("scripts run with {}", program.executable.display()),
             ),
-            Err(error) => report.restriction(
-                kind.as_str(),
-                EnforcementStatus::Unavailable,
-                error.to_string(),
-            ),
+            Err(error) => report.unavailable(kind.as_str(), error.to_string()),
         }
     })
 }
@@ -281,39 +249,27 @@ fn add_probed_restrictions(
     isolation: IsolationLevel,
 ) -> EnforcementReport {
     let (counts_memory, counts_processes) = cgroup::available_controllers();
-    let (memory_status, memory) = if counts_memory {
-        (
-            EnforcementStatus::Enforced,
-            "limited for all processes together (cgroup)",
-        )
+    let report = add_file_restrictions(report, host_support, isolation);
+    let report = if counts_memory {
+        report.enforced("memory", "limited for all processes together (cgroup)")
     } else {
-        (
-            EnforcementStatus::Partial,
-            "limited per process, no cgroup available",
-        )
+        report.partial("memory", "limited per process, no cgroup available")
     };
-    let (process_status, processes) = if counts_processes || has_own_process_count(isolation) {
-        (
-            EnforcementStatus::Enforced,
+    let report = if counts_processes || has_own_process_count(isolation) {
+        report.enforced(
+            "processes",
             "none without a grant; with one, their number is limited",
         )
     } else {
-        (
-            EnforcementStatus::Partial,
+        report.partial(
+            "processes",
             "none without a grant; with one, their number is not limited",
         )
     };
-    add_file_restrictions(report, host_support, isolation)
-        .restriction("memory", memory_status, memory)
-        .restriction("processes", process_status, processes)
-        .restriction(
-            "system-calls",
-            EnforcementStatus::Enforced,
-            denied_calls_detail(),
-        )
-        .restriction(
+    report
+        .enforced("system-calls", denied_calls_detail())
+        .enforced(
             "network",
-            EnforcementStatus::Enforced,
             format!(
                 "none without a grant; granted hosts are {}",
                 granted_hosts_detail(host_support, isolation)
@@ -440,49 +396,34 @@ fn add_file_restrictions(
     };
     if isolation == IsolationLevel::Namespaces {
         return report
-            .restriction(
+            .enforced(
                 "files",
-                EnforcementStatus::Enforced,
                 format!("separate root file system with granted paths only, {landlock}"),
             )
-            .restriction(
-                "metadata",
-                EnforcementStatus::Enforced,
-                "other files are not visible",
-            )
-            .restriction(
-                "signals",
-                EnforcementStatus::Enforced,
-                "other processes are not visible",
-            );
+            .enforced("metadata", "other files are not visible")
+            .enforced("signals", "other processes are not visible");
     }
     let has_scoping = host_support
         .landlock
         .as_ref()
         .is_ok_and(|version| version.has_scoping());
-    let (signal_status, signals) = if has_scoping {
-        (
-            EnforcementStatus::Enforced,
-            "only to processes of the run (Landlock)",
-        )
-    } else {
-        (
-            EnforcementStatus::Partial,
-            "this kernel lets signals reach other processes of the same user",
-        )
-    };
-    report
-        .restriction(
+    let report = report
+        .enforced(
             "files",
-            EnforcementStatus::Enforced,
             format!("{landlock}: reading, writing and executing files outside the grants is denied"),
         )
-        .restriction(
+        .partial(
             "metadata",
-            EnforcementStatus::Partial,
             "changes are denied or ignored (seccomp); names, sizes and attributes of other files are visible",
+        );
+    if has_scoping {
+        report.enforced("signals", "only to processes of the run (Landlock)")
+    } else {
+        report.partial(
+            "signals",
+            "this kernel lets signals reach other processes of the same user",
         )
-        .restriction("signals", signal_status, signals)
+    }
 }
 
 /// Adds what is read-only in writable directories, if there are any.
@@ -492,18 +433,12 @@ fn add_protected(report: EnforcementReport, plan: &Plan) -> EnforcementReport {
     }
     if plan.isolation == IsolationLevel::Namespaces {
         // Partial, since a mount can only protect a path that exists.
-        return report.restriction(
-            "protected",
-            EnforcementStatus::Partial,
-            format!(
+        return report.partial("protected", format!(
                 "existing protected paths ({PROTECTED_EXAMPLES}) are read-only; new ones are reported after the run"
             ),
         );
     }
-    report.restriction(
-        "protected",
-        EnforcementStatus::Unavailable,
-        format!(
+    report.unavailable("protected", format!(
             "Landlock cannot exclude protected paths ({PROTECTED_EXAMPLES}) or an interpreter from a writable directory; changes are reported after the run"
         ),
     )

@@ -27,7 +27,7 @@ use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 use crate::cgroup::Cgroup;
-use crate::child_setup::{ChildOptions, ChildSetup};
+use crate::child_setup::{ChildOptions, ChildSetup, ParentStreams};
 #[cfg(feature = "fault-injection")]
 use crate::host_support::unsupported;
 use crate::host_support::{HostSupport, host_support};
@@ -40,7 +40,7 @@ use crate::resident_monitor::{ResidentMonitor, run_monitored};
 use crate::rlimits::MemoryCounting;
 use crate::rootfs_plan::choose_scratch_path;
 use crate::setup_step::{SetupStep, StepFailure};
-use crate::spawn::{SpawnedChild, Streams, kill};
+use crate::spawn::{SpawnedChild, kill};
 use crate::spawner;
 use crate::watchdog::{self, WatchedGroup};
 
@@ -585,7 +585,7 @@ fn into_pidfd_child(spawned: SpawnedChild) -> Result<PidfdChild, SandboxError> {
     let (pid, pidfd, streams) = spawned
         .into_parts()
         .ok_or_else(|| supervise_error(io::Error::other("the child was moved before")))?;
-    let Streams {
+    let ParentStreams {
         stdin,
         stdout,
         stderr,

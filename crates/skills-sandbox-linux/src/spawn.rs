@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 use skills_sandbox::SandboxError;
 
 use crate::child::{self, FILTER_LISTENER, NETWORK_LISTENER};
-use crate::child_setup::{ChildSetup, Namespaces, ParentEnds};
+use crate::child_setup::{ChildSetup, Namespaces, ParentEnds, ParentStreams};
 use crate::setup_step::{Message, READY, SetupStep, StepFailure};
 use crate::stack::Stack;
 use crate::watchdog::{self, WatchedGroup};
@@ -20,7 +20,7 @@ use crate::watchdog::{self, WatchedGroup};
 /// child: the result of a spawn is dropped on its way between threads if the run was cancelled.
 pub(crate) struct SpawnedChild {
     pid: i32,
-    handles: Option<(OwnedFd, Streams)>,
+    handles: Option<(OwnedFd, ParentStreams)>,
     pub(crate) listeners: Listeners,
     /// Dropped after the child was killed, since fields are dropped after `Drop::drop`.
     pub(crate) watched_group: Option<WatchedGroup>,
@@ -33,13 +33,6 @@ pub(crate) struct Listeners {
     pub(crate) network: Option<OwnedFd>,
     /// The listener of the seccomp filter, if the kernel allows one.
     pub(crate) filter: Option<OwnedFd>,
-}
-
-/// The parent's ends of the standard streams.
-pub(crate) struct Streams {
-    pub(crate) stdin: OwnedFd,
-    pub(crate) stdout: OwnedFd,
-    pub(crate) stderr: OwnedFd,
 }
 
 impl SpawnedChild {
@@ -56,7 +49,7 @@ impl SpawnedChild {
     }
 
     /// Returns the PID, the pidfd and the streams. The caller then has to kill and reap the child.
-    pub(crate) fn into_parts(mut self) -> Option<(i32, OwnedFd, Streams)> {
+    pub(crate) fn into_parts(mut self) -> Option<(i32, OwnedFd, ParentStreams)> {
         self.handles
             .take()
             .map(|(pidfd, streams)| (self.pid, pidfd, streams))
@@ -113,31 +106,17 @@ pub(crate) fn spawn(
     }
     let (pidfd, pid) = clone_child(&setup)
         .map_err(|error| SpawnError::Failed(StepFailure::from_clone_error(&error)))?;
-    let ParentEnds {
-        stdin,
-        stdout,
-        stderr,
-        status,
-        channel,
-    } = parent_ends;
-    let messages = read_messages(status);
+    let messages = read_messages(parent_ends.status);
     // Only this one message means that the program runs: a failed `execve` sends a second one.
     if messages.as_slice() == [READY] {
         let watched_group = setup
             .watchdog
             .map(|(_, watchdog_pid)| watchdog::watch_group(pid, watchdog_pid));
         setup.close();
-        let listeners = receive_listeners(&channel);
+        let listeners = receive_listeners(&parent_ends.channel);
         return Ok(SpawnedChild {
             pid,
-            handles: Some((
-                pidfd,
-                Streams {
-                    stdin,
-                    stdout,
-                    stderr,
-                },
-            )),
+            handles: Some((pidfd, parent_ends.streams)),
             listeners,
             watched_group,
         });

@@ -5,7 +5,7 @@ use std::time::Duration;
 use skills_egress::ProxyLog;
 use skills_policy::SpawnGrant;
 use skills_process::ProgramFinder;
-use skills_sandbox::{EnforcementReport, EnforcementStatus, Quota, ScriptType};
+use skills_sandbox::{EnforcementReport, Quota, ScriptType};
 
 use crate::plan::Plan;
 use crate::profile::ProxyAccess;
@@ -30,65 +30,47 @@ pub(crate) fn report(plan: &Plan, quotas: &[Quota], log: Option<&ProxyLog>) -> E
             format!("only a proxy at local port {port}{summary}")
         }
     };
-    let base = add_files(EnforcementReport::new("seatbelt").restriction(
-        "profile",
-        EnforcementStatus::Enforced,
-        accepted,
-    ))
-    .restriction("network", EnforcementStatus::Enforced, network);
+    let base = add_files(EnforcementReport::new("seatbelt").enforced("profile", accepted))
+        .enforced("network", network);
     let processes = add_processes(base, plan.spawn());
-    let time = processes.restriction(
-        "time",
-        EnforcementStatus::Partial,
-        time_detail(plan.spawn(), plan.limits().wall_time),
-    );
+    let time = processes.partial("time", time_detail(plan.spawn(), plan.limits().wall_time));
     // Partial, because it is measured while the program runs: between two measurements more may be
     // written.
     let scratch = Quota::describe_limit(plan.limits().scratch_bytes);
-    let disk = add_unlimited(time).restriction(
+    let disk = add_unlimited(time).partial(
         "scratch",
-        EnforcementStatus::Partial,
         format!("a private directory of at most {scratch}"),
     );
     let workspaces = quotas.iter().fold(disk, |report, quota| {
-        report.restriction(
+        report.partial(
             "workspace",
-            EnforcementStatus::Partial,
             format!(
                 "private, at most {}",
                 Quota::describe_limit(quota.max_bytes())
             ),
         )
     });
-    workspaces.restriction(
-        "environment",
-        EnforcementStatus::Enforced,
-        "declared variables only, no terminal",
-    )
+    workspaces.enforced("environment", "declared variables only, no terminal")
 }
 
 fn add_processes(report: EnforcementReport, spawn: &SpawnGrant) -> EnforcementReport {
-    let (status, detail) = match spawn {
-        SpawnGrant::None => (EnforcementStatus::Enforced, "no second process".to_owned()),
+    match spawn {
+        SpawnGrant::None => report.enforced("processes", "no second process"),
         SpawnGrant::Programs(names) => {
             // A program can load any code that it can read, so a list of programs is not a
             // boundary.
-            let names = names
-                .iter()
-                .map(String::as_str)
-                .collect::<Vec<_>>()
-                .join(", ");
-            (
-                EnforcementStatus::Partial,
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let names = names.join(", ");
+            report.partial(
+                "processes",
                 format!("programs: {names}; neither their number nor what they load is limited"),
             )
         }
-        SpawnGrant::Any => (
-            EnforcementStatus::Partial,
-            "any program of the system; their number is not limited".to_owned(),
+        SpawnGrant::Any => report.partial(
+            "processes",
+            "any program of the system; their number is not limited",
         ),
-    };
-    report.restriction("processes", status, detail)
+    }
 }
 
 /// Describes the deadline. A program that may start others can move one out of the process group,
@@ -110,54 +92,39 @@ fn time_detail(spawn: &SpawnGrant, wall_time: Duration) -> String {
 /// Returns the restrictions of any run on this host.
 pub(crate) fn probe_report(finder: &ProgramFinder) -> EnforcementReport {
     let base = add_files(EnforcementReport::new("seatbelt"))
-        .restriction(
+        .enforced(
             "network",
-            EnforcementStatus::Enforced,
             format!("{NO_NETWORK}; granted hosts through a proxy"),
         )
-        .restriction(
+        .partial(
             "processes",
-            EnforcementStatus::Partial,
             "only granted programs; their number is not limited",
         );
     ScriptType::ALL
         .into_iter()
         .fold(add_unlimited(base), |report, kind| {
             match finder.find_interpreter(kind) {
-                Ok(found) => report.restriction(
+                Ok(found) => report.enforced(
                     kind.as_str(),
-                    EnforcementStatus::Enforced,
                     format!("scripts run with {}", found.argv0.display()),
                 ),
-                Err(error) => report.restriction(
-                    kind.as_str(),
-                    EnforcementStatus::Unavailable,
-                    error.to_string(),
-                ),
+                Err(error) => report.unavailable(kind.as_str(), error.to_string()),
             }
         })
 }
 
 fn add_files(report: EnforcementReport) -> EnforcementReport {
     report
-        .restriction(
-            "files",
-            EnforcementStatus::Partial,
-            "only granted paths can be read, written or loaded, but names in the root directory are visible; the skill directory is never writable",
+        .partial("files", "only granted paths can be read, written or loaded, but names in the root directory are visible; the skill directory is never writable",
         )
-        .restriction("temporary", EnforcementStatus::Partial, "/tmp is shared with all programs; HOME and TMPDIR are private")
+        .partial("temporary", "/tmp is shared with all programs; HOME and TMPDIR are private")
 }
 
 fn add_unlimited(report: EnforcementReport) -> EnforcementReport {
     report
-        .restriction(
-            "memory",
-            EnforcementStatus::Unavailable,
-            "no limit on macOS",
-        )
-        .restriction(
+        .unavailable("memory", "no limit on macOS")
+        .unavailable(
             "disk",
-            EnforcementStatus::Unavailable,
             "neither the size of files nor the number of open ones is limited",
         )
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use skills_policy::{Grants, SpawnGrant};
-use skills_sandbox::{CapturedOutput, EnforcementReport, EnforcementStatus, Quota};
+use skills_sandbox::{CapturedOutput, EnforcementReport, Quota};
 
 use crate::fs::SCRATCH_PATH;
 use crate::prepared_component::CodeSource;
@@ -26,43 +26,27 @@ impl ReportInput<'_> {
         let file = limits.file_bytes >> 20;
         let total = limits.scratch_bytes >> 20;
         let report = report
-            .restriction(
-                "files",
-                EnforcementStatus::Enforced,
-                "granted directories only, behind handles that cannot leave them",
+            .enforced("files", "granted directories only, behind handles that cannot leave them",
             )
-            .restriction("network", EnforcementStatus::Enforced, self.network_detail())
-            .restriction(
-                "processes",
-                EnforcementStatus::Enforced,
-                "not available in WebAssembly",
+            .enforced("network", self.network_detail())
+            .enforced("processes", "not available in WebAssembly",
             )
-            .restriction(
-                "memory",
-                EnforcementStatus::Enforced,
-                format!("{memory} MiB over all memories"),
+            .enforced("memory", format!("{memory} MiB over all memories"),
             )
-            .restriction(
-                "disk",
-                EnforcementStatus::Enforced,
-                format!(
+            .enforced("disk", format!(
                     "{total} MiB written in all, {file} MiB in a file, in {SCRATCH_PATH} and elsewhere"
                 ),
             )
-            .restriction(
-                "time",
-                EnforcementStatus::Enforced,
-                format!(
+            .enforced("time", format!(
                     "{} ms, in compilation, computation and host calls",
                     limits.wall_time.as_millis()
                 ),
             )
-            .restriction("environment", EnforcementStatus::Enforced, "declared variables only");
+            .enforced("environment", "declared variables only");
         let report = self.quotas.iter().fold(report, |report, quota| {
             let mib = quota.max_bytes() >> 20;
-            report.restriction(
+            report.enforced(
                 "workspace",
-                EnforcementStatus::Enforced,
                 format!("private, {mib} MiB including existing files, counted when written"),
             )
         });
@@ -106,9 +90,8 @@ impl ReportInput<'_> {
                 match &troubles.rejected {
                     None => report,
                     // Audit records contain restrictions, not fields.
-                    Some(reason) => report.restriction(
+                    Some(reason) => report.partial(
                         "code-cache",
-                        EnforcementStatus::Partial,
                         format!("an entry was deleted and compiled again: {reason}"),
                     ),
                 }

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use skills_policy::{Grants, NetworkGrant};
 use skills_process::ScratchDir;
 use skills_sandbox::{
-    CapturedOutput, EnforcementReport, EnforcementStatus, Job, Preparation, PrepareFuture, Program,
-    RunFuture, RunOutput, Sandbox, SandboxError, Termination,
+    CapturedOutput, EnforcementReport, Job, Preparation, PrepareFuture, Program, RunFuture,
+    RunOutput, Sandbox, SandboxError, Termination,
 };
 use tokio::time::timeout_at;
 
@@ -257,22 +257,15 @@ impl Sandbox for WasmSandbox {
         } else {
             "WASI 0.2 commands, preview-1 modules"
         };
-        let report = EnforcementReport::new(self.name()).restriction(
-            "components",
-            EnforcementStatus::Enforced,
-            format!("{forms}, compiled by wasmtime"),
-        );
-        let report = report.restriction(
-            "files",
-            EnforcementStatus::Enforced,
-            "granted directories only",
-        );
+        let report = EnforcementReport::new(self.name())
+            .enforced("components", format!("{forms}, compiled by wasmtime"));
+        let report = report.enforced("files", "granted directories only");
         let network = if cfg!(feature = "http") {
             "no sockets; requests to granted hosts"
         } else {
             "none"
         };
-        let report = report.restriction("network", EnforcementStatus::Enforced, network);
+        let report = report.enforced("network", network);
         Ok(match &self.code_cache {
             Some(cache) => report.field("cache", cache.directory().display().to_string()),
             None => report.field("cache", "none"),

@@ -7,12 +7,12 @@ use std::fmt;
 /// and hints for a stronger one.
 ///
 /// ```
-/// use skills_sandbox::{EnforcementReport, EnforcementStatus};
+/// use skills_sandbox::EnforcementReport;
 ///
 /// let report = EnforcementReport::new("example")
 ///     .field("kernel", "6.8")
-///     .restriction("files", EnforcementStatus::Enforced, "mount namespace")
-///     .restriction("memory", EnforcementStatus::Unavailable, "no cgroup")
+///     .enforced("files", "mount namespace")
+///     .unavailable("memory", "no cgroup")
 ///     .hint("delegate the memory controller to this user");
 /// assert_eq!(
 ///     report.to_lines(),
@@ -79,7 +79,25 @@ impl EnforcementReport {
         }
     }
 
-    /// Adds a restriction.
+    /// Adds a restriction that is fully enforced.
+    #[must_use]
+    pub fn enforced(self, name: &'static str, detail: impl Into<String>) -> Self {
+        self.restriction(name, EnforcementStatus::Enforced, detail)
+    }
+
+    /// Adds a restriction that is enforced in part; `detail` says what is missing.
+    #[must_use]
+    pub fn partial(self, name: &'static str, detail: impl Into<String>) -> Self {
+        self.restriction(name, EnforcementStatus::Partial, detail)
+    }
+
+    /// Adds a restriction that is not enforced; `detail` says why.
+    #[must_use]
+    pub fn unavailable(self, name: &'static str, detail: impl Into<String>) -> Self {
+        self.restriction(name, EnforcementStatus::Unavailable, detail)
+    }
+
+    /// Adds a restriction with a status that depends on the run.
     #[must_use]
     pub fn restriction(
         mut self,
@@ -130,11 +148,7 @@ impl EnforcementReport {
     pub fn cleanup_of(self, name: &'static str, result: std::io::Result<()>) -> Self {
         match result {
             Ok(()) => self,
-            Err(error) => self.restriction(
-                name,
-                EnforcementStatus::Partial,
-                format!("cannot be removed: {error}"),
-            ),
+            Err(error) => self.partial(name, format!("cannot be removed: {error}")),
         }
     }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::cache::ResolutionCache;
-use super::resolve::ResolvedPath;
+use super::bounded_read::is_script;
+use super::resolve::resolve;
 use super::resolved_program::ResolvedProgram;
 use super::runtimes::{self, MemoryRlimit};
 use skills_sandbox::{Job, Program, SandboxError, ScriptType};
@@ -19,8 +19,8 @@ const MAX_REPORTED: usize = 8;
 /// Finds interpreters and other programs on the host, by reading files only.
 ///
 /// By default it searches `/usr/bin`, `/bin` and `/usr/local/bin`, in this order, has no fallback
-/// directories, and no override for any kind of script. The environment is not read. Results are
-/// cached, for all clones together, until a file that led to them changes.
+/// directories, and no override for any kind of script. The environment is not read. Nothing is
+/// cached, so a version manager that changes a file is noticed at once.
 ///
 /// ```
 /// use skills_sandbox::SandboxErrorKind;
@@ -38,7 +38,6 @@ pub struct ProgramFinder {
     search_path: Vec<PathBuf>,
     fallback_path: Vec<PathBuf>,
     overrides: BTreeMap<ScriptType, PathBuf>,
-    cache: ResolutionCache,
 }
 
 impl Default for ProgramFinder {
@@ -56,7 +55,6 @@ impl ProgramFinder {
             search_path: directories,
             fallback_path: Vec::new(),
             overrides: BTreeMap::new(),
-            cache: ResolutionCache::default(),
         }
     }
 
@@ -91,10 +89,10 @@ impl ProgramFinder {
     pub fn find_interpreter(&self, kind: ScriptType) -> Result<ResolvedProgram, SandboxError> {
         let mut passed = Vec::new();
         for path in self.candidates(kind) {
-            match self.cache.resolve(&path) {
+            match resolve(&path) {
                 None => {}
                 // The kernel would start the program of its shebang, which was not selected.
-                Some(Ok(program)) if program.is_script => {
+                Some(Ok(program)) if is_script(&program.executable) => {
                     passed.push(format!("{}: is itself a script", path.display()))
                 }
                 Some(Ok(program)) => return Ok(into_interpreter(kind, program)),
@@ -117,9 +115,8 @@ impl ProgramFinder {
             is_python.then(|| self.resolve(PYTHON.1))?
         })?;
         Some(ResolvedProgram {
-            kind: None,
             memory: MemoryRlimit::for_program(name),
-            ..into_program(program)
+            ..program
         })
     }
 
@@ -133,8 +130,8 @@ impl ProgramFinder {
         }
     }
 
-    fn resolve(&self, name: &str) -> Option<ResolvedPath> {
-        candidate_paths(&self.search_path, name).find_map(|path| self.cache.resolve(&path)?.ok())
+    fn resolve(&self, name: &str) -> Option<ResolvedProgram> {
+        candidate_paths(&self.search_path, name).find_map(|path| resolve(&path)?.ok())
     }
 
     /// Finds the executable of a job: the interpreter of a script, or the program of a command.
@@ -231,7 +228,7 @@ fn join_paths<'a>(directories: impl Iterator<Item = &'a PathBuf>) -> String {
         .join(", ")
 }
 
-fn into_interpreter(kind: ScriptType, program: ResolvedPath) -> ResolvedProgram {
+fn into_interpreter(kind: ScriptType, program: ResolvedProgram) -> ResolvedProgram {
     let name = program
         .argv0
         .file_name()
@@ -245,27 +242,6 @@ fn into_interpreter(kind: ScriptType, program: ResolvedPath) -> ResolvedProgram 
         kind: Some(kind),
         leading_args: arguments,
         memory: MemoryRlimit::for_script(kind),
-        ..into_program(program)
-    }
-}
-
-fn into_program(program: ResolvedPath) -> ResolvedProgram {
-    let ResolvedPath {
-        argv0: name,
-        executable,
-        readable,
-        executable_paths,
-        environment,
-        is_script: _,
-    } = program;
-    ResolvedProgram {
-        kind: None,
-        argv0: name,
-        executable,
-        leading_args: Vec::new(),
-        readable,
-        executable_paths,
-        environment,
-        memory: MemoryRlimit::AddressSpace,
+        ..program
     }
 }

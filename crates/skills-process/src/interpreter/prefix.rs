@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::bounded_read::list_names;
 use super::grantable::is_grantable;
-use super::tracked_fs::TrackedFs;
 
 /// Directories that backends grant to every program.
 const SYSTEM_DIRS: &[&str] = if cfg!(target_os = "macos") {
@@ -45,7 +45,7 @@ pub(super) struct Prefix {
 
 impl Prefix {
     /// Returns what belongs to the programs in a directory, which is given without symlinks.
-    pub(super) fn for_bin_directory(bin: &Path, disk: &mut TrackedFs) -> Self {
+    pub(super) fn for_bin_directory(bin: &Path) -> Self {
         if bin.starts_with(NIX_STORE) {
             return Self {
                 readable: vec![NIX_STORE.into()],
@@ -78,7 +78,7 @@ impl Prefix {
             };
         }
         // Both checks: a home directory can contain a library of Python, too.
-        if is_interpreter_prefix(above, disk) && is_grantable(above) {
+        if is_interpreter_prefix(above) && is_grantable(above) {
             let conda = above.join("conda-meta").is_dir().then(|| above.to_owned());
             return Self {
                 readable: vec![above.to_owned()],
@@ -140,9 +140,8 @@ fn homebrew_root(bin: &Path) -> Option<PathBuf> {
     root.join("bin/brew").exists().then(|| root.to_owned())
 }
 
-fn is_interpreter_prefix(prefix: &Path, disk: &mut TrackedFs) -> bool {
-    PREFIX_MARKERS.iter().any(|name| prefix.join(name).exists())
-        || has_python(&prefix.join("lib"), disk)
+fn is_interpreter_prefix(prefix: &Path) -> bool {
+    PREFIX_MARKERS.iter().any(|name| prefix.join(name).exists()) || has_python(&prefix.join("lib"))
 }
 
 /// Returns true for the name of a directory with a Python library, such as `python3.12`.
@@ -150,8 +149,8 @@ pub(super) fn is_python_library(name: &str) -> bool {
     name.starts_with("python3") || name.starts_with("pypy3")
 }
 
-fn has_python(lib: &Path, disk: &mut TrackedFs) -> bool {
-    disk.list_names(lib)
+fn has_python(lib: &Path) -> bool {
+    list_names(lib)
         .iter()
         .filter(|name| is_python_library(name))
         // A name alone proves nothing; every Python library has this file.
@@ -172,10 +171,7 @@ mod tests {
 
     #[test]
     fn the_nix_store_is_granted_as_a_whole() {
-        let prefix = Prefix::for_bin_directory(
-            Path::new("/nix/store/0a1b-python3-3.12.4/bin"),
-            &mut TrackedFs::default(),
-        );
+        let prefix = Prefix::for_bin_directory(Path::new("/nix/store/0a1b-python3-3.12.4/bin"));
         assert_eq!(prefix.readable, [PathBuf::from("/nix/store")]);
     }
 }

@@ -4,38 +4,25 @@ use std::path::{Path, PathBuf};
 
 use super::SkipReason;
 use super::prefix::{Prefix, is_system, remove_nested};
+use super::resolved_program::ResolvedProgram;
+use super::runtimes::MemoryRlimit;
 use super::symlinks::follow_symlinks;
-use super::tracked_fs::TrackedFs;
 use super::{shim, venv};
 
 /// Shims may point to shims, up to this depth.
 const MAX_SHIMS: usize = 4;
 
-/// A program without the parts that depend on the request.
-#[derive(Debug, Clone)]
-pub(super) struct ResolvedPath {
-    pub(super) argv0: PathBuf,
-    pub(super) executable: PathBuf,
-    pub(super) readable: Vec<PathBuf>,
-    pub(super) executable_paths: Vec<PathBuf>,
-    pub(super) environment: Vec<(String, String)>,
-    /// The kernel runs it with another program (shebang).
-    pub(super) is_script: bool,
-}
-
-/// Finds the program behind a path; `None` if nothing exists there.
-pub(super) fn resolve(
-    found: &Path,
-    disk: &mut TrackedFs,
-) -> Option<Result<ResolvedPath, SkipReason>> {
-    let mut links = match follow_symlinks(found, disk)? {
+/// Finds the program behind a path, without what depends on the kind of script that it was found
+/// for; `None` if nothing exists there.
+pub(super) fn resolve(found: &Path) -> Option<Result<ResolvedProgram, SkipReason>> {
+    let mut links = match follow_symlinks(found)? {
         Ok(links) => links,
         Err(reason) => return Some(Err(reason)),
     };
     for _ in 0..MAX_SHIMS {
-        match follow_shim(&links, disk) {
+        match follow_shim(&links) {
             Ok(Some(next)) => links = next,
-            Ok(None) => return Some(describe(&links, disk)),
+            Ok(None) => return Some(describe(&links)),
             Err(reason) => return Some(Err(reason)),
         }
     }
@@ -43,8 +30,8 @@ pub(super) fn resolve(
 }
 
 /// Resolves one shim; `None` if the path is not a shim.
-fn follow_shim(path: &[PathBuf], disk: &mut TrackedFs) -> Result<Option<Vec<PathBuf>>, SkipReason> {
-    let Some(target) = shim::resolve_shim(path, disk)? else {
+fn follow_shim(path: &[PathBuf]) -> Result<Option<Vec<PathBuf>>, SkipReason> {
+    let Some(target) = shim::resolve_shim(path)? else {
         return Ok(None);
     };
     let nothing = || {
@@ -53,24 +40,22 @@ fn follow_shim(path: &[PathBuf], disk: &mut TrackedFs) -> Result<Option<Vec<Path
             target.display()
         ))
     };
-    follow_symlinks(&target, disk)
-        .unwrap_or_else(nothing)
-        .map(Some)
+    follow_symlinks(&target).unwrap_or_else(nothing).map(Some)
 }
 
-fn describe(links: &[PathBuf], disk: &mut TrackedFs) -> Result<ResolvedPath, SkipReason> {
+fn describe(links: &[PathBuf]) -> Result<ResolvedProgram, SkipReason> {
     let (Some(found), Some(executable)) = (links.first(), links.last()) else {
         return Err("target does not exist".to_owned());
     };
     let prefix = executable
         .parent()
-        .map(|bin| Prefix::for_bin_directory(bin, disk))
+        .map(Prefix::for_bin_directory)
         .unwrap_or_default();
     let mut readable = prefix.readable;
     let mut environment_of = None;
     // In the order of the links: the name that is called decides, before what it points to.
     for link in links {
-        if let Some(environment) = venv::readable_paths(link, disk)? {
+        if let Some(environment) = venv::readable_paths(link)? {
             readable.extend(environment);
             environment_of = Some(link);
             break;
@@ -84,9 +69,11 @@ fn describe(links: &[PathBuf], disk: &mut TrackedFs) -> Result<ResolvedPath, Ski
     let name = environment_of
         .or_else(|| links.iter().find(is_granted))
         .unwrap_or(found);
-    Ok(ResolvedPath {
+    Ok(ResolvedProgram {
+        kind: None,
         argv0: name.clone(),
         executable: executable.clone(),
+        leading_args: Vec::new(),
         executable_paths: [executable.clone()]
             .into_iter()
             .chain(prefix.executable)
@@ -101,7 +88,7 @@ fn describe(links: &[PathBuf], disk: &mut TrackedFs) -> Result<ResolvedPath, Ski
                 )
             })
             .collect(),
-        is_script: disk.is_script(executable),
         readable,
+        memory: MemoryRlimit::AddressSpace,
     })
 }

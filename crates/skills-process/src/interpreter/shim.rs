@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::SkipReason;
-use super::tracked_fs::TrackedFs;
+use super::bounded_read::{is_script, list_names, read_text};
 use super::version::{highest_first, is_version};
 
 /// The names of mise, past and present.
@@ -15,10 +15,7 @@ const ASDF_LINE: &str = "# asdf-plugin:";
 /// Returns the program that a shim points to; `None` if the path is not a shim.
 ///
 /// `links` is the chain from the name to the real file.
-pub(super) fn resolve_shim(
-    links: &[PathBuf],
-    disk: &mut TrackedFs,
-) -> Result<Option<PathBuf>, SkipReason> {
+pub(super) fn resolve_shim(links: &[PathBuf]) -> Result<Option<PathBuf>, SkipReason> {
     let Some(real) = links.last() else {
         return Ok(None);
     };
@@ -28,24 +25,24 @@ pub(super) fn resolve_shim(
         .unwrap_or_default();
     // Volta's shims are links to one program, so they are recognized by its name.
     if real_name == VOLTA_SHIM {
-        return resolve_volta_shim(links, disk).map(Some);
+        return resolve_volta_shim(links).map(Some);
     }
     let Some((root, name)) = links.iter().rev().find_map(|link| split_shim_path(link)) else {
         return Ok(None);
     };
     if MISE_NAMES.contains(&real_name) {
-        return resolve_mise_shim(root, name, disk).map(Some);
+        return resolve_mise_shim(root, name).map(Some);
     }
     // Only scripts say in their text what they run.
-    if !disk.is_script(real) {
+    if !is_script(real) {
         return Err("shim of an unknown version manager".to_owned());
     }
-    let text = disk.read_text(real)?.unwrap_or_default();
+    let text = read_text(real)?.unwrap_or_default();
     if text.lines().any(|line| line.starts_with(ASDF_LINE)) {
-        return resolve_asdf_shim(root, name, &text, disk).map(Some);
+        return resolve_asdf_shim(root, name, &text).map(Some);
     }
     if root.join("versions").is_dir() {
-        return resolve_env_shim(root, name, disk).map(Some);
+        return resolve_env_shim(root, name).map(Some);
     }
     Err("shim of an unknown version manager".to_owned())
 }
@@ -59,9 +56,9 @@ fn split_shim_path(link: &Path) -> Option<(&Path, &str)> {
 }
 
 /// pyenv, rbenv, nodenv: `versions/<version>/bin`, and the version in the file `version`.
-fn resolve_env_shim(root: &Path, name: &str, disk: &mut TrackedFs) -> Result<PathBuf, SkipReason> {
-    let text = disk.read_text(&root.join("version"))?.unwrap_or_default();
-    let installed = highest_first(disk.list_names(&root.join("versions")));
+fn resolve_env_shim(root: &Path, name: &str) -> Result<PathBuf, SkipReason> {
+    let text = read_text(&root.join("version"))?.unwrap_or_default();
+    let installed = highest_first(list_names(&root.join("versions")));
     let program = |version: &String| root.join("versions").join(version).join("bin").join(name);
     // The file can list fallbacks; the first version is the one in use.
     let wanted = text.split_whitespace().next();
@@ -93,7 +90,7 @@ fn resolve_env_shim(root: &Path, name: &str, disk: &mut TrackedFs) -> Result<Pat
     let found = exact
         .chain(installed.iter().filter(is_wanted))
         .map(program)
-        .find(|path| disk.is_file(path));
+        .find(|path| path.is_file());
     found.ok_or_else(|| match wanted {
         Some(word) => format!("version {word} has no `{name}`"),
         None => format!(
@@ -104,12 +101,7 @@ fn resolve_env_shim(root: &Path, name: &str, disk: &mut TrackedFs) -> Result<Pat
 }
 
 /// asdf: the shim names plugins and versions, each in `installs/<plugin>/<version>/bin`.
-fn resolve_asdf_shim(
-    root: &Path,
-    name: &str,
-    text: &str,
-    disk: &mut TrackedFs,
-) -> Result<PathBuf, SkipReason> {
+fn resolve_asdf_shim(root: &Path, name: &str, text: &str) -> Result<PathBuf, SkipReason> {
     let lines = text
         .lines()
         .filter_map(|line| line.strip_prefix(ASDF_LINE))
@@ -133,12 +125,12 @@ fn resolve_asdf_shim(
                 .join(name)
         })
     });
-    let found = programs.into_iter().find(|path| disk.is_file(path));
+    let found = programs.into_iter().find(|path| path.is_file());
     found.ok_or_else(|| "does not name an installed version".to_owned())
 }
 
 /// mise: `installs/<tool>/<version>`, with `latest` as one of the versions.
-fn resolve_mise_shim(root: &Path, name: &str, disk: &mut TrackedFs) -> Result<PathBuf, SkipReason> {
+fn resolve_mise_shim(root: &Path, name: &str) -> Result<PathBuf, SkipReason> {
     let tool = match name {
         "python" | "python3" | "pip" | "pip3" => "python",
         "node" | "npm" | "npx" => "node",
@@ -147,19 +139,19 @@ fn resolve_mise_shim(root: &Path, name: &str, disk: &mut TrackedFs) -> Result<Pa
     let installs = root.join("installs").join(tool);
     let versions = ["latest".to_owned()]
         .into_iter()
-        .chain(highest_first(disk.list_names(&installs)));
+        .chain(highest_first(list_names(&installs)));
     let programs = versions.flat_map(|version| {
         [
             installs.join(&version).join("bin").join(name),
             installs.join(version).join(name),
         ]
     });
-    let found = programs.into_iter().find(|path| disk.is_file(path));
+    let found = programs.into_iter().find(|path| path.is_file());
     found.ok_or_else(|| format!("no version in {} has `{name}`", installs.display()))
 }
 
 /// Volta: `tools/image/node/<version>/bin`, and the version in `tools/user/platform.json`.
-fn resolve_volta_shim(links: &[PathBuf], disk: &mut TrackedFs) -> Result<PathBuf, SkipReason> {
+fn resolve_volta_shim(links: &[PathBuf]) -> Result<PathBuf, SkipReason> {
     let is_root = |root: &&Path| root.join("tools/image").is_dir();
     let shim = links.iter().find_map(|link| {
         Some((
@@ -169,7 +161,7 @@ fn resolve_volta_shim(links: &[PathBuf], disk: &mut TrackedFs) -> Result<PathBuf
     });
     let (root, name) = shim.ok_or("no Volta tools are next to it")?;
     let platform = root.join("tools/user/platform.json");
-    let text = disk.read_text(&platform)?.unwrap_or_default();
+    let text = read_text(&platform)?.unwrap_or_default();
     let value: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
     let wanted = value
         .pointer("/node/runtime")
@@ -178,12 +170,12 @@ fn resolve_volta_shim(links: &[PathBuf], disk: &mut TrackedFs) -> Result<PathBuf
     let versions = match wanted {
         Some(word) if !is_version(word) => return Err(version_not_found(&platform, word)),
         Some(word) => vec![word.to_owned()],
-        None => highest_first(disk.list_names(&installed)),
+        None => highest_first(list_names(&installed)),
     };
     let found = versions
         .iter()
         .map(|version| installed.join(version).join("bin").join(name))
-        .find(|path| disk.is_file(path));
+        .find(|path| path.is_file());
     found.ok_or_else(|| format!("no version in {} has `{name}`", installed.display()))
 }
 

@@ -5,21 +5,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::SkipReason;
-use super::tracked_fs::TrackedFs;
 
 /// The limit of Linux.
 const MAX_LINKS: usize = 40;
 
 /// Returns the path and each path that it points to, the real file last, all with canonical parent
 /// directories; `None` if nothing exists there.
-pub(super) fn follow_symlinks(
-    path: &Path,
-    disk: &mut TrackedFs,
-) -> Option<Result<Vec<PathBuf>, SkipReason>> {
+pub(super) fn follow_symlinks(path: &Path) -> Option<Result<Vec<PathBuf>, SkipReason>> {
     let mut links = Vec::new();
     let mut next = path.to_owned();
     while links.len() < MAX_LINKS {
-        let Some((link, target)) = follow_step(&next, disk) else {
+        let Some((link, target)) = follow_step(&next) else {
             return (!links.is_empty()).then(|| Err("broken symlink".to_owned()));
         };
         links.push(link);
@@ -32,12 +28,11 @@ pub(super) fn follow_symlinks(
 }
 
 /// Returns a path with its canonical parent, and the target if it is a symlink.
-fn follow_step(path: &Path, disk: &mut TrackedFs) -> Option<(PathBuf, Option<PathBuf>)> {
+fn follow_step(path: &Path) -> Option<(PathBuf, Option<PathBuf>)> {
     // The parent is resolved completely, and the last name is kept: programs find their files by
     // it.
     let parent = path.parent()?.canonicalize().ok()?;
     let link = parent.join(path.file_name()?);
-    disk.track(&link);
     let target = fs::read_link(&link).ok().map(|target| parent.join(target));
     Some((link, target))
 }

@@ -3,9 +3,9 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::SkipReason;
+use super::bounded_read::{list_names, read_text};
 use super::grantable::is_grantable;
 use super::prefix::{Prefix, is_python_library, library_directories};
-use super::tracked_fs::TrackedFs;
 
 const PYVENV_CFG: &str = "pyvenv.cfg";
 /// The maximum number of linked packages that are resolved.
@@ -19,10 +19,7 @@ const PACKAGE_MARKERS: [&str; 2] = ["__init__.py", "METADATA"];
 
 /// Returns what a program in a virtual environment reads: the environment, its base Python, and
 /// linked packages; `None` if the program is not in one.
-pub(super) fn readable_paths(
-    program: &Path,
-    disk: &mut TrackedFs,
-) -> Result<Option<Vec<PathBuf>>, SkipReason> {
+pub(super) fn readable_paths(program: &Path) -> Result<Option<Vec<PathBuf>>, SkipReason> {
     let Some(above) = program
         .parent()
         .filter(|bin| bin.ends_with("bin"))
@@ -31,13 +28,13 @@ pub(super) fn readable_paths(
         return Ok(None);
     };
     let configuration = above.join(PYVENV_CFG);
-    let Some(text) = disk.read_text(&configuration)? else {
+    let Some(text) = read_text(&configuration)? else {
         return Ok(None);
     };
     let base = base_directory(&text)
         .ok_or_else(|| format!("{} does not name a base Python", configuration.display()))?;
     // A virtual environment has no standard library; that of its base Python is used.
-    let mut readable = Prefix::for_bin_directory(&base, disk).readable;
+    let mut readable = Prefix::for_bin_directory(&base).readable;
     // An environment can be in a home directory itself, of which only the libraries are granted.
     if is_grantable(above) {
         readable.push(above.to_owned());
@@ -45,7 +42,7 @@ pub(super) fn readable_paths(
         readable.push(configuration);
         readable.extend(library_directories(above));
     }
-    readable.extend(linked_packages(above, disk));
+    readable.extend(linked_packages(above));
     Ok(Some(readable))
 }
 
@@ -69,10 +66,9 @@ fn base_directory(configuration: &str) -> Option<PathBuf> {
 }
 
 /// The packages that an environment only links to, as created by package managers with a cache.
-fn linked_packages(above: &Path, disk: &mut TrackedFs) -> Vec<PathBuf> {
+fn linked_packages(above: &Path) -> Vec<PathBuf> {
     let lib = above.join("lib");
-    let versions = disk
-        .list_names(&lib)
+    let versions = list_names(&lib)
         .into_iter()
         .filter(|name| is_python_library(name));
     let directories: Vec<PathBuf> = versions
@@ -80,8 +76,7 @@ fn linked_packages(above: &Path, disk: &mut TrackedFs) -> Vec<PathBuf> {
         .collect();
     let mut elsewhere = Vec::new();
     for directory in directories {
-        let packages = disk
-            .list_names(&directory)
+        let packages = list_names(&directory)
             .into_iter()
             .map(|name| directory.join(name))
             .filter_map(|path| package_root(&path));

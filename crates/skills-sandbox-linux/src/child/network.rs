@@ -12,17 +12,11 @@ use libc::c_int;
 
 use super::channel::{self, NETWORK_LISTENER};
 use super::syscall::{check_descriptor, check_result};
+use crate::child_setup::Listener;
 use crate::setup_step::SetupStep;
 
 /// The number of connections that can wait to be accepted.
 const BACKLOG: c_int = 128;
-
-/// The port of the listener, and the socket through which the child sends it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Listener {
-    pub(crate) port: u16,
-    pub(crate) channel: c_int,
-}
 
 /// Brings up the loopback device, creates the listener and sends it to the host process.
 pub(super) fn set_up_network(listener: Listener) -> Result<(), SetupStep> {

@@ -81,7 +81,14 @@ impl ComponentCache {
         loop {
             let (waiter, is_new) = self.join_slot(bytes, deadline);
             if is_new {
-                load_or_spawn(&waiter.slot, bytes, engine, caller, deadline);
+                let task = LoadTask {
+                    slot: Arc::clone(&waiter.slot),
+                    bytes: Arc::clone(bytes),
+                    engine: Arc::clone(engine),
+                    caller: caller.clone(),
+                    deadline,
+                };
+                task.start();
             }
             match waiter.slot.result().await {
                 Ok(kept) => return Ok((kept, is_new)),
@@ -165,73 +172,56 @@ impl Drop for Waiter<'_> {
     }
 }
 
-fn load_or_spawn(
-    slot: &Arc<Slot>,
-    bytes: &Arc<[u8]>,
-    engine: &Arc<SharedEngine>,
-    caller: &Caller,
-    deadline: Option<Instant>,
-) {
-    // A panic must not leave the slot empty: other runs wait for it.
-    match catch_unwind(AssertUnwindSafe(|| engine.load_if_small(bytes))) {
-        Ok(Ok(prepared)) => slot.fill(&engine.components, Ok(Arc::new(prepared))),
-        Ok(Err(troubles)) => spawn_load(
-            slot,
-            bytes,
-            Arc::clone(engine),
-            troubles,
-            caller.clone(),
-            deadline,
-        ),
-        Err(_) => slot.fill(&engine.components, Err(panic_failure())),
-    }
-}
-
-fn spawn_load(
-    slot: &Arc<Slot>,
-    bytes: &Arc<[u8]>,
+/// The work that fills a slot.
+struct LoadTask {
+    slot: Arc<Slot>,
+    bytes: Arc<[u8]>,
     engine: Arc<SharedEngine>,
-    troubles: CacheDiagnostics,
     caller: Caller,
     deadline: Option<Instant>,
-) {
-    let filled = Arc::clone(slot);
-    let bytes = Arc::clone(bytes);
-    let shared = Arc::clone(&engine);
-    let work = move || {
+}
+
+impl LoadTask {
+    /// Fills the slot now if that is quick, otherwise on a thread of its own.
+    fn start(self) {
+        // A panic must not leave the slot empty: other runs wait for it.
+        match catch_unwind(AssertUnwindSafe(|| self.engine.load_if_small(&self.bytes))) {
+            Ok(Ok(prepared)) => self.fill(Ok(Arc::new(prepared))),
+            Ok(Err(troubles)) => self.spawn(troubles),
+            Err(_) => self.fill(Err(compiler_failure("panicked".to_owned()))),
+        }
+    }
+
+    fn spawn(self, troubles: CacheDiagnostics) {
+        let (slot, engine) = (Arc::clone(&self.slot), Arc::clone(&self.engine));
+        // Not on a thread of the executor, which would be occupied for seconds.
+        if let Err(error) = std::thread::Builder::new()
+            .name("skills-compile".into())
+            .spawn(move || self.load(troubles))
+        {
+            slot.fill(&engine.components, Err(compiler_failure(error.to_string())));
+        }
+    }
+
+    fn load(&self, troubles: CacheDiagnostics) {
         let demand = CompileDemand {
-            abandon_signal: &filled.abandon_signal,
-            caller: &caller,
-            deadline,
+            abandon_signal: &self.slot.abandon_signal,
+            caller: &self.caller,
+            deadline: self.deadline,
         };
-        let result = catch_unwind(AssertUnwindSafe(|| engine.load(&bytes, troubles, &demand)));
-        filled.fill(
-            &engine.components,
-            result
-                .unwrap_or_else(|_| Err(panic_failure()))
-                .map(Arc::new),
-        );
-    };
-    // Not on a thread of the executor, which would be occupied for seconds.
-    if let Err(error) = std::thread::Builder::new()
-        .name("skills-compile".into())
-        .spawn(work)
-    {
-        slot.fill(
-            &shared.components,
-            Err(LoadError::CompilerFailed {
-                reason: error.to_string(),
-            }
-            .into()),
-        );
+        let load = || self.engine.load(&self.bytes, troubles, &demand);
+        let result = catch_unwind(AssertUnwindSafe(load))
+            .unwrap_or_else(|_| Err(compiler_failure("panicked".to_owned())));
+        self.fill(result.map(Arc::new));
+    }
+
+    fn fill(&self, result: Result<SharedComponent, LoadFailure>) {
+        self.slot.fill(&self.engine.components, result);
     }
 }
 
-fn panic_failure() -> LoadFailure {
-    LoadError::CompilerFailed {
-        reason: "panicked".to_owned(),
-    }
-    .into()
+fn compiler_failure(reason: String) -> LoadFailure {
+    LoadError::CompilerFailed { reason }.into()
 }
 
 /// Evicts least recently used entries; running instances keep their `Arc`.

@@ -13,7 +13,7 @@ use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 
 use super::open::{Create, OpenRequest, open, translate_flags};
-use super::resolve::{AccessError, ResolvedEntry};
+use super::resolve::AccessError;
 use super::view::{FsView, HasFsView};
 use super::writer::{Position, QuotaWriter, write_at};
 use crate::store_state::StoreState;
@@ -113,15 +113,9 @@ impl HostDescriptor for FsView<'_> {
     }
 
     async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        let ResolvedEntry {
-            fd,
-            path,
-            opened_parent: held,
-        } = self.resolve_for_create(fd, path)?;
-        let result = self.inner().create_directory_at(fd, path).await;
-        // Also after a failure: handles are limited.
-        self.release(held)?;
-        result
+        let entry = self.resolve_for_create(fd, path)?;
+        let result = self.inner().create_directory_at(entry.fd, entry.path).await;
+        self.finish(entry.opened_parent, result)
     }
 
     async fn link_at(
@@ -140,20 +134,16 @@ impl HostDescriptor for FsView<'_> {
             .inner()
             .link_at(from.fd, flags, from.path, to.fd, to.path)
             .await;
-        self.release(from.opened_parent)?;
-        self.release(to.opened_parent)?;
-        result
+        self.finish(
+            from.opened_parent.into_iter().chain(to.opened_parent),
+            result,
+        )
     }
 
     async fn symlink_at(&mut self, fd: Fd, target: String, path: String) -> FsResult<()> {
-        let ResolvedEntry {
-            fd,
-            path,
-            opened_parent: held,
-        } = self.resolve_for_create(fd, path)?;
-        let result = self.inner().symlink_at(fd, target, path).await;
-        self.release(held)?;
-        result
+        let entry = self.resolve_for_create(fd, path)?;
+        let result = self.inner().symlink_at(entry.fd, target, entry.path).await;
+        self.finish(entry.opened_parent, result)
     }
 
     async fn rename_at(
@@ -171,31 +161,22 @@ impl HostDescriptor for FsView<'_> {
             .inner()
             .rename_at(from.fd, from.path, to.fd, to.path)
             .await;
-        self.release(from.opened_parent)?;
-        self.release(to.opened_parent)?;
-        result
+        self.finish(
+            from.opened_parent.into_iter().chain(to.opened_parent),
+            result,
+        )
     }
 
     async fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        let ResolvedEntry {
-            fd,
-            path,
-            opened_parent: held,
-        } = self.resolve_for_modify(fd, path)?;
-        let result = self.inner().remove_directory_at(fd, path).await;
-        self.release(held)?;
-        result
+        let entry = self.resolve_for_modify(fd, path)?;
+        let result = self.inner().remove_directory_at(entry.fd, entry.path).await;
+        self.finish(entry.opened_parent, result)
     }
 
     async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        let ResolvedEntry {
-            fd,
-            path,
-            opened_parent: held,
-        } = self.resolve_for_modify(fd, path)?;
-        let result = self.inner().unlink_file_at(fd, path).await;
-        self.release(held)?;
-        result
+        let entry = self.resolve_for_modify(fd, path)?;
+        let result = self.inner().unlink_file_at(entry.fd, entry.path).await;
+        self.finish(entry.opened_parent, result)
     }
 
     async fn set_times_at(
@@ -206,15 +187,17 @@ impl HostDescriptor for FsView<'_> {
         accessed: NewTimestamp,
         modified: NewTimestamp,
     ) -> FsResult<()> {
-        let ResolvedEntry {
-            fd,
-            path,
-            opened_parent: held,
-        } = self.resolve_for_modify(fd, path)?;
+        let entry = self.resolve_for_modify(fd, path)?;
         let result = if flags.contains(PathFlags::SYMLINK_FOLLOW) {
             // The target of a symlink is checked when it is opened.
             let target = self
-                .open_at(fd, flags, path, OpenFlags::empty(), DescriptorFlags::READ)
+                .open_at(
+                    entry.fd,
+                    flags,
+                    entry.path,
+                    OpenFlags::empty(),
+                    DescriptorFlags::READ,
+                )
                 .await;
             match target {
                 Ok(target) => {
@@ -228,13 +211,12 @@ impl HostDescriptor for FsView<'_> {
             }
         } else {
             // A trailing slash would follow a symlink.
-            let path = path.trim_end_matches('/').to_owned();
+            let path = entry.path.trim_end_matches('/').to_owned();
             self.inner()
-                .set_times_at(fd, flags, path, accessed, modified)
+                .set_times_at(entry.fd, flags, path, accessed, modified)
                 .await
         };
-        self.release(held)?;
-        result
+        self.finish(entry.opened_parent, result)
     }
 
     async fn set_times(

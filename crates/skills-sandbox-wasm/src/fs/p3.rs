@@ -21,7 +21,7 @@ use wasmtime_wasi::p3::bindings::filesystem::{preopens, types};
 use wasmtime_wasi::p3::filesystem::{FilesystemError, FilesystemResult};
 
 use super::open::{Create, OpenRequest, open, translate_flags};
-use super::resolve::{AccessError, ResolvedEntry};
+use super::resolve::AccessError;
 use super::view::{FsView, HasFsView};
 use super::writer::{Position, QuotaWriter};
 use crate::store_state::StoreState;
@@ -228,15 +228,10 @@ impl HostDescriptorWithStore<StoreState> for HasFsView {
         fd: Fd,
         path: String,
     ) -> FilesystemResult<()> {
-        let ResolvedEntry {
-            fd,
-            path,
-            opened_parent: held,
-        } = with_view(store, |files| files.resolve_for_create(fd, path))?;
-        let result = WasiFilesystem::create_directory_at(&inner_accessor(store), fd, path).await;
-        // Also after a failure: handles are limited.
-        with_view(store, |files| files.release(held))?;
-        result
+        let entry = with_view(store, |files| files.resolve_for_create(fd, path))?;
+        let result =
+            WasiFilesystem::create_directory_at(&inner_accessor(store), entry.fd, entry.path).await;
+        with_view(store, |files| files.finish(entry.opened_parent, result))
     }
 
     async fn link_at(
@@ -262,9 +257,8 @@ impl HostDescriptorWithStore<StoreState> for HasFsView {
             to.path,
         )
         .await;
-        with_view(store, |files| files.release(from.opened_parent))?;
-        with_view(store, |files| files.release(to.opened_parent))?;
-        result
+        let opened = from.opened_parent.into_iter().chain(to.opened_parent);
+        with_view(store, |files| files.finish(opened, result))
     }
 
     async fn symlink_at(
@@ -273,14 +267,10 @@ impl HostDescriptorWithStore<StoreState> for HasFsView {
         target: String,
         path: String,
     ) -> FilesystemResult<()> {
-        let ResolvedEntry {
-            fd,
-            path,
-            opened_parent: held,
-        } = with_view(store, |files| files.resolve_for_create(fd, path))?;
-        let result = WasiFilesystem::symlink_at(&inner_accessor(store), fd, target, path).await;
-        with_view(store, |files| files.release(held))?;
-        result
+        let entry = with_view(store, |files| files.resolve_for_create(fd, path))?;
+        let result =
+            WasiFilesystem::symlink_at(&inner_accessor(store), entry.fd, target, entry.path).await;
+        with_view(store, |files| files.finish(entry.opened_parent, result))
     }
 
     async fn rename_at(
@@ -299,9 +289,8 @@ impl HostDescriptorWithStore<StoreState> for HasFsView {
         let result =
             WasiFilesystem::rename_at(&inner_accessor(store), from.fd, from.path, to.fd, to.path)
                 .await;
-        with_view(store, |files| files.release(from.opened_parent))?;
-        with_view(store, |files| files.release(to.opened_parent))?;
-        result
+        let opened = from.opened_parent.into_iter().chain(to.opened_parent);
+        with_view(store, |files| files.finish(opened, result))
     }
 
     async fn remove_directory_at(
@@ -309,25 +298,17 @@ impl HostDescriptorWithStore<StoreState> for HasFsView {
         fd: Fd,
         path: String,
     ) -> FilesystemResult<()> {
-        let ResolvedEntry {
-            fd,
-            path,
-            opened_parent: held,
-        } = with_view(store, |files| files.resolve_for_modify(fd, path))?;
-        let result = WasiFilesystem::remove_directory_at(&inner_accessor(store), fd, path).await;
-        with_view(store, |files| files.release(held))?;
-        result
+        let entry = with_view(store, |files| files.resolve_for_modify(fd, path))?;
+        let result =
+            WasiFilesystem::remove_directory_at(&inner_accessor(store), entry.fd, entry.path).await;
+        with_view(store, |files| files.finish(entry.opened_parent, result))
     }
 
     async fn unlink_file_at(store: &StoreAccessor, fd: Fd, path: String) -> FilesystemResult<()> {
-        let ResolvedEntry {
-            fd,
-            path,
-            opened_parent: held,
-        } = with_view(store, |files| files.resolve_for_modify(fd, path))?;
-        let result = WasiFilesystem::unlink_file_at(&inner_accessor(store), fd, path).await;
-        with_view(store, |files| files.release(held))?;
-        result
+        let entry = with_view(store, |files| files.resolve_for_modify(fd, path))?;
+        let result =
+            WasiFilesystem::unlink_file_at(&inner_accessor(store), entry.fd, entry.path).await;
+        with_view(store, |files| files.finish(entry.opened_parent, result))
     }
 
     async fn set_times_at(
@@ -338,18 +319,14 @@ impl HostDescriptorWithStore<StoreState> for HasFsView {
         accessed: NewTimestamp,
         modified: NewTimestamp,
     ) -> FilesystemResult<()> {
-        let ResolvedEntry {
-            fd,
-            path,
-            opened_parent: held,
-        } = with_view(store, |files| files.resolve_for_modify(fd, path))?;
+        let entry = with_view(store, |files| files.resolve_for_modify(fd, path))?;
         let result = if flags.contains(PathFlags::SYMLINK_FOLLOW) {
             // The target of a symlink is checked when it is opened.
             match Self::open_at(
                 store,
-                fd,
+                entry.fd,
                 flags,
-                path,
+                entry.path,
                 OpenFlags::empty(),
                 DescriptorFlags::READ,
             )
@@ -370,10 +347,10 @@ impl HostDescriptorWithStore<StoreState> for HasFsView {
             }
         } else {
             // A trailing slash would follow a symlink.
-            let path = path.trim_end_matches('/').to_owned();
+            let path = entry.path.trim_end_matches('/').to_owned();
             WasiFilesystem::set_times_at(
                 &inner_accessor(store),
-                fd,
+                entry.fd,
                 flags,
                 path,
                 accessed,
@@ -381,8 +358,7 @@ impl HostDescriptorWithStore<StoreState> for HasFsView {
             )
             .await
         };
-        with_view(store, |files| files.release(held))?;
-        result
+        with_view(store, |files| files.finish(entry.opened_parent, result))
     }
 
     async fn set_times(

@@ -39,7 +39,7 @@ impl From<ResourceTableError> for AccessError {
 }
 
 /// An entry that may be created, modified or removed: the directory, the name in it, and a handle
-/// of the directory if it was opened for this call and has to be [released](FsView::release).
+/// of the directory if it was opened for this call and has to be [closed](FsView::finish).
 pub(super) struct ResolvedEntry {
     pub(super) fd: Resource<Descriptor>,
     pub(super) path: String,
@@ -149,11 +149,21 @@ impl FsView<'_> {
         }
     }
 
-    /// Closes a handle that was opened for a call.
-    pub(super) fn release(
+    /// Closes the handles that were opened for a call, also after a failure: handles are limited.
+    /// Returns the result of the call.
+    pub(super) fn finish<T, E: From<AccessError>>(
         &mut self,
-        held: Option<Resource<Descriptor>>,
-    ) -> Result<(), AccessError> {
+        opened: impl IntoIterator<Item = Resource<Descriptor>>,
+        result: Result<T, E>,
+    ) -> Result<T, E> {
+        for handle in opened {
+            self.release(Some(handle))?;
+        }
+        result
+    }
+
+    /// Closes a handle that was opened for a call.
+    fn release(&mut self, held: Option<Resource<Descriptor>>) -> Result<(), AccessError> {
         if let Some(held) = held {
             self.table.delete(held)?;
         }
