@@ -36,6 +36,7 @@ mod sanitize;
 mod script_instructions;
 mod skill_list;
 mod skill_summary;
+mod words;
 
 pub use active_skills::{Activation, ActiveSkills};
 pub use budget::{Budget, Tokenizer};

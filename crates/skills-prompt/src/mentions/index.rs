@@ -257,6 +257,11 @@ impl MentionIndex {
         (entry.location() == path).then_some(entry_ref)
     }
 
+    /// Returns the resolution of a mention that can mean each of these skills.
+    pub(super) fn ambiguous(&self, numbers: &[u32]) -> Resolution<'_> {
+        Resolution::Ambiguous(numbers.iter().map(|number| self.entry(*number)).collect())
+    }
+
     /// Returns the resolution of a mention that can only mean this skill.
     pub(super) fn resolution(&self, number: u32) -> Resolution<'_> {
         let entry = self.entry(number);

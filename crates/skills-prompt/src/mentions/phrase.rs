@@ -8,6 +8,7 @@ mod context;
 mod english;
 mod names;
 mod quotes;
+mod request;
 mod tokens;
 mod vocabulary;
 
@@ -15,10 +16,14 @@ use std::ops::Range;
 
 use super::normalize::{is_distinctive, normalize_name};
 use super::{Confidence, Mention, MentionIndex, MentionKind, Resolution, SuggestionReason};
-use context::{MentionContext, SkillWord};
+use crate::words::contains_ignore_case;
+use context::MentionContext;
 use quotes::Quotes;
-use tokens::{TextToken, TokenKind, paragraphs, tokenize};
-use vocabulary::{Verb, is_name_separator, is_vague, match_filler, match_verb};
+use request::SkillWord;
+use tokens::{Paragraph, TokenKind, paragraphs};
+use vocabulary::{
+    VerbMatch, is_name_separator, is_vague, match_filler, match_verb, skill_word_length,
+};
 
 /// The maximum distance of the word "skill" from the verb, in tokens.
 const MAX_SKILL_WORD_DISTANCE: usize = 24;
@@ -44,25 +49,19 @@ pub(super) fn find_phrases<'a>(
             lines.iter().rposition(may_match),
         ) {
             // The next line may retract the request: "Only if I ask."
-            let tokens = tokenize(
-                text,
-                &lines[first.saturating_sub(CONTEXT_LINES)..lines.len().min(last + 2)],
-            );
-            let skill_words = (0..tokens.len())
-                .filter(|at| vocabulary::is_skill_word(text, &tokens, *at))
-                .collect();
-            let quotes = Quotes::find(text, &tokens);
-            let mut matcher = PhraseMatcher {
+            let lines = &lines[first.saturating_sub(CONTEXT_LINES)..lines.len().min(last + 2)];
+            let paragraph = Paragraph::new(text, lines);
+            let matcher = PhraseMatcher {
                 index,
-                text,
-                tokens: &tokens,
-                quotes,
-                skill_words,
+                quotes: Quotes::find(&paragraph),
+                skill_words: (0..paragraph.tokens.len())
+                    .filter(|at| skill_word_length(&paragraph, *at).is_some())
+                    .collect(),
+                paragraph,
                 min_confidence,
-                mentions,
+                mentions: Vec::new(),
             };
-            matcher.match_paragraph();
-            mentions = matcher.mentions;
+            mentions.extend(matcher.match_paragraph());
         }
     }
     mentions
@@ -71,8 +70,7 @@ pub(super) fn find_phrases<'a>(
 /// Matches phrases in the tokens of one paragraph.
 struct PhraseMatcher<'a, 't> {
     index: &'a MentionIndex,
-    text: &'t str,
-    tokens: &'t [TextToken],
+    paragraph: Paragraph<'t>,
     quotes: Quotes,
     /// The positions of the word "skill", ascending.
     skill_words: Vec<usize>,
@@ -91,51 +89,31 @@ enum NameListStyle {
     Bare,
 }
 
-/// A verb and its position.
-#[derive(Clone, Copy)]
-struct VerbMatch {
-    verb: Verb,
-    position: usize,
-}
-
 impl<'a> PhraseMatcher<'a, '_> {
     /// Matches all phrases of the paragraph.
-    fn match_paragraph(&mut self) {
-        let mut at = 0;
-        if let Some(TokenKind::Punctuation(mark @ ('/' | '@'))) = self.token_kind(0) {
+    fn match_paragraph(mut self) -> Vec<Mention<'a>> {
+        if let Some(TokenKind::Punctuation(mark @ ('/' | '@'))) = self.paragraph.kind(0) {
             self.match_command(mark);
         }
-        while at < self.tokens.len() {
+        let mut at = 0;
+        while at < self.paragraph.tokens.len() {
             // A verb inside of a name that was matched must not begin a second phrase.
-            at = match match_verb(self.text, self.tokens, at) {
-                Some((verb, next)) => self
-                    .match_verb(VerbMatch { verb, position: at }, next)
-                    .max(next),
+            at = match match_verb(&self.paragraph, at) {
+                Some(verb) => self.match_verb(verb).max(verb.end),
                 None => at + 1,
             };
         }
-    }
-
-    /// Returns the text from the first to the last of these tokens.
-    fn text_of(&self, tokens: &Range<usize>) -> &str {
-        self.tokens
-            .get(tokens.clone())
-            .and_then(|tokens| Some(&self.text[tokens.first()?.start..tokens.last()?.end]))
-            .unwrap_or_default()
-    }
-
-    fn token_kind(&self, at: usize) -> Option<TokenKind> {
-        self.tokens.get(at).map(|token| token.kind)
+        self.mentions
     }
 
     /// Matches `/name` or `@name` at the very start of the text.
     fn match_command(&mut self, sigil: char) {
-        let start = self.tokens[0].end;
+        let (text, start) = (self.paragraph.text, self.paragraph.tokens[0].end);
         // A path in the middle of a text is not a command.
-        if self.tokens[0].start != self.text.len() - self.text.trim_start().len() {
+        if self.paragraph.tokens[0].start != text.len() - text.trim_start().len() {
             return;
         }
-        let rest = &self.text[start..];
+        let rest = &text[start..];
         let word = &rest[..rest.find(char::is_whitespace).unwrap_or(rest.len())];
         let word =
             word.trim_end_matches(['.', ',', ':', ';', '!', '?', '，', '。', '：', '！', '？']);
@@ -157,27 +135,24 @@ impl<'a> PhraseMatcher<'a, '_> {
     }
 
     /// Matches the names after a verb, and returns the position to continue at.
-    fn match_verb(&mut self, verb: VerbMatch, next: usize) -> usize {
-        let mut at = next;
+    fn match_verb(&mut self, verb: VerbMatch) -> usize {
+        let is_call = self
+            .paragraph
+            .word(verb.position)
+            .eq_ignore_ascii_case("call");
+        let mut at = verb.end;
         let mut has_skill_word = false;
         let mut has_at_sign = false;
-        while let Some(step) = match_filler(self.text, self.tokens, at) {
+        while let Some(filler) = match_filler(&self.paragraph, at) {
             // "call this the X skill" asks for a name, not for the skill.
-            if self.token_text(verb.position).eq_ignore_ascii_case("call")
-                && ["this", "that"]
-                    .iter()
-                    .any(|word| self.token_text(at).eq_ignore_ascii_case(word))
-            {
+            if is_call && contains_ignore_case(&["this", "that"], self.paragraph.word(at)) {
                 return at + 1;
             }
-            has_skill_word |= step.is_skill;
-            has_at_sign |= matches!(self.token_kind(at), Some(TokenKind::Punctuation('@')));
-            at += step.tokens;
+            has_skill_word |= filler.is_skill;
+            has_at_sign |= self.paragraph.kind(at) == Some(TokenKind::Punctuation('@'));
+            at += filler.tokens;
         }
-        if !matches!(
-            self.token_kind(at),
-            Some(TokenKind::Word | TokenKind::Cjk(_))
-        ) {
+        if !self.is_word(at) {
             return at;
         }
         if has_skill_word {
@@ -187,20 +162,20 @@ impl<'a> PhraseMatcher<'a, '_> {
             self.match_before_skill_word(verb, at..end);
             return end;
         }
-        self.match_name_list(
-            verb,
-            at,
-            if has_at_sign {
-                NameListStyle::AfterAtSign
-            } else {
-                NameListStyle::Bare
-            },
-        )
+        let style = if has_at_sign {
+            NameListStyle::AfterAtSign
+        } else {
+            NameListStyle::Bare
+        };
+        self.match_name_list(verb, at, style)
     }
 
-    /// Returns the text of one token.
-    fn token_text(&self, at: usize) -> &str {
-        self.text_of(&(at..at + 1))
+    /// Returns true if a token is not punctuation.
+    fn is_word(&self, at: usize) -> bool {
+        matches!(
+            self.paragraph.kind(at),
+            Some(TokenKind::Word | TokenKind::Cjk(_))
+        )
     }
 
     /// Returns the position of the word "skill" that ends the phrase which begins at `at`.
@@ -214,20 +189,13 @@ impl<'a> PhraseMatcher<'a, '_> {
         }
         for index in at..next {
             // A second verb begins another phrase, other punctuation ends this one.
-            let continues = match self.token_kind(index)? {
-                TokenKind::Word => {
-                    index == at || match_verb(self.text, self.tokens, index).is_none()
-                }
-                TokenKind::Cjk(c) => {
-                    !vocabulary::breaks_phrase(c)
-                        && (index == at || match_verb(self.text, self.tokens, index).is_none())
-                }
+            let continues = match self.paragraph.kind(index)? {
                 TokenKind::Punctuation(mark) => {
-                    vocabulary::is_wrapper(mark)
-                        || matches!(
-                            mark,
-                            ',' | '、' | '，' | '&' | '-' | '_' | ':' | '/' | '+' | '.'
-                        )
+                    vocabulary::is_wrapper(mark) || ",、，&-_:/+.".contains(mark)
+                }
+                TokenKind::Cjk(c) if vocabulary::breaks_phrase(c) => false,
+                TokenKind::Word | TokenKind::Cjk(_) => {
+                    index == at || match_verb(&self.paragraph, index).is_none()
                 }
             };
             if !continues {
@@ -237,23 +205,13 @@ impl<'a> PhraseMatcher<'a, '_> {
         Some(next)
     }
 
-    /// Returns the position after the word "skill"; 技能 is two tokens.
-    fn after_skill_word(&self, skill: usize) -> usize {
-        skill
-            + if matches!(self.token_kind(skill), Some(TokenKind::Cjk(_))) {
-                2
-            } else {
-                1
-            }
-    }
-
     /// Matches "use the X and Y skills", where the names are between the verb and "skill".
     fn match_before_skill_word(&mut self, verb: VerbMatch, phrase: Range<usize>) {
-        let next = self.after_skill_word(phrase.end);
-        let phrase_end = phrase.end;
+        let skill_word = phrase.end;
+        let next = skill_word + skill_word_length(&self.paragraph, skill_word).unwrap_or(1);
         let whole = self.trim_wrappers(phrase.clone());
         // A name may contain "and", so the whole phrase is tried first.
-        let parts = if self.resolve_name(self.text_of(&whole)).is_some() {
+        let parts = if self.resolve_name(self.paragraph.text_of(&whole)).is_some() {
             vec![whole]
         } else {
             self.split_names(phrase)
@@ -277,9 +235,12 @@ impl<'a> PhraseMatcher<'a, '_> {
         }
         // "Use your search skills" asks for an ability, unless the name is distinctive.
         let is_common_name = |name: &Range<usize>| {
-            parts.len() == 1 && !is_distinctive(&self.text_of(name).replace('_', "-"))
+            parts.len() == 1 && !is_distinctive(&self.paragraph.text_of(name).replace('_', "-"))
         };
-        let is_ability = vocabulary::is_plural_skill_word(self.text, &self.tokens[phrase_end])
+        let is_ability = self
+            .paragraph
+            .word(skill_word)
+            .eq_ignore_ascii_case("skills")
             && names.iter().flatten().any(is_common_name);
         let is_request = names.iter().all(Option::is_some) && !is_ability;
         for name in names.into_iter().flatten() {
@@ -301,30 +262,19 @@ impl<'a> PhraseMatcher<'a, '_> {
             let Some(end) = self.longest_name_end(at) else {
                 return at;
             };
-            let closing_marks = (end..self.tokens.len())
-                .take_while(|index| self.is_wrapper(*index))
+            let after_name = self.skip_wrappers(end);
+            let separators = (after_name..)
+                .take_while(|index| is_name_separator(&self.paragraph, *index))
                 .count();
-            let after_name = end + closing_marks;
-            let mut next = after_name;
-            while self
-                .tokens
-                .get(next)
-                .is_some_and(|token| is_name_separator(self.text, token))
-            {
-                next += 1;
-            }
-            let has_more_names = next > after_name
-                && self.tokens.get(next).is_some()
-                && self
-                    .longest_name_end(self.skip_opening_marks(next))
-                    .is_some();
+            let next = self.skip_wrappers(after_name + separators);
+            let has_more_names = separators > 0 && self.longest_name_end(next).is_some();
             // Only the text after the last name can change the meaning.
             let tail = if has_more_names {
-                self.tokens.len()
+                self.paragraph.tokens.len()
             } else {
                 after_name
             };
-            let name = self.text_of(&(at..end));
+            let name = self.paragraph.text_of(&(at..end));
             let is_distinctive_name = !name.contains(char::is_whitespace)
                 && is_distinctive(&name.to_lowercase().replace('_', "-"));
             let confidence = match style {
@@ -336,39 +286,33 @@ impl<'a> PhraseMatcher<'a, '_> {
             if !has_more_names {
                 return after_name;
             }
-            at = self.skip_opening_marks(next);
+            at = next;
         }
     }
 
-    /// Returns the position after the marks that open a name.
-    fn skip_opening_marks(&self, at: usize) -> usize {
-        at + (at..self.tokens.len())
-            .take_while(|index| self.is_wrapper(*index))
-            .count()
+    /// Returns the position after the marks that enclose a name.
+    fn skip_wrappers(&self, at: usize) -> usize {
+        at + (at..).take_while(|index| self.is_wrapper(*index)).count()
     }
 
     /// Returns the end of the longest name that begins at `at`.
     fn longest_name_end(&self, at: usize) -> Option<usize> {
-        let first = self.tokens.get(at)?;
-        if !self
-            .index
-            .may_start_name(&normalize_name(&self.text[first.start..first.end]))
-        {
+        // Each Chinese character is a token of its own.
+        let max_tokens = match self.paragraph.kind(at)? {
+            TokenKind::Cjk(_) => MAX_SKILL_WORD_DISTANCE,
+            TokenKind::Word | TokenKind::Punctuation(_) => 2 * MAX_NAME_TOKENS,
+        };
+        let first = normalize_name(self.paragraph.word(at));
+        if !self.index.may_start_name(&first) {
             return None;
         }
-        // Each Chinese character is a token of its own.
-        let max_tokens = if matches!(first.kind, TokenKind::Cjk(_)) {
-            MAX_SKILL_WORD_DISTANCE
-        } else {
-            2 * MAX_NAME_TOKENS
-        };
-        let limit = self.tokens.len().min(at + max_tokens);
+        let limit = self.paragraph.tokens.len().min(at + max_tokens);
         let end = (at + 1..limit)
             .find(|index| !self.may_continue_name(*index))
             .unwrap_or(limit);
         // The longest name first, so that `pdf` does not match in `pdf tools`.
         (at + 1..=end).rev().find(|end| {
-            let name = self.text_of(&(at..*end));
+            let name = self.paragraph.text_of(&(at..*end));
             name.len() <= 2 * self.index.max_spoken_bytes()
                 && self.may_end_name(*end)
                 && self.resolve_name(name).is_some()
@@ -377,29 +321,23 @@ impl<'a> PhraseMatcher<'a, '_> {
 
     /// Returns true if a token can continue a name of several tokens.
     fn may_continue_name(&self, index: usize) -> bool {
-        match self.token_kind(index) {
-            Some(TokenKind::Word | TokenKind::Cjk(_)) => true,
-            Some(TokenKind::Punctuation('-' | '_' | ':')) => {
-                self.tokens[index - 1].end == self.tokens[index].start
-            }
-            _ => false,
+        match self.paragraph.kind(index) {
+            Some(TokenKind::Punctuation('-' | '_' | ':')) => !self.paragraph.follows_space(index),
+            _ => self.is_word(index),
         }
     }
 
     fn is_wrapper(&self, index: usize) -> bool {
-        match self.token_kind(index) {
-            Some(TokenKind::Punctuation(mark)) => vocabulary::is_wrapper(mark),
-            _ => false,
-        }
+        matches!(
+            self.paragraph.kind(index),
+            Some(TokenKind::Punctuation(mark)) if vocabulary::is_wrapper(mark)
+        )
     }
 
     /// Returns true if a name can end before this token. It cannot if the text continues as the
     /// name of a file, a path or a package: `pdf.py`, `pdf/x`, `pdf@2`.
     fn may_end_name(&self, end: usize) -> bool {
-        let Some(last) = end.checked_sub(1).and_then(|last| self.tokens.get(last)) else {
-            return false;
-        };
-        let mut rest = self.text[last.end..].chars();
+        let mut rest = self.paragraph.text_after(end - 1).chars();
         match rest.next() {
             // A period that ends the sentence, not one before a file extension.
             Some('.') => rest.next().is_none_or(|c| c.is_whitespace() || c == '"'),
@@ -411,16 +349,11 @@ impl<'a> PhraseMatcher<'a, '_> {
 
     /// Removes the marks around a range, and words such as 这个 that precede the word "skill".
     fn trim_wrappers(&self, mut range: Range<usize>) -> Range<usize> {
-        while range.start < range.end
-            && !matches!(
-                self.token_kind(range.start),
-                Some(TokenKind::Word | TokenKind::Cjk(_))
-            )
-        {
+        while range.start < range.end && !self.is_word(range.start) {
             range.start += 1;
         }
         loop {
-            let length = vocabulary::trailing_fillers(self.text, &self.tokens[range.clone()]);
+            let length = vocabulary::trailing_fillers(&self.paragraph, &range);
             if length == 0 {
                 return range;
             }
@@ -431,7 +364,7 @@ impl<'a> PhraseMatcher<'a, '_> {
     /// Adds a mention of an unknown name that is called a skill: a misspelled one, or one that only
     /// looks like the name of a skill.
     fn add_unknown(&mut self, verb: VerbMatch, part: &Range<usize>, next: usize) {
-        let name = self.text_of(part);
+        let name = self.paragraph.text_of(part);
         let words = name.split_whitespace().count();
         let is_description = is_vague(name.split_whitespace().next_back().unwrap_or_default());
         if words == 0
@@ -453,7 +386,7 @@ impl<'a> PhraseMatcher<'a, '_> {
             _ => Resolution::Unknown,
         };
         self.push_mention(
-            self.byte_span(part),
+            self.paragraph.span(part),
             MentionKind::Phrase,
             Confidence::High,
             resolution,
@@ -469,11 +402,9 @@ impl<'a> PhraseMatcher<'a, '_> {
         skill_word: SkillWord,
     ) -> MentionContext<'_> {
         MentionContext {
-            text: self.text,
-            tokens: self.tokens,
+            paragraph: &self.paragraph,
             quotes: &self.quotes,
-            verb: verb.verb,
-            verb_position: verb.position,
+            verb,
             name,
             next_token,
             skill_word,
@@ -489,8 +420,8 @@ impl<'a> PhraseMatcher<'a, '_> {
         confidence: Confidence,
         reason: Option<SuggestionReason>,
     ) {
-        let span = self.byte_span(&name);
-        let Some(resolution) = self.resolve_name(&self.text[span.clone()]) else {
+        let span = self.paragraph.span(&name);
+        let Some(resolution) = self.resolve_name(self.paragraph.text_of(&name)) else {
             return;
         };
         let skill_word = if confidence == Confidence::High {
@@ -539,7 +470,7 @@ impl<'a> PhraseMatcher<'a, '_> {
         } else {
             confidence
         };
-        let name = self.text[span.clone()].to_owned();
+        let name = self.paragraph.text[span.clone()].to_owned();
         self.mentions.push(Mention {
             input: 0,
             span,

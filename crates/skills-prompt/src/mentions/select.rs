@@ -217,12 +217,7 @@ impl<'a> Selection<'a, '_> {
                 match selectable.as_slice() {
                     [] => self.index.resolution(several[0]),
                     [only] => self.index.resolution(*only),
-                    several => Resolution::Ambiguous(
-                        several
-                            .iter()
-                            .map(|number| self.index.entry(*number))
-                            .collect(),
-                    ),
+                    several => self.index.ambiguous(several),
                 }
             }
         }

@@ -5,9 +5,12 @@
 //! verb only words of a request may occur, after the name only words that continue one. A list of
 //! words that forbid would miss the negation that it does not know.
 
+use std::ops::Range;
+
 use super::quotes::Quotes;
-use super::tokens::{TextToken, TokenKind};
-use super::vocabulary::{Verb, is_name_separator, is_wrapper, lowercase_plain};
+use super::request::{Politeness, Sentence, SkillWord, Verb};
+use super::tokens::{Paragraph, TokenKind};
+use super::vocabulary::{VerbMatch, is_name_separator, is_wrapper, lowercase_plain};
 use super::{chinese, english};
 use crate::mentions::SuggestionReason;
 
@@ -15,281 +18,205 @@ use crate::mentions::SuggestionReason;
 const MAX_CONTEXT_TOKENS: usize = 64;
 
 /// A possible request in a paragraph: a verb and a name, with the tokens around them.
-pub(super) struct MentionContext<'t> {
-    pub(super) text: &'t str,
-    pub(super) tokens: &'t [TextToken],
-    pub(super) quotes: &'t Quotes,
-    pub(super) verb: Verb,
-    pub(super) verb_position: usize,
+pub(super) struct MentionContext<'p> {
+    pub(super) paragraph: &'p Paragraph<'p>,
+    pub(super) quotes: &'p Quotes,
+    pub(super) verb: VerbMatch,
     /// The tokens of the name.
-    pub(super) name: std::ops::Range<usize>,
+    pub(super) name: Range<usize>,
     /// The first token after the name and the word "skill".
     pub(super) next_token: usize,
     pub(super) skill_word: SkillWord,
 }
 
-/// Whether a phrase contains the word "skill".
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum SkillWord {
-    Present,
-    Absent,
-}
-
-/// Whether a sentence ends with a question mark.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Sentence {
-    Question,
-    Statement,
-}
-
-/// Whether a question contains words of a polite request.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Politeness {
-    Polite,
-    Neutral,
-}
-
-/// The tokens around a verb and a name.
-struct Surroundings<'t> {
+/// The text around a verb and a name.
+struct Surroundings {
     /// The earlier clauses of the sentence.
-    earlier: &'t [TextToken],
+    earlier: Clause,
     /// The words between the start of the clause and the verb.
-    before: &'t [TextToken],
+    before: Clause,
     /// The words after the name, up to the end of the sentence or line.
-    tail: &'t [TextToken],
-    /// The position after `tail`.
-    end: usize,
+    tail: Clause,
     sentence: Sentence,
+}
+
+/// A part of a sentence, in the forms in which the rules of the two languages read it.
+struct Clause {
+    tokens: Range<usize>,
+    /// The words in lowercase, without invisible characters, and the punctuation except for
+    /// quotation marks and the like.
+    words: Vec<String>,
+    /// The text without white space, as Chinese is matched by substrings.
+    joined: String,
+}
+
+impl Clause {
+    fn new(paragraph: &Paragraph<'_>, tokens: Range<usize>) -> Self {
+        let word = |at: usize| match paragraph.kind(at)? {
+            TokenKind::Punctuation(mark) if is_wrapper(mark) => None,
+            TokenKind::Punctuation(mark) => Some(mark.to_string()),
+            TokenKind::Word | TokenKind::Cjk(_) => Some(lowercase_plain(paragraph.word(at))),
+        };
+        Self {
+            words: tokens.clone().filter_map(word).collect(),
+            joined: paragraph.text_of(&tokens).split_whitespace().collect(),
+            tokens,
+        }
+    }
+
+    fn words(&self) -> Vec<&str> {
+        self.words.iter().map(String::as_str).collect()
+    }
 }
 
 impl MentionContext<'_> {
     /// Returns why the phrase is not a request; `None` if it is one.
     pub(super) fn reason_against(&self) -> Option<SuggestionReason> {
-        let verb = self.verb_position..self.verb_position + 1;
+        let verb = self.verb.position..self.verb.position + 1;
         // Quotation marks around the name alone are emphasis: use the "pdf" skill.
-        if self.quotes.encloses_more_than(self.verb_position, &verb)
+        if self.quotes.encloses_more_than(verb.start, &verb)
             || self.quotes.encloses_more_than(self.name.start, &self.name)
         {
             return Some(SuggestionReason::Quoted);
         }
         let around = self.surroundings();
-        let earlier_reason = self.check_earlier_clauses(&around);
+        let (earlier, before) = (&around.earlier, &around.before);
+        let earlier_reason = english::check_before(&earlier.words(), &before.words())
+            .or_else(|| chinese::check_before(&earlier.joined, &before.joined));
         if self.precedes_task(&around) {
-            let tail = self.lowercase_words(around.tail);
-            return earlier_reason.or_else(|| english::check_after(&tail));
+            return earlier_reason.or_else(|| english::check_after(&around.tail.words()));
         }
         earlier_reason
             .or_else(|| self.check_request(&around))
             .or_else(|| self.check_tail(&around))
     }
 
-    /// Splits the tokens around the phrase at the ends of sentences and clauses.
-    fn surroundings(&self) -> Surroundings<'_> {
+    /// Splits the text around the phrase at the ends of sentences and clauses.
+    fn surroundings(&self) -> Surroundings {
+        let (paragraph, verb) = (self.paragraph, self.verb.position);
         // Bounded, or a long text without periods would take quadratic time.
-        let start = self.verb_position.saturating_sub(MAX_CONTEXT_TOKENS);
-        let sentence_start = (start..self.verb_position)
+        let start = verb.saturating_sub(MAX_CONTEXT_TOKENS);
+        let sentence_start = (start..verb)
             .rev()
-            .find(|at| self.ends_sentence(*at))
+            .find(|at| ends_sentence(paragraph, *at))
             .map_or(start, |at| at + 1);
-        let clause_start = (sentence_start..self.verb_position)
+        let clause_start = (sentence_start..verb)
             .rev()
-            .find(|at| self.ends_clause(*at))
+            .find(|at| ends_clause(paragraph, *at))
             .map_or(sentence_start, |at| at + 1);
-        let limit = self.tokens.len().min(self.next_token + MAX_CONTEXT_TOKENS);
+        let limit = paragraph
+            .tokens
+            .len()
+            .min(self.next_token + MAX_CONTEXT_TOKENS);
         let end = (self.next_token..limit)
-            .find(|at| {
-                self.ends_sentence(*at) || self.tokens[*at].kind == TokenKind::Punctuation('\n')
-            })
+            .find(|at| ends_sentence(paragraph, *at) || ends_line(paragraph, *at))
             .unwrap_or(limit);
-        let sentence = match self.tokens.get(end).map(|token| token.kind) {
-            Some(TokenKind::Punctuation('?' | '？')) => Sentence::Question,
-            _ => Sentence::Statement,
-        };
         Surroundings {
-            earlier: &self.tokens[sentence_start..clause_start],
-            before: &self.tokens[clause_start..self.verb_position],
-            tail: &self.tokens[self.next_token..end],
-            end,
-            sentence,
+            earlier: Clause::new(paragraph, sentence_start..clause_start),
+            before: Clause::new(paragraph, clause_start..verb),
+            tail: Clause::new(paragraph, self.next_token..end),
+            sentence: match paragraph.kind(end) {
+                Some(TokenKind::Punctuation('?' | '？')) => Sentence::Question,
+                _ => Sentence::Statement,
+            },
         }
     }
 
-    /// Checks the earlier clauses of the sentence, by the words of both languages.
-    fn check_earlier_clauses(&self, around: &Surroundings<'_>) -> Option<SuggestionReason> {
-        english::check_before(
-            &self.lowercase_lines(around.earlier),
-            &self.lowercase_words(around.before),
-        )
-        .or_else(|| {
-            chinese::check_before(
-                &self.joined_text(around.earlier),
-                &self.joined_text(around.before),
-            )
-        })
-    }
-
     /// Returns true for "Using X, find …", where the request follows the name.
-    fn precedes_task(&self, around: &Surroundings<'_>) -> bool {
-        self.verb == Verb::Preposition
+    fn precedes_task(&self, around: &Surroundings) -> bool {
+        self.verb.kind == Verb::Preposition
             && around.sentence == Sentence::Statement
-            && english::is_request_start(&self.lowercase_words(around.before))
-            && english::is_task(&self.lowercase_words(around.tail))
+            && english::is_request_start(&around.before.words())
+            && english::is_task(&around.tail.words())
     }
 
     /// Checks the words between the start of the clause and the verb.
-    fn check_request(&self, around: &Surroundings<'_>) -> Option<SuggestionReason> {
-        let verb_is_chinese = matches!(self.tokens[self.verb_position].kind, TokenKind::Cjk(_));
-        if verb_is_chinese || has_chinese(around.before) {
+    fn check_request(&self, around: &Surroundings) -> Option<SuggestionReason> {
+        let before = &around.before;
+        let is_chinese = (before.tokens.start..=self.verb.position).any(|at| self.is_chinese(at));
+        if is_chinese {
             // A polite question is a request.
-            let sentence = match self.politeness(around) {
+            let sentence = match politeness(around) {
                 Politeness::Polite => Sentence::Statement,
                 Politeness::Neutral => around.sentence,
             };
-            chinese::check_request(&self.joined_text(around.before), sentence, self.verb)
+            chinese::check_request(&before.joined, sentence, self.verb.kind)
         } else {
-            let words = self.lowercase_words(around.before);
-            english::check_request(&words, around.sentence, self.verb)
+            english::check_request(&before.words(), around.sentence, self.verb.kind)
         }
     }
 
     /// Checks the words after the name, and the start of the next line.
-    fn check_tail(&self, around: &Surroundings<'_>) -> Option<SuggestionReason> {
-        let tail = around.tail;
-        let reason = if has_chinese(&tail[..tail.len().min(1)]) {
-            let text = self.joined_text(tail);
-            chinese::check_after_name(&text, self.skill_word, self.politeness(around))
+    fn check_tail(&self, around: &Surroundings) -> Option<SuggestionReason> {
+        let tail = &around.tail;
+        let reason = if !tail.tokens.is_empty() && self.is_chinese(tail.tokens.start) {
+            chinese::check_after_name(&tail.joined, self.skill_word, politeness(around))
         } else {
             self.check_after_name(tail)
         };
         reason
-            .or_else(|| chinese::check_after(&self.joined_text(tail)))
-            .or_else(|| self.check_next_line(around.end))
-    }
-
-    fn politeness(&self, around: &Surroundings<'_>) -> Politeness {
-        chinese::politeness(
-            &self.joined_text(around.before),
-            &self.joined_text(around.tail),
-        )
+            .or_else(|| chinese::check_after(&tail.joined))
+            .or_else(|| self.check_next_line(tail.tokens.end))
     }
 
     /// Checks the next line, which can continue the sentence: "Only if I ask."
     fn check_next_line(&self, end: usize) -> Option<SuggestionReason> {
-        let token = self
-            .tokens
-            .get(end)
-            .filter(|token| token.kind == TokenKind::Punctuation('\n'))
-            .and_then(|_| self.tokens.get(end + 1))?;
-        // The first word is enough: these words hardly ever begin an independent sentence.
-        let word = lowercase_plain(&self.text[token.start..token.end]);
-        matches!(
-            word.as_str(),
-            "only" | "if" | "unless" | "when" | "but" | "not" | "never"
-        )
-        .then_some(SuggestionReason::Conditional)
+        let is_line_end = ends_line(self.paragraph, end);
+        let word = lowercase_plain(self.paragraph.word(end + 1));
+        english::check_next_line(&word).filter(|_| is_line_end)
     }
 
     /// Checks the words after the name.
-    fn check_after_name(&self, tail: &[TextToken]) -> Option<SuggestionReason> {
-        let closing_marks = tail
-            .iter()
-            .take_while(|token| match token.kind {
-                TokenKind::Punctuation(mark) => is_wrapper(mark),
-                _ => false,
-            })
-            .count();
-        let tail = &tail[closing_marks..];
-        match tail.first().map(|token| token.kind) {
-            None => None,
-            Some(TokenKind::Punctuation(',' | '，')) if self.skill_word == SkillWord::Absent => {
-                english::check_explanation(&self.lowercase_words(tail))
+    fn check_after_name(&self, tail: &Clause) -> Option<SuggestionReason> {
+        let first = tail.tokens.clone().find(|at| {
+            !matches!(self.paragraph.kind(*at), Some(TokenKind::Punctuation(mark)) if is_wrapper(mark))
+        })?;
+        let words = tail.words();
+        match self.paragraph.kind(first)? {
+            TokenKind::Punctuation(',' | '，') if self.skill_word == SkillWord::Absent => {
+                english::check_explanation(&words)
             }
-            Some(TokenKind::Punctuation(
-                '.' | '~' | '～' | '(' | ',' | ';' | ':' | ')' | '，' | '；' | '、' | '：' | '）'
-                | '-' | '—' | '–' | '…',
-            )) => english::check_after(&self.lowercase_words(tail)),
-            Some(TokenKind::Word) => {
-                english::check_after_name(&self.lowercase_words(tail), self.skill_word)
+            TokenKind::Punctuation(mark) if ".,;:()~-—–…～，；、：）".contains(mark) => {
+                english::check_after(&words)
             }
-            Some(_)
-                if tail
-                    .first()
-                    .is_some_and(|token| is_name_separator(self.text, token)) =>
-            {
-                english::check_after(&self.lowercase_words(tail))
-            }
+            TokenKind::Word => english::check_after_name(&words, self.skill_word),
+            _ if is_name_separator(self.paragraph, first) => english::check_after(&words),
             // Any other mark, such as a slash, makes the name a part of something else.
-            Some(_) => Some(SuggestionReason::CommonWord),
+            _ => Some(SuggestionReason::CommonWord),
         }
     }
 
-    fn ends_sentence(&self, at: usize) -> bool {
-        match self.tokens[at].kind {
-            TokenKind::Punctuation('!' | '?' | '。' | '！' | '？') => true,
-            TokenKind::Punctuation('.') => {
-                // The periods of "e.g." follow a single letter.
-                let is_short = at > 0 && self.tokens[at - 1].end - self.tokens[at - 1].start == 1;
-                !is_short
-                    && self.text[self.tokens[at].end..]
-                        .chars()
-                        .next()
-                        .is_none_or(char::is_whitespace)
-            }
-            _ => false,
-        }
-    }
-
-    fn ends_clause(&self, at: usize) -> bool {
-        let token = &self.tokens[at];
-        match token.kind {
-            TokenKind::Punctuation(mark) => {
-                // A hyphen between spaces is a dash.
-                let is_dash = mark == '-' && at > 0 && self.tokens[at - 1].end < token.start;
-                is_dash || matches!(mark, ',' | ';' | '，' | '；' | '—' | '–' | '\n')
-            }
-            _ => false,
-        }
-    }
-
-    /// Returns the text of the tokens without white space, as Chinese is matched by substrings.
-    fn joined_text(&self, tokens: &[TextToken]) -> String {
-        let text = tokens
-            .first()
-            .zip(tokens.last())
-            .map_or("", |(first, last)| &self.text[first.start..last.end]);
-        text.chars().filter(|c| !c.is_whitespace()).collect()
-    }
-
-    /// Returns the same as [`lowercase_words`](Self::lowercase_words), with line ends.
-    fn lowercase_lines(&self, tokens: &[TextToken]) -> Vec<String> {
-        let parts = tokens.split_inclusive(|token| token.kind == TokenKind::Punctuation('\n'));
-        parts
-            .flat_map(|line| {
-                self.lowercase_words(line).into_iter().chain(
-                    line.last()
-                        .filter(|last| last.kind == TokenKind::Punctuation('\n'))
-                        .map(|_| "\n".to_owned()),
-                )
-            })
-            .collect()
-    }
-
-    /// Returns the words in lowercase, without invisible characters, and the punctuation except for
-    /// quotation marks and the like.
-    fn lowercase_words(&self, tokens: &[TextToken]) -> Vec<String> {
-        let word = |token: &TextToken| match token.kind {
-            TokenKind::Word | TokenKind::Cjk(_) => {
-                Some(lowercase_plain(&self.text[token.start..token.end]))
-            }
-            TokenKind::Punctuation(mark) if is_wrapper(mark) || mark == '\n' => None,
-            TokenKind::Punctuation(mark) => Some(mark.to_string()),
-        };
-        tokens.iter().filter_map(word).collect()
+    fn is_chinese(&self, at: usize) -> bool {
+        matches!(self.paragraph.kind(at), Some(TokenKind::Cjk(_)))
     }
 }
 
-fn has_chinese(tokens: &[TextToken]) -> bool {
-    tokens
-        .iter()
-        .any(|token| matches!(token.kind, TokenKind::Cjk(_)))
+fn politeness(around: &Surroundings) -> Politeness {
+    chinese::politeness(&around.before.joined, &around.tail.joined)
+}
+
+fn ends_line(paragraph: &Paragraph<'_>, at: usize) -> bool {
+    paragraph.kind(at) == Some(TokenKind::Punctuation('\n'))
+}
+
+fn ends_sentence(paragraph: &Paragraph<'_>, at: usize) -> bool {
+    match paragraph.kind(at) {
+        Some(TokenKind::Punctuation('!' | '?' | '。' | '！' | '？')) => true,
+        Some(TokenKind::Punctuation('.')) => {
+            // The periods of "e.g." follow a single letter.
+            let is_short = at > 0 && paragraph.word(at - 1).len() == 1;
+            let mut rest = paragraph.text_after(at).chars();
+            !is_short && rest.next().is_none_or(char::is_whitespace)
+        }
+        _ => false,
+    }
+}
+
+fn ends_clause(paragraph: &Paragraph<'_>, at: usize) -> bool {
+    match paragraph.kind(at) {
+        // A hyphen between spaces is a dash.
+        Some(TokenKind::Punctuation('-')) => paragraph.follows_space(at),
+        Some(TokenKind::Punctuation(mark)) => ",;，；—–\n".contains(mark),
+        _ => false,
+    }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::tokens::TokenKind;
-use super::vocabulary::{self, is_name_separator};
+use super::vocabulary::{is_adjective, is_article, is_name_separator};
 use super::{PhraseMatcher, normalize_name};
 use crate::mentions::Resolution;
 
@@ -13,7 +13,7 @@ impl<'a> PhraseMatcher<'a, '_> {
         let mut parts = Vec::new();
         let mut start = phrase.start;
         for index in phrase.clone() {
-            if is_name_separator(self.text, &self.tokens[index]) {
+            if is_name_separator(&self.paragraph, index) {
                 parts.push(self.trim_wrappers(start..index));
                 start = index + 1;
             }
@@ -26,17 +26,14 @@ impl<'a> PhraseMatcher<'a, '_> {
     /// Returns the name that a part consists of, after articles and at most one adjective.
     pub(super) fn exact_name(&self, part: &Range<usize>) -> Option<Range<usize>> {
         let is_name = |name: &Range<usize>| {
-            !name.is_empty() && self.resolve_name(self.text_of(name)).is_some()
+            !name.is_empty() && self.resolve_name(self.paragraph.text_of(name)).is_some()
         };
         let articles = part
             .clone()
-            .take_while(|at| vocabulary::is_article(self.token_text(*at)))
+            .take_while(|at| is_article(self.paragraph.word(*at)))
             .count();
         let part = &(part.start + articles..part.end);
-        let has_adjective = self
-            .tokens
-            .get(part.start)
-            .is_some_and(|token| vocabulary::is_adjective(&self.text[token.start..token.end]));
+        let has_adjective = is_adjective(self.paragraph.word(part.start));
         let without_adjective = part.start + 1..part.end;
         if is_name(part) {
             Some(part.clone())
@@ -47,30 +44,15 @@ impl<'a> PhraseMatcher<'a, '_> {
 
     /// Returns the longest name at the end of a part.
     pub(super) fn trailing_name(&self, part: &Range<usize>) -> Option<Range<usize>> {
-        let starts = (part.start + 1..part.end).filter(|start| {
-            self.tokens[*start - 1].end < self.tokens[*start].start
-                || self.is_script_boundary(*start)
-        });
-        starts
+        // A name begins after a space, and after punctuation or a Chinese character.
+        let may_start = |start: &usize| {
+            self.paragraph.follows_space(*start)
+                || self.paragraph.kind(start - 1) != Some(TokenKind::Word)
+        };
+        (part.start + 1..part.end)
+            .filter(may_start)
             .map(|start| start..part.end)
-            .find(|name| self.resolve_name(self.text_of(name)).is_some())
-    }
-
-    /// Returns true if the token before is Chinese or punctuation, after which a word can begin.
-    fn is_script_boundary(&self, at: usize) -> bool {
-        matches!(
-            self.token_kind(at - 1),
-            Some(TokenKind::Cjk(_) | TokenKind::Punctuation(_))
-        )
-    }
-
-    /// Returns the byte range of tokens.
-    pub(super) fn byte_span(&self, tokens: &Range<usize>) -> Range<usize> {
-        match self.tokens.get(tokens.clone()) {
-            Some([first, .., last]) => first.start..last.end,
-            Some([only]) => only.start..only.end,
-            _ => 0..0,
-        }
+            .find(|name| self.resolve_name(self.paragraph.text_of(name)).is_some())
     }
 
     /// Resolves a name that equals, after normalization, that of a skill; `None` if there is none.
@@ -90,21 +72,12 @@ impl<'a> PhraseMatcher<'a, '_> {
                 // could have added one of them.
                 let confusable = self.index.with_skeleton(name);
                 Some(if confusable.len() > 1 {
-                    self.resolve_ambiguous(confusable)
+                    self.index.ambiguous(confusable)
                 } else {
                     self.index.resolution(*number)
                 })
             }
-            several => Some(self.resolve_ambiguous(several)),
+            several => Some(self.index.ambiguous(several)),
         }
-    }
-
-    fn resolve_ambiguous(&self, numbers: &[u32]) -> Resolution<'a> {
-        Resolution::Ambiguous(
-            numbers
-                .iter()
-                .map(|number| self.index.entry(*number))
-                .collect(),
-        )
     }
 }

@@ -2,52 +2,31 @@
 
 use std::ops::Range;
 
-use super::tokens::{TextToken, TokenKind};
+use super::tokens::{Paragraph, TokenKind};
 
 /// The quotations of a paragraph: for each token the positions of the marks around it.
 pub(super) struct Quotes {
     enclosing: Vec<Option<(usize, usize)>>,
 }
 
-/// Opening marks with their closing marks.
-const QUOTE_PAIRS: [(char, char); 13] = [
-    ('“', '”'),
-    ('„', '“'),
-    ('‘', '’'),
-    ('«', '»'),
-    ('‹', '›'),
-    ('「', '」'),
-    ('『', '』'),
-    ('《', '》'),
-    ('〈', '〉'),
-    ('【', '】'),
-    ('（', '）'),
-    ('(', ')'),
-    ('[', ']'),
-];
+/// Opening marks, each followed by its closing mark.
+const QUOTE_PAIRS: &str = "“”„“‘’«»‹›「」『』《》〈〉【】（）()[]";
 
 impl Quotes {
     /// Finds the quotations of a paragraph. An unclosed mark quotes the rest of it, since a missed
     /// quotation would select a skill that the user did not ask for.
-    pub(super) fn find(text: &str, tokens: &[TextToken]) -> Self {
-        let mut enclosing = vec![None; tokens.len()];
+    pub(super) fn find(paragraph: &Paragraph<'_>) -> Self {
+        let mut enclosing = vec![None; paragraph.tokens.len()];
         let mut at = 0;
-        while at < tokens.len() {
-            let close = match tokens[at].kind {
-                TokenKind::Punctuation(mark) => find_closing(text, tokens, at, mark),
+        while let Some(kind) = paragraph.kind(at) {
+            let close = match kind {
+                TokenKind::Punctuation(mark) => find_closing(paragraph, at, mark),
                 _ => None,
             };
-            let Some(close) = close else {
-                at += 1;
-                continue;
-            };
-            enclosing[at + 1..close].fill(Some((at, close)));
-            // An unclosed quotation reaches to the end, where no closing mark has to be skipped.
-            at = if close == tokens.len() {
-                close
-            } else {
-                close + 1
-            };
+            if let Some(close) = close {
+                enclosing[at + 1..close].fill(Some((at, close)));
+            }
+            at = close.unwrap_or(at) + 1;
         }
         Self { enclosing }
     }
@@ -64,42 +43,41 @@ impl Quotes {
 
 /// Returns the position of the closing mark, or the end of the paragraph; `None` if `mark` opens no
 /// quotation.
-fn find_closing(text: &str, tokens: &[TextToken], at: usize, mark: char) -> Option<usize> {
-    let is_mark = |index: usize, c: char| tokens[index].kind == TokenKind::Punctuation(c);
+fn find_closing(paragraph: &Paragraph<'_>, at: usize, mark: char) -> Option<usize> {
+    let is_mark = |index: usize, c| paragraph.kind(index) == Some(TokenKind::Punctuation(c));
+    let end = paragraph.tokens.len();
     let find = |c: char| {
-        (at + 1..tokens.len())
+        (at + 1..end)
             .find(|index| is_mark(*index, c))
-            .unwrap_or(tokens.len())
+            .unwrap_or(end)
     };
     match mark {
         '"' | '＂' => Some(find(mark)),
         '`' => {
             // A run of backticks delimits code with backticks in it, which is rare in prose.
-            let is_run = at + 1 < tokens.len()
-                && is_mark(at + 1, '`')
-                && tokens[at].end == tokens[at + 1].start;
-            if is_run { None } else { Some(find('`')) }
+            let is_run = is_mark(at + 1, '`') && !paragraph.follows_space(at + 1);
+            (!is_run).then(|| find('`'))
         }
         '\'' => {
             // Otherwise it is an apostrophe.
-            let is_opening = text[..tokens[at].start]
+            let is_opening = paragraph.text[..paragraph.tokens[at].start]
                 .chars()
                 .next_back()
                 .is_none_or(|c| c.is_whitespace() || matches!(c, '(' | ':'));
             let is_closing = |index: &usize| {
-                is_mark(*index, '\'')
-                    && text[tokens[*index].end..]
-                        .chars()
-                        .next()
-                        .is_none_or(|c| !c.is_alphanumeric())
+                let next = paragraph.text_after(*index).chars().next();
+                is_mark(*index, '\'') && next.is_none_or(|c| !c.is_alphanumeric())
             };
-            is_opening
-                .then(|| (at + 1..tokens.len()).find(is_closing))
-                .flatten()
+            (at + 1..end).find(is_closing).filter(|_| is_opening)
         }
-        mark => QUOTE_PAIRS
-            .iter()
-            .find(|(open, _)| *open == mark)
-            .map(|(_, close)| find(*close)),
+        mark => {
+            let mut marks = QUOTE_PAIRS.chars();
+            while let (Some(open), Some(close)) = (marks.next(), marks.next()) {
+                if open == mark {
+                    return Some(find(close));
+                }
+            }
+            None
+        }
     }
 }

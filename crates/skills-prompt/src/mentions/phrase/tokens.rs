@@ -38,17 +38,12 @@ pub(super) fn paragraphs(text: &str) -> Vec<Vec<Range<usize>>> {
         let line = &text[start..start + length];
         let mark = code_fence_marker(line);
         let is_request_text = match (fence, mark) {
-            (Some(open), Some(mark)) => {
+            (Some(open), mark) => {
                 // Only a bare delimiter that is at least as long closes the block.
-                let closes = mark.starts_with(open)
-                    && line
-                        .trim()
-                        .trim_matches(mark.chars().next().unwrap_or(' '))
-                        .is_empty();
-                fence = if closes { None } else { Some(open) };
+                let closes = mark.is_some_and(|mark| mark.starts_with(open) && mark == line.trim());
+                fence = Some(open).filter(|_| !closes);
                 false
             }
-            (Some(_), None) => false,
             (None, Some(mark)) => {
                 fence = Some(mark);
                 false
@@ -92,18 +87,62 @@ fn is_prose(line: &str) -> bool {
     !trimmed.is_empty() && !is_indented && !has_code_prefix
 }
 
-/// Splits the lines of a paragraph into tokens, with a line end after each line.
-pub(super) fn tokenize(text: &str, lines: &[Range<usize>]) -> Vec<TextToken> {
-    let mut tokens = Vec::with_capacity(lines.iter().map(|line| line.len() / 4 + 1).sum());
-    for line in lines {
-        tokenize_line(&text[line.clone()], line.start, &mut tokens);
-        tokens.push(TextToken {
-            start: line.end,
-            end: line.end,
-            kind: TokenKind::Punctuation('\n'),
-        });
+/// A paragraph: the text that contains it, and its tokens.
+pub(super) struct Paragraph<'t> {
+    pub(super) text: &'t str,
+    pub(super) tokens: Vec<TextToken>,
+}
+
+impl<'t> Paragraph<'t> {
+    /// Splits the lines of a paragraph into tokens, with a line end after each line.
+    pub(super) fn new(text: &'t str, lines: &[Range<usize>]) -> Self {
+        let mut tokens = Vec::with_capacity(lines.iter().map(|line| line.len() / 4 + 1).sum());
+        for line in lines {
+            tokenize_line(&text[line.clone()], line.start, &mut tokens);
+            tokens.push(TextToken {
+                start: line.end,
+                end: line.end,
+                kind: TokenKind::Punctuation('\n'),
+            });
+        }
+        Self { text, tokens }
     }
-    tokens
+
+    /// Returns the kind of a token; `None` after the last one.
+    pub(super) fn kind(&self, at: usize) -> Option<TokenKind> {
+        self.tokens.get(at).map(|token| token.kind)
+    }
+
+    /// Returns the text of one token; empty after the last one.
+    pub(super) fn word(&self, at: usize) -> &'t str {
+        self.tokens
+            .get(at)
+            .map_or("", |token| &self.text[token.start..token.end])
+    }
+
+    /// Returns the byte range from the first to the last of these tokens; empty without tokens.
+    pub(super) fn span(&self, tokens: &Range<usize>) -> Range<usize> {
+        match self.tokens.get(tokens.clone()) {
+            Some([only]) => only.start..only.end,
+            Some([first, .., last]) => first.start..last.end,
+            _ => 0..0,
+        }
+    }
+
+    /// Returns the text from the first to the last of these tokens.
+    pub(super) fn text_of(&self, tokens: &Range<usize>) -> &'t str {
+        &self.text[self.span(tokens)]
+    }
+
+    /// Returns the text that follows a token.
+    pub(super) fn text_after(&self, at: usize) -> &'t str {
+        &self.text[self.tokens[at].end..]
+    }
+
+    /// Returns true if there is text between a token and the one before.
+    pub(super) fn follows_space(&self, at: usize) -> bool {
+        at > 0 && self.tokens[at - 1].end < self.tokens[at].start
+    }
 }
 
 fn tokenize_line(line: &str, offset: usize, tokens: &mut Vec<TextToken>) {
@@ -234,7 +273,7 @@ mod tests {
     fn check(text: &str, expected: &[&str]) {
         let tokens = paragraphs(text)
             .into_iter()
-            .flat_map(|lines| tokenize(text, &lines));
+            .flat_map(|lines| Paragraph::new(text, &lines).tokens);
         let got: Vec<&str> = tokens
             .map(|token| &text[token.start..token.end])
             .filter(|text| !text.is_empty())
