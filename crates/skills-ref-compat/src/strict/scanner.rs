@@ -469,9 +469,7 @@ impl<'a> Scanner<'a> {
                 self.allow_simple_key |= self.flow_brackets.is_empty();
                 return Some(start);
             }
-            if self.scan_line_break().is_none() {
-                return None;
-            }
+            self.scan_line_break()?;
             self.allow_simple_key |= self.flow_brackets.is_empty();
             if self.peek_char(0) == '\n' {
                 let start = self.mark;
