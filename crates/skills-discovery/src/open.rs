@@ -78,8 +78,7 @@ pub(crate) fn open_regular(
                 .map_err(DiscoveryError::from_io)?
         }
     };
-    let stamp = check_regular(&file, max_bytes)?;
-    Ok((file, stamp))
+    check_regular(file, max_bytes)
 }
 
 /// Opens a regular file by a path that consists of names from listings. Returns `None` if the path
@@ -89,22 +88,37 @@ pub(crate) fn open_listed_regular(
     path: &Path,
     max_bytes: u64,
 ) -> Option<Result<(File, FileStamp), DiscoveryError>> {
-    let file = match open_without_symlinks(directory, path, PathOrigin::FromListing)? {
-        Ok(file) => file,
-        Err(error) => return Some(Err(error)),
-    };
-    Some(check_regular(&file, max_bytes).map(|stamp| (file, stamp)))
+    let opened = open_without_symlinks(directory, path, PathOrigin::FromListing)?;
+    Some(opened.and_then(|file| check_regular(file, max_bytes)))
 }
 
-/// Checks type and size of an open file. The check is on the handle, not the path, so that the file
-/// cannot be replaced between check and use.
-#[cfg(unix)]
-fn check_regular(file: &File, max_bytes: u64) -> Result<FileStamp, DiscoveryError> {
-    let stat = rustix::fs::fstat(file).map_err(|error| DiscoveryError::from_io(error.into()))?;
-    if !rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() {
+/// Opens a regular file by a path that was canonical. Returns `None` as [`open_listed_regular`]
+/// does; then use [`open_canonical`] for its directory.
+#[cfg(target_os = "linux")]
+pub(crate) fn open_canonical_regular(
+    path: &Path,
+    max_bytes: u64,
+) -> Option<Result<(File, FileStamp), DiscoveryError>> {
+    let opened = open_without_symlinks(rustix::fs::CWD, path, PathOrigin::FromListing)?;
+    Some(opened.and_then(|file| check_regular(file, max_bytes)))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn open_canonical_regular(
+    _path: &Path,
+    _max_bytes: u64,
+) -> Option<Result<(File, FileStamp), DiscoveryError>> {
+    None
+}
+
+/// Checks type and size of an open file, and returns it with its stamp. The check is on the handle,
+/// not the path, so that the file cannot be replaced between check and use.
+fn check_regular(file: File, max_bytes: u64) -> Result<(File, FileStamp), DiscoveryError> {
+    let metadata = file.metadata().map_err(DiscoveryError::from_io)?;
+    if !metadata.is_file() {
         return Err(Repr::NotRegular.into());
     }
-    let stamp = FileStamp::from_stat(&stat);
+    let stamp = FileStamp::from_metadata(&metadata);
     if stamp.bytes() > max_bytes {
         return Err(Repr::TooLarge {
             bytes: stamp.bytes(),
@@ -112,23 +126,7 @@ fn check_regular(file: &File, max_bytes: u64) -> Result<FileStamp, DiscoveryErro
         }
         .into());
     }
-    Ok(stamp)
-}
-
-#[cfg(not(unix))]
-fn check_regular(file: &File, max_bytes: u64) -> Result<FileStamp, DiscoveryError> {
-    let metadata = file.metadata().map_err(DiscoveryError::from_io)?;
-    if !metadata.is_file() {
-        return Err(Repr::NotRegular.into());
-    }
-    if metadata.len() > max_bytes {
-        return Err(Repr::TooLarge {
-            bytes: metadata.len(),
-            limit: max_bytes,
-        }
-        .into());
-    }
-    Ok(FileStamp::from_metadata(&metadata))
+    Ok((file, stamp))
 }
 
 /// The origin of a path, which decides how strictly it is resolved.
@@ -144,7 +142,7 @@ enum PathOrigin {
 /// that only the resolution component by component can classify.
 #[cfg(target_os = "linux")]
 fn open_without_symlinks(
-    directory: &Dir,
+    directory: impl std::os::fd::AsFd,
     path: &Path,
     origin: PathOrigin,
 ) -> Option<Result<File, DiscoveryError>> {
