@@ -139,7 +139,7 @@ impl<'a> Query<'a> {
             || self
                 .canonical
                 .as_deref()
-                .is_some_and(|path| is_located_at(entry, path))
+                .is_some_and(|path| entry.is_located_at(path))
     }
 
     /// Returns whether something that was skipped has the name, is at the path, contains it or is a
@@ -328,10 +328,6 @@ fn skipped_step(skipped: &Skipped) -> ExplanationStep {
         code: reason.code(),
         reason: reason.to_string(),
     }
-}
-
-fn is_located_at(entry: &Entry, path: &Path) -> bool {
-    entry.directory() == path || entry.location() == path
 }
 
 impl ExplanationStep {

@@ -79,15 +79,6 @@ pub struct Resource {
     pub bytes: u64,
 }
 
-/// Where the skill file of a skill is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum SkillFileLocation {
-    /// In the skill directory.
-    InDirectory,
-    /// At this canonical path, which the `SKILL.md` is a symlink to.
-    Linked(Box<Path>),
-}
-
 impl From<StampedFile> for Resource {
     fn from(file: StampedFile) -> Self {
         Self {
@@ -102,12 +93,8 @@ impl SkillFiles {
     pub(crate) fn open(
         directory: &Path,
         file_name: &str,
-        file_location: &SkillFileLocation,
+        linked_path: Option<Box<Path>>,
     ) -> Result<Self, DiscoveryError> {
-        let linked_path = match file_location {
-            SkillFileLocation::InDirectory => None,
-            SkillFileLocation::Linked(path) => Some(path.clone()),
-        };
         Ok(Self {
             directory: open_canonical(directory)?,
             file_name: file_name.to_owned(),
@@ -138,15 +125,6 @@ impl SkillFiles {
         })
     }
 
-    /// Opens a directory with a skill file of a known name.
-    fn open_named(directory: &Path, file_name: &str) -> Result<Self, DiscoveryError> {
-        Ok(Self {
-            directory: open_root(directory)?,
-            file_name: file_name.to_owned(),
-            linked_path: None,
-        })
-    }
-
     /// Opens a directory like the reference tool `skills-ref`: with `SKILL.md`, or else `skill.md`,
     /// following a symlink of that name wherever it leads.
     ///
@@ -157,14 +135,15 @@ impl SkillFiles {
             .into_iter()
             .find(|name| directory.join(name).exists())
             .ok_or(Repr::NotFound)?;
-        let files = Self::open_named(directory, name)?;
+        let handle = open_root(directory)?;
         let target = directory
             .join(name)
             .canonicalize()
             .map_err(DiscoveryError::from_io)?;
         Ok(Self {
+            directory: handle,
+            file_name: name.to_owned(),
             linked_path: Some(target.into()),
-            ..files
         })
     }
 
@@ -477,7 +456,8 @@ impl ListState {
     }
 }
 
-fn to_slash_path(path: &Path) -> String {
+/// Returns a path with `/` as separator on all systems.
+pub(crate) fn to_slash_path(path: &Path) -> String {
     path.components()
         .map(|part| part.as_os_str().to_string_lossy())
         .collect::<Vec<_>>()

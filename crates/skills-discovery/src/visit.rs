@@ -16,10 +16,8 @@ use crate::file_stamp::ScanStart;
 use crate::namespace::PluginNamespaces;
 use crate::pending_dir::PendingDir;
 use crate::read_dir::{DirEntry, for_each_entry};
-use crate::skill_files::SkillFileLocation;
 use crate::{
     Entry, EntryWarning, FileStamp, Root, SKILL_FILE, ScanLimits, SkipReason, Skipped, StampSet,
-    parallel,
 };
 use skill_file::{qualify_name, read_metadata, resolve_name};
 
@@ -252,7 +250,7 @@ impl Visitor<'_> {
         if details.listed_entries > max_listed {
             return Ok(Vec::new());
         }
-        parallel::sort(&mut entries, self.threads);
+        entries.sort_unstable();
         entries.truncate(limit);
         Ok(entries)
     }
@@ -301,7 +299,7 @@ impl Visitor<'_> {
         file_name: &str,
         result: &mut VisitResult,
     ) -> Result<Option<Entry>, DiscoveryError> {
-        let (mut file, stamp, file_location) = self.open_skill_file(dir, handle, file_name)?;
+        let (mut file, stamp, linked_path) = self.open_skill_file(dir, handle, file_name)?;
         if let Some(previous) = (self.previous)(&dir.canonical_path)
             .filter(|entry| entry.is_unchanged(&self.root_path, file_name, stamp))
         {
@@ -326,7 +324,7 @@ impl Visitor<'_> {
                 found: file_name.to_owned(),
             });
         }
-        if let SkillFileLocation::Linked(path) = &file_location
+        if let Some(path) = &linked_path
             && !path.starts_with(&*dir.canonical_path)
         {
             warnings.push(EntryWarning::SymlinkedSkillFile {
@@ -338,7 +336,7 @@ impl Visitor<'_> {
             metadata,
             directory: Arc::clone(&dir.canonical_path),
             file_name: (file_name != SKILL_FILE).then(|| file_name.into()),
-            file_location,
+            linked_path,
             scope: self.root.scope(),
             root: Arc::clone(&self.root_path),
             scan_warnings: warnings,
