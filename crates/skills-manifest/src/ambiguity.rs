@@ -112,25 +112,21 @@ pub enum AmbiguousYaml {
 
 /// Returns the fields of a document that all parsers agree on.
 fn into_fields(parsed: Parsed) -> Result<Map<String, Value>, AmbiguousYaml> {
-    match parsed {
-        Parsed { has_tags: true, .. } => Err(AmbiguousYaml::Tag),
-        Parsed {
-            has_non_text_key: true,
-            ..
-        } => Err(AmbiguousYaml::NonTextKey),
-        Parsed {
-            has_unrepresentable_number: true,
-            ..
-        } => Err(AmbiguousYaml::UnrepresentableNumber),
-        Parsed {
-            value,
-            duplicate_keys,
-            ..
-        } => match (duplicate_keys.into_iter().next(), value) {
-            (Some(duplicate), _) => Err(AmbiguousYaml::DuplicateKey(duplicate.key)),
-            (None, Value::Object(fields)) => Ok(fields),
-            (None, _) => Err(AmbiguousYaml::NotMapping),
-        },
+    if parsed.has_tags {
+        return Err(AmbiguousYaml::Tag);
+    }
+    if parsed.has_non_text_key {
+        return Err(AmbiguousYaml::NonTextKey);
+    }
+    if parsed.has_unrepresentable_number {
+        return Err(AmbiguousYaml::UnrepresentableNumber);
+    }
+    if let Some(duplicate) = parsed.duplicate_keys.into_iter().next() {
+        return Err(AmbiguousYaml::DuplicateKey(duplicate.key));
+    }
+    match parsed.value {
+        Value::Object(fields) => Ok(fields),
+        _ => Err(AmbiguousYaml::NotMapping),
     }
 }
 

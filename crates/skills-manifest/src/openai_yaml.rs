@@ -265,20 +265,12 @@ impl OpenAiParser<'_> {
     }
 
     fn parse_interface(&mut self, map: &Map<String, Value>) -> Interface {
+        const SECTION: &str = "interface";
+        let max = TEXT_MAX_CHARACTERS;
         Interface {
-            display_name: self.parse_text(map, "interface", "display_name", NAME_MAX_CHARACTERS),
-            short_description: self.parse_text(
-                map,
-                "interface",
-                "short_description",
-                TEXT_MAX_CHARACTERS,
-            ),
-            default_prompt: self.parse_text(
-                map,
-                "interface",
-                "default_prompt",
-                TEXT_MAX_CHARACTERS,
-            ),
+            display_name: self.parse_text(map, SECTION, "display_name", NAME_MAX_CHARACTERS),
+            short_description: self.parse_text(map, SECTION, "short_description", max),
+            default_prompt: self.parse_text(map, SECTION, "default_prompt", max),
             brand_color: self.parse_color(map),
             icon_small: self.parse_icon(map, "icon_small"),
             icon_large: self.parse_icon(map, "icon_large"),
