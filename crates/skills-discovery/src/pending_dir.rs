@@ -76,6 +76,6 @@ impl PendingDir {
                 base.open_dir(path)
             }
         };
-        opened.map_err(DiscoveryError::from_io)
+        opened.map_err(DiscoveryError::from)
     }
 }

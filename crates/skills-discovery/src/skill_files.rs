@@ -111,7 +111,7 @@ impl SkillFiles {
         let handle = open_root(directory)?;
         // On a file system that ignores case an attempt to open `SKILL.md` would succeed for every
         // spelling, without telling which one it is.
-        let names = handle.entries().map_err(DiscoveryError::from_io)?;
+        let names = handle.entries()?;
         let mut names: Vec<String> = names
             .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
             .collect();
@@ -136,10 +136,7 @@ impl SkillFiles {
             .find(|name| directory.join(name).exists())
             .ok_or(Repr::NotFound)?;
         let handle = open_root(directory)?;
-        let target = directory
-            .join(name)
-            .canonicalize()
-            .map_err(DiscoveryError::from_io)?;
+        let target = directory.join(name).canonicalize()?;
         Ok(Self {
             directory: handle,
             file_name: name.to_owned(),
@@ -346,7 +343,7 @@ impl SkillFiles {
                 state.files.truncate(files_before);
                 return Ok(Vec::new());
             }
-            let entry = entry.map_err(DiscoveryError::from_io)?;
+            let entry = entry?;
             let Some(name) = listable_name(&entry.file_name()) else {
                 continue;
             };
@@ -379,7 +376,7 @@ impl SkillFiles {
         };
         match handle
             .and_then(|handle| handle.entries())
-            .map_err(DiscoveryError::from_io)
+            .map_err(DiscoveryError::from)
         {
             Ok(entries) => Ok(Some(entries)),
             Err(error) if error.kind() == DiscoveryErrorKind::NotFound => Ok(None),
@@ -444,7 +441,7 @@ struct ListState {
 
 impl ListState {
     fn push_file(&mut self, path: &Path, metadata: io::Result<Metadata>) {
-        match metadata.map_err(DiscoveryError::from_io) {
+        match metadata.map_err(DiscoveryError::from) {
             Ok(metadata) => self.files.push(StampedFile {
                 path: to_slash_path(path),
                 stamp: FileStamp::from_metadata(&metadata),

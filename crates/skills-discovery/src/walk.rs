@@ -128,7 +128,7 @@ impl Walk<'_> {
         let opened = root
             .path()
             .canonicalize()
-            .map_err(DiscoveryError::from_io)
+            .map_err(DiscoveryError::from)
             .and_then(|path| Ok((open_canonical(&path)?, path)));
         let (handle, path) = match opened {
             Ok(opened) => opened,

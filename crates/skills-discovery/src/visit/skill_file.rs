@@ -73,11 +73,7 @@ impl Visitor<'_> {
         name: &str,
         error: DiscoveryError,
     ) -> Result<OpenedSkillFile, DiscoveryError> {
-        let target = dir
-            .canonical_path
-            .join(name)
-            .canonicalize()
-            .map_err(DiscoveryError::from_io)?;
+        let target = dir.canonical_path.join(name).canonicalize()?;
         // The handle rejects every absolute symlink, also one whose target is inside.
         if !self.root.follows_skill_file_symlinks() && !target.starts_with(&*dir.canonical_path) {
             return Err(error);
