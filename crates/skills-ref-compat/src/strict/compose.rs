@@ -121,7 +121,7 @@ impl Composer<'_> {
     /// Returns the name of the next token, as messages show it, and its start.
     fn peek_id(&mut self) -> ScanResult<(String, Mark)> {
         let token = self.scanner.peek_token()?;
-        Ok((repr(token.kind.id()), token.start))
+        Ok((repr(&token.kind.id()), token.start))
     }
 
     fn block_node(&mut self) -> ScanResult<Node> {
@@ -144,7 +144,7 @@ impl Composer<'_> {
                 "Found disallowed tag tokens (do not specify types in markup)",
                 start,
             )),
-            TokenKind::FlowSequenceStart | TokenKind::FlowMappingStart => Err(disallowed_token(
+            TokenKind::Flow('[' | '{') => Err(disallowed_token(
                 start,
                 "Found ugly disallowed JSONesque flow mapping (surround with ' and ' to make text appear literally)",
                 token.end,

@@ -74,9 +74,7 @@ impl<'a> Scanner<'a> {
             let same_line = self.tokens[0].end.line == self.tokens[1].start.line;
             let takes = match self.tokens[0].kind {
                 TokenKind::Scalar { .. } => true,
-                TokenKind::Value | TokenKind::FlowSequenceEnd | TokenKind::FlowMappingEnd => {
-                    same_line
-                }
+                TokenKind::Value | TokenKind::Flow(']' | '}') => same_line,
                 _ => false,
             };
             while takes && is_comment(self.tokens.get(1)) {
@@ -157,9 +155,7 @@ impl<'a> Scanner<'a> {
                 self.fetch_document_mark(TokenKind::DocumentStart)
             }
             '.' if self.is_document_mark("...") => self.fetch_document_mark(TokenKind::DocumentEnd),
-            '[' | '{' => self.fetch_flow_start(c),
-            ']' | '}' => self.fetch_flow_end(c),
-            ',' => self.fetch_flow_entry(),
+            '[' | '{' | ']' | '}' | ',' => self.fetch_flow_indicator(c),
             '-' if is_blank_or_line_end(self.peek_char(1)) => self.fetch_block_entry(),
             '?' if !self.flow_brackets.is_empty() || is_blank_or_line_end(self.peek_char(1)) => {
                 self.fetch_key()
@@ -338,11 +334,16 @@ impl<'a> Scanner<'a> {
         self.push_token(kind, start, self.mark);
     }
 
-    fn fetch_stream_end(&mut self) -> ScanResult<()> {
-        // Ends all blocks, so that the composer gets a complete tree.
+    /// Ends all blocks, so that the composer gets a complete tree.
+    fn end_blocks(&mut self) -> ScanResult<()> {
         self.unwind_indent(-1);
         self.remove_simple_key()?;
         self.allow_simple_key = false;
+        Ok(())
+    }
+
+    fn fetch_stream_end(&mut self) -> ScanResult<()> {
+        self.end_blocks()?;
         self.simple_keys.clear();
         self.push_token(TokenKind::StreamEnd, self.mark, self.mark);
         self.done = true;
@@ -350,45 +351,31 @@ impl<'a> Scanner<'a> {
     }
 
     fn fetch_document_mark(&mut self, kind: TokenKind) -> ScanResult<()> {
-        self.unwind_indent(-1);
-        self.remove_simple_key()?;
-        self.allow_simple_key = false;
+        self.end_blocks()?;
         self.push_indicator(kind, 3);
         Ok(())
     }
 
-    fn fetch_flow_start(&mut self, c: char) -> ScanResult<()> {
-        // The collection itself may be a key, and so may the token after the bracket.
-        self.save_simple_key()?;
-        self.flow_brackets.push(c);
-        self.allow_simple_key = true;
-        let kind = if c == '[' {
-            TokenKind::FlowSequenceStart
-        } else {
-            TokenKind::FlowMappingStart
-        };
-        self.push_indicator(kind, 1);
-        Ok(())
-    }
-
-    fn fetch_flow_end(&mut self, c: char) -> ScanResult<()> {
-        self.remove_simple_key()?;
-        self.flow_brackets.pop();
-        // Only a comma, a colon or another bracket can follow.
-        self.allow_simple_key = false;
-        let kind = if c == ']' {
-            TokenKind::FlowSequenceEnd
-        } else {
-            TokenKind::FlowMappingEnd
-        };
-        self.push_indicator(kind, 1);
-        Ok(())
-    }
-
-    fn fetch_flow_entry(&mut self) -> ScanResult<()> {
-        self.allow_simple_key = true;
-        self.remove_simple_key()?;
-        self.push_indicator(TokenKind::FlowEntry, 1);
+    fn fetch_flow_indicator(&mut self, c: char) -> ScanResult<()> {
+        match c {
+            '[' | '{' => {
+                // The collection itself may be a key, and so may the token after the bracket.
+                self.save_simple_key()?;
+                self.flow_brackets.push(c);
+                self.allow_simple_key = true;
+            }
+            ']' | '}' => {
+                self.remove_simple_key()?;
+                self.flow_brackets.pop();
+                // Only a comma, a colon or another bracket can follow.
+                self.allow_simple_key = false;
+            }
+            _ => {
+                self.allow_simple_key = true;
+                self.remove_simple_key()?;
+            }
+        }
+        self.push_indicator(TokenKind::Flow(c), 1);
         Ok(())
     }
 

@@ -10,9 +10,7 @@ use crate::strict::token::{Directive, TokenKind};
 impl Scanner<'_> {
     pub(super) fn fetch_directive(&mut self) -> ScanResult<()> {
         // A directive belongs to the next document, so it ends all blocks of this one.
-        self.unwind_indent(-1);
-        self.remove_simple_key()?;
-        self.allow_simple_key = false;
+        self.end_blocks()?;
         let start = self.mark;
         let context = ("while scanning a directive", start);
         self.forward(1);
