@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::frontmatter::Frontmatter;
 use crate::invisible::escape_invisible;
-use crate::yaml::{self, ParseError, Parsed};
+use crate::yaml::{self, ParseErrorKind, Parsed};
 use crate::{Warning, WarningKind};
 
 impl Frontmatter<'_> {
@@ -37,13 +37,12 @@ impl Frontmatter<'_> {
             return Err(AmbiguousYaml::LineSeparators);
         }
         // Not the fast parser, which does not report tags and duplicate keys.
-        let exact = yaml::parse_exact(self.yaml).map_err(|error| match error {
-            ParseError::Syntax { message, line, .. }
-            | ParseError::BudgetExceeded { message, line } => AmbiguousYaml::Yaml {
-                message,
-                line: self.file_position(line, 1).line,
+        let exact = yaml::parse_exact(self.yaml).map_err(|error| match error.kind {
+            ParseErrorKind::KeyNotScalar { .. } => AmbiguousYaml::NonTextKey,
+            ParseErrorKind::Syntax | ParseErrorKind::BudgetExceeded => AmbiguousYaml::Yaml {
+                message: error.message,
+                line: self.file_position(error.line, 1).line,
             },
-            ParseError::KeyNotScalar { .. } => AmbiguousYaml::NonTextKey,
         })?;
         let null_count = exact.null_count;
         let fields = into_fields(exact)?;

@@ -218,13 +218,15 @@ impl OpenAiParser<'_> {
                     other => format!("expected a mapping, found {}", yaml::type_name(&other)),
                 }
             }
-            Err(
-                yaml::ParseError::Syntax { message, line, .. }
-                | yaml::ParseError::BudgetExceeded { message, line },
-            ) => format!("line {line}: invalid YAML: {message}"),
-            Err(yaml::ParseError::KeyNotScalar { found, line, .. }) => {
-                format!("line {line}: invalid key: expected text, found {found}")
-            }
+            Err(error) => match error.kind {
+                yaml::ParseErrorKind::KeyNotScalar { found } => {
+                    format!(
+                        "line {}: invalid key: expected text, found {found}",
+                        error.line
+                    )
+                }
+                _ => format!("line {}: invalid YAML: {}", error.line, error.message),
+            },
         };
         self.warn("", reason);
         None

@@ -14,7 +14,7 @@ use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 use super::brackets::{MAX_BRACKETS, MAX_OPEN_BRACKETS, find_excess_brackets};
-use super::parsed::{DuplicateKey, ParseError, Parsed};
+use super::parsed::{DuplicateKey, ParseError, ParseErrorKind, Parsed};
 use crate::MAX_FRONTMATTER_BYTES;
 
 /// Maximum size of all values after aliases are resolved, in bytes of text plus
@@ -66,11 +66,13 @@ fn build_value(yaml: &str) -> Result<(Parsed, bool), ParseError> {
 fn check_brackets(yaml: &str) -> Result<(), ParseError> {
     match find_excess_brackets(yaml) {
         None => Ok(()),
-        Some(line) => Err(ParseError::BudgetExceeded {
+        Some(line) => Err(ParseError {
+            kind: ParseErrorKind::BudgetExceeded,
             message: format!(
                 "more than {MAX_OPEN_BRACKETS} open brackets, or {MAX_BRACKETS} in total"
             ),
             line: line + 1,
+            column: 1,
         }),
     }
 }
@@ -83,23 +85,21 @@ fn to_parse_error(error: &serde_yaml::Error, state: &BuildState) -> ParseError {
     // The library has no kinds of errors, so its limits are recognized by their messages.
     let message = strip_positions(&error.to_string());
     // The state tells what this module rejected; the library only relays the message.
-    if let Some(found) = state.rejected_key.get() {
-        ParseError::KeyNotScalar {
-            found,
-            line,
-            column,
-        }
+    let kind = if let Some(found) = state.rejected_key.get() {
+        ParseErrorKind::KeyNotScalar { found }
     } else if state.is_over_budget.get()
         || message.contains("recursion limit")
         || message.contains("repetition limit")
     {
-        ParseError::BudgetExceeded { message, line }
+        ParseErrorKind::BudgetExceeded
     } else {
-        ParseError::Syntax {
-            message,
-            line,
-            column,
-        }
+        ParseErrorKind::Syntax
+    };
+    ParseError {
+        kind,
+        message,
+        line,
+        column,
     }
 }
 
