@@ -57,13 +57,6 @@ pub(crate) enum Listing {
 #[derive(Default)]
 pub(crate) struct VisitResult {
     pub(crate) entry: Option<Entry>,
-    /// Everything else; `None` for most directories, which are skills without problems.
-    pub(crate) details: Option<Box<VisitDetails>>,
-}
-
-/// The result of visiting a directory, except for the skill in it.
-#[derive(Default)]
-pub(crate) struct VisitDetails {
     pub(crate) skipped: Vec<Skipped>,
     /// The subdirectories and symlinks, by name; empty if the directory was not listed.
     pub(crate) children: Vec<Child>,
@@ -74,16 +67,12 @@ pub(crate) struct VisitDetails {
 }
 
 impl VisitResult {
-    fn details(&mut self) -> &mut VisitDetails {
-        self.details.get_or_insert_default()
-    }
-
     fn skip(&mut self, path: impl Into<PathBuf>, reason: SkipReason) {
-        self.details().skipped.push(Skipped::new(path, reason));
+        self.skipped.push(Skipped::new(path, reason));
     }
 
     fn add_stamp(&mut self, path: impl Into<PathBuf>, stamp: Option<FileStamp>) {
-        self.details().stamps.push(path, stamp);
+        self.stamps.push(path, stamp);
     }
 }
 
@@ -155,7 +144,7 @@ impl Visitor<'_> {
                 return Ok(());
             }
         }
-        result.details().children = entries
+        result.children = entries
             .into_iter()
             .filter(|entry| entry.is_directory || entry.is_symlink)
             .map(|entry| Child {
@@ -232,11 +221,10 @@ impl Visitor<'_> {
         } else {
             limit
         };
-        let details = result.details();
         let mut entries = Vec::new();
         for_each_entry(handle, &mut |entry| {
-            details.listed_entries += 1;
-            if details.listed_entries > max_listed {
+            result.listed_entries += 1;
+            if result.listed_entries > max_listed {
                 return ControlFlow::Break(());
             }
             entries.push(entry);
@@ -247,7 +235,7 @@ impl Visitor<'_> {
             }
             ControlFlow::Continue(())
         })?;
-        if details.listed_entries > max_listed {
+        if result.listed_entries > max_listed {
             return Ok(Vec::new());
         }
         entries.sort_unstable();

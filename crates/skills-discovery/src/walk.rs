@@ -13,7 +13,7 @@ use crate::file_stamp::ScanStart;
 use crate::namespace::PluginNamespaces;
 use crate::open::open_canonical;
 use crate::pending_dir::{PendingDir, WalkBase};
-use crate::visit::{Child, Listing, VisitDetails, VisitResult, Visitor};
+use crate::visit::{Child, Listing, VisitResult, Visitor};
 use crate::{
     Catalog, DirSymlinks, Discovery, Entry, Namespace, Root, SkipReason, Skipped, parallel,
 };
@@ -217,7 +217,14 @@ impl Walk<'_> {
         result: VisitResult,
         usage: &mut RootUsage,
     ) -> Vec<PendingDir> {
-        if let Some(entry) = result.entry {
+        let VisitResult {
+            entry,
+            skipped,
+            children,
+            listed_entries,
+            stamps,
+        } = result;
+        if let Some(entry) = entry {
             // With a single root `visited` already ensures that a skill is found only once.
             if self.discovery.roots.len() == 1 || self.claimed.insert(Arc::clone(&entry.directory))
             {
@@ -226,15 +233,6 @@ impl Walk<'_> {
                 self.skip(&*dir.canonical_path, SkipReason::AlreadyVisited);
             }
         }
-        let Some(details) = result.details else {
-            return Vec::new();
-        };
-        let VisitDetails {
-            skipped,
-            children,
-            listed_entries,
-            stamps,
-        } = *details;
         self.output.skipped.extend(skipped);
         self.output.stamps.append(stamps);
         if self.use_entries(root_path, listed_entries, usage) {
